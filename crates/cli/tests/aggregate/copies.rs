@@ -122,6 +122,23 @@ fn a_queue_that_is_lost_or_older_is_waited_for() {
     assert_eq!(world.result("a"), expected(&["a", "b", "c"]));
 }
 
+/// Without the list of participants, whoever submits again would get another number, and count twice.
+#[test]
+fn a_list_of_participants_that_is_lost_is_waited_for() {
+    let mut world = begun();
+    world.kill("proxy");
+    let (list, kept) = (world.home.at("state-proxy/participants.json"), world.home.at("kept-list"));
+    std::fs::rename(&list, &kept).unwrap();
+    world.start("proxy");
+    world.role("proxy").until_it_says("participants.json lacks a participant of its queue");
+    let ended = world.submit_with("a", &["more"], &["--patience", "1s", "--timeout", "5s"]);
+    ended.failed(75, &["in another state directory"]);
+    world.kill("proxy");
+    std::fs::rename(&kept, &list).unwrap();
+    world.start("proxy");
+    assert_eq!(world.result("a"), expected(&["a", "b"]));
+}
+
 #[test]
 fn a_storage_that_is_put_back_to_an_earlier_state_ends_the_round() {
     let mut world = begun();

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::house::{LOOK, MOST_BYTES, TELL, wrong};
 use super::journal::{Journal, Line, Past, Unfit, file_name};
+use super::names::Names;
 use super::round::Round;
 use super::{Proxy, lock};
 use crate::aggregate::queue::{Fresh, Queue};
@@ -90,35 +91,38 @@ impl Track {
     }
 
     /// What is wrong with a queue that is not the one that belongs here. What it has beside what the journal says is taken for new.
-    pub(super) fn check(&mut self, queue: &Queue, is_complete: bool) -> std::result::Result<(), String> {
+    pub(super) fn check(&mut self, queue: &Queue, names: &Names, is_complete: bool) -> std::result::Result<(), String> {
         let (generation, present) = queue.present();
+        let present = names.batches(present)?;
         // They are not kept in memory: the file has them.
         let past = Past { batches: std::mem::take(&mut self.past.batches), ..self.past.clone() };
-        past.check(generation, &present).map_err(|unfit| match unfit {
+        past.check(generation, &present.keys().copied().collect()).map_err(|unfit| match unfit {
             Unfit::Lacks(batches) => {
-                format!("its queue lacks {} that this proxy has acknowledged", counted(batches as u64, "batch"))
+                let shown = counted(batches as u64, "batch");
+                format!("its queue lacks {shown} that this proxy has acknowledged, or participants.json is another one")
             }
             Unfit::Older => "its queue is an older copy, from before a shuffle".into(),
         })?;
         if !is_complete {
-            queue.note_new(present.difference(&past.batches).copied());
+            queue.note_new(present.into_iter().filter(|(name, _)| !past.batches.contains(name)).map(|(_, key)| key));
         }
         Ok(())
     }
 
     /// Writes the next session, behind what has come.
-    fn propose(&mut self, fresh: &Fresh) -> Result<()> {
+    fn propose(&mut self, fresh: &Fresh, names: &Names) -> Result<()> {
         let next = self.past.chain.next()?;
-        let batches = fresh.batches.iter().map(|name| Line::Batch(*name));
-        let lines: Vec<Line> = batches.chain([Line::Session(next.name, fresh.generation)]).collect();
+        let batches = names.batches(fresh.batches.iter().copied()).map_err(Error::Internal)?;
+        let lines: Vec<Line> =
+            batches.keys().map(|name| Line::Batch(*name)).chain([Line::Session(next.name, fresh.generation)]).collect();
         self.journal.write(&lines)?;
         self.past.chain.propose(next, fresh.written);
         Ok(())
     }
 
-    fn propose_for(&mut self, queue: &Queue) -> Result<()> {
+    pub(super) fn propose_for(&mut self, queue: &Queue, names: &Names) -> Result<()> {
         let fresh = queue.take_fresh();
-        self.propose(&fresh).inspect_err(|_| queue.put_back(fresh.batches))
+        self.propose(&fresh, names).inspect_err(|_| queue.put_back(fresh.batches))
     }
 
     /// How much of what was written the database's last session covers, as far as that is known.
@@ -156,12 +160,12 @@ impl Round {
     }
 
     /// What is wrong with the queue, if it is not what was taken.
-    pub(super) fn check_queue(&self) -> Result<()> {
+    pub(super) fn check_queue(&self, names: &Names) -> Result<()> {
         let (generation, present) = self.queue.present();
+        let differs = |what: &str| Error::Input(format!("round {}: {what}", self.name));
+        let present = names.batches(present).map_err(|what| differs(&what))?.keys().copied().collect();
         let fits = self.tracked(|track| Ok(track.journal.past()?.check(generation, &present)))?;
-        fits.map_err(|_| {
-            Error::Input(format!("round {}: its queue is not what this proxy has acknowledged", self.name))
-        })
+        fits.map_err(|_| differs("its queue is not what this proxy has acknowledged, or participants.json is another one"))
     }
 
     /// Asks something with the session of this directory in the query. A database that refuses it is asked for it again.
@@ -200,7 +204,7 @@ impl Proxy {
     fn cover_until(&self, round: &Round, track: &mut Track, wanted: u64) -> Result<()> {
         while !track.past.chain.covers(wanted) {
             if track.past.chain.asks().is_none() {
-                track.propose_for(&round.queue)?;
+                track.propose_for(&round.queue, &self.names)?;
             }
             self.settle(round, track)?;
         }
@@ -223,7 +227,7 @@ impl Proxy {
     ) -> Result<(Answer, &'a Client)> {
         round.tracked(|track| {
             let session = track.session()?;
-            track.propose_for(&round.queue)?;
+            track.propose_for(&round.queue, &self.names)?;
             round.cover.seen.send_modify(|seen| seen.covers = None);
             let next = track.past.chain.asks().map_or(session, |advance| advance.to);
             let (answer, by) = ask(session, next)?;
@@ -301,7 +305,7 @@ impl Proxy {
             return self.tell_directory(round);
         }
         if track.past.chain.asks().is_none() {
-            track.propose(&Fresh { batches: Vec::new(), written: 0, generation: 0 })?;
+            track.propose(&Fresh { batches: Vec::new(), written: 0, generation: 0 }, &self.names)?;
         }
         match self.ask_for_session(round, None, &mut track)? {
             None => Ok(track),

@@ -72,7 +72,9 @@ impl Proxy {
             let _of = tracing::error_span!("load", round = name).entered();
             let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open, track)
                 .map_err(|error| of_other_terms(&name, error))?;
-            if let Err(what) = round.tracked(|track| Ok(track.check(&round.queue, completion.is_some())))? {
+            if let Err(what) =
+                round.tracked(|track| Ok(track.check(&round.queue, &self.names, completion.is_some())))?
+            {
                 self.lose(&name, &what);
                 continue;
             }
@@ -339,7 +341,7 @@ impl Proxy {
         round.close()?;
         self.come_together(round, status)?;
         let unshufflable = self.send(round)?;
-        round.check_queue()?;
+        round.check_queue(&self.names)?;
         let mut record = self.record(&file(name))?;
         let taken = self.names.all().map(|number| round.queue.accepted(number)).sum::<u64>();
         let waiting = if unshufflable.is_some() { round.queue.status().waiting } else { 0 };

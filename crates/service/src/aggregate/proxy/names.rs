@@ -1,7 +1,9 @@
 //! The numbers by which the queue knows participants: each has one from its first report on, for good. A participant is an identity: what a list
 //! calls it may change, and nobody so becomes another one.
+//!
+//! A list that was lost, or is an older one, would give numbers of before to others. So a journal calls batches by whose they are, and a queue does not fit it then.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::identity::Fingerprint;
+
+use crate::aggregate::queue::{BatchName, MarkKey};
+use crate::aggregate::store::BatchId;
 
 const FILE: &str = "participants.json";
 
@@ -20,7 +25,13 @@ const MOST_BYTES: u64 = 1 << 26;
 
 pub(super) struct Names {
     folder: Arc<Folder>,
-    numbers: Mutex<HashMap<Fingerprint, u32>>,
+    known: Mutex<Known>,
+}
+
+struct Known {
+    numbers: HashMap<Fingerprint, u32>,
+    /// In the order of their numbers.
+    all: Vec<Fingerprint>,
 }
 
 /// The file: fingerprints in the order of their numbers.
@@ -36,41 +47,64 @@ impl Names {
     ///
     /// Errors ([`Error::Input`]): the file is damaged, or of another version.
     pub(super) fn open(folder: Arc<Folder>) -> Result<Names> {
-        let fingerprints = if folder.has(FILE) { read(&folder)? } else { Vec::new() };
-        let numbers = fingerprints.into_iter().zip(0..).collect();
-        Ok(Names { folder, numbers: Mutex::new(numbers) })
+        let all = if folder.has(FILE) { read(&folder)? } else { Vec::new() };
+        let numbers = all.iter().copied().zip(0..).collect();
+        Ok(Names { folder, known: Mutex::new(Known { numbers, all }) })
     }
 
     /// All numbers that there are.
     pub(super) fn all(&self) -> std::ops::Range<u32> {
-        0..self.lock().len() as u32
+        0..self.lock().all.len() as u32
     }
 
     /// The identities of all, by their numbers.
     pub(super) fn by_number(&self) -> HashMap<u32, Fingerprint> {
-        self.lock().iter().map(|(who, number)| (*number, *who)).collect()
+        (0..).zip(self.lock().all.iter().copied()).collect()
+    }
+
+    /// What a journal calls batches of a queue.
+    ///
+    /// Errors, in words: one has a number that nobody has.
+    pub(super) fn batches(
+        &self,
+        keys: impl IntoIterator<Item = MarkKey>,
+    ) -> std::result::Result<BTreeMap<BatchName, MarkKey>, String> {
+        let known = self.lock();
+        let name = |key: MarkKey| {
+            let who =
+                known.all.get(key.0 as usize).ok_or_else(|| format!("{FILE} lacks a participant of its queue"))?;
+            Ok((batch_name(who, &key.1), key))
+        };
+        keys.into_iter().map(name).collect()
     }
 
     /// The number of a participant; it is on disk before this returns.
     pub(super) fn number(&self, who: &Fingerprint) -> Result<u32> {
-        let mut numbers = self.lock();
-        if let Some(number) = numbers.get(who) {
+        let mut known = self.lock();
+        if let Some(number) = known.numbers.get(who) {
             return Ok(*number);
         }
-        let number = u32::try_from(numbers.len()).map_err(|_| Error::Internal("too many participants".into()))?;
-        let mut all: Vec<(&Fingerprint, u32)> = numbers.iter().map(|(who, number)| (who, *number)).collect();
-        all.push((who, number));
-        all.sort_by_key(|(_, number)| *number);
-        let participants = all.into_iter().map(|(who, _)| who.to_string()).collect();
+        let number = u32::try_from(known.all.len()).map_err(|_| Error::Internal("too many participants".into()))?;
+        let participants = known.all.iter().chain([who]).map(Fingerprint::to_string).collect();
         let bytes = serde_json::to_vec(&Kept { version: VERSION, participants });
         self.folder.write(FILE, &bytes.map_err(|error| Error::Internal(error.to_string()))?)?;
-        numbers.insert(*who, number);
+        known.numbers.insert(*who, number);
+        known.all.push(*who);
         Ok(number)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Fingerprint, u32>> {
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whoever does not know the batch's random name does not find the participant in it.
+fn batch_name(who: &Fingerprint, batch: &BatchId) -> BatchName {
+    let mut hasher = blake3::Hasher::new_derive_key("tacita 1 aggregate journal batch");
+    hasher.update(&who.0).update(batch);
+    let mut name = BatchName::default();
+    hasher.finalize_xof().fill(&mut name);
+    name
 }
 
 fn read(folder: &Folder) -> Result<Vec<Fingerprint>> {
@@ -97,7 +131,51 @@ fn read(folder: &Folder) -> Result<Vec<Fingerprint>> {
 
 #[cfg(test)]
 mod tests {
+    use tacita_node::store::seal::Key;
+    use zeroize::Zeroizing;
+
+    use super::super::directory::Track;
     use super::*;
+    use crate::aggregate::queue::{Accepted, Limits, Queue, Submission};
+
+    /// Numbers are worth nothing without the list that gave them: a queue fits its journal under that one alone.
+    #[test]
+    fn a_queue_does_not_fit_its_journal_under_another_list() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Arc::new(Folder::make(&home.path().join("state")).unwrap());
+        let limits = Limits { record_bytes: 4, batch_records: 8, bytes: 1 << 20, quota: 9, batches: 9, claims: false };
+        let queue = Queue::open(&folder.at("queue"), Key::new(Zeroizing::new([3; 32])), limits).unwrap();
+        let [a, b, c, d] = [1, 2, 3, 4].map(|byte| Fingerprint([byte; 32]));
+        let names = Names::open(folder.clone()).unwrap();
+        let accept = |who: &Fingerprint, batch: u8| {
+            let participant = names.number(who).unwrap();
+            queue
+                .accept(&Submission { participant, batch: [batch; 16], digest: [0; 32], records: &[batch; 4] })
+                .unwrap()
+        };
+        assert!([(a, 1), (b, 2), (c, 3)].iter().all(|(who, batch)| accept(who, *batch) == Accepted::New));
+        Track::open(&folder, "one").unwrap().propose_for(&queue, &names).unwrap();
+        let check = || {
+            let names = Names::open(folder.clone()).unwrap();
+            Track::open(&folder, "one").unwrap().check(&queue, &names, false)
+        };
+        assert_eq!(check(), Ok(()));
+        // Lost; and later, when others have come in another order.
+        std::fs::remove_file(folder.at(FILE)).unwrap();
+        assert!(check().unwrap_err().contains("participants.json lacks"));
+        for (list, lacks) in [([c, b, a], 2), ([a, b, d], 1)] {
+            let _ = std::fs::remove_file(folder.at(FILE));
+            let names = Names::open(folder.clone()).unwrap();
+            // An older one lacks the last.
+            for who in &list[..2] {
+                names.number(who).unwrap();
+            }
+            assert!(check().unwrap_err().contains("participants.json lacks"));
+            names.number(&list[2]).unwrap();
+            let said = check().unwrap_err();
+            assert!(said.contains(&format!("lacks {lacks} batch")) && said.contains("participants.json"), "{said}");
+        }
+    }
 
     #[test]
     fn numbers_stay() {

@@ -7,7 +7,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::store::seal::Key;
 
-use super::files::{self, BatchName, Mark, MarkKey, Run};
+use super::files::{self, Mark, MarkKey, Run};
 use super::state::{State, Unwritten};
 use super::{Accepted, BatchId, Conditions, Counts, LOCK, Limits, Refusal, note};
 
@@ -34,7 +34,7 @@ pub(super) struct Held {
     /// At which of these changes what waited met which conditions not.
     pub(super) unfit: Option<(u64, Conditions)>,
     /// Batches that have come since they were asked for.
-    pub(super) fresh: Vec<BatchName>,
+    pub(super) fresh: Vec<MarkKey>,
     /// How often a batch has come, or a shuffle let some leave.
     pub(super) written: u64,
 }
@@ -155,14 +155,14 @@ impl Held {
     pub(super) fn insert(&mut self, key: MarkKey, one: InQueue) {
         self.count(key.0, one.mark.records);
         self.waiting.insert(key, one);
-        self.fresh.push(files::batch_name(&key));
+        self.fresh.push(key);
         self.changes += 1;
         self.written += 1;
     }
 
     /// The batches that were taken, wherever they are now.
-    pub(super) fn present(&self) -> BTreeSet<BatchName> {
-        self.state.marks.keys().chain(self.waiting.keys()).map(files::batch_name).collect()
+    pub(super) fn present(&self) -> BTreeSet<MarkKey> {
+        self.state.marks.keys().chain(self.waiting.keys()).copied().collect()
     }
 
     /// Counts a batch of a participant.

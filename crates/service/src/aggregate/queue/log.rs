@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::files::{BatchName, STATE};
+use super::files::{MarkKey, STATE};
 use super::{Queue, lock};
 
 /// What has come since it was asked for last.
 pub struct Fresh {
     /// Batches that have come.
-    pub batches: Vec<BatchName>,
+    pub batches: Vec<MarkKey>,
     /// How often something was written, up to these.
     pub written: u64,
     /// How many shuffles there have been.
@@ -28,7 +28,7 @@ impl Queue {
     }
 
     /// How many shuffles there have been, and the batches that were taken, wherever they are now.
-    pub fn present(&self) -> (u64, BTreeSet<BatchName>) {
+    pub fn present(&self) -> (u64, BTreeSet<MarkKey>) {
         let held = lock(&self.held);
         (held.state.generation, held.present())
     }
@@ -40,12 +40,12 @@ impl Queue {
     }
 
     /// Gives batches back that could not be noted elsewhere.
-    pub fn put_back(&self, batches: Vec<BatchName>) {
+    pub fn put_back(&self, batches: Vec<MarkKey>) {
         lock(&self.held).fresh.extend(batches);
     }
 
     /// Takes these batches for such that have come since, and so something for written.
-    pub fn note_new(&self, batches: impl Iterator<Item = BatchName>) {
+    pub fn note_new(&self, batches: impl Iterator<Item = MarkKey>) {
         let mut held = lock(&self.held);
         held.fresh.extend(batches);
         held.written += 1;
