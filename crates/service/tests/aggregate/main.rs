@@ -13,4 +13,5 @@ mod renamed;
 mod repeated;
 mod strangers;
 mod together;
+mod turns;
 mod world;

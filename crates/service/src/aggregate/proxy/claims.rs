@@ -33,7 +33,7 @@ use tacita_node::identity::Fingerprint;
 use zeroize::Zeroizing;
 
 use super::Proxy;
-use super::house::{FOR_GOOD, refusal, wrong};
+use super::house::{TURN, refusal, wrong};
 use super::round::Round;
 use crate::aggregate::queue::MarkKey;
 use crate::aggregate::secret::Secret;
@@ -116,7 +116,7 @@ impl Proxy {
         let name = &round.name;
         let (answer, by) = self.stepping(round, |session, next| {
             let path = format!("/v1/rounds/{name}/claims?session={session}&next={next}");
-            self.database.ask(&Ask::post(round.fingerprint.on(&path), body, MOST_CLAIMS / 8), FOR_GOOD)
+            self.database.ask(&Ask::post(round.fingerprint.on(&path), body, MOST_CLAIMS / 8), TURN)
         })?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("claims of round {name}")));

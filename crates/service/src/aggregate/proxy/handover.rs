@@ -21,7 +21,7 @@ use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
 use tacita_node::identity::{FINGERPRINT_BYTES, Fingerprint};
 
-use super::house::{FOR_GOOD, MOST_BYTES, refusal, wrong};
+use super::house::{MOST_BYTES, TURN, refusal, wrong};
 use super::round::Round;
 use super::{Proxy, lock};
 use crate::aggregate::Setting;
@@ -163,7 +163,7 @@ impl Proxy {
         let value = serde_json::to_value(Resting { rest }).map_err(|error| Error::Internal(error.to_string()))?;
         let path = format!("/v1/rounds/{round}/rest?session={session}");
         let path = keys.map(|keys| keys.on(&path)).unwrap_or(path);
-        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), FOR_GOOD)?;
+        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), TURN)?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("word of what is there of round {round}")));
         }

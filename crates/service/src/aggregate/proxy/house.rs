@@ -37,8 +37,8 @@ const SHUFFLE_BYTES: u64 = 64 << 20;
 /// Bytes of an answer.
 pub(super) const MOST_BYTES: usize = 1 << 16;
 
-/// What is tried until it succeeds, or the proxy ends.
-pub(super) const FOR_GOOD: Persistence = Persistence { silence: Duration::MAX, busy: Duration::MAX };
+/// How long a worker tries one thing before other rounds have their turn: what is due is looked at again in a moment.
+pub(super) const TURN: Persistence = Persistence { silence: Duration::from_secs(10), busy: Duration::from_secs(3) };
 
 /// What is kept of a round beside its secrets and its queue.
 #[derive(Serialize, Deserialize)]
@@ -281,7 +281,7 @@ impl Proxy {
             let (answer, by) = round.presenting(|session| {
                 let path = format!("/v1/rounds/{}/entries/{}?session={session}", round.name, hex(&batch.id));
                 let ask = Ask::put(round.fingerprint.on(&path), batch.records, MOST_BYTES);
-                let done = self.database.ask_in_turn(&ask, FOR_GOOD)?;
+                let done = self.database.ask_in_turn(&ask, TURN)?;
                 let is_stale = is_stale(&done.0);
                 Ok((done, is_stale))
             })?;
@@ -320,7 +320,7 @@ impl Proxy {
         let value = serde_json::to_value(&completion).map_err(|error| Error::Internal(error.to_string()))?;
         let path = format!("/v1/rounds/{name}/complete?session={session}");
         let path = round.as_ref().map(|round| round.fingerprint.on(&path)).unwrap_or(path);
-        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), FOR_GOOD)?;
+        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), TURN)?;
         if is_stale(&answer) {
             round.iter().for_each(|round| round.doubt());
             return Err(refusal(&answer, by, &format!("the end of round {name}")));
@@ -429,6 +429,7 @@ pub(super) fn refusal(answer: &Answer, database: &Client, what: &str) -> Error {
     let check = format!("it does not take {what}: {}", told.message);
     match told.error {
         Kind::Closed | Kind::OtherKeys | Kind::Stale | Kind::Failed => Error::NotReady(check),
+        _ if answer.come_again() => Error::NotReady(check),
         _ => wrong(database, &check),
     }
 }

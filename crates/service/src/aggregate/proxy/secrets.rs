@@ -6,7 +6,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::random::fresh_rng;
 use zeroize::Zeroizing;
 
-use super::house::{FOR_GOOD, MOST_BYTES, wrong};
+use super::house::{MOST_BYTES, TURN, wrong};
 use super::{Proxy, public};
 use crate::aggregate::keys::{self, Role};
 use crate::aggregate::oracle::fetch_key;
@@ -46,11 +46,14 @@ impl Proxy {
         let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
         let value = serde_json::to_value(&signed).map_err(|error| Error::Internal(error.to_string()))?;
         let (answer, by) =
-            self.database.ask(&Ask::json(format!("/v1/rounds/{round}/key"), &value, MOST_BYTES), FOR_GOOD)?;
+            self.database.ask(&Ask::json(format!("/v1/rounds/{round}/key"), &value, MOST_BYTES), TURN)?;
         match (answer.is_ok(), answer.told().error) {
             (true, _) => Ok(signed),
             // Whose secrets they are is seen when the database tells of it.
             (false, Kind::Conflict) => Err(Error::NotReady("another proxy has given the round its key".into())),
+            (false, _) if answer.come_again() => {
+                Err(Error::NotReady(format!("{}: {}", by.name(), answer.told().message)))
+            }
             (false, _) => Err(wrong(by, &format!("it refuses the proxy's key: {}", answer.told().message))),
         }
     }
