@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tacita_service::aggregate::participant::operate::Order;
 use tacita_service::aggregate::rounds::{State, Status};
 use tacita_service::aggregate::same_keys::KeysFingerprint;
-use tacita_service::aggregate::transport::{Ask, Service};
+use tacita_service::aggregate::transport::{Ask, Kind, Service};
 
 use super::world::{ONCE, PATIENT, ROUND, World, put, refused};
 
@@ -97,6 +97,26 @@ fn a_round_that_is_opened_anew_under_its_own_key_fails_and_says_what_it_lacks() 
     let reason = ended.failure.map_or_else(String::new, |failure| failure.reason);
     assert_eq!(ended.state, State::Failed);
     assert!(reason.contains("the storage lacks changes that it had told the proxy of"), "{reason}");
+}
+
+/// Only the proxy can give a round its key: it is not told to wait for that with what it brings.
+#[test]
+fn a_proxy_is_not_told_to_come_again_where_its_own_key_is_missing() {
+    let mut world = World::new(&["a", "b"].map(str::to_owned), json!({}));
+    world.start("database");
+    let proxy = world.client("proxy", Service::Database(0));
+    let at = |path: &str| KeysFingerprint([7; 32]).on(&format!("/v1/rounds/{ROUND}{path}"));
+    let some = |path: &str, value: Value| Ask::json(at(path), &value, 1 << 16);
+    for ask in [
+        Ask::put(at(&format!("/entries/{}", "01".repeat(16))), vec![1; 16], 1 << 16),
+        Ask::post(at("/claims"), vec![1; 16], 1 << 16),
+        some("/rest", json!({ "rest": "enough" })),
+        some("/complete", json!({ "entries": 1 })),
+    ] {
+        let answer = proxy.ask(&ask, PATIENT).unwrap();
+        refused(&answer, 409, "round one has no key of the proxies here");
+        assert_eq!((answer.told().error, answer.again), (Kind::OtherKeys, None), "{}", ask.path);
+    }
 }
 
 #[test]
