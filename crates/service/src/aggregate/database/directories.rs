@@ -189,3 +189,29 @@ impl Database {
         lock(&self.strange).get(&place).is_some_and(|last| last.elapsed() < STRANGE)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::same_keys::KeysFingerprint;
+
+    /// A query may say both, in any order: neither hides the other.
+    #[test]
+    fn keys_and_sessions_stand_in_one_query() {
+        let [session, next] = [1, 2].map(|number| Session { number, name: [number as u8; 16] });
+        let keys = KeysFingerprint([7; 32]);
+        let both = format!("session={session}&next={next}");
+        for path in [
+            keys.on(&format!("/v1/rounds/one/claims?{both}")),
+            format!("{}&{both}", keys.on("/v1/rounds/one/claims")),
+            keys.on(&format!("/v1/rounds/one/claims?session={session}")) + &format!("&next={next}"),
+        ] {
+            let (mut parts, ()) = axum::http::Request::post(&path).body(()).unwrap().into_parts();
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let Ok(found) = runtime.block_on(Presented::from_request_parts(&mut parts, &()));
+            assert_eq!(found.advance().unwrap(), Advance { from: Some(session), to: next }, "{path}");
+            let under = runtime.block_on(Under::from_request_parts(&mut parts, &())).unwrap();
+            assert_eq!(under.0, Some(keys), "{path}");
+        }
+    }
+}

@@ -27,11 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A directory goes on to its next session that often where nothing comes: so a process beside it is noticed.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// What is said of a round of which another directory has what was acknowledged.
+/// What is said of a round of which this directory does not have what was acknowledged.
 const ELSEWHERE: &str = "what this proxy acknowledged of it is in another state directory";
-
-/// What is said of a round of which part is lost.
-const LOST: &str = "not all that this proxy acknowledged of it is in its state directory";
 
 /// A database that does not answer is asked again when it is its turn again.
 const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
@@ -388,7 +385,7 @@ impl Proxy {
             Some(Refused::Closed(what)) => Reply::new(Kind::Closed, what),
             Some(Refused::Elsewhere) => {
                 let given_up = self.is_given_up(&round.name);
-                given_up.unwrap_or_else(|| Reply::new(Kind::NotYet, self.told_elsewhere(&round.name)).again_in(2))
+                given_up.unwrap_or_else(|| Reply::new(Kind::NotYet, told_elsewhere(&round.name)).again_in(2))
             }
             None => self.is_differing(&round.name).unwrap_or_else(|| {
                 let what = "the database does not answer, and nothing is acknowledged before it does: it is on this proxy's disk";
@@ -409,7 +406,7 @@ impl Proxy {
     /// log alone.
     pub(super) fn is_elsewhere(&self, round: &str) -> Option<String> {
         let is_strange = lock(&self.strange).contains_key(round);
-        (is_strange && self.is_given_up(round).is_none()).then(|| self.told_elsewhere(round))
+        (is_strange && self.is_given_up(round).is_none()).then(|| told_elsewhere(round))
     }
 
     /// Whether such a round was asked about just now, and need not be again yet.
@@ -417,15 +414,7 @@ impl Proxy {
         lock(&self.strange).get(round).is_some_and(|last| last.elapsed() < TELL)
     }
 
-    /// What participants are told of such a round.
-    fn told_elsewhere(&self, round: &str) -> String {
-        match lock(&self.lost).contains_key(round) {
-            true => format!("round {round}: {LOST}"),
-            false => format!("round {round}: {ELSEWHERE}, or in a later copy of it"),
-        }
-    }
-
-    /// The same for the log, with where it is not.
+    /// What is wrong with this directory, for the log.
     fn not_here(&self, round: &str) -> String {
         let lost = lock(&self.lost).get(round).cloned();
         lost.unwrap_or_else(|| {
@@ -439,4 +428,9 @@ impl Proxy {
             self.place + 1
         )
     }
+}
+
+/// What participants are told of such a round: the same, whatever has become of the directory.
+fn told_elsewhere(round: &str) -> String {
+    format!("round {round}: {ELSEWHERE}, or in a later copy of it")
 }
