@@ -104,17 +104,24 @@ pub struct Failure {
     pub kind: u8,
     /// What happened.
     pub reason: String,
+    /// What others than the operator are told in its place, where it says numbers that are the operator's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
 }
 
 impl Failure {
     /// Of an error here.
     pub fn of(error: &Error) -> Failure {
-        Failure { culprit: error.peer().map(str::to_owned), kind: error.kind().code(), reason: error.to_string() }
+        let (culprit, kind) = (error.peer().map(str::to_owned), error.kind().code());
+        Failure { culprit, kind, reason: error.to_string(), told: None }
     }
 
     /// As it is told to the operator, or to others. These learn who broke the protocol, and why a round cannot have a result. What failed here may name a file; what
     /// connects services names addresses and identities: where to look for that is all that others are told.
-    pub(super) fn for_others(self, operator: bool) -> Failure {
+    pub(super) fn for_others(mut self, operator: bool) -> Failure {
+        if let Some(told) = self.told.take().filter(|_| !operator) {
+            return Failure { reason: told, ..self };
+        }
         let reason = match (operator, ErrorKind::from_code(self.kind)) {
             (true, _) | (false, Some(ErrorKind::Protocol | ErrorKind::Terms)) => return self,
             (false, Some(ErrorKind::Network | ErrorKind::Authentication)) => "the database had no answer",
@@ -319,6 +326,11 @@ mod tests {
         let file = Failure::of(&Error::Input("/state/rows: no space".into())).for_others(false);
         assert!(!file.reason.contains("/state"), "{}", file.reason);
         assert_eq!(Failure::of(&error).for_others(false), Failure::of(&error));
+        let numbers =
+            Failure { told: Some("some are missing".into()), ..Failure::of(&Error::Terms("it lacks 3".into())) };
+        let both = [true, false].map(|operator| numbers.clone().for_others(operator));
+        assert_eq!(both.each_ref().map(|told| &told.reason[..]), ["it lacks 3", "some are missing"]);
+        assert!(both.iter().all(|told| told.told.is_none() && told.kind == ErrorKind::Terms.code()));
         let own = Failure::of(&Error::Input("too few".into())).error("r", "the database");
         assert_eq!(own, Error::Input("round r has no result: too few".into()));
     }

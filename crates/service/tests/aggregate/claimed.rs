@@ -226,8 +226,10 @@ fn a_storage_that_is_behind_ends_the_round() {
     one.advance();
     let later = Session { number: 5, ..one.session() };
     refused(&one.ask(Some(later), Session::after(Some(later)).unwrap()), 410, "it was put back to an earlier state");
+    let reason = world.ends().failure.unwrap().reason;
+    assert!(reason.contains("the storage lacks changes that it had told"), "{reason}");
     let told = world.collect("a").unwrap_err().to_string();
-    assert!(told.contains("the storage lacks changes that it had told"), "{told}");
+    assert!(told.contains("reports are missing") && !told.contains("storage"), "{told}");
 }
 
 /// More or fewer entries than a proxy says that it has sent.
@@ -242,6 +244,11 @@ fn what_is_there_is_compared_with_what_was_sent() {
         let status = world.over();
         let reason = status.failure.map_or_else(String::new, |failure| failure.reason);
         assert!(reason.contains(words) && reason.is_empty() == words.is_empty(), "{reason}");
+        // How many is the operator's to know.
+        if says > 0 {
+            let told = world.collect("a").unwrap_err().to_string();
+            assert!(told.contains("reports are missing") && !told.contains('3'), "{told}");
+        }
     }
 }
 

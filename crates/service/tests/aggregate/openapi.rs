@@ -73,7 +73,7 @@ fn routes_are_those_of_the_document() {
 #[test]
 fn schemas_have_the_keys_that_are_sent() {
     let signed = Signed { public: "p".into(), by: "b".into(), signature: "s".into() };
-    let failure = Failure { culprit: Some("c".into()), kind: 3, reason: "r".into() };
+    let failure = Failure { culprit: Some("c".into()), kind: 3, reason: "r".into(), told: None };
     let some = Some(1);
     let numbers = Numbers {
         reports: 1,

@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use tacita_core::{Error, Result};
 
 use super::progress::Refused;
+use super::reveal::MISSING;
 use super::round::Round;
 use super::routes::{At, no_more};
 use super::{Database, lock};
@@ -154,7 +155,7 @@ impl Database {
                     "the storage lacks changes that it had told {peer} of: it was put back to an earlier state, or its last commits are lost. Put the right one \
                      back, or open another round and have reports submitted again"
                 );
-                self.fail(round, &Error::Terms(what.clone()))?;
+                self.fail_telling(round, &Error::Terms(what.clone()), Some(MISSING))?;
                 Reply::new(Kind::Closed, format!("round {name} has failed: {what}"))
             }
         })

@@ -38,7 +38,7 @@ use self::secrets::Offers;
 use super::keys::{self, Keys};
 use super::metrics::{Noted, rounds as by_state, timed};
 pub use super::oracle::MOST_QUESTION_BYTES;
-use super::rounds::{State, check_name};
+use super::rounds::{Failure, State, check_name};
 use super::same_keys::KeysFingerprint;
 use super::serve::Role;
 use super::signed::{Purpose, Signed};
@@ -287,6 +287,11 @@ impl Database {
 
     /// Ends a round without a result.
     fn fail(&self, round: &Round, error: &Error) -> Result<()> {
+        self.fail_telling(round, error, None)
+    }
+
+    /// The same; who is not its operator is told something else.
+    fn fail_telling(&self, round: &Round, error: &Error, told: Option<&str>) -> Result<()> {
         let mut again = "";
         let failed = round.change(&*self.storage, |record| {
             if record.state.is_over() {
@@ -296,7 +301,7 @@ impl Database {
                 again = ": when that is mended, `tacita round reveal` takes it up again";
             }
             record.state = State::Failed;
-            record.failure = Some(super::rounds::Failure::of(error));
+            record.failure = Some(Failure { told: told.map(str::to_owned), ..Failure::of(error) });
             Ok(true)
         })?;
         if failed {

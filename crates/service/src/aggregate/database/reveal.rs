@@ -32,6 +32,14 @@ const BUSY: Duration = Duration::from_secs(2);
 /// Rows that are looked at between two marks, at most.
 const LOOKED_AT: usize = 1 << 16;
 
+/// What others than the operator are told of a round of which a proxy has sent more than is there.
+pub(super) const MISSING: &str =
+    "reports are missing at the database: its operator finds more in the log. Submit again when another round is open";
+
+/// The same where more is there.
+const TWICE: &str =
+    "reports would count twice: the database's operator finds more in the log. Submit again when another round is open";
+
 /// A row that passes.
 struct Passing {
     id: RowId,
@@ -72,12 +80,11 @@ impl Database {
         let sent = self.storage.sent(&round.name)?;
         let distinct = if own.tags() { histogram.distinct } else { Default::default() };
         let counts = Counts { count: histogram.count, distinct };
+        let mut mismatch = None;
         let is_counted = round.change(&*self.storage, |record| {
-            if record.state != State::Closed {
+            mismatch = record.mismatches(&sent).first().copied().filter(|_| record.state == State::Closed);
+            if record.state != State::Closed || mismatch.is_some() {
                 return Ok(false);
-            }
-            if let Some(mismatch) = record.mismatches(&sent).first() {
-                return Err(self.wrong_number(mismatch)?);
             }
             record.counts = Some(counts.clone());
             record.numbers.rows = Some(rows);
@@ -86,6 +93,10 @@ impl Database {
             record.state = if own.own.round.tighten { State::Counted } else { State::Revealing };
             Ok(true)
         })?;
+        if let Some(mismatch) = &mismatch {
+            let told = if mismatch.here < mismatch.sent { MISSING } else { TWICE };
+            return self.fail_telling(round, &self.wrong_number(mismatch)?, Some(told));
+        }
         if !is_counted {
             return Ok(());
         }

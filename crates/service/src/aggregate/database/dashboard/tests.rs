@@ -173,7 +173,8 @@ fn nothing_from_elsewhere_is_html() {
     evil.agreed_when = EVIL.into();
     evil.reveal_to = EVIL.into();
     evil.proxies = vec![proxy(EVIL, 100), complete(EVIL, 1, Some(EVIL))];
-    evil.failure = Some(Failure { culprit: Some(EVIL.into()), kind: ErrorKind::Protocol.code(), reason: EVIL.into() });
+    let kind = ErrorKind::Protocol.code();
+    evil.failure = Some(Failure { culprit: Some(EVIL.into()), kind, reason: EVIL.into(), told: None });
     evil.trouble = Some(Trouble { what: EVIL.into(), left: Duration::ZERO });
     let raise = Raise { measure: Measure::Distinct, to: 6 };
     let mut pages = Vec::new();
