@@ -382,7 +382,11 @@ impl Proxy {
             _ => None,
         };
         Err(match refused {
-            Some(Refused::Closed(what)) => Reply::new(Kind::Closed, what),
+            // Why it is over the database says to those who ask it.
+            Some(Refused::Closed(_)) => {
+                let over = || Reply::new(Kind::Closed, format!("round {} takes no more of this proxy", round.name));
+                self.is_given_up(&round.name).unwrap_or_else(over)
+            }
             Some(Refused::Elsewhere) => {
                 let given_up = self.is_given_up(&round.name);
                 given_up.unwrap_or_else(|| Reply::new(Kind::NotYet, told_elsewhere(&round.name)).again_in(2))
