@@ -25,6 +25,7 @@ use self::questions::{Reply as Answered, decode_questions, encode_replies};
 use super::here::meet;
 use super::keys::{self, Keys};
 use super::metrics::heard;
+use super::proxy::{Held, MOST_LIST_BYTES, PAGE_ROUNDS};
 use super::rounds::check_name;
 use super::same_keys::{KeysFingerprint, Under, unsaid};
 use super::secret::Secret;
@@ -222,7 +223,7 @@ impl Role for Oracle {
 impl Oracle {
     /// Follows a proxy until the oracle is to end.
     fn follow(&self, place: usize) -> Result<()> {
-        let (proxy, mut pause, mut met) = (&self.proxies[place], LOOK, false);
+        let (proxy, mut pause, mut met, mut said) = (&self.proxies[place], LOOK, false, None::<Error>);
         while !self.cancel.is_cancelled() {
             pause = match self.look(place, met) {
                 Ok(()) => {
@@ -237,7 +238,13 @@ impl Oracle {
                 }
                 Err(error) => {
                     met = false;
-                    tracing::debug!("{error}");
+                    // Who is silent is seen on the pages; what does not pass by itself is said once.
+                    if matches!(error, Error::Protocol { .. } | Error::Input(_)) && said.as_ref() != Some(&error) {
+                        tracing::warn!("{error}; trying again");
+                        said = Some(error);
+                    } else {
+                        tracing::debug!("{error}");
+                    }
                     (pause * 2).min(10 * LOOK)
                 }
             };
@@ -254,14 +261,19 @@ impl Oracle {
         if !met {
             meet(proxy, &self.setting, ONCE)?;
         }
-        let answer = proxy.once(&Ask::get("/v1/keys", super::proxy::MOST_LIST_BYTES))?;
-        if !answer.is_ok() {
-            return Ok(());
-        }
-        let held: super::proxy::Held = serde_json::from_slice(&answer.body).map_err(|_| Error::Protocol {
-            peer: proxy.name().to_owned(),
-            check: "its list of rounds cannot be read".into(),
+        let wrong = |check: &str| Error::Protocol { peer: proxy.name().to_owned(), check: check.to_owned() };
+        let held = Held::whole(|after| {
+            let after = after.map(|name| format!("&after={name}")).unwrap_or_default();
+            let answer = proxy.once(&Ask::get(format!("/v1/keys?limit={PAGE_ROUNDS}{after}"), MOST_LIST_BYTES))?;
+            match answer.is_ok() {
+                true => serde_json::from_slice(&answer.body).map_err(|_| wrong("its list of rounds cannot be read")),
+                false => {
+                    let what = format!("does not tell its rounds: {}", answer.told().message);
+                    Err(Error::Network { peer: proxy.name().to_owned(), what })
+                }
+            }
         })?;
+        let held = held.map_err(wrong)?;
         lock(&self.held).insert(place, held.rounds.clone());
         for (round, keys) in &held.rounds {
             if self.is_wanted(round, keys) {

@@ -7,6 +7,7 @@ mod house;
 mod interact;
 pub(super) mod journal;
 mod keyed;
+mod list;
 mod measures;
 mod names;
 mod round;
@@ -29,6 +30,7 @@ use tokio::sync::{Semaphore, watch};
 
 use self::directory::Bell;
 pub use self::handover::Handed;
+pub(super) use self::list::PAGE_ROUNDS;
 use self::names::Names;
 use self::round::Round;
 pub(super) use self::round::public;

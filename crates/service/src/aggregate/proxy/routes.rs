@@ -19,8 +19,9 @@ use tokio::time::timeout;
 
 use super::handover::handed;
 use super::interact::{interact, taken};
+use super::list::held;
 use super::round::{Round, fingerprint};
-use super::{Held, Proxy, lock};
+use super::{Proxy, lock};
 use crate::aggregate::Setting;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::participant::batches::first_of;
@@ -144,18 +145,6 @@ async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], secret.to_vec()).into_response())
 }
 
-/// `GET /v1/keys`
-async fn held(State(proxy): State<Arc<Proxy>>, who: Who) -> Granted<Json<Held>> {
-    proxy.domain(&who)?;
-    let removed = lock(&proxy.told)
-        .values()
-        .filter(|status| status.state == Stage::Removed)
-        .map(|one| one.round.clone())
-        .collect();
-    let rounds = lock(&proxy.rounds).iter().map(|(name, round)| (name.clone(), round.fingerprint)).collect();
-    Ok(Json(Held { rounds, removed }))
-}
-
 impl Proxy {
     /// The identity of a participant who asks. What the list calls it is for people.
     pub(super) fn participant(&self, who: &Who) -> Granted<Fingerprint> {
@@ -166,7 +155,7 @@ impl Proxy {
     }
 
     /// Who asks, if it is of the proxy's domain.
-    fn domain(&self, who: &Who) -> Granted<Caller> {
+    pub(super) fn domain(&self, who: &Who) -> Granted<Caller> {
         match self.admission.caller(&who.0) {
             Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(caller),
             _ => Err(Reply::new(Kind::Forbidden, "secrets are for the proxy's oracles and the other proxies")),
