@@ -37,8 +37,8 @@ const SHUFFLE_BYTES: u64 = 64 << 20;
 /// Bytes of an answer.
 pub(super) const MOST_BYTES: usize = 1 << 16;
 
-/// How long a worker tries one thing before other rounds have their turn: what is due is looked at again in a moment.
-pub(super) const TURN: Persistence = Persistence { silence: Duration::from_secs(10), busy: Duration::from_secs(3) };
+/// How long a worker tries one thing, and says for what it waits, before other rounds have their turn: what is due is looked at again in a moment.
+pub(super) const TURN: Persistence = Persistence { silence: Duration::from_secs(10), busy: Duration::from_secs(10) };
 
 /// What is kept of a round beside its secrets and its queue.
 #[derive(Serialize, Deserialize)]
