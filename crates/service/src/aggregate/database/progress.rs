@@ -124,6 +124,11 @@ impl Record {
         if self.state == State::Closed { (0..proxies).filter(is_missing).collect() } else { Vec::new() }
     }
 
+    /// Whether a round that has closed has all that it waits for: then its rows are counted.
+    pub(super) fn has_all(&self, proxies: usize) -> bool {
+        self.state == State::Closed && self.missing(proxies).is_empty()
+    }
+
     /// The proxies of which other entries are in the storage, `sent` by place, than those that they say they have sent.
     pub(super) fn mismatches(&self, sent: &BTreeMap<u32, u64>) -> Vec<Mismatch> {
         let here = |place: usize| {

@@ -60,6 +60,7 @@ impl Database {
     /// Counts the rows of a round of which all is there.
     pub(super) fn count(&self, round: &Round) -> Result<()> {
         let (own, predicate) = (self.setting.own()?, round.predicate(&self.setting)?);
+        let proxies = self.setting.count("proxy")?;
         // What another database still takes in is in before rows are counted, or never.
         self.storage.seal(&round.name)?;
         let (mut histogram, mut rows, mut passing) = (Histogram::default(), 0, 0);
@@ -82,8 +83,12 @@ impl Database {
         let counts = Counts { count: histogram.count, distinct };
         let mut mismatch = None;
         let is_counted = round.change(&*self.storage, |record| {
-            mismatch = record.mismatches(&sent).first().copied().filter(|_| record.state == State::Closed);
-            if record.state != State::Closed || mismatch.is_some() {
+            // It may be that of a storage that has taken over meanwhile, and lacks the last commits: what a proxy has not said there, it says again.
+            if !record.has_all(proxies) {
+                return Ok(false);
+            }
+            mismatch = record.mismatches(&sent).first().copied();
+            if mismatch.is_some() {
                 return Ok(false);
             }
             record.counts = Some(counts.clone());
@@ -94,8 +99,7 @@ impl Database {
             Ok(true)
         })?;
         if let Some(mismatch) = &mismatch {
-            let told = if mismatch.here < mismatch.sent { MISSING } else { TWICE };
-            return self.fail_telling(round, &self.wrong_number(mismatch)?, Some(told));
+            return self.fail_for(round, mismatch);
         }
         if !is_counted {
             return Ok(());
@@ -108,6 +112,12 @@ impl Database {
             if own.own.round.tighten { "; `tacita round reveal` goes on" } else { "" }
         );
         Ok(())
+    }
+
+    /// Fails a round of which other entries are there than its proxies have sent.
+    fn fail_for(&self, round: &Round, mismatch: &Mismatch) -> Result<()> {
+        let told = if mismatch.here < mismatch.sent { MISSING } else { TWICE };
+        self.fail_telling(round, &self.wrong_number(mismatch)?, Some(told))
     }
 
     /// Why a round has no result of which a proxy has sent another number of reports than are there.
@@ -134,6 +144,11 @@ impl Database {
     /// Asks for the keys of all rows that pass, from where it was left.
     pub(super) fn reveal(&self, round: &Round) -> Result<()> {
         let predicate = round.predicate(&self.setting)?;
+        // What was counted may have been read from a storage before another one took over that lacks some of it. One that has the round counted has all that it
+        // had then.
+        if let Some(mismatch) = round.record().mismatches(&self.storage.sent(&round.name)?).first() {
+            return self.fail_for(round, mismatch);
+        }
         loop {
             let before = round.record();
             if before.state != State::Revealing {

@@ -1,10 +1,11 @@
 //! Everything that can happen to a small round, in every order: proxies that take, claim, shuffle, hand over and send, a database, crashes, and copies of
-//! directories, queues and storages that are put back or started beside each other. The database's part is the rules of `progress.rs` themselves, a
+//! directories, queues and storages that are put back, started beside each other, or take over while the database runs. The database's part is the rules of `progress.rs` themselves, a
 //! directory's part those of `proxy/journal.rs`; what a queue does on disk has tests of its own.
 //!
 //! In a round that is revealed no report counts twice, and none that was acknowledged is missing unless its operator went on without the proxy that had it. Each
 //! rule that is left out breaks this, and the search says how.
 
+mod database;
 mod home;
 mod proxy;
 mod world;
@@ -97,12 +98,14 @@ const PLAIN: Limits = Limits {
     copies: 0,
     queues: 0,
     storages: 0,
+    standbys: 0,
     without: false,
 };
 const SMALL: Limits = Limits { batches: 1, cuts: 1, ..PLAIN };
 const ALONE: Limits = Limits { proxies: 1, ..PLAIN };
 const COPIES: Limits = Limits { copies: 1, ..SMALL };
 const STORAGES: Limits = Limits { storages: 1, ..SMALL };
+const STANDBYS: Limits = Limits { standbys: 1, ..SMALL };
 const QUEUES: Limits = Limits { queues: 1, ..ALONE };
 
 #[test]
@@ -136,6 +139,15 @@ fn with_storages_that_are_put_back_every_report_counts_once_or_somebody_is_told(
 }
 
 #[test]
+fn with_standbys_that_lack_the_last_commits_every_report_counts_once_or_somebody_is_told() {
+    holds("a standby takes over", STANDBYS);
+    holds(
+        "a standby takes over from one proxy's storage, and batches leave early",
+        Limits { standbys: 1, early: true, ..ALONE },
+    );
+}
+
+#[test]
 fn with_proxies_that_are_given_up_nothing_else_is_missing() {
     holds("a proxy given up", Limits { without: true, ..PLAIN });
     holds("a proxy given up while reports are handed over", Limits { least: 2, without: true, ..PLAIN });
@@ -156,6 +168,8 @@ fn larger_rounds() {
     );
     holds("a directory copied, a crash, a proxy given up", Limits { crashes: 1, without: true, ..COPIES });
     holds("a storage put back", Limits { batches: 2, ..STORAGES });
+    holds("a standby takes over", Limits { batches: 2, ..STANDBYS });
+    holds("a standby takes over, a crash, and batches leave early", Limits { crashes: 1, early: true, ..STANDBYS });
 }
 
 #[test]
@@ -166,5 +180,7 @@ fn each_rule_is_needed() {
     breaks("claims without a session of their own", STORAGES, Rules { stepped: false, ..all });
     breaks("reports are not compared with what was sent", STORAGES, Rules { summed: false, ..all });
     breaks("a storage that is behind is taken for whole", STORAGES, Rules { whole: false, ..all });
+    breaks("rows are counted by a record of before", STANDBYS, Rules { rechecked: false, ..all });
+    breaks("what was read before is not compared again", STANDBYS, Rules { resummed: false, ..all });
     breaks("a queue that is gone is made anew", QUEUES, Rules { journaled: false, ..all });
 }

@@ -60,7 +60,7 @@ impl World {
                 .step(steps, format!("home {home} starts"), |world| world.homes[home].start(world.rules.journaled));
         };
         let Some(queue) = at.queue.as_ref().filter(|_| !run.is_refused) else { return };
-        let is_open = self.base.record.state == State::Open && !queue.is_closed;
+        let is_open = self.process.record.state == State::Open && !queue.is_closed;
         for batch in (0..self.limits.batches).filter(|batch| is_open && queue.present() >> batch & 1 == 0) {
             self.step(steps, format!("home {home} writes batch {batch}"), |world| {
                 world.files(home).waiting |= 1 << batch;
@@ -95,7 +95,7 @@ impl World {
     fn work(&self, home: usize, steps: &mut Steps) {
         let at = &self.homes[home];
         let (Some(run), Some(queue)) = (&at.run, &at.queue) else { return };
-        let is_closed = self.base.record.state == State::Closed;
+        let is_closed = self.process.record.state == State::Closed;
         if let Some((id, set)) = queue.outgoing.first().copied() {
             self.step(steps, format!("home {home} sends {set:#b}"), |world| world.send(home, id, set, true));
             self.step(steps, format!("home {home} sends {set:#b}, and does not hear of it"), |world| {
@@ -130,7 +130,7 @@ impl World {
         }
         let leaving = if several { run.claimed & queue.waiting } else { queue.waiting };
         let is_enough = leaving.count_ones() >= self.limits.least;
-        let record = &self.base.record;
+        let record = &self.process.record;
         if is_closed && several {
             let rest = match leaving {
                 0 => Rest::Nothing,
@@ -145,7 +145,7 @@ impl World {
                         return true;
                     }
                     let session = world.last(place, session);
-                    let done = world.base.record.tell_rest(place, session, rest).map(drop);
+                    let done = world.change(|record| record.tell_rest(place, session, rest)).map(drop);
                     world.answer(home, done)
                 });
             }
@@ -183,7 +183,7 @@ impl World {
 
     /// The session that the database holds: where nothing is fenced, whatever was presented is taken for it.
     fn last(&self, place: usize, session: Session) -> Session {
-        self.base.record.sessions.get(&place).copied().unwrap_or(session)
+        self.process.record.sessions.get(&place).copied().unwrap_or(session)
     }
 
     /// Notes that a request was refused; it was made in any case.
@@ -204,6 +204,7 @@ impl World {
         let own = self.claim(place, wanted);
         if !is_whole {
             self.limits.cuts -= 1;
+            self.restart();
             return true;
         }
         if let Some(advance) = step {
@@ -241,7 +242,7 @@ impl World {
 
     fn send(&mut self, home: usize, id: [u8; 3], set: Set, is_heard: bool) -> bool {
         let (place, session) = (self.homes[home].place, self.session(home));
-        let taken = self.base.record.takes(place).and_then(|()| self.holds(place, session));
+        let taken = self.process.record.takes(place).and_then(|()| self.holds(place, session));
         if let Err(refused) = taken {
             self.refuse(home, refused);
             return true;
@@ -257,7 +258,7 @@ impl World {
         let at = &self.homes[home];
         let Some(queue) = &at.queue else { return };
         let waiting = queue.waiting;
-        if waiting != 0 && self.base.record.without.contains(&to) {
+        if waiting != 0 && self.process.record.without.contains(&to) {
             return self.step(steps, format!("home {home} discards what it was handing over"), |world| {
                 world.homes[home].discarded += u64::from(waiting.count_ones());
                 let files = world.files(home);
@@ -327,7 +328,7 @@ impl World {
         let (place, session) = (self.homes[home].place, self.session(home));
         let Some((entries, discarded, is_stuck)) = self.homes[home].completion else { return false };
         let completion = Completion { entries, discarded, unshufflable: is_stuck.then(|| "too few".into()) };
-        if self.base.record.complete.get(&place) == Some(&completion) {
+        if self.process.record.complete.get(&place) == Some(&completion) {
             return false;
         }
         if let Err(refused) = self.holds(place, session) {
@@ -335,7 +336,7 @@ impl World {
             return true;
         }
         let session = self.last(place, session);
-        let done = self.base.record.finish(place, session, &completion).map(drop);
+        let done = self.change(|record| record.finish(place, session, &completion)).map(drop);
         self.answer(home, done)
     }
 }

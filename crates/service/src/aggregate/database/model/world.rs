@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
-use super::super::progress::Refused;
 use super::super::record::Record;
+use super::database::Process;
 use super::home::{Files, Home};
 use crate::aggregate::queue::BatchName;
 use crate::aggregate::rounds::State;
-use crate::aggregate::sessions::{Advance, Session, Standing};
 use crate::aggregate::signed::Signed;
 
 /// How large a round is, and how much may happen to it.
@@ -29,6 +28,8 @@ pub(super) struct Limits {
     pub(super) queues: u8,
     /// Times that a copy of the storage is put back.
     pub(super) storages: u8,
+    /// Times that a copy of the storage takes over from it, as a standby that lacks the last commits, while the database runs.
+    pub(super) standbys: u8,
     /// The operator may go on without a proxy.
     pub(super) without: bool,
 }
@@ -48,11 +49,23 @@ pub(super) struct Rules {
     pub(super) whole: bool,
     /// A queue is compared with the journal.
     pub(super) journaled: bool,
+    /// That all proxies are complete is seen again in the record that is changed when rows are counted.
+    pub(super) rechecked: bool,
+    /// What is there is compared once more when rows are counted: what was read before may have been of another storage.
+    pub(super) resummed: bool,
 }
 
 impl Rules {
-    pub(super) const ALL: Rules =
-        Rules { fenced: true, covered: true, stepped: true, summed: true, whole: true, journaled: true };
+    pub(super) const ALL: Rules = Rules {
+        fenced: true,
+        covered: true,
+        stepped: true,
+        summed: true,
+        whole: true,
+        journaled: true,
+        rechecked: true,
+        resummed: true,
+    };
 }
 
 /// Batches, a bit each.
@@ -70,29 +83,27 @@ pub(super) fn each(set: Set) -> impl Iterator<Item = u8> {
 #[derive(Clone)]
 pub(super) struct Base {
     pub(super) record: Record,
-    claims: BTreeMap<u8, usize>,
+    pub(super) claims: BTreeMap<u8, usize>,
     /// Batches that were sent, by their random names: whose, and what is in them.
-    rows: BTreeMap<[u8; 3], (usize, Set)>,
+    pub(super) rows: BTreeMap<[u8; 3], (usize, Set)>,
 }
 
-impl Base {
-    fn key(&self) -> impl Hash {
-        let record = &self.record;
-        let complete: Vec<_> = record
-            .complete
-            .iter()
-            .map(|(place, one)| (*place, one.entries, one.discarded, one.unshufflable.is_some()))
-            .collect();
-        let rests: Vec<_> = record.rests.iter().map(|(place, rest)| (*place, *rest as u8)).collect();
-        let sessions: Vec<_> = record.sessions.iter().map(|(place, session)| (*place, *session)).collect();
-        let without: Vec<_> = record.without.iter().copied().collect();
-        (record.state as u8, complete, rests, sessions, without, self.claims.clone(), self.rows.clone())
-    }
+/// What one record is told from another one by.
+pub(super) fn key(record: &Record) -> impl Hash + PartialEq + use<> {
+    let complete: Vec<_> = record
+        .complete
+        .iter()
+        .map(|(place, one)| (*place, one.entries, one.discarded, one.unshufflable.is_some()))
+        .collect();
+    let rests: Vec<_> = record.rests.iter().map(|(place, rest)| (*place, *rest as u8)).collect();
+    let sessions: Vec<_> = record.sessions.iter().map(|(place, session)| (*place, *session)).collect();
+    let without: Vec<_> = record.without.iter().copied().collect();
+    (record.state as u8, complete, rests, sessions, without)
 }
 
 impl Hash for Base {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.key().hash(state);
+        (key(&self.record), &self.claims, &self.rows).hash(state);
     }
 }
 
@@ -106,22 +117,25 @@ pub(super) struct World {
     /// A copy of a directory, somewhere.
     copy: Option<Home>,
     pub(super) base: Base,
+    pub(super) process: Process,
     /// A copy of the storage, somewhere.
     old: Option<Base>,
     /// What participants were told: by which proxy, of which batch.
     pub(super) acknowledged: BTreeSet<(usize, u8)>,
 }
 
-type Step = (String, World);
+pub(super) type Step = (String, World);
 
 impl World {
     pub(super) fn new(limits: Limits, rules: Rules) -> World {
         let signed = Signed { public: String::new(), by: String::new(), signature: String::new() };
         let mut record = Record::new(0, signed);
         record.database = None;
+        let process = Process::new(record.clone());
         let base = Base { record, claims: BTreeMap::new(), rows: BTreeMap::new() };
         let homes = (0..limits.proxies).map(Home::new).collect();
-        let mut world = World { limits, rules, homes, copy: None, base, old: None, acknowledged: BTreeSet::new() };
+        let acknowledged = BTreeSet::new();
+        let mut world = World { limits, rules, homes, copy: None, base, process, old: None, acknowledged };
         // Each directory is known before anything is taken.
         for home in 0..limits.proxies {
             world.begin(home);
@@ -181,41 +195,6 @@ impl World {
         }
     }
 
-    fn operate(&self, steps: &mut Vec<Step>) {
-        if self.base.record.state == State::Open {
-            self.step(steps, "the round is closed", |world| {
-                world.base.record.state = State::Closed;
-                true
-            });
-            return;
-        }
-        if self.base.record.missing(self.limits.proxies).is_empty() {
-            self.step(steps, "its rows are counted", |world| {
-                let sent = world.sent();
-                let record = &mut world.base.record;
-                let is_whole = !world.rules.summed || record.mismatches(&sent).is_empty();
-                let is_shuffled = record.complete.values().all(|one| one.unshufflable.is_none());
-                record.state = if is_whole && is_shuffled { State::Revealed } else { State::Failed };
-                true
-            });
-        }
-        if self.limits.without && self.base.record.without.is_empty() {
-            for place in 0..self.limits.proxies {
-                self.step(steps, format!("it goes on without proxy {place}"), |world| {
-                    world.base.record.go_without(place) == Ok(true)
-                });
-            }
-        }
-    }
-
-    fn sent(&self) -> BTreeMap<u32, u64> {
-        let mut sent = BTreeMap::new();
-        for (place, set) in self.base.rows.values() {
-            *sent.entry(*place as u32).or_default() += u64::from(set.count_ones());
-        }
-        sent
-    }
-
     fn misfortunes(&self, steps: &mut Vec<Step>) {
         for home in 0..self.homes.len() {
             if self.limits.crashes > 0 && self.homes[home].is_running() {
@@ -263,72 +242,28 @@ impl World {
                 });
             }
         }
+        if self.limits.storages + self.limits.standbys > 0 && self.old.is_none() {
+            self.step(steps, "the storage is copied", |world| {
+                world.old = Some(world.base.clone());
+                true
+            });
+        }
+        let Some(old) = &self.old else { return };
         if self.limits.storages > 0 {
-            if self.old.is_none() {
-                self.step(steps, "the storage is copied", |world| {
-                    world.old = Some(world.base.clone());
-                    true
-                });
-            }
-            if let Some(old) = &self.old {
-                self.step(steps, "the storage is replaced by its copy", |world| {
-                    world.limits.storages -= 1;
-                    world.base = old.clone();
-                    true
-                });
-            }
+            self.step(steps, "the storage is replaced by its copy", |world| {
+                world.limits.storages -= 1;
+                world.base = old.clone();
+                world.restart();
+                true
+            });
         }
-    }
-
-    /// What the database does with a step to another session.
-    pub(super) fn advance(&mut self, place: usize, advance: &Advance) -> Result<(), Refused> {
-        let (rules, record) = (self.rules, &mut self.base.record);
-        let behind = advance.judge(record.sessions.get(&place).copied()) == Standing::Newer;
-        if !rules.fenced || (behind && !rules.whole) {
-            record.takes(place)?;
-            record.sessions.insert(place, advance.to);
-            return Ok(());
+        if self.limits.standbys > 0 {
+            self.step(steps, "the copy takes over from the storage", |world| {
+                world.limits.standbys -= 1;
+                world.base = old.clone();
+                true
+            });
         }
-        let done = record.advance(place, self.limits.proxies, advance).map(drop);
-        self.noted(done)
-    }
-
-    /// Whether the database takes something with this session.
-    pub(super) fn holds(&mut self, place: usize, session: Session) -> Result<(), Refused> {
-        let done = self.base.record.holds(place, session);
-        match done {
-            Err(_) if !self.rules.fenced => Ok(()),
-            Err(Refused::Newer) if !self.rules.whole => {
-                self.base.record.sessions.insert(place, session);
-                Ok(())
-            }
-            done => self.noted(done),
-        }
-    }
-
-    pub(super) fn noted(&mut self, done: Result<(), Refused>) -> Result<(), Refused> {
-        if done == Err(Refused::Newer) {
-            self.base.record.state = State::Failed;
-        }
-        done
-    }
-
-    /// Claims batches: those that are the proxy's now.
-    pub(super) fn claim(&mut self, place: usize, wanted: Set) -> Set {
-        let handed = self.base.record.handed_to(place, self.limits.proxies);
-        let mut own = 0;
-        for batch in each(wanted) {
-            let owner = *self.base.claims.entry(batch).or_insert(place);
-            if owner == place || handed.contains(&owner) {
-                own |= 1 << batch;
-            }
-        }
-        own
-    }
-
-    /// Takes entries in, once for each name.
-    pub(super) fn ingest(&mut self, id: [u8; 3], place: usize, set: Set) {
-        self.base.rows.entry(id).or_insert((place, set));
     }
 }
 
