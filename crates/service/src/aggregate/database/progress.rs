@@ -40,12 +40,13 @@ impl Record {
         if is_under_way && !self.complete.contains_key(&place) { Ok(()) } else { Err(Refused::Over) }
     }
 
-    /// Whether a proxy's state directory holds the last session.
+    /// Whether a proxy's state directory holds the last session. One of a round that was put back is told to ask for its session again: whether it goes on with
+    /// that is seen then.
     pub(super) fn holds(&self, place: usize, session: Session) -> Result<(), Refused> {
         let last = self.sessions.get(&place).copied();
         match differ(last, Some(session)) {
             _ if last == Some(session) => Ok(()),
-            Standing::Newer => Err(Refused::Newer),
+            Standing::Newer if self.put_back.is_none() => Err(Refused::Newer),
             _ => Err(Refused::Older),
         }
     }
@@ -139,5 +140,27 @@ impl Record {
         let told = self.complete.iter().filter(|(place, _)| !self.without.contains(place));
         let both = told.map(|(place, told)| Mismatch { proxy: *place, sent: told.entries, here: here(*place) });
         both.filter(|one| one.sent != one.here).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aggregate::signed::Signed;
+
+    /// A request that was under way when its round was put back does not end it: its proxy asks for its session again, and goes on.
+    #[test]
+    fn a_round_of_one_proxy_that_was_put_back_goes_on_from_a_later_session() {
+        let session = |number| Session { number, name: [number as u8; 16] };
+        let signed = Signed { public: String::new(), by: String::new(), signature: String::new() };
+        let mut record = Record::new(0, signed);
+        record.sessions.insert(0, session(1));
+        assert_eq!(record.holds(0, session(3)), Err(Refused::Newer));
+        record.put_back = Some(BTreeMap::new());
+        assert_eq!(record.holds(0, session(3)), Err(Refused::Older));
+        let again = Advance { from: Some(session(2)), to: session(3) };
+        assert_eq!(record.clone().advance(0, 2, &again), Err(Refused::Newer));
+        assert_eq!(record.advance(0, 1, &again), Ok(true));
+        assert_eq!(record.holds(0, session(3)), Ok(()));
     }
 }
