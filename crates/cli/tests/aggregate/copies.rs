@@ -161,6 +161,29 @@ fn a_storage_that_is_put_back_to_an_earlier_state_ends_the_round() {
     assert!(reason.contains("the storage lacks changes that it had told the proxy of"), "{status}");
 }
 
+/// A storage of before that was started by mistake fails the round there, and nowhere else: what it had refused is taken when the right one is back.
+#[test]
+fn a_round_goes_on_when_the_right_storage_is_put_back() {
+    let round = json!({ "reveal_when": "count >= 1 and distinct >= 1", "min_participants": 2 });
+    let mut world = World::started(&["a", "b", "c", "d"], round, json!({}));
+    ["a", "b"].iter().for_each(|name| submit(&world, name));
+    world.take("database").stop();
+    copy(&world, "state-database", "older");
+    world.start("database");
+    submit(&world, "c");
+    world.kill("database");
+    swap(&world, "state-database", "older");
+    world.start("database");
+    world.submit_with("d", &["all", "of-d"], &["--patience", "1s", "--timeout", "5s"]).failed(75, &[]);
+    world.role("proxy").until_it_says("round one has failed at the database");
+    world.kill("database");
+    swap(&world, "state-database", "older");
+    world.start("database");
+    world.role("proxy").until_it_says("round one goes on at the database");
+    submit(&world, "d");
+    assert_eq!(world.result("a"), expected(&["a", "b", "c", "d"]));
+}
+
 /// What a proxy was handing over to one that is lost is lost with it, and said.
 #[test]
 fn reports_that_are_lost_with_another_proxy_are_counted() {

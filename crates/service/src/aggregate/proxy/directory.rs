@@ -51,6 +51,8 @@ struct Seen {
     /// So much of what was written; nothing while it is not known whether this is the right directory.
     covers: Option<u64>,
     refused: Option<Refused>,
+    /// When it was seen.
+    at: Instant,
 }
 
 /// Why nothing more is covered.
@@ -136,8 +138,13 @@ impl Track {
 
 impl Cover {
     pub(super) fn new(track: Track) -> Cover {
-        let seen = Seen { covers: track.covers(), refused: None };
+        let seen = Seen { covers: track.covers(), refused: None, at: Instant::now() };
         Cover { track: Mutex::new(track), seen: watch::Sender::new(seen) }
+    }
+
+    /// Has the database asked again that has refused to hold a session.
+    pub(super) fn ask_again(&self) {
+        self.seen.send_modify(|seen| seen.refused = None);
     }
 
     /// The sessions, unless somebody is at work with them.
@@ -211,7 +218,7 @@ impl Proxy {
     /// Asks for a session that is on disk, and notes what it covers.
     fn settle(&self, round: &Round, track: &mut Track) -> Result<()> {
         let refused = self.ask_for_session(&round.name, Some(&round.fingerprint), track)?;
-        let seen = Seen { covers: track.covers(), refused: refused.clone() };
+        let seen = Seen { covers: track.covers(), refused: refused.clone(), at: Instant::now() };
         round.cover.seen.send_replace(seen);
         refused.map_or(Ok(()), |refused| Err(self.why(&round.name, refused)))
     }
@@ -356,11 +363,14 @@ impl Proxy {
         if is_refused || round.differs().is_some() {
             return false;
         }
+        let told = lock(&self.told).get(&round.name).map(|status| status.state);
         if !round.is_covered() {
-            // What is over takes nothing, and is asked about once.
-            return !matches!(round.cover.seen.borrow().refused, Some(Refused::Closed(_)));
+            // What is over takes nothing, and is asked about once. What is not may have been refused by a storage that was not the right one.
+            let seen = round.cover.seen.borrow();
+            let is_refused = matches!(seen.refused, Some(Refused::Closed(_)));
+            return !is_refused || seen.at.elapsed() > TELL && told.is_some_and(|state| !state.is_over());
         }
-        let is_open = lock(&self.told).get(&round.name).is_some_and(|status| status.state == Stage::Open);
+        let is_open = told == Some(Stage::Open);
         if is_open && track.since.elapsed() > IDLE {
             round.queue.note_new(std::iter::empty());
             return true;

@@ -58,7 +58,7 @@ pub(super) async fn handed(
     let done = pool.run(move || {
         let handed = Handed::from_bytes(&body).filter(|handed| handed.records.len() % round.params.entry_bytes() == 0);
         let handed = handed.ok_or_else(|| Reply::new(Kind::Malformed, "this is no batch of a participant"))?;
-        if round.is_open() {
+        if !round.queue.is_closed() {
             return Err(Reply::new(Kind::NotYet, "the round is not closed here yet").again_in(1));
         }
         if proxy.is_complete(&round.name)? {

@@ -190,10 +190,8 @@ impl Proxy {
         let round = self.round(&status.round);
         let differs = round.as_ref().is_some_and(|round| round.compare(status));
         if let Some(round) = &round
-            && status.state != Stage::Open
             && !differs
-            && round.is_open()
-            && let Err(error) = round.close()
+            && let Err(error) = round.follow(status.state)
         {
             tracing::error!("round {}: {error}", status.round);
         }

@@ -17,7 +17,7 @@ use super::keyed::Differing;
 use crate::aggregate::Setting;
 use crate::aggregate::keys::Role;
 use crate::aggregate::queue::{Accepted, Conditions, Limits, Queue, Submission};
-use crate::aggregate::rounds::Open;
+use crate::aggregate::rounds::{Open, State};
 use crate::aggregate::same_keys::KeysFingerprint;
 use crate::aggregate::secret::Secret;
 use crate::aggregate::signed::Purpose;
@@ -99,7 +99,29 @@ impl Round {
 
     /// Whether it takes reports.
     pub(super) fn is_open(&self) -> bool {
-        !self.closed.load(Ordering::Acquire)
+        !self.closed.load(Ordering::Acquire) && self.queue.takes()
+    }
+
+    /// Takes reports, takes none for the time being, or none any more, as the round stands at the database. One that has failed may be in a storage that is not
+    /// the right one: when that is put back, it goes on.
+    pub(super) fn follow(&self, state: State) -> Result<()> {
+        match state {
+            State::Failed if self.queue.is_closed() => return Ok(()),
+            State::Failed => {
+                if self.queue.pause(true) {
+                    tracing::warn!("round {} has failed at the database: nothing is taken of it", self.name);
+                }
+                return Ok(());
+            }
+            State::Open => (),
+            _ if self.closed.load(Ordering::Acquire) => (),
+            _ => self.close()?,
+        }
+        if self.queue.pause(false) {
+            tracing::info!("round {} goes on at the database", self.name);
+            self.cover.ask_again();
+        }
+        Ok(())
     }
 
     /// Takes none any more. Durable when this returns.

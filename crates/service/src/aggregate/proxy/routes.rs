@@ -87,7 +87,7 @@ async fn is_there(
     let look = pool.run(move || {
         let number = asked.names.number(&participant)?;
         // First whether it is closed: from then on nothing comes.
-        let open = !looked.queue.is_closed();
+        let open = looked.queue.takes();
         Ok((looked.has(number, &batch), open))
     });
     let (there, open) = look.await?;

@@ -14,6 +14,8 @@ use super::{Accepted, BatchId, Conditions, Counts, LOCK, Limits, Refusal, note};
 /// What there is, as far as it has to be known without reading it.
 pub(super) struct Held {
     pub(super) state: State,
+    /// It takes nothing for the time being.
+    pub(super) pauses: bool,
     pub(super) waiting: BTreeMap<MarkKey, InQueue>,
     /// Whose the records are that the last shuffle has left behind, in the order of their file.
     pub(super) left: Vec<Run>,
@@ -86,6 +88,7 @@ impl Held {
             bytes: 0,
             coming: 0,
             broken: false,
+            pauses: false,
             changes: 0,
             unfit: None,
             fresh: Vec::new(),
@@ -178,7 +181,7 @@ impl Held {
         match known {
             Some(known) if known == mark => Some(Accepted::Known),
             Some(_) => Some(Accepted::Refused(Refusal::Conflict)),
-            None if self.state.closed => Some(Accepted::Refused(Refusal::Closed)),
+            None if self.state.closed || self.pauses => Some(Accepted::Refused(Refusal::Closed)),
             None if has.saturating_add(mark.records) > limits.quota => {
                 Some(Accepted::Refused(Refusal::Quota { has, limit: limits.quota }))
             }

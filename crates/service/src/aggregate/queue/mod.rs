@@ -239,6 +239,15 @@ impl Queue {
         Ok(())
     }
 
+    /// Takes nothing for the time being, or goes on; whether that is new. Nothing is being taken any more when this returns.
+    pub fn pause(&self, pauses: bool) -> bool {
+        if lock(&self.held).pauses == pauses {
+            return false;
+        }
+        let _none = self.taking.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut lock(&self.held).pauses, pauses) != pauses
+    }
+
     /// Removes all records that wait: nothing of them ever leaves. What has been shuffled stays. Durable when this returns.
     pub fn discard(&self) -> Result<()> {
         let _one = lock(&self.shuffling);
@@ -319,6 +328,12 @@ impl Queue {
     /// Whether nothing more is taken.
     pub fn is_closed(&self) -> bool {
         lock(&self.held).state.closed
+    }
+
+    /// Whether what is new is taken now.
+    pub fn takes(&self) -> bool {
+        let held = lock(&self.held);
+        !held.state.closed && !held.pauses
     }
 
     /// How much there is.

@@ -35,6 +35,25 @@ fn what_is_too_much_or_another_batch_of_a_name_is_refused() {
     assert!(queue.accept(&Submission { participant: 1, batch: [9; 16], digest: [0; 32], records: &[1; 25] }).is_err());
 }
 
+/// A pause ends with the process at the latest: what has been refused meanwhile is taken then.
+#[test]
+fn a_queue_that_pauses_takes_nothing_new_until_it_goes_on() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = open(home.path());
+    assert_eq!(submit(&queue, 1, 1, 5).unwrap(), Accepted::New);
+    assert!(queue.pause(true) && !queue.pause(true) && !queue.takes() && !queue.is_closed());
+    assert_eq!(submit(&queue, 1, 1, 5).unwrap(), Accepted::Known);
+    assert_eq!(submit(&queue, 1, 2, 5).unwrap(), Accepted::Refused(Refusal::Closed));
+    assert!(queue.pause(false) && queue.takes());
+    assert_eq!(submit(&queue, 1, 2, 5).unwrap(), Accepted::New);
+    queue.pause(true);
+    drop(queue);
+    let queue = open(home.path());
+    assert_eq!(submit(&queue, 1, 3, 5).unwrap(), Accepted::New);
+    queue.close().unwrap();
+    assert!(!queue.pause(false) && !queue.takes());
+}
+
 /// Batches of one record each cost the queue a file each: they count as such.
 #[test]
 fn many_small_batches_fill_it_too() {
