@@ -11,6 +11,7 @@ mod many;
 mod openapi;
 mod renamed;
 mod repeated;
+mod sick;
 mod strangers;
 mod together;
 mod turns;

@@ -19,7 +19,7 @@ use crate::aggregate::queue::{Fresh, Queue};
 use crate::aggregate::rounds::{State as Stage, Status};
 use crate::aggregate::same_keys::KeysFingerprint;
 use crate::aggregate::sessions::{Advance, Session};
-use crate::aggregate::transport::{Answer, Ask, Client, Granted, Kind, Persistence, Reply};
+use crate::aggregate::transport::{Answer, Ask, Client, Granted, Kind, Reply};
 
 /// How long whoever brings reports waits for the database to hold the session that covers them.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -172,7 +172,7 @@ impl Round {
         fits.map_err(|_| differs("its queue is not what this proxy has acknowledged, or participants.json is another one"))
     }
 
-    /// Asks something with the session of this directory in the query. A database that refuses it is asked for it again.
+    /// Asks something with the session of this directory in the query, which stays the last one meanwhile. A database that refuses it is asked for it again.
     pub(super) fn presenting<T>(&self, ask: impl FnOnce(Session) -> Result<(T, bool)>) -> Result<T> {
         self.tracked(|track| {
             let (answer, is_stale) = ask(track.session()?)?;

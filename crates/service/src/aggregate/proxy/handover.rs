@@ -30,12 +30,9 @@ use crate::aggregate::queue::Submission;
 use crate::aggregate::rounds::{Rest, Resting, Status, collector};
 use crate::aggregate::same_keys::{KeysFingerprint, Under};
 use crate::aggregate::sessions::Session;
-use crate::aggregate::transport::{Ask, Granted, Kind, Persistence, Reply, Service, Who, read};
+use crate::aggregate::transport::{Ask, Granted, Kind, Reply, Service, Who, read};
 
 const DIGEST_BYTES: usize = 32;
-
-/// Another proxy that does not answer is asked again when the round is looked at again.
-const ONCE: Persistence = Persistence { silence: std::time::Duration::ZERO, busy: std::time::Duration::ZERO };
 
 /// `PUT /v1/rounds/{round}/handed/{batch}`: a participant's batch that another proxy cannot shuffle.
 pub(super) async fn handed(

@@ -275,6 +275,8 @@ impl Proxy {
         // An older copy of this directory would shuffle the same once more.
         self.cover(round)?;
         while let Some(batch) = round.queue.next_outgoing()? {
+            // What comes meanwhile is not kept waiting until all of this is sent.
+            self.cover(round)?;
             let entries = (batch.records.len() / round.params.entry_bytes()) as u64;
             let (answer, by) = round.presenting(|session| {
                 let path = format!("/v1/rounds/{}/entries/{}?session={session}", round.name, hex(&batch.id));

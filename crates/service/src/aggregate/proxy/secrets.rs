@@ -13,10 +13,7 @@ use crate::aggregate::oracle::fetch_key;
 use crate::aggregate::rounds::Open;
 use crate::aggregate::secret::Secret;
 use crate::aggregate::signed::{Purpose, Signed};
-use crate::aggregate::transport::{Ask, Kind, Persistence};
-
-/// Another proxy that does not answer is not waited for.
-const ONCE: Persistence = Persistence { silence: std::time::Duration::ZERO, busy: std::time::Duration::ZERO };
+use crate::aggregate::transport::{Ask, Kind};
 
 impl Proxy {
     /// Offers the public key of a round to the database: of the secrets that are here, or else at another proxy, or else of new ones. Returns it if
