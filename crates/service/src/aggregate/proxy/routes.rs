@@ -202,6 +202,8 @@ impl Proxy {
             return Reply::new(Kind::NotYet, what);
         }
         match state {
+            // It may go on, in the storage that is the right one.
+            Some(Stage::Failed) => Reply::new(Kind::Closed, format!("round {name} has failed")).next(next),
             _ if self.round(name).is_some_and(|round| !round.is_open()) => {
                 Reply::new(Kind::Closed, format!("round {name} takes no reports any more")).next(next)
             }
