@@ -10,7 +10,7 @@ use tacita_node::base::text::counted;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::house::{LOOK, MOST_BYTES, TELL, wrong};
+use super::house::{LOOK, MOST_BYTES, ONCE, TELL, wrong};
 use super::journal::{Journal, Line, Past, Unfit, file_name};
 use super::names::Names;
 use super::round::Round;
@@ -29,9 +29,6 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// What is said of a round of which this directory does not have what was acknowledged.
 const ELSEWHERE: &str = "what this proxy acknowledged of it is in another state directory";
-
-/// A database that does not answer is asked again when it is its turn again.
-const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
 
 /// The sessions of a state directory in a round.
 pub(super) struct Track {
@@ -169,7 +166,9 @@ impl Round {
         let differs = |what: &str| Error::Input(format!("round {}: {what}", self.name));
         let present = names.batches(present).map_err(|what| differs(&what))?.keys().copied().collect();
         let fits = self.tracked(|track| Ok(track.journal.past()?.check(generation, &present)))?;
-        fits.map_err(|_| differs("its queue is not what this proxy has acknowledged, or participants.json is another one"))
+        fits.map_err(|_| {
+            differs("its queue is not what this proxy has acknowledged, or participants.json is another one")
+        })
     }
 
     /// Asks something with the session of this directory in the query, which stays the last one meanwhile. A database that refuses it is asked for it again.

@@ -37,6 +37,9 @@ const SHUFFLE_BYTES: u64 = 64 << 20;
 /// Bytes of an answer.
 pub(super) const MOST_BYTES: usize = 1 << 16;
 
+/// A service that does not answer, or has too much to do, is asked again when the round is looked at again.
+pub(super) const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
+
 /// How long a worker tries one thing, and says for what it waits, before other rounds have their turn: what is due is looked at again in a moment.
 pub(super) const TURN: Persistence = Persistence { silence: Duration::from_secs(10), busy: Duration::from_secs(10) };
 

@@ -6,7 +6,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::random::fresh_rng;
 use zeroize::Zeroizing;
 
-use super::house::{MOST_BYTES, TURN, wrong};
+use super::house::{MOST_BYTES, ONCE, TURN, wrong};
 use super::{Proxy, public};
 use crate::aggregate::keys::{self, Role};
 use crate::aggregate::oracle::fetch_key;
