@@ -18,6 +18,8 @@ __all__ = [
     "check_file",
     "count_itemsets",
     "join_facts",
+    "match_pool",
+    "open_pool",
     "partition",
     "plan",
     "read_block",

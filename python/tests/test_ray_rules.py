@@ -239,7 +239,7 @@ def test_a_leader_that_ends_a_level_early_is_found_out(parties, tmp_path: pathli
     own = Own(drivers, "hospital", job.parties)
     own.ready()
     own.ready()
-    drivers.begin_levels(400, [], ["tea", "milk"], [200, 133])
+    drivers.begin_levels(400, [], ["tea", "milk"], [200, 133], work)
     alone, mixed, _ = drivers.next_level()
     assert mixed == 6
     own.ready()
