@@ -106,21 +106,6 @@ fn random_tables_to_one_and_to_both() {
     }
 }
 
-/// One key with as many rows as the limit allows: that they are rounded up to a power of two is nobody's fault.
-#[test]
-fn one_key_may_have_all_rows_that_the_limit_allows() {
-    let home = Home::new();
-    let own = [("1".to_owned(), "x".to_owned())];
-    for (rows, limit) in [(5, 5), (5, 6), (5, 7), (3, 3)] {
-        let theirs: Vec<_> = (0..rows).map(|row| ("2".to_owned(), format!("y{row}"))).collect();
-        let files = [home.file("a.csv", &csv("id,note", &own)), home.file("b.csv", &csv("id,note", &theirs))];
-        let key = format!("columns = [\"id\"]\n[limits]\nmax_rows = {limit}");
-        let job = job(&home, "reveal_to = [\"a\"]\ngives = { b = [\"note\"] }", &key);
-        simulate(&home, &job, [&files[0], &files[1]]).well();
-        assert_eq!(text(home.at("out/a.csv")), format!("id,note,b.note\n{}", truth(&own, &theirs, false)));
-    }
-}
-
 /// Keys as each party writes them, in every format; columns that only one has; a column of the key among those that are given.
 #[test]
 fn each_writes_its_keys_in_its_own_way() {

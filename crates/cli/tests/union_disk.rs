@@ -340,3 +340,24 @@ fn millions_of_rows_take_little_memory() {
         assert!(peak < memory, "{name}: {peak}");
     }
 }
+
+/// One key with as many rows as the limit allows, in memory: that they are rounded up to a power of two is nobody's fault.
+#[test]
+fn one_key_may_have_all_rows_that_the_limit_allows() {
+    let home = Home::new();
+    for (rows, limit) in [(5, 5), (5, 6), (5, 7), (3, 3)] {
+        let theirs: String = (0..rows).map(|row| format!("2,y{row}\n")).collect();
+        let (a, b) = (home.file("a.csv", "id,note\n1,x\n"), home.file("b.csv", &format!("id,note\n{theirs}")));
+        let job = home.file(
+            "job.toml",
+            &format!(
+                "job = \"union\"\nid = \"t\"\nreveal_to = [\"a\"]\ngives = {{ b = [\"note\"] }}\n\
+                 [key]\ncolumns = [\"id\"]\n[limits]\nmax_rows = {limit}\n[parties.a]\n[parties.b]\n"
+            ),
+        );
+        let inputs = [("a", a), ("b", b)].map(|(name, path)| format!("{name}={path}"));
+        let out = home.at("out");
+        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        assert_eq!(text(home.at("out/a.csv")), format!("id,note,b.note\n1,x,\n{}", theirs.replace("2,y", "2,,y")));
+    }
+}

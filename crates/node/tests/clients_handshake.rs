@@ -269,7 +269,7 @@ fn a_server_that_tells_clients_different_things_is_found_out_between_them() {
 /// A client that takes another one's nonce for its own is found by the server, which is not blamed for it.
 #[test]
 fn a_client_with_the_nonce_of_another_is_the_servers_to_find() {
-    let same = |me: &str, peer: &str| nonce(if me == "c2" { "c1" } else { me }, peer);
+    let same = |me: &str, peer: &str| nonce(if (me, peer) == ("c2", "s") { "c1" } else { me }, peer);
     let [c1, _, s] = Run { nonce: same, ..Run::honest() }.outcome();
     assert!(matches!(&s, Err(Error::Protocol { peer, .. }) if peer.starts_with("c2, or a party")), "{s:?}");
     assert!(!matches!(&c1, Ok(_) | Err(Error::Protocol { .. })), "{c1:?}");

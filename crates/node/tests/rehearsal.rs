@@ -81,7 +81,7 @@ fn a_clock_is_eight_bytes_and_any_time_is_a_number() {
 fn hello(terms: &str) -> Vec<u8> {
     let nonce = "ab".repeat(32);
     format!(
-        r#"{{"tacita": 2, "version": "\u001b[31m9", "as": "a", "nonce": "{nonce}", "profiles": [], "terms": {terms}}}"#
+        r#"{{"tacita": 3, "version": "\u001b[31m9", "as": "a", "nonce": "{nonce}", "profiles": [], "terms": {terms}}}"#
     )
     .into()
 }

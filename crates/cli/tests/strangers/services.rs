@@ -13,7 +13,8 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x0
 fn database_proxy_and_oracle() {
     let mut world = World::started(&["a", "b"], json!({}), json!({}));
     let of = |world: &World, role: &str| {
-        let (address, own) = (text(world.home.at(&format!("addresses/{role}-1"))), world.home.at(&format!("id-{role}")));
+        let (address, own) =
+            (text(world.home.at(&format!("addresses/{role}-1"))), world.home.at(&format!("id-{role}")));
         (Listener::of(&address, &identity(own).fingerprint().to_string(), b"h2"), address)
     };
     for (role, peer) in [("database", "a"), ("proxy", "a"), ("oracle", "database")] {

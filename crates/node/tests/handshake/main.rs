@@ -69,7 +69,7 @@ fn honest(job: &JobSpec, name: &str) -> Script {
 
 fn hello(job: &JobSpec, name: &str) -> Value {
     json!({
-        "tacita": 2,
+        "tacita": 3,
         "version": "0.1.0",
         "as": name,
         "nonce": "ab".repeat(32),

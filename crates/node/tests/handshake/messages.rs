@@ -77,7 +77,7 @@ fn the_peer_is_told_the_kind_of_what_is_wrong() {
     for me in NAMES {
         let (_, told) = play(&job, me, &with(&job, me, HELLO, "{}"), false);
         assert_eq!(told, Some(ErrorKind::Protocol));
-        let (_, told) = play(&job, me, &changed(&job, me, HELLO, "tacita", json!(3)), false);
+        let (_, told) = play(&job, me, &changed(&job, me, HELLO, "tacita", json!(4)), false);
         assert_eq!(told, Some(ErrorKind::Terms));
     }
 }
@@ -95,7 +95,7 @@ fn a_hello_of_somebody_else_is_refused() {
     for me in NAMES {
         let cases = [
             ("tacita", json!(0), Differ),
-            ("tacita", json!(3), Differ),
+            ("tacita", json!(2), Differ),
             ("tacita", json!(-1), Violation),
             ("tacita", json!("1"), Violation),
             ("version", json!(1), Violation),
