@@ -51,8 +51,8 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     by_size.max(of_slots).min(MOST_BUCKETS as u64) as usize
 }
 
-/// How many buckets there are where so many are asked for and the parties have so many rows: no more than are good for them ([`most_buckets`]), and
-/// halved until they have little room for more keys than a party has said ([`has_little_room`]).
+/// How many buckets there are where so many are asked for and the parties have so many rows: no more than are good for them (`most_buckets`), and
+/// halved until they have little room for more keys than a party has said (`has_little_room`).
 pub fn buckets_for(job: &JobSpec, asked: usize, rows: &[u64]) -> usize {
     let [fewest, most] = [rows.iter().min(), rows.iter().max()].map(|rows| rows.copied().unwrap_or(0));
     let mut buckets = asked.min(most_buckets(job, fewest, most)).max(1);

@@ -3,7 +3,7 @@
 //!
 //! 1. In a bucket ([`run`]) the receiver's machine sends its items, blinded; the sender's evaluates them, and keeps them with its own tags.
 //! 2. The drivers send and receive the pool, part by part ([`send`], [`receive`]), from files to files.
-//! 3. The receiver's machines make tags of the elements of a part ([`open`]), and look which the sender has, too ([`matches`]).
+//! 3. The receiver's machines make tags of the elements of a part ([`open`]), and look which the sender has, too ([`matches()`]).
 //! 4. The sender is told the count ([`tell`], [`hear`]), if it learns.
 
 use std::collections::BTreeMap;
