@@ -78,6 +78,9 @@ pub fn enumeration_decoding(instance: Instance) -> f64 {
 /// The degree up to which the algebraic attack is looked at.
 const DEGREES: usize = 4;
 
+/// Columns of the grid of guesses that are refined.
+const STARTS: usize = 8;
+
 /// The algebraic attack of Briaud and Øygarden, *A new algebraic approach to the regular syndrome decoding problem and
 /// implications for PCG constructions*, EUROCRYPT 2023: in f of the blocks, m places each are guessed to be without
 /// noise; then the quadratic equations that regularity gives are linearised at the degree of regularity.
@@ -89,7 +92,6 @@ const DEGREES: usize = 4;
 pub fn algebraic(instance: Instance, binary: bool) -> f64 {
     let Instance { samples, unknowns, noise } = instance;
     let block = samples / noise;
-    // Smooth in f and in m: the least on a grid, and then the least near it.
     let least = |fs: Range<usize>, step_f: usize, ms: Range<usize>, step_m: usize| {
         let pairs = fs.step_by(step_f).flat_map(|f| ms.clone().step_by(step_m).map(move |m| (f, m)));
         let costs = pairs.filter(|(f, m)| f * m < unknowns + 1).map(|(f, m)| {
@@ -98,10 +100,15 @@ pub fn algebraic(instance: Instance, binary: bool) -> f64 {
         });
         costs.fold((f64::INFINITY, 0, 0), |least, one| if one.0 < least.0 { one } else { least })
     };
+    // The least lies where another degree comes in, along a curve in f and m: of the columns of a grid the least are refined.
     let (step_f, step_m) = ((noise / 256).max(1), (block / 256).max(1));
-    let (coarse, f, m) = least(0..noise, step_f, 0..block, step_m);
+    let mut starts: Vec<_> = (0..noise).step_by(step_f).map(|f| least(f..f + 1, 1, 0..block, step_m)).collect();
+    starts.sort_by(|one, other| one.0.total_cmp(&other.0));
+    starts.truncate(STARTS);
     let near = |at: usize, step: usize, end: usize| at.saturating_sub(step)..(at + step + 1).min(end);
-    least(near(f, step_f, noise), 1, near(m, step_m, block), 1).0.min(coarse)
+    let refined =
+        |&(cost, f, m): &(f64, usize, usize)| least(near(f, step_f, noise), 1, near(m, step_m, block), 1).0.min(cost);
+    starts.iter().map(refined).fold(f64::INFINITY, f64::min)
 }
 
 /// The cost with m places guessed in each of f blocks.
