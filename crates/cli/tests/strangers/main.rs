@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+// Of both, other tests use the rest.
 #[allow(dead_code)]
 #[path = "../desk/fly.rs"]
 mod fly;
