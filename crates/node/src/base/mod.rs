@@ -9,4 +9,5 @@ pub mod hex;
 pub mod memory;
 pub mod random;
 pub mod text;
+pub mod text_file;
 pub mod usage;

@@ -16,6 +16,7 @@ use super::{JOBS, Kind, Own};
 use crate::agreement::words::{either, from_word};
 use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Names, Parties, Protocol, Reveal};
 use crate::base::text::shown;
+use crate::base::text_file::read_text;
 
 /// Job files are read up to this size.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -82,7 +83,7 @@ impl JobSpec {
         if std::fs::metadata(path).map_err(bad)?.len() > MAX_FILE_BYTES {
             return Err(Error::Input(format!("{shown}: too large for a job file; is it the data?")));
         }
-        let text = std::fs::read_to_string(path).map_err(bad)?;
+        let text = read_text(path).map_err(bad)?;
         let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let mut job = JobSpec::parse(&text, is_json).map_err(|error| match error {
             Error::Input(text) => Error::Input(format!("{shown}: {text}")),

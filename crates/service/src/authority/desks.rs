@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::text::shown;
+use tacita_node::base::text_file::read_text;
 use tacita_node::identity::Fingerprint;
 
 /// No such file is longer.
@@ -30,7 +31,7 @@ impl Desks {
         if seen.is_some_and(|(_, length)| length > MAX_FILE_BYTES) {
             return Err(Error::Input(format!("{}: too large for a list of desks", path.display())));
         }
-        let text = std::fs::read_to_string(path).map_err(failed)?;
+        let text = read_text(path).map_err(failed)?;
         let (names, fingerprints) = parse(&text).map_err(|(line, what)| {
             Error::Input(format!(
                 "{}, line {line}: {what}: write a name, a blank and SHA256:..., as `tacita identity show` prints it",

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
 use tacita_core::{Error, Result};
@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 use super::{Items, check_name};
 use crate::table::ReadOptions;
 use crate::table::budget::{MAX_RECORD_BYTES, Meter};
-use crate::table::read::{announced, ending, text_of, unpack};
+use crate::table::read::{LineReader, LineTooLong, announced_line, ending, text_of, unpack};
 
 /// What an item takes besides its name and its rows, about.
 const ITEM_BYTES: usize = 80;
@@ -54,23 +54,32 @@ pub fn read_lines(path: &Path, between: Between<'_>, options: &ReadOptions) -> R
 ///
 /// Errors: as [`read_lines`].
 pub fn parse_lines(input: impl Read, source: &str, between: Between<'_>, options: &ReadOptions) -> Result<Items> {
-    let mut input = BufReader::with_capacity(1 << 16, text_of(input, source, options)?.0);
+    let text = text_of(input, source, options)?.0;
+    let mut lines = LineReader::new(text, MAX_RECORD_BYTES as usize);
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
     let mut meter = Meter::new(&options.budget);
-    let skipped = told(&mut input, source, between)?;
     let (mut rows, mut line) = (0, Vec::new());
     loop {
-        line.clear();
-        let read = (&mut input).take(MAX_RECORD_BYTES + 1).read_until(b'\n', &mut line);
-        if read.map_err(|error| Error::Input(format!("{source}: cannot be read: {error}")))? == 0 {
-            return Ok(Items::sorted(rows, items));
+        let more = lines.next(&mut line);
+        let number = lines.number();
+        let bad = |what: &str| Error::Input(format!("{source}, line {number}: {what}"));
+        let too_long = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<LineTooLong>());
+        match more {
+            Ok(true) => (),
+            Ok(false) => return Ok(Items::sorted(rows, items)),
+            Err(error) if too_long(&error) => {
+                return Err(bad(&format!(
+                    "it is longer than a line may be ({} MiB): is it text?",
+                    MAX_RECORD_BYTES >> 20
+                )));
+            }
+            Err(error) => return Err(Error::Input(format!("{source}: cannot be read: {error}"))),
         }
-        let bad = |what: &str| Error::Input(format!("{source}, line {}: {what}", rows + 1 + skipped));
+        if number == 1 && names_separator(&line, source, between)? {
+            continue;
+        }
         if rows == options.budget.rows {
             return Err(bad("more rows than a job can have; split it"));
-        }
-        if line.len() as u64 > MAX_RECORD_BYTES {
-            return Err(bad(&format!("it is longer than a line may be ({} MiB): is it text?", MAX_RECORD_BYTES >> 20)));
         }
         let text = std::str::from_utf8(&line).map_err(|_| {
             bad("this is not UTF-8; if the file is in another encoding, name it, as with --encoding windows-1252")
@@ -94,13 +103,12 @@ pub fn parse_lines(input: impl Read, source: &str, between: Between<'_>, options
     }
 }
 
-/// How many lines in front of the baskets say what stands between items and nothing else: `sep=;`.
+/// Whether the first line says what stands between items and nothing else: `sep=;`.
 ///
 /// Errors: it is something else than was said.
-fn told(input: &mut impl BufRead, source: &str, between: Between<'_>) -> Result<usize> {
-    let Between::Text(separator) = between else { return Ok(0) };
-    let head = input.fill_buf().map_err(|error| Error::Input(format!("{source}: cannot be read: {error}")))?;
-    let Some((byte, length)) = announced(head) else { return Ok(0) };
+fn names_separator(line: &[u8], source: &str, between: Between<'_>) -> Result<bool> {
+    let Between::Text(separator) = between else { return Ok(false) };
+    let Some(byte) = announced_line(line) else { return Ok(false) };
     if separator.as_bytes() != [byte] {
         let byte = char::from(byte).escape_debug();
         return Err(Error::Input(format!(
@@ -109,8 +117,7 @@ fn told(input: &mut impl BufRead, source: &str, between: Between<'_>) -> Result<
             separator.escape_debug()
         )));
     }
-    input.consume(length);
-    Ok(1)
+    Ok(true)
 }
 
 /// The items of a line, without blanks around them; an item without a name is none.
@@ -186,6 +193,7 @@ mod tests {
         };
         assert_eq!(read("1 2\n\n 2 10 \r\n"), items(&[("1", &[0]), ("10", &[2]), ("2", &[0, 2])]));
         assert_eq!(read("1\n2"), items(&[("1", &[0]), ("2", &[1])]));
+        assert_eq!(read("1 2\r\r 2 10\r"), items(&[("1", &[0]), ("10", &[2]), ("2", &[0, 2])]));
         assert_eq!(parse(b"\n\n", Between::Blanks).unwrap().rows(), 2);
         assert_eq!(parse(b"", Between::Blanks).unwrap().rows(), 0);
     }

@@ -1,5 +1,7 @@
 //! What stands between the values of a text file.
 
+use memchr::memchr2;
+
 /// What the ending says about the delimiter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hint {
@@ -15,17 +17,23 @@ const LINES: usize = 100;
 /// A first line that says what the delimiter is and nothing else, as spreadsheets write it (`sep=;`): the delimiter, and the length
 /// of the line with its end. `text` has no mark in front.
 pub(in crate::table) fn announced(text: &[u8]) -> Option<(u8, usize)> {
-    let line = &text[..text.iter().position(|byte| *byte == b'\n')? + 1];
+    let end = memchr2(b'\n', b'\r', text)?;
+    let ending = if text[end..].starts_with(b"\r\n") { 2 } else { 1 };
+    announced_line(&text[..end]).map(|delimiter| (delimiter, end + ending))
+}
+
+/// The delimiter that a line without its end names, and nothing else.
+pub(in crate::table) fn announced_line(line: &[u8]) -> Option<u8> {
     let bare = line.trim_ascii_end();
     let quoted = bare.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
-    let told = match (quoted.unwrap_or(bare), line) {
-        // The end of the line has been trimmed with the tab.
-        ([name @ .., b'='], [.., b'\t', b'\n'] | [.., b'\t', b'\r', b'\n']) => (name, b'\t'),
-        ([name @ .., b'=', delimiter], _) => (name, *delimiter),
+    let (word, delimiter) = match (quoted.unwrap_or(bare), line) {
+        // The tab has been trimmed.
+        ([word @ .., b'='], [.., b'\t']) => (word, b'\t'),
+        ([word @ .., b'=', delimiter], _) => (word, *delimiter),
         _ => return None,
     };
-    let can_be = told.1 == b'\t' || told.1.is_ascii_punctuation() && told.1 != b'"';
-    (told.0.eq_ignore_ascii_case(b"sep") && can_be).then_some((told.1, line.len()))
+    let can_be = delimiter == b'\t' || delimiter.is_ascii_punctuation() && delimiter != b'"';
+    (word.eq_ignore_ascii_case(b"sep") && can_be).then_some(delimiter)
 }
 
 /// The candidate that makes several columns of the header, as many of the lines below it as any other does, and the most columns;
@@ -98,6 +106,7 @@ mod tests {
         assert_eq!(said("\"sep=|\"\r\na\n"), Some(('|', 9)));
         assert_eq!(said("sep=\t\na\n"), Some(('\t', 6)));
         assert_eq!(said("sep=\t\r\na\n"), Some(('\t', 7)));
+        assert_eq!(said("sep=;\ra;b\r"), Some((';', 6)));
         for text in ["sep=\na\n", "sep\na\n", "sep=;x\na\n", "sep=;", "step=;\n", "sep=a\nb\n", "=;\n", "\n"] {
             assert_eq!(said(text), None, "{text:?}");
         }

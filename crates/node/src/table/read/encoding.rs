@@ -1,5 +1,6 @@
 //! Text in other encodings than UTF-8.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -19,6 +20,11 @@ impl Encoding {
     /// Its name, as `UTF-8`.
     pub fn name(self) -> &'static str {
         self.0.name()
+    }
+
+    /// The text of these bytes, which have no mark; what is none becomes U+FFFD.
+    pub(super) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
+        self.0.decode_without_bom_handling(bytes).0
     }
 }
 

@@ -1,22 +1,55 @@
-//! What a file of keys is, by how it begins.
+//! Told by its beginning: what kind of list a file is.
 
-use super::Listing;
+use std::net::IpAddr;
+
 use super::network::Network;
+use super::{Listing, WantedColumn};
 
-/// What the text is that begins so; none if it may be a table.
-pub(super) fn listing(head: &[u8]) -> Option<Listing> {
-    let text = String::from_utf8_lossy(head);
-    let text = text.trim_start_matches('\u{FEFF}');
-    if text.starts_with("#separator") || text.starts_with("#fields\t") {
+/// Words with which DShield's list names its columns.
+const DSHIELD: [&str; 3] = ["start", "end", "netmask"];
+
+/// The kind of list that a text is which begins with `head`; none if it may be a table. A text that has `ended` and holds comments
+/// alone is an empty list, unless one of them names a wanted column, as a header does.
+pub(super) fn listing(head: &str, ended: bool, wanted: &[WantedColumn]) -> Option<Listing> {
+    if head.starts_with("#separator") || head.starts_with("#fields\t") {
         return Some(Listing::Zeek);
     }
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
-    let mut words = lines.into_iter().map(|line| line.split_whitespace());
-    let mut first = words.next()?;
-    match first.next()? {
-        "create" | "add" if first.next().is_some() && first.next().is_some() => Some(Listing::Ipset),
+    let (comments, entries): (Vec<&str>, Vec<&str>) = head
+        .split(['\n', '\r'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .partition(|line| line.starts_with(['#', ';']));
+    let Some(first) = entries.first() else {
+        let names_a_column = |line: &&str| {
+            line.split([',', ';', '\t', '|', '#']).any(|name| wanted.iter().any(|column| column.header == name.trim()))
+        };
+        return (ended && !comments.is_empty() && !comments.iter().any(|line| names_a_column(line)))
+            .then_some(Listing::List);
+    };
+    let words: Vec<&str> = first.split_whitespace().collect();
+    match words[..] {
+        ["create" | "add", _, _, ..] => Some(Listing::Ipset),
         // No header of a table is an address, and no other text an object.
-        word if word.starts_with('{') => Some(Listing::Zeek),
-        word => Network::parse(word.trim_end_matches(';')).map(|_| Listing::Netset),
+        [word, ..] if word.starts_with('{') => Some(Listing::Zeek),
+        [address, name, ..] if is_local(address) && name.parse::<f64>().is_err() && Network::parse(name).is_none() => {
+            Some(Listing::Hosts)
+        }
+        _ if names_columns(first) => Some(Listing::Netset),
+        [word, ..] => {
+            let word = word.split(['#', ';']).next().unwrap_or_default().trim_end_matches(',');
+            Network::parse(word).map(|_| Listing::Netset)
+        }
+        [] => None,
     }
+}
+
+/// Whether hosts files have this address in front of names.
+fn is_local(word: &str) -> bool {
+    word.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified() || address.is_loopback())
+}
+
+/// Whether a line of a list of addresses names columns, as DShield's does.
+pub(super) fn names_columns(line: &str) -> bool {
+    let words = line.split_whitespace().take(DSHIELD.len());
+    words.map(str::to_lowercase).eq(DSHIELD)
 }

@@ -3,6 +3,7 @@
 //! A list is read as a table whose columns are those that its reader wants. `docs/guides/aggregate.md` has the rules.
 
 mod detect;
+mod entry;
 mod network;
 mod source;
 mod zeek;
@@ -13,7 +14,7 @@ use std::str::FromStr;
 
 use tacita_core::{Error, Result};
 
-use super::{Form, Hint, ReadOptions, STANDARD_INPUT, Stream, ending, open_file, unpack};
+use super::{Form, Hint, ReadOptions, STANDARD_INPUT, Stream, encoding, ending, open_file, unpack};
 use source::Lists;
 
 /// Into how many addresses the networks of an input are expanded at most, if nothing else is said.
@@ -33,6 +34,8 @@ pub enum Listing {
     Netset,
     /// What `ipset save` writes.
     Ipset,
+    /// A hosts file: on each line an address, and names, which are the keys.
+    Hosts,
     /// A log of Zeek, as `conn.log`: tab-separated or JSON.
     Zeek,
 }
@@ -58,7 +61,8 @@ pub struct ListOptions {
 }
 
 impl Listing {
-    const ALL: [Listing; 5] = [Listing::Table, Listing::List, Listing::Netset, Listing::Ipset, Listing::Zeek];
+    const ALL: [Listing; 6] =
+        [Listing::Table, Listing::List, Listing::Netset, Listing::Ipset, Listing::Hosts, Listing::Zeek];
 
     /// The word for it.
     pub fn name(self) -> &'static str {
@@ -67,6 +71,7 @@ impl Listing {
             Listing::List => "list",
             Listing::Netset => "netset",
             Listing::Ipset => "ipset",
+            Listing::Hosts => "hosts",
             Listing::Zeek => "zeek",
         }
     }
@@ -131,17 +136,23 @@ fn of_text(
     let mut head = Vec::new();
     let unreadable = |error: io::Error| super::unreadable(name, error);
     (&mut input).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(unreadable)?;
+    let is_table = matches!(ending.trim_end_matches(".gz"), ".csv" | ".txt" | ".tsv") || name == STANDARD_INPUT;
     let listing = match lists.listing {
         Some(listing) => listing,
-        None => detect::listing(&head).unwrap_or(Listing::Table),
+        // Nothing at all is an empty list where it is no empty table.
+        None if head.is_empty() && !is_table => Listing::List,
+        None => {
+            let (encoding, mark) = encoding::of(&head, options.encoding, name)?;
+            let text = encoding.decode(&head[mark..]);
+            detect::listing(&text, head.len() < HEAD_BYTES, &lists.columns).unwrap_or(Listing::Table)
+        }
     };
     let input = io::Cursor::new(head).chain(input);
     if listing == Listing::Table {
-        let is_table = matches!(ending.trim_end_matches(".gz"), ".csv" | ".txt" | ".tsv") || name == STANDARD_INPUT;
         if !is_table && lists.listing.is_none() {
             return Err(Error::Input(format!(
-                "{name}: what it is cannot be told: say so with format = \"list\" (a key on each line), \"netset\", \"ipset\", \"zeek\" or \
-                 \"table\" in [parties.X] of the job file"
+                "{name}: what it is cannot be told: say so with format = \"list\" (a key on each line), \"netset\", \"ipset\", \"hosts\", \
+                 \"zeek\" or \"table\" in [parties.X] of the job file"
             )));
         }
         let hint = if ending.starts_with(".tsv") { Hint::Tab } else { Hint::None };
@@ -162,6 +173,7 @@ impl Listing {
             Listing::List => "list",
             Listing::Netset => "list of addresses",
             Listing::Ipset => "ipset",
+            Listing::Hosts => "hosts file",
             Listing::Zeek => "Zeek log",
         }
     }

@@ -1,10 +1,10 @@
-//! Networks of addresses.
+//! Networks and ranges of addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Addresses that begin with the same bits, or one address.
+/// Addresses one after the other, or a single one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Network {
+pub(crate) struct Network {
     /// The next address, as a number.
     next: u128,
     /// How many there are from that on; 2^128 is as many as 2^128 - 1.
@@ -13,27 +13,46 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// An address, or one with the length of what is common behind a slash.
+    /// Reads an address, a network (`10.0.0.0/24`) or a range (`10.0.0.1-10.0.0.9`).
     pub fn parse(text: &str) -> Option<Network> {
-        let (address, length) = match text.split_once('/') {
-            Some((address, length)) => (address, Some(length)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().ok()?;
-        let (number, bits, is_v4) = match address {
-            IpAddr::V4(v4) => (u128::from(u32::from(v4)), 32, true),
-            IpAddr::V6(v6) => (u128::from(v6), 128, false),
-        };
-        let length = match length {
-            Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok()?,
-            Some(_) => return None,
-            None => bits,
-        };
-        let host: u32 = u32::checked_sub(bits, length)?;
+        if let Some((first, last)) = text.split_once('-') {
+            return Network::range(first.trim_end().parse().ok()?, last.trim_start().parse().ok()?);
+        }
+        match text.split_once('/') {
+            None => Network::prefix(text.parse().ok()?, None),
+            Some((address, length)) if length.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Network::prefix(address.parse().ok()?, Some(length.parse().ok()?))
+            }
+            Some((address, mask)) => Network::masked(address.parse().ok()?, mask.parse().ok()?),
+        }
+    }
+
+    /// All addresses that begin with the first `length` bits of this one; the address alone without a length.
+    pub fn prefix(address: IpAddr, length: Option<u32>) -> Option<Network> {
+        let (number, bits) = numbered(address);
+        let host = bits.checked_sub(length.unwrap_or(bits))?;
         let left = 1u128.checked_shl(host).unwrap_or(u128::MAX);
-        // All addresses of the network, whichever of them is written.
         let common = u128::MAX.checked_shl(host).unwrap_or(0);
-        Some(Network { next: number & common, left, is_v4 })
+        Some(Network { next: number & common, left, is_v4: address.is_ipv4() })
+    }
+
+    /// The network of an address under a mask such as 255.255.255.0; none if the mask is none.
+    pub fn masked(address: IpAddr, mask: IpAddr) -> Option<Network> {
+        let (IpAddr::V4(_), IpAddr::V4(mask)) = (address, mask) else { return None };
+        let length = mask.to_bits().leading_ones();
+        let is_mask = length > 0 && mask.to_bits().count_ones() == length;
+        is_mask.then(|| Network::prefix(address, Some(length))).flatten()
+    }
+
+    /// All addresses from `first` to `last`, both included.
+    pub fn range(first: IpAddr, last: IpAddr) -> Option<Network> {
+        let ((from, _), (to, _)) = (numbered(first), numbered(last));
+        let is_v4 = first.is_ipv4();
+        (is_v4 == last.is_ipv4() && from <= to).then(|| Network {
+            next: from,
+            left: (to - from).saturating_add(1),
+            is_v4,
+        })
     }
 
     /// How many addresses there are.
@@ -42,14 +61,23 @@ impl Network {
     }
 }
 
+/// An address as a number, and how many bits it has.
+fn numbered(address: IpAddr) -> (u128, u32) {
+    match address {
+        IpAddr::V4(v4) => (u128::from(v4.to_bits()), 32),
+        IpAddr::V6(v6) => (v6.to_bits(), 128),
+    }
+}
+
 impl Iterator for Network {
     type Item = IpAddr;
 
     fn next(&mut self) -> Option<IpAddr> {
         self.left = self.left.checked_sub(1)?;
-        let address = match self.is_v4 {
-            true => IpAddr::V4(Ipv4Addr::from(self.next as u32)),
-            false => IpAddr::V6(Ipv6Addr::from(self.next)),
+        let address = if self.is_v4 {
+            IpAddr::V4(Ipv4Addr::from(self.next as u32))
+        } else {
+            IpAddr::V6(Ipv6Addr::from(self.next))
         };
         self.next = self.next.wrapping_add(1);
         Some(address)

@@ -1,6 +1,6 @@
 //! Lines of a list as rows of a table.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -8,23 +8,24 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
 use tacita_core::{Error, Result};
 
+use super::detect::names_columns;
+use super::entry::{self, Entry};
 use super::network::Network;
 use super::zeek::Log;
 use super::{ListOptions, Listing, WantedColumn};
 use crate::base::text::count;
-use crate::table::read::{Source, unreadable};
+use crate::table::read::{LineReader, LineTooLong, Source, unreadable};
 use crate::table::{BATCH_ROWS, Lines, schema_of};
 
 /// The longest line, in bytes.
-const MAX_LINE_BYTES: u64 = 1 << 20;
+const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// A list that is being read.
 pub(super) struct Lists {
     name: String,
-    input: BufReader<Box<dyn Read + Send>>,
-    /// The last line read, and its number.
+    input: LineReader<Box<dyn Read + Send>>,
+    /// The last line read.
     line: Vec<u8>,
-    number: u64,
     form: Form,
     schema: SchemaRef,
     columns: Vec<StringBuilder>,
@@ -36,7 +37,6 @@ pub(super) struct Lists {
     pending: Option<Network>,
     expanded: u128,
     expand: u64,
-    read: u64,
     /// Bytes of the batch's values, and about how many they may be.
     bytes: usize,
     most_bytes: usize,
@@ -46,6 +46,7 @@ enum Form {
     Keys,
     Netset,
     Ipset,
+    Hosts,
     Log(Log),
 }
 
@@ -63,14 +64,14 @@ impl Lists {
             _ if lists.columns.len() > 1 => return Err(more_than_keys(name, listing, &lists.columns)),
             Listing::Ipset => Form::Ipset,
             Listing::Netset => Form::Netset,
+            Listing::Hosts => Form::Hosts,
             Listing::List | Listing::Table => Form::Keys,
         };
         let fields = lists.columns.iter().map(|column| Field::new(&column.header, DataType::Utf8, true)).collect();
         Ok(Lists {
             name: name.to_owned(),
-            input: BufReader::with_capacity(1 << 16, input),
+            input: LineReader::new(input, MAX_LINE_BYTES),
             line: Vec::new(),
-            number: 0,
             form,
             schema: schema_of(fields),
             columns: lists.columns.iter().map(|_| StringBuilder::new()).collect(),
@@ -80,7 +81,6 @@ impl Lists {
             pending: None,
             expanded: 0,
             expand: lists.expand,
-            read: 0,
             bytes: 0,
             most_bytes,
         })
@@ -91,31 +91,25 @@ impl Lists {
         self.schema.clone()
     }
 
-    /// Reads the next line into `line`, without its end; false at the end of the text.
+    /// Reads the next line into `line`; false at the end of the text.
     fn advance(&mut self) -> Result<bool> {
-        self.line.clear();
-        let mut limited = (&mut self.input).take(MAX_LINE_BYTES);
-        let length = limited.read_until(b'\n', &mut self.line).map_err(|error| unreadable(&self.name, error))?;
-        self.read += length as u64;
-        self.number += 1;
-        if length as u64 == MAX_LINE_BYTES && !self.line.ends_with(b"\n") {
-            return self.wrong("is longer than a line may be (1 MiB): is it a list?");
-        }
-        while self.line.ends_with(b"\n") || self.line.ends_with(b"\r") {
-            self.line.pop();
-        }
-        Ok(length > 0)
+        self.input.next(&mut self.line).or_else(|error| match error.get_ref() {
+            Some(inner) if inner.is::<LineTooLong>() => {
+                self.wrong("is longer than a line may be (1 MiB): is it a list?")
+            }
+            _ => Err(unreadable(&self.name, error)),
+        })
     }
 
     fn wrong<T>(&self, what: impl std::fmt::Display) -> Result<T> {
-        Err(Error::Input(format!("{}, line {}: {what}", self.name, self.number)))
+        Err(Error::Input(format!("{}, line {}: {what}", self.name, self.input.number())))
     }
 
     /// Appends a row of these values.
     fn push(&mut self, values: &[Option<&str>]) {
         self.bytes += values.iter().flatten().map(|value| value.len()).sum::<usize>();
         self.columns.iter_mut().zip(values).for_each(|(column, value)| column.append_option(*value));
-        self.lines.note(self.before + self.rows, self.number);
+        self.lines.note(self.before + self.rows, self.input.number());
         self.rows += 1;
     }
 
@@ -135,18 +129,20 @@ impl Lists {
                 Err(what) => self.wrong(what),
             },
             Form::Keys => {
-                if let Some(key) = without_comment(text, &['#']) {
+                if let Some(key) = without_comment(text) {
                     self.push(&[Some(key)]);
                 }
                 Ok(())
             }
-            Form::Netset => match without_comment(text, &['#', ';']).and_then(|text| text.split_whitespace().next()) {
-                Some(word) => self.take_network(word.trim_end_matches(';')),
-                None => Ok(()),
-            },
-            Form::Ipset => match entry(text) {
-                Ok(Some(word)) => self.take_network(word),
-                Ok(None) => Ok(()),
+            // Its own names of columns are no entry.
+            Form::Netset if self.rows + self.before == 0 && names_columns(text) => Ok(()),
+            Form::Netset => self.take_entry(entry::netset(text)),
+            Form::Ipset => self.take_entry(entry::ipset(text)),
+            Form::Hosts => match entry::hosts(text) {
+                Ok(names) => {
+                    names.for_each(|name| self.push(&[Some(name)]));
+                    Ok(())
+                }
                 Err(what) => self.wrong(what),
             },
         };
@@ -154,18 +150,25 @@ impl Lists {
         taken
     }
 
-    /// Takes an address, or a network; other words stand as they are, for the reader to count.
-    fn take_network(&mut self, word: &str) -> Result<()> {
-        let Some(network) = Network::parse(word).filter(|network| network.len() > 1) else {
-            // The length behind a slash says that it is one address.
-            let address = word.split_once('/').filter(|_| Network::parse(word).is_some());
-            self.push(&[Some(address.map_or(word, |(address, _)| address))]);
-            return Ok(());
+    /// Takes a single address, the beginning of a network, or a word that is neither, for the reader to count.
+    fn take_entry(&mut self, entry: std::result::Result<Option<Entry<'_>>, String>) -> Result<()> {
+        let mut network = match entry {
+            Ok(None) => return Ok(()),
+            Ok(Some(Entry::Word(word))) => {
+                self.push(&[Some(word)]);
+                return Ok(());
+            }
+            Ok(Some(Entry::Addresses(network))) => network,
+            Err(what) => return self.wrong(what),
         };
+        if network.len() == 1 {
+            network.next().into_iter().for_each(|address| self.push(&[Some(&address.to_string())]));
+            return Ok(());
+        }
         self.expanded = self.expanded.saturating_add(network.len());
         if self.expanded > u128::from(self.expand) {
             return self.wrong(format!(
-                "networks up to here have {} addresses, and {} may be: allow more with expand = N in [parties.X] of the job file, or \
+                "networks and ranges up to here have {} addresses, and {} may be: allow more with expand = N in [parties.X] of the job file, or \
                  --expand N",
                 u64::try_from(self.expanded).map_or("more than 2^64".into(), count),
                 count(self.expand)
@@ -206,39 +209,16 @@ impl Source for Lists {
     }
 
     fn done(&self) -> u64 {
-        self.read
+        self.input.bytes_read()
     }
 }
 
-/// The line up to a comment, which one of these letters begins at the beginning of a word, without blanks around it; none if nothing
-/// is left.
-fn without_comment<'a>(line: &'a str, letters: &[char]) -> Option<&'a str> {
-    let begins = |(at, letter): (usize, char)| {
-        letters.contains(&letter) && line[..at].chars().next_back().is_none_or(char::is_whitespace)
-    };
-    let end = line.char_indices().find(|found| begins(*found)).map_or(line.len(), |(at, _)| at);
-    let text = line[..end].trim().trim_start_matches('\u{FEFF}');
+/// The line up to a comment, which `#` begins at the beginning of a word, without blanks around it; none if nothing is left.
+fn without_comment(line: &str) -> Option<&str> {
+    let begins = |(at, _): &(usize, &str)| line[..*at].chars().next_back().is_none_or(char::is_whitespace);
+    let end = line.match_indices('#').find(begins).map_or(line.len(), |(at, _)| at);
+    let text = line[..end].trim();
     (!text.is_empty()).then_some(text)
-}
-
-/// The address or network of an entry of `ipset save`, without its port.
-fn entry(line: &str) -> std::result::Result<Option<&str>, &'static str> {
-    let mut words = line.split_whitespace();
-    match words.next() {
-        None => Ok(None),
-        Some(word) if word.starts_with('#') => Ok(None),
-        Some("create" | "flush" | "COMMIT" | "commit") => Ok(None),
-        Some("add") => {
-            let (Some(_), Some(entry)) = (words.next(), words.next()) else {
-                return Err("an entry is `add SET ADDRESS`, as `ipset save` writes it");
-            };
-            match words.any(|word| word == "nomatch") {
-                true => Err("is an exception (nomatch), which a list of keys has not: take it out of the set"),
-                false => Ok(entry.split(',').next()),
-            }
-        }
-        Some(_) => Err("is no line of `ipset save`, which begin with create or add"),
-    }
 }
 
 fn more_than_keys(name: &str, listing: Listing, columns: &[WantedColumn]) -> Error {

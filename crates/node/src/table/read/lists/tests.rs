@@ -24,7 +24,8 @@ fn rows(text: &str, listing: Option<Listing>, columns: &[(&str, bool)], expand: 
 }
 
 fn detected(text: &str) -> Option<Listing> {
-    detect::listing(text.as_bytes())
+    let ip = WantedColumn { header: "ip".into(), mapped: false };
+    detect::listing(text, true, &[ip])
 }
 
 const KEY: [(&str, bool); 1] = [("ip", false)];
@@ -35,7 +36,14 @@ fn what_cannot_be_wrong_is_told() {
         ("# comment\n\n1.2.3.4\n", Some(Listing::Netset)),
         ("; Spamhaus\n1.10.16.0/20 ; SBL256894\n", Some(Listing::Netset)),
         ("2001:db8::1\n", Some(Listing::Netset)),
-        ("\u{FEFF}1.2.3.4", Some(Listing::Netset)),
+        ("# comment\r\r1.2.3.4\r", Some(Listing::Netset)),
+        ("192.0.2.1;x\n", Some(Listing::Netset)),
+        ("192.0.2.1-192.0.2.9\n", Some(Listing::Netset)),
+        ("# DShield\nStart\tEnd\tNetmask\tAttacks\n", Some(Listing::Netset)),
+        ("127.0.0.1 localhost\n0.0.0.0 ads.example\n", Some(Listing::Hosts)),
+        ("0.0.0.0 7\n", Some(Listing::Netset)),
+        ("# nothing today\n", Some(Listing::List)),
+        ("#ip,count\n", None),
         ("create x hash:ip family inet\nadd x 1.2.3.4\n", Some(Listing::Ipset)),
         ("add x 1.2.3.4\n", Some(Listing::Ipset)),
         ("#separator \\x09\n#fields\tts\n", Some(Listing::Zeek)),

@@ -97,7 +97,12 @@ impl Log {
     }
 
     fn object(&self, line: &str) -> Result<Vec<Option<String>>, String> {
-        let object: Value = serde_json::from_str(line).map_err(|_| "is no JSON object".to_owned())?;
+        let object: Value = serde_json::from_str(line).map_err(|error| match error.is_eof() {
+            true => "is no JSON object, which a log of Zeek has on each line; warning lists of MISP, bundles of STIX and other JSON over several \
+                     lines are not read: bring the keys as a list or a table"
+                .to_owned(),
+            false => "is no JSON object".to_owned(),
+        })?;
         let find = |name: &str| -> Option<&Value> {
             object.get(name).or_else(|| name.split('.').try_fold(&object, |inner, part| inner.get(part)))
         };
