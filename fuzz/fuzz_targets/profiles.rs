@@ -6,9 +6,10 @@ use libfuzzer_sys::fuzz_target;
 use tacita_node::table::Profile;
 use tacita_node::table::normalize::Reading;
 
-const PROFILES: [&str; 16] = [
-    "none", "text", "name", "latin", "initials", "date", "date:DMY", "date:MDY", "email", "phone", "phone:DE", "phone:US", "phone:AR", "phone:IM",
-    "ip", "integer",
+const PROFILES: [&str; 21] = [
+    "none", "text", "name", "latin", "initials", "date", "date:DMY", "date:MDY", "year", "timestamp",
+    "timestamp:Europe/Vienna", "email", "domain", "phone", "phone:DE", "phone:US", "phone:AR", "phone:IM", "ip", "integer",
+    "decimal",
 ];
 
 fuzz_target!(|text: &str| {

@@ -62,21 +62,53 @@ fn every_example_of_the_document_holds() {
 #[test]
 fn names_of_profiles() {
     for name in [
-        "none", "text", "name", "latin", "initials", "date", "date:DMY", "date:MDY", "email", "phone", "phone:DE",
-        "ip", "integer",
+        "none",
+        "text",
+        "name",
+        "latin",
+        "initials",
+        "date",
+        "date:DMY",
+        "date:MDY",
+        "year",
+        "timestamp",
+        "timestamp:Europe/Vienna",
+        "email",
+        "domain",
+        "phone",
+        "phone:DE",
+        "ip",
+        "integer",
+        "decimal",
     ] {
         let profile: Profile = name.parse().unwrap();
         assert_eq!(profile.to_string(), name);
         assert_eq!(Some(profile.kind()), name.split(':').next());
     }
-    for name in ["", "Name", "date:YMD", "phone:", "phone:de", "phone:XX", "name:x"] {
+    for name in ["", "Name", "date:YMD", "phone:", "phone:de", "phone:XX", "name:x", "timestamp:", "timestamp:Vienna"] {
         assert!(name.parse::<Profile>().is_err(), "{name}");
     }
 }
 
 fn profiles() -> impl Strategy<Value = Profile> {
     let names = [
-        "none", "text", "name", "latin", "initials", "date", "date:DMY", "date:MDY", "email", "phone", "ip", "integer",
+        "none",
+        "text",
+        "name",
+        "latin",
+        "initials",
+        "date",
+        "date:DMY",
+        "date:MDY",
+        "year",
+        "timestamp",
+        "timestamp:America/New_York",
+        "email",
+        "domain",
+        "phone",
+        "ip",
+        "integer",
+        "decimal",
     ];
     let others = prop::sample::select(names.to_vec()).prop_map(|name| name.parse().unwrap());
     prop_oneof![5 => others, 1 => prop::sample::select(phones())]

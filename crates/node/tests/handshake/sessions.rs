@@ -53,7 +53,7 @@ fn the_session_is_what_the_documentation_says() {
     };
     let sizes = |items: u64| format!("{{\"items\":{items},\"entries\":0,\"row_bytes\":0,\"schema\":\"\"}}");
     let terms = "{\"gives\":{},\"id\":\"test\",\"job\":\"intersect\",\"key\":{\"columns\":[\"name\"],\"duplicates\":\"all\",\
-                 \"normalize\":[\"name\"],\"nulls\":\"skip\",\"profiles_version\":3},\"level\":\"bits128\",\
+                 \"normalize\":[\"name\"],\"nulls\":\"skip\",\"profiles_version\":4},\"level\":\"bits128\",\
                  \"limits\":{\"max_rows\":1000},\"order\":[\"hospital\",\"insurer\"],\"parties\":{\"hospital\":\
                  {\"identity\":null},\"insurer\":{\"identity\":null}},\"protocol\":\"auto\",\"reveal\":\"rows\",\
                  \"reveal_to\":[\"hospital\",\"insurer\"],\"security\":\"semi-honest\"}";

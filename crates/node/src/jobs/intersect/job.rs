@@ -53,7 +53,7 @@ const QUESTIONS: [Question; 3] = [
     },
     Question {
         key: "key.normalize",
-        asks: "How each is normalised: none, text, name, latin, initials, date, date:DMY, date:MDY, email, phone, phone:CC, ip or integer",
+        asks: "How each is normalised: none, text, name, latin, initials, date, date:DMY, date:MDY, year, timestamp, timestamp:ZONE, email, domain, phone, phone:CC, ip, integer or decimal",
         usual: Some("none"),
         answer: Answering::Profiles,
         means: "how each of them is read",

@@ -1,4 +1,4 @@
-//! `date`, `date:DMY`, `date:MDY`.
+//! `date`, `date:DMY`, `date:MDY`, `year`.
 
 /// How dates like 03/04/2001 are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +35,36 @@ pub(super) fn date(value: &str, order: Order, out: &mut String) -> Option<()> {
     Some(())
 }
 
-fn parse(text: &[u8], order: Order) -> Option<(u32, u32, u32)> {
+/// Appends the year of a date, of a year and month, or of a year alone. `value` is trimmed.
+pub(super) fn year(value: &str, out: &mut String) -> Option<()> {
+    let text = value.as_bytes();
+    // Which number is the day makes no difference.
+    let dated = || parse(text, Order::DayFirst).or_else(|| parse(text, Order::MonthFirst)).map(|(year, ..)| year);
+    let year = bare_year(text).or_else(|| year_of_month(text)).or_else(dated)?;
+    out.extend([1000, 100, 10, 1].map(|place| char::from(b'0' + (year / place % 10) as u8)));
+    Some(())
+}
+
+/// Four digits, with a fraction of zeros if a program has taken them for a number.
+fn bare_year(text: &[u8]) -> Option<u32> {
+    let (digits, fraction) = text.split_at_checked(4)?;
+    let zeros =
+        fraction.strip_prefix(b".").is_some_and(|zeros| !zeros.is_empty() && zeros.iter().all(|&byte| byte == b'0'));
+    let is_year = fraction.is_empty() || zeros;
+    number(digits, 4).filter(|&year| is_year && year >= 1)
+}
+
+/// `YYYY-MM`, `MM/YYYY`, `Oct 1973`, `1973 October` and the like.
+fn year_of_month(text: &[u8]) -> Option<u32> {
+    let at = text.iter().position(|byte| matches!(byte, b'-' | b'/' | b'.' | b' '))?;
+    let (one, other) = (&text[..at], text[at + 1..].trim_ascii_start());
+    let (digits, month_word) = if one.len() == 4 && number(one, 4).is_some() { (one, other) } else { (other, one) };
+    let is_month = month(month_word).is_some() || number(month_word, 2).is_some_and(|month| (1..=12).contains(&month));
+    number(digits, 4).filter(|&year| digits.len() == 4 && is_month && year >= 1)
+}
+
+/// Year, month and day of a date.
+pub(super) fn parse(text: &[u8], order: Order) -> Option<(u32, u32, u32)> {
     let text = without_midnight(text)?;
     if text.len() == 8 && text.iter().all(u8::is_ascii_digit) {
         return real(number(&text[..4], 4)?, number(&text[4..6], 2)?, number(&text[6..], 2)?);

@@ -5,9 +5,13 @@
 
 mod address;
 mod date;
+mod decimal;
+mod domain;
 mod integer;
+mod invisible;
 mod latin;
 mod phone;
+mod timestamp;
 mod words;
 
 use std::fmt;
@@ -16,10 +20,12 @@ use std::str::FromStr;
 use tacita_core::Error;
 
 use date::Order;
+use invisible::without_invisible;
 use phone::Country;
+use timestamp::Zone;
 
 /// Version of the rules. Parties with different versions do not run a job together.
-pub const PROFILES_VERSION: u32 = 3;
+pub const PROFILES_VERSION: u32 = 4;
 
 /// How the values of one key column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,14 +42,22 @@ pub enum Profile {
     Initials,
     /// A calendar date.
     Date(Order),
+    /// The year of a date, or a year alone.
+    Year,
+    /// A point in time; times without a zone are of this one.
+    Timestamp(Zone),
     /// An e-mail address.
     Email,
+    /// A domain name.
+    Domain,
     /// A telephone number.
     Phone(Option<Country>),
     /// An IP address.
     Ip,
     /// An integer of any length.
     Integer,
+    /// A decimal number.
+    Decimal,
 }
 
 /// What a profile made of a value.
@@ -64,7 +78,8 @@ impl Profile {
             out.push_str(value);
             return if value.is_empty() { Reading::Null } else { Reading::Value };
         }
-        let trimmed = trim(value);
+        let seen = without_invisible(value);
+        let trimmed = trim(&seen);
         if trimmed.is_empty() {
             return Reading::Null;
         }
@@ -76,10 +91,14 @@ impl Profile {
             Profile::Latin => latin::latin(trimmed, out),
             Profile::Initials => latin::initials(trimmed, out),
             Profile::Date(order) => date::date(trimmed, *order, out),
+            Profile::Year => date::year(trimmed, out),
+            Profile::Timestamp(zone) => timestamp::timestamp(trimmed, *zone, out),
             Profile::Email => address::email(trimmed, out),
+            Profile::Domain => domain::domain(trimmed, out),
             Profile::Phone(country) => phone::phone(trimmed, *country, out),
             Profile::Ip => address::ip(trimmed, out),
             Profile::Integer => integer::integer(trimmed, out),
+            Profile::Decimal => decimal::decimal(trimmed, out),
         };
         match read {
             Some(()) if out.len() > start => Reading::Value,
@@ -100,10 +119,14 @@ impl Profile {
             Profile::Latin => "latin",
             Profile::Initials => "initials",
             Profile::Date(_) => "date",
+            Profile::Year => "year",
+            Profile::Timestamp(_) => "timestamp",
             Profile::Email => "email",
+            Profile::Domain => "domain",
             Profile::Phone(_) => "phone",
             Profile::Ip => "ip",
             Profile::Integer => "integer",
+            Profile::Decimal => "decimal",
         }
     }
 
@@ -158,6 +181,7 @@ impl fmt::Display for Profile {
             Profile::Date(Order::DayFirst) => f.write_str("date:DMY"),
             Profile::Date(Order::MonthFirst) => f.write_str("date:MDY"),
             Profile::Phone(Some(country)) => write!(f, "phone:{country}"),
+            Profile::Timestamp(zone) if *zone != Zone::UTC => write!(f, "timestamp:{zone}"),
             _ => f.write_str(self.kind()),
         }
     }
@@ -167,8 +191,8 @@ impl FromStr for Profile {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Profile, Error> {
-        let known = "none, text, name, latin, initials, date, date:DMY, date:MDY, email, phone, phone:CC (CC a country such as DE), ip, \
-                     integer";
+        let known = "none, text, name, latin, initials, date, date:DMY, date:MDY, year, timestamp, timestamp:ZONE (as Europe/Vienna), \
+                     email, domain, phone, phone:CC (CC a country such as DE), ip, integer, decimal";
         Ok(match text {
             "none" => Profile::None,
             "text" => Profile::Text,
@@ -178,13 +202,18 @@ impl FromStr for Profile {
             "date" => Profile::Date(Order::Clear),
             "date:DMY" => Profile::Date(Order::DayFirst),
             "date:MDY" => Profile::Date(Order::MonthFirst),
+            "year" => Profile::Year,
+            "timestamp" => Profile::Timestamp(Zone::UTC),
             "email" => Profile::Email,
+            "domain" => Profile::Domain,
             "phone" => Profile::Phone(None),
             "ip" => Profile::Ip,
             "integer" => Profile::Integer,
-            _ => match text.strip_prefix("phone:") {
-                Some(country) => Profile::Phone(Some(country.parse()?)),
-                None => {
+            "decimal" => Profile::Decimal,
+            _ => match text.split_once(':') {
+                Some(("phone", country)) => Profile::Phone(Some(country.parse()?)),
+                Some(("timestamp", zone)) => Profile::Timestamp(zone.parse()?),
+                _ => {
                     return Err(Error::Input(format!("normalize: no profile {text:?}; the profiles are {known}")));
                 }
             },

@@ -4,6 +4,7 @@
 //! Unlike there, a number with its country code in front means the same to every reader, and a canonical form is read as
 //! itself.
 
+mod digits;
 mod plans;
 
 use std::fmt::{self, Write};
@@ -12,6 +13,7 @@ use std::str::FromStr;
 use tacita_core::Error;
 use unicode_normalization::UnicodeNormalization;
 
+use digits::ascii_digit;
 use plans::Plan;
 
 /// A country, whose numbers are written without their country code.
@@ -45,18 +47,20 @@ impl FromStr for Country {
 /// Longest text that can be a number, in characters.
 const LONGEST: usize = 64;
 
+/// The signs that may stand between digits (libphonenumber's `VALID_PUNCTUATION`, after NFKC), with the plus sign.
+const SEPARATORS: &str = "+-./()[]~\u{2010}\u{2011}\u{2012}\u{2013}\u{2014}\u{2015}\u{2053}\u{2212}\u{223c}\u{30fc}";
+
 /// E.164: plus sign, country code, national number. `value` is trimmed.
 pub(super) fn phone(value: &str, country: Option<Country>, out: &mut String) -> Option<()> {
     if value.len() > 4 * LONGEST {
         return None;
     }
-    let folded: String = value.nfkc().flat_map(char::to_lowercase).collect();
+    let folded: String = value.nfkc().flat_map(char::to_lowercase).map(ascii_digit).collect();
     let number = folded.strip_prefix("tel:").unwrap_or(&folded);
     let number = without_extension(number)?.trim();
     // Only what a number is written with reaches the parser, which takes letters for digits and more.
     let plain: String = number.chars().filter(|c| c.is_ascii_digit() || *c == '+').collect();
-    let odd =
-        |c: char| !(c.is_ascii_digit() || c.is_whitespace() || "+-./()\u{2010}\u{2011}\u{2013}\u{2212}".contains(c));
+    let odd = |c: char| !(c.is_ascii_digit() || c.is_whitespace() || SEPARATORS.contains(c));
     if number.contains(odd) || plain.rfind('+').is_some_and(|at| at > 0) || plain.len() > LONGEST {
         return None;
     }
