@@ -70,10 +70,10 @@ impl Data {
     }
 
     /// As a job's source. What has to be in a file is put into `scratch`.
-    pub fn source(self, job: &JobSpec, allow_unreadable: bool, scratch: &Path) -> Result<Source> {
+    pub fn source(self, job: &JobSpec, me: &str, allow_unreadable: bool, scratch: &Path) -> Result<Source> {
         match self {
             Data::Table(table) => Ok(Source::Table { table, allow_unreadable }),
-            other => Source::of(job, other.paths(scratch)?, ReadOptions::default(), allow_unreadable),
+            other => Source::of(job, me, other.paths(scratch)?, ReadOptions::default(), allow_unreadable),
         }
     }
 

@@ -39,7 +39,7 @@ pub fn partition(py: Python<'_>, spec: &Spec, party: String, data: &Bound<'_, Py
     let scratch = scratch().map_err(|error| raise(py, error))?;
     let place = scratch.path().to_owned();
     let work = move || {
-        let answer = job.job.partition(&job, &party, &data.source(&job, true, &place)?)?;
+        let answer = job.job.partition(&job, &party, &data.source(&job, &party, true, &place)?)?;
         Ok(Outcome::with(&job, json!({}), answer)?)
     };
     wait(py, || (), &Shown::default(), None, work)

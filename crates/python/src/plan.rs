@@ -62,7 +62,7 @@ impl Planning {
         let (mut sizes, mut parts) = (BTreeMap::new(), BTreeMap::<_, Box<dyn Part>>::new());
         for (name, data) in data {
             job.party(&name)?;
-            let part = job.job.load(job, &name, &data.source(job, false, &self.scratch)?, None)?;
+            let part = job.job.load(job, &name, &data.source(job, &name, false, &self.scratch)?, None)?;
             sizes.insert(name.clone(), part.sizes());
             parts.insert(name, part);
         }

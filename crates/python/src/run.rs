@@ -56,7 +56,7 @@ pub fn run(
             job.check_run()?;
             job.party(&party)?;
             live::refuse_run(&job)?;
-            let source = data.source(&job, allow_unreadable, &scratch)?;
+            let source = data.source(&job, &party, allow_unreadable, &scratch)?;
             let mut meeting = Meeting { announce, ..meeting(&job, &party, listen)? };
             job.check_secure(allow_insecure)?;
             // Else the others would be served under a name that is not this party's.

@@ -76,7 +76,10 @@ pub fn simulate(
     let work = {
         let (cancel, shown) = (cancel.clone(), shown.clone());
         move || {
-            let source = |(name, data): (String, Data)| Ok((name, data.source(&job, allow_unreadable, &directory)?));
+            let source = |(name, data): (String, Data)| {
+                let source = data.source(&job, &name, allow_unreadable, &directory)?;
+                Ok((name, source))
+            };
             let sources = data.into_iter().map(source).collect::<Result<_>>()?;
             Parties { job, sources, shape, memory, cancel, shown, scratch: directory }.simulate()
         }

@@ -73,7 +73,7 @@ pub fn read_block(
     let scratch = scratch().map_err(|error| raise(py, error))?;
     let place = scratch.path().to_owned();
     let work = move || {
-        let source = data.source(&job, allow_unreadable, &place)?;
+        let source = data.source(&job, &party, allow_unreadable, &place)?;
         let (table, allow_unreadable) =
             source.table()?.ok_or_else(|| Error::Input(format!("{party}: give one table, or one file, at a time")))?;
         let facts = job.job.facts(&job, &party, &table)?;

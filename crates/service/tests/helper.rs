@@ -337,7 +337,8 @@ fn who_waits_sees_how_far_a_run_is() {
     let input = home.path().join("keys.csv");
     std::fs::write(&input, format!("k\n{keys}")).unwrap();
     let run = |me: usize, screen: Kept| {
-        let source = Source::of(&setting.job, vec![input.clone()], ReadOptions::default(), false)?;
+        let source =
+            Source::of(&setting.job, setting.parties[me].name(), vec![input.clone()], ReadOptions::default(), false)?;
         let run = PartyRun {
             job: setting.job.clone(),
             job_file: None,

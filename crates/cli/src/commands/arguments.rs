@@ -18,12 +18,19 @@ pub struct Reading {
     /// How the characters of a text file are written, as windows-1252 [default: UTF-8, or UTF-16 if its first bytes say so].
     #[arg(long, value_name = "ENCODING")]
     encoding: Option<Encoding>,
+    /// Leave out so many lines at the beginning of a text file: those above its header.
+    #[arg(long, value_name = "LINES", default_value_t = 0, hide_default_value = true)]
+    skip: usize,
+    /// The first line of a text file is a row: its columns are column_1, column_2 and so on.
+    #[arg(long)]
+    no_header: bool,
 }
 
 impl Reading {
     /// As tables are read.
     pub fn options(self) -> ReadOptions {
-        ReadOptions { delimiter: self.delimiter, encoding: self.encoding, ..ReadOptions::default() }
+        let Reading { delimiter, encoding, skip, no_header } = self;
+        ReadOptions { delimiter, encoding, skip, no_header, ..ReadOptions::default() }
     }
 }
 
@@ -37,6 +44,12 @@ pub struct ReadingOf {
     /// bytes say so].
     #[arg(long, value_name = "NAME=ENCODING", value_parser = named(encoding))]
     encoding: Vec<(String, Encoding)>,
+    /// Leave out so many lines at the beginning of a party's text file: those above its header.
+    #[arg(long, value_name = "NAME=LINES", value_parser = named(lines))]
+    skip: Vec<(String, usize)>,
+    /// The first line of a party's text file is a row: its columns are column_1, column_2 and so on.
+    #[arg(long, value_name = "NAME")]
+    no_header: Vec<String>,
 }
 
 impl ReadingOf {
@@ -44,14 +57,19 @@ impl ReadingOf {
     pub fn options(&self, party: &str) -> ReadOptions {
         let delimiter = self.delimiter.iter().find(|(name, _)| name == party).map(|(_, delimiter)| *delimiter);
         let encoding = self.encoding.iter().find(|(name, _)| name == party).map(|(_, encoding)| *encoding);
-        ReadOptions { delimiter, encoding, ..ReadOptions::default() }
+        let skip = self.skip.iter().find(|(name, _)| name == party).map_or(0, |(_, lines)| *lines);
+        let no_header = self.no_header.iter().any(|name| name == party);
+        ReadOptions { delimiter, encoding, skip, no_header, ..ReadOptions::default() }
     }
 
     /// Checks that those named are parties of the job, each once.
     pub fn check(&self, job: &JobSpec) -> Result<(), Error> {
         let delimiters: Vec<_> = self.delimiter.iter().map(|(name, _)| name).collect();
         let encodings: Vec<_> = self.encoding.iter().map(|(name, _)| name).collect();
-        for (option, names) in [("delimiter", delimiters), ("encoding", encodings)] {
+        let skips: Vec<_> = self.skip.iter().map(|(name, _)| name).collect();
+        let headless: Vec<_> = self.no_header.iter().collect();
+        let all = [("delimiter", delimiters), ("encoding", encodings), ("skip", skips), ("no-header", headless)];
+        for (option, names) in all {
             for (place, name) in names.iter().enumerate() {
                 job.party(name)?;
                 if names[..place].contains(name) {
@@ -61,6 +79,10 @@ impl ReadingOf {
         }
         Ok(())
     }
+}
+
+fn lines(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "use a number of lines".into())
 }
 
 fn encoding(text: &str) -> Result<Encoding, String> {

@@ -10,7 +10,7 @@ use super::arguments;
 use super::pair::named_columns;
 use crate::console::{Log, Voice, print};
 use tacita_node::base::files::{check_distinct, check_writable, write_whole};
-use tacita_node::base::text::{count, counted};
+use tacita_node::base::text::{acts_on_terminal, count, counted};
 use tacita_node::table::baskets::{Between, is_dat, read_lines};
 use tacita_node::table::look::{ColumnFacts, KeyFacts, Look, Looked, MOST_DISTINCT, look};
 use tacita_node::table::read::Form;
@@ -194,11 +194,7 @@ fn seen(facts: &KeyFacts) -> String {
 
 /// A value on a terminal: letters of all scripts, and nothing that the terminal would act upon.
 fn printable(text: &str) -> String {
-    // Marks of direction are no control characters, and turn what follows.
-    let acts = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let escape = |c: char| if acts(c) { c.escape_default().to_string() } else { c.to_string() };
+    let escape = |c: char| if acts_on_terminal(c) { c.escape_default().to_string() } else { c.to_string() };
     let more = if text.chars().nth(WIDEST).is_some() { "..." } else { "" };
     text.chars().take(WIDEST).map(escape).collect::<String>() + more
 }

@@ -163,7 +163,7 @@ impl Pair {
         if candidates.is_some() {
             job.job.can(&job, Ability::Candidates)?;
         }
-        let source = self.common.source(&job, [self.input].into_iter().chain(candidates).collect())?;
+        let source = self.common.source(&job, &me, [self.input].into_iter().chain(candidates).collect())?;
         self.common.run((job, None), me, source, meeting, besides, voice)
     }
 }

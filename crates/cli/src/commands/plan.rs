@@ -208,7 +208,7 @@ impl Plan {
         let inputs: Vec<_> =
             self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
         if !inputs.is_empty() {
-            let source = Source::of(job, inputs, self.reading.options(name), false)?;
+            let source = Source::of(job, name, inputs, self.reading.options(name), false)?;
             let part = job.job.load(job, name, &source, None)?;
             return Ok((part.sizes(), Some(part)));
         }

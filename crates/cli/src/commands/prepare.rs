@@ -54,7 +54,7 @@ impl Prepare {
         }
         set_threads(self.threads)?;
         prepared::check_job(&job, &self.me)?;
-        let options = self.reading.options();
+        let options = job.reading(&self.me, self.reading.options());
         let loaded = Loaded::read(&job, &self.me, &self.input, &options, self.allow_unreadable)?;
         prepared::prepare(&job, &self.me, &loaded, &self.work, self.rotate, &mut fresh_rng()?)?;
         tracing::info!(

@@ -127,7 +127,7 @@ impl Run {
         })?;
         live::refuse_run(&job)?;
         let source = match self.work.clone() {
-            None => self.common.source(&job, self.input.clone())?,
+            None => self.common.source(&job, &self.me, self.input.clone())?,
             Some(directory) => self.source_at(&job, directory, voice)?,
         };
         let meeting = meeting(&job, &self.me, self.listen.clone())?;
@@ -144,7 +144,7 @@ impl Run {
             let (resume, memory) = (self.resume, self.common.memory);
             let identity = Identity::load(&self.common.identity)?;
             let work = OnDisk { directory, resume, memory, identity, screen: console::screen(voice) };
-            return self.common.source(job, self.input.clone())?.on_disk(work);
+            return self.common.source(job, &self.me, self.input.clone())?.on_disk(work);
         }
         if !prepared && on_disk::holds_run(&directory) {
             return Err(Error::Input(format!(
@@ -165,16 +165,16 @@ impl Run {
                 directory.display()
             )));
         }
-        let options = self.common.reading.options();
+        let options = job.reading(&self.me, self.common.reading.options());
         Ok(Source::Prepared { directory, check: self.input.first().map(|path| (path.clone(), options)) })
     }
 }
 
 impl Common {
     /// A party's files, to be read as these options say.
-    pub fn source(&self, job: &JobSpec, paths: Vec<PathBuf>) -> Result<Source> {
+    pub fn source(&self, job: &JobSpec, me: &str, paths: Vec<PathBuf>) -> Result<Source> {
         let options = self.reading.options();
-        Source::of(job, paths, options, self.allow_unreadable)
+        Source::of(job, me, paths, options, self.allow_unreadable)
     }
 
     /// Runs the party.

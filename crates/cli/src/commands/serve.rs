@@ -120,9 +120,9 @@ impl Serve {
         })?;
         let cancel = Cancel::default();
         let serving = Serving {
+            reading: live.job.reading(&me, self.reading.options()),
             live,
             input: self.input,
-            reading: self.reading.options(),
             allow_unreadable: self.allow_unreadable,
             identity,
             state: self.state,

@@ -314,6 +314,9 @@ impl JobSpec {
                 "reveal = \"{reveal}\": {giver} gives that column, so that {} has to be in reveal_to",
                 self.peer_of(giver)
             )),
+            [] if column.contains(',') => bad(format!(
+                "reveal = \"{reveal}\": a sum, and counts by category, are of one column at a time: run a job for each"
+            )),
             [] => bad(format!(
                 "reveal = \"{reveal}\" needs the party whose column it is: gives = {{ NAME = [\"{column}\"] }}"
             )),

@@ -63,8 +63,15 @@ pub enum Source {
 }
 
 impl Source {
-    /// What the user gave with --input, once or several times: for the job to say what it is.
-    pub fn of(job: &JobSpec, paths: Vec<PathBuf>, options: ReadOptions, allow_unreadable: bool) -> Result<Source> {
+    /// What the user of party `me` gave with --input, once or several times: for the job to say what it is.
+    pub fn of(
+        job: &JobSpec,
+        me: &str,
+        paths: Vec<PathBuf>,
+        options: ReadOptions,
+        allow_unreadable: bool,
+    ) -> Result<Source> {
+        let options = job.reading(me, options);
         if let (Ok(()), [path, candidates]) = (job.job.can(job, Ability::Candidates), &paths[..]) {
             let (path, candidates) = (path.clone(), candidates.clone());
             return Ok(Source::Candidates { path, candidates, options, allow_unreadable });

@@ -12,8 +12,8 @@ use tacita_core::{Error, Level, Result, Security};
 use super::words::{maybe_from_word, maybe_seconds};
 use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role, Spread};
 use crate::identity::Fingerprint;
-use crate::table::Profile;
 use crate::table::read::Listing;
+use crate::table::{Profile, ReadOptions};
 
 /// A job as written in its file, with defaults filled in. `JobSpec::check` has passed for every one that
 /// `JobSpec::load` returns.
@@ -120,6 +120,12 @@ pub struct Party {
     /// `dot`: which of the slices it has that make up that side's rows, from 1 on.
     #[serde(default)]
     pub slice: Option<u64>,
+    /// So many lines of its text file stand above the header.
+    #[serde(default)]
+    pub skip: usize,
+    /// Whether its text file has a header; yes if nothing is said.
+    #[serde(default)]
+    pub header: Option<bool>,
     /// `aggregate`: what its input is, where its content does not say.
     #[serde(default, deserialize_with = "maybe_from_word")]
     pub format: Option<Listing>,
@@ -136,6 +142,16 @@ pub struct Party {
 pub struct Parties(pub Vec<(String, Party)>);
 
 impl JobSpec {
+    /// How a party's table is read: as its user says, and else as its own part of the job file does.
+    pub fn reading(&self, me: &str, options: ReadOptions) -> ReadOptions {
+        let Some(party) = self.parties.get(me) else { return options };
+        ReadOptions {
+            skip: if options.skip == 0 { party.skip } else { options.skip },
+            no_header: options.no_header || party.header == Some(false),
+            ..options
+        }
+    }
+
     /// A job with nothing but defaults, in which nobody learns.
     pub fn new(job: Arc<dyn Job>, id: &str, parties: Parties) -> JobSpec {
         JobSpec {

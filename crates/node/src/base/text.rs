@@ -28,10 +28,24 @@ pub fn shown_within(text: &str, most: usize) -> String {
 pub fn pasted(text: impl Display) -> String {
     let text = text.to_string();
     let plain = |c: char| c.is_alphanumeric() || "%+,-./:=@_".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    if !text.is_empty() && text.chars().all(plain) {
+        text
+    } else if text.chars().any(acts_on_terminal) {
+        let escaped = |c: char| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            c if acts_on_terminal(c) => format!("\\U{:08x}", u32::from(c)),
+            c => c.to_string(),
+        };
+        format!("$'{}'", text.chars().map(escaped).collect::<String>())
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
+}
+
+/// Whether a terminal does something with the character instead of showing it: controls, and marks of direction, which turn what follows.
+pub fn acts_on_terminal(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// No shape is shown longer.
@@ -155,6 +169,7 @@ mod tests {
             assert_eq!(String::from_utf8(said.stdout).unwrap(), format!("{text}|"), "{script}");
         }
         assert_eq!(pasted("/srv/job.toml"), "/srv/job.toml");
+        assert_eq!(pasted("id=\u{1b}]0;it's\u{202e}"), r"$'id=\U0000001b]0;it\'s\U0000202e'");
     }
 
     #[test]

@@ -100,6 +100,10 @@ pub struct Instructions {
     pub delimiter: Option<u8>,
     /// How its characters are written, if that is given.
     pub encoding: Option<String>,
+    /// How many lines at their beginning are left out.
+    pub skip: usize,
+    /// Whether they have no header.
+    pub no_header: bool,
     /// Where its result goes.
     pub output: Option<PathBuf>,
     /// Where its report goes.
@@ -212,6 +216,8 @@ pub fn simulate(
             party: name.to_owned(),
             inputs: simulation.inputs.get(name).cloned().unwrap_or_default(),
             delimiter: reading.delimiter,
+            skip: reading.skip,
+            no_header: reading.no_header,
             encoding: reading.encoding.map(|encoding| encoding.name().to_owned()),
             output: simulation.output_of(&job, name).filter(|_| name != HELPER),
             report: directory.join("report.json"),

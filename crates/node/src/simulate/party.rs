@@ -51,8 +51,9 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
     meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
     let identity = Identity::load(&told.identity)?;
     let encoding = told.encoding.map(|name| name.parse()).transpose()?;
-    let options = ReadOptions { delimiter: told.delimiter, encoding, ..ReadOptions::default() };
-    let source = Source::of(&job, told.inputs, options, settings.allow_unreadable)?;
+    let Instructions { delimiter, skip, no_header, .. } = told;
+    let options = ReadOptions { delimiter, encoding, skip, no_header, ..ReadOptions::default() };
+    let source = Source::of(&job, &told.party, told.inputs, options, settings.allow_unreadable)?;
     let source = match settings.work {
         Some(directory) => {
             let (directory, identity) = (directory.join(&told.party), identity.clone());

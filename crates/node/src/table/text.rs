@@ -119,7 +119,9 @@ fn format_column(array: &ArrayRef) -> Option<LargeStringArray> {
         DataType::UInt16 => integer!(UInt16Type),
         DataType::UInt32 => integer!(UInt32Type),
         DataType::UInt64 => integer!(UInt64Type),
-        DataType::Float16 => primitive!(Float16Type, |out, value| write_float(out, value.to_f32(), value.is_nan())),
+        DataType::Float16 => {
+            primitive!(Float16Type, |out, value| write_float(out, shortest_of_half(value), value.is_nan()))
+        }
         DataType::Float32 => primitive!(Float32Type, |out, value| write_float(out, value, value.is_nan())),
         DataType::Float64 => primitive!(Float64Type, |out, value| write_float(out, value, value.is_nan())),
         DataType::Decimal32(_, scale) => decimal(&mut builder, array.as_primitive::<Decimal32Type>().iter(), *scale),
@@ -184,6 +186,16 @@ fn write_float<T: std::fmt::Display>(out: &mut String, value: T, absent: bool) -
         out.remove(0);
     }
     wrote
+}
+
+/// A number of half precision.
+type Half = <Float16Type as ArrowPrimitiveType>::Native;
+
+/// The number of single precision with the fewest digits that reads back as this one of half precision.
+fn shortest_of_half(value: Half) -> f32 {
+    let exact = value.to_f32();
+    let rounded = |digits: usize| format!("{exact:.digits$e}").parse().unwrap_or(exact);
+    (0..5).map(rounded).find(|&short| Half::from_f32(short) == value).unwrap_or(exact)
 }
 
 /// The decimal number without zeros at the end of its fraction, so that the column's scale does not matter.
@@ -290,6 +302,9 @@ mod tests {
         expected.push(None);
         assert_eq!(texts(floats), expected);
         assert_eq!(texts(Float32Array::from(vec![0.1])), some(&["0.1"]));
+        let halves = [0.1, 1.5, -0.0, 65504.0, 6e-8, 2049.0].map(Half::from_f32);
+        let halves: Float16Array = halves.into_iter().map(Some).collect();
+        assert_eq!(texts(halves), some(&["0.1", "1.5", "0", "65500", "0.00000006", "2048"]));
         let decimals = Decimal128Array::from(vec![1250, -5, 0, 1200]).with_precision_and_scale(10, 2).unwrap();
         assert_eq!(texts(decimals), some(&["12.5", "-0.05", "0", "12"]));
         let decimals = Decimal128Array::from(vec![12]).with_precision_and_scale(10, -2).unwrap();

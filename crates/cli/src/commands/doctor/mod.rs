@@ -337,7 +337,7 @@ impl Doctor {
         }
         let shown = self.input[0].display().to_string();
         let options = self.reading.options();
-        let source = Source::of(job, self.input.clone(), options, false);
+        let source = Source::of(job, &self.me, self.input.clone(), options, false);
         match source.and_then(|source| job.job.load(job, &self.me, &source, None)) {
             Err(error) => findings.bad("input", error),
             Ok(part) => {

@@ -60,7 +60,7 @@ impl Domain {
         match self {
             Domain::Nothing => None,
             Domain::Grades(words) => words.iter().position(|word| word == text.trim()).map(|place| place as u32),
-            _ => self.place_of(text.trim().parse().ok()?),
+            _ => self.place_of(whole(text.trim())?),
         }
     }
 
@@ -137,6 +137,13 @@ impl Domain {
             None => Ok(Domain::Grades(words)),
         }
     }
+}
+
+/// A whole number, also with a fraction of zeros: tables that came through pandas write it so when some are absent.
+fn whole(text: &str) -> Option<i64> {
+    let (digits, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let zeros = !fraction.is_empty() && fraction.bytes().all(|byte| byte == b'0');
+    if zeros { digits.parse().ok() } else { None }
 }
 
 /// A value in a list.
@@ -228,6 +235,8 @@ mod tests {
             }
             assert_eq!(domain.value(domain.places()), None);
             assert_eq!(domain.place("Z"), None);
+            assert_eq!(domain.place("1.0"), domain.is_numeric().then(|| domain.place("1")).flatten());
+            assert_eq!((domain.place("1.5"), domain.place("1.")), (None, None));
         }
         let ends = read("{ min = -9223372036854775808, max = -9223372036854775807 }").unwrap();
         assert_eq!(ends.places(), 2);

@@ -13,7 +13,7 @@ use crate::table::budget::too_large;
 use crate::table::normalize::Reading;
 use crate::table::text::{TextColumn, has_text};
 use crate::table::weight::shared_bytes;
-use crate::table::{Origin, Wanted, find_column};
+use crate::table::{Origin, Wanted, find_column, looks_like_data};
 
 /// Rows that one task reads.
 const TASK_ROWS: usize = 8 << 10;
@@ -134,7 +134,9 @@ impl Tally {
 
     /// Refuses a table with too much in it that is no key; returns what its user should know.
     pub fn check(&self, spec: &KeySpec, origin: Origin<'_>) -> Result<Vec<Warning>> {
-        let warnings = report(origin, spec, self.counts, &self.samples)?;
+        let mut warnings = report(origin, spec, self.counts, &self.samples)?;
+        warnings.extend(self.mostly_null(spec, origin));
+        warnings.extend(header_is_data(spec, origin));
         match (spec.nulls, self.first_null) {
             (Nulls::Error, Some((number, column))) => Err(Error::Input(format!(
                 "{}, {}: no value in key column {:?}; fill it in, remove the row, or agree on nulls = \"skip\"",
@@ -145,6 +147,36 @@ impl Tally {
             _ => Ok(warnings),
         }
     }
+
+    /// A warning if more than half of the rows have no key.
+    fn mostly_null(&self, spec: &KeySpec, origin: Origin<'_>) -> Option<Warning> {
+        let (number, column) = self.first_null?;
+        let RowCounts { read, nulls, .. } = self.counts;
+        (nulls * 2 > read).then(|| {
+            let text = format!(
+                "{}: {nulls} of {read} rows have no value in the key, the first in {}, column {:?}: is it the right column?",
+                origin.source,
+                origin.place(number),
+                spec.columns[column].header
+            );
+            Warning { without_values: text.clone(), text }
+        })
+    }
+}
+
+/// A warning if a key column of a text file is called by what looks like a value: its first row may have been taken for a header.
+fn header_is_data(spec: &KeySpec, origin: Origin<'_>) -> Option<Warning> {
+    let column = spec.columns.iter().find(|column| origin.lines.is_some() && looks_like_data(&column.header))?;
+    let text = format!(
+        "{}: its header looks like data ({:?}): if its first line is a row, say so with header = false in [parties.X] of the job file, or \
+         --no-header, and the columns are column_1 and so on",
+        origin.source, column.header
+    );
+    let without_values = format!(
+        "{}: its header looks like data: if its first line is a row, say so with header = false in [parties.X] of the job file, or --no-header",
+        origin.source
+    );
+    Some(Warning { text, without_values })
 }
 
 /// Reads the keys of a batch on all threads. Its first row is number `first` of the table.

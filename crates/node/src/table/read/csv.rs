@@ -65,12 +65,22 @@ impl<R: Read> Text<R> {
     ) -> Result<(SchemaRef, Text<R>)> {
         let (mut input, encoding, marked) = text_of(input, name, options)?;
         let enough = |head: &[u8]| {
-            head.len() >= HEADER_BYTES || head.len() >= LOOKED_AT && first_line(head).0.len() < head.len()
+            let below = || {
+                end_of_lines(head, options.skip).is_some_and(|end| first_line(&head[end..]).0.len() < head.len() - end)
+            };
+            head.len() >= HEADER_BYTES || head.len() >= LOOKED_AT && below()
         };
         let (mut head, ended) = read_until(&mut input, enough).map_err(|error| csv_error(name, 0, error.into()))?;
+        let end = end_of_lines(&head, options.skip).ok_or_else(|| {
+            Error::Input(format!(
+                "{name}: skip = {} leaves out more lines than there are, or than 1 MiB has: take a smaller number",
+                options.skip
+            ))
+        })?;
+        head.drain(..end);
         let told = announced(&head);
         head.drain(..told.map_or(0, |(_, length)| length));
-        let skipped = u64::from(told.is_some());
+        let skipped = options.skip as u64 + u64::from(told.is_some());
         let crlf = first_line(&head).1;
         let found = || told.map_or_else(|| detect(&head, ended, hint), |(delimiter, _)| delimiter);
         let delimiter = options.delimiter.unwrap_or_else(found);
@@ -104,11 +114,23 @@ impl<R: Read> Text<R> {
             due: None,
         };
         let Some(line) = text.next()? else {
-            return Err(Error::Input(format!("{name}: is empty; its first line must name the columns")));
+            let lacks = if options.no_header { "" } else { "; its first line must name the columns" };
+            return Err(Error::Input(format!("{name}: is empty{lacks}")));
         };
-        let schema = header_schema(&text.record, name, line)?;
+        let schema = if options.no_header {
+            let numbered =
+                ByteRecord::from((1..=text.record.len()).map(|column| format!("column_{column}")).collect::<Vec<_>>());
+            header_schema(&numbered, name, line)?
+        } else {
+            header_schema(&text.record, name, line)?
+        };
         text.columns = schema.fields().iter().map(|field| field.name().clone()).collect();
-        text.due = Some(line + lines_inside(&text.record) + 1);
+        if options.no_header {
+            text.held = true;
+            text.accept(line)?;
+        } else {
+            text.due = Some(line + lines_inside(&text.record) + 1);
+        }
         text.batch = Batch::new(schema, batch_bytes);
         Ok((text.batch.schema.clone(), text))
     }
@@ -144,7 +166,7 @@ impl<R: Read> Text<R> {
     fn accept(&mut self, line: u64) -> Result<()> {
         let (name, record) = (&self.name, &self.record);
         if record.len() != self.columns.len() {
-            return Err(ragged(name, (line, self.rows == 0), record, self.columns.len()));
+            return Err(ragged(name, (line, self.rows == 0), record, &self.columns));
         }
         if self.rows == self.most_rows {
             return Err(too_many_rows(name));
@@ -269,6 +291,16 @@ fn read_until(input: &mut impl Read, enough: impl Fn(&[u8]) -> bool) -> io::Resu
     }
 }
 
+/// Where so many lines end, whatever ends them; none if there are fewer.
+fn end_of_lines(text: &[u8], lines: usize) -> Option<usize> {
+    let mut end = 0;
+    for _ in 0..lines {
+        let at = end + memchr2(b'\r', b'\n', &text[end..])?;
+        end = if text[at..].starts_with(b"\r\n") { at + 2 } else { at + 1 };
+    }
+    Some(end)
+}
+
 /// The first line that is not blank (quoted line ends are part of it), and whether it ends with CR LF.
 fn first_line(text: &[u8]) -> (&[u8], bool) {
     let start = text.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(text.len());
@@ -335,8 +367,8 @@ fn lines_inside(record: &ByteRecord) -> u64 {
     }
 }
 
-fn ragged(name: &str, (line, first): (u64, bool), record: &ByteRecord, expected: usize) -> Error {
-    let fields = record.len();
+fn ragged(name: &str, (line, first): (u64, bool), record: &ByteRecord, columns: &[String]) -> Error {
+    let (fields, expected) = (record.len(), columns.len());
     let blank_before_quote = |field: &[u8]| field.starts_with(b" ") && field.trim_ascii_start().starts_with(b"\"");
     let hint = match (lines_inside(record), fields) {
         (1.., _) => "the record spans several lines: is a quote left open?",
@@ -346,6 +378,9 @@ fn ragged(name: &str, (line, first): (u64, bool), record: &ByteRecord, expected:
         }
         _ if fields == expected + 1 && record[expected].is_empty() => {
             "it ends with a delimiter: take that out, or give the header one too"
+        }
+        _ if first && columns[0].starts_with('#') => {
+            "if the header is no header but a comment, leave such lines out with skip = N in [parties.X] of the job file, or --skip N"
         }
         _ if fields == expected + 1 && first => {
             "if all lines have one more than the header, give that column a name in it (R's write.table writes one for row \

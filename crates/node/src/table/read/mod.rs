@@ -5,8 +5,10 @@ mod columnar;
 mod csv;
 mod delimiter;
 mod encoding;
+mod gzip;
 mod ipc;
 mod line_ends;
+mod lines;
 pub mod lists;
 mod parquet;
 mod quotes;
@@ -18,7 +20,6 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use flate2::read::MultiGzDecoder;
 use tacita_core::{Error, Result};
 
 use super::budget::{Meter, too_many_columns};
@@ -27,8 +28,10 @@ use super::{Budget, Lines, MAX_COLUMNS, Table, too_many_rows};
 use crate::base::text::pasted;
 pub(super) use csv::text_of;
 use delimiter::Hint;
-pub(super) use delimiter::announced;
+pub(super) use delimiter::announced_line;
 pub use encoding::Encoding;
+use gzip::{GZIP, Gunzip};
+pub(super) use lines::{LineReader, LineTooLong};
 pub use lists::{ListOptions, Listing, USUAL_EXPANSION, WantedColumn};
 
 /// How to read a file where its name and content do not say.
@@ -38,6 +41,10 @@ pub struct ReadOptions {
     pub delimiter: Option<u8>,
     /// How the characters of a text file are written; found from its first bytes if absent, and UTF-8 if they do not say.
     pub encoding: Option<Encoding>,
+    /// So many lines at the beginning of a text file are left out.
+    pub skip: usize,
+    /// The first line of a text file is a row, and no header: its columns are `column_1` and so on.
+    pub no_header: bool,
     /// What the table may be, and take.
     pub budget: Budget,
 }
@@ -47,9 +54,6 @@ const KNOWN: &str = ".csv, .tsv, .txt (each also .gz), .parquet, .arrow, .ipc, .
 
 /// What messages call standard input.
 const STANDARD_INPUT: &str = "standard input";
-
-/// How a file begins that is packed by gzip.
-const GZIP: [u8; 2] = [0x1F, 0x8B];
 
 /// How files of the typed forms begin.
 const MAGIC: [&[u8]; 2] = [b"PAR1", b"ARROW1"];
@@ -321,7 +325,7 @@ pub(super) fn unpack(file: File, name: &str) -> Result<Box<dyn Read + Send>> {
     let head = packed.fill_buf().map_err(|error| unreadable(name, error))?;
     match (head.is_empty(), head.starts_with(&GZIP)) {
         (true, _) => Ok(Box::new(packed)),
-        (_, true) => Ok(Box::new(MultiGzDecoder::new(packed))),
+        (_, true) => Ok(Box::new(Gunzip::new(packed))),
         (_, false) => {
             Err(Error::Input(format!("{name}: is not compressed with gzip, as .gz says: take .gz off its name")))
         }

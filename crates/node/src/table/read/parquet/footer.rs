@@ -71,6 +71,21 @@ fn elements(reader: &mut Reader<'_>) -> Option<usize> {
     }
 }
 
+/// Whether columns of the file are encrypted: a footer that is not says by which algorithm (field 8 of `FileMetaData`).
+pub(super) fn names_encryption(footer: &[u8]) -> bool {
+    let mut reader = Reader::new(footer);
+    let mut last = 0;
+    while let Some(Some((field, kind))) = reader.field(&mut last) {
+        if field == 8 {
+            return true;
+        }
+        if reader.skip(kind).is_none() {
+            return false;
+        }
+    }
+    false
+}
+
 /// Reads an element of the schema: how many children it claims.
 fn element_children(reader: &mut Reader<'_>) -> Option<i32> {
     let (mut last, mut children) = (0, 0);

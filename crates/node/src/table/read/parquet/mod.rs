@@ -95,6 +95,9 @@ fn check_footer(file: &File, file_bytes: u64, budget: &Budget) -> std::result::R
     let Some(end) = file_bytes.checked_sub(tail.len() as u64) else { return Ok(()) };
     file.read_exact_at(&mut tail, end).map_err(|error| error.to_string())?;
     let [length @ .., m0, m1, m2, m3] = tail;
+    if [m0, m1, m2, m3] == *ENCRYPTED_MAGIC {
+        return Err(IS_ENCRYPTED.into());
+    }
     if [m0, m1, m2, m3] != *MAGIC {
         // The library says what else it is.
         return Ok(());
@@ -103,8 +106,14 @@ fn check_footer(file: &File, file_bytes: u64, budget: &Budget) -> std::result::R
     footer::check_length(length, end, budget.bytes())?;
     let mut footer = vec![0; length as usize];
     file.read_exact_at(&mut footer, end - length).map_err(|error| error.to_string())?;
-    footer::check_schema(&footer)
+    footer::check_schema(&footer)?;
+    if footer::names_encryption(&footer) { Err(IS_ENCRYPTED.into()) } else { Ok(()) }
 }
+
+/// What a file with an encrypted footer ends with.
+const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
+
+const IS_ENCRYPTED: &str = "is encrypted, which is not read: write the file without encryption";
 
 /// Checks that the row groups are in the file, and adds up their rows.
 fn check_row_groups(metadata: &ParquetMetaData, file_bytes: u64) -> std::result::Result<u64, String> {
