@@ -194,7 +194,7 @@ fn first<'a>(cipher: &ChaCha20Poly1305, number: u64, rest: &'a [u8]) -> Option<(
 /// change was written when that was on disk.
 fn is_last(cipher: &ChaCha20Poly1305, number: u64, rest: &[u8]) -> bool {
     if rest.len() <= MAX_SEARCHED_BYTES {
-        return (1..rest.len()).all(|from| first(cipher, number + 1, &rest[from..]).is_none());
+        return (0..rest.len()).all(|from| first(cipher, number + 1, &rest[from..]).is_none());
     }
     // By its length alone.
     let length = rest.first_chunk::<LENGTH_BYTES>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
