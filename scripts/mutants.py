@@ -90,7 +90,7 @@ def places():
 def mutated(file, chosen):
     """The text of a file with a switch at each of its places."""
     text = (ROOT / file).read_text()
-    spots = []
+    spots = {}
     for place in chosen:
         wanted = "from" if "from" in place else "find"
         if (times := text.count(place[wanted])) != 1:
@@ -98,14 +98,17 @@ def mutated(file, chosen):
         start = text.find(place["find"], text.index(place[wanted]))
         if start < 0:
             fail(f"{place['name']}: its `find` does not occur behind its `from` in {file}")
-        spots.append((start, start + len(place["find"]), place))
-    spots.sort(key=lambda spot: spot[0])
-    for (_, end, one), (start, _, other) in zip(spots, spots[1:]):
+        # Several mutants may stand in one place.
+        spots.setdefault((start, start + len(place["find"])), []).append(place)
+    ordered = sorted(spots.items())
+    for ((_, end), [one, *_]), ((start, _), [other, *_]) in zip(ordered, ordered[1:]):
         if start < end:
             fail(f"{one['name']} and {other['name']} overlap")
-    for start, end, place in reversed(spots):
-        choice = f"if crate::mutant::on({place['number']}) {{ {place['put']} }} else {{ {place['find']} }}"
-        statement = place["find"].rstrip().endswith((";", "}"))
+    for (start, end), places_here in reversed(ordered):
+        find = places_here[0]["find"]
+        mutants = "".join(f"if crate::mutant::on({place['number']}) {{ {place['put']} }} else " for place in places_here)
+        choice = f"{mutants}{{ {find} }}"
+        statement = find.rstrip().endswith((";", "}"))
         text = text[:start] + (choice if statement else f"({choice})") + text[end:]
     return text
 

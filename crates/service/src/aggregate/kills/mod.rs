@@ -4,8 +4,7 @@
 
 mod process;
 mod round;
-// Tests of each kind use a part of what all have.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "tests of each kind use a part of what all have")]
 #[path = "../../../tests/aggregate/world.rs"]
 mod world;
 
