@@ -36,7 +36,7 @@ wheel: fetch  ## the package for Python, with the command in it, in target/wheel
 samples:  ## make the samples in examples/ again
 	python3 examples/generate.py
 
-seeds: fetch  ## make the files of Parquet, Arrow and aggregation in fuzz/seeds again
+seeds: fetch  ## make the files of Parquet, Arrow, aggregation and Paillier in fuzz/seeds again
 	cargo run $(FLAGS) -p tacita-node --example fuzz_seeds -- fuzz/seeds
 
 docs-site: fetch  ## the documentation as a site in target/site/html, with the notebooks as they run; links are checked
@@ -44,7 +44,7 @@ docs-site: fetch  ## the documentation as a site in target/site/html, with the n
 	scripts/docs_site "$$(scripts/wheel)"
 
 ##@ Check
-.PHONY: test format lint docs licences unit portable python examples test-slow advisories fuzz
+.PHONY: test format lint docs licences unit portable python examples test-slow advisories fuzz mutants
 test:  ## all that a change has to pass (about three quarters of an hour from cold on two cores); says what each part took
 	@for part in format lint docs licences portable unit python examples; do \
 		began=$$SECONDS; $(MAKE) --no-print-directory "$$part"; echo "== $$part: $$((SECONDS - began)) s"; \
@@ -81,10 +81,15 @@ python: fetch  ## the wheel, installed in a new environment: its tests, types, e
 examples:  ## samples, job files and links of the documentation
 	python3 scripts/check_examples.py
 
-test-slow: fetch  ## tests that take long: large sets, slow networks
+test-slow: fetch  ## tests that take long: large sets, slow networks; then `make mutants` and `make fuzz`, once
 	cargo test $(FLAGS) --workspace -- --ignored
 	scripts/need maturin
 	scripts/test_python "$$(scripts/wheel)" -m slow
+	$(MAKE) --no-print-directory mutants
+	$(MAKE) --no-print-directory fuzz
+
+mutants: fetch  ## code made wrong at one place after the other: the tests notice each (scripts/mutants has the list)
+	python3 scripts/mutants.py
 
 advisories: fetch  ## known vulnerabilities in the dependency graph (asks the network)
 	scripts/need cargo-deny

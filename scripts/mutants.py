@@ -11,7 +11,8 @@ The places are data, in scripts/mutants/*.toml:
     why = "the first party of a chain does not shuffle: the leader sees whose entry is whose"
     test = "core lib intersect::outsourced::views::"   # package, `lib` or a test program, and tests by a part of their names
 
-A place that no test can notice has `survives = "the reason"` and no `test`.
+A place that no test can notice has `survives = "the reason"` and no `test`. Where `find` occurs more than once, `from` is what
+occurs once before the place that is meant, such as the head of its function.
 
 All places of a run are compiled at once, each behind a switch that TACITA_MUTANT turns on, in a copy of the tree below
 target/mutants; nothing of the checkout changes. First each test has to pass with no switch on, then it has to fail with its own.
@@ -43,6 +44,7 @@ QUICK = [
     "profile.release.package.tacita-service.opt-level=0",
     "profile.release.package.tacita.opt-level=0",
 ]
+QUIET = b"#![allow(unused_parens, unused_braces)]\n"
 SWITCH = """
 /// Which mutant this process is.
 #[doc(hidden)]
@@ -74,8 +76,8 @@ def places():
                 fail(f"{name} has no {', '.join(sorted(missing))}")
             if ("test" in place) == ("survives" in place):
                 fail(f"{name} needs a test or the reason why it survives, one of both")
-            if place.keys() - KEYS - {"list", "test", "survives"}:
-                fail(f"{name}: only {', '.join(sorted(KEYS))}, test and survives are known")
+            if place.keys() - KEYS - {"from", "list", "test", "survives"}:
+                fail(f"{name}: only {', '.join(sorted(KEYS))}, from, test and survives are known")
             if "test" in place and not re.fullmatch(rf"({'|'.join(PACKAGES)}) [\w-]+ \S+( \S+)*", place["test"]):
                 fail(f"{name}: a test is a package ({', '.join(PACKAGES)}), `lib` or a test program, and parts of tests' names")
             place["name"] = name
@@ -88,19 +90,25 @@ def places():
 def mutated(file, chosen):
     """The text of a file with a switch at each of its places."""
     text = (ROOT / file).read_text()
-    spots = []
+    spots = {}
     for place in chosen:
-        if (times := text.count(place["find"])) != 1:
-            fail(f"{place['name']}: its `find` occurs {times} times in {file}, not once")
-        start = text.index(place["find"])
-        spots.append((start, start + len(place["find"]), place))
-    spots.sort(key=lambda spot: spot[0])
-    for (_, end, one), (start, _, other) in zip(spots, spots[1:]):
+        wanted = "from" if "from" in place else "find"
+        if (times := text.count(place[wanted])) != 1:
+            fail(f"{place['name']}: its `{wanted}` occurs {times} times in {file}, not once")
+        start = text.find(place["find"], text.index(place[wanted]))
+        if start < 0:
+            fail(f"{place['name']}: its `find` does not occur behind its `from` in {file}")
+        # Several mutants may stand in one place.
+        spots.setdefault((start, start + len(place["find"])), []).append(place)
+    ordered = sorted(spots.items())
+    for ((_, end), [one, *_]), ((start, _), [other, *_]) in zip(ordered, ordered[1:]):
         if start < end:
             fail(f"{one['name']} and {other['name']} overlap")
-    for start, end, place in reversed(spots):
-        choice = f"if crate::mutant::on({place['number']}) {{ {place['put']} }} else {{ {place['find']} }}"
-        statement = place["find"].rstrip().endswith((";", "}"))
+    for (start, end), places_here in reversed(ordered):
+        find = places_here[0]["find"]
+        mutants = "".join(f"if crate::mutant::on({place['number']}) {{ {place['put']} }} else " for place in places_here)
+        choice = f"{mutants}{{ {find} }}"
+        statement = find.rstrip().endswith((";", "}"))
         text = text[:start] + (choice if statement else f"({choice})") + text[end:]
     return text
 
@@ -117,7 +125,9 @@ def lay(chosen):
     tracked = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True
     )
-    files = {name for name in tracked.stdout.decode().split("\0") if name and (ROOT / name).is_file()}
+    names = [name for name in tracked.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+    # Cargo's settings are found above the tree: those here as well would be flags twice, and all dependencies compiled anew.
+    files = {name for name in names if not name.startswith(".cargo/")}
     for old in [path for path in TREE.rglob("*") if path.is_file() and str(path.relative_to(TREE)) not in files]:
         old.unlink()
     by_file = {}
@@ -128,7 +138,9 @@ def lay(chosen):
     roots = {re.match(r"crates/\w+/src/", file)[0] + "lib.rs" for file in by_file}
     for name in files:
         content = mutated(name, by_file[name]).encode() if name in by_file else (ROOT / name).read_bytes()
-        write(TREE / name, content + SWITCH.encode() if name in roots else content)
+        if name in roots:
+            content = QUIET + content + SWITCH.encode()
+        write(TREE / name, content)
 
 
 def build(chosen):

@@ -2,6 +2,7 @@
 
 pub mod band;
 pub mod pair;
+pub mod timing;
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -46,10 +46,11 @@ programs! {
     paper_raf ["--keys", "3", "--clients", "2", "--each", "3", "--protocols", "naor-reingold", "--scale", "0.01", "--most", "20", "--runs", "1"]
     paper_yws ["512:300", "--runs", "1"]
     plan ["4", "--runs", "1"]
-    points ["3", "--timings", "10", "--runs", "1"]
+    points ["3", "--runs", "1"]
     polynomials ["2", "--runs", "1"]
     rules ["1000", "--runs", "1"]
     threshold ["2", "--runs", "1"]
+    timing ["--seconds", "0.001", "--bits", "512", "--runs", "1"]
     union ["8", "--runs", "1"]
     vole ["10", "--runs", "1"]
 }

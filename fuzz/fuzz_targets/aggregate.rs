@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 use chacha20::ChaCha20Rng;
 use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
-use tacita_core::protocol::aggregate::{DatabaseKey, Least, Params, ProxyKey, RoundKeys, answer, ask, blind, open};
+use tacita_core::protocol::aggregate::{
+    DatabaseKey, Least, Params, ProxyKey, RoundKeys, answer, ask, blind, naor_reingold, open,
+};
 use tacita_core::session::{Session, Transcript};
 
 /// A round: what was agreed on, and its keys.
@@ -47,6 +49,9 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(&key.to_bytes(params)[..], bytes);
     }
     if let Some(key) = DatabaseKey::from_bytes(params, bytes) {
+        assert_eq!(&key.to_bytes(params)[..], bytes);
+    }
+    if let Some(key) = naor_reingold::ProxyKey::from_bytes(params, bytes) {
         assert_eq!(&key.to_bytes(params)[..], bytes);
     }
     let half = bytes.len() / 2;

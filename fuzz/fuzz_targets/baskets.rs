@@ -50,7 +50,13 @@ fuzz_target!(|input: (u8, &str, &[u8])| {
         2..=99 => Some(Binning::Quantiles(bins.into())),
         100.. => Some(Binning::Bounds((100..=bins).map(f64::from).collect())),
     };
-    let column =
-        |header: &String| ItemColumn { name: header.clone(), header: header.clone(), binning: binning.clone() };
+    // Looked at here, or said of a whole that this is a part of.
+    let is_flag = [None, Some(false), Some(true)][usize::from(bins % 3)];
+    let column = |header: &String| ItemColumn {
+        name: header.clone(),
+        header: header.clone(),
+        binning: binning.clone(),
+        is_flag,
+    };
     check(of_columns(&table, &headers.iter().map(column).collect::<Vec<_>>()), table.rows());
 });

@@ -1,4 +1,5 @@
-//! What stands in bodies of requests of an aggregation beside reports: questions to an oracle, its answers, and rows of a result. It is written as it was read.
+//! What stands in bodies of requests of an aggregation beside reports: questions to an oracle, its answers, rows of a result, and answers to
+//! claims. It is written as it was read.
 
 #![no_main]
 
@@ -11,6 +12,7 @@ use tacita_service::aggregate::oracle::questions::{
     Question, decode_questions, decode_replies, encode_questions, encode_replies,
 };
 use tacita_service::aggregate::participant::rows::{decode_rows, encode_rows};
+use tacita_service::aggregate::proxy::{decode_answers, encode_answers};
 
 /// Rounds in which reporters are told apart, and in which they are not.
 static ROUNDS: LazyLock<[Params; 2]> = LazyLock::new(|| {
@@ -38,5 +40,10 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Some(rows) = decode_rows(bytes, 16) {
         assert_eq!(encode_rows(&rows), bytes);
+    }
+    for claims in [8 * bytes.len(), (8 * bytes.len()).saturating_sub(3)] {
+        if let Some(answers) = decode_answers(bytes, claims) {
+            assert_eq!(encode_answers(&answers), bytes);
+        }
     }
 });

@@ -1,13 +1,15 @@
-//! Group elements, keys and ciphertexts from bytes, in every group: what is read is written as the same bytes.
+//! Group elements, keys, proofs and ciphertexts from bytes, in every group: what is read is written as the same bytes.
 
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tacita_core::primitive::elgamal;
-use tacita_core::primitive::group::{Group, ModP, Pallas};
+use tacita_core::primitive::elgamal::threshold::VerificationKey;
+use tacita_core::primitive::elgamal::{self, PublicKey};
+use tacita_core::primitive::group::{Group, ModP, P384, P521, Pallas, Ristretto255};
 use tacita_core::primitive::oprf::{Key, Suite};
+use tacita_core::primitive::proof::Proof;
 use tacita_core::security::Level;
 
 static MOD_P: LazyLock<ModP> = LazyLock::new(|| ModP::of(Level::Paper80));
@@ -17,17 +19,36 @@ fuzz_target!(|bytes: &[u8]| {
     match usize::from(*which) % (Suite::ALL.len() + 2) {
         3 => group(&Pallas, bytes),
         4 => group(&*MOD_P, bytes),
-        suite => oprf(Suite::ALL[suite], bytes),
+        suite => {
+            oprf(Suite::ALL[suite], bytes);
+            match Suite::ALL[suite] {
+                Suite::Ristretto255 => group(&Ristretto255, bytes),
+                Suite::P384 => group(&P384::new(), bytes),
+                Suite::P521 => group(&P521::new(), bytes),
+            }
+        }
     }
 });
 
-fn group<G: Group>(group: &G, bytes: &[u8]) {
+fn group<G: Group + Sync>(group: &G, bytes: &[u8]) {
     if let Ok(points) = group.decode(bytes) {
         assert!(!group.any_identity(&points));
         assert_eq!(group.encode(&points), bytes);
     }
     if let Ok(ciphertexts) = elgamal::decode(group, bytes) {
         assert_eq!(elgamal::encode(group, &ciphertexts), bytes);
+    }
+    if let Ok(key) = PublicKey::from_bytes(group, bytes) {
+        assert_eq!(key.to_bytes(group), bytes);
+    }
+    if let Ok(key) = VerificationKey::from_bytes(group, bytes) {
+        assert_eq!(key.to_bytes(group), bytes);
+    }
+    // Of a key, and of a ciphertext.
+    for (equations, scalars) in [(1, 1), (2, 1), (2, 2)] {
+        if let Some(proof) = Proof::decode(group, bytes, equations, scalars) {
+            assert_eq!(proof.encode(group), bytes);
+        }
     }
     if let Some(scalar) = group.decode_scalar(bytes) {
         assert_eq!(&group.encode_scalar(&scalar)[..], bytes);

@@ -6,11 +6,16 @@ use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tacita_service::aggregate::here::Here;
+use tacita_service::aggregate::keys::Role;
 use tacita_service::aggregate::proxy::{Handed, Held};
 use tacita_service::aggregate::registry;
 use tacita_service::aggregate::rounds::{Closing, Completion, Counts, Open, Resting, Status};
-use tacita_service::aggregate::sessions::Advance;
+use tacita_service::aggregate::same_keys::KeysFingerprint;
+use tacita_service::aggregate::sessions::{Advance, Session};
+use tacita_service::aggregate::signed::{Purpose, Signed};
 use tacita_service::aggregate::transport::{Answer, Peers, Told, is_address};
+
+const PURPOSE: Purpose<'_> = Purpose { agreement: &[7; 32], round: "r", role: Role::Proxy };
 
 /// What is read as JSON is written as what is read again as the same.
 fn json<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
@@ -32,6 +37,19 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(answer) = Answer::decode(bytes) {
         answer.told();
     }
+    if let Ok(signed) = serde_json::from_slice::<Signed>(bytes) {
+        // Nobody has signed anything here.
+        assert!(signed.open(PURPOSE, &[], "a role").is_err());
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        if let Ok(session) = text.parse::<Session>() {
+            assert_eq!(session.to_string(), text);
+        }
+        if let Ok(keys) = text.parse::<KeysFingerprint>() {
+            assert_eq!(keys.to_string(), text);
+        }
+    }
+    json::<Signed>(bytes);
     json::<Here>(bytes);
     json::<Held>(bytes);
     json::<Told>(bytes);

@@ -9,9 +9,13 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((&[counted, most, row_bytes], payload)) = bytes.split_first_chunk() else { return };
     let (counted, most, row_bytes) = (counted & 1 == 1, usize::from(most), usize::from(row_bytes));
     if let Ok(rows) = given_rows(payload, counted, most, row_bytes) {
-        assert!(rows.len() <= most * row_bytes);
-        let count = if counted { (rows.len() / row_bytes.max(1)) as u32 } else { 1 };
-        assert!(row_bytes == 0 || count as usize * row_bytes == rows.len());
-        assert!(payload.windows(rows.len().max(1)).any(|part| part == rows) || rows.is_empty());
+        let (said, all) = match counted {
+            true => payload.split_first_chunk().map(|(said, all)| (u32::from_le_bytes(*said) as usize, all)).unwrap(),
+            false => (1, payload),
+        };
+        assert!((1..=most).contains(&said));
+        let (own, filling) = all.split_at(said * row_bytes);
+        assert_eq!(rows, own);
+        assert!(filling.iter().all(|byte| *byte == 0));
     }
 });

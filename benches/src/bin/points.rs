@@ -1,19 +1,15 @@
 //! What ristretto255's operations cost on one thread, as many at a time as the batch has, beside curve25519-dalek one after the other in the
 //! same run.
-//!
-//! Then whether products take a time that depends on the scalar: Welch's t over many runs with one scalar and with random ones (Reparaz,
-//! Balasch & Verbauwhede, "Dude, is my code constant time?", DATE 2017), beside a product that does depend on it, which must be found.
 
 use std::hint::black_box;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use curve25519_dalek::ristretto::CompressedRistretto;
 use curve25519_dalek::traits::{MultiscalarMul, VartimeMultiscalarMul};
 use curve25519_dalek::{RistrettoPoint, Scalar};
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use tacita_bench::{Repeat, Verdicts, about, median};
 use tacita_core::primitive::group::{Group, Ristretto255, ScalarField, expand_message_xmd};
 use tacita_core::primitive::kernel::backend;
@@ -28,27 +24,18 @@ const HASHES: f64 = 3.0;
 /// The same of products of the generator.
 const GENERATOR: f64 = 2.5;
 
-/// Products in each measurement of the time that they take.
-const TIMED: usize = 8;
-
-/// A |t| above this tells two distributions apart (the paper's threshold).
-const APART: f64 = 4.5;
-
 #[derive(Parser)]
 #[command(about = about(include_str!("points.rs")))]
 struct Arguments {
     /// Points, as a power of two
     #[arg(default_value_t = 13, value_parser = clap::value_parser!(u32).range(3..=20))]
     log2_points: u32,
-    /// Measurements of each kind of scalar
-    #[arg(long, default_value_t = 20_000)]
-    timings: usize,
     #[command(flatten)]
     repeat: Repeat<5>,
 }
 
 fn main() -> ExitCode {
-    let Arguments { log2_points, timings, repeat: Repeat { runs } } = Arguments::parse();
+    let Arguments { log2_points, repeat: Repeat { runs } } = Arguments::parse();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
     pool.install(|| {
         let mut verdicts = Verdicts::default();
@@ -66,7 +53,6 @@ fn main() -> ExitCode {
                 );
             }
         }
-        constant_time(timings, &mut verdicts);
         verdicts.end()
     })
 }
@@ -198,70 +184,4 @@ fn decompressed(bytes: &[u8]) -> RistrettoPoint {
 fn number(bytes: &[u8]) -> Scalar {
     let bytes = bytes.try_into().expect("32 bytes");
     Option::from(Scalar::from_canonical_bytes(bytes)).expect("a scalar")
-}
-
-/// Compares the times that products take by one scalar, and by random ones.
-fn constant_time(timings: usize, verdicts: &mut Verdicts) {
-    let group = Ristretto255;
-    let mut rng = ChaCha20Rng::from_seed([2; 32]);
-    let points = group.random_points(TIMED, &mut rng);
-    let one = group.scalar(1);
-    let mut time = |work: &mut dyn FnMut(&[<Ristretto255 as ScalarField>::Scalar])| {
-        let mut samples = [Vec::with_capacity(timings), Vec::with_capacity(timings)];
-        for _ in 0..2 * timings {
-            // In random order, so that what the machine does besides falls on both alike.
-            let kind = (rng.next_u32() & 1) as usize;
-            // The same is done before either kind, so that they find the caches alike.
-            let mut scalars = group.random_scalars(TIMED, &mut rng);
-            if kind == 0 {
-                scalars.fill(one.clone());
-            }
-            let start = Instant::now();
-            work(black_box(&scalars));
-            samples[kind].push(start.elapsed());
-        }
-        welch(samples)
-    };
-    let t = time(&mut |scalars| drop(black_box(group.multiply_each(&points, scalars))));
-    let base = group.base(&points[0]);
-    let t_base = time(&mut |scalars| drop(black_box(group.multiply_base(&base, scalars))));
-    // The control: bits that are zero are left out.
-    let theirs: Vec<RistrettoPoint> = group.encode(&points).chunks(32).map(decompressed).collect();
-    let control = time(&mut |scalars| {
-        for (point, scalar) in theirs.iter().zip(scalars) {
-            let mut product = RistrettoPoint::default();
-            for bit in group.encode_scalar(scalar).iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1)) {
-                if bit == 1 {
-                    product += point;
-                }
-            }
-            black_box(product);
-        }
-    });
-    println!(
-        "t of products by 1 and by random scalars: {t:.1}, of a made point {t_base:.1}; of one that leaves out zeros {control:.1}"
-    );
-    if timings >= 1000 {
-        verdicts.at_most("|t| of products", t.abs(), APART);
-        verdicts.at_most("|t| of products of a made point", t_base.abs(), APART);
-        verdicts.at_most("the threshold / |t| of the control", APART / control.abs(), 1.0);
-    }
-}
-
-/// Welch's t of two samples, without the slowest tenth, in which the machine did something else.
-fn welch(samples: [Vec<Duration>; 2]) -> f64 {
-    let limit = {
-        let mut all: Vec<Duration> = samples.iter().flatten().copied().collect();
-        all.sort_unstable();
-        all[all.len() * 9 / 10]
-    };
-    let moments = samples.map(|sample| {
-        let kept: Vec<f64> = sample.iter().filter(|time| **time <= limit).map(Duration::as_secs_f64).collect();
-        let n = kept.len() as f64;
-        let mean = kept.iter().sum::<f64>() / n;
-        let variance = kept.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        (mean, variance / n)
-    });
-    let [(one, of_one), (other, of_other)] = moments;
-    (one - other) / (of_one + of_other).sqrt()
 }

@@ -134,4 +134,26 @@ mod tests {
         // One is there twice: the first's own child.
         assert_eq!(all.iter().map(|session| *session.id()).collect::<std::collections::HashSet<_>>().len(), 7);
     }
+
+    #[test]
+    fn a_part_is_bound_to_the_whole_and_to_its_own() {
+        let [session, other] = ["test", "other"].map(|domain| Session::new(Transcript::new(domain)));
+        let [own, another] = ["own", "another"].map(|domain| Session::new(Transcript::new(domain)));
+        let all = [
+            session.part_of("a", &own),
+            session.part_of("a", &another),
+            session.part_of("b", &own),
+            other.part_of("a", &own),
+            session.child("a", 0),
+            other.child("a", 0),
+        ];
+        assert_eq!(all.iter().map(|part| *part.id()).collect::<std::collections::HashSet<_>>().len(), all.len());
+    }
+
+    #[test]
+    fn domains_and_challenges_are_told_apart() {
+        let challenge = |domain: &str, label: &str| Transcript::new(domain).challenge(label);
+        let all = [("a", "x"), ("a", "y"), ("b", "x"), ("ax", "")].map(|(domain, label)| challenge(domain, label));
+        assert_eq!(std::collections::HashSet::from(all).len(), all.len());
+    }
 }

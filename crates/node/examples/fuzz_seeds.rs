@@ -1,5 +1,5 @@
-//! Writes the files that fuzzing of Parquet and Arrow starts from, small tables of many types, in every codec and encoding; and that of
-//! aggregation: what its roles send each other, and keep.
+//! Writes the files that fuzzing of Parquet and Arrow starts from, small tables of many types, in every codec and encoding; that of
+//! aggregation: what its roles send each other, and keep; and that of Paillier's keys and ciphertexts.
 //!
 //! `cargo run --release -p tacita-node --example fuzz_seeds -- fuzz/seeds`
 
@@ -18,6 +18,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use rand_core::SeedableRng;
+use tacita_core::primitive::paillier::{KeySize, SecretKey};
 use tacita_core::protocol::aggregate::{DatabaseKey, Entry, Params, ProxyKey, RoundKeys, ask, blind, open, report};
 use tacita_core::session::{Session, Transcript};
 
@@ -104,11 +105,31 @@ fn write_aggregate(directory: &Path) -> Result {
     Ok(())
 }
 
+/// A key of the target `paillier`, and ciphertexts of it, each behind the number of its reader.
+fn write_paillier(directory: &Path) -> Result {
+    let mut rng = ChaCha20Rng::from_seed([1; 32]);
+    let key = SecretKey::generate(KeySize::new(512)?, &mut rng);
+    let public = key.public();
+    let ciphertexts = public.encrypt(&public.encode(&[0, 1, -1, i128::MAX]), &mut rng).to_bytes();
+    for (name, reader, bytes) in [
+        ("ciphertexts", 0, ciphertexts.clone()),
+        ("public", 1, [public.to_bytes(), ciphertexts].concat()),
+        ("secret", 2, key.to_bytes().to_vec()),
+        ("kept", 3, Vec::new()),
+    ] {
+        fs::write(directory.join(name), [&[reader], &bytes[..]].concat())?;
+    }
+    Ok(())
+}
+
 fn main() -> Result {
     let seeds = PathBuf::from(std::env::args().nth(1).ok_or("say where to: fuzz/seeds")?);
     let aggregate = seeds.join("aggregate");
     fs::create_dir_all(&aggregate)?;
     write_aggregate(&aggregate)?;
+    let paillier = seeds.join("paillier");
+    fs::create_dir_all(&paillier)?;
+    write_paillier(&paillier)?;
     let (parquet, arrow) = (seeds.join("parquet"), seeds.join("arrow"));
     fs::create_dir_all(&parquet)?;
     fs::create_dir_all(&arrow)?;

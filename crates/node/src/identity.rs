@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519, PublicKeyData};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
@@ -147,8 +147,9 @@ impl Identity {
         params.distinguished_name.push(DnType::CommonName, name);
         params.not_before = not_before.into();
         params.not_after = not_after.into();
-        let der: CertificateDer<'static> = params.self_signed(&pair).map_err(failed)?.der().clone();
-        let certificate = Certificate::parse(der).map_err(|e| Error::Internal(format!("our certificate {e}")))?;
+        let signed = params.self_signed(&pair).map_err(failed)?;
+        let certificate =
+            Certificate::parse(signed.der()).map_err(|e| Error::Internal(format!("our certificate {e}")))?;
         Ok(Identity { certificate, key: Zeroizing::new(pair.serialize_der()) })
     }
 
@@ -372,5 +373,26 @@ mod tests {
             let now = SystemTime::now();
             assert!(matches!(Identity::generate(name, now, now + VALIDITY), Err(Error::Input(_))));
         }
+    }
+
+    /// Keys follow from the secret, and each from its purpose and salt.
+    #[test]
+    fn derived_keys_are_of_the_secret_and_for_one_purpose() {
+        let now = SystemTime::now();
+        let [one, other] = ["a", "a"].map(|name| Identity::generate(name, now, now + VALIDITY).unwrap());
+        let key = *one.derive("work", b"salt");
+        assert_eq!(*one.clone().derive("work", b"salt"), key);
+        for another in [other.derive("work", b"salt"), one.derive("pool", b"salt"), one.derive("work", b"pepper")] {
+            assert_ne!(*another, key);
+        }
+    }
+
+    #[test]
+    fn nothing_follows_a_certificate() {
+        let now = SystemTime::now();
+        let der = Identity::generate("a", now, now + VALIDITY).unwrap().certificate.der.to_vec();
+        assert!(Certificate::parse(&der).is_ok());
+        let longer = [&der[..], &[0]].concat();
+        assert!(Certificate::parse(&longer).is_err_and(|what| what.contains("followed by")));
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tacita_core::{ErrorKind, Result};
-use tacita_node::agreement::{Answer, JobSpec, Source};
+use tacita_node::agreement::{Answer, JobSpec, Source, Terms};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::{Fingerprint, Identity, VALIDITY};
 use tacita_node::run::meet::Meeting;
@@ -99,12 +99,15 @@ fn answers_are_handed_back() {
         ("job = \"dot\"\nreveal = \"shares\"\nreveal_to = [\"a\", \"b\"]", ["shares 1", "shares 1"]),
     ]);
     for (terms, expected) in cases {
-        let ended = answers(parties(terms, [None; 2], [one, other]));
+        let runs = parties(terms, [None; 2], [one, other]);
+        let agreement = Terms::of(&runs[0].job).agreement();
+        let ended = answers(runs);
         for (place, ended) in ended.into_iter().enumerate() {
             let (report, answer) = ended.unwrap();
             assert_eq!(said(&answer), expected[place], "{terms}");
             assert_eq!((report.party.as_str(), &report.peers[..]), (NAMES[place], &[NAMES[1 - place].to_owned()][..]));
             assert!(!report.learned.is_empty() && report.rounds > 0, "{terms}");
+            assert_eq!(report.agreement, agreement, "{terms}");
         }
     }
 }

@@ -143,8 +143,10 @@ fn sizes_that_do_not_fit_end_all() {
         let ended = Run { sizes: [c1, sizes(3), sizes(5)], ..Run::honest() }.outcome();
         assert_eq!(ended.each_ref().map(kind), kinds.map(Some), "{ended:?}");
     }
-    let [c1, ..] = Run { sizes: [sizes(2), sizes(3), sizes(6)], ..Run::honest() }.outcome();
+    let [c1, _, s] = Run { sizes: [sizes(2), sizes(3), sizes(6)], ..Run::honest() }.outcome();
     assert!(c1.unwrap_err().to_string().contains("5 rows together, and s has 6"));
+    // The server knows whose slice has how many, and does not leave it to its clients to add them up.
+    assert!(s.unwrap_err().to_string().contains("5 rows together (c1 2, c2 3), and s has 6"));
 }
 
 /// Whatever a party claims, the others end for it and not for a fault of theirs, or need no more memory than before.

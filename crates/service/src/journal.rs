@@ -15,11 +15,17 @@ use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use zeroize::Zeroizing;
 
+#[cfg(test)]
+mod power;
+
 const MAGIC: &[u8; 8] = b"taclive1";
 const ID_BYTES: usize = 16;
 const HEADER_BYTES: usize = MAGIC.len() + ID_BYTES;
 const LENGTH_BYTES: usize = 4;
 const TAG_BYTES: usize = 16;
+
+/// As much of a journal's end is searched for a record.
+const MAX_SEARCHED_BYTES: usize = 1 << 20;
 
 /// No state is longer.
 const MAX_FILE_BYTES: u64 = 1 << 34;
@@ -89,16 +95,16 @@ impl Journal {
         let id = header.strip_prefix(MAGIC).ok_or_else(damaged)?;
         let cipher = key.cipher(name, id);
         let mut records = Vec::new();
-        while let Some((length, after)) = rest.split_first_chunk::<LENGTH_BYTES>() {
-            let length = u32::from_le_bytes(*length) as usize + TAG_BYTES;
-            let Some((sealed, after)) = after.split_at_checked(length) else { break };
-            match open(&cipher, records.len() as u64, sealed) {
-                Some(record) => records.push(record),
-                // All of a record's bytes may be there before they are what was written.
-                None if after.is_empty() => break,
+        while !rest.is_empty() {
+            let number = records.len() as u64;
+            match first(&cipher, number, rest) {
+                Some((record, after)) => {
+                    records.push(record);
+                    rest = after;
+                }
+                None if is_last(&cipher, number, rest) => break,
                 None => return Err(damaged()),
             }
-            rest = after;
         }
         let mut records = records.into_iter();
         let state = records.next().ok_or_else(damaged)?;
@@ -177,6 +183,24 @@ impl Journal {
     }
 }
 
+/// The record that a part of a journal begins with, and what is behind it.
+fn first<'a>(cipher: &ChaCha20Poly1305, number: u64, rest: &'a [u8]) -> Option<(Zeroizing<Vec<u8>>, &'a [u8])> {
+    let (length, after) = rest.split_first_chunk::<LENGTH_BYTES>()?;
+    let (sealed, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize + TAG_BYTES)?;
+    Some((open(cipher, number, sealed)?, after))
+}
+
+/// Whether what cannot be opened may be what a crash has left of the last change: any of its blocks, and zeros for the others. What is on disk behind a
+/// change was written when that was on disk.
+fn is_last(cipher: &ChaCha20Poly1305, number: u64, rest: &[u8]) -> bool {
+    if rest.len() <= MAX_SEARCHED_BYTES {
+        return (0..rest.len()).all(|from| first(cipher, number + 1, &rest[from..]).is_none());
+    }
+    // By its length alone.
+    let length = rest.first_chunk::<LENGTH_BYTES>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+    length + LENGTH_BYTES + TAG_BYTES >= rest.len()
+}
+
 fn nonce(record: u64) -> Nonce {
     let mut nonce = Nonce::default();
     nonce[..8].copy_from_slice(&record.to_le_bytes());
@@ -245,15 +269,24 @@ mod tests {
             let mut changed = whole.clone();
             changed[position] ^= 0x80;
             std::fs::write(folder.at("j"), &changed).unwrap();
-            // A length that is too great looks like a record that was cut off: what is behind it is gone, and nothing else comes of it.
-            if let Ok(records) = read(&folder, &key(1)) {
-                assert!(
-                    records.len() < 3
-                        && [&b"state"[..], b"one"].starts_with(&records.iter().map(Vec::as_slice).collect::<Vec<_>>())
-                );
-            }
+            // What was written down behind it shows that this is not what a crash has left.
+            assert!(read(&folder, &key(1)).unwrap_err().to_string().contains("damaged"), "{position}");
         }
+        // What is behind a record that is not what was written is not left out without a word.
+        for position in [HEADER_BYTES + LENGTH_BYTES, until_one as usize - 1] {
+            let mut changed = whole.clone();
+            changed[position] ^= 1;
+            std::fs::write(folder.at("j"), &changed).unwrap();
+            assert!(read(&folder, &key(1)).unwrap_err().to_string().contains("damaged"), "{position}");
+        }
+        // Nor is one record another one's, or this file's one of another name.
+        let (first, one) = whole.split_at(until_one as usize);
+        let state = HEADER_BYTES + LENGTH_BYTES + b"state".len() + TAG_BYTES;
+        std::fs::write(folder.at("j"), [&first[..state], one, &first[state..]].concat()).unwrap();
+        assert!(read(&folder, &key(1)).is_err());
         std::fs::write(folder.at("j"), &whole).unwrap();
+        std::fs::write(folder.at("k"), &whole).unwrap();
+        assert!(Journal::read(&folder, "k", &key(1)).is_err());
         assert!(read(&folder, &key(2)).unwrap_err().to_string().contains("damaged"));
         journal.begin_again(b"anew").unwrap();
         assert_eq!(read(&folder, &key(1)).unwrap(), [b"anew"]);

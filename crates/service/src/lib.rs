@@ -3,9 +3,15 @@
 //! [`tacita_node::jobs::intersect::live`]); a relay, at which parties meet that can only dial out ([`relay`]); and a helper, at which parties of a job leave what
 //! they have for each other ([`helper`]); and the roles of an aggregation ([`aggregate`]).
 
+// Tests within the crate use what tests beside it are written on.
+#[cfg(test)]
+extern crate self as tacita_service;
+
 pub mod aggregate;
 pub mod authority;
 mod clock;
+#[cfg(test)]
+mod crashes;
 pub mod desk;
 pub mod helper;
 mod journal;

@@ -2,8 +2,10 @@
 
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use tacita_core::Error;
 use tacita_core::channel::Label;
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::identity::Identity;
@@ -96,14 +98,18 @@ fn lanes_of_two_parties_are_apart() {
         meet(&place(lane), &peer, side, &identities[own], &Options { timeout, ..Options::default() })
     };
     let (all, come) = (std::sync::Barrier::new(2 * LANES as usize), &come);
+    let met = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for (lane, own) in (0..LANES).flat_map(|lane| [(lane, 0), (lane, 1)]) {
-            let all = &all;
+            let (all, met) = (&all, &met);
             scope.spawn(move || {
                 let mut channel = come(lane, own, Duration::from_secs(60)).unwrap().channel;
-                // All are connected at once; one more is not.
+                // All are connected at once; two more are not. Who finds otherwise says so where nobody waits for it.
                 if all.wait().is_leader() {
-                    assert!(come(LANES, own, Duration::from_millis(500)).is_err());
+                    let more =
+                        [0, 1].map(|own| scope.spawn(move || come(LANES, own, Duration::from_millis(500)).is_ok()));
+                    let more = more.map(|one| usize::from(one.join().unwrap()));
+                    met.store(more[0] + more[1], Ordering::Relaxed);
                 }
                 all.wait();
                 let said = channel.exchange(SAID, lane.to_le_bytes().to_vec(), 8).unwrap();
@@ -112,6 +118,70 @@ fn lanes_of_two_parties_are_apart() {
             });
         }
     });
+    assert_eq!(met.into_inner(), 0);
     cancel.cancel();
     assert_eq!(served.join().unwrap(), Ok(()));
+}
+
+/// A relay of a job of two, while `visit` visits: with the place of the two there, and their identities.
+fn of_two(visit: impl FnOnce(&Place, &[Identity; 2])) {
+    let identities = ["a", "b"].map(identity);
+    let [a, b] = identities.each_ref().map(|identity| identity.fingerprint().to_string());
+    let text = format!(
+        "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"k\"]\n[parties.a]\nidentity = \"{a}\"\n[parties.b]\nidentity = \"{b}\"\n"
+    );
+    let job = JobSpec::parse(&text, false).unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let (relay, cancel) = (identity("relay"), Cancel::default());
+    let agreement = Terms::of(&job).agreement_bytes();
+    let place = Place { address: address.clone(), pin: relay.fingerprint(), agreement, lane: 0 };
+    let jobs = vec![(PathBuf::from("job.toml"), job)];
+    let serving = Serving { jobs, identity: relay, listen: address, cancel: cancel.clone() };
+    let served = std::thread::spawn(move || serve(serving));
+    visit(&place, &identities);
+    cancel.cancel();
+    assert_eq!(served.join().unwrap(), Ok(()));
+}
+
+/// Waits for a moment, and not for good.
+fn briefly() -> Options {
+    Options { timeout: Duration::from_secs(20), ..Options::default() }
+}
+
+fn peer(name: &str, identity: &Identity) -> Peer {
+    Peer { name: name.into(), pin: identity.fingerprint() }
+}
+
+/// Whoever comes for another job, or to meet itself, is told so at once, and keeps nobody waiting.
+#[test]
+fn strangers_to_a_pair_are_told_so() {
+    of_two(|place, [a, b]| {
+        let meet = |place: &Place, of: &Peer| meet(place, of, Side::Dials, a, &briefly()).err().unwrap();
+        let alone = meet(place, &peer("a", a));
+        assert!(matches!(&alone, Error::Authentication { what, .. } if what.contains("nobody called a")), "{alone}");
+        let nobody = meet(place, &peer("c", &identity("c")));
+        assert!(matches!(&nobody, Error::Authentication { what, .. } if what.contains("nobody called c")), "{nobody}");
+        let other = meet(&Place { agreement: [7; 32], ..place.clone() }, &peer("b", b));
+        assert!(matches!(&other, Error::Terms(what) if what.contains("does not know this job")), "{other}");
+    });
+}
+
+/// Of two processes of one party the later one waits, and meets the other party: neither is taken for that.
+#[test]
+fn who_comes_twice_is_met_once() {
+    of_two(|place, [a, b]| {
+        let (ended, ends) = std::sync::mpsc::channel();
+        let twice = || meet(place, &peer("b", b), Side::Dials, a, &briefly()).map(drop);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let ended = ended.clone();
+                scope.spawn(move || ended.send(twice()).unwrap());
+            }
+            // One of them is sent away: the other one waits then.
+            let replaced = ends.recv().unwrap().unwrap_err().to_string();
+            assert!(replaced.contains("took the place of this one"), "{replaced}");
+            meet(place, &peer("a", a), Side::Listens, b, &briefly()).unwrap();
+            ends.recv().unwrap().unwrap();
+        });
+    });
 }

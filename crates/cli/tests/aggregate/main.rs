@@ -21,6 +21,7 @@ mod samples;
 mod several;
 mod simulated;
 mod soak;
+mod standby;
 mod stored;
 mod submitted;
 mod together;

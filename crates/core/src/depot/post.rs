@@ -94,3 +94,64 @@ fn nonce(part: u32) -> Nonce {
     nonce[..4].copy_from_slice(&part.to_le_bytes());
     Nonce::from(nonce)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::depot::Shelf;
+
+    const STEPS: [Step; 2] = [Step { code: 1, name: "one" }, Step { code: 2, name: "two" }];
+
+    /// A party that shares this key with the two others.
+    fn post<D: Depot>(depot: &D, me: usize, key: u8) -> Post<'_, D> {
+        Post::new(depot, me, Keys::new(vec![Zeroizing::new([key; 32]); 3]))
+    }
+
+    /// What the helper has of the same bytes in every parcel and part: no key and nonce serve two of them.
+    #[test]
+    fn no_two_parts_are_sealed_alike() {
+        let shelf = Shelf::new(&["a", "b", "c"]);
+        let mut seen = std::collections::HashSet::new();
+        for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)] {
+            for (step, part) in STEPS.into_iter().flat_map(|step| [0, 1, 1 << 20].map(|part| (step, part))) {
+                let sender = shelf.user(Place::Party(from));
+                post(&sender, from.into(), 7).send(step, to.into(), part, vec![0; 32]).unwrap();
+                let parcel = Parcel { step, from: Place::Party(from), to: Place::Party(to) };
+                let sealed = shelf.user(Place::Party(to)).collect(parcel, part, 32 + SEAL_BYTES).unwrap();
+                assert!(seen.insert(sealed), "{from} to {to}, part {part} of {}", step.name);
+            }
+        }
+    }
+
+    /// A part stands for itself alone: not for one of another step, number or direction, nor under another key.
+    #[test]
+    fn a_part_is_not_taken_for_another() {
+        let places = [0, 1].map(Place::Party);
+        // What the helper makes of part 0 of the first step, which the first party has left for the second.
+        let moved: [(Step, usize, u32, u8); 5] =
+            [(STEPS[0], 0, 0, 7), (STEPS[1], 0, 0, 7), (STEPS[0], 1, 0, 7), (STEPS[0], 0, 1, 7), (STEPS[0], 0, 0, 8)];
+        for (number, (step, from, part, key)) in moved.into_iter().enumerate() {
+            let (shelf, helper) = (Shelf::new(&["a", "b"]), Shelf::new(&["a", "b"]));
+            post(&shelf.user(places[0]), 0, 7).send(STEPS[0], 1, 0, vec![5; 9]).unwrap();
+            let parcel = Parcel { step: STEPS[0], from: places[0], to: places[1] };
+            let sealed = shelf.user(places[1]).collect(parcel, 0, 9 + SEAL_BYTES).unwrap();
+            let (sender, receiver) = (helper.user(places[from]), helper.user(places[1 - from]));
+            sender.leave(Parcel { step, from: places[from], to: places[1 - from] }, part, sealed).unwrap();
+            let received = post(&receiver, 1 - from, key).receive(step, from, part, 9);
+            match number {
+                0 => assert_eq!(received.unwrap(), [5; 9]),
+                _ => assert!(matches!(received, Err(Error::Authentication { .. })), "{number}: {received:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_for_a_purpose_and_a_peer() {
+        let shelf = Shelf::new(&["a", "b", "c"]);
+        let user = shelf.user(Place::Party(0));
+        let keys = Keys::new([1, 2, 3].map(|key| Zeroizing::new([key; 32])).into());
+        let post = Post::new(&user, 0, keys);
+        let all = [("one", 1), ("two", 1), ("one", 2), ("parcel", 1)].map(|(label, peer)| *post.derive(label, peer));
+        assert_eq!(std::collections::HashSet::from(all).len(), all.len());
+    }
+}

@@ -47,4 +47,14 @@ mod tests {
         assert_eq!(random_order(0, &mut rng), []);
         assert_eq!(random_order(1, &mut rng), [0]);
     }
+
+    /// Of three quarters of 2^32 numbers, every third would come twice as often without rejection.
+    #[test]
+    fn numbers_below_a_bound_are_equally_likely() {
+        let mut rng = ChaCha20Rng::from_seed([3; 32]);
+        let mut counts = [0u32; 3];
+        (0..30_000).for_each(|_| counts[below(3 << 30, &mut rng) as usize % 3] += 1);
+        let chi_square: f64 = counts.iter().map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0).sum();
+        assert!(chi_square < 30.0, "{counts:?}");
+    }
 }

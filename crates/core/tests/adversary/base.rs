@@ -1,6 +1,5 @@
 //! Base OT, and a receiver that wants more than one block of each pair.
 
-use chacha20::ChaCha20Rng;
 use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
 use tacita_core::primitive::kernel::Block;
 use tacita_core::primitive::ot::{BASE_KEY, BASE_POINTS, Choices, RandomOtReceiver, RandomOtSender, base};
@@ -68,27 +67,27 @@ fn encoded(point: &Point) -> Vec<u8> {
 /// The sender of one batch.
 pub struct Sender {
     hashes: Hashes,
-    rng: ChaCha20Rng,
+    pub secret: <Ristretto255 as ScalarField>::Scalar,
 }
 
 impl Sender {
     pub fn new(form: Form, session: &Session, purpose: &str, seed: u8) -> Sender {
-        Sender { hashes: Hashes::new(form, session, purpose), rng: rng(seed) }
+        let secret = one(Ristretto255.random_scalars(1, &mut rng(seed)));
+        Sender { hashes: Hashes::new(form, session, purpose), secret }
     }
 }
 
 impl RandomOtSender for Sender {
     fn send(&mut self, outputs: &mut [[Block; 2]], channel: &mut Channel) -> Result<()> {
         let points = channel.receive(BASE_POINTS, 2 * POINT_BYTES * outputs.len())?;
-        let secret = one(Ristretto255.random_scalars(1, &mut self.rng));
-        let key = Ristretto255.encode(&Ristretto255.multiply_generator(std::slice::from_ref(&secret)));
+        let key = Ristretto255.encode(&Ristretto255.multiply_generator(std::slice::from_ref(&self.secret)));
         channel.send(BASE_KEY, key.clone())?;
         for (number, (output, points)) in outputs.iter_mut().zip(points.chunks(2 * POINT_BYTES)).enumerate() {
             let pair = points.split_at(POINT_BYTES);
             for (branch, (own, partner)) in [pair, (pair.1, pair.0)].into_iter().enumerate() {
                 let hash = [self.hashes.partner(number, branch, partner)];
                 let sum = Ristretto255.add(&Ristretto255.decode(own).unwrap(), &hash);
-                let shared = Ristretto255.encode(&Ristretto255.multiply(&sum, &secret));
+                let shared = Ristretto255.encode(&Ristretto255.multiply(&sum, &self.secret));
                 output[branch] = self.hashes.block(number, branch, points, &key, &shared);
             }
         }

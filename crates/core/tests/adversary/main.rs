@@ -4,7 +4,8 @@
 //! tree than any honest path needs, encodes what fits its store, answers when it knows more. So each role that a malicious
 //! party can have is written here once more, for reading and not for speed, with everything free that its program decides:
 //! choices in OTs, points of trees, sets, seeds, coins, and when it sends what. Each test is named for a line of what a
-//! protocol promises ([engine](../../../../docs/protocols/engine.md), [`vole`](../../../../docs/protocols/vole.md)).
+//! protocol promises ([engine](../../../../docs/protocols/engine.md), [`vole`](../../../../docs/protocols/vole.md),
+//! [`naor-reingold`](../../../../docs/protocols/naor-reingold.md)).
 //!
 //! An attack that fails proves nothing unless it is known to be one. So honest parties are written here, too, with a
 //! weakness that can be switched on; an adversary has to win against the weak form, or against the semi-honest one where
@@ -14,6 +15,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../aggregate/round.rs"]
+#[allow(dead_code, reason = "each test program uses a part")]
+mod round;
+
+mod aggregate;
 mod base;
 mod extension;
 mod intersect;

@@ -192,7 +192,8 @@ fn anothers_ciphertexts_are_nobodys_own() {
         let [b, p] = keys(&round);
         let more = GROUP.random_scalars(1, &mut round.rng);
         let key_at = if values > 0 { 128 } else { 64 };
-        for (at, key, mask) in [(0, b.clone(), 0), (key_at, plus(&b, &p), 2)] {
+        let of_value = (values > 0).then(|| (64, b.clone(), 1));
+        for (at, key, mask) in [(0, b.clone(), 0), (key_at, plus(&b, &p), 2)].into_iter().chain(of_value) {
             let forged = Forged::honest(&round, "hostile", b"popular", 0);
             let (mut report, mut masks) = forged.ciphertexts(&mut round);
             let stolen = GROUP.decode(&theirs[at..at + 64]).unwrap();
@@ -272,6 +273,23 @@ fn keys_without_their_secrets() {
     assert!(!new(&database, &proxy[1..]) && !new(&[], &proxy));
     let other = Params::new(session("other"), 16, 0, true).unwrap();
     assert!(RoundKeys::new(&other, &database, &proxy, rng).is_none());
+}
+
+/// A database's and a proxy's key that cancel each other: what is encrypted for both would lie open. Their makers may know the secrets.
+#[test]
+fn keys_that_cancel_each_other_are_no_keys() {
+    let Round { params, proxy, mut rng, .. } = Round::new(16, 0, true, 14);
+    let database = DatabaseKey::generate(&params, &mut rng);
+    let secret = GROUP.decode_scalar(&database.to_bytes(&params)[2..]).unwrap();
+    let negative = GROUP.minus(&GROUP.scalar(0), &secret);
+    let mut bytes = proxy.to_bytes(&params).to_vec();
+    let at = bytes.len() - 32;
+    bytes[at..].copy_from_slice(&GROUP.encode_scalar(&negative));
+    let rogue = ProxyKey::from_bytes(&params, &bytes).unwrap();
+    let [of_database, of_proxy, of_rogue] =
+        [database.public(&params, &mut rng), proxy.public(&params, &mut rng), rogue.public(&params, &mut rng)];
+    assert!(RoundKeys::new(&params, &of_database, &of_proxy, &mut rng).is_some());
+    assert!(RoundKeys::new(&params, &of_database, &of_rogue, &mut rng).is_none());
 }
 
 #[test]

@@ -331,6 +331,34 @@ fn hearsay_travels_with_its_first_speaker() {
     }
 }
 
+/// A message of any length up to a limit, and none beyond.
+#[test]
+fn a_message_up_to_a_limit_is_no_longer() {
+    for (length, fits) in [(0, true), (3, true), (4, false), (5, false)] {
+        let (mut alice, mut bob) = Channel::pair("alice", "bob");
+        bob.send(ITEMS, vec![1; length]).unwrap();
+        let received = alice.receive_up_to(ITEMS, 3);
+        assert_eq!(received.as_ref().ok().map(Vec::len), fits.then_some(length), "{received:?}");
+    }
+}
+
+/// A peer ends the job in the name of another party, if there is one.
+#[test]
+fn a_peer_blames_parties_that_there_are() {
+    for (places, expected) in [(&[2][..], None), (&[3], Some("none")), (&[1, 3], Some("none"))] {
+        let (mut alice, mut peer) = raw();
+        alice.in_company(&["alice", "bob", "carol"], 0);
+        peer.write_all(&frame(0, 2, ErrorKind::Protocol.code(), places)).unwrap();
+        match (soon("end", || alice.receive(ITEMS, 1)), expected) {
+            (Err(Error::Reported { culprit, .. }), None) => assert_eq!(culprit, "carol"),
+            (Err(Error::Protocol { peer, check }), Some(word)) => {
+                assert!(peer == "bob" && check.contains(word), "{check}")
+            }
+            (ended, _) => panic!("{places:?}: {ended:?}"),
+        }
+    }
+}
+
 #[test]
 fn one_failing_half_ends_the_other() {
     let (mut alice, bob) = sockets();

@@ -90,7 +90,7 @@ fn view(
     threshold: u128,
     sender: impl Fn() -> Box<dyn RandomOtSender> + Sync,
     receiver: impl Fn() -> Box<dyn RandomOtReceiver> + Sync,
-    hides: bool,
+    hides: [bool; 2],
 ) -> View {
     let modulus = Modulus::power_of_two(BITS).unwrap();
     let shares = |residue| Shares::new(modulus, vec![residue; COUNT]).unwrap();
@@ -98,14 +98,14 @@ fn view(
     let (frames, [learned, same]) = two::record(
         &|channel| {
             let mut ot = Boxed(sender());
-            match hides {
+            match hides[0] {
                 true => at_least::first_over(&first, BOUND, threshold, &mut ot, channel, &mut rng(1)),
                 false => at_least::first_over(&first, BOUND, threshold, &mut ot, channel, &mut Zeros),
             }
         },
         &|channel| {
             let mut ot = Boxed(receiver());
-            match hides {
+            match hides[1] {
                 true => at_least::second_over(&second, BOUND, threshold, &mut ot, channel, &mut rng(2)),
                 false => at_least::second_over(&second, BOUND, threshold, &mut ot, channel, &mut Zeros),
             }
@@ -127,7 +127,7 @@ fn everything_is_made_up_from_the_answers() {
     let (sender, receiver) = (|| Box::new(ideal::pair([3; 32]).0) as _, || Box::new(ideal::pair([3; 32]).1) as _);
     for (number, threshold) in [(0, 1), (0, BOUND), (BOUND, 1), (BOUND, BOUND), (1234, 1234), (1233, 1234)] {
         for share in [0, 1, (1 << BITS) - 1, 0x5a5a5] {
-            let real = view(number, share, threshold, sender, receiver, true);
+            let real = view(number, share, threshold, sender, receiver, [true; 2]);
             real.check().unwrap();
             let simulated = simulate(real.sizes(), &real.learned);
             simulated.check().unwrap();
@@ -139,16 +139,48 @@ fn everything_is_made_up_from_the_answers() {
 #[test]
 fn leaky_variants_fail() {
     // OTs whose strings are all zero: tables stand open.
-    let bare = view(1234, 99, 1000, || Box::new(Bare), || Box::new(Bare), true);
+    let bare = view(1234, 99, 1000, || Box::new(Bare), || Box::new(Bare), [true; 2]);
     assert!(bare.check().unwrap_err().contains("tables"));
     // Masks that are zero: the tree's inputs are opened.
     let (sender, receiver) = (|| Box::new(ideal::pair([3; 32]).0) as _, || Box::new(ideal::pair([3; 32]).1) as _);
-    let open = view(1234, 99, 1000, sender, receiver, false);
+    let open = view(1234, 99, 1000, sender, receiver, [false; 2]);
     assert!(open.check().unwrap_err().contains("hidden bits"));
     // Answers that say more than they should.
-    let mut real = view(1234, 99, 1000, sender, receiver, true);
+    let mut real = view(1234, 99, 1000, sender, receiver, [true; 2]);
     real.answers[0][5] ^= 1;
     real.check().unwrap_err();
+}
+
+/// What both parties see opened, without the masks of one of them, is uniform because of the other's, in every plane: each party's masks
+/// alone hide what is compared from the other, who knows its own.
+fn hidden_by_each(real: &View, hides: [bool; 2]) -> Check {
+    let opened = xor(&real.hidden[0], &real.hidden[1]);
+    for (party, hides) in hides.into_iter().enumerate() {
+        // The masks are the first that a party draws, plane by plane.
+        let mut masks = vec![0; opened.len()];
+        if hides {
+            rand_core::Rng::fill_bytes(&mut rng(party as u8 + 1), &mut masks);
+        }
+        for (plane, bits) in xor(&opened, &masks).chunks(COUNT / 8).enumerate() {
+            uniform(&format!("what the other hides of plane {plane} from party {party}"), &bit_counts(bits))?;
+        }
+        uniform("what is opened, without own masks", &byte_counts(xor(&opened, &masks).into_iter()))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn each_party_alone_hides_what_is_opened() {
+    let (sender, receiver) = (|| Box::new(ideal::pair([3; 32]).0) as _, || Box::new(ideal::pair([3; 32]).1) as _);
+    for (number, share) in [(0, 0), (1234, 0x5a5a5), (BOUND, (1 << BITS) - 1)] {
+        let with = |hides| hidden_by_each(&view(number, share, 1000, sender, receiver, hides), hides);
+        with([true; 2]).unwrap();
+        // With masks of zero of either party the other sees everything, though what is opened is still uniform.
+        assert!(with([false, true]).unwrap_err().contains("from party 1"));
+        assert!(with([true, false]).unwrap_err().contains("from party 0"));
+        view(number, share, 1000, sender, receiver, [false, true]).check().unwrap();
+        view(number, share, 1000, sender, receiver, [true, false]).check().unwrap();
+    }
 }
 
 /// OTs that hide nothing.

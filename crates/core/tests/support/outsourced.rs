@@ -1,12 +1,15 @@
 //! Intersections through a helper: parties and helper as threads over a shelf, and what all should learn.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Mutex;
 
 use rand_core::CryptoRng;
-use tacita_core::depot::{Depot, Place, Post, Shelf, Step, User};
+use tacita_core::depot::{Depot, Parcel, Place, Post, Shelf, Step, User};
 use tacita_core::primitive::group::{Group, Point, Ristretto255};
 use tacita_core::protocol::intersect::outsourced::meet::meet;
-use tacita_core::protocol::intersect::outsourced::{Found, Given, Params, Party, Reveal, follow, helper, lead};
+use tacita_core::protocol::intersect::outsourced::{
+    ENTRIES, Found, Given, Met, Params, Party, Reveal, follow, helper, lead,
+};
 use tacita_core::session::Transcript;
 use tacita_core::{Item, Result};
 
@@ -49,6 +52,17 @@ impl Outsourced {
 
     /// As [`Outsourced::part`], with the caller's random numbers.
     pub fn part_with(&self, me: usize, depot: &impl Depot, rng: &mut impl CryptoRng) -> Ended {
+        self.part_then(me, depot, rng, |_, _| Ok(()))
+    }
+
+    /// As [`Outsourced::part_with`]; `after` gets what the party has of the others in the end.
+    pub fn part_then<D: Depot>(
+        &self,
+        me: usize,
+        depot: &D,
+        rng: &mut impl CryptoRng,
+        after: impl FnOnce(Met<Ristretto255>, &Post<'_, D>) -> Result<()>,
+    ) -> Ended {
         let terms = Transcript::new("test");
         let (met, post) = meet(&Ristretto255, me, self.sets.len(), &terms, depot, rng)?;
         let key = met.session.derive("item");
@@ -68,10 +82,12 @@ impl Outsourced {
             _ => Given::Nothing,
         };
         let party = Party { me, params: &self.params, items: &items, values, met: &met, post: &post };
-        match me == self.params.leader() {
-            true => lead(&party, rng).map(Some),
-            false => follow(&party, rng),
-        }
+        let found = match me == self.params.leader() {
+            true => Some(lead(&party, rng)?),
+            false => follow(&party, rng)?,
+        };
+        after(met, &post)?;
+        Ok(found)
     }
 
     /// What a party is given in a step: ciphertexts, and the share of the key that its sender says to have taken off, in one part. What
@@ -84,12 +100,7 @@ impl Outsourced {
         entries: usize,
         values: bool,
     ) -> Result<(Vec<[Point; 2]>, Vec<Point>)> {
-        let ring: Vec<usize> = std::iter::once(self.params.leader()).chain(self.params.others()).collect();
-        let at = ring.iter().position(|place| *place == me).unwrap();
-        let before = ring[(at + ring.len() - 1) % ring.len()];
-        let has_taken = before != self.params.leader();
-        let length = entries * if values { 128 } else { 64 } + if has_taken { entries * 32 + 96 } else { 0 };
-        let bytes = post.receive(step, before, 0, length)?;
+        let (bytes, has_taken) = self.bytes_given(me, post, step, entries, values)?;
         let points = Ristretto255.decode(&bytes[..entries * 64]).unwrap();
         let pairs = points.chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect();
         let taken = match has_taken {
@@ -97,6 +108,30 @@ impl Outsourced {
             false => vec![Ristretto255.combine(&[], &[]); entries],
         };
         Ok((pairs, taken))
+    }
+
+    /// The values that travel along with the entries that a party is given.
+    pub fn values_given<D: Depot>(&self, me: usize, post: &Post<'_, D>, entries: usize) -> Result<Vec<[Point; 2]>> {
+        let (bytes, _) = self.bytes_given(me, post, ENTRIES, entries, true)?;
+        let points = Ristretto255.decode(&bytes[bytes.len() - entries * 64..]).unwrap();
+        Ok(points.chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect())
+    }
+
+    /// A part as it is given to a party, and whether its sender has taken a share of the key off.
+    fn bytes_given<D: Depot>(
+        &self,
+        me: usize,
+        post: &Post<'_, D>,
+        step: Step,
+        entries: usize,
+        values: bool,
+    ) -> Result<(Vec<u8>, bool)> {
+        let ring: Vec<usize> = std::iter::once(self.params.leader()).chain(self.params.others()).collect();
+        let at = ring.iter().position(|place| *place == me).unwrap();
+        let before = ring[(at + ring.len() - 1) % ring.len()];
+        let has_taken = before != self.params.leader();
+        let length = entries * if values { 128 } else { 64 } + if has_taken { entries * 32 + 96 } else { 0 };
+        Ok((post.receive(step, before, 0, length)?, has_taken))
     }
 
     pub fn reveal(&self) -> Reveal {
@@ -163,5 +198,52 @@ impl Outsourced {
             ends
         });
         (ends, shelf)
+    }
+}
+
+/// A depot that keeps a copy of all that its user collects, and hands it out again afterwards.
+pub struct Recorder<'a> {
+    depot: &'a User<'a>,
+    announced: Mutex<Vec<u8>>,
+    collected: Mutex<BTreeMap<(Parcel, u32), Vec<u8>>>,
+}
+
+impl<'a> Recorder<'a> {
+    pub fn new(depot: &'a User<'a>) -> Recorder<'a> {
+        Recorder { depot, announced: Mutex::default(), collected: Mutex::default() }
+    }
+
+    /// What its user has told all.
+    pub fn announced(&self) -> Vec<u8> {
+        self.announced.lock().unwrap().clone()
+    }
+
+    /// All that was collected.
+    pub fn collected(self) -> BTreeMap<(Parcel, u32), Vec<u8>> {
+        self.collected.into_inner().unwrap()
+    }
+}
+
+impl Depot for Recorder<'_> {
+    fn announce(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        self.announced.lock().unwrap().clone_from(&own);
+        self.depot.announce(own)
+    }
+
+    fn leave(&self, parcel: Parcel, part: u32, bytes: Vec<u8>) -> Result<()> {
+        self.depot.leave(parcel, part, bytes)
+    }
+
+    fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>> {
+        if let Some(bytes) = self.collected.lock().unwrap().get(&(parcel, part)) {
+            return Ok(bytes.clone());
+        }
+        let bytes = self.depot.collect(parcel, part, length)?;
+        self.collected.lock().unwrap().insert((parcel, part), bytes.clone());
+        Ok(bytes)
+    }
+
+    fn name(&self, place: Place) -> String {
+        self.depot.name(place)
     }
 }

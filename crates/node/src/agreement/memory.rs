@@ -95,3 +95,39 @@ fn without_rows(job: &JobSpec, theirs: &Sizes) -> Sizes {
         _ => theirs.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tacita_core::session::{Session, Transcript};
+
+    use super::*;
+    use crate::agreement::{Chosen, Protocol};
+
+    /// Whose rows are too many is said, and neither party pays for what the other claims.
+    #[test]
+    fn memory_is_refused_to_whoever_brings_too_much() {
+        let text = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
+        let job = JobSpec::parse(text, false).unwrap();
+        let (few, many) = (1000, 1 << 26);
+        // The receiver's memory grows with its own rows, the sender's with those of the receiver.
+        let checked = |me: &str, items: [u64; 2]| {
+            let peer = job.peer_of(me);
+            let (channel, _peer) = Channel::pair(me, peer);
+            let of = |items: [u64; 2]| {
+                let [own_sizes, peer_sizes] = items.map(|items| Sizes { items, ..Sizes::default() });
+                let session = Session::new(Transcript::new("test"));
+                Agreed { session, chosen: Chosen::only(Protocol::named("vole")), own_sizes, peer_sizes }
+            };
+            let fits = of([few, few]);
+            let sizes = [(me, &fits.own_sizes), (peer, &fits.peer_sizes)];
+            let sizes = sizes.map(|(name, sizes)| (name.to_owned(), sizes.clone()));
+            let enough = job.job.memory(&job, me, &fits.chosen, &BTreeMap::from(sizes)).unwrap();
+            check(&job, me, &of(items), Some(enough), &channel)
+        };
+        for me in ["a", "b"] {
+            checked(me, [few, few]).unwrap();
+        }
+        assert!(matches!(checked("b", [few, many]), Err(Error::Terms(text)) if text.starts_with("a brings")));
+        assert!(matches!(checked("a", [many, few]), Err(Error::Input(text)) if text.contains("split the input")));
+    }
+}

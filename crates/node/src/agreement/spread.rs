@@ -228,6 +228,10 @@ impl JobSpec {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use tacita_core::Side;
+
     use super::*;
 
     /// Machines of a bucket have a session of their own, and the constants of all buckets of the drivers' run: not those of another run.
@@ -249,5 +253,50 @@ mod tests {
         assert_ne!(drawn(&one, "one"), drawn(&another, "one"));
         assert_ne!(drawn(&job, "one"), drawn(&job, "other"));
         assert_eq!(one.in_its_whole(own("one")).id(), own("one").id());
+    }
+
+    /// What machines of two parties compare says of which job their bucket is, which run, bucket and attempt, and what is counted.
+    #[test]
+    fn a_bucket_has_terms_of_its_own() {
+        let job = |more: &str| {
+            let text = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n";
+            JobSpec::parse(&format!("{text}{more}\n[parties.a]\n[parties.b]\n"), false).unwrap()
+        };
+        let counts = |all_rows: u64, count: u32| {
+            let candidates = Arc::new(Itemsets::singles(Side::First, count));
+            Some(Counts { rows: 1, all_rows, candidates })
+        };
+        let bucket = |job: &JobSpec, session: &str, number: usize, attempt: u32, counts: Option<Counts>| {
+            let (session, bounds) = (session.to_owned(), BTreeMap::from([("a".to_owned(), 5), ("b".to_owned(), 5)]));
+            let bucket = Bucket {
+                session,
+                number,
+                of: 2,
+                attempt,
+                bounds,
+                counts,
+                facts: Value::Null,
+                told: None,
+                pooled: None,
+            };
+            let job = job.of_bucket(bucket, Protocol::named("vole"), &BTreeMap::new()).unwrap();
+            (Terms::of(&job).agreement(), job.lane())
+        };
+        let (plain, padded) = (job(""), job("[limits]\npad_to = 9"));
+        let all = [
+            bucket(&plain, "run", 0, 0, None),
+            bucket(&plain, "another", 0, 0, None),
+            bucket(&plain, "run", 1, 0, None),
+            bucket(&plain, "run", 0, 1, None),
+            bucket(&plain, "run", 0, 0, counts(2, 3)),
+            bucket(&plain, "run", 0, 0, counts(2, 4)),
+        ];
+        let distinct = |of: fn(&(String, u64)) -> String| all.iter().map(of).collect::<BTreeSet<_>>().len();
+        assert_eq!((distinct(|one| one.0.clone()), distinct(|one| one.1.to_string())), (all.len(), all.len()));
+        let agreed = [&plain, &padded].map(|job| bucket(job, "run", 0, 0, None).0);
+        assert_ne!(agreed[0], agreed[1], "a bucket of another job");
+        assert_ne!(all[4].0, bucket(&plain, "run", 0, 0, counts(3, 3)).0, "of other rows");
+        let [drivers, whole] = [plain.of_drivers(), plain.clone()].map(|job| Terms::of(&job).agreement());
+        assert!(drivers != whole && !all.iter().any(|(terms, _)| [&drivers, &whole].contains(&terms)));
     }
 }

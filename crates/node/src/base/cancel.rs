@@ -59,3 +59,18 @@ pub enum Cancelled {
     /// The run ends, and its peers are being told.
     Telling,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever interrupts a party that writes its result does not have the peers told that it has none.
+    #[test]
+    fn what_is_being_written_is_not_cut_off() {
+        let cancel = Cancel::default();
+        assert_eq!(cancel.uncut(|| cancel.cancel()), Cancelled::Writing);
+        assert!(!cancel.is_cancelled());
+        assert_eq!(cancel.cancel(), Cancelled::Alone);
+        assert!(cancel.is_cancelled());
+    }
+}

@@ -20,3 +20,17 @@ pub fn one_line(error: &Error) -> String {
     let text = error.to_string();
     text.split(['\n', '\r', '\t']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `docs/start.md` says: scripts go by them.
+    #[test]
+    fn codes_are_those_of_the_contract() {
+        use ErrorKind::*;
+        let all = [Input, Network, Protocol, Authentication, Terms, Internal, NotReady, Interrupted];
+        assert_eq!(all.map(exit_code), [2, 3, 4, 4, 5, 70, 75, 130]);
+        assert_eq!(one_line(&Error::Input("a\nb\t c  d\r".into())), "a b c  d");
+    }
+}

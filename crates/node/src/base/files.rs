@@ -267,4 +267,24 @@ mod tests {
         }
         assert!(check("a", "b").is_ok() && check("a", "new").is_ok() && check("new", "other").is_ok());
     }
+
+    #[test]
+    fn what_is_private_is_so_and_what_is_new_replaces_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        let path = |name: &str| directory.path().join(name);
+        write_whole_private(&path("private"), b"secret").unwrap();
+        write_whole_new_private(&path("new"), b"secret").unwrap();
+        write_whole(&path("public"), b"").unwrap();
+        assert_eq!((mode(&path("private")), mode(&path("new"))), (0o600, 0o600));
+        assert_eq!(mode(&path("public")) & 0o400, 0o400);
+        // One that others could read is not written into.
+        write_whole(&path("private"), b"").unwrap();
+        write_whole_private(&path("private"), b"secret").unwrap();
+        assert_eq!(mode(&path("private")), 0o600);
+        for written in [write_whole_new(&path("new"), b"other"), write_whole_new_private(&path("new"), b"other")] {
+            assert!(written.unwrap_err().to_string().contains("is not overwritten"));
+        }
+        assert_eq!(fs::read(path("new")).unwrap(), b"secret");
+    }
 }

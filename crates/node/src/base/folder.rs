@@ -33,14 +33,20 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a directory, which is made for this user alone if it is not there.
+    /// Opens a directory, which is made for this user alone if it is not there; what is made is on disk before this returns.
     ///
     /// Errors ([`Error::Input`]): others can write to it, or it belongs to another user.
     pub fn make(path: &Path) -> Result<Folder> {
+        let missing = path.ancestors().take_while(|place| !place.as_os_str().is_empty() && !place.exists());
+        let missing: Vec<&Path> = missing.collect();
         match DirBuilder::new().recursive(true).mode(0o700).create(path) {
             Err(_) if path.exists() && !path.is_dir() => Err(fault(path, "is no directory; name one")),
             Err(error) => Err(fault(path, &format!("cannot use the directory: {error}"))),
-            Ok(()) => Folder::open(path),
+            Ok(()) => {
+                let kept = missing.into_iter().try_for_each(keep_entry);
+                kept.map_err(|error| fault(path, &format!("cannot be made: {error}")))?;
+                Folder::open(path)
+            }
         }
     }
 
@@ -235,6 +241,12 @@ pub fn others_replace(directory: &Path) -> Option<Replaceable> {
 
 fn others_write(facts: &std::fs::Metadata) -> String {
     format!("others can write to this directory (mode {:03o})", facts.mode() & 0o777)
+}
+
+/// Waits until the entry of what was made at a path is on disk.
+fn keep_entry(made: &Path) -> io::Result<()> {
+    let parent = made.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok(unless_unsupported(fsync(File::open(parent)?))?)
 }
 
 /// What came of flushing a directory; not every file system lets directories be flushed.

@@ -34,12 +34,12 @@ impl Certificate {
             .map_err(|e| Error::Input(format!("{}: {}", path.display(), super::unopened(directory, &e))))?;
         let der = CertificateDer::from_pem_slice(&pem)
             .map_err(|e| Error::Input(format!("{}: no certificate in PEM ({e})", path.display())))?;
-        Certificate::parse(der).map_err(|e| Error::Input(format!("{}: {e}", path.display())))
+        Certificate::parse(&der).map_err(|e| Error::Input(format!("{}: {e}", path.display())))
     }
 
     /// Reads a certificate in DER; the error is the end of a sentence about it.
-    pub(crate) fn parse(der: CertificateDer<'static>) -> std::result::Result<Certificate, String> {
-        let (rest, parsed) = X509Certificate::from_der(&der).map_err(|e| format!("is no X.509 certificate ({e})"))?;
+    pub fn parse(der: &[u8]) -> std::result::Result<Certificate, String> {
+        let (rest, parsed) = X509Certificate::from_der(der).map_err(|e| format!("is no X.509 certificate ({e})"))?;
         if !rest.is_empty() {
             return Err("is followed by something that does not belong to it".into());
         }
@@ -50,7 +50,7 @@ impl Certificate {
             fingerprint: Fingerprint::of(parsed.public_key().raw),
             not_before: parsed.validity().not_before,
             not_after: parsed.validity().not_after,
-            der,
+            der: der.to_vec().into(),
         })
     }
 

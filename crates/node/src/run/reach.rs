@@ -145,3 +145,55 @@ pub fn parties(job: &JobSpec) -> Result<Vec<Peer>> {
     };
     job.parties.0.iter().map(peer).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::agreement::{Bucket, Protocol, Terms};
+
+    const A: &str = "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    const B: &str = "SHA256:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+    const R: &str = "SHA256:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE";
+
+    fn job(id: &str, more: &str) -> JobSpec {
+        let text = format!(
+            "job = \"intersect\"\nid = \"{id}\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n{more}\n[parties.a]\naddress = \"a:1\"\nidentity = \
+             \"{A}\"\n[parties.b]\nidentity = \"{B}\"\n"
+        );
+        JobSpec::parse(&text, false).unwrap()
+    }
+
+    #[test]
+    fn the_later_party_dials_the_earlier_one_by_its_fingerprint() {
+        let job = job("t", "");
+        let (a, b) = (meeting(&job, "a", None).unwrap(), meeting(&job, "b", None).unwrap());
+        assert_eq!((a.dials.len(), a.awaits), (0, vec![Peer { name: "b".into(), pin: B.parse().unwrap() }]));
+        assert_eq!(b.dials, [(Peer { name: "a".into(), pin: A.parse().unwrap() }, "a:1".to_owned())]);
+        assert_eq!((a.listen.as_str(), b.awaits.len()), ("a:1", 0));
+    }
+
+    /// At a relay those of one job meet, and of a job on many machines those of one attempt at a bucket.
+    #[test]
+    fn a_place_at_a_relay_is_for_one_job_and_lane() {
+        let relay = format!("[relay]\naddress = \"r:1\"\nidentity = \"{R}\"");
+        let (one, other) = (job("t", &relay), job("u", &relay));
+        let of_job = place(&one).unwrap();
+        assert_eq!((of_job.agreement, of_job.lane), (Terms::of(&one).agreement_bytes(), 0));
+        assert_eq!(of_job.pin, R.parse().unwrap());
+        assert_ne!(of_job.agreement, place(&other).unwrap().agreement);
+        let bucket = |number, attempt| {
+            let (session, bounds) = ("run".to_owned(), BTreeMap::new());
+            let (counts, facts, told, pooled) = (None, Value::Null, None, None);
+            let bucket = Bucket { session, number, of: 2, attempt, bounds, counts, facts, told, pooled };
+            place(&one.of_bucket(bucket, Protocol::named("vole"), &BTreeMap::new()).unwrap()).unwrap()
+        };
+        let places = [of_job, bucket(0, 0), bucket(0, 1), bucket(1, 0)];
+        assert!(places.iter().all(|place| place.agreement == places[0].agreement));
+        let lanes: std::collections::BTreeSet<_> = places.iter().map(|place| place.lane).collect();
+        assert_eq!(lanes.len(), places.len());
+    }
+}

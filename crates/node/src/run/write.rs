@@ -153,4 +153,15 @@ mod tests {
             assert!(matches!(place(bare), Err(Error::Input(_))), "{bare:?}");
         }
     }
+
+    /// A share is for its owner's eyes.
+    #[test]
+    fn nobody_else_reads_a_share() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("share.json");
+        let share = Answer::Share { numbers: 1, file: "{}".to_owned().into() };
+        write("dot", share, Some(&path), &[]).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
 }

@@ -313,4 +313,17 @@ mod tests {
         let error = open(true).err().unwrap();
         assert!(matches!(&error, Error::Input(text) if text.contains("older version")), "{error}");
     }
+
+    /// The commitment to rows tells whoever sees it neither the rows nor whether two runs have the same.
+    #[test]
+    fn a_commitment_is_to_one_run() {
+        let home = tempfile::tempdir().unwrap();
+        let identity = Identity::create(&home.path().join("id"), "a").unwrap();
+        let job = JobSpec::parse(JOB, false).unwrap();
+        let open = |name: &str| Work::open(&home.path().join(name), &job, "a", &identity, false).unwrap();
+        let (one, other) = (open("one"), open("other"));
+        assert_eq!(one.commitment(&[1; 32]), one.commitment(&[1; 32]));
+        assert_ne!(one.commitment(&[1; 32]), one.commitment(&[2; 32]));
+        assert_ne!(one.commitment(&[1; 32]), other.commitment(&[1; 32]));
+    }
 }

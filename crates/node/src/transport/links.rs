@@ -95,3 +95,31 @@ impl Links {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tacita_core::channel::{Channel, Label};
+
+    use super::*;
+
+    /// The first error counts, for connections that are there and for those that come later; their peers hear of it.
+    #[test]
+    fn all_connections_end_with_the_first_error() {
+        let links = Links::default();
+        let ends = || Channel::pair("me", "peer");
+        let ((one, mut far_one), (other, mut far_other), (late, mut far_late)) = (ends(), ends(), ends());
+        links.add(one.handle());
+        links.add(other.handle());
+        assert_eq!(links.failure(), None);
+        let first = Error::Input("no such table".into());
+        let second = Error::Network { peer: "peer".into(), what: "went away".into() };
+        links.end(&first);
+        assert_eq!(links.guard(|| Err::<(), _>(second)), Err(first.clone()));
+        links.add(late.handle());
+        for (channel, far) in [(&one, &mut far_one), (&other, &mut far_other), (&late, &mut far_late)] {
+            assert_eq!(channel.handle().failure(), Some(first.clone()));
+            let told = far.receive(Label::new(1, "data"), 1).unwrap_err();
+            assert!(matches!(told, Error::Peer { kind: tacita_core::ErrorKind::Input, .. }), "{told:?}");
+        }
+    }
+}

@@ -179,7 +179,7 @@ pub(super) fn server_config(
 /// Whose certificate the other end of a finished handshake has shown.
 pub(super) fn presented(connection: &CommonState) -> Option<Fingerprint> {
     let certificate = connection.peer_certificates()?.first()?;
-    Certificate::parse(certificate.clone().into_owned()).ok().map(|certificate| certificate.fingerprint())
+    Certificate::parse(certificate).ok().map(|certificate| certificate.fingerprint())
 }
 
 /// What both ends of a finished handshake know and nobody else does.
@@ -263,7 +263,7 @@ impl Pinned {
             let _ = self.refusal.set(what);
             Err(rustls::Error::InvalidCertificate(error))
         };
-        let certificate = match Certificate::parse(end_entity.clone().into_owned()) {
+        let certificate = match Certificate::parse(end_entity) {
             Ok(certificate) => certificate,
             Err(what) => return refuse(format!("what it presents {what}"), CertificateError::BadEncoding),
         };
@@ -293,7 +293,7 @@ impl Pinned {
     ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
         // Under the bytes that the pin is of, as this program has read them: no second parser has a say in whose key
         // it is.
-        let certificate = Certificate::parse(certificate.clone().into_owned())
+        let certificate = Certificate::parse(certificate)
             .map_err(|_| rustls::Error::InvalidCertificate(CertificateError::BadEncoding))?;
         let key = SubjectPublicKeyInfoDer::from(certificate.public_key.as_slice());
         verify_tls13_signature_with_raw_key(message, &key, signature, &self.provider.signature_verification_algorithms)

@@ -2,6 +2,7 @@
 //! the session that two honest parties arrive at, computed a second time from what `docs/wire.md` says.
 
 mod claims;
+mod further;
 mod messages;
 mod sessions;
 

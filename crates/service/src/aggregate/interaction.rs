@@ -81,3 +81,51 @@ pub fn session(
         .append("of participant", &of_participant);
     Ok(Session::new(transcript))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use chacha20::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    use super::*;
+    use crate::aggregate::testing;
+
+    const BATCH: Batch<'static> = Batch { round: "r", participant: "SHA256:a", name: [1; 16], reports: 3 };
+
+    /// The name of the session that proxy and participant have, who draw from these seeds.
+    fn made(setting: &Setting, batch: &Batch<'_>, seeds: [u64; 2]) -> Vec<u8> {
+        let (mut proxy, mut participant) = Channel::pair("participant", "proxy");
+        let side = |side, channel: &mut Channel, seed| {
+            let session = session(setting, batch, side, channel, &mut ChaCha20Rng::seed_from_u64(seed));
+            session.unwrap().id().to_vec()
+        };
+        let [one, other] = std::thread::scope(|scope| {
+            let proxy = scope.spawn(|| side(Side::Proxy, &mut proxy, seeds[0]));
+            let participant = scope.spawn(|| side(Side::Participant, &mut participant, seeds[1]));
+            [proxy, participant].map(|one| one.join().unwrap())
+        });
+        assert_eq!(one, other);
+        one
+    }
+
+    /// Whoever draws the same again meets another session, if only the other one draws anew; and none is that of another batch.
+    #[test]
+    fn no_interaction_has_the_session_of_another() {
+        let (setting, _) = testing::setting();
+        assert_eq!(made(&setting, &BATCH, [1, 2]), made(&setting, &BATCH, [1, 2]));
+        let mut seen: BTreeSet<_> = [[1, 2], [3, 2], [1, 3], [2, 1]].map(|seeds| made(&setting, &BATCH, seeds)).into();
+        for other in [
+            Batch { round: "s", ..BATCH },
+            Batch { participant: "SHA256:b", ..BATCH },
+            Batch { name: [2; 16], ..BATCH },
+            Batch { reports: 4, ..BATCH },
+        ] {
+            seen.insert(made(&setting, &other, [1, 2]));
+        }
+        let (another, _) = testing::setting();
+        seen.insert(made(&another, &BATCH, [1, 2]));
+        assert_eq!(seen.len(), 9);
+    }
+}

@@ -237,6 +237,10 @@ mod tests {
         let file = first.path().join("backup");
         keys.back_up("r", &file).unwrap();
         assert!(keys.back_up("s", &file).unwrap_err().to_string().contains("no key of round s"));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let seen = Keys::new(folder(&second), &one, Role::Proxy).restore("r", &file).unwrap_err().to_string();
+        assert!(seen.contains("others can read it"), "{seen}");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
         assert!(Keys::new(folder(&second), &other, Role::Proxy).restore("r", &file).is_err());
         assert!(Keys::new(folder(&second), &one, Role::Database).restore("r", &file).is_err());
         let moved = Keys::new(folder(&second), &one, Role::Proxy);

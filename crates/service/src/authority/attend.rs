@@ -84,3 +84,27 @@ fn mark(ask: &Ask) -> Mark {
     let hash = hasher.finalize();
     std::array::from_fn(|index| hash.as_bytes()[index])
 }
+
+#[cfg(test)]
+mod tests {
+    use tacita_core::primitive::oprf::Suite;
+    use tacita_core::protocol::intersect::live::Params;
+
+    use super::*;
+
+    /// A question is known again in its epoch, however the list has changed meanwhile, and in no other.
+    #[test]
+    fn a_question_is_charged_once_in_each_epoch() {
+        let params = Params::new(8, 100, Suite::Ristretto255).unwrap();
+        let of = |epoch: u8, version: u64, question: u8| {
+            let bytes = [&[1][..], &[epoch; 32], &version.to_le_bytes(), &[0; 16], &[question; 32]].concat();
+            match Request::decode(&bytes, &params) {
+                Ok(Request::Ask(ask)) => mark(&ask),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(of(1, 1, 7), of(1, 2, 7));
+        assert_ne!(of(1, 1, 7), of(2, 1, 7));
+        assert_ne!(of(1, 1, 7), of(1, 1, 8));
+    }
+}

@@ -138,3 +138,26 @@ impl State {
         self.past.drain(..surplus);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process of a party that was here before, or beside the one that takes part, has another ticket.
+    #[test]
+    fn only_the_ticket_of_the_run_is_of_it() {
+        let mut state = State { run: Some(Run::new(0, 2, Zeroizing::default())), ..State::default() };
+        state.run.as_mut().unwrap().record.tickets[1] = Some([7; 32]);
+        assert!(state.of(1, &[7; 32]).is_some() && state.of(1, &[8; 32]).is_none() && state.of(0, &[7; 32]).is_none());
+    }
+
+    /// What a party has left counts on after a start: it leaves no more than it may.
+    #[test]
+    fn what_was_left_counts_after_a_start() {
+        let part = |from, part| Key { step: 1, from: Place::Party(from), to: Place::Helper, part };
+        let held = [(part(0, 0), 30), (part(0, 1), 12), (part(1, 0), 5)].into();
+        let run = Run::resumed(Record::new(2, Zeroizing::default()), held);
+        let left = run.members.iter().map(|member| (member.left, member.parts));
+        assert_eq!(left.collect::<Vec<_>>(), [(42, 2), (5, 1)]);
+    }
+}

@@ -264,6 +264,38 @@ mod tests {
         );
     }
 
+    /// What a guard answers to a browser that asks for this, with this cookie.
+    fn answer(guard: &Guard, path: &str, cookie: &str) -> (StatusCode, HeaderMap) {
+        use axum::body::Body;
+        use hyper::service::Service as _;
+
+        let pages = guard.over(Router::new().route("/", axum::routing::get(|| async { "the page" })));
+        let request = Request::get(path).header(header::HOST, "127.0.0.1:8080").header(header::COOKIE, cookie);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let answer = hyper_util::service::TowerToHyperService::new(pages).call(request.body(Body::empty()).unwrap());
+        let answer = runtime.block_on(answer).unwrap();
+        (answer.status(), answer.headers().clone())
+    }
+
+    #[test]
+    fn the_page_is_seen_with_the_cookie_alone_and_that_is_had_for_the_token_alone() {
+        let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
+        for path in ["/?token=", "/?token=x", &format!("/?token={}", guard.session), &guard.path(""), "/x?token=x"] {
+            let (status, headers) = answer(&guard, path, "a=b");
+            assert!(status == StatusCode::FORBIDDEN && !headers.contains_key(header::SET_COOKIE), "{path}: {status}");
+        }
+        let address = format!("/?token={}", guard.token);
+        let (status, headers) = answer(&guard, &address, "a=b");
+        assert_eq!((status, headers[header::LOCATION].to_str().unwrap()), (StatusCode::SEE_OTHER, &*guard.path("")));
+        let cookie = headers[header::SET_COOKIE].to_str().unwrap();
+        let (own, ways) = cookie.split_once("; ").unwrap();
+        assert_eq!(ways, format!("HttpOnly; SameSite=Strict; Path={}", guard.path("")));
+        assert_eq!(answer(&guard, &guard.path(""), own).0, StatusCode::OK);
+        let guard = guard.behind(Some("https://desk.example".parse().unwrap()));
+        let (_, headers) = answer(&guard, &address, "");
+        assert!(headers[header::SET_COOKIE].to_str().unwrap().contains("; Secure; Path="));
+    }
+
     #[test]
     fn behind_something_that_encrypts_it_has_another_name() {
         let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();

@@ -1,38 +1,15 @@
 //! Proxies that claim what they have, and databases that answer what they like.
 
-use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
-use axum::routing::{get, post, put as putting};
-use axum::{Json, Router};
 use serde_json::{Value, json};
-use tacita_core::protocol::aggregate::DatabaseKey;
 use tacita_node::agreement::{JobSpec, Terms};
-use tacita_node::base::cancel::Cancel;
-use tacita_node::base::hex::hex;
-use tacita_node::base::random::fresh_rng;
-use tacita_service::aggregate::here::Here;
-use tacita_service::aggregate::keys::Role;
 use tacita_service::aggregate::participant::operate::Order;
 use tacita_service::aggregate::rounds::State as Stage;
-use tacita_service::aggregate::same_keys::KeysFingerprint;
-use tacita_service::aggregate::secret::Secret;
-use tacita_service::aggregate::sessions::{Advance, Session};
-use tacita_service::aggregate::signed::{Purpose, Signed};
-use tacita_service::aggregate::transport::{
-    Admission, Answer, Ask, Client, MEDIA_TYPE, Server, Service, SharedTraffic, stand,
-};
+use tacita_service::aggregate::sessions::Session;
+use tacita_service::aggregate::transport::{Ask, Client, Service};
 
-use super::world::{ONCE, PATIENT, ROUND, World, put, refused};
-
-fn names(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
+use super::faked::{Fake, faked, nothing};
+use super::lying::{Answers, looked, lying, until};
+use super::world::{ONCE, PATIENT, ROUND, World, names, put, refused};
 
 /// Two proxies and what belongs to them.
 fn started(participants: &[&str]) -> World {
@@ -74,76 +51,6 @@ fn a_batch_that_two_proxies_have_counts_once_and_is_there_at_both() {
     }
 }
 
-/// A proxy that does as the test likes: it has the round's keys and a session, and no directory.
-struct Fake {
-    client: Client,
-    keys: KeysFingerprint,
-    last: Option<Session>,
-}
-
-impl Fake {
-    fn new(world: &World, name: &str) -> Fake {
-        Fake { client: world.client(name, Service::Database(0)), keys: world.fingerprint(), last: None }
-    }
-
-    fn session(&self) -> Session {
-        self.last.unwrap()
-    }
-
-    fn post(&self, what: &str, body: &Value) -> Answer {
-        let path = self.keys.on(&format!("/v1/rounds/{ROUND}/{what}"));
-        self.client.ask(&Ask::json(path, body, 1 << 16), PATIENT).unwrap()
-    }
-
-    /// Asks for a step, which is its own from then on if it is granted.
-    fn ask(&mut self, from: Option<Session>, to: Session) -> Answer {
-        let answer = self.post("session", &serde_json::to_value(Advance { from, to }).unwrap());
-        if answer.is_ok() {
-            self.last = Some(to);
-        }
-        answer
-    }
-
-    fn advance(&mut self) {
-        let answer = self.ask(self.last, Session::after(self.last).unwrap());
-        assert!(answer.is_ok(), "{:?}", answer.told());
-    }
-
-    fn claim(&mut self, body: Vec<u8>) -> Answer {
-        let next = Session::after(self.last).unwrap();
-        let path = format!("/v1/rounds/{ROUND}/claims?session={}&next={next}", self.session());
-        let answer = self.client.ask(&Ask::post(self.keys.on(&path), body, 1 << 16), PATIENT).unwrap();
-        if answer.is_ok() {
-            self.last = Some(next);
-        }
-        answer
-    }
-
-    fn complete(&self, entries: u64) -> Answer {
-        self.post(&format!("complete?session={}", self.session()), &json!({ "entries": entries }))
-    }
-}
-
-/// A database alone, and two proxies that do as the test likes.
-fn faked(participants: &[&str]) -> (World, Fake, Fake) {
-    let mut world = World::of_proxies(2, "dh", &names(participants), json!({}));
-    world.start("database");
-    give_key(&world);
-    let [one, other] = ["proxy", "proxy-1"].map(|name| Fake::new(&world, name));
-    (world, one, other)
-}
-
-/// Gives the database a key of the proxies' for the round.
-fn give_key(world: &World) {
-    let (params, mut rng) = (world.setting.params(ROUND).unwrap(), fresh_rng().unwrap());
-    let public = Secret::generate(&world.setting, &params, &mut rng).public(&params, &mut rng);
-    let purpose = Purpose { agreement: &world.setting.agreement, round: ROUND, role: Role::Proxy };
-    let signed = serde_json::to_value(Signed::new(&world.identity("proxy"), purpose, &public).unwrap()).unwrap();
-    let ask = Ask::json(format!("/v1/rounds/{ROUND}/key"), &signed, 1 << 16);
-    let answer = world.client("proxy", Service::Database(0)).ask(&ask, PATIENT).unwrap();
-    assert!(answer.is_ok(), "{:?}", answer.told());
-}
-
 fn close(world: &World) {
     world.operate(&Order::Close { without: Vec::new() }).unwrap();
 }
@@ -151,13 +58,16 @@ fn close(world: &World) {
 /// Claims are a proxy's, whole, bounded, and of a round that takes something.
 #[test]
 fn what_are_no_claims_is_refused() {
-    let (world, mut one, mut other) = faked(&["a", "b"]);
+    let (world, mut one, mut other) = faked(&["a", "b"], json!({}));
     let path = one.keys.on(&format!("/v1/rounds/{ROUND}/claims"));
     let bare = |client: &Client| client.ask(&Ask::post(path.clone(), vec![1; 16], 1 << 16), PATIENT).unwrap();
     refused(&bare(&world.client("a", Service::Database(0))), 403, "only proxies");
     refused(&bare(&one.client), 400, "names no session");
     one.advance();
     other.advance();
+    let far = Session { number: one.session().number + 2, ..one.session() };
+    let jump = one.keys.on(&format!("/v1/rounds/{ROUND}/claims?session={}&next={far}", one.session()));
+    refused(&one.client.ask(&Ask::post(jump, vec![1; 16], 1 << 16), ONCE).unwrap(), 400, "no session that follows");
     refused(&one.claim(vec![]), 400, "whole number of claims");
     refused(&one.claim(vec![1; 17]), 400, "whole number of claims");
     refused(&one.claim(vec![1; 16 * ((1 << 14) + 1)]), 413, "longer than");
@@ -181,7 +91,7 @@ fn what_are_no_claims_is_refused() {
 /// A proxy goes from session to session; whoever does not have the last one is refused.
 #[test]
 fn only_the_holder_of_the_last_session_brings_anything() {
-    let (mut world, mut one, mut other) = faked(&["a", "b"]);
+    let (mut world, mut one, mut other) = faked(&["a", "b"], json!({}));
     refused(&Fake::new(&world, "a").ask(None, Session::after(None).unwrap()), 403, "only proxies");
     let name = "ab".repeat(16);
     for (from, to) in [("", format!("1-{name}")), ("1-a", format!("2-{name}")), ("0", format!("1-{name}"))] {
@@ -222,7 +132,7 @@ fn only_the_holder_of_the_last_session_brings_anything() {
 /// A storage that lacks a session that a proxy had from it lacks more than that.
 #[test]
 fn a_storage_that_is_behind_ends_the_round() {
-    let (world, mut one, _) = faked(&["a", "b"]);
+    let (world, mut one, _) = faked(&["a", "b"], json!({}));
     one.advance();
     let later = Session { number: 5, ..one.session() };
     refused(&one.ask(Some(later), Session::after(Some(later)).unwrap()), 410, "it was put back to an earlier state");
@@ -235,127 +145,44 @@ fn a_storage_that_is_behind_ends_the_round() {
 /// More or fewer entries than a proxy says that it has sent.
 #[test]
 fn what_is_there_is_compared_with_what_was_sent() {
-    for (says, words) in [(3, "it lacks 3 reports: "), (0, "")] {
-        let (world, mut one, mut other) = faked(&["a", "b"]);
+    for (sent, says, words) in
+        [(0, 3, "it lacks 3 reports: "), (0, 0, ""), (1, 1, ""), (1, 0, "1 report would count twice: ")]
+    {
+        let (world, mut one, mut other) = faked(&["a", "b"], json!({}));
         one.advance();
         other.advance();
+        for batch in 0..sent {
+            assert!(other.entries(batch, nothing(&world)).is_ok());
+        }
         close(&world);
-        assert!(one.complete(0).is_ok() && other.complete(says).is_ok());
+        assert!(other.complete(says).is_ok());
+        // Nothing comes behind that.
+        refused(&other.entries(9, nothing(&world)), 410, "takes no entries");
+        assert!(one.complete(0).is_ok());
         let status = world.over();
         let reason = status.failure.map_or_else(String::new, |failure| failure.reason);
         assert!(reason.contains(words) && reason.is_empty() == words.is_empty(), "{reason}");
         // How many is the operator's to know.
-        if says > 0 {
+        if says > sent.into() {
             let told = world.collect("a").unwrap_err().to_string();
             assert!(told.contains("reports are missing") && !told.contains('3'), "{told}");
         }
     }
 }
 
-/// How it answers claims.
-type Answers = fn(&[u8]) -> Vec<u8>;
-
-/// What a database that does as it likes was told, and what it answers.
-struct Lying {
-    state: &'static str,
-    database: Signed,
-    proxy: Option<Value>,
-    answer: Answers,
-    claims: Vec<Vec<u8>>,
-    entries: Vec<Vec<u8>>,
-    rest: Option<Value>,
-    completion: Option<Value>,
-}
-
-type Shared = Arc<Mutex<Lying>>;
-
-/// A round of two proxies, of which the first one serves, whose database answers claims so.
-fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
-    let mut world = World::of_proxies(2, "dh", &names(participants), json!({}));
-    let (params, mut rng) = (world.setting.params(ROUND).unwrap(), fresh_rng().unwrap());
-    let purpose = Purpose { agreement: &world.setting.agreement, round: ROUND, role: Role::Database };
-    let public = DatabaseKey::generate(&params, &mut rng).public(&params, &mut rng);
-    let database = Signed::new(&world.identity("database"), purpose, &public).unwrap();
-    let (claims, entries) = (Vec::new(), Vec::new());
-    let shared = Lying { state: "open", database, proxy: None, answer, claims, entries, rest: None, completion: None };
-    let shared = Arc::new(Mutex::new(shared));
-    let agreement = hex(&world.setting.agreement);
-    let here = Here { agreement, service: None, version: String::new(), clock: 0, participant: None };
-    let status = |it: &Lying| {
-        let waits = if it.state == "closed" && it.completion.is_none() { vec![0] } else { vec![] };
-        json!({
-            "round": ROUND, "state": it.state, "reveal_when": "", "waits": waits, "database": it.database, "proxy": it.proxy,
-            "rests": it.rest.as_ref().map_or(json!({}), |rest| json!({ "0": rest, "1": "nothing" })),
-        })
-    };
-    let routes = Router::new()
-        .route("/v1/here", get(move || async move { Json(here) }))
-        .route("/v1/rounds", get(move |it: State<Shared>| async move { Json(json!([status(&it.lock().unwrap())])) }))
-        .route(
-            "/v1/rounds/{round}/key",
-            post(|it: State<Shared>, Json(key): Json<Value>| async move { it.lock().unwrap().proxy = Some(key) }),
-        )
-        .route("/v1/rounds/{round}/session", post(|| async {}))
-        .route(
-            "/v1/rounds/{round}/claims",
-            post(|it: State<Shared>, body: Bytes| async move {
-                let mut it = it.lock().unwrap();
-                it.claims.push(body.to_vec());
-                ([(header::CONTENT_TYPE, MEDIA_TYPE)], (it.answer)(&body)).into_response()
-            }),
-        )
-        .route(
-            "/v1/rounds/{round}/rest",
-            post(move |it: State<Shared>, Json(told): Json<Value>| async move {
-                let mut it = it.lock().unwrap();
-                it.rest = Some(told["rest"].clone());
-                Json(status(&it))
-            }),
-        )
-        .route(
-            "/v1/rounds/{round}/entries/{batch}",
-            putting(|it: State<Shared>, body: Bytes| async move { it.lock().unwrap().entries.push(body.to_vec()) }),
-        )
-        .route(
-            "/v1/rounds/{round}/complete",
-            post(
-                |it: State<Shared>, Json(told): Json<Value>| async move { it.lock().unwrap().completion = Some(told) },
-            ),
-        )
-        .with_state(shared.clone());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    std::fs::write(world.at("addresses").join("database-1"), listener.local_addr().unwrap().to_string()).unwrap();
-    let server = Server {
-        identity: world.identity("database"),
-        admission: Arc::new(Admission::new(world.setting.services().unwrap(), Vec::new(), None).unwrap()),
-        traffic: SharedTraffic::default(),
-        routes,
-        cancel: Cancel::default(),
-    };
-    world.runtime.spawn(stand(Arc::new(server), listener));
-    world.start("proxy");
-    (world, shared)
-}
-
-/// Waits until something is so of the database.
-#[track_caller]
-fn until<T>(shared: &Shared, what: impl Fn(&Lying) -> Option<T>) -> T {
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
-        if let Some(found) = what(&shared.lock().unwrap()) {
-            return found;
-        }
-        assert!(Instant::now() < until, "nothing comes");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+#[test]
+fn a_proxy_that_is_not_there_is_not_gone_on_without() {
+    let (world, ..) = faked(&["a", "b"], json!({}));
+    let error = world.operate(&Order::Close { without: vec![2] }).unwrap_err().to_string();
+    assert!(error.contains("there is no proxy 3"), "{error}");
 }
 
 /// A database that answers for fewer, more, or others than were named gets nothing, and loses nothing: it is asked again.
 #[test]
 fn an_answer_that_does_not_fit_its_claims_is_none() {
-    let wrong: [Answers; 4] = [|_| vec![], |_| vec![0b111, 0], |_| vec![0b1111], |_| vec![0xff; 1 << 12]];
+    let wrong: [Answers; 4] = [|_| vec![], |_| vec![0xff, 1, 0], |_| vec![0xff, 0b11], |_| vec![0xff; 1 << 12]];
     let (world, shared) = lying(&["a", "b", "c"], wrong[0]);
-    for (name, batch) in [("a", 1), ("b", 2), ("c", 3)] {
+    for (name, batch) in ["a", "b", "c"].into_iter().flat_map(|name| [1, 2, 3].map(|batch| (name, batch))) {
         world.submit(name, &[batch; 16], &[("x", 0)]);
     }
     shared.lock().unwrap().state = "closed";
@@ -370,13 +197,46 @@ fn an_answer_that_does_not_fit_its_claims_is_none() {
         assert!(it.entries.is_empty() && it.completion.is_none());
         // The same are claimed each time, in the order of their names, which are those of no batch.
         let names: Vec<&[u8]> = it.claims[0].chunks(16).collect();
-        assert!(names.len() == 3 && names.is_sorted() && it.claims.iter().all(|claims| *claims == it.claims[0]));
+        assert!(names.len() == 9 && names.is_sorted() && it.claims.iter().all(|claims| *claims == it.claims[0]));
         assert!(names.iter().all(|name| (1..=3).all(|batch| **name != [batch; 16])));
     }
-    shared.lock().unwrap().answer = |_| vec![0b111];
-    assert_eq!(until(&shared, |it| it.completion.clone()), json!({ "entries": 3 }));
+    shared.lock().unwrap().answer = |_| vec![0xff, 1];
+    assert_eq!(until(&shared, |it| it.completion.clone()), json!({ "entries": 9 }));
     let params = world.setting.params(ROUND).unwrap();
-    assert_eq!(shared.lock().unwrap().entries.concat().len(), 3 * params.entry_bytes());
+    assert_eq!(shared.lock().unwrap().entries.concat().len(), 9 * params.entry_bytes());
+}
+
+/// A session follows what was claimed before it is acted on, and what was shuffled before it is sent: a storage that was put back, or an older copy of the
+/// directory, would have the same once more.
+#[test]
+fn claims_and_shuffles_are_covered_by_sessions_of_their_own() {
+    let (world, shared) = lying(&["a", "b"], |_| vec![0b11]);
+    world.submit("a", &[1; 16], &[("x", 0)]);
+    world.submit("b", &[2; 16], &[("x", 0)]);
+    shared.lock().unwrap().state = "closed";
+    assert_eq!(until(&shared, |it| it.completion.clone()), json!({ "entries": 2 }));
+    let asked = shared.lock().unwrap().asked.clone();
+    let place = |what: &str| asked.iter().position(|one| *one == what).unwrap();
+    assert_eq!(asked[place("claims")..=place("entries")], ["claims", "session", "session", "entries"]);
+}
+
+/// What was reported is worth nothing under other keys of the round, and leaves when the database has those of before again.
+#[test]
+fn a_database_that_tells_other_keys_of_the_round_is_sent_nothing() {
+    let (world, shared) = lying(&["a", "b"], |_| vec![0b11]);
+    world.submit("a", &[1; 16], &[("x", 0)]);
+    world.submit("b", &[2; 16], &[("x", 0)]);
+    {
+        let mut it = shared.lock().unwrap();
+        (it.keys, it.state) = (Some("07".repeat(32)), "closed");
+    }
+    looked(&shared);
+    {
+        let mut it = shared.lock().unwrap();
+        assert!(it.claims.is_empty() && it.entries.is_empty() && it.completion.is_none(), "{:?}", it.asked);
+        it.keys = None;
+    }
+    assert_eq!(until(&shared, |it| it.completion.clone()), json!({ "entries": 2 }));
 }
 
 /// A database that says of all batches but one that they are another proxy's, to see whose rows are whose, sees none.

@@ -112,6 +112,11 @@ fn nobody_does_what_is_another_ones() {
     for path in [at("/key"), "/v1/keys".into()] {
         refused(&proxy.ask(&Ask::get(path, 1 << 12), ONCE).unwrap(), 403, "secrets are for");
     }
+    let zeros = "0".repeat(32);
+    refused(&proxy.ask(&Ask::put(at(&format!("/handed/{zeros}")), vec![1], 1 << 12), ONCE).unwrap(), 403, "only other");
+    let oracle = world.client("oracle", Service::Proxy(0));
+    refused(&oracle.ask(&put(&[1; 16], vec![1]), ONCE).unwrap(), 403, "only participants");
+    refused(&oracle.ask(&Ask::get(put(&[1; 16], vec![]).path, 1 << 12), ONCE).unwrap(), 403, "only participants");
     let entries = at("/entries/00000000000000000000000000000000");
     refused(&database.ask(&Ask::put(entries, vec![1], 1 << 12), ONCE).unwrap(), 403, "only proxies");
     for (what, body) in [
@@ -138,6 +143,10 @@ fn nobody_does_what_is_another_ones() {
     }
     refused(&database.ask(&Ask::get(at("/histogram"), 1 << 12), ONCE).unwrap(), 403, "histogram is not revealed");
     refused(&database.ask(&Ask::get(at("/results/0"), 1 << 12), ONCE).unwrap(), 503, "round one is open");
+    for who in ["proxy", "oracle"] {
+        let database = world.client(who, Service::Database(0));
+        refused(&database.ask(&Ask::get(at("/results/0"), 1 << 12), ONCE).unwrap(), 403, "whom reveal_to names");
+    }
     let status: serde_json::Value =
         serde_json::from_slice(&database.ask(&Ask::get(at(""), 1 << 16), ONCE).unwrap().body).unwrap();
     assert!(status.get("numbers").is_none(), "{status}");

@@ -14,6 +14,7 @@ use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::rounds::State;
 use tacita_service::aggregate::transport::{Admission, Ask, MEDIA_TYPE, Server, Service, SharedTraffic, stand};
 
+use super::faked::{give_key, nothing, proxies_key};
 use super::world::{ONCE, PATIENT, ROUND, World, refused};
 
 /// Two participants, and a round whose oracle answers this.
@@ -118,14 +119,10 @@ fn a_proxy_that_sends_what_is_no_entry_is_named() {
 #[test]
 fn a_proxy_that_repeats_a_name_is_named() {
     let world = World::started(&["a", "b"], json!({}));
-    let (params, _) = world.keys(&world.proxy("a"));
+    world.keys(&world.proxy("a"));
     let database = world.client("proxy", Service::Database(0));
-    // Entries that hold nothing: no row, but a batch.
-    let point = [
-        226, 242, 174, 10, 106, 188, 78, 113, 168, 132, 169, 97, 197, 0, 81, 95, 88, 227, 11, 106, 165, 130, 221, 141,
-        182, 166, 89, 69, 224, 141, 45, 118,
-    ];
-    let entry = point.repeat(params.entry_bytes() / point.len());
+    // No row, but a batch.
+    let entry = nothing(&world);
     let path = format!("/v1/rounds/{ROUND}/entries/{}?session={}", "02".repeat(16), world.session("proxy"));
     let path = world.under(&path);
     let give = |body: Vec<u8>| database.ask(&Ask::put(path.clone(), body, 1 << 12), PATIENT).unwrap();
@@ -154,4 +151,15 @@ fn keys_that_the_right_ones_have_not_signed_are_not_used() {
     refused(&database.ask(&Ask::json(path, &value, 1 << 12), ONCE).unwrap(), 409, "another key");
     let opened = signed.open(purpose, &world.setting.pins("proxy").unwrap(), "the proxy");
     assert!(matches!(opened, Err(Error::Authentication { .. })));
+    // Nor is it the first one that is brought, whatever that is.
+    let mut world = World::new(&["a".into()], json!({}));
+    world.start("database");
+    let right = proxies_key(&world, ROUND, "proxy");
+    for wrong in [proxies_key(&world, ROUND, "a"), proxies_key(&world, "other", "proxy")] {
+        refused(&give_key(&world, &wrong), 400, "no key of the round that a proxy has signed");
+    }
+    for _ in 0..2 {
+        assert!(give_key(&world, &right).is_ok());
+    }
+    refused(&give_key(&world, &proxies_key(&world, ROUND, "proxy")), 409, "another key");
 }

@@ -44,7 +44,7 @@ fn path(batch: &[u8; 16], reports: impl std::fmt::Display) -> String {
 
 /// How far a participant goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
+pub enum Until {
     Session,
     Transfers,
     Reports,
@@ -52,7 +52,7 @@ enum Until {
 }
 
 /// What `name` does on a channel: reports `items` in a batch of this name, the first of which it numbers `off` higher than it has to.
-fn participate(
+pub fn participate(
     world: &World,
     (params, keys): &(Params, RoundKeys),
     (name, batch, off): (&str, &[u8; 16], u64),

@@ -1,7 +1,7 @@
 //! A job whose services run on threads of this process, and participants that ask them whatever they like.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -108,37 +108,16 @@ impl World {
 
     /// What a role is told.
     pub fn serving(&self, role: &str, cancel: &Cancel) -> Serving {
-        Serving {
-            setting: self.setting.clone(),
-            identity: self.identity(role),
-            listen: Some("127.0.0.1:0".into()),
-            state: self.at(role).join("state"),
-            status: None,
-            report: None,
-            announce: Some(self.at("addresses")),
-            registry: None,
-            cancel: cancel.clone(),
-        }
+        serving(self.home.path(), &self.setting, role, cancel)
     }
 
     pub fn start(&mut self, role: &str) {
         let cancel = Cancel::default();
         let serving = self.serving(role, &cancel);
-        let (role, name) = (role.to_owned(), role.to_owned());
         let (question_bytes, patience) = (self.question_bytes, self.patience);
-        let thread = std::thread::spawn(move || match role.split('-').next().unwrap_or_default() {
-            "database" => database::serve(Databasing {
-                serving,
-                storage: None,
-                rounds: vec![ROUND.into()],
-                patience,
-                question_bytes,
-                dashboard: None,
-            }),
-            "proxy" => proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }),
-            _ => oracle::serve(serving),
-        });
-        self.running.push((name, cancel, thread));
+        let name = role.to_owned();
+        let thread = std::thread::spawn(move || serve(&name, serving, question_bytes, patience));
+        self.running.push((role.to_owned(), cancel, thread));
     }
 
     /// What tells a role to end.
@@ -287,6 +266,41 @@ impl Drop for World {
                 assert!(matches!(ended, Ok(Err(Error::Interrupted))), "{ended:?}");
             }
         }
+    }
+}
+
+pub fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// What a role is told whose job is in this directory.
+pub fn serving(home: &Path, setting: &Arc<Setting>, role: &str, cancel: &Cancel) -> Serving {
+    Serving {
+        setting: setting.clone(),
+        identity: Identity::load(&home.join(role).join("id")).unwrap(),
+        listen: Some("127.0.0.1:0".into()),
+        state: home.join(role).join("state"),
+        status: None,
+        report: None,
+        announce: Some(home.join("addresses")),
+        registry: None,
+        cancel: cancel.clone(),
+    }
+}
+
+/// Serves a role until it is cancelled.
+pub fn serve(role: &str, serving: Serving, question_bytes: usize, patience: Duration) -> Result<()> {
+    match role.split('-').next().unwrap_or_default() {
+        "database" => database::serve(Databasing {
+            serving,
+            storage: None,
+            rounds: vec![ROUND.into()],
+            patience,
+            question_bytes,
+            dashboard: None,
+        }),
+        "proxy" => proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }),
+        _ => oracle::serve(serving),
     }
 }
 

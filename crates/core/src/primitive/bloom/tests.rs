@@ -211,3 +211,13 @@ fn elements_are_found_as_often_as_the_rate_says() {
         assert!((found - expected).abs() <= 5.0 * expected.sqrt() + 0.05 * expected, "{found}, not {expected}");
     }
 }
+
+/// Slots that belong to no element are drawn anew for each filter, and all are random.
+#[test]
+fn two_filters_of_the_same_items_have_nothing_in_common() {
+    let (hashes, items) = (hashes(Strength::Bits128, 300), items(0..20));
+    let of = |seed| all_slots(&Garbled::new(&items, &hashes, &mut rng(seed)).unwrap(), &hashes, PIECE);
+    let [one, other] = [1, 2].map(of);
+    let all: BTreeSet<u128> = one.iter().chain(&other).map(|slot| slot.0).collect();
+    assert_eq!(all.len(), one.len() + other.len());
+}

@@ -117,6 +117,19 @@ mod tests {
         assert!(Params::new(1 << 32, 40).is_err());
     }
 
+    /// What can go wrong in a bin, three ways in each, has the probability of the whole store together.
+    #[test]
+    fn all_bins_together_fail_as_seldom_as_stated() {
+        for (keys, bits) in [(1 << 20, 40), (1 << 22, 42), (100_000, 50)] {
+            let params = Params::new(keys, bits).unwrap();
+            let each = f64::from(bits) + (3.0 * params.bins as f64).log2();
+            assert!(params.bins > 1 && params.bin_keys >= bin_capacity(keys, params.bins, each));
+            assert!(params.sparse as f64 >= expansion(params.bin_keys, each) * params.bin_keys as f64);
+            // Two rows have the same three columns with the inverse of their number: as many more coefficients make up for it.
+            assert!((params.dense + 1) as f64 * (params.sparse as f64).log2() >= each);
+        }
+    }
+
     /// The capacity bounds the exact binomial tail, summed term by term.
     #[test]
     fn bins_hold_what_falls_into_them() {

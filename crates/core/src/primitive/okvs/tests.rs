@@ -187,6 +187,36 @@ fn too_few_columns_fail_often() {
 }
 
 /// With random values and random free columns a store is uniformly random, whatever the keys.
+/// Rows follow from the seed: another one has other columns and coefficients, so that nobody who fixed its keys before could choose them badly.
+#[test]
+fn rows_follow_from_the_seed() {
+    let mut rng = rng(9);
+    let (keys, columns) = (blocks(100, &mut rng), blocks(store(100, 1).params().columns(), &mut rng));
+    let rows = |seed: u8| {
+        let okvs = store(100, seed);
+        let (mut rows, mut coefficients) = (vec![[0; 3]; 100], vec![Block::ZERO; 100]);
+        okvs.rows(&keys, &mut rows, &mut coefficients);
+        let (grouped, _) = okvs.group(&keys, &[(); 100]);
+        (rows, coefficients, okvs.decode(&grouped, &columns))
+    };
+    let (one, again, other) = (rows(1), rows(1), rows(2));
+    assert!(one == again);
+    assert!(one.0.iter().zip(&other.0).filter(|(one, other)| one == other).count() < 3);
+    assert!(one.1.iter().zip(&other.1).all(|(one, other)| one != other));
+    assert!(one.2.iter().zip(&other.2).all(|(one, other)| one != other));
+}
+
+/// What nothing determines is drawn for each bin alone: no two columns of a store without keys are alike.
+#[test]
+fn free_columns_of_all_bins_are_others() {
+    let okvs = store(150_000, 3);
+    assert_eq!(okvs.params().bins, 3);
+    let (none, _) = okvs.group::<()>(&[], &[]);
+    let columns = okvs.encode_random(&none, &[] as &[Block], &mut rng(4)).unwrap();
+    let different: std::collections::HashSet<u128> = columns.iter().map(|column| column.0).collect();
+    assert_eq!(different.len(), okvs.params().columns());
+}
+
 #[test]
 fn a_random_store_is_uniform() {
     let uniform = |random: bool| {

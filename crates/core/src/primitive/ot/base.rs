@@ -202,3 +202,80 @@ impl Context {
 fn decode(bytes: &[u8], label: Label, channel: &Channel) -> Result<Vec<Point>> {
     Ristretto255.decode(bytes).map_err(|error| channel.violation(format!("`{}` {error}", label.name)))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::session::Transcript;
+
+    fn context(session: &str, purpose: &str) -> Context {
+        Context::new(&Session::new(Transcript::new(session)), purpose, &mut ChaCha20Rng::from_seed([1; 32]))
+    }
+
+    fn encoding(seed: u8) -> Vec<u8> {
+        Ristretto255.encode(&Ristretto255.random_points(1, &mut ChaCha20Rng::from_seed([seed; 32])))
+    }
+
+    /// The hash of a point is bound to session, purpose, transfer and branch.
+    #[test]
+    fn base_points_are_bound_to_their_place() {
+        let mut seen = HashSet::new();
+        for context in [context("a", "x"), context("b", "x"), context("a", "y")] {
+            let points = [encoding(1), encoding(2)];
+            for (number, branch, point) in [(0, false, 0), (1, false, 0), (0, true, 0), (0, false, 1), (300, false, 0)]
+            {
+                let hashed = context.hashes([(number, branch, &points[point][..])].into_iter());
+                assert!(seen.insert(Ristretto255.encode(&hashed)), "{number} {branch} {point}");
+            }
+        }
+        // A batch later, the first transfer is another one.
+        let mut later = context("a", "x");
+        later.index = 10_000;
+        assert!(seen.insert(Ristretto255.encode(&later.hashes([(0, false, &encoding(1)[..])].into_iter()))));
+    }
+
+    /// A block is bound to transfer and branch, and to all that was sent for it.
+    #[test]
+    fn base_blocks_are_bound_to_what_was_sent() {
+        let context = context("a", "x");
+        let [key, shared, other] = [1, 2, 3].map(encoding);
+        // The same points in both transfers.
+        let points = [encoding(4), encoding(5), encoding(4), encoding(5)].concat();
+        let mut swapped = points.clone();
+        swapped.rotate_left(POINT_BYTES);
+        let blocks = [
+            context.derive(0, false, &key, &points, &shared),
+            context.derive(1, false, &key, &points, &shared),
+            context.derive(0, true, &key, &points, &shared),
+            context.derive(0, false, &other, &points, &shared),
+            context.derive(0, false, &key, &swapped, &shared),
+            context.derive(0, false, &key, &points, &other),
+        ];
+        assert_eq!(blocks.iter().map(|block| block.0).collect::<HashSet<_>>().len(), blocks.len());
+    }
+
+    /// What a sender can compute of the points that it gets, R_j + H(i, j, R_(1-j)), is never the same twice: with one secret for two
+    /// transfers it would be, for the chosen branches.
+    #[test]
+    fn no_two_transfers_have_one_secret() {
+        const COUNT: usize = 64;
+        let (mut end, mut other) = Channel::pair("sender", "receiver");
+        let points = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut outputs = [Block::ZERO; COUNT];
+                let choices = Choices::from_bits((0..COUNT).map(|index| index % 3 == 0));
+                let _ = context("a", "x").receive(&choices, &mut outputs, &mut other);
+            });
+            let points = end.receive(BASE_POINTS, 2 * COUNT * POINT_BYTES).unwrap();
+            drop(end);
+            points
+        });
+        let encoded = |index: usize| &points[index * POINT_BYTES..][..POINT_BYTES];
+        let hashes =
+            context("a", "x").hashes((0..2 * COUNT).map(|index| (index / 2, index % 2 == 1, encoded(index ^ 1))));
+        let sums = Ristretto255.add(&Ristretto255.decode(&points).unwrap(), &Ristretto255.add(&hashes, &hashes));
+        assert_eq!(Ristretto255.encode(&sums).chunks(POINT_BYTES).collect::<HashSet<_>>().len(), 2 * COUNT);
+    }
+}

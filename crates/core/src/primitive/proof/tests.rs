@@ -4,7 +4,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::primitive::group::{ModP, P384, Ristretto255};
+use crate::primitive::group::{ModP, P384, Ristretto255, ScalarField};
 use crate::security::Level;
 
 fn rng(seed: u8) -> ChaCha20Rng {
@@ -134,4 +134,96 @@ fn modulo_a_prime() {
     let group = ModP::of(Level::Paper80);
     all(&group);
     composites(&group);
+}
+
+/// The challenge depends on all of the statement, on the commitments, and on what the proof is bound to besides: who could change one of
+/// these after the challenge would prove what it does not know.
+#[test]
+fn what_is_proved_is_hashed() {
+    let group = &Ristretto255;
+    let points = group.random_points(6, &mut rng(1));
+    let at = |place: usize| points[place].clone();
+    let challenge = |image: usize, base: usize, scalar: usize, commitment: usize, word: &str| {
+        let equations = vec![
+            Equation { image: at(image), terms: vec![(0, at(base)), (scalar, at(2))] },
+            Equation { image: at(3), terms: vec![(1, at(2))] },
+        ];
+        let statement = Statement::new(equations, context(word));
+        group.encode_scalar(&statement.challenge(group, &[at(commitment), at(3)])).to_vec()
+    };
+    let all = [
+        challenge(0, 1, 0, 4, "a"),
+        challenge(5, 1, 0, 4, "a"),
+        challenge(0, 5, 0, 4, "a"),
+        challenge(0, 1, 1, 4, "a"),
+        challenge(0, 1, 0, 5, "a"),
+        challenge(0, 1, 0, 4, "b"),
+    ];
+    assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), all.len());
+}
+
+/// Two proofs of one statement share no commitment: with one nonce for two challenges, anybody divides the responses' difference by the
+/// challenges'.
+#[test]
+fn two_proofs_have_other_nonces() {
+    let group = &Ristretto255;
+    let mut seen = std::collections::HashSet::new();
+    for seed in 0..4 {
+        // Twice in one call, too.
+        let (statements, scalars): (Vec<_>, Vec<_>) =
+            [1, 1].map(|same| conjunction(group, same, "a")).into_iter().unzip();
+        let known: Vec<&[_]> = scalars.iter().map(|scalars| &scalars[..]).collect();
+        for proof in prove(group, &statements, &known, &mut rng(20 + seed)) {
+            assert!(
+                proof.commitments.iter().all(|commitment| seen.insert(group.encode(std::slice::from_ref(commitment))))
+            );
+            assert!(proof.responses.iter().all(|response| seen.insert(group.encode_scalar(response).to_vec())));
+        }
+    }
+}
+
+/// Who knows one of two logarithms only moves the error of one equation to the other: their plain sum holds, and the proof does not.
+#[test]
+fn errors_do_not_cancel() {
+    let group = &Ristretto255;
+    let bases = group.random_points(2, &mut rng(1));
+    let (x, error) = (group.random_scalars(1, &mut rng(2)), group.random_points(1, &mut rng(3)));
+    let images = group.multiply(&bases, &x[0]);
+    let pairs = bases.iter().cloned().zip(images);
+    let statement = Statement::one_scalar(pairs, context("a"));
+    let nonce = group.random_scalars(1, &mut rng(4));
+    let honest = group.multiply(&bases, &nonce[0]);
+    let commitments = vec![group.add(&honest[..1], &error).remove(0), group.subtract(&honest[1..], &error).remove(0)];
+    let challenge = statement.challenge(group, &commitments);
+    let responses = vec![group.plus(&nonce[0], &group.times(&challenge, &x[0]))];
+    let sums = group.subtract(&group.multiply(&bases, &responses[0]), &commitments);
+    let known =
+        group.multiply(&statement.equations.iter().map(|one| one.image.clone()).collect::<Vec<_>>(), &challenge);
+    let errors = group.subtract(&sums, &known);
+    assert!(group.any_identity(&group.add(&errors[..1], &errors[1..])), "the plain sum holds");
+    let proof = Proof { commitments, responses };
+    assert_eq!(verify(group, &[statement], &[proof], &mut rng(5)), Err(Wrong(0)));
+}
+
+/// Weights follow from bases and images: who knew them before could choose images whose errors cancel.
+#[test]
+fn weights_depend_on_bases_and_images() {
+    let group = &Ristretto255;
+    let points = group.random_points(6, &mut rng(1));
+    let other = group.random_points(1, &mut rng(2)).remove(0);
+    // The first of the bases, times its weight.
+    let weighted = |change: Option<usize>| {
+        let mut points = points.clone();
+        if let Some(place) = change {
+            points[place] = other.clone();
+        }
+        // All but the first base and image are nothing, so that the sum is one product.
+        let nothing = group.combine(&[], &[]);
+        let bases = [points[0].clone(), nothing.clone()];
+        let images = [points[2].clone(), points[3].clone()];
+        let statement = Statement::composite(group, &points[4], &bases, &images, context("a"));
+        group.encode(&[statement.equations[1].terms[0].1.clone()])
+    };
+    let all = [None, Some(2), Some(3), Some(4)].map(weighted);
+    assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), all.len());
 }

@@ -49,14 +49,15 @@ pub(super) fn counts(
     for start in (0..own.len().max(theirs)).step_by(CHUNK) {
         let own = &own[start.min(own.len())..(start + CHUNK).min(own.len())];
         let due = theirs.saturating_sub(start).min(CHUNK);
-        let message = channel.exchange(label, write(own), due.div_ceil(8) + due * COUNT_BYTES)?;
-        let read = read(&message, due);
+        let message = channel.exchange(label, write_counts(own), due.div_ceil(8) + due * COUNT_BYTES)?;
+        let read = read_counts(&message, due);
         told.extend(read.ok_or_else(|| channel.violation(format!("`{}` hold no counts", label.name)))?);
     }
     Ok(told)
 }
 
-fn write(counts: &[Option<u32>]) -> Vec<u8> {
+/// The message of [`SUPPORTS`](super::SUPPORTS) and [`TOLD`](super::TOLD) that tells these counts.
+pub fn write_counts(counts: &[Option<u32>]) -> Vec<u8> {
     let mut message = vec![0; counts.len().div_ceil(8)];
     for (index, count) in counts.iter().enumerate() {
         message[index / 8] |= u8::from(count.is_some()) << (index % 8);
@@ -65,8 +66,8 @@ fn write(counts: &[Option<u32>]) -> Vec<u8> {
     message
 }
 
-/// The other way; `None` if it is not what [`write`] can have written.
-fn read(message: &[u8], due: usize) -> Option<Vec<Option<u32>>> {
+/// The other way, for so many itemsets; `None` if it is not what [`write_counts`] can have written.
+pub fn read_counts(message: &[u8], due: usize) -> Option<Vec<Option<u32>>> {
     let (bits, counts) = message.split_at_checked(due.div_ceil(8))?;
     let (counts, rest) = counts.as_chunks::<COUNT_BYTES>();
     let mut counts = counts.iter().map(|bytes| u32::from_le_bytes(*bytes));
@@ -91,15 +92,15 @@ mod tests {
             for step in [1, 2, 1000] {
                 let counts: Vec<Option<u32>> =
                     (0..due).map(|index| index.is_multiple_of(step).then_some(index as u32 * 77)).collect();
-                let message = write(&counts);
-                assert_eq!(read(&message, due).unwrap(), counts);
-                assert!(read(&[&message[..], &[0]].concat(), due).is_none());
-                assert!(read(&[&message[..], &[0; 4]].concat(), due).is_none());
-                assert!(due == 0 || read(&message[..message.len() - 1], due).is_none());
+                let message = write_counts(&counts);
+                assert_eq!(read_counts(&message, due).unwrap(), counts);
+                assert!(read_counts(&[&message[..], &[0]].concat(), due).is_none());
+                assert!(read_counts(&[&message[..], &[0; 4]].concat(), due).is_none());
+                assert!(due == 0 || read_counts(&message[..message.len() - 1], due).is_none());
                 if !due.is_multiple_of(8) {
                     let mut changed = message.clone();
                     changed[due / 8] |= 0x80;
-                    assert!(read(&[&changed[..], &[0; 4]].concat(), due).is_none());
+                    assert!(read_counts(&[&changed[..], &[0; 4]].concat(), due).is_none());
                 }
             }
         }

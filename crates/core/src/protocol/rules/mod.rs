@@ -28,6 +28,7 @@ mod way;
 pub use crate::channel::labels::rules::{FIT, ITEMS, LENGTHS, NAMES, SUPPORTS, TOLD, WAY};
 pub use batch::{Batch, ScalarProducts};
 pub use compare::Comparisons;
+pub use exchange::{read_counts, write_counts};
 pub use frequent::{Counted, Frequent};
 pub use miner::{Miner, Wanted};
 pub use params::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal};

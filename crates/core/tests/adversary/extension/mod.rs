@@ -10,6 +10,7 @@ use tacita_core::primitive::kernel::{Aes128, Doubling, Prg, RekeyedHash, gf128};
 use tacita_core::primitive::ot::softspoken::Params;
 use tacita_core::primitive::ot::{CONSISTENCY, CORRECTIONS, Choices, RandomOtReceiver, RandomOtSender, TREES};
 use tacita_core::security::Security;
+use tacita_core::session::Session;
 use tacita_core::{Channel, Result};
 
 use crate::support::{blames, session};
@@ -26,12 +27,12 @@ fn malicious(params: &Params) -> bool {
 }
 
 /// The bits of delta that a tree stands for.
-fn bits(params: &Params, tree: usize) -> Range<usize> {
+pub fn bits(params: &Params, tree: usize) -> Range<usize> {
     tree * params.k()..BLOCK_BITS.min((tree + 1) * params.k())
 }
 
 /// The part of delta that a tree stands for.
-fn part(params: &Params, tree: usize, delta: Block) -> usize {
+pub fn part(params: &Params, tree: usize, delta: Block) -> usize {
     bits(params, tree).rev().fold(0, |part, bit| part << 1 | usize::from(delta.bit(bit)))
 }
 
@@ -41,13 +42,13 @@ fn levels(params: &Params) -> Vec<usize> {
 }
 
 /// Blocks of columns of a chunk.
-fn width(params: &Params, count: usize) -> usize {
+pub fn width(params: &Params, count: usize) -> usize {
     count.div_ceil(BLOCK_BITS) + usize::from(malicious(params))
 }
 
 /// What a weak receiver does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub enum Form {
     /// What the protocol says.
     Sound,
     /// The tag of a leaf is the leaf: the sum of a tree's tags then gives the one that the sender lacks.
@@ -57,11 +58,11 @@ enum Form {
 }
 
 /// Everything public.
-struct Keys {
+pub struct Keys {
     params: Params,
     form: Form,
     trees: [u8; 32],
-    hash: RekeyedHash,
+    pub hash: RekeyedHash,
     leaves: [u8; 32],
     tags: [u8; 32],
     chain: [u8; 32],
@@ -70,8 +71,13 @@ struct Keys {
 
 impl Keys {
     fn new(params: &Params, form: Form) -> Keys {
+        Keys::of(params, form, &session(), PURPOSE)
+    }
+
+    /// Those of an instance of a session.
+    pub fn of(params: &Params, form: Form, session: &Session, instance: &str) -> Keys {
         let derive = |part: &str| {
-            session().derive(&format!("OT extension {part} {} {} of {PURPOSE}", params.security(), params.k()))
+            session.derive(&format!("OT extension {part} {} {} of {instance}", params.security(), params.k()))
         };
         Keys {
             params: *params,
@@ -117,7 +123,7 @@ impl Keys {
 
 /// Where the coefficients of a chunk's check come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Challenge {
+pub enum Challenge {
     /// From all that the receiver has sent.
     OfMessages,
     /// They are known beforehand.
@@ -126,7 +132,7 @@ enum Challenge {
 
 impl Challenge {
     /// The coefficients for a chunk, and the next state of the chain.
-    fn coefficients(self, state: &mut [u8; 32], params: &Params, count: usize, corrections: &[u8]) -> Vec<Block> {
+    pub fn coefficients(self, state: &mut [u8; 32], params: &Params, count: usize, corrections: &[u8]) -> Vec<Block> {
         let tile = |tile: &[u8]| {
             let mut hasher = blake3::Hasher::new_keyed(state);
             *hasher.update(b"tile").update(tile).finalize().as_bytes()
@@ -192,17 +198,17 @@ fn untiled(message: &[u8], trees: usize) -> Vec<Vec<Block>> {
 }
 
 /// The receiver: its trees, and what comes after.
-struct Receiver {
-    keys: Keys,
+pub struct Receiver {
+    pub keys: Keys,
     leaves: Vec<Vec<Block>>,
     chain: [u8; 32],
-    challenge: Challenge,
+    pub challenge: Challenge,
     position: u64,
 }
 
 impl Receiver {
     /// Grows a tree from each root. `spoil` changes the message, behind whose back the receiver goes on with its own trees.
-    fn setup(
+    pub fn setup(
         keys: Keys,
         roots: &[Block],
         base: &mut impl RandomOtSender,
@@ -246,7 +252,7 @@ impl Receiver {
     /// A chunk of OTs with a row of choices for each tree, which may differ. In the malicious form it answers as somebody
     /// whose choices are those of tree `honest`, and who takes delta's parts to be zero in all trees where they differ.
     /// The OTs' blocks t.
-    fn chunk(
+    pub fn chunk(
         &mut self,
         count: usize,
         chosen: &[Vec<Block>],
@@ -277,7 +283,7 @@ impl Receiver {
 }
 
 /// The sender: what it knows of the trees, and what comes after.
-struct Sender {
+pub struct Sender {
     keys: Keys,
     delta: Block,
     check: Check,
@@ -292,7 +298,7 @@ struct Sender {
 
 /// What the sender checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Check {
+pub enum Check {
     /// Trees and choices.
     All,
     /// Trees, but not choices.
@@ -305,7 +311,7 @@ enum Check {
 
 impl Sender {
     /// One sum of each level, and all leaves but those at the parts of delta.
-    fn setup(
+    pub fn setup(
         keys: Keys,
         delta: Block,
         check: Check,
@@ -421,7 +427,14 @@ impl Sender {
     }
 }
 
+impl RandomOtSender for Sender {
+    fn send(&mut self, outputs: &mut [[Block; 2]], channel: &mut Channel) -> Result<()> {
+        outputs.copy_from_slice(&self.chunk(outputs.len(), channel)?);
+        Ok(())
+    }
+}
+
 /// Whether somebody was refused.
-fn refused<T>(outcome: &Result<T>) -> bool {
+pub fn refused<T>(outcome: &Result<T>) -> bool {
     outcome.as_ref().is_err_and(blames)
 }

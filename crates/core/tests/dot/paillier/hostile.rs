@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::support::attack::{Attack, Mutation, Parties, Sent, change, in_all_wrong_forms, run_all, says, sent, side};
 use crate::support::dot::{Dot, integers};
 use crate::support::{Frame, rng};
-use tacita_core::primitive::paillier::KeySize;
+use tacita_core::primitive::paillier::{KeySize, PublicKey};
 use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params};
 use tacita_core::{Channel, Error, Result, Role, Side};
@@ -165,4 +165,32 @@ fn values_that_are_no_products() {
     let mutation = change(|frame| frame.payload[..BYTES - 1].fill(0x35));
     let case = Arc::new(Variant::Value);
     run_all(vec![Attack { name: "random".into(), case, culprit: Role::Sender, frame: 0, mutation, expected }]);
+}
+
+/// An answerer that encrypts whatever it likes: only what some columns can have for their product is taken.
+#[test]
+fn values_just_beyond_every_product_are_refused() {
+    let params = params(Variant::Value);
+    let rows = dot(Variant::Value).columns(Side::First).rows();
+    let answered = |value: i128| {
+        let (mut one, mut other) = Channel::pair("encryptor", "answerer");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let size = params.key_size();
+                let key = other.receive(PUBLIC_KEY, size.public_key_bytes()).unwrap();
+                let key = PublicKey::from_bytes(size, &key).unwrap();
+                for chunk in (0..rows).step_by(8) {
+                    other.receive(COLUMNS, 8.min(rows - chunk) * BYTES).unwrap();
+                }
+                other.send(ANSWERS, key.encrypt(&key.encode(&[value]), &mut rng(3)).to_bytes()).unwrap();
+            });
+            paillier::run(Side::First, &dot(Variant::Value).columns(Side::First), &params, &mut one, &mut rng(1))
+        })
+    };
+    for value in [0, 7, rows as i128] {
+        assert_eq!(answered(value).unwrap().residues(), [value as u128]);
+    }
+    for value in [-1, rows as i128 + 1, 1 << 100, -(1 << 100)] {
+        assert!(answered(value).is_err_and(|error| says(&error, "no product")), "{value}");
+    }
 }

@@ -199,6 +199,29 @@ fn counts_and_sums_hide_which_elements_matched() {
     hides_order(&(0..ORDERS).map(|run| (run % PLACES, run % PLACES)).collect::<Vec<_>>()).unwrap_err();
 }
 
+/// In `count` the sender's tags come in an order of its own, dummies among them. The test knows the key, and so the tags.
+#[test]
+fn the_order_of_tags_of_a_count_says_nothing_about_the_senders_order() {
+    let own = PLACES - 2;
+    let mut observed = Vec::new();
+    for run in 0..ORDERS / PLACES {
+        let mut case = Case::new(Variant::Count, items(0..2), items(0..own), 0, 64);
+        case.params.sender_entries = PLACES;
+        let recorded = record(&case, (1, run as u8));
+        let elements = Key::random(Suite::Ristretto255, &mut rng(run as u8)).elements(&case.sender).unwrap();
+        let tag_key = session().derive("ecdh count tag");
+        let (tags, length) = (payloads(&recorded.sender, ENTRIES.code), case.params.tag_bytes);
+        for (from, element) in elements.chunks(32).enumerate() {
+            let tag = blake3::keyed_hash(&tag_key, element);
+            let place = tags.chunks(length).position(|other| *other == tag.as_bytes()[..length]);
+            observed.push((from, place.unwrap()));
+        }
+    }
+    hides_order(&observed).unwrap();
+    // Leaky: in the sender's order.
+    hides_order(&observed.iter().map(|&(from, _)| (from, from)).collect::<Vec<_>>()).unwrap_err();
+}
+
 #[test]
 fn no_item_key_or_sealed_row_stands_in_any_frame() {
     for variant in VARIANTS {

@@ -7,11 +7,13 @@ use tacita_core::primitive::elgamal;
 use tacita_core::primitive::elgamal::threshold::Contribution;
 use tacita_core::primitive::group::{Group, Point, Ristretto255, ScalarField};
 use tacita_core::protocol::intersect::outsourced::meet::meet;
-use tacita_core::protocol::intersect::outsourced::{ENTRIES, Met, OPENED, Reveal, STORE, helper};
+use tacita_core::protocol::intersect::outsourced::{
+    CATEGORIES, ENTRIES, Met, OPENED, Reveal, STORE, SUM, VALUES, helper,
+};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result};
 
-use crate::support::outsourced::{Ended, Outsourced};
+use crate::support::outsourced::{Ended, Outsourced, Recorder};
 use crate::support::rng;
 
 const GROUP: &Ristretto255 = &Ristretto255;
@@ -174,4 +176,70 @@ fn traced(mark: u64) -> usize {
 fn a_leader_cannot_trace_entries() {
     assert_eq!(traced(0), BOUND / 2, "without marks, what is 0 comes back as 0");
     assert_eq!(traced(1), 0, "a leader sees which of its entries are 0");
+}
+
+/// Columns whose second halves are all the first ones times one number: so is whatever is looked up in them, whatever the items are.
+fn proportional(bytes: usize, factor: &<Ristretto255 as ScalarField>::Scalar, rng: &mut ChaCha20Rng) -> Vec<u8> {
+    let first = GROUP.random_points(bytes / 64, rng);
+    let second = GROUP.multiply(&first, factor);
+    GROUP.encode(&first.into_iter().zip(second).flat_map(|(first, second)| [first, second]).collect::<Vec<_>>())
+}
+
+/// How many of some ciphertexts are in that proportion.
+fn in_proportion(pairs: &[[Point; 2]], factor: &<Ristretto255 as ScalarField>::Scalar) -> usize {
+    let is_one =
+        |pair: &&[Point; 2]| GROUP.any_identity(&GROUP.subtract(&GROUP.multiply(&pair[..1], factor), &pair[1..]));
+    pairs.iter().filter(is_one).count()
+}
+
+/// A helper that makes up the sum of stores, with the party to whom the leader passes entries on: what it has planted is in none of them. In a part of
+/// the columns, it would tell which items the leader has.
+#[test]
+fn a_helper_cannot_find_in_the_entries_what_it_has_planted() {
+    for reveal in [Reveal::Rows, Reveal::Count] {
+        let (job, factor) = (job(reveal), GROUP.random_scalars(1, &mut rng(40)).remove(0));
+        let planted = std::sync::Mutex::new(None);
+        let part = |me: usize, depot: &User<'_>| {
+            job.part_then(me, &Recorder::new(depot), &mut rng(me as u8), |_, post| {
+                if me == 1 {
+                    let entries = job.given(me, post, ENTRIES, BOUND, false)?.0;
+                    *planted.lock().unwrap() = Some(in_proportion(&entries, &factor));
+                }
+                Ok(())
+            })
+        };
+        let helping = |depot: &User<'_>| {
+            let sum = Parcel { step: SUM, from: Place::Helper, to: Place::Party(0) };
+            (0..)
+                .zip(job.params.helper_parts()?)
+                .try_for_each(|(part, bytes)| depot.leave(sum, part, proportional(bytes, &factor, &mut rng(41))))
+        };
+        let ends = job.run_beside(part, helping).0;
+        assert!(ends.iter().all(Result::is_ok), "{ends:?}");
+        assert_eq!(planted.into_inner().unwrap(), Some(0), "{reveal:?}");
+    }
+}
+
+/// A giver that is the next after the leader, and makes up the store of its values: what it has planted is in none of the leader's.
+#[test]
+fn a_giver_cannot_find_in_the_values_what_it_has_planted() {
+    for reveal in [Reveal::Sum { giver: 1, bits: 10 }, Reveal::Counts { giver: 1, categories: 4 }] {
+        let (job, factor) = (job(reveal), GROUP.random_scalars(1, &mut rng(42)).remove(0));
+        let planted = std::sync::Mutex::new(None);
+        with_program(&job, 1, |depot| {
+            let mut rng = rng(43);
+            let (_, post) = meet(GROUP, 1, 4, &Transcript::new("test"), depot, &mut rng)?;
+            leave_store(&job, 1, depot, &mut rng)?;
+            for (part, bytes) in (0..).zip(job.params.helper_parts()?) {
+                post.send(VALUES, 0, part, proportional(bytes, &factor, &mut rng))?;
+            }
+            if let Reveal::Counts { categories, .. } = reveal {
+                post.send(CATEGORIES, 0, 0, vec![0; categories * (16 + 1 + 255 + 16)])?;
+            }
+            let values = job.values_given(1, &post, BOUND)?;
+            *planted.lock().unwrap() = Some(in_proportion(&values, &factor));
+            Err(Error::Interrupted)
+        });
+        assert_eq!(planted.into_inner().unwrap(), Some(0), "{reveal:?}");
+    }
 }

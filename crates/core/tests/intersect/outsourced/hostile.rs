@@ -1,10 +1,11 @@
 //! Parties and helpers that do not keep to the protocol.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use tacita_core::depot::{Depot, Parcel, Place, Step, User};
 use tacita_core::primitive::elgamal::threshold::KeyShare;
-use tacita_core::primitive::group::{Group, Ristretto255};
+use tacita_core::primitive::elgamal::{self, PublicKey};
+use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
 use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
 use tacita_core::protocol::intersect::outsourced::{
     CATEGORIES, ENTRIES, Given, OPENED, Params, Party, Reveal, STORE, SUM, TOLD, VALUES, follow, helper, lead,
@@ -233,4 +234,69 @@ fn more_items_than_agreed_on_and_other_values_are_refused_before_anything_is_lef
     assert!(Params::new(1, 10, 0, vec![0], Reveal::Rows).is_err());
     let identity = Ristretto255.encode(&[Ristretto255.combine(&[], &[])]);
     assert!(Ristretto255.decode(&identity).is_err());
+}
+
+/// A giver whose values are longer than agreed: their sum is refused, though it is none that the bound on items would rule out.
+#[test]
+fn values_beyond_what_was_agreed_on_are_refused() {
+    let sum = |bits| Outsourced::new(&[vec![1], vec![1]], 8, 0, &[0], Reveal::Sum { giver: 1, bits });
+    let (job, longer) = (sum(3), sum(8));
+    let part = |me: usize, depot: &User<'_>| if me == 1 { longer.part(me, depot) } else { job.part(me, depot) };
+    // One value of 42, where 7 is the largest that there may be.
+    let ends = job.run_with(part).0;
+    assert!(matches!(&ends[0], Err(Error::Protocol { check, .. }) if check.contains("more than 3 bits")), "{ends:?}");
+}
+
+/// A store in which every item stands for an encryption of 0: the leader finds its dummies, and says that this cannot be.
+#[test]
+fn stores_of_nothing_but_zeros_are_refused() {
+    for reveal in [Reveal::Rows, Reveal::Count] {
+        let job = Outsourced::new(&[vec![1, 2], vec![1, 2]], 8, 0, &[0], reveal);
+        let part = |me: usize, depot: &User<'_>| match me {
+            0 => job.part(me, depot),
+            _ => {
+                let zeros = Zeros { depot, joint: OnceLock::new() };
+                let mut rng = rng(me as u8);
+                let (met, post) = meet(&Ristretto255, me, 2, &Transcript::new("test"), &zeros, &mut rng)?;
+                let joint = met.joint.to_bytes(&Ristretto255);
+                let _ = zeros.joint.set(PublicKey::from_bytes(&Ristretto255, &joint).unwrap());
+                let party =
+                    Party { me, params: &job.params, items: &[], values: Given::Nothing, met: &met, post: &post };
+                follow(&party, &mut rng)
+            }
+        };
+        let ends = job.run_with(part).0;
+        assert!(matches!(&ends[0], Err(Error::Protocol { check, .. }) if check.contains("8 entries")), "{ends:?}");
+    }
+}
+
+/// A depot in which its user's store is of encryptions of 0, once the key is known.
+struct Zeros<'a> {
+    depot: &'a User<'a>,
+    joint: OnceLock<PublicKey<Ristretto255>>,
+}
+
+impl Depot for Zeros<'_> {
+    fn announce(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        self.depot.announce(own)
+    }
+
+    fn leave(&self, parcel: Parcel, part: u32, bytes: Vec<u8>) -> Result<()> {
+        let bytes = match self.joint.get().filter(|_| parcel.step == STORE) {
+            Some(joint) => {
+                let zeros = vec![Ristretto255.scalar(0); bytes.len() / 64];
+                elgamal::encode(&Ristretto255, &joint.encrypt(&Ristretto255, &zeros, &mut rng(part as u8)))
+            }
+            None => bytes,
+        };
+        self.depot.leave(parcel, part, bytes)
+    }
+
+    fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>> {
+        self.depot.collect(parcel, part, length)
+    }
+
+    fn name(&self, place: Place) -> String {
+        self.depot.name(place)
+    }
 }

@@ -2,6 +2,7 @@
 
 mod deviating;
 mod hostile;
+mod orders;
 mod results;
 mod times;
 mod views;

@@ -7,45 +7,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 
-use tacita_core::depot::{Depot, Parcel, Place, User};
+use tacita_core::Result;
+use tacita_core::depot::User;
 use tacita_core::primitive::elgamal::threshold::KeyShare;
 use tacita_core::primitive::group::{Group, Point, Ristretto255};
-use tacita_core::protocol::intersect::outsourced::meet::meet;
-use tacita_core::protocol::intersect::outsourced::{ENTRIES, Found, Given, Party, Reveal, follow, helper, lead};
-use tacita_core::session::Transcript;
-use tacita_core::{Item, Result};
+use tacita_core::protocol::intersect::outsourced::{ENTRIES, Found, Reveal, helper};
 
-use crate::support::outsourced::{Ended, Outsourced};
+use crate::support::outsourced::{Ended, Outsourced, Recorder};
 use crate::support::rng;
-
-/// A depot that keeps a copy of all that its user collects, and hands it out again afterwards.
-struct Recorder<'a> {
-    depot: &'a User<'a>,
-    collected: Mutex<BTreeMap<(Parcel, u32), Vec<u8>>>,
-}
-
-impl Depot for Recorder<'_> {
-    fn announce(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
-        self.depot.announce(own)
-    }
-
-    fn leave(&self, parcel: Parcel, part: u32, bytes: Vec<u8>) -> Result<()> {
-        self.depot.leave(parcel, part, bytes)
-    }
-
-    fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>> {
-        if let Some(bytes) = self.collected.lock().unwrap().get(&(parcel, part)) {
-            return Ok(bytes.clone());
-        }
-        let bytes = self.depot.collect(parcel, part, length)?;
-        self.collected.lock().unwrap().insert((parcel, part), bytes.clone());
-        Ok(bytes)
-    }
-
-    fn name(&self, place: Place) -> String {
-        self.depot.name(place)
-    }
-}
 
 /// What the members of a coalition have after a run.
 #[derive(Default)]
@@ -63,6 +32,8 @@ struct Member {
     share: KeyShare<Ristretto255>,
     /// Entries that it was given, with the share of the key that its sender says to have taken off already.
     entries: (Vec<[Point; 2]>, Vec<Point>),
+    /// The values that came along.
+    values: Vec<[Point; 2]>,
 }
 
 impl View {
@@ -77,35 +48,31 @@ impl View {
 
 /// A run of which these parties, and the helper if it is with them, keep all they see.
 fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
-    let parties = job.sets.len();
     let (members, view) = (Mutex::new(BTreeMap::new()), Mutex::new(View::default()));
     let part = |me: usize, depot: &User<'_>| -> Ended {
         if !coalition.contains(&me) {
             return job.part(me, depot);
         }
-        let recorder = Recorder { depot, collected: Mutex::default() };
-        let mut rng = rng(me as u8 + 1);
-        let (met, post) = meet(&Ristretto255, me, parties, &Transcript::new("test"), &recorder, &mut rng)?;
-        let key = met.session.derive("item");
-        let items: Vec<Item> = job.sets[me].iter().map(|number| Item::new(&key, &number.to_le_bytes())).collect();
-        let party = Party { me, params: &job.params, items: &items, values: Given::Nothing, met: &met, post: &post };
-        let found = match me == job.params.leader() {
-            true => Some(lead(&party, &mut rng)?),
-            false => follow(&party, &mut rng)?,
-        };
+        let found = job.part_then(me, &Recorder::new(depot), &mut rng(me as u8 + 1), |met, post| {
+            let (bound, has_values) = (job.params.bound(), !matches!(job.reveal(), Reveal::Rows | Reveal::Count));
+            let entries = job.given(me, post, ENTRIES, bound, has_values)?;
+            let values = if has_values { job.values_given(me, post, bound)? } else { Vec::new() };
+            members.lock().unwrap().insert(me, Member { share: met.share, entries, values });
+            Ok(())
+        })?;
         if let Some(found) = &found {
             view.lock().unwrap().found.insert(me, found.clone());
         }
-        let entries = job.given(me, &post, ENTRIES, job.params.bound(), false)?;
-        members.lock().unwrap().insert(me, Member { share: met.share, entries });
         Ok(found)
     };
     let stores = Mutex::new(Vec::new());
     let helping = |depot: &User<'_>| -> Result<()> {
-        let recorder = Recorder { depot, collected: Mutex::default() };
+        let recorder = Recorder::new(depot);
         helper::run(&job.params, &recorder)?;
-        let collected = recorder.collected.into_inner().unwrap();
-        stores.lock().unwrap().extend(collected.into_values().flat_map(|bytes| Ristretto255.decode(&bytes).unwrap()));
+        stores
+            .lock()
+            .unwrap()
+            .extend(recorder.collected().into_values().flat_map(|bytes| Ristretto255.decode(&bytes).unwrap()));
         Ok(())
     };
     job.run_beside(part, helping).0.into_iter().for_each(|end| drop(end.unwrap()));
@@ -135,11 +102,18 @@ fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
                 left.iter_mut().zip(hidden).for_each(|(pair, hidden)| pair[1] = hidden);
             }
             let zero = |pair: &[Point; 2]| Ristretto255.any_identity(&pair[1..]);
-            view.opened.push(left.iter().map(zero).collect());
+            let mut zeros: Vec<bool> = left.iter().map(zero).collect();
+            if job.reveal() != Reveal::Rows {
+                // In an order that an honest party has drawn.
+                zeros.sort_unstable();
+            }
+            view.opened.push(zeros);
         } else {
             view.closed.extend(stripped(&left));
             view.closed.extend(left.into_iter().map(|[mask, _]| mask));
         }
+        view.closed.extend(stripped(&member.values));
+        view.closed.extend(member.values.iter().map(|[mask, _]| mask.clone()));
     }
     if with_helper {
         let stores = stores.into_inner().unwrap();
@@ -150,9 +124,25 @@ fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
     view
 }
 
-/// Every coalition, and two worlds that differ in the sets of those outside it and have the same output.
 #[test]
 fn a_view_says_no_more_than_inputs_and_output() {
+    says_no_more(Reveal::Rows);
+}
+
+#[test]
+fn a_view_of_a_count_says_no_more_than_inputs_and_output() {
+    says_no_more(Reveal::Count);
+}
+
+#[test]
+fn a_view_of_sums_and_counts_says_no_more_than_inputs_and_output() {
+    for reveal in [Reveal::Sum { giver: 1, bits: 10 }, Reveal::Counts { giver: 2, categories: 4 }] {
+        says_no_more(reveal);
+    }
+}
+
+/// Every coalition, and two worlds that differ in the sets of those outside it and have the same output.
+fn says_no_more(reveal: Reveal) {
     // The items 0 to 9 are everybody's; what else the honest have is in the others' sets in one world, and not in the other.
     let everybodys = 0..10;
     let alone: [&[usize]; 4] = [&[], &[0], &[1], &[2]];
@@ -173,12 +163,12 @@ fn a_view_says_no_more_than_inputs_and_output() {
                     Some(_) => everybodys.clone().chain(if other { 200..215 } else { 300..301 }).collect(),
                 })
                 .collect();
-            Outsourced::new(&sets, 32, 0, &[0], Reveal::Rows)
+            Outsourced::new(&sets, 32, 0, &[0], reveal)
         };
         let patterns = [false, true].map(|other| watched(&world(other), coalition, with_helper).pattern());
-        assert_eq!(patterns[0], patterns[1], "{coalition:?}, helper: {with_helper}");
+        assert_eq!(patterns[0], patterns[1], "{coalition:?}, helper: {with_helper}, {reveal:?}");
         let (coincidences, opened, found) = &patterns[0];
-        assert_eq!(*coincidences, 0, "{coalition:?}, helper: {with_helper}");
+        assert_eq!(*coincidences, 0, "{coalition:?}, helper: {with_helper}, {reveal:?}");
         // What is opened is opened at the leader, and says what the leader learns.
         assert_eq!(!opened.is_empty(), coalition.contains(&0));
         assert!(opened.iter().all(|zeros| zeros.iter().filter(|zero| **zero).count() == 10));

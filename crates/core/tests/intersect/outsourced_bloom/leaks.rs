@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 use tacita_core::Item;
+use tacita_core::depot::{Depot, Parcel, Place, Shelf};
 use tacita_core::primitive::bloom::{Hashes, Plain, Rate};
 use tacita_core::primitive::elgamal::threshold::Order;
 use tacita_core::primitive::group::{Group, Point, Ristretto255, ScalarField};
-use tacita_core::protocol::intersect::outsourced_bloom::decrypted;
+use tacita_core::protocol::intersect::outsourced_bloom::{FILTER, SUMS, decrypted, helper};
 
 use crate::support::outsourced_bloom::{Blooms, HELPER, item};
 use crate::support::rng;
@@ -129,4 +130,30 @@ fn helper_and_learner_together_have_exact_counts_of_every_slot() {
         let lack = filters.iter().filter(|filter| filter.bit(slot) == 0).count();
         assert_eq!(table.chunks(32).position(|entry| entry == sum), Some(lack), "slot {slot}");
     }
+}
+
+/// A helper that makes its scalars of one seed, part by part: the same slots in two parts come out as different ones, and the same again when it is asked again.
+#[test]
+fn each_part_has_scalars_of_its_own() {
+    let bound = (1..).map(|bits| 1usize << bits).find(|&bound| slots(bound).len() > 1).unwrap();
+    let params = bloom(&[vec![1], vec![2]], bound, Rate::Negligible).params;
+    let count = slots(bound)[1].min(16);
+    let points = Ristretto255.random_points(2 * count, &mut rng(1));
+    let sums = |part: u32, seed: u8| {
+        let shelf = Shelf::new(&["a", "b"]);
+        let length = 64 * slots(bound)[part as usize];
+        for place in [0, 1].map(Place::Party) {
+            let filter = Ristretto255.encode(&points).into_iter().cycle().take(length).collect();
+            shelf.user(place).leave(Parcel { step: FILTER, from: place, to: Place::Helper }, part, filter).unwrap();
+        }
+        helper::add(&params, &Ristretto255, &shelf.user(Place::Helper), part, &[seed; 32]).unwrap();
+        let sums = Parcel { step: SUMS, from: Place::Helper, to: Place::Party(0) };
+        shelf.user(Place::Party(0)).collect(sums, part, length).unwrap()[..64 * count].to_vec()
+    };
+    assert!(sums(0, 1) != sums(1, 1) && sums(0, 1) != sums(0, 2));
+    assert_eq!(sums(1, 1), sums(1, 1));
+}
+
+fn slots(bound: usize) -> Vec<usize> {
+    bloom(&[vec![1], vec![2]], bound, Rate::Negligible).params.parts(&Ristretto255)
 }

@@ -4,13 +4,15 @@
 use super::{receive, send, wanted};
 use crate::support::polynomials::{GROUP, Point, Receiver, STRATEGY, Scalar, ask, polynomial_of, root};
 use crate::support::two::record;
-use crate::support::views::fresh_points;
+use crate::support::views::{ORDERS, PLACES, fresh_points, hides_order};
 use crate::support::{Frame, items, lengths, payloads, rng};
 use tacita_core::channel::Channel;
 use tacita_core::primitive::elgamal::{self, Encrypted, PublicKey, SecretKey};
 use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
 use tacita_core::primitive::polynomial::{self, Module, Points, Scalars, evaluate_one, expand, multiply};
-use tacita_core::protocol::intersect::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, Reveal, Strategy, rows};
+use tacita_core::protocol::intersect::polynomial::{
+    ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, Reveal, Strategy, count, rows,
+};
 use tacita_core::{Item, Result, Role};
 
 const SIZE: usize = 40;
@@ -108,4 +110,57 @@ fn the_receiver_cannot_test_other_items() {
     let params = Params::new(wanted(Reveal::Rows, Some(Strategy::Schoolbook), Some(1)), 6, 8).unwrap();
     let honest = ask(&mine, |channel| rows::send(&theirs, &params, channel, &mut rng(7)), 15);
     assert!(!not_common.iter().chain(&others).any(|item| tells(&honest, item)));
+}
+
+/// Whether the receiver of a count can tell that an item is the sender's: an answer's halves are in the proportion of φ and its own
+/// randomness at that item, if nothing was added to them.
+fn tells_of_a_count(asked: &Receiver, item: &Item) -> bool {
+    let point = root(item);
+    let [of_phi, of_randomness] =
+        [&asked.phi, &asked.randomness].map(|polynomial| evaluate_one(&Scalars(&GROUP), polynomial, &point));
+    let differences =
+        GROUP.subtract(&GROUP.multiply(&asked.firsts, &of_phi), &GROUP.multiply(&asked.opened, &of_randomness));
+    differences.iter().any(|difference| GROUP.any_identity(std::slice::from_ref(difference)))
+}
+
+/// A sender of a count that adds a fresh [0] to each answer, or nothing.
+fn weakened_count(asked: usize, theirs: &[Item], fresh: bool, channel: &mut Channel) -> Result<()> {
+    let key = PublicKey::from_bytes(&GROUP, &channel.receive(PUBLIC_KEY, 32)?).unwrap();
+    let mut phi = elgamal::decode(&GROUP, &channel.receive(POLYNOMIALS, asked * 64)?).unwrap();
+    phi.push([Points(&GROUP).zero(), GROUP.multiply_generator(&[GROUP.scalar(1)]).remove(0)]);
+    let values: Vec<_> = theirs.iter().map(|item| evaluate_one(&Encrypted(&GROUP), &phi, &root(item))).collect();
+    let answers = Encrypted(&GROUP).multiply_each(&values, &GROUP.random_scalars(theirs.len(), &mut rng(98)));
+    let answers = if fresh { key.rerandomize(&GROUP, &answers, &mut rng(99)) } else { answers };
+    channel.send(ANSWERS, elgamal::encode(&GROUP, &answers))
+}
+
+/// As above, for a count, whose answers are values at the sender's items.
+#[test]
+fn the_receiver_of_a_count_cannot_test_other_items() {
+    let (mine, theirs, others) = (items(0..6), items(4..12), items(100..120));
+    let weak = |fresh| ask(&mine, |channel| weakened_count(mine.len(), &theirs, fresh, channel), 8);
+    let not_common = &theirs[2..];
+    let (plain, hidden) = (weak(false), weak(true));
+    assert!(not_common.iter().all(|item| tells_of_a_count(&plain, item)), "all of the sender's");
+    assert!(!others.iter().any(|item| tells_of_a_count(&plain, item)), "and no others");
+    assert!(!not_common.iter().any(|item| tells_of_a_count(&hidden, item)), "the [0] is what hides them");
+    let params = Params::new(wanted(Reveal::Count, Some(Strategy::Schoolbook), Some(1)), 6, 8).unwrap();
+    let honest = ask(&mine, |channel| count::send(&theirs, &params, channel, &mut rng(7)), 8);
+    assert!(!not_common.iter().chain(&others).any(|item| tells_of_a_count(&honest, item)));
+}
+
+/// Answers of a count come in an order that the sender draws: where the one that is 0 stands says nothing of where the sender has the item.
+#[test]
+fn answers_of_a_count_have_no_order() {
+    let params = Params::new(wanted(Reveal::Count, Some(Strategy::Schoolbook), Some(1)), 1, PLACES).unwrap();
+    let observe = |run: usize| {
+        let own = run % PLACES;
+        let theirs = items(0..PLACES);
+        let asked = ask(&items([own]), |channel| count::send(&theirs, &params, channel, &mut rng(run as u8)), PLACES);
+        let zero = |opened: &Point| GROUP.any_identity(std::slice::from_ref(opened));
+        (own, asked.opened.iter().position(zero).unwrap())
+    };
+    hides_order(&(0..ORDERS).map(observe).collect::<Vec<_>>()).unwrap();
+    // Leaky: in the sender's order.
+    hides_order(&(0..ORDERS).map(|run| (run % PLACES, run % PLACES)).collect::<Vec<_>>()).unwrap_err();
 }

@@ -1,14 +1,14 @@
 //! Buckets among several parties, against sets in the clear: in one go, and resumed after whatever ended a run.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 
 use crate::support::buckets::{Kit, Memory, TERMS, session_of};
 use crate::support::many::{Wire, in_memory, link, run_parties};
 use crate::support::{Frame, Tap, passing, rng, tapped};
 use tacita_core::channel::Traffic;
-use tacita_core::protocol::intersect::buckets::{Agreed, Attempt, Kept, Party, Run, SHARE, STATE, agree};
+use tacita_core::protocol::intersect::buckets::{Agreed, Attempt, HEARD, Kept, Party, Run, SHARE, STATE, agree};
 use tacita_core::protocol::intersect::star::buckets::{self, Params};
 use tacita_core::{Channel, Error, ErrorKind, Result};
 
@@ -195,7 +195,7 @@ fn no_attempt_sends_what_another_has_sent() {
     let kits = kits(&[(0..30).collect(), (0..30).collect(), (0..30).collect()], 0, &[0, 1, 2], 1);
     let mut seen: HashSet<(u8, Vec<u8>)> = HashSet::new();
     for number in 0..3 {
-        let frames = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let frames = Arc::new(Mutex::new(Vec::new()));
         let kept = frames.clone();
         let tap: Arc<Tap> = Arc::new(move |frame: Frame| {
             kept.lock().unwrap().push((frame.label, frame.payload.clone()));
@@ -290,5 +290,71 @@ fn one_that_tells_two_different_things_is_noticed() {
             }
         }
         assert!(noticed > 0, "{number}: {ended:?}");
+    }
+}
+
+/// One that sends back what it has heard has not said that it was told the same: what is said is another's at each place.
+#[test]
+fn a_party_cannot_echo_what_it_has_heard() {
+    let kits = kits(&[(0..40).collect(), (10..50).collect(), (20..60).collect()], 0, &[0, 1, 2], 4);
+    let heard: Arc<(Mutex<Option<Vec<u8>>>, Condvar)> = Arc::default();
+    let keeping = heard.clone();
+    let from_second: Arc<Tap> = Arc::new(move |frame: Frame| {
+        if frame.label == HEARD.code {
+            *keeping.0.lock().unwrap() = Some(frame.payload.clone());
+            keeping.1.notify_all();
+        }
+        Some(vec![frame])
+    });
+    let from_first: Arc<Tap> = Arc::new(move |mut frame: Frame| {
+        if frame.label == HEARD.code {
+            let kept = heard.1.wait_while(heard.0.lock().unwrap(), |kept| kept.is_none()).unwrap();
+            frame.payload.clone_from(kept.as_ref().unwrap());
+        }
+        Some(vec![frame])
+    });
+    let wire = |one, other| match (one, other) {
+        (0, 1) => tapped(from_first.clone(), from_second.clone()),
+        _ => in_memory(one, other),
+    };
+    let ended = attempt_over(&kits, 7, &wire);
+    assert!(
+        matches!(&ended[1], Err(Error::Protocol { check, .. }) if check.contains("it was told another")),
+        "{ended:?}"
+    );
+}
+
+/// Each party draws its share of the seed, and the seed depends on every share and on what every input is committed to.
+#[test]
+fn a_seed_is_everybodys() {
+    let fresh = || kits(&[(0..40).collect(), (10..50).collect(), (20..60).collect()], 0, &[0, 1, 2], 4);
+    let shares: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+    let keeping = || -> Arc<Tap> {
+        let shares = shares.clone();
+        Arc::new(move |frame: Frame| {
+            if frame.label == SHARE.code {
+                shares.lock().unwrap().push(frame.payload.clone());
+            }
+            Some(vec![frame])
+        })
+    };
+    let item_key = |kits: &Kits, wire: Wire<'_>| {
+        let ended = attempt_over(kits, 0, wire);
+        let keys: HashSet<[u8; 32]> = ended.into_iter().map(|ended| ended.unwrap().0.run.item_key()).collect();
+        assert_eq!(keys.len(), 1);
+        keys.into_iter().next().unwrap()
+    };
+    let mut keys = HashSet::from([item_key(&fresh(), &|_, _| tapped(keeping(), keeping()))]);
+    // Each has told two others the same.
+    let shares: HashSet<Vec<u8>> = shares.lock().unwrap().drain(..).collect();
+    assert!(shares.len() == 3 && shares.iter().all(|share| share.len() == 32), "{shares:?}");
+    for at in (0..32).step_by(4) {
+        let words: HashSet<&[u8]> = shares.iter().map(|share| &share[at..at + 4]).collect();
+        assert!(words.len() == 3 && !words.contains(&[0; 4][..]), "from byte {at} on");
+    }
+    for changed in 0..3 {
+        let mut kits = fresh();
+        kits[changed].commitment = [9; 32];
+        assert!(keys.insert(item_key(&kits, &in_memory)), "commitment of {changed}");
     }
 }

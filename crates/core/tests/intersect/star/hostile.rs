@@ -146,6 +146,32 @@ fn wrong_content_is_refused() {
     all_end(&ended, LEADER, blames, "more rows than were agreed on");
 }
 
+/// What the leader tells has one form: as many tags as agreed, in order, none twice.
+#[test]
+fn a_result_has_one_form() {
+    // As many as the smallest set has.
+    const TOLD: usize = 30;
+    let check = |ended: &[Ended]| match &ended[OTHER] {
+        Err(Error::Protocol { check, .. }) => check.clone(),
+        ended => panic!("{ended:?}"),
+    };
+    let swapped = content(LEADER, COMMON, |payload| {
+        let length = payload.len() / TOLD;
+        assert_eq!(payload.len(), TOLD * length);
+        payload[..2 * length].rotate_left(length);
+    });
+    assert!(check(&swapped).contains("are not in order"), "{swapped:?}");
+    // One tag in three is a dummy's, which may be there twice.
+    let twice = (0..TOLD - 1).step_by(7).map(|place| {
+        check(&content(LEADER, COMMON, move |payload| {
+            let length = payload.len() / TOLD;
+            payload.copy_within(place * length..(place + 1) * length, (place + 1) * length);
+        }))
+    });
+    let twice: Vec<String> = twice.collect();
+    assert!(twice.iter().any(|check| check.contains("holds a tag twice")), "{twice:?}");
+}
+
 /// A giver that seals a row wrongly, or leaves it out, is not told by an end of the run that all have the item: the item is in nobody's result.
 #[test]
 fn wrong_rows_are_passed_over() {

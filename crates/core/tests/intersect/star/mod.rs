@@ -3,3 +3,4 @@
 mod buckets;
 mod hostile;
 mod results;
+mod stores;

@@ -159,3 +159,25 @@ fn no_item_or_sealed_row_stands_in_any_frame() {
         shows_nothing(&frames, &secrets).unwrap_err();
     }
 }
+
+/// What each role draws itself, besides items and correlations: the seed of the store, both shares of the coin and what hides one of them. Each is another
+/// in every run, whatever else is the same, and none has a part that is always the same.
+#[test]
+fn what_a_role_draws_is_fresh() {
+    let case = Case::new(Variant::Rows, items(0..20), items(10..30), 0, 64).by_vole(Security::Malicious, 1);
+    let runs: Vec<Recorded> = (0..16).map(|seed| record(&case, (seed, 100 + seed))).collect();
+    let drawn = |label: u8, of_sender: bool| {
+        let of_run = |run: &Recorded| payloads(if of_sender { &run.sender } else { &run.receiver }, label);
+        runs.iter().map(of_run).collect::<Vec<_>>()
+    };
+    let all = [(SEED, false, 32), (COIN, false, 16), (COMMITMENT, true, 32), (OPENING, true, 32)];
+    for (label, of_sender, length) in all {
+        let drawn = drawn(label.code, of_sender);
+        assert!(drawn.iter().all(|bytes| bytes.len() == length));
+        // Each word of four bytes is another in every run.
+        for at in (0..length).step_by(4) {
+            let words: HashSet<&[u8]> = drawn.iter().map(|bytes| &bytes[at..at + 4]).collect();
+            assert_eq!(words.len(), runs.len(), "`{}` from byte {at} on", label.name);
+        }
+    }
+}

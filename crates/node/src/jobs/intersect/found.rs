@@ -125,3 +125,24 @@ fn sum_of(total: ecdh::sum::Total, decimals: u32, min_result: Option<u64>) -> An
         vec![("count", count), ("sum", sum)],
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A party that is not told small numbers is not told that there is none.
+    #[test]
+    fn no_hint_tells_what_a_limit_holds_back() {
+        let job = |limits: &str| {
+            let text =
+                "job = \"intersect\"\nid = \"t\"\nreveal = \"count\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n";
+            JobSpec::parse(&format!("{text}{limits}\n[parties.a]\n[parties.b]\n"), false).unwrap()
+        };
+        let (open, held) = (job(""), job("[limits]\nmin_result = 3"));
+        for none in [Found::Count(0), Found::Sum(ecdh::sum::Total { count: 0, sum: 0 })] {
+            assert_eq!((none.is_nothing_in_common(&open), none.is_nothing_in_common(&held)), (true, false));
+        }
+        assert!(!Found::Count(1).is_nothing_in_common(&open) && !Found::Nothing.is_nothing_in_common(&open));
+        assert!(Found::Rows(Vec::new()).is_nothing_in_common(&held));
+    }
+}

@@ -290,3 +290,66 @@ pub fn empty_rows(items: usize) -> Result<Payload> {
     (0..items).try_for_each(|_| rows.push(1, &[]))?;
     Ok(rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+
+    use super::*;
+
+    fn job(keys: &str, limits: &str) -> JobSpec {
+        let text = format!(
+            "job = \"intersect\"\nid = \"t\"\n{keys}\n[key]\ncolumns = [\"x\"]\n[limits]\n{limits}\n[parties.a]\n[parties.b]\n"
+        );
+        JobSpec::parse(&text, false).unwrap()
+    }
+
+    fn loaded(job: &JobSpec, me: &str, keys: &[&str]) -> Result<Loaded> {
+        let keys: ArrayRef = Arc::new(StringArray::from(keys.to_vec()));
+        let batch = RecordBatch::try_from_iter([("x", keys.clone()), ("z", keys)]).unwrap();
+        Loaded::of(job, me, Table::new("table", batch.schema(), vec![batch]).unwrap(), false)
+    }
+
+    /// What a party tells of its size is the bound where one was agreed on, and no more than the limit.
+    #[test]
+    fn sizes_are_those_that_were_agreed_on() {
+        let (rows, gives) =
+            ("reveal_to = [\"a\"]", "reveal = \"payload\"\ngives = { b = [\"z\"] }\nreveal_to = [\"a\"]");
+        let sizes = |keys, limits, me| {
+            let loaded = loaded(&job(keys, limits), me, &["p", "q", "q"]).map(|loaded| loaded.sizes().clone());
+            loaded.map(|sizes| (sizes.items, sizes.entries))
+        };
+        assert_eq!(sizes(rows, "", "b"), Ok((2, 0)));
+        assert_eq!(sizes(gives, "", "b"), Ok((2, 3)));
+        assert_eq!(sizes(rows, "pad_to = 5", "b"), Ok((5, 0)));
+        assert_eq!(sizes(gives, "pad_to = 5", "b"), Ok((5, 5)));
+        assert_eq!(sizes(gives, "pad_to = 5", "a"), Ok((5, 0)));
+        for (limits, words) in
+            [("max_rows = 2", "limits.max_rows is 2"), ("pad_to = 2", "do not fit limits.pad_to = 2")]
+        {
+            let refused = sizes(gives, limits, "b");
+            assert!(matches!(&refused, Err(Error::Input(text)) if text.contains(words)), "{refused:?}");
+        }
+        assert_eq!(sizes(rows, "max_rows = 2", "b"), Ok((2, 0)));
+    }
+
+    /// Columns are given to those who learn alone, and announced to nobody else.
+    #[test]
+    fn nothing_is_given_to_who_learns_nothing() {
+        let keys = "reveal = \"payload\"\ngives = { a = [\"z\"], b = [\"z\"] }\nreveal_to = [\"a\"]";
+        let job = job(keys, "");
+        let given = |me| loaded(&job, me, &["p"]).unwrap().sizes().schema.clone();
+        assert_eq!(given("a"), "");
+        assert_ne!(given("b"), "");
+    }
+
+    /// The number of a row says nothing but whether two rows are one.
+    #[test]
+    fn numbers_of_rows_are_of_one_run() {
+        let [one, other] = [0, 1].map(|_| NumberKey::fresh().unwrap());
+        assert_eq!(one.of(3), one.of(3));
+        assert!(one.of(3) != one.of(4) && one.of(3) != other.of(3));
+    }
+}

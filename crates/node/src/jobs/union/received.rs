@@ -74,9 +74,11 @@ pub fn given_rows(
     most: usize,
     row_bytes: usize,
 ) -> std::result::Result<&[u8], &'static str> {
-    let (count, payload) = match is_counted.then(|| payload.split_first_chunk::<COUNT_BYTES>()).flatten() {
-        Some((count, payload)) => (u32::from_le_bytes(*count) as usize, payload),
-        None => (1, payload),
+    let (count, payload) = if is_counted {
+        let (count, rows) = payload.split_first_chunk::<COUNT_BYTES>().ok_or("the rows of a key have no number")?;
+        (u32::from_le_bytes(*count) as usize, rows)
+    } else {
+        (1, payload)
     };
     if !(1..=most).contains(&count) {
         return Err("a key that it gives has no rows, or more than it said");
@@ -161,5 +163,30 @@ impl Rows for Received {
 
     fn count(&self) -> Result<usize> {
         Ok(self.batch.num_rows())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_a_key_are_as_many_as_it_says_and_nothing_else() {
+        let counted = |count: u32, rows: &[u8]| [&count.to_le_bytes()[..], rows].concat();
+        assert_eq!(given_rows(&counted(2, b"aabb\0\0"), true, 3, 2), Ok(&b"aabb"[..]));
+        assert_eq!(given_rows(b"aa\0\0", false, 3, 2), Ok(&b"aa"[..]));
+        for wrong in [
+            counted(0, b"\0\0"),
+            counted(4, b"aabbccdd"),
+            counted(u32::MAX, b"aa"),
+            counted(3, b"aabb"),
+            counted(1, b"aabb"),
+            // No number, and what could be a row.
+            b"aa".to_vec(),
+            b"aa\0".to_vec(),
+            Vec::new(),
+        ] {
+            assert!(given_rows(&wrong, true, 3, 2).is_err(), "{wrong:?}");
+        }
     }
 }

@@ -146,4 +146,36 @@ mod tests {
         }
         assert_eq!([0, 1, 5, u64::MAX].map(rounded), [1, 1, 8, u64::MAX]);
     }
+
+    /// Who hands over nothing announces nothing.
+    #[test]
+    fn columns_are_announced_by_who_hands_them_over_alone() {
+        let text = |reveal: &str, to: &str| {
+            format!(
+                "job = \"union\"\nid = \"t\"\nreveal = \"{reveal}\"\nreveal_to = [\"{to}\"]\n[key]\ncolumns = [\"id\"]\n[parties.a]\n[parties.b]\n"
+            )
+        };
+        let schema = PayloadSchema::of_texts(&["id".into()], 32).unwrap();
+        let full = Sizes {
+            items: 1,
+            row_bytes: schema.row_bytes() as u32,
+            schema: hex(&schema.encode()),
+            each: Some(Each { rows: 1, profiles: vec!["none".into()] }),
+            ..Sizes::default()
+        };
+        let (channel, _other) = Channel::pair("a", "b");
+        let check = |text: &str, sizes: &Sizes| check_peer(&JobSpec::parse(text, false).unwrap(), sizes, &channel);
+        check(&text("rows", "a"), &full).unwrap();
+        for job in [text("rows", "b"), text("count", "a")] {
+            check(&job, &Sizes { items: 1, ..Sizes::default() }).unwrap();
+            for sizes in [
+                full.clone(),
+                Sizes { each: full.each.clone(), items: 1, ..Sizes::default() },
+                Sizes { row_bytes: 1, items: 1, ..Sizes::default() },
+                Sizes { schema: full.schema.clone(), items: 1, ..Sizes::default() },
+            ] {
+                assert_eq!(check(&job, &sizes).unwrap_err().kind(), ErrorKind::Protocol, "{sizes:?}");
+            }
+        }
+    }
 }

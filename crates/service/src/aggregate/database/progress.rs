@@ -148,12 +148,69 @@ mod tests {
     use super::*;
     use crate::aggregate::signed::Signed;
 
+    fn session(number: u64) -> Session {
+        Session { number, name: [number as u8; 16] }
+    }
+
+    /// A round in a state, of whose proxies this is known.
+    fn round(state: State, rests: &[Rest], complete: &[(usize, u64)]) -> Record {
+        let signed = Signed { public: String::new(), by: String::new(), signature: String::new() };
+        let mut record = Record::new(0, signed);
+        record.state = state;
+        record.rests = (0..).zip(rests.iter().copied()).collect();
+        let completion = |entries| Completion { entries, discarded: 0, unshufflable: None };
+        record.complete = complete.iter().map(|(place, entries)| (*place, completion(*entries))).collect();
+        record
+    }
+
+    /// Else others would hand over to one proxy, and then to another.
+    #[test]
+    fn what_a_proxy_has_is_said_once() {
+        let mut record = round(State::Closed, &[], &[]);
+        record.sessions.insert(0, session(1));
+        assert_eq!(record.tell_rest(0, session(1), Rest::TooFew), Ok(true));
+        assert_eq!(record.tell_rest(0, session(1), Rest::Enough), Ok(false));
+        assert_eq!(record.rests, [(0, Rest::TooFew)].into());
+    }
+
+    #[test]
+    fn claims_of_those_with_too_little_are_handed_to_one_proxy_when_all_have_told() {
+        use Rest::{Enough, Nothing, TooFew};
+        let handed = |rests: &[Rest], proxies| -> Vec<Vec<usize>> {
+            (0..proxies).map(|owner| round(State::Closed, rests, &[]).handed_to(owner, proxies)).collect()
+        };
+        let none = Vec::new;
+        assert_eq!(handed(&[TooFew, Enough], 3), [none(), none(), none()]);
+        assert_eq!(handed(&[TooFew, Enough, TooFew, Enough], 4), [none(), vec![0, 2], none(), none()]);
+        assert_eq!(handed(&[Nothing, TooFew, TooFew], 3), [none(), vec![2], none()]);
+    }
+
+    #[test]
+    fn a_round_goes_on_without_a_proxy_that_has_not_sent_all_and_hands_nothing_to_it() {
+        let mut record = round(State::Closed, &[Rest::TooFew, Rest::Enough], &[(0, 7)]);
+        assert_eq!(record.go_without(0), Err(Refused::Over));
+        assert_eq!((record.go_without(1), record.go_without(1)), (Ok(true), Ok(false)));
+        assert!(record.without == [1].into() && collector(&record.rests) != Some(1));
+        assert_eq!(round(State::Open, &[], &[]).go_without(1), Err(Refused::Over));
+    }
+
+    #[test]
+    fn rows_are_counted_when_all_is_there_and_as_it_was_sent() {
+        let mut record = round(State::Closed, &[], &[(0, 7)]);
+        assert!(!record.has_all(2));
+        record.go_without(1).unwrap();
+        assert!(record.has_all(2) && !round(State::Open, &[], &[(0, 7), (1, 1)]).has_all(2));
+        for here in [6, 8] {
+            assert_eq!(record.mismatches(&[(0, here)].into()), [Mismatch { proxy: 0, sent: 7, here }]);
+        }
+        // What is there of one that the round goes on without is not compared.
+        assert_eq!(record.mismatches(&[(0, 7), (1, 3)].into()), []);
+    }
+
     /// A request that was under way when its round was put back does not end it: its proxy asks for its session again, and goes on.
     #[test]
     fn a_round_of_one_proxy_that_was_put_back_goes_on_from_a_later_session() {
-        let session = |number| Session { number, name: [number as u8; 16] };
-        let signed = Signed { public: String::new(), by: String::new(), signature: String::new() };
-        let mut record = Record::new(0, signed);
+        let mut record = round(State::Open, &[], &[]);
         record.sessions.insert(0, session(1));
         assert_eq!(record.holds(0, session(3)), Err(Refused::Newer));
         record.put_back = Some(BTreeMap::new());

@@ -363,3 +363,26 @@ fn shuffle<T>(all: &mut [T], rng: &mut impl CryptoRng) {
         all.swap(last, place);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use chacha20::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    use super::*;
+
+    /// Each of the 24 orders of 4 is as likely as any other. (23 degrees of freedom: the statistic is above 65 with probability below 10^-5.)
+    #[test]
+    fn every_order_is_equally_likely() {
+        let (mut rng, mut seen) = (ChaCha20Rng::seed_from_u64(1), BTreeMap::new());
+        for _ in 0..24_000 {
+            let mut order = [0, 1, 2, 3];
+            shuffle(&mut order, &mut rng);
+            *seen.entry(order).or_insert(0_u32) += 1;
+        }
+        let statistic = seen.values().map(|count| (f64::from(*count) - 1000.0).powi(2) / 1000.0).sum::<f64>();
+        assert!(seen.len() == 24 && statistic < 65.0, "{} orders, {statistic}", seen.len());
+    }
+}

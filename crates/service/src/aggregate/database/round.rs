@@ -14,6 +14,7 @@ use crate::aggregate::keys::Role;
 use crate::aggregate::rounds::{State, of_other_terms};
 use crate::aggregate::same_keys::KeysFingerprint;
 use crate::aggregate::signed::{Purpose, Signed};
+use crate::aggregate::step;
 use crate::aggregate::store::Storage;
 
 pub(super) struct Round {
@@ -128,7 +129,9 @@ impl Round {
             if !change(&mut record)? {
                 return Ok(false);
             }
+            step("change")?;
             if let Some(changed) = kept.replaced(storage, &self.name, record, beside)? {
+                step("changed")?;
                 self.keep(changed);
                 return Ok(true);
             }
@@ -215,5 +218,118 @@ impl Round {
             Some(text) => Predicate::parse(text, &own.own.round.values)
                 .map_err(|error| Error::Internal(format!("a raised condition is none: {error}"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tacita_node::identity::Identity;
+    use zeroize::Zeroizing;
+
+    use super::super::record::NAME;
+    use super::*;
+    use crate::aggregate::secret::Secret;
+    use crate::aggregate::{store, testing};
+
+    /// A round that is open in a storage, and whose keys were made by whom they should be.
+    struct Opened {
+        setting: Setting,
+        proxy: Identity,
+        database: Identity,
+        storage: Box<dyn Storage>,
+        secret: Zeroizing<Vec<u8>>,
+        _home: tempfile::TempDir,
+    }
+
+    impl Opened {
+        fn new() -> Opened {
+            let (setting, [proxy, _, database]) = testing::setting();
+            let home = tempfile::tempdir().unwrap();
+            let storage = store::open(&format!("embedded:{}", home.path().join("rows").display())).unwrap();
+            let (secret, signed) = key(&setting, &database);
+            assert!(Kept::new(Record::new(0, signed)).unwrap().create(&*storage, "r").unwrap());
+            Opened { setting, proxy, database, storage, secret, _home: home }
+        }
+
+        /// The round as a database takes it up.
+        fn taken_up(&self) -> Result<Round> {
+            Round::new(&self.setting, "r".into(), Kept::load(&*self.storage, "r")?.unwrap())
+        }
+
+        fn put(&self, record: &Record) {
+            self.storage.put("r", NAME, &record.to_bytes().unwrap()).unwrap();
+        }
+
+        /// A public key of the proxies'.
+        fn proxies(&self) -> Signed {
+            let (params, mut rng) = (self.setting.params("r").unwrap(), fresh_rng().unwrap());
+            let public = Secret::generate(&self.setting, &params, &mut rng).public(&params, &mut rng);
+            let purpose = Purpose { agreement: &self.setting.agreement, round: "r", role: Role::Proxy };
+            Signed::new(&self.proxy, purpose, &public).unwrap()
+        }
+    }
+
+    /// A fresh secret of the round, and its public key, signed by this identity.
+    fn key(setting: &Setting, by: &Identity) -> (Zeroizing<Vec<u8>>, Signed) {
+        let (params, mut rng) = (setting.params("r").unwrap(), fresh_rng().unwrap());
+        let key = DatabaseKey::generate(&params, &mut rng);
+        let purpose = Purpose { agreement: &setting.agreement, round: "r", role: Role::Database };
+        let signed = Signed::new(by, purpose, &key.public(&params, &mut rng)).unwrap();
+        (key.to_bytes(&params), signed)
+    }
+
+    #[test]
+    fn a_round_has_the_secret_that_it_was_opened_with_and_no_other() {
+        let opened = Opened::new();
+        let round = opened.taken_up().unwrap();
+        assert!(!round.take_secret(&key(&opened.setting, &opened.database).0) && round.secret().is_none());
+        assert!(round.take_secret(&opened.secret) && round.secret().is_some());
+        opened.put(&Record::new(0, key(&opened.setting, &opened.proxy).1));
+        assert!(matches!(opened.taken_up(), Err(Error::Terms(_))), "signed by a proxy");
+    }
+
+    /// Two databases change one round: each makes of it what it is to be after the other.
+    #[test]
+    fn a_change_is_made_of_what_others_have_changed_meanwhile() {
+        let opened = Opened::new();
+        let [one, other] = [0; 2].map(|_| opened.taken_up().unwrap());
+        let close = |record: &mut Record| {
+            record.state = State::Closed;
+            Ok(true)
+        };
+        assert!(one.change(&*opened.storage, close).unwrap());
+        let mut seen = Vec::new();
+        let changed = other.change(&*opened.storage, |record| {
+            seen.push(record.state);
+            record.closed = Some(7);
+            Ok(true)
+        });
+        assert!(changed.unwrap());
+        assert_eq!(seen, [State::Open, State::Closed]);
+        let kept = Kept::load(&*opened.storage, "r").unwrap().unwrap().record;
+        assert_eq!((kept.state, kept.closed), (State::Closed, Some(7)));
+    }
+
+    /// Somebody has emptied the storage, and opened the round anew: what was sent under its keys of before opens to nothing there.
+    #[test]
+    fn a_round_that_was_opened_anew_in_the_storage_is_not_taken_for_the_one_of_before() {
+        let opened = Opened::new();
+        let own = opened.taken_up().unwrap().record().database.clone().unwrap();
+        let keyed = |database: &Signed, proxy| {
+            let mut record = Record::new(0, database.clone());
+            record.proxy = Some(proxy);
+            record
+        };
+        let proxy = opened.proxies();
+        opened.put(&keyed(&own, proxy.clone()));
+        let round = opened.taken_up().unwrap();
+        round.refresh(&*opened.storage).unwrap();
+        for anew in [keyed(&key(&opened.setting, &opened.database).1, proxy.clone()), keyed(&own, opened.proxies())] {
+            opened.put(&anew);
+            let error = round.refresh(&*opened.storage).unwrap_err().to_string();
+            assert!(error.contains("was opened anew"), "{error}");
+        }
+        opened.put(&keyed(&own, proxy));
+        round.refresh(&*opened.storage).unwrap();
     }
 }

@@ -21,10 +21,11 @@ use super::record::part;
 use super::round::Round;
 use super::{Database, directories, keyed, list, lock, operator, secrets};
 use crate::aggregate::Setting;
-use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode};
+use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode_answers};
 use crate::aggregate::rounds::{Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name};
 use crate::aggregate::same_keys::Under;
 use crate::aggregate::sessions::Standing;
+use crate::aggregate::step;
 use crate::aggregate::store::{BatchId, ClaimId, Ingested, Origin, Row, Stored};
 use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
 
@@ -103,11 +104,12 @@ async fn claims(
             let handed = handed.into_iter().map(number).collect::<Result<Vec<_>, _>>()?;
             let granted = database.storage.claim(&round.name, number(place)?, &handed, claims)?;
             let granted = granted.ok_or_else(|| no_more(&round, "claims"))?;
+            step("claims granted")?;
             database.advance(&round, place, &advance)?;
             Ok(granted)
         })
         .await?;
-    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], encode(&answers)).into_response())
+    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], encode_answers(&answers)).into_response())
 }
 
 /// `PUT /v1/rounds/{round}/entries/{batch}`: entries in a batch of a random name, taken exactly once.
@@ -159,6 +161,7 @@ async fn entries(
                 return Err(Reply::new(Kind::Conflict, "another batch has this name"));
             }
         };
+        step("entries stored")?;
         tracing::debug!("round {}: batch {} of {} rows is on disk", round.name, hex(&batch), rows.len());
         Ok(Json(serde_json::json!({ "entries": rows.len() as u64 + dropped, "known": known })))
     })

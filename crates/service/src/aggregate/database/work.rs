@@ -10,8 +10,8 @@ use super::{Database, lock};
 use crate::aggregate::rounds::State;
 use crate::aggregate::transport::Service;
 
-/// How often it looks whether something is due.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often it looks whether something is due. Tests play rounds by the hundred.
+const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 100 });
 
 /// How often it is said what does not go on.
 const TELL: Duration = Duration::from_secs(10);

@@ -10,6 +10,7 @@ use axum::response::Response;
 use tacita_node::identity::Fingerprint;
 use tracing::Instrument;
 
+use crate::aggregate::message;
 use crate::aggregate::rounds::check_name;
 use crate::aggregate::transport::{Admission, Kind, Service};
 use crate::status::{Durations, Page, labels};
@@ -97,7 +98,10 @@ pub(in crate::aggregate) async fn watched(
         Some(round) => tracing::error_span!("request", round),
         None => tracing::Span::none(),
     };
+    let path = request.uri().path().to_owned();
+    message("asked", method, &path);
     let answer = next.run(request).instrument(span).await;
+    message("answers", method, &path);
     if let Some(kind) = answer.extensions().get::<Kind>() {
         let reason = serde_json::to_value(kind).ok().and_then(|word| word.as_str().map(str::to_owned));
         *lock(&requests.refused).entry((route.clone(), reason.unwrap_or_default())).or_default() += 1;

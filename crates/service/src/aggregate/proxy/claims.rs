@@ -65,13 +65,13 @@ impl ClaimKey {
 }
 
 /// Of each claim a bit, from the lowest of the first byte on: whether it is the proxy's who asks.
-pub(in crate::aggregate) fn encode(own: &[bool]) -> Vec<u8> {
+pub fn encode_answers(own: &[bool]) -> Vec<u8> {
     let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, own| byte << 1 | u8::from(*own));
     own.chunks(8).map(byte).collect()
 }
 
 /// The answers to so many claims; none if it is not what answers these.
-fn decode(bytes: &[u8], claims: usize) -> Option<Vec<bool>> {
+pub fn decode_answers(bytes: &[u8], claims: usize) -> Option<Vec<bool>> {
     let own: Vec<bool> = (0..8 * bytes.len()).map(|place| bytes[place / 8] >> (place % 8) & 1 == 1).collect();
     let fits = bytes.len() == claims.div_ceil(8) && own[claims..].iter().all(|bit| !bit);
     fits.then(|| own[..claims].to_vec())
@@ -123,7 +123,7 @@ impl Proxy {
         }
         let wrong =
             || wrong(by, &format!("it does not answer the {} of round {name}", counted(claims.len() as u64, "claim")));
-        decode(&answer.body, claims.len()).ok_or_else(wrong)
+        decode_answers(&answer.body, claims.len()).ok_or_else(wrong)
     }
 }
 
@@ -135,18 +135,30 @@ mod tests {
     fn answers_come_back_and_others_are_none() {
         for claims in [0, 1, 7, 8, 9, 16, 21] {
             let own: Vec<bool> = (0..claims).map(|place| place % 3 == 0).collect();
-            let bytes = encode(&own);
-            assert_eq!(decode(&bytes, claims).unwrap(), own);
-            assert!(decode(&[&bytes[..], &[0]].concat(), claims).is_none());
+            let bytes = encode_answers(&own);
+            assert_eq!(decode_answers(&bytes, claims).unwrap(), own);
+            assert!(decode_answers(&[&bytes[..], &[0]].concat(), claims).is_none());
             if claims > 0 {
-                assert!(decode(&bytes[1..], claims).is_none());
+                assert!(decode_answers(&bytes[1..], claims).is_none());
             }
             if claims % 8 > 0 {
                 let mut more = bytes.clone();
                 more[claims / 8] |= 0x80;
-                assert!(decode(&more, claims).is_none(), "a bit of no claim");
+                assert!(decode_answers(&more, claims).is_none(), "a bit of no claim");
             }
         }
+    }
+
+    /// All proxies have the secrets of a round, and name claims alike; the database does not, and cannot.
+    #[test]
+    fn names_of_claims_follow_from_the_secrets_of_the_round() {
+        let (setting, _) = crate::aggregate::testing::setting();
+        let (params, mut rng) = (setting.params("r").unwrap(), tacita_node::base::random::fresh_rng().unwrap());
+        let [one, other] = [0; 2].map(|_| Secret::generate(&setting, &params, &mut rng));
+        let again = Secret::from_bytes(&setting, &params, &one.to_bytes(&params)).unwrap();
+        let [one, other, again] =
+            [one, other, again].map(|secret| ClaimKey::new(&params, &secret).name(&Fingerprint([8; 32]), &[1; 16]));
+        assert!(one == again && one != other);
     }
 
     #[test]

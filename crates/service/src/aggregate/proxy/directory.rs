@@ -1,7 +1,7 @@
 //! What a proxy acknowledged is in the state directory that it worked with, and in no other. The database holds the last session of that directory
 //! (`sessions.rs`), and nothing is told to anybody before it holds one behind what was written.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::house::{LOOK, MOST_BYTES, ONCE, TELL, wrong};
-use super::journal::{Journal, Line, Past, Unfit, file_name};
+use super::journal::{Journal, Line, Past, Unfit, file_name, round_of};
 use super::names::Names;
 use super::round::Round;
 use super::{Proxy, lock};
@@ -57,26 +57,6 @@ struct Seen {
 enum Refused {
     Elsewhere,
     Closed(String),
-}
-
-/// Wakes who waits for something to do.
-#[derive(Default)]
-pub(super) struct Bell {
-    rung: Mutex<bool>,
-    heard: Condvar,
-}
-
-impl Bell {
-    fn ring(&self) {
-        *lock(&self.rung) = true;
-        self.heard.notify_one();
-    }
-
-    /// Waits until it rings, or as long as this.
-    fn wait(&self, time: Duration) {
-        let waited = self.heard.wait_timeout_while(lock(&self.rung), time, |rung| !*rung);
-        *waited.unwrap_or_else(PoisonError::into_inner).0 = false;
-    }
 }
 
 impl Track {
@@ -303,10 +283,6 @@ impl Proxy {
             return Err(Error::Input(format!("{what}; {}", self.if_it_is_lost(round))));
         }
         let mut track = Track::open(&self.folder, round)?;
-        if !track.past.is_new() {
-            self.lose(round, &format!("the record of it is gone, and {} is there", file_name(round)));
-            return self.tell_directory(round);
-        }
         if track.past.chain.asks().is_none() {
             track.propose(&Fresh { batches: Vec::new(), written: 0, generation: 0 }, &self.names)?;
         }
@@ -314,6 +290,17 @@ impl Proxy {
             None => Ok(track),
             Some(refused) => Err(self.why(round, refused)),
         }
+    }
+
+    /// Notes rounds of which something was acknowledged, and whose record is gone: before anybody is told that nothing of them was ever here.
+    pub(super) fn lose_unrecorded(&self) -> Result<()> {
+        let is_known = |round: &String| lock(&self.rounds).contains_key(round) || lock(&self.lost).contains_key(round);
+        for round in self.folder.names()?.iter().filter_map(|name| round_of(name)).filter(|round| !is_known(round)) {
+            if !Track::open(&self.folder, &round)?.past.is_new() {
+                self.lose(&round, &format!("the record of it is gone, and {} is there", file_name(&round)));
+            }
+        }
+        Ok(())
     }
 
     /// Notes that what was acknowledged of a round is not here.

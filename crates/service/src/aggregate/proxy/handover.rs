@@ -30,6 +30,7 @@ use crate::aggregate::queue::Submission;
 use crate::aggregate::rounds::{Rest, Resting, Status, collector};
 use crate::aggregate::same_keys::{KeysFingerprint, Under};
 use crate::aggregate::sessions::Session;
+use crate::aggregate::step;
 use crate::aggregate::transport::{Ask, Granted, Kind, Reply, Service, Who, read};
 
 const DIGEST_BYTES: usize = 32;
@@ -64,6 +65,7 @@ pub(super) async fn handed(
         let participant = proxy.names.number(&handed.participant)?;
         let submission = Submission { participant, batch, digest: handed.digest, records: handed.records };
         round.queue.take_over(&submission)?;
+        step("taken over")?;
         Ok(())
     });
     done.await?;
@@ -117,7 +119,11 @@ impl Proxy {
                 );
                 return Ok(());
             }
-            Some(place) => return self.hand_over(round, place),
+            Some(place) => {
+                // After a start it is not known what has been claimed, and nothing else is handed over.
+                self.claim(round)?;
+                return self.hand_over(round, place);
+            }
             None => (),
         }
         self.claim(round)?;

@@ -17,10 +17,11 @@ use super::workers::WORKERS;
 use super::{MOST_LIST_BYTES, Proxy, lock};
 use crate::aggregate::queue::{Queue, Shuffled};
 use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
+use crate::aggregate::step;
 use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence};
 
-/// How often the database is asked how its rounds stand.
-pub(super) const LOOK: Duration = Duration::from_millis(250);
+/// How often the database is asked how its rounds stand. Tests play rounds by the hundred.
+pub(super) const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 250 });
 
 /// After how long of silence it is said who is silent, and how often again.
 pub(super) const TELL: Duration = Duration::from_secs(10);
@@ -413,7 +414,9 @@ impl Proxy {
 
     fn write(&self, name: &str, record: &Record) -> Result<()> {
         let bytes = serde_json::to_vec(record).map_err(|error| Error::Internal(error.to_string()))?;
-        self.folder.write(&file(name), &bytes)
+        step("record")?;
+        self.folder.write(&file(name), &bytes)?;
+        step("record written")
     }
 }
 

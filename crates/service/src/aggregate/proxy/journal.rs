@@ -16,6 +16,10 @@ use tacita_node::base::hex::{hex, unhex};
 
 use crate::aggregate::queue::BatchName;
 use crate::aggregate::sessions::{Advance, Session};
+use crate::aggregate::step;
+
+#[cfg(test)]
+mod power;
 
 const PREFIX: &str = "journal-";
 
@@ -161,10 +165,15 @@ pub(super) fn file_name(round: &str) -> String {
     format!("{PREFIX}{}", hex(round.as_bytes()))
 }
 
+/// The round whose journal has this name.
+pub(super) fn round_of(file: &str) -> Option<String> {
+    file.strip_prefix(PREFIX).and_then(unhex).and_then(|name| String::from_utf8(name).ok())
+}
+
 impl Journal {
     /// The journal of a round, and what it says; nothing if there is none.
     ///
-    /// Errors ([`Error::Input`]): it cannot be read, or is damaged before its end.
+    /// Errors ([`Error::Input`]): it cannot be read, or is damaged before its last write.
     pub(super) fn open(folder: &Arc<Folder>, round: &str) -> Result<(Journal, Past)> {
         let name = file_name(round);
         let check = blake3::derive_key("tacita 1 aggregate journal", round.as_bytes());
@@ -177,23 +186,31 @@ impl Journal {
         file.read_to_end(&mut bytes).map_err(|error| journal.failed(&error))?;
         let read = |(place, line): (u64, &[u8; LINE_BYTES])| journal.decode(line, place);
         let lines: Vec<Option<Line>> = (0u64..).zip(bytes.as_chunks().0).map(read).collect();
-        // Of what a crash has left at its end, nobody was told.
+        // Of what a crash has left at its end, nobody was told. That is of one write, in any of its blocks, and a session is the last line of a write.
         let whole: Vec<Line> = lines.iter().map_while(|line| *line).collect();
-        if lines[whole.len()..].iter().any(Option::is_some) {
+        let left = lines[whole.len()..].iter().flatten();
+        if left.rev().skip(1).any(|line| matches!(line, Line::Session(..))) {
             return Err(Error::Input(format!(
                 "{}: is damaged: put the state directory back as it was",
                 folder.at(&journal.name).display()
             )));
         }
         journal.lines = whole.len() as u64;
+        // What is written next may be shorter than what a crash has left.
+        if (bytes.len() as u64) > journal.length() {
+            file.set_len(journal.length()).and_then(|()| file.sync_all()).map_err(|error| journal.failed(&error))?;
+        }
         journal.file = Some(file);
         Ok((journal, Past::of(&whole)))
     }
 
+    fn length(&self) -> u64 {
+        self.lines * LINE_BYTES as u64
+    }
+
     /// What it says by now.
     pub(super) fn past(&self) -> Result<Past> {
-        let round = self.name.strip_prefix(PREFIX).and_then(unhex).and_then(|name| String::from_utf8(name).ok());
-        let round = round.ok_or_else(|| Error::Internal("a journal of no round".into()))?;
+        let round = round_of(&self.name).ok_or_else(|| Error::Internal("a journal of no round".into()))?;
         Ok(Journal::open(&self.folder, &round)?.1)
     }
 
@@ -201,17 +218,19 @@ impl Journal {
     pub(super) fn write(&mut self, lines: &[Line]) -> Result<()> {
         let bytes: Vec<u8> = (self.lines..).zip(lines).flat_map(|(place, line)| self.encode(*line, place)).collect();
         let put = |journal: &mut Journal| {
-            let is_new = journal.file.is_none();
+            let (is_new, length) = (journal.file.is_none(), journal.length());
             let file = match journal.file.take() {
                 Some(file) => file,
                 None => journal.folder.create(&journal.name)?,
             };
             let file = journal.file.insert(file);
-            file.write_all_at(&bytes, journal.lines * LINE_BYTES as u64)?;
+            file.write_all_at(&bytes, length)?;
             file.sync_data()?;
             if is_new { journal.folder.flush() } else { Ok(()) }
         };
+        step("journal")?;
         put(self).map_err(|error| self.failed(&error))?;
+        step("journal written")?;
         self.lines += lines.len() as u64;
         Ok(())
     }
@@ -307,10 +326,21 @@ mod tests {
             let past = Journal::open(&folder, "one").unwrap().1;
             assert_eq!(past, Past::of(&LINES[..4]));
         }
-        let mut damaged = whole.clone();
-        damaged[LINE_BYTES + 3] ^= 1;
-        std::fs::write(&path, &damaged).unwrap();
-        assert!(Journal::open(&folder, "one").err().unwrap().to_string().contains("is damaged"));
+        let later = [Line::Batch([5; 16]), Line::Session([6; 16], 8)];
+        Journal::open(&folder, "one").unwrap().0.write(&later).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let damage = |line: usize| {
+            let mut damaged = whole.clone();
+            damaged[line * LINE_BYTES + 3] ^= 1;
+            std::fs::write(&path, &damaged).unwrap();
+            Journal::open(&folder, "one").map(|(_, past)| past)
+        };
+        // Of the last write, any block may be missing.
+        assert_eq!(damage(4).unwrap(), Past::of(&LINES[..4]));
+        assert_eq!(std::fs::read(&path).unwrap(), whole[..4 * LINE_BYTES]);
+        for line in [0, 1, 2] {
+            assert!(damage(line).unwrap_err().to_string().contains("is damaged"), "{line}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The proxy: it takes the participants' reports, blinds and shuffles them, and sends the database what nobody can tell the reporter of.
 
+mod bell;
 pub(super) mod claims;
 mod directory;
 mod handover;
@@ -28,7 +29,8 @@ use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
 use tokio::sync::{Semaphore, watch};
 
-use self::directory::Bell;
+use self::bell::Bell;
+pub use self::claims::{decode_answers, encode_answers};
 pub use self::handover::Handed;
 pub(super) use self::list::PAGE_ROUNDS;
 use self::names::Names;
@@ -159,6 +161,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
         cancel: started.serving.cancel.clone(),
     };
     proxy.load()?;
+    proxy.lose_unrecorded()?;
     let proxy = Arc::new(proxy);
     let routes = routes::routes(&proxy);
     started.serve(proxy, admission, routes)

@@ -177,6 +177,28 @@ mod tests {
         }
     }
 
+    /// What could not be journaled, as on a full disk, is when there is room again: else nobody would miss it.
+    #[test]
+    fn what_could_not_be_journaled_is_journaled_later() {
+        use super::super::journal::{Journal, file_name};
+
+        let home = tempfile::tempdir().unwrap();
+        let folder = Arc::new(Folder::make(&home.path().join("state")).unwrap());
+        let limits = Limits { record_bytes: 4, batch_records: 8, bytes: 1 << 20, quota: 9, batches: 9, claims: false };
+        let queue = Queue::open(&folder.at("queue"), Key::new(Zeroizing::new([3; 32])), limits).unwrap();
+        let names = Names::open(folder.clone()).unwrap();
+        let participant = names.number(&Fingerprint([1; 32])).unwrap();
+        let batch = Submission { participant, batch: [1; 16], digest: [0; 32], records: &[1; 4] };
+        assert_eq!(queue.accept(&batch).unwrap(), Accepted::New);
+        let mut track = Track::open(&folder, "one").unwrap();
+        std::fs::create_dir(folder.at(&file_name("one"))).unwrap();
+        assert!(track.propose_for(&queue, &names).is_err());
+        std::fs::remove_dir(folder.at(&file_name("one"))).unwrap();
+        track.propose_for(&queue, &names).unwrap();
+        let past = Journal::open(&folder, "one").unwrap().1;
+        assert_eq!(past.batches, [batch_name(&Fingerprint([1; 32]), &[1; 16])].into());
+    }
+
     #[test]
     fn numbers_stay() {
         let directory = tempfile::tempdir().unwrap();

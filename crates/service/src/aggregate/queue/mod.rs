@@ -39,6 +39,8 @@ use mix::Source;
 use shuffle::Waiting;
 use state::{State, Unwritten};
 
+use super::step;
+
 /// The random name of a batch.
 pub type BatchId = [u8; 16];
 
@@ -417,15 +419,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A point that tests end a process at, or at which they let the disk fail.
-#[cfg(not(test))]
-fn step(_: &str) -> Result<()> {
-    Ok(())
-}
-
 /// What tests count.
 #[cfg(not(test))]
 fn note(_: &str) {}
 
 #[cfg(test)]
-use tests::{note, step};
+use tests::note;

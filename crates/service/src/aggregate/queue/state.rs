@@ -72,7 +72,9 @@ impl State {
                 }
                 Ok(())
             })?;
-            step("state written")
+            step("state written")?;
+            // The files that this state counts are there before it is, and those that the one before did not count are gone.
+            folder.flush().map_err(|error| files::cannot_write(folder, STATE, &error))
         };
         fill().map_err(Unwritten::Before)?;
         files::name_whole(folder, STATE).and_then(|()| step("state named")).map_err(Unwritten::Unknown)

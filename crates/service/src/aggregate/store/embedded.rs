@@ -5,8 +5,7 @@
 //!
 //! What the files show to whoever reads them is what the database's operator sees: which reports have a key in common, what their values are, and
 //! which are of one participant within a row. No key and no participant follows from them without a secret of the proxy. They are not sealed,
-//! since the order that groups the rows would still show most of this: the directory is its owner's alone, and its disk is better an
-//! encrypted one.
+//! since the order that groups the rows would still show most of this: the directory is its owner's alone; encrypt its disk.
 
 mod disk;
 mod key;
@@ -23,7 +22,7 @@ use fjall::{Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Reada
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 
-use self::disk::{create, damaged, fault, make_private, open_trees};
+use self::disk::{create, damaged, fault, keep_trees, make_private, open_trees};
 use self::key::{CLAIM, MARK, RECORD, REMOVED, ROUND, Round, SEALED};
 use self::mark::{read_mark, write_mark};
 use super::rows::{DIGEST_BYTES, digest, group};
@@ -42,8 +41,6 @@ const PLACE_BYTES: usize = size_of::<BatchId>() + size_of::<u32>();
 const TAG_BYTES: usize = 32;
 const VALUE_BYTES: usize = size_of::<u32>();
 
-/// Memory for what a tree has not written to its tables yet; up to five of these are full at once.
-const MEMORY_BYTES: u64 = 32 << 20;
 const CACHE_BYTES: u64 = 16 << 20;
 /// What has to be read again when it is opened, at most.
 const JOURNAL_BYTES: u64 = 128 << 20;
@@ -51,13 +48,11 @@ const BLOCK_BYTES: u32 = 16 << 10;
 const TABLE_BYTES: u64 = 64 << 20;
 const THREADS: usize = 2;
 
-/// Disk space that is left free: for the memory that is still to be written, and for merging tables, up to so much of what there is.
-pub(super) const RESERVE_BYTES: u64 = 256 << 20;
+/// Disk space that is left free for merging tables, up to so much of what there is.
 const MERGE_BYTES: u64 = 768 << 20;
 /// What of that is left free for a change of a round's state, too. It takes little, and without it a round could be neither closed nor removed, which
 /// is what gives room.
 const STATE_RESERVE_BYTES: u64 = 16 << 20;
-
 /// More waits to be merged, or to be written, than this: whoever brings more waits.
 const MOST_UNMERGED: usize = 18;
 const MOST_UNWRITTEN: usize = 2;
@@ -70,19 +65,30 @@ pub struct Embedded {
     state: Keyspace,
     /// One thread writes at a time: a batch's mark is looked up and written without another's in between.
     writing: Mutex<()>,
-    reserve: u64,
+    sizes: Sizes,
     _lock: std::fs::File,
 }
+
+/// Bytes that a storage deals with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// What is left free on the disk, for the memory that is still to be written.
+    pub(super) reserve: u64,
+    /// Memory for what a round's tree has not written to its tables yet; up to five of these are full at once.
+    pub(super) memory: u64,
+}
+
+pub(super) const SIZES: Sizes = Sizes { reserve: 256 << 20, memory: 32 << 20 };
 
 impl Embedded {
     /// Opens a directory, which is made if it is not there.
     ///
     /// Errors ([`Error::Input`]): others can write to it; another process has it open; its files are damaged, or not of this version.
     pub fn open(path: &Path) -> Result<Embedded> {
-        Embedded::reserving(path, RESERVE_BYTES)
+        Embedded::sized(path, SIZES)
     }
 
-    pub(super) fn reserving(path: &Path, reserve: u64) -> Result<Embedded> {
+    pub(super) fn sized(path: &Path, sizes: Sizes) -> Result<Embedded> {
         let folder = Folder::make(path)?;
         let lock = folder.try_lock(LOCK)?.ok_or_else(|| {
             Error::Input(format!(
@@ -97,9 +103,10 @@ impl Embedded {
         // Its files have the modes that the process gives by default: nobody else gets to them.
         make_private(&trees)?;
         let database = open_trees(&trees).map_err(|error| fault(path, &error))?;
+        // A process that was killed may not have waited for them.
+        keep_trees(&trees).map_err(|error| fault(path, &error))?;
         let state = database.keyspace(STATE, KeyspaceCreateOptions::default).map_err(|error| fault(path, &error))?;
-        let storage =
-            Embedded { path: path.to_owned(), database, state, writing: Mutex::new(()), reserve, _lock: lock };
+        let storage = Embedded { path: path.to_owned(), database, state, writing: Mutex::new(()), sizes, _lock: lock };
         storage.finish_removals()?;
         Ok(storage)
     }
@@ -122,19 +129,24 @@ impl Embedded {
             let merging = Leveled::default().with_table_target_size(TABLE_BYTES);
             // They are read in order, and never looked up: filters would not help.
             KeyspaceCreateOptions::default()
-                .max_memtable_size(MEMORY_BYTES)
+                .max_memtable_size(self.sizes.memory)
                 .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
                 .filter_policy(FilterPolicy::disabled())
                 .compaction_strategy(Arc::new(merging))
         };
-        self.database.keyspace(&round.tree(), options).map_err(|error| self.fault(error))
+        let is_there = self.database.keyspace_exists(&round.tree());
+        let reports = self.database.keyspace(&round.tree(), options).map_err(|error| self.fault(error))?;
+        if !is_there {
+            keep_trees(&self.path.join(TREES)).map_err(|error| self.fault(error))?;
+        }
+        Ok(reports)
     }
 
     /// Refuses to write where the disk has too little room for it, and for what is still to be written: a write that fails halfway
     /// would stop all others until the next start.
     fn check_room(&self) -> Result<()> {
         let used = self.database.disk_space().map_err(|error| self.fault(error))?;
-        self.check_free(self.reserve.saturating_add(used.min(MERGE_BYTES)))
+        self.check_free(self.sizes.reserve.saturating_add(used.min(MERGE_BYTES)))
     }
 
     fn check_free(&self, needed: u64) -> Result<()> {
@@ -174,6 +186,19 @@ impl Embedded {
             self.remove_reports(&round)?;
         }
         Ok(())
+    }
+
+    /// Removes all that is kept of a round beside its tree, and marks it as removed.
+    pub(super) fn begin_removal(&self, round: &str) -> Result<()> {
+        let key = Round::new(round);
+        let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
+        writes.insert(&self.state, key.key(REMOVED, b""), b"");
+        for kind in [ROUND, MARK, CLAIM, RECORD, SEALED] {
+            for entry in self.state.prefix(key.key(kind, b"")) {
+                writes.remove(&self.state, entry.key().map_err(|error| self.fault(error))?);
+            }
+        }
+        writes.commit().map_err(|error| self.fault(error))
     }
 
     /// Removes the tree of a round that has been marked as removed, and the mark.
@@ -356,7 +381,7 @@ impl Storage for Embedded {
             return Ok(false);
         }
         match beside {
-            [] => self.check_free(self.reserve.min(STATE_RESERVE_BYTES))?,
+            [] => self.check_free(self.sizes.reserve.min(STATE_RESERVE_BYTES))?,
             _ => self.check_room()?,
         }
         let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
@@ -389,17 +414,9 @@ impl Storage for Embedded {
     }
 
     fn remove(&self, round: &str) -> Result<()> {
-        let key = Round::new(round);
         let _writing = self.writing();
-        let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
-        writes.insert(&self.state, key.key(REMOVED, b""), b"");
-        for kind in [ROUND, MARK, CLAIM, RECORD, SEALED] {
-            for entry in self.state.prefix(key.key(kind, b"")) {
-                writes.remove(&self.state, entry.key().map_err(|error| self.fault(error))?);
-            }
-        }
-        writes.commit().map_err(|error| self.fault(error))?;
-        self.remove_reports(&key)
+        self.begin_removal(round)?;
+        self.remove_reports(&Round::new(round))
     }
 
     fn clear(&self, round: &str, name: &str, value: &[u8]) -> Result<()> {

@@ -5,6 +5,8 @@
 
 mod embedded;
 mod postgres;
+#[cfg(test)]
+mod power;
 mod rows;
 #[cfg(test)]
 mod suite;

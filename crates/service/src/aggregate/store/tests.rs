@@ -10,7 +10,7 @@ use tacita_core::Result;
 
 use crate::aggregate::testing;
 
-use super::embedded::RESERVE_BYTES;
+use super::embedded::{SIZES, Sizes};
 use super::suite::{self, groups, rows};
 use super::{Embedded, Ingested, Storage, Totals};
 
@@ -66,7 +66,7 @@ fn where_little_room_is_left_nothing_is_taken_and_what_is_there_stays() {
     let storage = open(home.path()).unwrap();
     storage.ingest("r", &[1; 16], &batch).unwrap();
     drop(storage);
-    let storage = testing::patient(|| Embedded::reserving(home.path(), u64::MAX)).unwrap();
+    let storage = testing::patient(|| Embedded::sized(home.path(), Sizes { reserve: u64::MAX, ..SIZES })).unwrap();
     for failed in [storage.ingest("r", &[2; 16], &batch).unwrap_err(), storage.put("r", "state", b"x").unwrap_err()] {
         let error = failed.to_string();
         assert!(error.contains("the disk is full") && error.contains("make room"), "{error}");
@@ -81,10 +81,23 @@ fn where_little_room_is_left_nothing_is_taken_and_what_is_there_stays() {
     // Removal gives room, and needs none.
     storage.remove("r").unwrap();
     drop(storage);
-    assert_eq!(
-        testing::patient(|| Embedded::reserving(home.path(), RESERVE_BYTES)).unwrap().rounds().unwrap(),
-        [""; 0]
-    );
+    assert_eq!(open(home.path()).unwrap().rounds().unwrap(), [""; 0]);
+}
+
+/// Between the two steps of a removal a process may end: the next one ends it, and nothing of it is in a round of the same name.
+#[test]
+fn a_removal_that_was_cut_off_is_ended_at_the_start() {
+    let home = tempfile::tempdir().unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let (before, after) = (rows(&mut rng, 100, 10, 64), rows(&mut rng, 7, 10, 64));
+    let storage = open(home.path()).unwrap();
+    storage.ingest("r", &[1; 16], &before).unwrap();
+    storage.begin_removal("r").unwrap();
+    drop(storage);
+    let storage = open(home.path()).unwrap();
+    assert_eq!(storage.rounds().unwrap(), [""; 0]);
+    assert_eq!(storage.ingest("r", &[1; 16], &after).unwrap(), Ingested::New);
+    assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 7);
 }
 
 fn size(path: &Path) -> u64 {

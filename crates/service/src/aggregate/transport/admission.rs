@@ -183,3 +183,55 @@ impl Drop for Counting {
 fn read(list: &RwLock<Desks>) -> std::sync::RwLockReadGuard<'_, Desks> {
     list.read().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn who(byte: u8) -> Fingerprint {
+        Fingerprint([byte; 32])
+    }
+
+    /// A list of these participants.
+    fn list(names: &[(&str, Fingerprint)]) -> String {
+        names.iter().map(|(name, who)| format!("{name} {who}\n")).collect()
+    }
+
+    #[test]
+    fn who_is_taken_off_the_list_is_let_in_no_more() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("participants");
+        std::fs::write(&path, list(&[("a", who(1)), ("b", who(2))])).unwrap();
+        let admission = Admission::new(vec![(who(9), Service::Proxy(0))], Vec::new(), Some(&path)).unwrap();
+        let name = |one| admission.caller(&who(one)).and_then(|caller| caller.participant);
+        assert_eq!((name(1).as_deref(), name(9), admission.pins().len()), (Some("a"), None, 3));
+        std::fs::write(&path, list(&[("b", who(2))])).unwrap();
+        admission.refresh();
+        assert_eq!((admission.caller(&who(1)), name(2).as_deref()), (None, Some("b")));
+        assert!(!admission.pins().contains(&who(1)) && admission.caller(&who(9)).is_some());
+    }
+
+    /// A proxy that reports to itself, or an oracle that does, would be among whom others hide.
+    #[test]
+    fn a_participant_is_no_proxy_and_no_oracle() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("participants");
+        std::fs::write(&path, list(&[("a", who(1))])).unwrap();
+        let admit = |service| Admission::new(vec![(who(1), service)], Vec::new(), Some(&path)).map(drop);
+        for service in [Service::Proxy(0), Service::Oracle(1)] {
+            assert!(admit(service).unwrap_err().to_string().contains("has an identity of its own"), "{service:?}");
+        }
+        admit(Service::Database(0)).unwrap();
+    }
+
+    #[test]
+    fn one_has_so_many_connections_at_a_time() {
+        let admission = Arc::new(Admission::new(Vec::new(), Vec::new(), None).unwrap());
+        let enter = |one| admission.enter(who(one), Going::Connection);
+        let mut held: Vec<_> = (0..CONNECTIONS_EACH).map(|_| enter(1).unwrap()).collect();
+        assert!(enter(1).is_none() && enter(2).is_some() && admission.enter(who(1), Going::Interaction).is_some());
+        held.pop();
+        held.push(enter(1).unwrap());
+        assert!(enter(1).is_none());
+    }
+}

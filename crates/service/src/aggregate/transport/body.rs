@@ -102,3 +102,46 @@ impl Default for Pool {
         Pool::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: usize = 10;
+
+    fn runtime() -> tokio::runtime::Runtime {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+    }
+
+    fn headers(kind: &str, length: Option<usize>) -> HeaderMap {
+        let kind = (header::CONTENT_TYPE, kind.parse().unwrap());
+        let length = length.map(|length| (header::CONTENT_LENGTH, length.into()));
+        [kind].into_iter().chain(length).collect()
+    }
+
+    /// Whether a body says how long it is or not, no more of it is read than it may have.
+    #[test]
+    fn bodies_have_a_bound() {
+        let read = |said, length| {
+            let body = Body::from(vec![7; length]);
+            runtime().block_on(read(&headers(MEDIA_TYPE, said), body, MOST)).map_err(|reply| reply.told().error)
+        };
+        for said in [None, Some(MOST)] {
+            assert_eq!(read(said, MOST), Ok(vec![7; MOST]));
+            assert_eq!(read(said, MOST + 1), Err(Kind::TooLarge));
+        }
+        assert_eq!(read(Some(MOST + 1), 1), Err(Kind::TooLarge), "it is not waited for");
+        let other = runtime().block_on(super::read(&headers(JSON, None), Body::empty(), MOST));
+        assert_eq!(other.map_err(|reply| reply.told().error), Err(Kind::Malformed));
+    }
+
+    #[test]
+    fn bodies_in_json_have_a_bound() {
+        let read = |length: usize| {
+            let text = format!("\"{}\"", "a".repeat(length - 2));
+            runtime().block_on(read_json::<String>(&headers(JSON, None), Body::from(text))).map(|text| text.len())
+        };
+        assert_eq!(read(MOST_JSON_BYTES).unwrap(), MOST_JSON_BYTES - 2);
+        assert!(read(MOST_JSON_BYTES + 1).unwrap_err().told().message.contains("too long"));
+    }
+}

@@ -26,6 +26,7 @@ use super::addresses::Named;
 use super::counted::Fault;
 use super::stream::cancelled;
 use super::{Kind, MEDIA_TYPE, SharedTraffic, Told};
+use crate::aggregate::message;
 
 pub use self::replicas::{Replicas, all_silent};
 
@@ -306,8 +307,11 @@ impl Client {
 
     async fn attempt(&self, link: Link, ask: &Ask) -> Result<Answer> {
         let kind = if ask.json { "application/json" } else { MEDIA_TYPE };
+        message("asks", ask.method.as_str(), &ask.path);
         let (answer, link) = self.send(link, &ask.method, &ask.path, kind, ask.body.clone().into()).await?;
-        self.whole(answer, ask.most, link).await
+        let answer = self.whole(answer, ask.most, link).await?;
+        message("told", ask.method.as_str(), &ask.path);
+        Ok(answer)
     }
 
     async fn send(

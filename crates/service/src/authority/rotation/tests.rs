@@ -226,3 +226,28 @@ fn a_list_of_an_earlier_version_is_refused_with_advice() {
     let error = home.open().err().unwrap().to_string();
     assert!(error.contains("list.sealed") && error.contains("earlier version") && error.contains("--input"), "{error}");
 }
+
+/// A list is what it was after a start, with what was changed, and no longer than its table; under the job and with the quotas that it was begun with.
+#[test]
+fn a_list_goes_on_as_it_was_left() {
+    let mut home = Home::new();
+    let authority = home.open().unwrap();
+    authority.change(&home.rows("Clara\nDora\n"), true).unwrap();
+    authority.change(&home.rows("Berta\n"), false).unwrap();
+    let long = home.rows("Emil\nFritz\nGerda\nHans\nIda\nJan\n");
+    assert!(authority.change(&long, true).unwrap_err().to_string().contains("limits.pad_to is 8"));
+    drop(authority);
+    let authority = home.open().unwrap();
+    let outcome = authority.change(&home.rows("Anna\nBerta\nClara\n"), true).unwrap();
+    assert_eq!((outcome.changed, outcome.left_out, outcome.rows), (1, 2, 4));
+    drop(authority);
+    let job = home.directory.path().join("job.toml");
+    let text = std::fs::read_to_string(&job).unwrap();
+    std::fs::write(&job, text.replace("id = \"t\"", "id = \"u\"")).unwrap();
+    let own = home.live.clone();
+    home.live = Live::of(JobSpec::load(&job).unwrap(), "authority").unwrap();
+    assert!(home.open().err().unwrap().to_string().contains("was begun with another job file"));
+    home.live = own;
+    std::fs::remove_file(home.directory.path().join("state").join("quotas.sealed")).unwrap();
+    assert!(home.open().err().unwrap().to_string().contains("no record of what desks have asked"));
+}

@@ -2,7 +2,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::primitive::group::{P384, Pallas, Ristretto255};
+use crate::primitive::group::{P384, Pallas, Ristretto255, ScalarField};
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -120,4 +120,37 @@ fn a_wrong_one_is_named_in_any_batch() {
         proofs.copy_within(0..length, wrong * length);
         assert_eq!(check(&proofs), Err(wrong));
     }
+}
+
+/// What hides mask and value in the responses, times G: never the same twice, for the same values, in one call or in two.
+#[test]
+fn two_proofs_have_other_nonces() {
+    let group = &Ristretto255;
+    let (key, ciphertexts, _) = ciphertexts(group, 1);
+    let opening = || Opening { scalar: group.scalar(0), mask: group.random_scalars(2, &mut rng(1)).remove(1) };
+    let mut seen = std::collections::HashSet::new();
+    for seed in 2..5 {
+        let context = |_| context(group, &ciphertexts, 0);
+        let openings: Vec<_> = (0..3).map(|_| opening()).collect();
+        for proof in prove(group, &group.base(&key), &openings, context, &mut rng(seed)).chunks(proof_bytes(group)) {
+            let (commitment, responses) = proof.split_at(2 * group.point_bytes());
+            let challenge = challenge(group, context(0), commitment);
+            for (at, secret) in [opening().mask, opening().scalar].iter().enumerate() {
+                let bytes = &responses[at * group.scalar_bytes()..][..group.scalar_bytes()];
+                let nonce = group.minus(&group.decode_scalar(bytes).unwrap(), &group.times(&challenge, secret));
+                assert!(seen.insert(group.encode_scalar(&nonce).to_vec()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_challenge_depends_on_context_and_commitment() {
+    let group = &Ristretto255;
+    let (_, ciphertexts, _) = ciphertexts(group, 2);
+    let commitments = encode(group, &ciphertexts);
+    let (one, other) = commitments.split_at(2 * group.point_bytes());
+    let of =
+        |number, commitment| group.encode_scalar(&challenge(group, context(group, &ciphertexts, number), commitment));
+    assert!(of(0, one) != of(0, other) && of(0, one) != of(1, one));
 }

@@ -2,7 +2,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::primitive::group::{P384, Ristretto255};
+use crate::primitive::group::{P384, Ristretto255, ScalarField};
 
 const COUNT: usize = 7;
 const COLUMNS: usize = 3;
@@ -74,4 +74,26 @@ fn proofs<G: Group + Sync>(group: &G) {
 fn proofs_hold_and_wrong_ones_are_named() {
     proofs(&Ristretto255);
     proofs(&P384::new());
+}
+
+/// One nonce for two proofs gives the masks away: no two have the same, in one call or in two.
+#[test]
+fn two_proofs_have_other_nonces() {
+    let group = &Ristretto255;
+    let masks = group.random_scalars(COUNT, &mut rng(1));
+    let mut seen = std::collections::HashSet::new();
+    for seed in 2..5 {
+        // The same masks and contexts again.
+        let proofs = prove(group, COUNT, &[&masks], |_| context(0), &mut rng(seed));
+        assert!(proofs.chunks(proof_bytes(group)).all(|proof| seen.insert(proof[..group.point_bytes()].to_vec())));
+    }
+}
+
+#[test]
+fn a_challenge_depends_on_context_and_commitment() {
+    let group = &Ristretto255;
+    let encodings = group.encode(&group.random_points(2, &mut rng(1)));
+    let (one, other) = encodings.split_at(group.point_bytes());
+    let first = |number, commitment| group.encode_scalar(&powers(group, context(number), commitment, 1)[0]);
+    assert!(first(0, one) != first(0, other) && first(0, one) != first(1, one));
 }

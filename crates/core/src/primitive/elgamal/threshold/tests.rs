@@ -178,7 +178,8 @@ fn any_set_of_enough_decrypts() {
             assert_eq!(receive(&group, 0, &dealt, &wrong).map(drop).unwrap_err(), Culprit(culprit));
             // So is one whose polynomial has another degree, or whose proof is another's.
             let mut longer = dealt.clone();
-            longer[culprit].commitments.push(group.random_points(1, &mut rng(3)).remove(0));
+            longer[culprit] =
+                Dealer::new(&group, threshold + 1, &mut rng(3)).deal(&group, culprit, &context(), &mut rng(4));
             assert_eq!(join(&group, threshold, &longer, &context(), &mut rng(1)).map(drop), Err(Culprit(culprit)));
             let mut copied = dealt.clone();
             copied[culprit].proof = dealers[culprit].deal(&group, culprit + 1, &context(), &mut rng(1)).proof;
@@ -192,4 +193,25 @@ fn a_share_is_not_printed() {
     let share = KeyShare::generate(&Ristretto255, &mut rng(1));
     assert_eq!(format!("{share:?}"), "KeyShare(..)");
     assert_eq!(format!("{:?}", Dealer::new(&Ristretto255, 2, &mut rng(1))), "Dealer(..)");
+}
+
+/// A proof that a party knows its share is none that it has decrypted, not even nothing; and that of a dealer is for what it commits to.
+#[test]
+fn a_proof_is_for_one_purpose() {
+    let group = &Ristretto255;
+    let share = KeyShare::generate(group, &mut rng(1));
+    let key = share.verification_key(group);
+    let told = |proof: Proof<Ristretto255>| {
+        let contribution = Contribution { sums: Vec::new(), proof };
+        let told = Told { place: 3, key: &key, given: &[], contribution: &contribution };
+        check(group, &[], &[told], &context(), &mut rng(2))
+    };
+    assert_eq!(told(share.contribute(group, 3, &[], &[], &context(), &mut rng(3)).proof), Ok(()));
+    assert_eq!(told(share.prove_possession(group, 3, &context(), &mut rng(3))), Err(Culprit(3)));
+
+    let dealers = [0, 1].map(|place| Dealer::new(group, 2, &mut rng(place)));
+    let mut dealt = [0, 1].map(|place| dealers[place].deal(group, place, &context(), &mut rng(4)));
+    assert!(join(group, 2, &dealt, &context(), &mut rng(5)).is_ok());
+    dealt[1].commitments[1] = group.random_points(1, &mut rng(6)).remove(0);
+    assert_eq!(join(group, 2, &dealt, &context(), &mut rng(5)).map(drop), Err(Culprit(1)));
 }

@@ -10,11 +10,12 @@ use super::params::{MAX_K, Params};
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::trees;
+use super::{CorrelatedReceiver, CorrelatedSender, RandomReceiver, RandomSender};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::primitive::kernel::block::{self, BLOCK_BITS, BLOCK_BYTES, Block};
 use crate::primitive::kernel::gf128;
-use crate::primitive::ot::{CONSISTENCY, CORRECTIONS, Choices, ideal};
+use crate::primitive::ot::{CONSISTENCY, CORRECTIONS, Choices, CorrelatedOtSender, RandomOtSender, TREES, ideal};
 use crate::security::Security;
 use crate::session::{Session, Transcript};
 
@@ -147,10 +148,11 @@ fn nobody_goes_on_after_a_failure() {
     let mut blocks = [Block::ONE; 100];
     assert!(matches!(sender.send(&mut blocks, &mut sender_end), Err(Error::Protocol { .. })));
     assert!(blocks == [Block::ZERO; 100]);
-    let (mut other_end, other_receiver_end) = Channel::pair("sender", "receiver");
+    // At a channel whose other end is gone: one that goes on finds that out, and waits for nobody.
+    let (mut other_end, _) = Channel::pair("sender", "receiver");
     assert!(matches!(sender.send(&mut blocks, &mut other_end), Err(Error::Internal(_))));
     // The receiver's channel is cut.
-    drop((other_receiver_end, sender_end));
+    drop(sender_end);
     let choices = Choices::random(100, &mut rng);
     receiver_end.handle().interrupt(Error::Interrupted);
     assert!(receiver.receive(&choices, &mut blocks, true, &mut receiver_end).is_err());
@@ -290,5 +292,81 @@ fn trees_are_voles_over_small_fields() {
                 }
             }
         }
+    }
+}
+
+/// The coefficients of a chunk's check depend on all that the receiver has sent until then: trees, all corrections, and numbers of OTs.
+#[test]
+fn coefficients_depend_on_all_that_was_sent() {
+    let params = malicious(4);
+    let keys = Keys::new(&params, &session(), "test");
+    // The coefficients of two chunks, after a message of trees, for the corrections of tiles.
+    let two = |trees: &[u8], first: (usize, &[&[u8]]), second: (usize, &[&[u8]])| {
+        let mut chain = check::Chain::new(&keys, trees);
+        [first, second].map(|(count, tiles)| {
+            let digests: Vec<_> = tiles.iter().map(|tile| chain.tile_digest(tile)).collect();
+            let coefficients = chain.challenge(&params, count, &digests);
+            // The last one is always one.
+            assert!(coefficients.len() > 1 && coefficients.last() == Some(&Block::ONE));
+            coefficients[0].0
+        })
+    };
+    let usual = two(b"trees", (128, &[b"a", b"b"]), (128, &[b"c"]));
+    let others = [
+        two(b"other", (128, &[b"a", b"b"]), (128, &[b"c"])),
+        two(b"trees", (128, &[b"b", b"b"]), (128, &[b"c"])),
+        two(b"trees", (128, &[b"a", b"a"]), (128, &[b"c"])),
+        two(b"trees", (127, &[b"a", b"b"]), (128, &[b"c"])),
+    ];
+    for [first, second] in others {
+        assert!(first != usual[0] && second != usual[1]);
+    }
+    assert!(usual[0] != usual[1]);
+    // The same chunk again has others: a chunk is good for its place only.
+    let [first, again] = two(b"trees", (128, &[b"a"]), (128, &[b"a"]));
+    assert!(first != again);
+    assert!(two(b"trees", (128, &[b"a", b"b"]), (128, &[b"d"]))[1] != usual[1]);
+}
+
+/// A receiver draws a root for each of its trees.
+#[test]
+fn every_tree_has_a_root_of_its_own() {
+    let params = malicious(4);
+    let mut pads = vec![[Block::ZERO; 2]; BLOCK_BITS];
+    RandomOtSender::send(&mut ideal::pair([1; 32]).0, &mut pads, &mut Channel::pair("a", "b").0).unwrap();
+    for seed in 0..4 {
+        let rng = || ChaCha20Rng::from_seed([seed; 32]);
+        let (mut other, mut end) = Channel::pair("sender", "receiver");
+        Receiver::setup(&params, &session(), "test", &mut ideal::pair([1; 32]).0, &mut end, &mut rng()).unwrap();
+        let roots = block::random(params.trees(), &mut rng());
+        let grown = trees::grow(&params, &Keys::new(&params, &session(), "test"), &roots, &pads).1;
+        assert!(other.receive(TREES, params.trees_bytes()).unwrap() == grown);
+    }
+}
+
+/// Both kinds of senders draw a delta of which each bit is one in some set-ups and zero in others.
+#[test]
+fn every_bit_of_delta_is_drawn() {
+    let params = malicious(8);
+    let drawn = |seed: u8| {
+        let mut rng = ChaCha20Rng::from_seed([seed; 32]);
+        let (mut base_sender, mut base_receiver) = ideal::pair([1; 32]);
+        let (mut end, mut other) = Channel::pair("sender", "receiver");
+        RandomReceiver::setup_over(&params, &session(), "test", &mut base_sender, &mut other, &mut rng).unwrap();
+        let random = RandomSender::setup_over(&params, &session(), "test", &mut base_receiver, &mut end, &mut rng);
+        let correlated = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut rng = ChaCha20Rng::from_seed([9; 32]);
+                CorrelatedReceiver::setup(&params, &session(), "test", &mut other, &mut rng).unwrap();
+            });
+            CorrelatedSender::setup(&params, &session(), "test", &mut end, &mut rng).unwrap()
+        });
+        [random.unwrap().0.delta(), CorrelatedOtSender::delta(&correlated)]
+    };
+    let drawn: Vec<[Block; 2]> = (0..40).map(drawn).collect();
+    for kind in 0..2 {
+        let (all, any) =
+            drawn.iter().fold((u128::MAX, 0), |(all, any), deltas| (all & deltas[kind].0, any | deltas[kind].0));
+        assert!(all == 0 && any == u128::MAX, "{all:x} in all, {any:x} in any");
     }
 }

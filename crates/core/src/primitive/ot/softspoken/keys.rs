@@ -48,3 +48,46 @@ impl Keys {
 fn blocks(key: &[u8; 32]) -> [Block; 2] {
     [0, BLOCK_BYTES].map(|at| Block::from_le_slice(&key[at..]))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::security::Security;
+    use crate::session::Transcript;
+
+    #[test]
+    fn every_purpose_form_and_session_has_keys_of_its_own() {
+        let [one, other] = ["one", "other"].map(|domain| Session::new(Transcript::new(domain)));
+        let params = |security, k| Params::new(security, k).unwrap();
+        let (honest, malicious) = (params(Security::SemiHonest, 2), params(Security::Malicious, 2));
+        let all = [
+            Keys::new(&honest, &one, "a"),
+            Keys::new(&honest, &one, "b"),
+            Keys::new(&honest, &other, "a"),
+            Keys::new(&malicious, &one, "a"),
+            Keys::new(&params(Security::SemiHonest, 3), &one, "a"),
+        ];
+        let parts = |keys: &Keys| [keys.trees, keys.leaves, keys.tags, keys.chain, keys.consistency];
+        assert_eq!(all.iter().flat_map(parts).collect::<HashSet<_>>().len(), 5 * all.len());
+        let hashed = |keys: &Keys| {
+            let mut outputs = [Block::ZERO];
+            keys.hash.hash(0, &[Block::ONE], &mut outputs, false);
+            outputs[0].0
+        };
+        assert_eq!(all.iter().map(hashed).collect::<HashSet<_>>().len(), all.len());
+    }
+
+    #[test]
+    fn every_tree_has_a_generator_of_its_own() {
+        let session = Session::new(Transcript::new("test"));
+        let keys = Keys::new(&Params::new(Security::SemiHonest, 1).unwrap(), &session, "test");
+        let children = |tree: usize| {
+            let mut children = [Block::ZERO; 2];
+            keys.doubling(tree).expand(&[Block::ONE], &mut children);
+            children.map(|block| block.0)
+        };
+        assert_eq!((0..128).flat_map(children).collect::<HashSet<_>>().len(), 256);
+    }
+}

@@ -146,3 +146,30 @@ impl<'a> Tags<'a> {
         *self.hasher.finalize().as_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::security::Security;
+    use crate::session::{Session, Transcript};
+
+    /// Equal leaves have other streams and tags wherever they stand, in one tree and in others.
+    #[test]
+    fn leaves_are_bound_to_their_places() {
+        let params = Params::new(Security::Malicious, 3).unwrap();
+        let keys = Keys::new(&params, &Session::new(Transcript::new("test")), "test");
+        let mut seen = HashSet::new();
+        for tree in 0..3 {
+            let mut leaves = [Block::ONE; 8];
+            let tags = Tags::new(&keys).replace(tree, 0, &mut leaves);
+            let blocks = leaves.iter().chain(tags.as_flattened()).map(|block| block.0);
+            assert!(blocks.collect::<Vec<_>>().into_iter().all(|block| seen.insert(block)), "tree {tree}");
+            // At index i is leaf i + 5.
+            let mut moved = [Block::ONE; 8];
+            let tags_of_moved = Tags::new(&keys).replace(tree, 5, &mut moved);
+            assert!((0..8).all(|index| moved[index] == leaves[index ^ 5] && tags_of_moved[index] == tags[index ^ 5]));
+        }
+    }
+}

@@ -131,4 +131,37 @@ mod tests {
         assert!(masked[0] == bare[0] ^ masks[0] && masked[1] == bare[1] ^ masks[1]);
         assert!(challenged(&values[1], masks[0] ^ bare[0] ^ bare[1]) == masked[0]);
     }
+
+    #[test]
+    fn the_answer_is_bound_to_session_run_and_challenge() {
+        let keys = |domain: &str, runs: u64| {
+            let mut keys = Keys::new(&Session::new(Transcript::new(domain)), Kind::Field, "test");
+            keys.runs = runs;
+            keys
+        };
+        let answers = [
+            hash(&keys("test", 1), &[1; CHALLENGE_BYTES], Block::ONE),
+            hash(&keys("test", 2), &[1; CHALLENGE_BYTES], Block::ONE),
+            hash(&keys("other", 1), &[1; CHALLENGE_BYTES], Block::ONE),
+            hash(&keys("test", 1), &[2; CHALLENGE_BYTES], Block::ONE),
+            hash(&keys("test", 1), &[1; CHALLENGE_BYTES], Block::ZERO),
+        ];
+        assert_eq!(std::collections::HashSet::from(answers).len(), answers.len());
+    }
+
+    /// Errors of two leaves would cancel under one coefficient: each leaf has its own, wherever the pieces begin in which it is added.
+    #[test]
+    fn every_leaf_has_a_coefficient_of_its_own() {
+        let coefficients = Coefficients(Aes128::new(Block(5)));
+        let mut seen = std::collections::HashSet::new();
+        for at in (0..4 * BATCH).step_by(7).chain(BATCH - 1..=BATCH + 1) {
+            let alone = coefficients.combine(at, &[Block::ONE]);
+            let mut all = vec![Block::ZERO; at + 1];
+            all[at] = Block::ONE;
+            assert!(alone == coefficients.combine(0, &all), "{at}");
+            seen.insert((alone.0, at));
+        }
+        let different: std::collections::HashSet<u128> = seen.iter().map(|(coefficient, _)| *coefficient).collect();
+        assert_eq!(different.len(), seen.len());
+    }
 }

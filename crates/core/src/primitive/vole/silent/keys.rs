@@ -61,7 +61,7 @@ mod tests {
         let other = Session::new(Transcript::new("another"));
         let parts = [session.child("bucket", 0), session.child("bucket", 1), other.clone().within(&session)];
         let mut keys: Vec<_> = parts.iter().map(|part| Keys::new(part, Kind::Field, "a")).collect();
-        keys.push(Keys::new(&session, Kind::Field, "b"));
+        keys.extend(["a", "b"].map(|purpose| Keys::new(&session, Kind::Field, purpose)));
         for (place, one) in keys.iter().enumerate() {
             assert_eq!(one.code, keys[0].code);
             let differ = |two: &Keys| one.trees != two.trees && one.answer != two.answer;
@@ -69,6 +69,20 @@ mod tests {
         }
         for others in [Keys::new(&other, Kind::Field, "a"), Keys::new(&session, Kind::Binary, "a")] {
             assert!(others.code != keys[0].code && others.trees != keys[0].trees);
+        }
+    }
+
+    #[test]
+    fn every_level_of_every_run_has_a_generator_of_its_own() {
+        let mut keys = Keys::new(&Session::new(Transcript::new("test")), Kind::Field, "a");
+        let mut seen = std::collections::HashSet::new();
+        for run in 0..5 {
+            keys.runs = run;
+            for level in 1..20 {
+                let mut children = [Block::ZERO; 2];
+                keys.doubling(level).expand(&[Block::ONE], &mut children);
+                assert!(children.iter().all(|child| seen.insert(child.0)), "level {level} of run {run}");
+            }
         }
     }
 }

@@ -17,6 +17,8 @@ mod check;
 mod cot;
 #[cfg(test)]
 mod deviating;
+#[cfg(test)]
+mod freshness;
 mod keys;
 mod traffic;
 mod trees;

@@ -488,3 +488,42 @@ fn keys_of_another_session_do_not_decrypt() {
     // The masks are those of the session: the answerer multiplies with others.
     assert_ne!(opened(Session::new(Transcript::new("another"))), [50; 4]);
 }
+
+/// No mask hides two plaintexts, and the flood is for as many answers as were agreed on: neither party does more than that.
+#[test]
+fn what_was_agreed_on_once_is_refused_again() {
+    let shape = shape(2000, 4, 5, 1, false);
+    let params = parameters(shape, None);
+    let (a, b) = (constant(&shape, 4, 1), constant(&shape, 5, 1));
+    let (mut encryptor, mut answerer, answers, products) = multiplied(&params, &a, &b);
+    let (mut one, mut two) = Channel::pair("encryptor", "answerer");
+    let again = encryptor.send_columns(&a, 0, &mut two, &mut rng(3)).unwrap_err();
+    assert!(matches!(&again, Error::Internal(text) if text.contains("once each")), "{again:?}");
+    assert_eq!(two.traffic().sent, 0);
+
+    let most = params.noise().answers;
+    let (given, refused) = std::thread::scope(|scope| {
+        scope.spawn(|| while one.receive_up_to(ANSWERS, crate::channel::MAX_PAYLOAD_BYTES).is_ok() {});
+        let mut given = 0;
+        let refused = loop {
+            let ended = answerer.send_answers(&answers[..1], &products, &mut two, &mut rng(4), |_, _| given += 1);
+            if let Err(error) = ended {
+                break error;
+            }
+            assert!(given <= most);
+        };
+        drop(two);
+        (given, refused)
+    });
+    assert_eq!(given, most);
+    assert!(matches!(&refused, Error::Internal(text) if text.contains("more answers")), "{refused:?}");
+}
+
+/// Two keys of one session have other masks: what is encrypted under one says nothing of what is under the other.
+#[test]
+fn every_key_has_masks_of_its_own() {
+    let params = parameters(shape(50, 2, 2, 1, false), None);
+    let of = |seed, session: Session| Encryptor::new(&params, &session, &mut rng(seed)).public.mask;
+    let all = [of(1, session()), of(2, session()), of(1, Session::new(Transcript::new("another")))];
+    assert!(all[0] != all[1] && all[0] != all[2] && all[1] != all[2]);
+}

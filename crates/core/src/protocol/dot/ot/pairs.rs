@@ -209,6 +209,7 @@ mod tests {
     use rand_core::{Rng, SeedableRng};
 
     use super::*;
+    use crate::primitive::kernel::Block;
     use crate::primitive::ot::ideal;
     use crate::session::Transcript;
 
@@ -273,5 +274,26 @@ mod tests {
         assert!(Pairs::new(10, power(65), vec![vec![0]], 0).is_err());
         assert!(Pairs::new(10, "1000003".parse().unwrap(), vec![vec![0]], 0).is_err());
         assert!(Pairs::new(10, power(8), vec![vec![0; MAX_PAYLOAD_BYTES + 1]], 0).is_err());
+    }
+
+    /// The keys that make words of blocks are another batch's and another session's own.
+    #[test]
+    fn every_batch_has_keys_of_its_own() {
+        let other = Session::new(Transcript::new("other"));
+        let words = |batch: u32, session: &Session| {
+            let partners = vec![(0..40).collect()];
+            let pairs = Pairs::new(8, Modulus::power_of_two(60).unwrap(), partners, batch).unwrap();
+            let mut sums = Sums::new(&pairs, session);
+            let piece = Piece { column: 0, rows: 0..8 };
+            let mut columns = Columns::new(Integers::BINARY, 8);
+            (0..40).for_each(|_| columns.push_bits(Choices::zeros(8)));
+            let mut message = vec![0; pairs.bytes_of(&piece)];
+            let words = sums.work(&piece).send(&columns, 0, &[[Block::ONE, Block::ZERO]; 8], &mut message);
+            sums.add(&piece, &words, &Progress::default());
+            message
+        };
+        let all = [words(1, &session()), words(2, &session()), words(1, &other)];
+        assert!(all[0] != all[1] && all[0] != all[2]);
+        assert_eq!(all[0], words(1, &session()));
     }
 }

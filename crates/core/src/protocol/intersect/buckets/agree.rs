@@ -331,3 +331,19 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run is resumed with its own seed, terms and numbers alone.
+    #[test]
+    fn a_run_is_that_of_its_seed_terms_and_shape() {
+        let id = |seed, terms, numbers: &[u64]| {
+            let run = Run { seed: [seed; 32], commitments: Vec::new() };
+            run.id(&[terms; 32], &Shape { buckets: 4, learners: Vec::new(), numbers: numbers.to_vec() })
+        };
+        let all = [id(1, 1, &[4, 5]), id(2, 1, &[4, 5]), id(1, 2, &[4, 5]), id(1, 1, &[5, 4]), id(1, 1, &[4])];
+        assert_eq!(std::collections::HashSet::from(all).len(), all.len());
+    }
+}

@@ -79,3 +79,40 @@ fn derive(key: &[u8; 32], output: &[u8; OUTPUT_BYTES], index: u32) -> [u8; 32] {
     input[OUTPUT_BYTES..].copy_from_slice(&index.to_le_bytes());
     *blake3::keyed_hash(key, &*input).as_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::session::Transcript;
+
+    /// The nonce is zero, so that no key may serve twice: every protocol, session, epoch, item and row has keys of its own.
+    #[test]
+    fn no_two_rows_are_sealed_alike() {
+        let [one, other] = ["one", "other"].map(|domain| Session::new(Transcript::new(domain)));
+        let domains = [
+            Domain::of_session(&one),
+            Domain::of_session(&other),
+            Domain::of_protocol("vole", &one),
+            Domain::of_epoch(&[1; 32]),
+            Domain::of_epoch(&[2; 32]),
+        ];
+        let (mut seen, mut sealed) = (HashSet::new(), Vec::new());
+        for domain in &domains {
+            for (output, index) in [(1, 0), (1, 1), (1, 1 << 16), (2, 0)] {
+                let output = [output; OUTPUT_BYTES];
+                let mut row = [0; 32];
+                let seal = domain.seal(&output, index, &mut row);
+                assert!(seen.insert(row) && seen.insert(domain.tag(&output, index)), "{index}");
+                sealed.push((domain, output, index, [&row[..], &seal].concat()));
+            }
+        }
+        // Nor does any open another's.
+        for (place, (_, _, _, row)) in sealed.iter().enumerate() {
+            for (other, (domain, output, index, _)) in sealed.iter().enumerate() {
+                assert_eq!(domain.open(output, *index, &mut row.clone()).is_some(), place == other);
+            }
+        }
+    }
+}

@@ -189,3 +189,44 @@ pub(crate) fn check_payload(items: &[Item], payload: &Payload, row_bytes: usize,
         ))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Marks that an honest receiver can make, and others: of a dummy, of a part of an item's rows, of more items than were sent, beyond the end.
+    #[test]
+    fn only_marks_that_can_be_are_taken() {
+        // Three items of one, two and one rows, and two dummies; place i on the wire has entry 5 - i.
+        let own =
+            Entries { offsets: vec![0, 1, 3, 4], entry_bytes: 1, bytes: vec![0; 6], order: vec![5, 4, 3, 2, 1, 0] };
+        let marked = |entries: &[u32], receiver_items: usize| {
+            let params = Params { receiver_items, sender_entries: 6, ..Params::rows(0, 0) };
+            let marks = entries.iter().fold(0u8, |marks, entry| marks | 1 << (5 - *entry as i32).rem_euclid(8));
+            let (mut end, mut other) = Channel::pair("receiver", "sender");
+            other.send(MATCHES, vec![marks]).unwrap();
+            own.receive_marks(&params, &mut end).map_err(|error| match error {
+                Error::Protocol { check, .. } => check,
+                error => panic!("{error:?}"),
+            })
+        };
+        // In the order of their first rows on the wire.
+        assert_eq!(marked(&[], 0), Ok(vec![]));
+        assert_eq!(marked(&[0, 1, 2, 3], 3), Ok(vec![2, 1, 0]));
+        assert_eq!(marked(&[1, 2], 1), Ok(vec![1]));
+        for (entries, receiver_items, check) in [
+            (&[4][..], 3, "what nobody can find"),
+            (&[0, 5], 3, "what nobody can find"),
+            (&[1], 3, "a part of an item's rows"),
+            (&[0, 2], 3, "a part of an item's rows"),
+            (&[0, 3], 1, "more items than were sent"),
+            (&[0, 1, 2, 3], 2, "more items than were sent"),
+            // The bit of place 6, and of place 7.
+            (&[7], 3, "more than there is"),
+            (&[0, 6], 3, "more than there is"),
+        ] {
+            let error = marked(entries, receiver_items).unwrap_err();
+            assert!(error.contains(check), "{entries:?} of {receiver_items}: {error}");
+        }
+    }
+}

@@ -285,3 +285,29 @@ impl Params {
         Frames::new(elements, element_bytes, self.chunk)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of several runs none goes wrong more often than one alone may: tags are longer and stores larger by the logarithm of their number.
+    #[test]
+    fn one_of_many_runs_goes_wrong_as_seldom_as_all_may() {
+        for params in
+            [Params::rows(1 << 20, 1 << 19), Params::count(1 << 20, 1 << 19), Params::payload(1 << 20, 1 << 19, 8)]
+        {
+            let pairs = match params.reveal {
+                Reveal::Payload { .. } => ((1u128 << 20) + (1 << 19)) << 19,
+                _ => 1 << 39,
+            };
+            for runs in [1, 2, 3, 1 << 10, 1 << 20] {
+                let each = params.one_of(runs);
+                assert_eq!(each.store_bits, Chance::Store.bits() + (runs as f64).log2().ceil() as u32);
+                // That two of them are equal, in all runs together, with 2^-43 at most; and with a byte less more often.
+                let chance = |bytes: usize| (pairs as f64).log2() + (runs as f64).log2() - 8.0 * bytes as f64;
+                let most = -f64::from(Chance::Tag.bits());
+                assert!(chance(each.tag_bytes) <= most && chance(each.tag_bytes - 1) > most - 1.0, "{runs}: {each:?}");
+            }
+        }
+    }
+}

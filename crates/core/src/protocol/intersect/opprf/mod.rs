@@ -96,3 +96,30 @@ impl MaskHash {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Transcript;
+
+    /// What hides a value depends on the link and on all of the item, and no two planes have the same.
+    #[test]
+    fn masks_are_bound_to_link_and_item() {
+        let [one, other] = ["one", "other"].map(|domain| MaskHash::new(&Session::new(Transcript::new(domain))));
+        let masks = |hash: &MaskHash, inner: u128, key: u128, value: u128| {
+            let (mut several, mut alone) = ([Block::ZERO; 3], [Block::ZERO]);
+            hash.blocks(Block(inner), (Block(key), Block(value)), &mut several);
+            hash.blocks(Block(inner), (Block(key), Block(value)), &mut alone);
+            assert!(several[0] == alone[0]);
+            several.map(|block| block.0)
+        };
+        let all = [
+            masks(&one, 1, 2, 3),
+            masks(&other, 1, 2, 3),
+            masks(&one, 9, 2, 3),
+            masks(&one, 1, 9, 3),
+            masks(&one, 1, 2, 9),
+        ];
+        assert_eq!(all.as_flattened().iter().collect::<std::collections::HashSet<_>>().len(), 3 * all.len());
+    }
+}

@@ -275,3 +275,20 @@ fn sealed(parts: impl Iterator<Item = usize>) -> u64 {
 fn split(all: usize, most: usize) -> Vec<usize> {
     (0..all.div_ceil(most)).map(|part| most.min(all - part * most)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::security::Chance;
+
+    /// Of all parties' stores, and the giver's second one, none fails more often than a job may.
+    #[test]
+    fn all_stores_together_fail_as_seldom_as_a_job_may() {
+        for parties in [2, 3, 4, 5, 127, 128, 255] {
+            let params = Params::new(parties, 1000, 0, vec![0], Reveal::Rows).unwrap();
+            let bits = Chance::Store.bits() + (parties as f64).log2().ceil() as u32;
+            let alone = okvs::Params::new(1000, bits).unwrap();
+            assert!(params.store().unwrap().columns() >= alone.columns(), "{parties}");
+        }
+    }
+}

@@ -122,3 +122,24 @@ fn lock(session: &Session, point: &[u8]) -> ([u8; TAG], ChaCha20Poly1305) {
     output.fill(&mut *key);
     (tag, ChaCha20Poly1305::new(&Key::from(*key)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Transcript;
+
+    #[test]
+    fn a_name_is_sealed_for_its_run_and_element() {
+        let [one, other] = ["one", "other"].map(|domain| Session::new(Transcript::new(domain)));
+        let sealed = |session: &Session, point: &[u8]| {
+            let (tag, cipher) = lock(session, point);
+            let mut name = [0; NAME];
+            let _ = cipher.encrypt_inout_detached(&Nonce::default(), &[], name.as_mut_slice().into()).unwrap();
+            (tag, name)
+        };
+        let all = [sealed(&one, &[1; 32]), sealed(&other, &[1; 32]), sealed(&one, &[2; 32])];
+        for (place, (tag, name)) in all.iter().enumerate() {
+            assert!(all[..place].iter().all(|(other, another)| other != tag && another != name));
+        }
+    }
+}

@@ -14,11 +14,11 @@ use zeroize::Zeroizing;
 use super::shares::Plane;
 use super::{Gives, Link, Params, Party};
 use crate::channel::Channel;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::Block;
 use crate::protocol::intersect::entries::{Domain, ENTRIES, Payload};
-use crate::protocol::intersect::opprf::{self, Function, Planes, ProgramOprf};
+use crate::protocol::intersect::opprf::{self, Asked, EvaluateOprf, Function, Planes, ProgramOprf};
 use crate::session::{Session, Transcript};
 
 /// How the protocol is run.
@@ -312,4 +312,69 @@ fn rows_are_sealed_with_share_and_function() {
     let share = party.shares(Plane::RowsOf(giver), &items);
     let both: Vec<Block> = share.iter().zip(free.iter()).map(|(share, free)| *share ^ *free).collect();
     assert_eq!((found(&both), found(&share), found(&free)), (items.len(), 0, 0));
+}
+
+/// What two parties have between them is another key if only leader, run, purpose, giver or seed is another; and so is what seals rows.
+#[test]
+fn a_pair_has_another_key_for_everything() {
+    let world = World::new(Form::Sound, 3);
+    let (other, items) = (Session::new(Transcript::new("other")), [item(1)]);
+    let sizes = world.params.items.clone();
+    let led = Params::new(sizes, 2, vec![2], Vec::new()).unwrap();
+    let usual = world.party(0);
+    let parties = [usual, Party { params: &led, ..usual }, Party { session: &other, ..usual }];
+    let mut seen = HashSet::new();
+    for party in parties {
+        for (label, about) in [("star shares", 0), ("star shares", 1), ("star told", 0)] {
+            for link in &world.links[0] {
+                let one = party.key_between(link, label, about);
+                assert!(seen.insert(one.0), "{label} {about} with {}", link.peer);
+                let seed = Zeroizing::new([9; 32]);
+                let other = party.key_between(&Link { seed, ..copy(link) }, label, about);
+                // The seed is all that two links differ in.
+                assert!(one != other);
+            }
+        }
+        let planes = [Plane::Membership, Plane::RowsOf(0), Plane::RowsOf(1), Plane::RowsOf(2)];
+        let shares = planes.map(|plane| party.shares(plane, &items)[0].0);
+        assert_eq!(HashSet::from(shares).len(), planes.len(), "every sharing is another one");
+    }
+    // The rows of two givers, of two items, under two shares, in two runs.
+    let row_key = |party: &Party<'_>, giver, number, share| party.row_keys(giver, &[item(number)], &[Block(share)])[0];
+    let all = [
+        row_key(&usual, 1, 1, 1),
+        row_key(&usual, 2, 1, 1),
+        row_key(&usual, 1, 2, 1),
+        row_key(&usual, 1, 1, 2),
+        row_key(&parties[2], 1, 1, 1),
+    ];
+    assert_eq!(HashSet::from(all).len(), all.len());
+}
+
+/// An end whose answers make every item of the leader's common, whatever its own are.
+struct Agrees(Vec<Block>);
+
+impl EvaluateOprf for Agrees {
+    fn evaluate(self, _: &Asked, _: &opprf::Params, _: &mut Channel, _: &mut impl CryptoRng) -> Result<Planes> {
+        Ok(vec![Zeroizing::new(self.0)])
+    }
+}
+
+/// More items cannot be common than another has: it is named.
+#[test]
+fn no_more_is_common_than_the_smallest_set_has() {
+    let world = World::new(Form::Sound, 2);
+    let items: Vec<Item> = world.sets[LEADER].iter().map(|&number| item(number)).collect();
+    for other in [items.len(), items.len() - 1, 0] {
+        let params = Params::new(vec![items.len(), other], LEADER, vec![LEADER], Vec::new()).unwrap();
+        let party = Party { items: &items, params: &params, ..world.party(LEADER) };
+        let answers = Party { params: &params, ..world.party(1) }.shares(Plane::Membership, &items).to_vec();
+        let (channel, _peer) = Channel::pair("leader", "other");
+        let rng = &mut ChaCha20Rng::from_seed([1; 32]);
+        let led = super::lead_over(party, vec![Agrees(answers)], &mut [channel], rng);
+        match other == items.len() {
+            true => assert_eq!(led.unwrap().items.len(), items.len()),
+            false => assert!(matches!(led.unwrap_err(), Error::Protocol { peer, .. } if peer == "other")),
+        }
+    }
 }

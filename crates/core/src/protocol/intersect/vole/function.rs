@@ -269,3 +269,45 @@ pub(in crate::protocol::intersect) fn store_seed(session: &Session, seed: &[u8])
 fn commit(session: &Session, opening: &[u8]) -> [u8; COMMITMENT_BYTES] {
     *blake3::keyed_hash(&session.derive("vole coin"), opening).as_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Transcript;
+
+    fn sessions() -> [Session; 2] {
+        ["one", "other"].map(|domain| Session::new(Transcript::new(domain)))
+    }
+
+    /// Stores, commitments and outputs of one session are none of another; and of the same bytes no two are alike.
+    #[test]
+    fn everything_is_bound_to_the_session() {
+        let [one, other] = sessions();
+        let of = |session: &Session, bytes: &[u8]| {
+            [store_seed(session, bytes), commit(session, bytes), OutputHash::new(session).0]
+        };
+        let [[store, commitment, output], others] = [&one, &other].map(|session| of(session, &[1; OPENING_BYTES]));
+        assert!(store != others[0] && commitment != others[1] && output != others[2]);
+        assert!(store != commitment && commitment != output && output != store);
+        let again = of(&one, &[2; OPENING_BYTES]);
+        assert!(store != again[0] && commitment != again[1]);
+    }
+
+    /// The output hash takes the whole item besides what the correlation gives: a guess of delta is a guess for one item.
+    #[test]
+    fn outputs_depend_on_all_of_the_item() {
+        let hash = OutputHash::new(&sessions()[0]);
+        let okvs = Okvs::new(crate::primitive::okvs::Params::new(1, 40).unwrap(), &[0; 32]);
+        let output = |inner: u128, key: u128, value: u128| {
+            let (grouped, values) = okvs.group(&[Block(key)], &[Block(value)]);
+            let inner = Zeroizing::new(vec![Block(inner)]);
+            let evaluated = Evaluated { grouped, values: Zeroizing::new(values), inner };
+            let (tag, string) = (evaluated.tags(&hash, 16), evaluated.strings(&hash)[0]);
+            assert_eq!(tag, string[..16]);
+            tag
+        };
+        let all =
+            [output(1, 2, 3), output(9, 2, 3), output(1, 9, 3), output(1, 2, 9), output(2, 1, 3), output(1, 3, 2)];
+        assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), all.len());
+    }
+}

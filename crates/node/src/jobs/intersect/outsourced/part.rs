@@ -137,3 +137,22 @@ fn in_a_line(named: &[(String, u64)]) -> String {
     };
     if first.is_empty() { "0".into() } else { first.join(", ") + &more }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn categories_of_few_are_held_back() {
+        let counts = || vec![(b"north".to_vec(), 7), (b"south".to_vec(), 2), (b"west".to_vec(), 3)];
+        let said = |limit| match counted_by("town".into(), counts(), limit).unwrap() {
+            Answer::Numbers { json, line, .. } => (json, line),
+            _ => panic!("no numbers"),
+        };
+        assert_eq!(said(None).0, json!({ "counts": { "north": 7, "south": 2, "west": 3 } }));
+        let (told, line) = said(Some(3));
+        assert_eq!(told, json!({ "counts": { "north": 7, "west": 3 }, "below": 3 }));
+        assert!(!line.contains("south") && !line.contains('2'), "{line}");
+        assert_eq!(said(Some(13)), (json!({ "below": 13 }), "count below 13".into()));
+    }
+}

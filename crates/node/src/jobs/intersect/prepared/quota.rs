@@ -292,13 +292,51 @@ mod tests {
             assert_eq!(asked(&folder)["a"], 10 * round);
         }
         // Two histories of one part do not mix: here the later ledger of one, and the mark of the other.
-        let [ledger, mark] = keep(&folder);
+        let before = keep(&folder);
+        let put_back = || {
+            std::fs::write(folder.at(LEDGER_FILE), &before[0]).unwrap();
+            std::fs::write(folder.at(MARK_FILE), &before[1]).unwrap();
+        };
         charge(&folder, 10).unwrap();
         let [_, other] = keep(&folder);
-        std::fs::write(folder.at(LEDGER_FILE), ledger).unwrap();
-        std::fs::write(folder.at(MARK_FILE), mark).unwrap();
+        put_back();
         charge(&folder, 20).unwrap();
         std::fs::write(folder.at(MARK_FILE), other).unwrap();
         refused(&folder, &[LEDGER_FILE, "put back"]);
+        // Nor do they where the mark is one behind, as what a process leaves that ends between the two.
+        put_back();
+        charge(&folder, 10).unwrap();
+        charge(&folder, 10).unwrap();
+        let [later, _] = keep(&folder);
+        put_back();
+        charge(&folder, 20).unwrap();
+        std::fs::write(folder.at(LEDGER_FILE), later).unwrap();
+        refused(&folder, &[LEDGER_FILE, "put back"]);
+    }
+
+    /// What one client asks in all its runs, and how many clients there are, is bounded to the key.
+    #[test]
+    fn nobody_asks_more_than_was_agreed_on() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        Ledger::begin(&folder, &key()).unwrap();
+        let charge = |client: &str, queries| Ledger::charge(&folder, &key(), QUOTA, client, queries, client);
+        let refused = |client, queries, words: &str| {
+            let error = charge(client, queries).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        };
+        charge("a", 60).unwrap();
+        refused("a", 41, "has asked for 60 keys and wants 41 more");
+        charge("a", 40).unwrap();
+        refused("a", 1, "wants 1 more");
+        refused("b", 101, "limits.max_queries is 100 keys");
+        charge("b", 100).unwrap();
+        charge("c", 0).unwrap();
+        refused("d", 1, "not among the 3 clients");
+        charge("c", 100).unwrap();
+        assert_eq!(
+            asked(&folder).into_iter().collect::<Vec<_>>(),
+            ["a", "b", "c"].map(|client| (client.to_owned(), 100))
+        );
     }
 }

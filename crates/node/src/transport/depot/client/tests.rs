@@ -117,3 +117,27 @@ fn who_leaves_nothing_in_time_is_not_accused() {
     let missing = client.missing(&[1, 2], Instant::now() - Duration::from_secs(60)).unwrap_err();
     assert!(missing.to_string().ends_with("as hub says: is it running?"), "{missing}");
 }
+
+/// A part that was cut on its way is no part; the helper keeps parts, and could have cut it.
+#[test]
+fn a_part_of_another_length_is_refused() {
+    let (short, long) = ([0; 99], [0; 101]);
+    for part in [&short[..], &long] {
+        let error = Scene::new().collect(Duration::from_secs(20), &Answer::Part(part));
+        assert!(matches!(&error, Error::Protocol { peer, .. } if peer == "hub, or b,"), "{error:?}");
+    }
+}
+
+/// What each party has told is there, or the helper has left it out.
+#[test]
+fn a_helper_that_leaves_out_a_word_is_named() {
+    let scene = Scene::new();
+    let client = scene.client(Duration::ZERO);
+    let signed = |place| word::sign(&scene.own, &[7; 32], place, b"keys").unwrap();
+    let words: Vec<_> = (0..3).map(signed).collect();
+    assert_eq!(client.words(4, &words.concat()).unwrap(), vec![b"keys".to_vec(); 3]);
+    for left_out in [words[..2].concat(), words[1..].concat(), Vec::new()] {
+        let error = client.words(4, &left_out).unwrap_err();
+        assert!(matches!(&error, Error::Protocol { peer, .. } if peer == "hub"), "{error:?}");
+    }
+}

@@ -223,3 +223,23 @@ fn nothing_from_elsewhere_is_html() {
         assert_eq!(page.matches("<html").count(), 1);
     }
 }
+
+#[test]
+fn the_token_of_a_file_is_long_and_for_no_eyes_of_others() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("token");
+    let allow = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    let made = super::token(&path).unwrap();
+    assert!(made.len() >= 22 && super::token(&path).unwrap() == made);
+    for mode in [0o640, 0o604] {
+        allow(mode);
+        assert!(super::token(&path).unwrap_err().to_string().contains("others on this machine can read it"));
+    }
+    allow(0o600);
+    for short in ["", "a", &made[..21], &format!("{}/", &made[..21])] {
+        std::fs::write(&path, short).unwrap();
+        assert!(super::token(&path).unwrap_err().to_string().contains("holds no token"), "{short}");
+    }
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 
-const CHILD: &str = "TACITA_TEST_CRASH";
+pub(super) const CHILD: &str = "TACITA_TEST_CRASH";
 
 /// Batches of the participants, in the order in which they submit them.
 const BATCHES: [(u32, u8, u32); 10] = [
@@ -44,8 +44,8 @@ fn claim_and_shuffle(queue: &Queue) -> Result<Shuffled> {
     queue.shuffle(&CRASH_TERMS, MEMORY)
 }
 
-/// A proxy, and a database that keeps batches by their names: goes on from wherever the one before was killed.
-fn play(home: &Path) {
+/// A proxy, and a database that keeps batches by their names: goes on from wherever the one before ended.
+pub(super) fn play(home: &Path) {
     let (database, acknowledged) = (home.join("database"), home.join("acknowledged"));
     std::fs::create_dir_all(&database).unwrap();
     std::fs::create_dir_all(&acknowledged).unwrap();
@@ -78,7 +78,6 @@ fn play(home: &Path) {
     queue.close().unwrap();
     assert!(!matches!(claim_and_shuffle(&queue).unwrap(), Shuffled::Unshufflable(_)));
     send();
-    println!("complete");
 }
 
 #[test]
@@ -86,6 +85,7 @@ fn play(home: &Path) {
 fn child() {
     if let Ok(home) = std::env::var(CHILD) {
         play(Path::new(&home));
+        println!("complete");
     }
 }
 
@@ -101,6 +101,11 @@ fn finish(home: &Path) {
     let output = command(home).output().unwrap();
     let texts = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
     assert!(output.status.success() && texts.contains("complete"), "{texts}");
+    check_complete(home);
+}
+
+/// What the database has is what was submitted, and nothing waits.
+pub(super) fn check_complete(home: &Path) {
     let mut left = Vec::new();
     for name in names(&home.join("database")) {
         let records = std::fs::read(home.join("database").join(name)).unwrap();
@@ -119,7 +124,7 @@ fn killed_at_every_step_nothing_is_lost_or_doubled() {
     loop {
         let home = tempfile::tempdir().unwrap();
         steps += 1;
-        let output = command(home.path()).env(KILL_AT, steps.to_string()).output().unwrap();
+        let output = command(home.path()).env(KILL_AT, format!("#{steps}")).output().unwrap();
         let killed = output.status.signal() == Some(Signal::KILL.as_raw());
         let texts = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
         assert!(
@@ -135,7 +140,7 @@ fn killed_at_every_step_nothing_is_lost_or_doubled() {
     for apart in [2, 3, 5, 11] {
         let home = tempfile::tempdir().unwrap();
         let mut kills = 0;
-        while command(home.path()).env(KILL_AT, apart.to_string()).output().unwrap().status.signal().is_some()
+        while command(home.path()).env(KILL_AT, format!("#{apart}")).output().unwrap().status.signal().is_some()
             && kills < 100
         {
             kills += 1;

@@ -2,45 +2,21 @@
 
 mod claims;
 mod crash;
+mod meanwhile;
 mod order;
+mod power;
 mod refused;
 mod view;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::Signal;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::aggregate::testing;
-
-/// The step at which a process ends itself, counted from 1.
-const KILL_AT: &str = "TACITA_TEST_KILL_AT";
-
-static STEPS: AtomicU64 = AtomicU64::new(0);
-
-thread_local! {
-    /// Steps until the disk is full, for this thread.
-    static FULL_AFTER: Cell<Option<u64>> = const { Cell::new(None) };
-}
-
-/// See the function of that name for other builds.
-pub(super) fn step(name: &str) -> Result<()> {
-    if std::env::var(KILL_AT).is_ok_and(|at| at == (STEPS.fetch_add(1, Ordering::Relaxed) + 1).to_string()) {
-        println!("killed at {name}");
-        let _ = kill_process(getpid(), Signal::KILL);
-    }
-    match FULL_AFTER.get() {
-        Some(0) => Err(Error::Input(format!("at {name}, the disk is full"))),
-        left => {
-            FULL_AFTER.set(left.map(|left| left - 1));
-            Ok(())
-        }
-    }
-}
+use crate::aggregate::testing::{self, FULL_AFTER, KILL_AT, MEANWHILE};
 
 thread_local! {
     /// How often what was noted, by this thread.

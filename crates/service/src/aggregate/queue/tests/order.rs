@@ -56,6 +56,21 @@ fn every_subset_is_equally_likely() {
     assert!(seen.len() == 20 && statistic < 58.0, "{statistic}");
 }
 
+/// Of the same reports, others leave each time: whoever knows what waits does not know what leaves.
+#[test]
+fn who_leaves_early_is_drawn_anew() {
+    let leaving = || {
+        let home = tempfile::tempdir().unwrap();
+        let queue = open(home.path());
+        (1..=4).for_each(|participant| assert_eq!(submit(&queue, participant, 1, 50).unwrap(), Accepted::New));
+        let terms = Conditions { batch_size: Some(100), ..TERMS };
+        while !matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { .. }) {}
+        sorted(leave(&queue))
+    };
+    // The same of all choices with probability below 10^-58.
+    assert_ne!(leaving(), leaving());
+}
+
 #[test]
 fn numbers_below_a_bound_are_equally_likely() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
@@ -64,8 +79,10 @@ fn numbers_below_a_bound_are_equally_likely() {
     assert!(seen.iter().all(|count| (9_500..10_500).contains(count)), "{seen:?}");
     // A bound that half of all numbers would be biased by.
     let bound = 3 << 62;
-    let low = (0..30_000).filter(|_| below(bound, &mut rng) < bound / 3).count();
-    assert!((9_500..10_500).contains(&low), "{low}");
+    let drawn: Vec<u64> = (0..30_000).map(|_| below(bound, &mut rng)).collect();
+    let low = drawn.iter().filter(|&&one| one < bound / 3).count();
+    let thirds = drawn.iter().filter(|&&one| one % 3 == 0).count();
+    assert!([low, thirds].iter().all(|count| (9_500..10_500).contains(count)), "{low}, {thirds}");
 }
 
 #[test]

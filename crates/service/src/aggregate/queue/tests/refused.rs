@@ -222,7 +222,7 @@ fn what_stays_behind_has_to_meet_the_conditions_too() {
         assert!(why.starts_with("of what a batch drawn at random would leave behind, 2 reports are of"), "{why}");
     }
     // Four participants of one record each among 200: hardly any batch of four is of three participants with two each at the most.
-    let terms = Conditions { min_participants: 4, max_share: 0.25, batch_size: Some(4) };
+    let terms = Conditions { min_participants: 4, max_share: 0.3, batch_size: Some(4) };
     let tries = (0..500).filter(|_| matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { .. })).count();
     let left = leave(&queue);
     assert!(left.len() == tries && tries > 0);
@@ -246,6 +246,22 @@ fn a_second_process_another_key_and_other_lengths_are_refused() {
     let other = refused(key(), Limits { record_bytes: 25, ..LIMITS });
     assert!(other.contains("holds records of 24 bytes, and those of this job have 25"), "{other}");
     open(home.path());
+}
+
+/// A participant's batch without a report is one sealed record: under the name of a batch that leaves it would be sent.
+#[test]
+fn a_file_of_one_kind_is_none_of_another() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = open(home.path());
+    submit(&queue, 1, 1, 0).unwrap();
+    drop(queue);
+    let batch = names(home.path()).into_iter().find(|name| name.starts_with("in-")).unwrap();
+    let leaving = format!("out-{:016x}-{}", 0, "00".repeat(16));
+    std::fs::copy(home.path().join(batch), home.path().join(&leaving)).unwrap();
+    let queue = open(home.path());
+    assert!(queue.has_outgoing());
+    let error = queue.next_outgoing().err().unwrap().to_string();
+    assert!(error.contains(&leaving) && error.contains("damaged"), "{error}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub(super) fn create(folder: &Folder) -> fjall::Result<()> {
     }
     let database = open_trees(&unfinished)?;
     let state = database.keyspace(STATE, KeyspaceCreateOptions::default)?;
+    keep_trees(&unfinished)?;
     database.persist(PersistMode::SyncAll)?;
     drop((state, database));
     Ok(folder.rename(UNFINISHED, TREES)?)
@@ -32,6 +33,12 @@ pub(super) fn open_trees(path: &Path) -> fjall::Result<Database> {
     };
     // Of some damaged files the crate takes for granted what they say.
     catch_unwind(AssertUnwindSafe(open)).unwrap_or(Err(fjall::Error::Unrecoverable))
+}
+
+/// Waits until the directory of each tree is on disk. The crate waits for what is in it alone, and what is written to a tree without a directory is passed
+/// over at the next start.
+pub(super) fn keep_trees(trees: &Path) -> fjall::Result<()> {
+    Ok(std::fs::File::open(trees.join("keyspaces"))?.sync_all()?)
 }
 
 pub(super) fn make_private(directory: &Path) -> Result<()> {

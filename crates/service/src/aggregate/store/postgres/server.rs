@@ -1,7 +1,7 @@
 //! A PostgreSQL server of a test's own: in a temporary directory, at a socket there and at a port of this machine, ended with the test.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -30,16 +30,8 @@ impl Server {
             eprintln!("left out: there is no PostgreSQL server here (scripts/need postgresql)");
             return None;
         };
-        let home = tempfile::Builder::new().prefix("pg").tempdir().unwrap();
-        let user = match std::fs::metadata(home.path()).unwrap().uid() {
-            0 => Some(somebody()),
-            _ => None,
-        };
-        if let Some((user, group)) = user {
-            chown(home.path(), Some(user), Some(group)).unwrap();
-        }
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut server = Server { home, programs, user, running: None, port };
+        let user = rustix::process::geteuid().is_root().then(somebody);
+        let mut server = Server { home: home(user), programs, user, running: None, port: free_port() };
         let mut init = server.command("initdb");
         init.args(["--username", USER, "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync", "-D"]);
         let made = init.arg(server.data()).output().unwrap();
@@ -78,6 +70,49 @@ impl Server {
         let mut command = self.command("pg_isready");
         command.args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string(), "-d", "postgres"]);
         command.status().is_ok_and(|status| status.success())
+    }
+
+    /// A server that follows this one: it has all that this one has now, and ends here.
+    pub fn standby(&self) -> Server {
+        let (home, port) = (home(self.user), free_port());
+        let mut standby = Server { home, programs: self.programs.clone(), user: self.user, running: None, port };
+        let mut copied = standby.command("pg_basebackup");
+        copied.args([
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &self.port.to_string(),
+            "-U",
+            USER,
+            "--checkpoint=fast",
+            "--no-sync",
+            "-R",
+            "-D",
+        ]);
+        let copied = copied.arg(standby.data()).output().unwrap();
+        assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+        standby.start_again();
+        standby.follow(self);
+        standby
+    }
+
+    /// Waits until it has all that the server has that it follows.
+    fn follow(&self, primary: &Server) {
+        let (begun, wanted) = (Instant::now(), primary.ask("SELECT pg_current_wal_lsn()"));
+        while self.ask(&format!("SELECT coalesce(pg_last_wal_replay_lsn() >= '{wanted}', false)")) != "t" {
+            assert!(begun.elapsed() < LONG, "{}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Takes the place of a server that has ended, at its port, with what has come from there.
+    pub fn take_over(&mut self, ended: &Server) {
+        if self.running.is_some() {
+            self.end_at_once();
+        }
+        self.port = ended.port;
+        self.start_again();
+        assert_eq!(self.ask("SELECT pg_promote()"), "t", "{}", self.log());
     }
 
     /// Ends all of its processes at once, without writing what they hold in memory.
@@ -200,6 +235,18 @@ impl Drop for Server {
     }
 }
 
+fn home(user: Option<(u32, u32)>) -> tempfile::TempDir {
+    let home = tempfile::Builder::new().prefix("pg").tempdir().unwrap();
+    if let Some((user, group)) = user {
+        chown(home.path(), Some(user), Some(group)).unwrap();
+    }
+    home
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
 /// Where the newest server's programs are: on Debian not in the PATH.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -208,7 +255,7 @@ fn programs() -> Option<PathBuf> {
         std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     installed.sort_by_key(|path| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()));
     places.extend(installed.into_iter().rev().map(|path| path.join("bin")));
-    let all = ["initdb", "postgres", "pg_isready", "psql"];
+    let all = ["initdb", "postgres", "pg_basebackup", "pg_isready", "psql"];
     places.into_iter().find(|place| all.iter().all(|name| place.join(name).is_file()))
 }
 

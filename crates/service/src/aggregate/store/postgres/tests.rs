@@ -411,3 +411,19 @@ fn only_the_server_of_that_name_gets_a_password_and_only_who_has_it_gets_in() {
     let error = refused(&url("a%20secret", &other));
     assert!(error.contains("TLS"), "{error}");
 }
+
+/// Batches that the standby lacks are new to it, and the others known.
+#[test]
+fn a_standby_that_takes_over_has_what_had_come_to_it() {
+    let Some(mut primary) = Server::start() else { return };
+    let storage = Postgres::open(&primary.url("")).unwrap();
+    let bring = |number: u8| storage.ingest("r", &[number; 16], &batch(number)).unwrap();
+    assert_eq!(bring(1), Ingested::New);
+    let mut standby = primary.standby();
+    standby.end_at_once();
+    assert_eq!(bring(2), Ingested::New);
+    primary.end_at_once();
+    standby.take_over(&primary);
+    assert_eq!(storage.totals("r").unwrap(), Totals { batches: 1, reports: 500, dropped: 0 });
+    assert_eq!([bring(1), bring(2)], [Ingested::Known, Ingested::New]);
+}

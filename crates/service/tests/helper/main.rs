@@ -1,5 +1,7 @@
 //! Parties and helpers that do not follow the protocol.
 
+mod words;
+
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Arc, Barrier, Mutex};
@@ -376,63 +378,4 @@ fn who_waits_sees_how_far_a_run_is() {
             }
         });
     });
-}
-
-/// A helper that passes on another word in the place of a party's, as to swap its key: under an identity of its own, or with the signature of
-/// another party's word.
-#[test]
-fn a_helper_that_swaps_a_word_is_found_out() {
-    let home = tempfile::tempdir().unwrap();
-    let setting = Setting::new(home.path());
-    let agreement = Terms::of(&setting.job).agreement_bytes();
-    for cheat in 0..3 {
-        let listener = TcpListener::bind(&setting.address).unwrap();
-        let (words, all_here) = (Mutex::new(vec![Vec::new(); 3]), Barrier::new(3));
-        let arrived = |who, connected: tacita_node::transport::Connected| {
-            let me = setting.parties.iter().position(|party| party.fingerprint() == who).unwrap();
-            let mut channel = connected.channel;
-            while let Ok(bytes) = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES) {
-                let answer = match Request::read(&bytes) {
-                    Some(Request::Arrive { .. }) => Answer::Welcome.write(),
-                    Some(Request::Announce(word)) => {
-                        words.lock().unwrap()[me] = word.to_vec();
-                        all_here.wait();
-                        let mut all = words.lock().unwrap().clone();
-                        if me != 1 {
-                            all[1] = match cheat {
-                                0 => word::sign(&setting.helper, &agreement, 1, &setting.word(9)).unwrap(),
-                                1 => all[2].clone(),
-                                _ => word::sign(&setting.parties[1], &[0; 32], 1, &setting.word(1)).unwrap(),
-                            };
-                        }
-                        Answer::Told(&all.concat()).write()
-                    }
-                    _ => Answer::Done.write(),
-                };
-                if channel.send(DEPOT_ANSWER, answer).is_err() {
-                    return;
-                }
-            }
-        };
-        let cancel = Cancel::default();
-        let options = Options { purpose: Purpose::Helper, cancel: cancel.clone(), ..Options::default() };
-        let pins: Vec<_> = setting.parties.iter().map(Identity::fingerprint).collect();
-        std::thread::scope(|scope| {
-            let (options, arrived, listener, identity) = (&options, &arrived, &listener, &setting.helper);
-            let pins = &pins;
-            scope.spawn(move || {
-                let _ = door::admit((listener, identity), options, "a party", &|| pins.clone(), arrived, &|_, _| ());
-            });
-            let ends = setting.all(|me, client| client.announce(setting.word(me as u8)));
-            for me in [0, 2] {
-                let error = ends[me].as_ref().unwrap_err();
-                assert!(
-                    matches!(error, Error::Authentication { peer, .. } if peer == "the helper, or b,"),
-                    "{cheat}: {error:?}"
-                );
-            }
-            assert!(ends[1].is_ok(), "its own word is as it told it");
-            cancel.cancel();
-        });
-    }
 }

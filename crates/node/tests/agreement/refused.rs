@@ -1,0 +1,93 @@
+//! Job files that would promise what is not kept, or make two parties one: refused, with the key to be changed.
+
+use tacita_core::Error;
+use tacita_node::agreement::JobSpec;
+
+use super::{A, B, changed, intersection, live, two};
+
+fn aggregate(round: &str, members: &str) -> String {
+    format!(
+        "job = \"aggregate\"\nid = \"t\"\nreveal = \"keys\"\nreveal_to = \"participants\"\n[key]\ncolumns = [\"x\"]\n[round]\nreveal_when = \
+         \"distinct >= 3\"\n{round}\n{members}"
+    )
+}
+
+/// What is said of a job file, if it is not read.
+fn said(text: &str) -> Option<String> {
+    match JobSpec::parse(text, false) {
+        Ok(_) => None,
+        Err(Error::Input(text)) => Some(text),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_kept_is_not_agreed_on() {
+    let rows = intersection("", "");
+    let to_a = changed(&rows, "[\"a\", \"b\"]", "[\"a\"]");
+    let given =
+        changed(&intersection("reveal = \"sum:cost\"\ngives = { b = [\"cost\"] }", ""), "[\"a\", \"b\"]", "[\"a\"]");
+    let helped = intersection("protocol = \"outsourced\"", "pad_to = 50\n[helper]\naddress = \"h:1\"");
+    let relayed = intersection("", "[relay]\naddress = \"r:1\"");
+    let union = two("union", "[key]\ncolumns = [\"x\"]").replace("[\"a\", \"b\"]", "[\"a\"]");
+    let rules = two("rules", "min_support = 2");
+    let served = live("daily_queries = 10");
+    let round = aggregate("min_participants = 3", "[[proxy]]\naddress = \"p:1\"\n[[database]]\naddress = \"d:1\"");
+    let mine = |address: &str| format!("address = \"{address}\"\nidentity = \"{A}\"");
+    for (text, old, new, words) in [
+        (&rows, B, A, "has the same identity as another"),
+        (&relayed, "address = \"r:1\"", &mine("r:1"), "relay.identity is a's, too"),
+        (&helped, "address = \"h:1\"", &mine("h:1"), "helper.identity is a's, too"),
+        (&given, "[\"a\"]", "[\"b\"]", "a has to be in reveal_to"),
+        (
+            &rows,
+            "[parties.b]",
+            "[parties.b]\nnormalize = [\"email\", \"none\"]",
+            "is another kind than key.normalize's",
+        ),
+        (&rows, "max_rows = 100", "max_rows = 0", "limits.max_rows: use 1 to"),
+        (&rows, "max_rows = 100", "min_rows = 5", "limits.min_rows is for job = \"rules\""),
+        (&to_a, "id = \"t\"", "id = \"t\"\ngives = { b = [\"z\"] }", "nobody gets these columns"),
+        (&rows, "id = \"t\"", "id = \"t\"\nsecurity = \"malicious\"", "one learner only"),
+        (
+            &to_a,
+            "id = \"t\"",
+            "id = \"t\"\nreveal = \"count\"\nsecurity = \"malicious\"",
+            "malicious\" is not there with",
+        ),
+        (&rules, "id = \"t\"", "id = \"t\"\nsecurity = \"malicious\"", "malicious\" is not there for job = \"rules\""),
+        (&union, "id = \"t\"", "id = \"t\"\nreveal = \"count\"\nlimits = { pad_to = 10 }", "pad_to is not there"),
+        (&served, "id = \"t\"", "id = \"t\"\nreveal = \"count\"", "is not there for a live list"),
+        (&served, "daily_queries = 10", "", "limits.daily_queries is missing"),
+        (&served, "daily_queries = 10", "daily_queries = 4294967295", "one key answers at most"),
+        (&round, "min_participants = 3", "min_participants = 1", "nothing is shuffled"),
+    ] {
+        assert_eq!(said(text), None, "{text}");
+        let found = said(&changed(text, old, new)).unwrap_or_else(|| panic!("{new} is taken"));
+        assert!(found.contains(words), "{new}: {found}");
+    }
+    let both = round.replace("address = \"p:1\"", &mine("p:1")).replace("address = \"d:1\"", &mine("d:1"));
+    assert!(said(&both).unwrap().contains("together they could read every report"));
+    // Names stand in files' names.
+    for name in ["../b", "b/c", "b c", "", "b.c", "b:c"] {
+        let text = changed(&to_a, "[parties.b]", &format!("[parties.{name:?}]"));
+        assert!(said(&text).is_some_and(|text| text.contains("is no name")), "{name:?}");
+    }
+}
+
+/// What can be broken, and what shows more than its purpose, runs where the user says that it may, and is told before.
+#[test]
+fn what_protects_nothing_needs_leave() {
+    let union =
+        two("union", "protocol = \"polynomial\"\n[key]\ncolumns = [\"x\"]").replace("[\"a\", \"b\"]", "[\"a\"]");
+    let weak = changed(&intersection("protocol = \"bloom\"\nlevel = \"bits112\"", ""), "[\"a\", \"b\"]", "[\"a\"]");
+    for text in [union, weak] {
+        let job = JobSpec::parse(&text, false).unwrap();
+        assert!(matches!(job.check_secure(false), Err(Error::Input(text)) if text.contains("--allow-insecure")));
+        job.check_secure(true).unwrap();
+        assert!(job.insecure().is_some_and(|text| text.contains("--allow-insecure")));
+    }
+    let job = JobSpec::parse(&intersection("", ""), false).unwrap();
+    job.check_secure(false).unwrap();
+    assert_eq!(job.insecure(), None);
+}

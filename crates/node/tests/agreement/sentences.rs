@@ -1,0 +1,53 @@
+//! What parties are told that each learns: what a form gives away is said where it does, and nowhere else.
+
+use tacita_node::agreement::{JobSpec, Known};
+
+use super::{changed, intersection, two};
+
+fn learned(text: &str, party: &str, known: Known<'_>) -> String {
+    let job = JobSpec::parse(text, false).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    job.job.learned(&job, party, known).join(" ")
+}
+
+#[test]
+fn what_a_form_gives_away_is_said() {
+    let plain = Known::default();
+    let rows = changed(&intersection("", ""), "[\"a\", \"b\"]", "[\"a\"]");
+    let count = changed(&rows, "id = \"t\"", "id = \"t\"\nreveal = \"count\"");
+    let small = changed(&count, "max_rows = 100", "max_rows = 100\nmin_result = 5");
+    let dot = two("dot", "reveal = \"shares\"");
+    let telling = changed(&dot, "id = \"t\"", "id = \"t\"\nprotocol = \"gm-bloom\"");
+    let sparse = changed(&telling, "id = \"t\"", "id = \"t\"\ndensity = 0.5");
+    let union = changed(&two("union", "[key]\ncolumns = [\"x\"]"), "[\"a\", \"b\"]", "[\"a\"]");
+    let outsourced = changed(&intersection("protocol = \"outsourced\"", "pad_to = 50"), "[\"a\", \"b\"]", "[\"a\"]");
+    let helped = changed(&outsourced, "[parties.a]", "[helper]\naddress = \"h:1\"\n[parties.a]");
+    let (prepared, on_disk) = (Known { prepared: true, ..plain }, Known { on_disk: true, ..plain });
+    for (words, [text, party], known, [other, another], less) in [
+        ("answers from a prepared part", [&rows, "a"], prepared, [&rows, "a"], plain),
+        ("answers from a prepared part", [&rows, "a"], prepared, [&rows, "b"], prepared),
+        ("works on disk", [&rows, "a"], on_disk, [&rows, "a"], plain),
+        ("That is a filter on the output", [&small, "a"], plain, [&count, "a"], plain),
+        ("no uniformly random shares", [&telling, "a"], plain, [&dot, "a"], plain),
+        ("the agreed density", [&sparse, "b"], plain, [&telling, "b"], plain),
+        ("if b brings nothing", [&changed(&union, "[\"a\"]", "[\"b\"]"), "a"], plain, [&union, "a"], plain),
+        ("is in the helper's place", [&outsourced, "a"], plain, [&helped, "a"], plain),
+    ] {
+        assert!(learned(text, party, known).contains(words), "{words}: {}", learned(text, party, known));
+        let without = learned(other, another, less);
+        assert!(!without.contains(words), "{words}: {without}");
+    }
+}
+
+/// Who does not learn is told that it does not, and who does, what.
+#[test]
+fn who_learns_and_who_does_not_is_said_of_each() {
+    for (job, learns, not) in [
+        ("reveal = \"rows\"", "which of its own rows have a key that b has too", "does not learn which keys"),
+        ("reveal = \"count\"", "how many distinct keys the two have in common", "does not learn which keys"),
+    ] {
+        let text = changed(&intersection(job, ""), "[\"a\", \"b\"]", "[\"a\"]");
+        let [a, b] = ["a", "b"].map(|party| learned(&text, party, Known::default()));
+        assert!(a.contains(learns) && !a.contains(not), "{a}");
+        assert!(b.contains(not) && !b.contains(learns), "{b}");
+    }
+}
