@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use super::keys::Keys;
 use crate::channel::Channel;
 use crate::error::Result;
+use crate::primitive::kernel::mask::mask;
 use crate::primitive::kernel::{Block, Doubling, block};
 use crate::primitive::ot::Choices;
 use crate::primitive::vole::params::Parameters;
@@ -155,8 +156,7 @@ impl Repairs {
 /// All ones if the numbers are equal, else zero.
 #[inline(always)]
 fn equal(one: u32, other: u32) -> u128 {
-    let same = (u64::from(one ^ other).wrapping_sub(1) >> 63) as u128;
-    same.wrapping_neg()
+    mask(one == other)
 }
 
 /// What the receiver's leaves lack when all messages have come.
@@ -198,7 +198,7 @@ pub(super) fn grow_punctured(
         let below = parameters.depth - 1 - depth;
         for (tree, (hole, given)) in holes.0.iter().zip(message.as_chunks::<2>().0).enumerate() {
             // All ones if the path goes right, so that the sibling is on the left.
-            let path = u128::from(hole >> below & 1).wrapping_neg();
+            let path = mask(hole >> below & 1 == 1);
             let select = |if_right: Block, if_left: Block| Block(if_right.0 & path | if_left.0 & !path);
             let of_sibling = |pair: [Block; 2]| select(pair[0], pair[1]);
             let known = of_sibling(of_zero);
@@ -217,7 +217,7 @@ pub(super) fn grow_punctured(
     let message = channel.receive(TREE_TIPS, parameters.tips_bytes())?;
     let message = Zeroizing::new(block::from_bytes(&message).expect("its length has been checked"));
     for (tree, hole) in holes.0.iter().enumerate() {
-        let right = u128::from(hole & 1).wrapping_neg();
+        let right = mask(hole & 1 == 1);
         let leaf = message[tree] ^ sums[tree][0] ^ dropped[tree] ^ tips[tree];
         repairs.add[tree][0].0 ^= leaf.0 & !right;
         repairs.add[tree][1].0 ^= leaf.0 & right;
