@@ -7,7 +7,7 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::pair::{Least, Pair, Receiver, named_columns};
-use super::run::{Page, Stock};
+use super::run::{Page, ShownRows, Stock};
 use crate::console::Voice;
 use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, Polynomials, all_columns};
 use tacita_node::jobs::intersect::Intersect;
@@ -51,6 +51,8 @@ pub struct Options {
     #[arg(long, value_name = "skip|error", default_value = "skip")]
     nulls: Nulls,
     #[command(flatten)]
+    rows: ShownRows,
+    #[command(flatten)]
     pair: Pair,
     #[command(flatten)]
     least: Least,
@@ -71,7 +73,7 @@ impl Options {
         let columns = all_columns(&any);
         // A column that is there twice in the one key is refused as such.
         let (columns, any) = if any.len() > 1 { (columns, any) } else { (any.concat(), Vec::new()) };
-        let gives = [(me, &self.gives), (peer, &self.peer_gives)];
+        let gives = [(me.clone(), &self.gives), (peer, &self.peer_gives)];
         let gives = gives.into_iter().filter(|(_, columns)| !columns.is_empty());
         let Polynomials { strategy, bins } = Polynomials::parse(self.strategy.as_deref(), self.bins.as_deref())?;
         let mut job = JobSpec {
@@ -82,6 +84,7 @@ impl Options {
             ..self.pair.job(Arc::new(Intersect { strategy, bins, ..Intersect::default() }), Receiver::Me, mapping)?
         };
         job.limits.min_result = self.least.min_result;
+        self.rows.put_into(&mut job, &me)?;
         self.pair.run(job, (Page::default(), Stock::default()), voice)
     }
 }

@@ -9,7 +9,7 @@ use tacita_core::{Error, Result};
 use super::pair::{Pair, Receiver, named_columns};
 use super::run::{OUTPUT_OF_RULES, Page, Stock};
 use crate::console::Voice;
-use tacita_node::agreement::{Basket, ItemsFrom, JobSpec, Key, Names, Star, Written};
+use tacita_node::agreement::{Basket, ItemsFrom, JobSpec, Key, Measures, Names, Show, Star, Which, Written};
 use tacita_node::jobs::rules::{self, Bins};
 
 /// Find which items of both parties go together, without a job file: one party listens, the other connects.
@@ -75,6 +75,19 @@ pub struct Options {
     /// Which part of the rows may hold an item, as 0.1 or 10% (protocol "gm-bloom") [default: all].
     #[arg(long, value_name = "PART")]
     density: Option<String>,
+    /// Which measures this party's rules have: usual, or all that mlxtend has.
+    #[arg(long, value_name = "WHICH", default_value = "usual")]
+    measures: Measures,
+    /// Which itemsets this party's file has: all; closed ones, which no larger one contains that is in as many rows; or maximal ones, which
+    /// no larger one contains.
+    #[arg(long, value_name = "WHICH", default_value = "all")]
+    itemsets: Which,
+    /// Show this party only rules with one of these items among their antecedents.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    items_in_antecedents: Option<Vec<String>>,
+    /// Show this party only rules with one of these items among their consequents.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    items_in_consequents: Option<Vec<String>>,
     #[command(flatten)]
     pair: Pair,
     /// End the search before anything is counted, if fewer rows are common.
@@ -121,6 +134,13 @@ impl Options {
         };
         if let Some(own) = job.parties.get_mut(&me) {
             own.items = Some(items);
+            own.show = Show {
+                measures: self.measures,
+                itemsets: self.itemsets,
+                items_in_antecedents: self.items_in_antecedents,
+                items_in_consequents: self.items_in_consequents,
+                ..Show::default()
+            };
         }
         job.limits.min_rows = self.min_rows;
         self.pair.run(job, (self.page, Stock::default()), voice)

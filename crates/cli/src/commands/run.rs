@@ -10,7 +10,7 @@ use super::arguments;
 use super::show::show;
 use crate::console::{self, Voice};
 use crate::threads::set_threads;
-use tacita_node::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source};
+use tacita_node::agreement::{Ability, JobSpec, OnDisk, OwnRows, PoolPlace, Source};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::{live, prepared};
@@ -51,9 +51,33 @@ pub struct Run {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
+    rows: ShownRows,
+    #[command(flatten)]
     page: Page,
     #[command(flatten)]
     stock: Stock,
+}
+
+/// Which rows the output of an intersection shows, and what beside them.
+#[derive(Args, Default)]
+pub struct ShownRows {
+    /// Which of this party's rows the output has (job "intersect"): common; all, with a column `common`; or others, which are not common
+    /// [default: what the job file says, or common].
+    #[arg(long, value_name = "WHICH")]
+    keep: Option<OwnRows>,
+    /// Write the canonical form of each key column, as it was compared, behind this party's own columns (job "intersect").
+    #[arg(long)]
+    with_key: bool,
+}
+
+impl ShownRows {
+    /// The job with what these options say in the part of `me`.
+    pub fn put_into(&self, job: &mut JobSpec, me: &str) -> Result<()> {
+        let Some(own) = job.parties.get_mut(me) else { return Ok(()) };
+        own.show.rows = self.keep.unwrap_or(own.show.rows);
+        own.show.key |= self.with_key;
+        if self.keep.is_some() || self.with_key { job.check() } else { Ok(()) }
+    }
 }
 
 /// The help of --output where there may be rules.
@@ -117,7 +141,7 @@ pub struct Common {
 impl Run {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
-        let job = JobSpec::load(&self.job)?;
+        let mut job = JobSpec::load(&self.job)?;
         job.check_run()?;
         job.party(&self.me).map_err(|error| match (self.me.as_str(), &job.helper) {
             ("helper", Some(_)) => Error::Input(
@@ -125,6 +149,7 @@ impl Run {
             ),
             _ => error,
         })?;
+        self.rows.put_into(&mut job, &self.me)?;
         live::refuse_run(&job)?;
         let source = match self.work.clone() {
             None => self.common.source(&job, &self.me, self.input.clone())?,

@@ -181,3 +181,49 @@ fn items_of_one_name_keep_their_owners() {
     assert_eq!(&names[..4], ["a.milk", "rum", "b.milk", "tea"]);
     assert!(names.contains(&"a.milk|b.milk|rum|tea") && rows[0]["count"] == "3");
 }
+
+/// What one party's files show is its own affair: the other's hold everything.
+#[test]
+fn a_party_sees_what_it_wants() {
+    let home = Home::new();
+    let baskets = sample(60);
+    let truth = mined(&baskets, ASKED);
+    let [a, b] = tables(&home, &baskets, "|", false);
+    let show = "{ measures = \"all\", itemsets = \"closed\", items_in_antecedents = [\"a1\", \"beer\"] }";
+    let shown = |show: &str| {
+        job("min_support = 12\nmin_confidence = 0.55").replace("[parties.a]", &format!("[parties.a]\nshow = {show}"))
+    };
+    let ended = attempt(&home, &shown(show), [&a, &b], "out", &[]).well();
+    assert!(ended.stderr.contains("no item in the itemsets is called \"beer\""), "{}", ended.stderr);
+    check_files(&home.at("out/b.csv"), &truth);
+
+    let of = |items: &str| -> BTreeSet<String> { items.split('|').map(str::to_owned).collect() };
+    let wanted = truth.rules.iter().filter(|((from, _), _)| of(from).contains("a1"));
+    let larger = |set: &str, count: u64| {
+        truth.itemsets.iter().any(|(other, n)| *n == count && set != other && of(set).is_subset(&of(other)))
+    };
+    let closed = truth.itemsets.iter().filter(|(set, count)| !larger(set, **count));
+    let expected = Truth {
+        rows: truth.rows,
+        itemsets: closed.map(|(set, count)| (set.clone(), *count)).collect(),
+        rules: wanted.map(|(rule, counts)| (rule.clone(), *counts)).collect(),
+    };
+    assert!(!expected.rules.is_empty() && expected.rules.len() < truth.rules.len());
+    assert!(expected.itemsets.len() < truth.itemsets.len());
+    check_files(&home.at("out/a.csv"), &expected);
+    for row in cells(&home.at("out/a.csv")) {
+        let measure = |name: &str| row[name].parse::<f64>().unwrap();
+        let near = |name: &str, value: f64| assert!((measure(name) - value).abs() < 1e-9, "{name}: {row:?}");
+        let (both, confidence) = (measure("support"), measure("confidence"));
+        let (from, to) = (both / confidence, confidence / measure("lift"));
+        near("antecedent support", from);
+        near("consequent support", to);
+        near("jaccard", both / (from + to - both));
+        near("kulczynski", (confidence + both / to) / 2.0);
+        near("certainty", (confidence - to) / (1.0 - to));
+        near("zhangs_metric", measure("leverage") / (both * (1.0 - from)).max(from * (to - both)));
+    }
+    attempt(&home, &shown("{ itemsets = \"open\" }"), [&a, &b], "out", &[])
+        .failed(2, &["itemsets = \"open\" is unknown", "maximal"]);
+    attempt(&home, &shown("{ measure = \"all\" }"), [&a, &b], "out", &[]).failed(2, &["measure"]);
+}

@@ -5,6 +5,7 @@ mod alike;
 mod common;
 mod endings;
 mod numbers;
+mod shown;
 
 use std::time::Duration;
 

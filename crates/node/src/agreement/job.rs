@@ -85,6 +85,8 @@ pub enum Shared {
     Clients,
     /// `parties.NAME.format` and `expand`
     Lists,
+    /// `parties.NAME.show`
+    Show,
 }
 
 /// A job that is not run between its parties: others serve, for as many as come.

@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tacita_core::{Error, Level, Result, Security};
 
 use super::words::{maybe_from_word, maybe_seconds};
-use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role, Spread};
+use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role, Show, Spread};
 use crate::identity::Fingerprint;
 use crate::table::read::Listing;
 use crate::table::{Profile, ReadOptions};
@@ -135,6 +135,9 @@ pub struct Party {
     /// `rules`: where its own items come from, if not from where the job says.
     #[serde(default)]
     pub items: Option<ItemsFrom>,
+    /// `rules`: what its own output shows of what was found.
+    #[serde(default)]
+    pub show: Show,
 }
 
 /// The parties in the order of the file.

@@ -2,7 +2,7 @@
 
 use tacita_core::{Error, Result};
 
-use crate::agreement::{JobSpec, Shared};
+use crate::agreement::{JobSpec, Shared, Show};
 use crate::jobs;
 
 impl JobSpec {
@@ -25,6 +25,7 @@ impl JobSpec {
             ("parties.NAME.role and slice", self.has_roles(), Shared::Roles),
             ("scale", self.scale.is_some(), Shared::Scale),
             ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), Shared::Items),
+            ("parties.NAME.show", self.parties.0.iter().any(|(_, party)| party.show != Show::default()), Shared::Show),
             ("limits.pad_to", limits.pad_to.is_some(), Shared::PadTo),
             ("limits.min_rows", limits.min_rows.is_some(), Shared::MinRows),
             ("limits.max_text", limits.max_text.is_some(), Shared::Gives),

@@ -108,6 +108,49 @@ impl Rule {
         }
     }
 
+    /// The part of all rows that hold all antecedents.
+    pub fn antecedent_support(&self) -> f64 {
+        ratio(self.antecedent_count.into(), self.rows.into())
+    }
+
+    /// The part of all rows that hold all consequents.
+    pub fn consequent_support(&self) -> f64 {
+        ratio(self.consequent_count.into(), self.rows.into())
+    }
+
+    /// Zhang's metric: leverage as a part of the largest (if it is positive) or smallest that the supports allow, from -1 to 1; 0 where
+    /// they allow none. (Zhang, "Association rules", 2000.)
+    pub fn zhangs_metric(&self) -> f64 {
+        let [rows, count, antecedents, consequents] = self.counts().map(u128::from);
+        let (expected, found) = (antecedents * consequents, count * rows);
+        let most = (count * (rows - antecedents)).max(antecedents * (consequents - count));
+        match (most, found < expected) {
+            (0, _) => 0.0,
+            (_, false) => (found - expected) as f64 / most as f64,
+            (_, true) => -((expected - found) as f64 / most as f64),
+        }
+    }
+
+    /// The rows that hold all items, as a part of those that hold all antecedents or all consequents.
+    pub fn jaccard(&self) -> f64 {
+        let [_, count, antecedents, consequents] = self.counts();
+        ratio(count, antecedents + consequents - count)
+    }
+
+    /// By what part of the way to 1 antecedents move the consequents' support, as mlxtend has it: negative where they lower it, and 0 where it
+    /// is 1 without them.
+    pub fn certainty(&self) -> f64 {
+        match self.consequent_count == self.rows {
+            true => 0.0,
+            false => (self.confidence() - self.consequent_support()) / (1.0 - self.consequent_support()),
+        }
+    }
+
+    /// The mean of the rule's confidence and that of the rule from consequents to antecedents.
+    pub fn kulczynski(&self) -> f64 {
+        (self.confidence() + ratio(self.count.into(), self.consequent_count.into())) / 2.0
+    }
+
     fn counts(&self) -> [u64; 4] {
         [self.rows, self.count, self.antecedent_count, self.consequent_count].map(u64::from)
     }
@@ -258,6 +301,16 @@ mod tests {
         near(rule.conviction(), 0.7 / 0.5);
         near(Rule { count: 5, ..rule.clone() }.leverage(), 0.05 - 0.4 * 0.3);
         assert_eq!(Rule { count: 40, ..rule.clone() }.conviction(), f64::INFINITY);
+        near(rule.antecedent_support(), 0.4);
+        near(rule.consequent_support(), 0.3);
+        near(rule.zhangs_metric(), 0.08 / (0.2f64 * 0.6).max(0.4 * 0.1));
+        near(Rule { count: 5, ..rule.clone() }.zhangs_metric(), -0.07 / (0.05f64 * 0.6).max(0.4 * 0.25));
+        near(Rule { count: 100, antecedent_count: 100, consequent_count: 100, ..rule.clone() }.zhangs_metric(), 0.0);
+        near(rule.jaccard(), 0.2 / 0.5);
+        near(rule.certainty(), (0.5 - 0.3) / 0.7);
+        near(Rule { count: 5, ..rule.clone() }.certainty(), (0.125 - 0.3) / 0.7);
+        near(Rule { count: 40, consequent_count: 100, ..rule.clone() }.certainty(), 0.0);
+        near(rule.kulczynski(), (0.5 + 2.0 / 3.0) / 2.0);
         // Counts near the most that there can be.
         let most = u32::MAX;
         let full = Rule { rows: most, count: most - 1, antecedent_count: most, consequent_count: most - 1, ..rule };

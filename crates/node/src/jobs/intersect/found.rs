@@ -6,6 +6,7 @@ use tacita_core::protocol::intersect::entries::{Common, Payload};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Answer, Deferred, JobSpec, Sizes};
+use crate::jobs::intersect::shown::Shown;
 use crate::jobs::intersect::sizes::peer_schema;
 use crate::jobs::intersect::{Brought, Loaded};
 use crate::table::numbers::{decimal, to_json};
@@ -66,8 +67,8 @@ impl Found {
                 Box::new(move || Ok(sum_of(total, decimals, min_result)))
             }
             (Found::Rows(common), Brought::Table(loaded)) => {
-                let loaded = loaded.clone();
-                Box::new(move || Ok(Answer::rows(Selection::of_rows(&loaded.table, loaded.keys.rows_of(&common))?)))
+                let (loaded, shown) = (loaded.clone(), Shown::of(job, me));
+                Box::new(move || shown.answer(&loaded, &common))
             }
             (Found::Payload(common, given), Brought::Table(loaded)) => {
                 let (loaded, peer) = (loaded.clone(), job.peer_of(me).to_owned());

@@ -12,7 +12,8 @@ use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
 use super::{
-    any, choose, cost, disk, kissner_song, learned, live, load, memory, methods, multiset, outsourced, spread, star,
+    any, choose, cost, disk, kissner_song, learned, live, load, memory, methods, multiset, outsourced, shown, spread,
+    star,
 };
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
@@ -115,8 +116,8 @@ impl Job for Intersect {
     }
 
     fn has(&self, key: Shared) -> bool {
-        use Shared::{Clients, Gives, Helper, Key, MinResult, PadTo, Queries, Scale};
-        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries | Clients | Helper)
+        use Shared::{Clients, Gives, Helper, Key, MinResult, PadTo, Queries, Scale, Show};
+        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries | Clients | Helper | Show)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -130,6 +131,7 @@ impl Job for Intersect {
         }
         any::check(spec)?;
         multiset::check(spec)?;
+        shown::check(spec)?;
         spec.check_key()?;
         live::check(spec)
     }
@@ -157,6 +159,11 @@ impl Job for Intersect {
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
+            Ability::Disk
+                if spec.parties.0.iter().any(|(_, party)| party.show != crate::agreement::Show::default()) =>
+            {
+                bad("--work: parties.NAME.show is for tables in memory: leave one of them out")
+            }
             Ability::Disk | Ability::Prepared if spec.is_outsourced() => {
                 bad("--work: a run through a helper keeps its table in memory: leave it out")
             }

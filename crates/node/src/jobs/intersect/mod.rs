@@ -19,6 +19,7 @@ pub mod outsourced;
 pub mod pooled;
 pub mod prepared;
 mod run;
+mod shown;
 mod sizes;
 mod spread;
 mod star;

@@ -131,11 +131,14 @@ impl Job for Rules {
     }
 
     fn has(&self, key: Shared) -> bool {
-        matches!(key, Shared::Key | Shared::Items | Shared::PadTo | Shared::MinRows)
+        matches!(key, Shared::Key | Shared::Items | Shared::PadTo | Shared::MinRows | Shared::Show)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
         let job = self.of(spec);
+        if let Some((name, _)) = spec.parties.0.iter().find(|(_, party)| !party.show.is_of_rules()) {
+            return bad(format!("parties.{name}.show: `rows` and `key` are of job = \"intersect\": leave them out"));
+        }
         if spec.security == Security::Malicious {
             return bad(
                 "security = \"malicious\" is not there for job = \"rules\": nothing would hold a cheating party to \

@@ -10,6 +10,7 @@ mod names;
 mod output;
 mod page;
 mod products;
+mod shown;
 pub mod spec;
 pub mod spread;
 
@@ -93,9 +94,10 @@ impl Part for Brought {
         let learned = learned::rules(job, me, Known { common, ..Known::of(agreed) });
         let (protocol, levels) = (found.protocol(&agreed.chosen), found.levels);
         let named = Arc::new(found.named);
+        let show = job.show(me);
         let found = agreement::Found {
             page: Some(Box::new(ForReaders { own, named: named.clone() })),
-            ..agreement::Found::new(protocol, learned, move || Ok(output::answer(named)))
+            ..agreement::Found::new(protocol, learned, move || Ok(output::answer(&named, &show)))
         };
         if levels.is_empty() { Ok(found) } else { found.with("levels", levels) }
     }

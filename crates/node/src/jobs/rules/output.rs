@@ -9,17 +9,18 @@ use tacita_core::protocol::rules::association::Rule;
 use tacita_core::{Error, Result};
 
 use super::Named;
-use crate::agreement::Answer;
+use crate::agreement::{Answer, Measures, Show};
 use crate::table::Table;
 
-/// Rules, and beside them the itemsets.
-pub fn answer(named: Arc<Named>) -> Answer {
+/// Rules, and beside them the itemsets, as `show` wants them.
+pub fn answer(named: &Named, show: &Show) -> Answer {
+    let (named, measures) = (Arc::new(named.shown(show)), show.measures);
     let (count_of_itemsets, count_of_rules) = (named.itemsets.len(), named.rules.len());
     let of_itemsets = named.clone();
     Answer::Tables {
         json: json!({ "itemsets": count_of_itemsets, "rules": count_of_rules }),
         line: format!("itemsets {count_of_itemsets}, rules {count_of_rules}"),
-        main: Box::new(move || rules(&named)),
+        main: Box::new(move || rules(&named, measures)),
         beside: vec![("itemsets", Box::new(move || itemsets(&of_itemsets)))],
     }
 }
@@ -34,12 +35,12 @@ fn itemsets(named: &Named) -> Result<Table> {
     ])
 }
 
-fn rules(named: &Named) -> Result<Table> {
+fn rules(named: &Named, measures: Measures) -> Result<Table> {
     let rules = || named.rules.iter();
     let measure = |measure: fn(&Rule) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(rules().map(|rule| measure(&rule.rule))))
     };
-    table(vec![
+    let mut columns = vec![
         ("antecedents", texts(rules().map(|rule| named.text(&rule.antecedents)))),
         ("consequents", texts(rules().map(|rule| named.text(&rule.consequents)))),
         ("support", measure(Rule::support)),
@@ -47,7 +48,18 @@ fn rules(named: &Named) -> Result<Table> {
         ("lift", measure(Rule::lift)),
         ("leverage", measure(Rule::leverage)),
         ("conviction", measure(Rule::conviction)),
-    ])
+    ];
+    if measures == Measures::All {
+        columns.extend([
+            ("antecedent support", measure(Rule::antecedent_support)),
+            ("consequent support", measure(Rule::consequent_support)),
+            ("zhangs_metric", measure(Rule::zhangs_metric)),
+            ("jaccard", measure(Rule::jaccard)),
+            ("certainty", measure(Rule::certainty)),
+            ("kulczynski", measure(Rule::kulczynski)),
+        ]);
+    }
+    table(columns)
 }
 
 fn texts(texts: impl Iterator<Item = String>) -> ArrayRef {

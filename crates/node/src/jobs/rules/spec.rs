@@ -10,7 +10,7 @@ use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Pa
 use tacita_core::{Error, Result};
 
 use crate::agreement::words::maybe_from_word;
-use crate::agreement::{ItemsFrom, JobSpec, Names, Of, Reveal, Written};
+use crate::agreement::{ItemsFrom, JobSpec, Names, Of, Reveal, Show, Written};
 use crate::jobs::aligned;
 use crate::jobs::dot::density;
 
@@ -102,6 +102,11 @@ impl Spec<'_> {
     pub fn items_of(&self, party: &str) -> ItemsFrom {
         let own = self.parties.get(party).and_then(|party| party.items.as_ref());
         own.or(self.own.items.as_ref()).cloned().unwrap_or_default()
+    }
+
+    /// What the output of `party` shows of what was found.
+    pub fn show(&self, party: &str) -> Show {
+        self.parties.get(party).map(|party| party.show.clone()).unwrap_or_default()
     }
 
     /// What both parties derive from the terms for so many aligned rows.

@@ -9,6 +9,7 @@ use tacita_core::{Error, Result};
 
 use super::super::disk::Party;
 use super::super::found::{self, given_table};
+use super::super::shown::Shown;
 use super::super::sizes::peer_schema;
 use super::super::{Brought, Loaded, hint};
 use super::{PROTOCOL, disk, learned, longest, params, place};
@@ -77,7 +78,7 @@ impl Part for Star {
                 if common.items.is_empty() {
                     warn_of_nothing(job, me, loaded, agreed);
                 }
-                answer(loaded, job, agreed, common)?
+                answer(loaded, (job, me), agreed, common)?
             }
         };
         Ok(Found { answer, ..Found::nothing(PROTOCOL, learned) })
@@ -115,7 +116,12 @@ fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded, agreed: &mesh::Agre
 }
 
 /// The own rows that all have, with what the others give.
-fn answer(loaded: &Arc<Loaded>, job: &JobSpec, agreed: &mesh::Agreed, common: Common) -> Result<Deferred<Answer>> {
+fn answer(
+    loaded: &Arc<Loaded>,
+    (job, me): (&JobSpec, &str),
+    agreed: &mesh::Agreed,
+    common: Common,
+) -> Result<Deferred<Answer>> {
     let names = job.parties.names();
     let schema = |(place, rows): (usize, Payload)| {
         let giver: &str = names.get(place).ok_or_else(|| Error::Internal("rows of no party".into()))?;
@@ -123,10 +129,10 @@ fn answer(loaded: &Arc<Loaded>, job: &JobSpec, agreed: &mesh::Agreed, common: Co
         Ok((giver.to_string(), schema, rows))
     };
     let given = common.rows.into_iter().map(schema).collect::<Result<Vec<_>>>()?;
-    let (loaded, items) = (loaded.clone(), common.items);
+    let (loaded, items, shown) = (loaded.clone(), common.items, Shown::of(job, me));
     Ok(Box::new(move || {
         if given.is_empty() {
-            return Ok(Answer::rows(Selection::of_rows(&loaded.table, loaded.keys.rows_of(&items))?));
+            return shown.answer(&loaded, &items);
         }
         let joined = given.iter().map(|(giver, schema, rows): &(String, _, _)| given_table(schema, rows, giver));
         let joined = joined.collect::<Result<Vec<_>>>()?;

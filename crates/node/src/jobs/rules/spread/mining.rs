@@ -137,7 +137,8 @@ impl Levels for Mining {
         let parties = job.parties.names();
         let mined = Mined { frequent, rules, items: Vec::new() };
         let named = Named::new(mined, [(parties[0], first), (parties[1], second)])?;
-        Ok(output::answer(std::sync::Arc::new(named)))
+        let me = parties[usize::from(side == Side::Second)];
+        Ok(output::answer(&named, &job.show(me)))
     }
 }
 
