@@ -42,7 +42,7 @@ pub struct Simulate {
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Format of those files.
-    #[arg(long, value_name = "csv|parquet|arrow|json", default_value = "csv")]
+    #[arg(long, value_name = "csv|parquet|arrow|json|xlsx", default_value = "csv")]
     format: Format,
     /// Write a page with plots and tables to this HTML file (job "rules").
     #[arg(long, value_name = "FILE")]

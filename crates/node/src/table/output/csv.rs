@@ -1,5 +1,6 @@
 //! CSV, and cells of it that a spreadsheet would run.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use arrow_array::{Array, ArrayRef};
@@ -25,15 +26,10 @@ pub(super) fn write(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<
         let columns: Vec<_> = columns.collect::<Result<_>>()?;
         for row in 0..batch.num_rows() {
             for &(place, ref column) in &columns {
-                match column {
-                    Cells::Text(text) => {
-                        let text = text.get(row).unwrap_or("");
-                        formulas[place] += u64::from(place >= own && written >= own_rows && is_formula(text));
-                        writer.write_field(text)
-                    }
-                    Cells::Nested(formatter) => writer.write_field(formatter.value(row).to_string()),
-                }
-                .map_err(failed)?;
+                let text = column.text(row);
+                formulas[place] +=
+                    u64::from(place >= own && written >= own_rows && column.is_text() && is_formula(&text));
+                writer.write_field(&*text).map_err(failed)?;
             }
             writer.write_record(None::<&[u8]>).map_err(failed)?;
             written += 1;
@@ -68,13 +64,14 @@ fn warn_of(rows: &dyn Rows, formulas: &[u64], name: &str) {
 }
 
 /// How a column is written as text: canonically where its type has a canonical text, else as Arrow shows it.
-enum Cells<'a> {
+pub(super) enum Cells<'a> {
     Text(TextColumn),
     Nested(ArrayFormatter<'a>),
 }
 
 impl<'a> Cells<'a> {
-    fn new(array: &'a ArrayRef) -> Result<Cells<'a>> {
+    /// Those of a column.
+    pub fn new(array: &'a ArrayRef) -> Result<Cells<'a>> {
         const OPTIONS: FormatOptions<'static> = FormatOptions::new();
         match TextColumn::new(array) {
             Some(text) => Ok(Cells::Text(text)),
@@ -82,6 +79,18 @@ impl<'a> Cells<'a> {
                 .map(Cells::Nested)
                 .map_err(|error| Error::Input(format!("a column cannot be written as text: {error}"))),
         }
+    }
+
+    /// A row's text, empty where the value is absent.
+    pub fn text(&self, row: usize) -> Cow<'_, str> {
+        match self {
+            Cells::Text(text) => Cow::Borrowed(text.get(row).unwrap_or_default()),
+            Cells::Nested(formatter) => Cow::Owned(formatter.value(row).to_string()),
+        }
+    }
+
+    fn is_text(&self) -> bool {
+        matches!(self, Cells::Text(_))
     }
 }
 

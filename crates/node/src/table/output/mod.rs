@@ -3,6 +3,7 @@
 mod csv;
 mod json;
 mod write;
+mod xlsx;
 
 use std::io::Write;
 use std::path::Path;
@@ -32,6 +33,8 @@ pub enum Format {
     Arrow,
     /// One array of objects.
     Json,
+    /// Office Open XML, for spreadsheets.
+    Xlsx,
 }
 
 impl Format {
@@ -42,6 +45,7 @@ impl Format {
             Format::Parquet => "parquet",
             Format::Arrow => "arrow",
             Format::Json => "json",
+            Format::Xlsx => "xlsx",
         }
     }
 
@@ -57,9 +61,10 @@ impl Format {
             ".parquet" => Ok(Format::Parquet),
             ".arrow" | ".ipc" | ".feather" => Ok(Format::Arrow),
             ".json" | ".json.gz" => Ok(Format::Json),
+            ".xlsx" => Ok(Format::Xlsx),
             _ => Err(Error::Input(format!(
                 "{}: not a known kind of output; known endings are .csv and .json (each also .gz), .parquet, .arrow, \
-                 .ipc, .feather, or - for CSV on standard output",
+                 .ipc, .feather, .xlsx, or - for CSV on standard output",
                 path.display()
             ))),
         }
@@ -70,11 +75,11 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Format> {
-        let formats = [Format::Csv, Format::Parquet, Format::Arrow, Format::Json];
+        let formats = [Format::Csv, Format::Parquet, Format::Arrow, Format::Json, Format::Xlsx];
         formats
             .into_iter()
             .find(|format| format.ending() == text)
-            .ok_or_else(|| Error::Input(format!("format: {text:?} is none of csv, parquet, arrow, json")))
+            .ok_or_else(|| Error::Input(format!("format: {text:?} is none of csv, parquet, arrow, json, xlsx")))
     }
 }
 

@@ -15,7 +15,7 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use tacita_core::{Error, Result};
 
-use super::{Format, Rows, csv, json};
+use super::{Format, Rows, csv, json, xlsx};
 use crate::table::columns::unmarked;
 use crate::table::weight::rows_within;
 
@@ -53,6 +53,7 @@ pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send
             writer.finish().map_err(|error| failed(&error))
         }
         Format::Json => json::write(rows, out, name),
+        Format::Xlsx => xlsx::write(rows, out, name),
     }
 }
 

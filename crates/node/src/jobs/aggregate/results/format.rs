@@ -73,7 +73,7 @@ impl FromStr for ResultFormat {
         }
         Format::from_str(word).map(ResultFormat::Table).map_err(|_| {
             let lists = ResultFormat::LISTS.map(|(_, name, _)| name);
-            Error::Input(format!("format: {word:?} is none of csv, parquet, arrow, json, {}", lists.join(", ")))
+            Error::Input(format!("format: {word:?} is none of csv, parquet, arrow, json, xlsx, {}", lists.join(", ")))
         })
     }
 }
