@@ -11,6 +11,7 @@ import pathlib
 import random
 import unicodedata
 import uuid
+import zoneinfo
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -97,7 +98,7 @@ def number(rng: random.Random) -> Value:
 def exact(rng: random.Random) -> Value:
     value = rng.choice([Decimal("0.5"), Decimal("12"), Decimal("-3.25"), Decimal("1000.125")])
     text = format(value, "f")
-    forms = [text, f"{text}{'00' if '.' in text else '.00'}", f"{value * 1000}e-3", hide(rng, text)]
+    forms = [text, f"{text}{'00' if '.' in text else '.00'}", f"{value * 1000}e-3", f"{value / 100}E+2", hide(rng, text)]
     return Value(text, forms, [value, float(value)])
 
 
@@ -114,6 +115,43 @@ def moment(rng: random.Random) -> Value:
     forms = [value.strftime("%Y-%m-%d %H:%M"), value.strftime("%Y-%m-%dT%H:%M:%SZ"), there.strftime("%Y-%m-%dT%H:%M:%S+05:30")]
     forms += [value.strftime("%d %b %Y %I:%M %p")]
     return Value(value.isoformat(), forms, [value])
+
+
+def initials(rng: random.Random) -> Value:
+    first, last = rng.choice(["ann", "arthur", "bo"]), rng.choice(["lee", "müller"])
+    plain = "".join(c for c in unicodedata.normalize("NFKD", last) if not unicodedata.combining(c))
+    return Value(f"{plain}, {first[0]}", [f"{first} {last}", f"{last.upper()}, {first.title()}", f"{last}/{first[0]}"])
+
+
+def latin(rng: random.Random) -> Value:
+    canonical, forms = rng.choice([("lukasz wojcik", ["Łukasz Wójcik", "WÓJCIK, ŁUKASZ"]), ("ivanov petr", ["Иванов Пётр", "ПЁТР ИВАНОВ"])])
+    return Value(canonical, [*forms, hide(rng, forms[0])])
+
+
+def year(rng: random.Random) -> Value:
+    number = rng.choice([1973, 2024])
+    forms = [f"{number}", f"{number}-02", f"Oct {number}", f"1.12.{number}", f"{number}-05-01T10:00:00"]
+    return Value(str(number), forms, [number, datetime.date(number, 7, 1), datetime.datetime(number, 12, 31, 23, 59)])
+
+
+def domain(rng: random.Random) -> Value:
+    name = rng.choice(["example.org", "bücher.example"])
+    ascii_form = name.encode("idna").decode()
+    return Value(ascii_form, [name, name.upper(), name + ".", ascii_form.upper(), name.replace("e", "e\u00ad", 1)])
+
+
+def phone(rng: random.Random) -> Value:
+    line = rng.choice(["44 668 18 00", "31 300 10 20"])
+    forms = [f"0{line}", f"+41 {line}", f"0041 {line.replace(' ', '-')}", f"\u202a+41 (0){line}\u202c"]
+    return Value("+41" + line.replace(" ", ""), forms)
+
+
+def vienna(rng: random.Random) -> Value:
+    zone = zoneinfo.ZoneInfo("Europe/Vienna")
+    # Hours beside those at which the clock is put on or back, too.
+    value = datetime.datetime(2024, *rng.choice([(3, 31, 1), (3, 31, 3), (10, 27, 1), (10, 27, 4), (7, 1, 12)]), 30, tzinfo=zone)
+    there = value.astimezone(datetime.timezone.utc)
+    return Value(there.isoformat(), [value.strftime("%Y-%m-%d %H:%M"), value.strftime("%d %b %Y %I:%M:%S %p"), there.strftime("%Y-%m-%dT%H:%M:%SZ")], [there])
 
 
 def address(rng: random.Random) -> Value:
@@ -144,6 +182,12 @@ KINDS: list[tuple[str, Callable[[random.Random], Value], Optional[str]]] = [
     ("date:DMY", date, "31/31/2024"),
     ("timestamp", moment, "10:00"),
     ("ip", address, "192.0.2"),
+    ("latin", latin, "---"),
+    ("initials", initials, ", x"),
+    ("year", year, "73"),
+    ("domain", domain, "a..example"),
+    ("phone:CH", phone, "1-800-FLOWERS"),
+    ("timestamp:Europe/Vienna", vienna, "2024-10-27 02:30"),
 ]
 """A profile, values for it, and a text that it cannot read."""
 

@@ -213,7 +213,7 @@ fn what_cannot_work_is_said_before_anything_is_sent() {
     let start = |files: &[&str], more: &[&str]| pair.start_on("hospital", files, more).end();
     start(&["--input", &at("absent.csv")], &[]).failed(2, &["absent.csv"]);
     start(&["--input", &csv, "--output", &at("absent/rows.csv")], &[]).failed(2, &["absent"]);
-    start(&["--input", &csv, "--output", &at("rows.xlsx")], &[]).failed(2, &["rows.xlsx", ".parquet"]);
+    start(&["--input", &csv, "--output", &at("rows.ods")], &[]).failed(2, &["rows.ods", ".parquet"]);
     start(&["--input", &csv], &["--listen", "no.such.host.example:1"]).failed(2, &["--listen"]);
     pair.start("insurer", &["--listen", "127.0.0.1:0"]).end().failed(2, &["--listen", "dials"]);
     let job = at("hospital.toml");

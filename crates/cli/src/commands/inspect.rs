@@ -120,6 +120,9 @@ fn show(looked: &Looked, key: Option<&KeySpec>, with_values: bool) -> Result<()>
     let all = looked.columns.len() + looked.left_out;
     let part = if all < looked.width { " looked at" } else { "" };
     print(format_args!("{}, {}{part}", counted(looked.rows as u64, "row"), counted(all as u64, "column")))?;
+    if looked.header_is_data {
+        print("Its header looks like data: if the first line is a row, say so with --no-header.")?;
+    }
     if looked.rows == 0 {
         print("A header and nothing below it: a table without rows.")?;
     }

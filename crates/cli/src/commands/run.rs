@@ -81,7 +81,7 @@ impl ShownRows {
 }
 
 /// The help of --output where there may be rules.
-pub const OUTPUT_OF_RULES: &str = "Where the result goes: CSV, Parquet, Arrow or JSON by ending; - for CSV on standard \
+pub const OUTPUT_OF_RULES: &str = "Where the result goes: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on standard \
     output. Itemsets of rules go to NAME.itemsets.csv beside NAME.csv";
 
 /// What some jobs can write besides.
@@ -109,7 +109,7 @@ pub struct Common {
     /// Directory of this party's key pair.
     #[arg(long, value_name = "DIR")]
     pub identity: PathBuf,
-    /// Where the result goes: CSV, Parquet, Arrow or JSON by ending; - for CSV on standard output.
+    /// Where the result goes: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write a report to this JSON file.
@@ -169,7 +169,7 @@ impl Run {
             let (resume, memory) = (self.resume, self.common.memory);
             let identity = Identity::load(&self.common.identity)?;
             let work = OnDisk { directory, resume, memory, identity, screen: console::screen(voice) };
-            return self.common.source(job, &self.me, self.input.clone())?.on_disk(work);
+            return self.common.source(job, &self.me, self.input.clone())?.on_disk(job, &self.me, work);
         }
         if !prepared && on_disk::holds_run(&directory) {
             return Err(Error::Input(format!(

@@ -115,7 +115,15 @@ fn what_is_wrong_is_said() {
     refused("encrypted-parquet", &["a.parquet", "is encrypted, which is not read"]);
     refused("gz-garbage", &["a.csv.gz", "stands behind the end of the packed data"]);
     let line = simulate(&Home::new(), "control-in-hint", AS_IT_IS, &[]).failed(2, &["no column \"id\""]);
-    assert!(!line.contains(char::is_control), "{line:?}");
+    let acts = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    assert!(!line.contains(acts), "{line:?}");
+    let home = Home::new();
+    let table = home.file("a.csv", "x\u{202e}di\u{61c}\u{1b}[31m,y\n1,2\n");
+    let shown = tacita(&["inspect", &table, "--key", "id"]).failed(2, &["no column \"id\""]);
+    assert!(!shown.contains(acts) && shown.contains("202e"), "{shown:?}");
     refused("two-sums", &["reveal = \"sum:v,w\"", "one column at a time"]);
     let ended = simulate(&Home::new(), "null-keys-silent", AS_IT_IS, &[]).well();
     assert!(ended.stderr.contains("50 of 50 rows have no value in the key"), "{}", ended.stderr);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tacita_core::{Error, Result};
 
-use super::{Ability, JobSpec};
+use super::{Ability, JobSpec, Show};
 use crate::identity::Identity;
 use crate::table::{ReadOptions, Table, read};
 use crate::watch::Screen;
@@ -84,9 +84,12 @@ impl Source {
         }
     }
 
-    /// The same with the work on disk.
-    pub fn on_disk(self, work: OnDisk) -> Result<Source> {
+    /// The same with the work on disk, of party `me`.
+    pub fn on_disk(self, job: &JobSpec, me: &str, work: OnDisk) -> Result<Source> {
         match self {
+            _ if job.parties.get(me).is_some_and(|party| party.show != Show::default()) => Err(Error::Input(format!(
+                "--work: parties.{me}.show, --keep and --with-key are for tables in memory: leave one of them out"
+            ))),
             Source::File { path, options, allow_unreadable } => {
                 Ok(Source::Disk { path, options, allow_unreadable, work })
             }

@@ -6,6 +6,9 @@ use std::path::Path;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
+/// What ends a file in old systems.
+const CTRL_Z: char = '\u{1a}';
+
 /// Reads a text file as editors of any system save it: UTF-8 or UTF-16, with a byte order mark or without. Lines end with LF in what is
 /// returned, whatever ends them in the file.
 ///
@@ -18,7 +21,7 @@ fn decode(bytes: &[u8]) -> Result<String, &'static str> {
     let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((without_mark(bytes), 0));
     let text = encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark..]);
     match text {
-        Some(text) if !text.contains('\0') => Ok(with_lf(text)),
+        Some(text) if !text.contains('\0') => Ok(with_lf(text).trim_end_matches(CTRL_Z).to_owned()),
         _ => Err("is no text in UTF-8 or UTF-16: save it as UTF-8"),
     }
 }
@@ -54,6 +57,7 @@ mod tests {
         ] {
             assert_eq!(decode(&bytes).unwrap(), "job = \"é\"\nid\nx\n", "{bytes:?}");
         }
+        assert_eq!(decode(b"a\r\n\x1a").unwrap(), "a\n");
         assert_eq!(decode(b"").unwrap(), "");
         for bytes in [&b"\xff"[..], b"a\xe9", b"\xff\xfe\0\0a\0\0\0", b"ab\0"] {
             assert!(decode(bytes).is_err(), "{bytes:?}");

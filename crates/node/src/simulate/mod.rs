@@ -16,6 +16,7 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{Ability, JobSpec, Reveal, Terms};
 use crate::base::files::{check_distinct, check_readable, scratch};
+use crate::base::text_file::read_text;
 use crate::identity::Identity;
 use crate::run::write::all_beside;
 use crate::table::ReadOptions;
@@ -327,7 +328,7 @@ impl JobText {
     /// Reads a job file, and checks that it is one.
     pub fn load(path: &Path) -> Result<JobText> {
         JobSpec::load(path)?;
-        let text = std::fs::read_to_string(path)
+        let text = read_text(path)
             .map_err(|error| Error::Input(format!("{}: cannot read the job file: {error}", path.display())))?;
         Ok(JobText { text, is_json: path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) })
     }

@@ -57,13 +57,11 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
     let source = match settings.work {
         Some(directory) => {
             let (directory, identity) = (directory.join(&told.party), identity.clone());
-            source.on_disk(OnDisk {
-                directory,
-                resume: false,
-                memory: settings.memory,
-                identity,
-                screen: screen.clone(),
-            })?
+            source.on_disk(
+                &job,
+                &told.party,
+                OnDisk { directory, resume: false, memory: settings.memory, identity, screen: screen.clone() },
+            )?
         }
         None => source,
     };

@@ -9,6 +9,7 @@ pub mod baskets;
 mod budget;
 pub mod columns;
 mod combine;
+mod header;
 pub mod key;
 pub mod look;
 pub mod normalize;
@@ -31,6 +32,8 @@ use tacita_core::{Error, Result};
 use crate::base::text::pasted;
 
 pub use budget::{Budget, MAX_COLUMNS};
+use header::advice_on_header;
+pub(crate) use header::{header_is_data, looks_like_data};
 pub use key::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, RowCounts};
 pub use normalize::Profile;
 pub use payload::{PayloadEncoder, PayloadSchema};
@@ -306,24 +309,6 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: W
         }
         _ => Ok(position),
     }
-}
-
-/// What to do if the first line is no header, where it does not look like one.
-fn advice_on_header(schema: &Schema) -> &'static str {
-    let mut names = schema.fields().iter().map(|field| field.name().as_str());
-    if names.clone().any(looks_like_data) {
-        "; if its first line is a row and no header, say so with header = false in [parties.X] of the job file, or --no-header: the columns are \
-         column_1 and so on"
-    } else if schema.fields().len() == 1 || names.next().is_some_and(|name| name.starts_with('#')) {
-        "; if lines stand above its header, leave them out with skip = N in [parties.X] of the job file, or --skip N"
-    } else {
-        ""
-    }
-}
-
-/// Whether a header is a value of a certain kind: a date, a number, an address.
-pub(crate) fn looks_like_data(header: &str) -> bool {
-    Profile::of_kinds().iter().any(|profile| profile.count_read(&[header]) == 1)
 }
 
 /// What seems to stand between columns one of which is `header`, where all of them were taken for one.

@@ -213,7 +213,7 @@ fn files_appear_whole_or_not_at_all() {
     }
     for (path, expected) in [
         (directory.path().join("absent/t.csv"), "there is no directory"),
-        (directory.path().join("t.xlsx"), "known endings are .csv and .json"),
+        (directory.path().join("t.ods"), "known endings are .csv and .json"),
         (directory.path().join("t.parquet.gz"), "known endings"),
         (directory.path().to_path_buf(), "known endings"),
     ] {

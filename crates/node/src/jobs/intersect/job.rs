@@ -159,11 +159,6 @@ impl Job for Intersect {
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
-            Ability::Disk
-                if spec.parties.0.iter().any(|(_, party)| party.show != crate::agreement::Show::default()) =>
-            {
-                bad("--work: parties.NAME.show is for tables in memory: leave one of them out")
-            }
             Ability::Disk | Ability::Prepared if spec.is_outsourced() => {
                 bad("--work: a run through a helper keeps its table in memory: leave it out")
             }

@@ -9,6 +9,7 @@ use tacita_core::{Error, Result};
 use super::Loaded;
 use crate::agreement::words::bad;
 use crate::agreement::{Answer, JobSpec, OwnRows, Reveal, Show};
+use crate::table::Duplicates;
 use crate::table::key::parts;
 use crate::table::output::Rows;
 use crate::table::{Selection, Table};
@@ -26,6 +27,13 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
             _ if job.reveal != Reveal::Rows => return bad("it is there with reveal = \"rows\": leave it out"),
             _ if key.is_some_and(|key| !key.any.is_empty()) => {
                 return bad("it is not there where rows match by any of several keys: leave it out");
+            }
+            _ if !job.learns(name) => return bad("this party learns nothing: leave it out"),
+            show if show.rows != OwnRows::Common && key.is_some_and(|key| key.duplicates == Duplicates::First) => {
+                return bad(
+                    "with duplicates = \"first\" further rows of a common key are no part of the job, and would be shown as not common: \
+                     use \"all\"",
+                );
             }
             _ if job.spread.is_some() => return bad("it is not there on many machines: leave it out"),
             _ => (),

@@ -109,6 +109,7 @@ fn items(job: &Spec<'_>, me: &str, table: &Table) -> Result<Items> {
         columns.iter_mut().for_each(|column| column.is_flag = flags.get(&column.header).copied());
         spread::check_names(table, &columns)?;
     }
+    table.warning_of_header().iter().for_each(|warning| tracing::warn!("{warning}"));
     baskets::of_columns(table, &columns)
 }
 

@@ -53,6 +53,8 @@ fn rules(named: &Named, measures: Measures) -> Result<Table> {
         columns.extend([
             ("antecedent support", measure(Rule::antecedent_support)),
             ("consequent support", measure(Rule::consequent_support)),
+            // No cell is missing: every rule stands for all rows.
+            ("representativity", measure(|_| 1.0)),
             ("zhangs_metric", measure(Rule::zhangs_metric)),
             ("jaccard", measure(Rule::jaccard)),
             ("certainty", measure(Rule::certainty)),

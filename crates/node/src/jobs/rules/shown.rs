@@ -50,14 +50,18 @@ impl Named {
 
     /// The places of items of these names. One that nothing found is called is warned of.
     fn places(&self, names: &[String]) -> HashSet<u32> {
-        let place = |name: &String| {
+        let place = |(number, name): (usize, &String)| {
             let place = self.items.iter().position(|item| item.name == *name);
             if place.is_none() {
-                tracing::warn!("show: no item in the itemsets is called {name:?}: no rule is shown for it");
+                tracing::warn!(
+                    "show: no item in the itemsets is called as name {} of {} says",
+                    number + 1,
+                    names.len()
+                );
             }
             place.map(|place| place as u32)
         };
-        names.iter().filter_map(place).collect()
+        names.iter().enumerate().filter_map(place).collect()
     }
 }
 

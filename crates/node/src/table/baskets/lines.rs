@@ -75,7 +75,9 @@ pub fn parse_lines(input: impl Read, source: &str, between: Between<'_>, options
             }
             Err(error) => return Err(Error::Input(format!("{source}: cannot be read: {error}"))),
         }
-        if number == 1 && names_separator(&line, source, between)? {
+        if number <= options.skip as u64
+            || number == 1 + options.skip as u64 && names_separator(&line, source, between)?
+        {
             continue;
         }
         if rows == options.budget.rows {

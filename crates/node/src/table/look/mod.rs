@@ -12,7 +12,7 @@ use tacita_core::Result;
 use super::key::build::{Tally, find_columns, read_pieces};
 use super::key::parts;
 use super::read::{Form, ReadOptions, open};
-use super::{Duplicates, KeySpec, Nulls, Origin, RowCounts, Wanted, Warning, find_column};
+use super::{Duplicates, KeySpec, Nulls, Origin, RowCounts, Wanted, Warning, find_column, header_is_data};
 use column::Column;
 
 pub use column::{ColumnFacts, MOST_DISTINCT};
@@ -49,6 +49,8 @@ pub struct Looked {
     pub left_out: usize,
     /// How many there are.
     pub width: usize,
+    /// Whether most headers look like data.
+    pub header_is_data: bool,
     /// What would be matched.
     pub key: Option<KeyFacts>,
 }
@@ -113,6 +115,7 @@ pub fn look(path: &Path, options: &ReadOptions, look: &Look) -> Result<Looked> {
         width: schema.fields().len(),
         left_out: if look.columns.is_empty() { schema.fields().len() - places.len() } else { 0 },
         columns: columns.into_iter().map(Column::facts).collect(),
+        header_is_data: is_text && header_is_data(&schema),
         key,
         source,
     })

@@ -39,10 +39,25 @@ pub(super) fn date(value: &str, order: Order, out: &mut String) -> Option<()> {
 pub(super) fn year(value: &str, out: &mut String) -> Option<()> {
     let text = value.as_bytes();
     // Which number is the day makes no difference.
-    let dated = || parse(text, Order::DayFirst).or_else(|| parse(text, Order::MonthFirst)).map(|(year, ..)| year);
-    let year = bare_year(text).or_else(|| year_of_month(text)).or_else(dated)?;
+    let dated = |text| parse(text, Order::DayFirst).or_else(|| parse(text, Order::MonthFirst)).map(|(year, ..)| year);
+    let year = bare_year(text).or_else(|| year_of_month(text)).or_else(|| dated(without_clock(text)?))?;
     out.extend([1000, 100, 10, 1].map(|place| char::from(b'0' + (year / place % 10) as u8)));
     Some(())
+}
+
+/// The date without a time of day that names no zone: that time is in the same year. (In another zone New Year may be between.)
+fn without_clock(text: &[u8]) -> Option<&[u8]> {
+    let Some(colon) = text.iter().position(|&byte| byte == b':') else { return Some(text) };
+    let start = text[..colon].iter().rposition(|byte| matches!(byte, b'T' | b't' | b' '))?;
+    let clock = &text[start + 1..];
+    let half = clock.len().checked_sub(2).map(|start| clock[start..].to_ascii_lowercase());
+    let digits = match half.as_deref() {
+        Some(b"am" | b"pm") => clock[..clock.len() - 2].trim_ascii_end(),
+        _ => clock,
+    };
+    let is_clock = digits.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b'.'));
+    let is_midnight_in_utc = is_midnight(clock);
+    (is_clock || is_midnight_in_utc).then(|| text[..start].trim_ascii_end())
 }
 
 /// Four digits, with a fraction of zeros if a program has taken them for a number.
@@ -58,6 +73,10 @@ fn bare_year(text: &[u8]) -> Option<u32> {
 fn year_of_month(text: &[u8]) -> Option<u32> {
     let at = text.iter().position(|byte| matches!(byte, b'-' | b'/' | b'.' | b' '))?;
     let (one, other) = (&text[..at], text[at + 1..].trim_ascii_start());
+    // 1973.5 is half a year, and no May.
+    if text[at] == b'.' && number(other, 1).is_some() {
+        return None;
+    }
     let (digits, month_word) = if one.len() == 4 && number(one, 4).is_some() { (one, other) } else { (other, one) };
     let is_month = month(month_word).is_some() || number(month_word, 2).is_some_and(|month| (1..=12).contains(&month));
     number(digits, 4).filter(|&year| digits.len() == 4 && is_month && year >= 1)

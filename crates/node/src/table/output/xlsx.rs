@@ -1,7 +1,7 @@
 //! Spreadsheets: Office Open XML (`.xlsx`), which every spreadsheet program opens, whatever its country's signs are.
 //!
-//! Text is text, also where it begins as a formula does. Numbers are numbers as far as such programs keep all of their digits, and text
-//! beyond. Dates and times are in their canonical text.
+//! Text is text, also where it begins as a formula does. Numbers are numbers, but for integers and decimals of more digits than such programs
+//! keep, which are text. Dates and times are in their canonical text.
 
 use std::io::Write;
 
@@ -86,7 +86,10 @@ struct Column<'a> {
 
 enum Kind {
     Flags,
-    Numbers,
+    Numbers {
+        /// They are floating point themselves.
+        floats: bool,
+    },
     Texts,
 }
 
@@ -94,7 +97,7 @@ impl<'a> Column<'a> {
     fn new(array: &'a ArrayRef) -> Result<Column<'a>> {
         let kind = match array.data_type() {
             DataType::Boolean => Kind::Flags,
-            kind if kind.is_numeric() => Kind::Numbers,
+            kind if kind.is_numeric() => Kind::Numbers { floats: kind.is_floating() },
             _ => Kind::Texts,
         };
         Ok(Column { cells: Cells::new(array)?, kind })
@@ -105,10 +108,12 @@ impl<'a> Column<'a> {
         match self.kind {
             _ if text.is_empty() => Ok(()),
             Kind::Flags => sheet.write_boolean(line, place, text == "true").map(drop),
-            Kind::Numbers => match text.parse::<f64>().ok().filter(|number| number.is_finite() && is_exact(text)) {
-                Some(number) => sheet.write_number(line, place, number).map(drop),
-                None => sheet.write_string(line, place, text).map(drop),
-            },
+            Kind::Numbers { floats } => {
+                match text.parse::<f64>().ok().filter(|n| n.is_finite() && (floats || is_exact(text))) {
+                    Some(number) => sheet.write_number(line, place, number).map(drop),
+                    None => sheet.write_string(line, place, text).map(drop),
+                }
+            }
             Kind::Texts => sheet.write_string(line, place, text).map(drop),
         }
     }

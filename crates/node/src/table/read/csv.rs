@@ -12,9 +12,10 @@ use tacita_core::{Error, Result};
 
 use super::delimiter::{Hint, announced, detect};
 use super::encoding::{Decoded, Malformed, SNIFFED};
+use super::head::{Headed, end_of_lines, first_line, read_until};
 use super::line_ends::LineEnds;
 use super::quotes::{Junk, Quotes};
-use super::{Encoding, ReadOptions, Source, TextForm, encoding, refuse_packed, unreadable};
+use super::{CTRL_Z, CTRL_Z_LEFT_OUT, Encoding, ReadOptions, Source, TextForm, encoding, refuse_packed, unreadable};
 use crate::table::budget::{MAX_RECORD_BYTES, too_many_columns};
 use crate::table::columns::own_schema;
 use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, schema_of, too_many_rows};
@@ -162,6 +163,20 @@ impl<R: Read> Text<R> {
         }
     }
 
+    /// As [`Text::next`], but for a last line that ends a file of old systems.
+    fn next_row(&mut self) -> Result<Option<u64>> {
+        let line = self.next()?;
+        let (Some(number), CTRL_Z) = (line, self.record.as_slice()) else { return Ok(line) };
+        if self.next()?.is_some() {
+            return Err(Error::Input(format!(
+                "{}, line {number}: holds Ctrl-Z alone, which ends a file in old systems, and the file goes on: take the line out",
+                self.name
+            )));
+        }
+        tracing::warn!("{}, line {number}: {CTRL_Z_LEFT_OUT}", self.name);
+        Ok(None)
+    }
+
     /// Notes where the record stands, and checks that it fits the table.
     fn accept(&mut self, line: u64) -> Result<()> {
         let (name, record) = (&self.name, &self.record);
@@ -191,7 +206,7 @@ impl<R: Read> Source for Text<R> {
     fn next_batch(&mut self, _: u64) -> Result<Option<RecordBatch>> {
         while !self.ended {
             if !std::mem::take(&mut self.held) {
-                match self.next()? {
+                match self.next_row()? {
                     Some(line) => self.accept(line)?,
                     None => {
                         self.ended = true;
@@ -270,49 +285,6 @@ pub(in crate::table) fn text_of<R: Read>(
     let (encoding, mark) = encoding::of(&raw, options.encoding, name)?;
     raw.drain(..mark);
     Ok((Decoded::new(io::Cursor::new(raw).chain(input), encoding), encoding, mark > 0))
-}
-
-/// What has been read of an input, and the rest of it.
-pub(in crate::table) type Headed<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
-
-/// The beginning of the input, until it is `enough`, and whether that is all.
-fn read_until(input: &mut impl Read, enough: impl Fn(&[u8]) -> bool) -> io::Result<(Vec<u8>, bool)> {
-    let mut head = Vec::new();
-    let mut chunk = [0; 1 << 14];
-    loop {
-        let n = match input.read(&mut chunk) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read?,
-        };
-        head.extend_from_slice(&chunk[..n]);
-        if n == 0 || enough(&head) {
-            return Ok((head, n == 0));
-        }
-    }
-}
-
-/// Where so many lines end, whatever ends them; none if there are fewer.
-fn end_of_lines(text: &[u8], lines: usize) -> Option<usize> {
-    let mut end = 0;
-    for _ in 0..lines {
-        let at = end + memchr2(b'\r', b'\n', &text[end..])?;
-        end = if text[at..].starts_with(b"\r\n") { at + 2 } else { at + 1 };
-    }
-    Some(end)
-}
-
-/// The first line that is not blank (quoted line ends are part of it), and whether it ends with CR LF.
-fn first_line(text: &[u8]) -> (&[u8], bool) {
-    let start = text.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(text.len());
-    let mut quoted = false;
-    for (i, byte) in text.iter().enumerate().skip(start) {
-        match byte {
-            b'"' => quoted = !quoted,
-            b'\n' if !quoted => return (&text[start..i], text[i - 1] == b'\r'),
-            _ => {}
-        }
-    }
-    (&text[start..], false)
 }
 
 fn header_schema(record: &ByteRecord, name: &str, line: u64) -> Result<SchemaRef> {

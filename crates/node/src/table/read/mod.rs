@@ -6,6 +6,7 @@ mod csv;
 mod delimiter;
 mod encoding;
 mod gzip;
+mod head;
 mod ipc;
 mod line_ends;
 mod lines;
@@ -51,6 +52,12 @@ pub struct ReadOptions {
 
 /// Endings of the files that can be read, for messages.
 const KNOWN: &str = ".csv, .tsv, .txt (each also .gz), .parquet, .arrow, .ipc, .feather, or - for CSV on standard input; for job \"rules\" also .dat";
+
+/// A line that ends files of old systems.
+const CTRL_Z: &[u8] = b"\x1a";
+
+/// What is said of it.
+const CTRL_Z_LEFT_OUT: &str = "Ctrl-Z, which ends a file in old systems, is no row: it is left out";
 
 /// What messages call standard input.
 const STANDARD_INPUT: &str = "standard input";
@@ -174,6 +181,12 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
     match ending.trim_end_matches(".gz") {
         ".csv" | ".txt" => text(Hint::None),
         ".tsv" => text(Hint::Tab),
+        ".parquet" | ".arrow" | ".ipc" | ".feather" if options.skip > 0 || options.no_header => {
+            Err(Error::Input(format!(
+                "{name}: has neither lines to leave out nor a line of headers: leave out skip and header in [parties.X] of the job file, --skip and \
+             --no-header"
+            )))
+        }
         ".parquet" if ending == ".parquet" => Stream::typed(
             &name,
             "Parquet",

@@ -23,24 +23,31 @@ pub(super) fn listing(head: &str, ended: bool, wanted: &[WantedColumn]) -> Optio
         let names_a_column = |line: &&str| {
             line.split([',', ';', '\t', '|', '#']).any(|name| wanted.iter().any(|column| column.header == name.trim()))
         };
-        return (ended && !comments.is_empty() && !comments.iter().any(|line| names_a_column(line)))
-            .then_some(Listing::List);
+        return (ended && !comments.iter().any(|line| names_a_column(line))).then_some(Listing::List);
     };
-    let words: Vec<&str> = first.split_whitespace().collect();
+    let words: Vec<&str> = first.split(['#', ';']).next().unwrap_or_default().split_whitespace().collect();
     match words[..] {
         ["create" | "add", _, _, ..] => Some(Listing::Ipset),
         // No header of a table is an address, and no other text an object.
         [word, ..] if word.starts_with('{') => Some(Listing::Zeek),
-        [address, name, ..] if is_local(address) && name.parse::<f64>().is_err() && Network::parse(name).is_none() => {
+        // A name has a letter in front, and an address may have one only where it has a colon.
+        [address, name, ..]
+            if is_local(address) && !name.contains(':') && name.starts_with(|letter: char| letter.is_alphabetic()) =>
+        {
             Some(Listing::Hosts)
         }
         _ if names_columns(first) => Some(Listing::Netset),
         [word, ..] => {
-            let word = word.split(['#', ';']).next().unwrap_or_default().trim_end_matches(',');
-            Network::parse(word).map(|_| Listing::Netset)
+            let word = word.trim_end_matches(',');
+            (Network::parse(word).is_some() || is_like_network(word)).then_some(Listing::Netset)
         }
         [] => None,
     }
+}
+
+/// Whether a word is a network or a range that is written wrongly: its first part is an address.
+pub(super) fn is_like_network(word: &str) -> bool {
+    word.split_once(['/', '-']).is_some_and(|(first, _)| first.parse::<IpAddr>().is_ok())
 }
 
 /// Whether hosts files have this address in front of names.

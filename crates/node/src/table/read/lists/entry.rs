@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use super::detect::is_like_network;
 use super::network::Network;
 use crate::base::text::shown;
 
@@ -12,6 +13,9 @@ pub(super) enum Entry<'a> {
     /// No address: it stands as it is, and is counted as unreadable by the profile of its column.
     Word(&'a str),
 }
+
+/// A word that begins as a network or a range, and is none.
+const NO_NETWORK: &str = "is no network or range: write ADDRESS/LENGTH, or FIRST-LAST with the smaller address first";
 
 /// Reads a line of a list of addresses; `#` or `;` begins a comment. Beside an address, a network or a range may stand numbers (of
 /// attacks, of lists that have it), a mask (`10.0.0.0 255.255.255.0`), or what DShield writes: first and last address of a network,
@@ -28,11 +32,22 @@ pub(super) fn netset(line: &str) -> Result<Option<Entry<'_>>, String> {
     };
     let Some(network) = entry else {
         return match words[..] {
+            [word, ..] if is_like_network(word) => Err(NO_NETWORK.into()),
+            [first, "-", ..] if first.parse::<IpAddr>().is_ok() => Err(NO_NETWORK.into()),
             [word] => Ok(Some(Entry::Word(word))),
             _ => Err("begins with no address, network or range: put `#` in front of a comment".into()),
         };
     };
-    let is_number = |word: &&str| word.parse::<f64>().is_ok();
+    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if let ([length], Ok(first)) = (behind, words[0].parse()) {
+        // The first address of a network with as many bits: a number of attacks beside it is seldom that.
+        let wide = length.parse().ok().and_then(|length| Network::prefix(first, Some(length)));
+        if wide.is_some_and(|mut wide| wide.len() > 1 && wide.next() == Some(first)) {
+            return Err(
+                "may be a network: write ADDRESS/LENGTH, or put `#` in front of what stands behind the address".into(),
+            );
+        }
+    }
     if behind.iter().all(is_number) {
         return Ok(Some(Entry::Addresses(network)));
     }
@@ -94,21 +109,45 @@ pub(super) fn ipset(line: &str) -> Result<Option<Entry<'_>>, String> {
     }
 }
 
-/// Names of the machine itself, which every hosts file has.
-const OWN_NAMES: [&str; 5] = ["localhost", "localhost.localdomain", "local", "broadcasthost", "0.0.0.0"];
+/// Names of the machine itself, which hosts files have as systems are installed.
+const OWN_NAMES: [&str; 20] = [
+    "localhost",
+    "localhost.localdomain",
+    "localhost4",
+    "localhost4.localdomain4",
+    "localhost6",
+    "localhost6.localdomain6",
+    "local",
+    "loopback",
+    "broadcasthost",
+    "0.0.0.0",
+    "ip6-localhost",
+    "ip6-loopback",
+    "ip6-localnet",
+    "ip6-mcastprefix",
+    "ip6-allnodes",
+    "ip6-allrouters",
+    "ip6-allhosts",
+    "kubernetes.docker.internal",
+    "host.docker.internal",
+    "gateway.docker.internal",
+];
 
 /// The names in a line of a hosts file (an address, then names), without those of the machine itself; `#` begins a comment.
 ///
-/// Errors: the line does not begin with an address.
+/// Errors: the line does not begin with an address, or ends with it.
 pub(super) fn hosts(line: &str) -> Result<impl Iterator<Item = &str>, String> {
     let text = line.split('#').next().unwrap_or_default();
-    let mut words = text.split_whitespace();
+    let mut words = text.split_whitespace().peekable();
     let address = words.next().unwrap_or("::");
     // An interface may stand behind the address: fe80::1%lo0.
     if address.split('%').next().is_none_or(|address| address.parse::<IpAddr>().is_err()) {
         return Err("a line of a hosts file is an address, and names behind it".into());
     }
-    Ok(words.filter(|name| !OWN_NAMES.contains(name) && !name.starts_with("ip6-")))
+    if !text.trim().is_empty() && words.peek().is_none() {
+        return Err("has an address and no name: a line of a hosts file has names behind the address".into());
+    }
+    Ok(words.filter(|name| !OWN_NAMES.iter().any(|own| name.eq_ignore_ascii_case(own))))
 }
 
 #[cfg(test)]
@@ -154,7 +193,12 @@ mod tests {
     fn other_words_behind_an_address_are_refused() {
         for (line, words) in [
             ("192.0.2.1 192.0.2.2", "two addresses"),
-            ("192.0.2.9 - 192.0.2.2", "begins with no address"),
+            ("192.0.2.9 - 192.0.2.2", "no network or range"),
+            ("192.0.2.9-192.0.2.2", "no network or range"),
+            ("192.0.2.9-192.0.2.2 7", "no network or range"),
+            ("10.0.0.0/33", "no network or range"),
+            ("10.0.0.0 24", "may be a network"),
+            ("1.2.3.4 nan", "\"nan\" behind the address"),
             ("198.51.100.0 198.51.100.255 25 7", "two addresses"),
             ("192.0.2.0 0.0.0.255", "two addresses"),
             ("192.0.2.1 China Telecom", "\"China\" behind the address"),
@@ -175,11 +219,13 @@ mod tests {
             ("0.0.0.0 ads.example  b.example # c", "ads.example b.example"),
             ("::1 ip6-localhost ip6-loopback", ""),
             ("fe80::1%lo0 localhost", ""),
+            ("0.0.0.0 ip6-tracker.example LOCALHOST localhost6", "ip6-tracker.example"),
             ("# a comment", ""),
             ("", ""),
         ] {
             assert_eq!(names(line).unwrap(), expected, "{line:?}");
         }
         assert!(names("ads.example").unwrap_err().contains("hosts file"));
+        assert!(names("10.1.1.1 # x").unwrap_err().contains("no name"));
     }
 }

@@ -139,12 +139,14 @@ fn of_text(
     let is_table = matches!(ending.trim_end_matches(".gz"), ".csv" | ".txt" | ".tsv") || name == STANDARD_INPUT;
     let listing = match lists.listing {
         Some(listing) => listing,
-        // Nothing at all is an empty list where it is no empty table.
-        None if head.is_empty() && !is_table => Listing::List,
         None => {
             let (encoding, mark) = encoding::of(&head, options.encoding, name)?;
             let text = encoding.decode(&head[mark..]);
-            detect::listing(&text, head.len() < HEAD_BYTES, &lists.columns).unwrap_or(Listing::Table)
+            match detect::listing(&text, head.len() < HEAD_BYTES, &lists.columns) {
+                // Nothing at all is an empty table where it may be one.
+                Some(Listing::List) if is_table && text.trim().is_empty() => Listing::Table,
+                told => told.unwrap_or(Listing::Table),
+            }
         }
     };
     let input = io::Cursor::new(head).chain(input);
@@ -159,7 +161,7 @@ fn of_text(
         return Stream::text(input, name, hint, options, batch_bytes);
     }
     let (input, ..) = super::text_of(input, name, options)?;
-    let lists = Lists::new(Box::new(input), name, listing, lists, batch_bytes)?;
+    let lists = Lists::new(Box::new(input), name, listing, lists, options.skip, batch_bytes)?;
     let schema = lists.schema();
     let form = Form { name: listing.shown(), packed: false, text: None };
     Ok(Stream::of(name, form, schema, Box::new(lists), None, options))

@@ -14,7 +14,7 @@ use super::network::Network;
 use super::zeek::Log;
 use super::{ListOptions, Listing, WantedColumn};
 use crate::base::text::count;
-use crate::table::read::{LineReader, LineTooLong, Source, unreadable};
+use crate::table::read::{CTRL_Z, CTRL_Z_LEFT_OUT, LineReader, LineTooLong, Source, unreadable};
 use crate::table::{BATCH_ROWS, Lines, schema_of};
 
 /// The longest line, in bytes.
@@ -37,6 +37,10 @@ pub(super) struct Lists {
     pending: Option<Network>,
     expanded: u128,
     expand: u64,
+    /// So many lines at the beginning are left out.
+    skip: usize,
+    /// Where a comment stood behind a key for the first time.
+    cut: Option<u64>,
     /// Bytes of the batch's values, and about how many they may be.
     bytes: usize,
     most_bytes: usize,
@@ -57,6 +61,7 @@ impl Lists {
         name: &str,
         listing: Listing,
         lists: &ListOptions,
+        skip: usize,
         most_bytes: usize,
     ) -> Result<Lists> {
         let form = match listing {
@@ -81,6 +86,8 @@ impl Lists {
             pending: None,
             expanded: 0,
             expand: lists.expand,
+            skip,
+            cut: None,
             bytes: 0,
             most_bytes,
         })
@@ -116,6 +123,10 @@ impl Lists {
     /// Takes the line: as one row, as none, or as a network with many.
     fn take_line(&mut self) -> Result<()> {
         let line = std::mem::take(&mut self.line);
+        if line == CTRL_Z {
+            tracing::warn!("{}, line {}: {CTRL_Z_LEFT_OUT}", self.name, self.input.number());
+            return Ok(());
+        }
         let text =
             std::str::from_utf8(&line).or_else(|_| self.wrong("is not UTF-8; name its encoding with --encoding"))?;
         let taken = match &mut self.form {
@@ -131,6 +142,14 @@ impl Lists {
             Form::Keys => {
                 if let Some(key) = without_comment(text) {
                     self.push(&[Some(key)]);
+                    if key.len() < text.trim().len() && self.cut.is_none() {
+                        self.cut = Some(self.input.number());
+                        tracing::warn!(
+                            "{}, line {}: `#` begins a comment, which is no part of the key, here and below",
+                            self.name,
+                            self.input.number()
+                        );
+                    }
                 }
                 Ok(())
             }
@@ -190,7 +209,9 @@ impl Source for Lists {
             if !self.advance()? {
                 break;
             }
-            self.take_line()?;
+            if self.input.number() > self.skip as u64 {
+                self.take_line()?;
+            }
         }
         if self.rows == 0 {
             return Ok(None);

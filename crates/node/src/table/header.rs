@@ -1,0 +1,41 @@
+//! Headers that look like data: the first row may have been taken for them.
+
+use arrow_schema::Schema;
+
+use super::{Profile, Table};
+
+impl Table {
+    /// What to say if its header looks like data.
+    pub fn warning_of_header(&self) -> Option<String> {
+        (self.lines.is_some() && header_is_data(&self.schema)).then(|| {
+            format!(
+                "{}: its header looks like data: if its first line is a row, say so with header = false in [parties.X] of the job file, or \
+                 --no-header",
+                self.source
+            )
+        })
+    }
+}
+
+/// What to do if the first line is no header, where it does not look like one.
+pub(super) fn advice_on_header(schema: &Schema) -> &'static str {
+    let mut names = schema.fields().iter().map(|field| field.name().as_str());
+    if header_is_data(schema) {
+        "; if its first line is a row and no header, say so with header = false in [parties.X] of the job file, or --no-header: the columns are \
+         column_1 and so on"
+    } else if schema.fields().len() == 1 || names.next().is_some_and(|name| name.starts_with('#')) {
+        "; if lines stand above its header, leave them out with skip = N in [parties.X] of the job file, or --skip N"
+    } else {
+        ""
+    }
+}
+
+/// Whether most headers look like data: the first row may have been taken for them.
+pub(crate) fn header_is_data(schema: &Schema) -> bool {
+    schema.fields().iter().filter(|field| looks_like_data(field.name())).count() * 2 > schema.fields().len()
+}
+
+/// Whether a header is a value of a certain kind: a date, a number, an address.
+pub(crate) fn looks_like_data(header: &str) -> bool {
+    Profile::of_kinds().iter().any(|profile| profile.count_read(&[header]) == 1)
+}
