@@ -76,7 +76,7 @@ impl Desk {
         let identity = Identity::load(&self.identity)?;
         let cancel = Cancel::default();
         let stop = cancel.clone();
-        interrupt::stands(move || stop.cancel());
+        interrupt::stands("ending when the requests under way are answered", move || stop.cancel());
         desk::serve(Serving {
             asking: Asking { live, identity, cancel },
             page: self.page,
