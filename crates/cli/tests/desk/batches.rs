@@ -56,8 +56,8 @@ fn a_table_in_another_form_is_uploaded_with_what_its_sender_says() {
     refused(&[encoding, delimiter], &[missing, "&quot;Column with name&quot;"]);
     refused(&[encoding, delimiter, name], &["no column &quot;dob&quot;", "&quot;Column with dob&quot;"]);
     // References that are not there are missed, and not left out in silence.
-    let columns = "no column &quot;PNR&quot;; its columns are &quot;Buchung&quot;";
-    refused(&[encoding, delimiter, name, dob, ("reference", "PNR")], &[columns, "&quot;Column of references&quot;"]);
+    let columns = "no column &quot;PNR&quot; for references; its columns are &quot;Buchung&quot;";
+    refused(&[encoding, delimiter, name, dob, ("reference", "PNR")], &[columns]);
     assert_eq!(desk.left(), 1000, "nothing was asked");
 
     let choices = [encoding, delimiter, name, dob, ("reference", "Buchung")];

@@ -1,6 +1,6 @@
 //! Keys of different strictness: somebody who is listed by a year alone is found, as a possible match.
 
-use crate::common::text;
+use crate::common::{tacita, text};
 use crate::fly::{Fly, LIMITS};
 
 const TERMS: &str = "job = \"intersect\"\nid = \"fly\"\nreveal = \"rows\"\nreveal_to = [\"airline\"]\n[key]\n\
@@ -80,4 +80,33 @@ fn verdicts_are_a_part_of_the_terms() {
     let fly = Fly { job: other, ..fly };
     let desk = fly.desk_alone("gate-2");
     desk.until(|standing| standing["text"].as_str().is_some_and(|text| text.contains("key.verdicts")));
+}
+
+/// Without a page, for scripts: verdicts on standard output, and an exit code that says whether all were checked.
+#[test]
+fn a_table_is_checked_by_a_command() {
+    let fly = fly();
+    let _authority = fly.serve();
+    let (identity, verdicts) = (fly.home.at("gate-1"), fly.home.at("v.jsonl"));
+    let check = |table: &str, more: &[&str]| {
+        let file = fly.home.file("flight.csv", table);
+        let fixed = ["desk", &fly.job, "--as", "airline", "--identity", &identity, "--verdicts", &verdicts];
+        tacita(&[&fixed[..], &["--check", &file], more].concat())
+    };
+    let well = check("reference,name,dob\nB1,beryn bellquist,19480521\nB2,zdenek estervale,1939-03-16\n", &[]).well();
+    assert_eq!(
+        well.stdout,
+        "row,reference,verdict,by,reason,line\n1,B1,on the list,name + dob; name + year,,2\n2,B2,possible match,name + year,,3\n"
+    );
+    assert!(well.stderr.contains("2 of 2 checked"), "{}", well.stderr);
+    let odd = check("name,dob\nNobody,?\nNobody,1939\n", &[]);
+    odd.failed(2, &["flight.csv: 1 row NOT checked"]);
+    assert!(odd.stdout.contains("1,,not checked,,cannot be read: dob,2\n2,,not on the list,"), "{}", odd.stdout);
+    check("name,dob\nNobody,1939-01-01\n", &["--reference", "pnr"]).failed(2, &["no column \"pnr\" for references"]);
+    let many = format!("name,dob\n{}", "Nobody,1939-01-01\n".repeat(600));
+    let spent = check(&many, &[]);
+    spent.failed(75, &["the quota is used up: 2 keys are needed, and 0 are left"]);
+    // 1,000 keys a day; six were used.
+    assert_eq!(spent.stdout.matches(",not on the list,").count(), 497, "{}", spent.stderr);
+    assert!(spent.stderr.contains("497 of 600 checked, 103 NOT checked"), "{}", spent.stderr);
 }

@@ -45,6 +45,19 @@ pub(crate) struct Line {
 }
 
 impl Batch {
+    /// For so many rows, none of which was asked for yet.
+    pub(crate) fn new(number: u64, rows: usize) -> Batch {
+        Batch {
+            number,
+            rows,
+            begun: Instant::now(),
+            over: AtomicBool::new(false),
+            lines: Mutex::default(),
+            problem: Mutex::default(),
+            took: Mutex::default(),
+        }
+    }
+
     /// Begins to ask for rows.
     pub(crate) fn begin(
         number: u64,
@@ -52,15 +65,7 @@ impl Batch {
         (link, judge): (&Link, &Judge),
         verdicts: &Arc<Mutex<Verdicts>>,
     ) -> Arc<Batch> {
-        let batch = Arc::new(Batch {
-            number,
-            rows: rows.len(),
-            begun: Instant::now(),
-            over: AtomicBool::new(false),
-            lines: Mutex::default(),
-            problem: Mutex::default(),
-            took: Mutex::default(),
-        });
+        let batch = Arc::new(Batch::new(number, rows.len()));
         let (work, link, judge, verdicts) = (batch.clone(), link.clone(), judge.clone(), verdicts.clone());
         std::thread::spawn(move || {
             let ended = work.run(rows, &link, &judge, &verdicts);
@@ -75,7 +80,10 @@ impl Batch {
         batch
     }
 
-    fn run(&self, rows: Vec<Row>, link: &Link, judge: &Judge, verdicts: &Mutex<Verdicts>) -> Result<()> {
+    /// Asks for rows.
+    ///
+    /// Errors: what keeps the rest of them from being asked for; they are there, not checked.
+    pub(crate) fn run(&self, rows: Vec<Row>, link: &Link, judge: &Judge, verdicts: &Mutex<Verdicts>) -> Result<()> {
         let portion = PORTION.min(link.most_rows());
         let mut rows = rows.into_iter().enumerate().peekable();
         let mut failed: Option<Error> = None;

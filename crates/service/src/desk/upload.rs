@@ -87,35 +87,39 @@ pub(crate) fn read(content: Vec<u8>, choices: &Choices, live: &Live, reader: &Re
     refuse_other_forms(&content)?;
     let options = live.job.reading(&live.desk, choices.options()?);
     let table = read_csv(Cursor::new(content), NAME, &options).map_err(|error| in_words_of_the_page(error, live))?;
+    for field in reader.fields() {
+        let own = choices.columns.get(&field.header).unwrap_or(&field.header);
+        if table.schema().index_of(own).is_err() {
+            return Err(Error::Input(format!(
+                "{NAME}: no column {own:?}; its columns are {}: enter one of them as \"Column with {}\"",
+                table.column_names(),
+                field.header
+            )));
+        }
+    }
+    rows(&table, choices, reader)
+}
+
+/// The rows of a table.
+///
+/// Errors ([`Error::Input`]): it lacks a column, or has too many rows.
+pub(crate) fn rows(table: &Table, choices: &Choices, reader: &Reader) -> Result<Vec<Row>> {
     if table.rows() > MAX_ROWS {
         return Err(Error::Input(format!(
-            "{NAME} has {} rows, and {} are the most",
+            "{} has {} rows, and {} are the most",
+            table.source(),
             count(table.rows() as u64),
             count(MAX_ROWS as u64)
         )));
     }
     let has = |name: &str| table.schema().index_of(name).is_ok();
-    for field in reader.fields() {
-        let own = choices.columns.get(&field.header).unwrap_or(&field.header);
-        if !has(own) {
-            return Err(missing(&table, own, &format!("Column with {}", field.header)));
-        }
-    }
     let reference = match choices.reference.as_str() {
         "" => Some(USUAL_REFERENCE).filter(|name| has(name)),
-        name if has(name) => Some(name),
-        name => return Err(missing(&table, name, "Column of references")),
+        name => Some(name),
     };
-    let rows = reader.read_table(&table, &choices.columns, reference)?;
+    let rows = reader.read_table(table, &choices.columns, reference)?;
     let row = |(number, (asked, reference))| Row { line: table.line(number), asked, reference };
     Ok(rows.into_iter().enumerate().map(row).collect())
-}
-
-fn missing(table: &Table, column: &str, field: &str) -> Error {
-    Error::Input(format!(
-        "{NAME}: no column {column:?}; its columns are {}: enter one of them as \"{field}\"",
-        table.column_names()
-    ))
 }
 
 /// Files that are no text, by how they begin.
