@@ -1,5 +1,6 @@
 //! Ctrl-C: the peers are told, nothing half-written stays, and the program ends with exit code 130.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tacita_core::Error;
@@ -7,9 +8,6 @@ use tacita_node::base::cancel::{Cancel, Cancelled};
 
 /// How long the peers' connections get to carry the word that the job ends.
 const FAREWELL: Duration = Duration::from_millis(300);
-
-/// How long what stands and waits for others may take to end by itself.
-const ENDING: Duration = Duration::from_secs(3);
 
 /// Ends this run on Ctrl-C and termination signals from now on, and the program with it.
 pub fn ends(run: Cancel) {
@@ -37,24 +35,17 @@ pub fn calls(stop: impl Fn() + Send + 'static) {
     });
 }
 
-/// Handles Ctrl-C and termination signals in a process that ends by itself some time after it is told: `tell` says whether it is to end
-/// at once.
-pub fn stands_until_told_twice(tell: impl Fn() -> bool + Send + 'static) {
+/// Handles Ctrl-C and termination signals in a process that stands until it is told to end. One rule for all of them: with the first signal
+/// it calls `stop`, finishes what is under way, and ends by itself, with exit code 0 unless something had to be cut off; a second signal ends
+/// it at once.
+pub fn stands(ending: &'static str, stop: impl Fn() + Send + 'static) {
+    let told = AtomicBool::new(false);
     let _ = ctrlc::set_handler(move || {
-        if tell() {
+        if told.swap(true, Ordering::AcqRel) {
             tracing::error!("{}", Error::Interrupted);
             std::process::exit(130);
         }
-    });
-}
-
-/// Handles Ctrl-C and termination signals in a process that stands until it is told to end: it ends by itself after `stop`.
-pub fn stands(stop: impl Fn() + Send + 'static) {
-    let _ = ctrlc::set_handler(move || {
+        tracing::info!("{ending}; Ctrl-C again ends at once");
         stop();
-        // Whoever is connected is told; a disk that hangs does not keep the process.
-        std::thread::sleep(ENDING);
-        tracing::error!("{}", Error::Interrupted);
-        std::process::exit(130);
     });
 }

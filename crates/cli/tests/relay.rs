@@ -262,7 +262,11 @@ fn a_relay_that_dies_is_named_by_both() {
     // One that is asked to end says what it cuts off.
     let (relay, [mut hospital, insurer]) = connected(&meeting);
     let ended = relay.stop();
-    assert!(ended.code == 130 && ended.stderr.contains("1 pair cut off"), "{}", ended.stderr);
+    assert!(
+        ended.code == 130 && ended.stderr.contains("1 connection cut off, 0 waiting parties turned away"),
+        "{}",
+        ended.stderr
+    );
     hospital.until_it_says("error: ");
     [hospital.end(), insurer.end()].iter().for_each(|ended| drop(ended.failed(3, &["the relay ("])));
 }

@@ -10,8 +10,10 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::Live;
 use tacita_node::transport::Cancel;
 use tacita_service::Origin;
+use tacita_service::desk::check::{Checked, Checking, check};
 use tacita_service::desk::{self, Asking, Serving};
 
+use super::arguments;
 use crate::console::print;
 use crate::interrupt;
 use crate::threads::set_threads;
@@ -21,7 +23,8 @@ use crate::threads::set_threads;
 /// Prints the page's address, which holds its key: open it in a browser on this machine. The authority runs `tacita serve` with the same job
 /// file, and has this identity in its list of desks.
 #[derive(Args)]
-#[command(after_help = "Example: tacita desk job.toml --as airline --identity id --verdicts verdicts.jsonl")]
+#[command(after_help = "Examples:\n  tacita desk job.toml --as airline --identity id --verdicts verdicts.jsonl\n  \
+    tacita desk job.toml --as airline --identity id --check flight.csv > verdicts.csv")]
 pub struct Desk {
     /// The job file: the same at the authority.
     #[arg(value_name = "JOB")]
@@ -44,6 +47,14 @@ pub struct Desk {
     /// Where verdicts are kept, one line of JSON each: time, reference, verdict, list. Not whom was asked for.
     #[arg(long, value_name = "FILE", default_value = "verdicts.jsonl")]
     verdicts: PathBuf,
+    /// Check the rows of this table and end, without a page: prints the verdicts as CSV. The exit code is 0 if all were checked.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["page", "allow_remote_page", "origin"])]
+    check: Option<PathBuf>,
+    /// The column of references of that table [default: reference, if there is one].
+    #[arg(long, value_name = "COLUMN", requires = "check")]
+    reference: Option<String>,
+    #[command(flatten)]
+    reading: arguments::Reading,
     /// Threads for computation [default: all cores].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -53,6 +64,14 @@ pub struct Desk {
 fn page(text: &str) -> std::result::Result<SocketAddr, String> {
     let text = text.strip_prefix("localhost:").map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
     text.parse().map_err(|_| "use a number and a port, as in 127.0.0.1:8080".into())
+}
+
+/// Checks a table, and prints its verdicts.
+fn checked(checking: Checking) -> Result<()> {
+    let Checked { csv, progress, unchecked } = check(checking)?;
+    print(csv.trim_end())?;
+    tracing::info!("{progress}");
+    unchecked.map_or(Ok(()), Err)
 }
 
 impl Desk {
@@ -76,9 +95,15 @@ impl Desk {
         let identity = Identity::load(&self.identity)?;
         let cancel = Cancel::default();
         let stop = cancel.clone();
-        interrupt::stands(move || stop.cancel());
+        interrupt::stands("ending when the requests under way are answered", move || stop.cancel());
+        let reading = live.job.reading(&self.me, self.reading.options());
+        let asking = Asking { live, identity, cancel };
+        if let Some(table) = self.check {
+            let Desk { reference, verdicts, .. } = self;
+            return checked(Checking { asking, table, reading, reference, verdicts });
+        }
         desk::serve(Serving {
-            asking: Asking { live, identity, cancel },
+            asking,
             page: self.page,
             allow_remote: self.allow_remote_page,
             origin: self.origin,

@@ -1,7 +1,6 @@
 //! `tacita helper`
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -83,15 +82,8 @@ impl Helper {
         };
         let jobs = self.jobs.into_iter().map(helping).collect::<Result<Vec<_>>>()?;
         let drain = Cancel::default();
-        let (ending, again) = (drain.clone(), AtomicBool::new(false));
-        interrupt::stands_until_told_twice(move || {
-            if again.swap(true, Ordering::AcqRel) {
-                return true;
-            }
-            tracing::info!("ending when the runs under way are over; Ctrl-C again ends at once");
-            ending.cancel();
-            false
-        });
+        let ending = drain.clone();
+        interrupt::stands("ending when the runs under way are over", move || ending.cancel());
         helper::serve(Serving {
             jobs,
             identity,

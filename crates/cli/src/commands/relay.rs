@@ -43,7 +43,7 @@ impl Relay {
         let identity = Identity::load(&self.identity)?;
         let cancel = Cancel::default();
         let stop = cancel.clone();
-        interrupt::stands(move || stop.cancel());
+        interrupt::stands("ending", move || stop.cancel());
         relay::serve(Serving { jobs, identity, listen: self.listen, cancel })
     }
 }

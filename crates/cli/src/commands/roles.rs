@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
@@ -23,7 +22,7 @@ use crate::console::print;
 use crate::interrupt;
 use crate::threads::set_threads;
 
-/// Take the participants' reports in an aggregate job, blind and shuffle them, and send the database what nobody can tell the reporter of.
+/// Take the participants' reports in an aggregate job, blind and shuffle them, and forward them to the database so that nobody can tell who reported what.
 ///
 /// Rounds open and close at the database. What was accepted is on disk, sealed, and sent exactly once, whenever this program is ended and
 /// started again. The proxy sees who reports, when and how much; neither keys nor values nor the result. It must not be run by whoever runs the
@@ -151,14 +150,9 @@ impl Role {
         spec.check_secure(self.allow_insecure)?;
         set_threads(self.threads)?;
         let cancel = Cancel::default();
-        let (ending, again) = (cancel.clone(), AtomicBool::new(false));
-        interrupt::stands_until_told_twice(move || {
-            if again.swap(true, Ordering::AcqRel) {
-                return true;
-            }
-            tracing::info!("ending when the requests under way are answered; Ctrl-C again ends at once");
+        let ending = cancel.clone();
+        interrupt::stands("ending when the requests under way are answered", move || {
             ending.cancel();
-            false
         });
         Ok(Serving {
             setting: Arc::new(Setting::new(spec)?),

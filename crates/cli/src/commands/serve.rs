@@ -129,7 +129,7 @@ impl Serve {
             listen,
             cancel: cancel.clone(),
         };
-        interrupt::stands(move || cancel.cancel());
+        interrupt::stands("ending when the questions under way are answered", move || cancel.cancel());
         authority::serve(serving)
     }
 }

@@ -66,10 +66,11 @@ fn a_clerk_at_work() {
     check(&browser, "Corvin O'Tarrin", "2009-09-17", "TC102-1A");
     browser.until_says("#verdict", "Not checked");
     keep(&browser, "desk-authority-gone");
+    assert_eq!(browser.script("return document.querySelector('#verdict button').textContent"), "Check again");
     authority = fly.serve_with(&[]);
     authority.until_it_says("serving ");
     browser.until_says("#standing.there", "Connected to authority");
-    check(&browser, "Corvin O'Tarrin", "2009-09-17", "TC102-1A");
+    browser.click("#verdict button");
     browser.until_says("#verdict", "On the list");
     assert_eq!(desk.standing()["fetched"], 1);
 }
@@ -133,6 +134,23 @@ fn the_page_on_a_phone() {
     browser.until_says("#verdict", "On the list");
     // Nothing is wider than the screen, and every field has its label.
     assert_eq!(browser.script("return document.documentElement.scrollWidth <= window.innerWidth"), true);
-    assert_eq!(browser.script("return [...document.querySelectorAll('input:not([type=hidden])')].every(input => input.labels.length === 1)"), true);
+    assert_eq!(browser.script("return [...document.querySelectorAll('input:not([type=hidden]), select')].every(input => input.labels.length === 1)"), true);
     keep(&browser, "desk-phone");
+    // Tables of verdicts are stacked, and what they hold is as wide as the screen.
+    check(&browser, "Beryn Bellquist", "1948", "TC103-9C");
+    browser.until_says("#verdict", "cannot be read: dob");
+    assert_eq!(browser.script("return document.querySelector('input[name=field-dob]').value"), "1948");
+    let stacked = "return [...document.querySelectorAll('.verdicts td')].every(cell => getComputedStyle(cell).display !== 'table-cell')";
+    assert_eq!(browser.script(stacked), true);
+    let lines =
+        "return [...document.querySelectorAll('.verdicts td[data-of=Verdict]')].every(cell => cell.clientHeight < 48)";
+    assert_eq!(browser.script(lines), true, "a verdict is broken over several lines");
+    let file =
+        fly.home.file("flight.csv", "reference,name,dob\nTC103-9C,Beryn Bellquist,1948-05-21\nTC103-9D,Nobody,?\n");
+    browser.type_into("input[type=file]", &file);
+    browser.click("form[action='batch'] button");
+    browser.until_says("#result", "Done");
+    assert_eq!(browser.script(stacked), true);
+    assert_eq!(browser.script("return document.documentElement.scrollWidth <= window.innerWidth"), true);
+    keep(&browser, "desk-phone-batch");
 }

@@ -105,14 +105,14 @@ fn quotas_are_exact() {
     }
     let spent = one.check("Nobody", "2000-01-01", "");
     assert!(
-        spent.contains("Not checked") && spent.contains("the quota is used up: 1 keys were asked for, and 0 are left"),
+        spent.contains("Not checked") && spent.contains("the quota is used up: 1 key is needed, and 0 are left"),
         "{spent}"
     );
     assert_eq!((one.left(), other.left()), (0, 10));
-    // A question for more than what is left is not answered in part.
+    // What is left is used, and no more.
     let (page, _) = other.batch(&format!("name,dob\n{}", "Nobody,2000-01-01\n".repeat(11)));
-    assert!(page.contains("0 not on the list, 11 not checked") && page.contains("the quota is used up"), "{page}");
-    let (page, _) = other.batch(&format!("name,dob\n{}", "Nobody,2000-01-01\n".repeat(10)));
-    assert!(page.contains("10 not on the list"), "{page}");
+    assert!(page.contains("10 not on the list, 1 not checked") && page.contains("the quota is used up"), "{page}");
     assert_eq!(other.left(), 0);
+    let (page, _) = other.batch(&format!("name,dob\n{}", "Nobody,2000-01-01\n".repeat(2)));
+    assert!(page.contains("0 of 2 checked, 2 NOT checked") && page.contains("value=\"0\""), "{page}");
 }

@@ -110,21 +110,30 @@ impl Fly {
 }
 
 impl Desk {
-    /// Sends the form of one row; what the page says then.
+    /// Sends the form of one row; what the page says of it then.
     pub fn check(&self, name: &str, born: &str, reference: &str) -> String {
+        let page = self.page_after(name, born, reference);
+        let verdict = page.split("id=\"verdict\">").nth(1).unwrap().split("</div>").next().unwrap();
+        verdict.to_owned()
+    }
+
+    /// Sends the form of one row; the whole page then.
+    pub fn page_after(&self, name: &str, born: &str, reference: &str) -> String {
         let form = [("form", self.form.as_str()), ("field-name", name), ("field-dob", born), ("reference", reference)];
         let form: Vec<_> = form.iter().map(|(field, value)| format!("{field}={}", encoded(value))).collect();
         let answer = self.post("/check", "application/x-www-form-urlencoded", form.join("&").as_bytes());
         assert_eq!(answer.status, 303, "{answer:?}");
         let place = answer.headers.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().to_owned();
-        let page = self.get(&place).body;
-        let verdict = page.split("id=\"verdict\">").nth(1).unwrap().split("</div>").next().unwrap();
-        verdict.to_owned()
+        self.get(&place).body
     }
 
     /// Uploads a table, and waits for the end of its batch: its page, and the verdicts.
     pub fn batch(&self, table: &str) -> (String, String) {
-        let answer = self.upload(table);
+        self.ended(self.upload(table))
+    }
+
+    /// Waits for the end of a batch that was begun: its page, and the verdicts.
+    pub fn ended(&self, answer: Answer) -> (String, String) {
         assert_eq!(answer.status, 303, "{answer:?}");
         let place = answer.headers.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().to_owned();
         let until = Instant::now() + Duration::from_secs(30);
@@ -139,14 +148,26 @@ impl Desk {
     }
 
     pub fn upload(&self, table: &str) -> Answer {
-        let part = |name: &str, file: &str, content: &str| {
-            format!("--bound\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{content}\r\n")
+        // A column of references that is not there is refused.
+        let reference = if table.lines().next().is_some_and(|header| header.split(',').any(|name| name == "ref")) {
+            "ref"
+        } else {
+            ""
         };
-        let body = part("form", "", &self.form)
-            + &part("reference", "", "ref")
-            + &part("table", "; filename=\"t.csv\"", table)
-            + "--bound--\r\n";
-        self.post("/batch", "multipart/form-data; boundary=bound", body.as_bytes())
+        self.upload_as(table.as_bytes(), &[("reference", reference)])
+    }
+
+    /// Uploads a table with what its sender says of it.
+    pub fn upload_as(&self, table: &[u8], choices: &[(&str, &str)]) -> Answer {
+        let part = |name: &str, file: &str, content: &[u8]| {
+            let head = format!("--bound\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n");
+            [head.as_bytes(), content, b"\r\n"].concat()
+        };
+        let mut body = part("form", "", self.form.as_bytes());
+        choices.iter().for_each(|(name, value)| body.extend(part(name, "", value.as_bytes())));
+        body.extend(part("table", "; filename=\"t.csv\"", table));
+        body.extend(b"--bound--\r\n");
+        self.post("/batch", "multipart/form-data; boundary=bound", &body)
     }
 
     /// How the connection stands.

@@ -3,9 +3,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod batches;
 mod browser;
 mod crash;
+mod doctor;
 mod fly;
 mod page;
+mod possible;
 mod refused;
+mod told;
 mod verdicts;

@@ -53,8 +53,6 @@ fn job_files_that_make_no_sense() {
     }
     assert_eq!(tacita(&["plan", &fly.job, "--json"]).well().stdout.matches("\"learned\"").count(), 1);
     tacita(&["plan", &fly.job, "--rows", "airline=5"]).failed(2, &["--rows airline", "leave --rows out"]);
-    tacita(&["doctor", &fly.job, "--as", "airline", "--identity", &fly.home.at("gate-1")])
-        .failed(2, &["tacita plan", "tacita desk"]);
     let dot = fly.home.file("dot.toml", "job = \"dot\"\nid = \"t\"\nreveal_to = [\"a\"]\ncolumn = \"x\"\n[clients]\nallow = \"f\"\n[parties.a]\n[parties.b]\n");
     tacita(&["plan", &dot, "--rows", "a=1", "--rows", "b=1"]).failed(2, &["[clients] is for job = \"intersect\""]);
 }
@@ -118,13 +116,15 @@ fn desks_that_may_not_ask() {
     let one = fly.desk("gate-1");
     tacita(&["identity", "new", &fly.home.at("stranger")]).well();
     let stranger = fly.desk_alone("stranger");
-    let standing = stranger.until(|standing| {
-        standing["text"]
-            .as_str()
-            .is_some_and(|text| text.contains("refused our identity") || text.contains("it refused"))
-    });
+    let own = tacita(&["identity", "show", &fly.home.at("stranger")]).well().stdout;
+    let said = format!("this desk is not on the authority's list: ask authority to put its identity, {}", own.trim());
+    let standing = stranger.until(|standing| standing["text"].as_str().is_some_and(|text| text.contains(&said)));
     assert_eq!(standing["connected"], false, "{standing}");
-    authority.until_it_says("refused somebody");
+    // The log of the desk says what the page does, and that of the authority what to do.
+    assert!(stranger.running.said().contains(&said), "{}", stranger.running.said());
+    authority.until_it_says("refused somebody from 127.0.0.1");
+    authority.until_it_says(&format!("it presents {}, expected", own.trim()));
+    authority.until_it_says(&format!("if it is a desk, put that on a line of {}", fly.home.at("desks.txt")));
     // Taken off the list of desks, it is turned away within moments.
     let desks = text(fly.home.at("desks.txt"));
     std::fs::write(fly.home.at("desks.txt"), desks.lines().skip(1).collect::<String>() + "\n").unwrap();
@@ -141,4 +141,16 @@ fn desks_that_may_not_ask() {
     let standing = desk.until(|standing| standing["text"].as_str().is_some_and(|text| text.contains("terms differ")));
     assert!(standing["text"].as_str().unwrap().contains("limits.daily_queries"), "{standing}");
     let _: &Running = &desk.running;
+}
+
+/// A list of desks that names none is told of, and so is who is refused by it.
+#[test]
+fn a_list_without_desks() {
+    let fly = Fly::new(TERMS, LIMITS, LIST);
+    fly.home.file("desks.txt", "# none yet\n");
+    let mut authority = fly.serve();
+    authority.until_it_says("desks.txt: no desk is listed, so nobody may ask");
+    let desk = fly.desk_alone("gate-1");
+    desk.until(|standing| standing["text"].as_str().is_some_and(|text| text.contains("not on the authority's list")));
+    authority.until_it_says(", and nobody is admitted: if it is a desk, put that on a line of");
 }

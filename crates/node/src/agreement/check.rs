@@ -225,6 +225,11 @@ impl JobSpec {
             return bad("the table [key] is missing: say which columns rows are matched by, as columns = [\"name\"]");
         };
         key.check_columns()?;
+        if key.has_possible() && self.clients.is_none() {
+            return bad(
+                "key.any: verdict = \"possible\" is for a list that many ask ([clients] allow = FILE): leave it out, or say who they are",
+            );
+        }
         let own = self.parties.0.iter().map(|(name, party)| (format!("parties.{name}.normalize"), &party.normalize));
         for (place, profiles) in std::iter::once(("key.normalize".to_owned(), &key.normalize)).chain(own) {
             profiles.as_ref().map_or(Ok(()), |profiles| profiles.check(&place, &key.columns))?;

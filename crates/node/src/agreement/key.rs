@@ -25,6 +25,8 @@ pub struct Key {
     pub columns: Vec<String>,
     /// Several keys, each with its columns: rows match if any of them does. Empty where `columns` are the one key.
     pub any: Vec<Vec<String>>,
+    /// The verdict by each of them, in their order; `match` for those beyond its end.
+    pub verdicts: Vec<KeyVerdict>,
     /// How the columns are read; all by `none` if absent.
     pub normalize: Option<Profiles>,
     /// What happens to rows with equal keys.
@@ -44,6 +46,56 @@ pub struct Alternative {
     pub of: usize,
 }
 
+/// What a row of a live list that is found by a key is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyVerdict {
+    /// The one that was asked for.
+    #[default]
+    Match,
+    /// Perhaps the one that was asked for: the key is less strict, as a name and a year.
+    Possible,
+}
+
+impl KeyVerdict {
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            KeyVerdict::Match => "match",
+            KeyVerdict::Possible => "possible",
+        }
+    }
+}
+
+/// One of several keys, as it is written.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a key of `any` is a list of columns, or { columns = [\"name\", \"year\"], verdict = \"possible\" }"
+)]
+enum WrittenKey {
+    Columns(Vec<String>),
+    Judged(JudgedKey),
+}
+
+/// A key with its verdict.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JudgedKey {
+    columns: Vec<String>,
+    #[serde(default)]
+    verdict: KeyVerdict,
+}
+
+impl WrittenKey {
+    fn into_parts(self) -> (Vec<String>, KeyVerdict) {
+        match self {
+            WrittenKey::Columns(columns) => (columns, KeyVerdict::Match),
+            WrittenKey::Judged(JudgedKey { columns, verdict }) => (columns, verdict),
+        }
+    }
+}
+
 /// Profiles of key columns, as they are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Profiles {
@@ -58,7 +110,7 @@ pub enum Profiles {
 #[serde(deny_unknown_fields, expecting = "the table [key]")]
 struct Written {
     columns: Option<Vec<String>>,
-    any: Option<Vec<Vec<String>>>,
+    any: Option<Vec<WrittenKey>>,
     normalize: Option<Profiles>,
     #[serde(default)]
     duplicates: Duplicates,
@@ -78,7 +130,10 @@ impl TryFrom<Written> for Key {
         };
         match (written.columns, written.any) {
             (Some(columns), None) => Ok(Key { columns, ..key }),
-            (None, Some(any)) => Ok(Key { columns: all_columns(&any), any, ..key }),
+            (None, Some(any)) => {
+                let (any, verdicts): (Vec<_>, Vec<_>) = any.into_iter().map(WrittenKey::into_parts).unzip();
+                Ok(Key { columns: all_columns(&any), any, verdicts, ..key })
+            }
             (Some(_), Some(_)) => {
                 Err("columns and any: one key is written as columns, several of which one is enough as any".into())
             }
@@ -101,6 +156,16 @@ pub fn all_columns(any: &[Vec<String>]) -> Vec<String> {
 }
 
 impl Key {
+    /// The verdict by key number `number` of several, or by the one there is.
+    pub fn verdict(&self, number: usize) -> KeyVerdict {
+        self.verdicts.get(number).copied().unwrap_or_default()
+    }
+
+    /// Whether some key says no more than that a row is perhaps on the list.
+    pub fn has_possible(&self) -> bool {
+        self.verdicts.contains(&KeyVerdict::Possible)
+    }
+
     /// The profiles that the parties have agreed on, one for each column.
     pub fn profiles(&self) -> Vec<Profile> {
         let none = vec![Profile::None; self.columns.len()];
@@ -238,6 +303,7 @@ impl JobSpec {
             job.key = Some(Key {
                 columns: columns.clone(),
                 any: Vec::new(),
+                verdicts: Vec::new(),
                 normalize: Some(Profiles::List(of(columns, &key.profiles()))),
                 duplicates: key.duplicates,
                 // A row counts as one without a key if it has none of them.
@@ -315,5 +381,22 @@ mod tests {
         }
         assert!(key("columns = [\"a\"]\nany = [[\"a\"], [\"b\"]]").unwrap_err().contains("columns and any"));
         assert!(key("nulls = \"skip\"").unwrap_err().contains("columns"));
+    }
+
+    #[test]
+    fn a_key_may_have_a_verdict() {
+        let some =
+            key("any = [[\"name\", \"dob\"], { columns = [\"name\", \"year\"], verdict = \"possible\" }]").unwrap();
+        assert_eq!(some.any, [["name", "dob"], ["name", "year"]]);
+        assert_eq!([0, 1, 2].map(|number| some.verdict(number).name()), ["match", "possible", "match"]);
+        assert!(some.has_possible());
+        let plain = key("any = [{ columns = [\"a\"], verdict = \"match\" }, [\"b\"]]").unwrap();
+        assert!(!plain.has_possible());
+        for wrong in
+            ["{ columns = [\"b\"], verdict = \"perhaps\" }", "{ columns = [\"b\"], veredict = \"match\" }", "3"]
+        {
+            let error = key(&format!("any = [[\"a\"], {wrong}]")).unwrap_err();
+            assert!(error.contains("a list of columns, or { columns"), "{wrong}: {error}");
+        }
     }
 }

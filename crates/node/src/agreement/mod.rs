@@ -36,7 +36,7 @@ pub use found::{Answer, Deferred, Found, Page};
 pub use graph::{Clients, MOST_PARTIES, OUTSOURCED, OUTSOURCED_BLOOM, Role, STAR};
 pub use items::{Basket, ItemsFrom, Star};
 pub use job::{Ability, Answering, Glance, Job, Left, Of, Question, Served, Shared};
-pub use key::{Alternative, Key, MAX_ALTERNATIVES, Profiles, all_columns};
+pub use key::{Alternative, Key, KeyVerdict, MAX_ALTERNATIVES, Profiles, all_columns};
 pub use known::Known;
 pub use levels::{Gathered, Levels};
 pub use names::Names;

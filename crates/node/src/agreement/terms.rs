@@ -42,6 +42,10 @@ impl Terms {
             if !key.any.is_empty() {
                 terms["any"] = json!(key.any);
             }
+            if key.has_possible() {
+                let verdicts: Vec<_> = (0..key.any.len()).map(|number| key.verdict(number).name()).collect();
+                terms["verdicts"] = json!(verdicts);
+            }
             if let Some(Alternative { number, of }) = key.alternative {
                 terms["alternative"] = json!([number, of]);
             }

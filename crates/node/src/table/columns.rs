@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use serde_json::Value;
 use tacita_core::{Error, Result};
 
-use super::named;
+use super::{Table, listed, named};
 
 /// Where pandas describes the frame that a table was made of, as JSON.
 const PANDAS: &str = "pandas";
@@ -45,6 +45,18 @@ const AS_STORED: [&str; 8] = [
 
 /// Extension types of this vendor are stored as coordinates, well-known text or well-known binary.
 const GEOARROW: &str = "geoarrow.";
+
+impl Table {
+    /// The names of its columns, for a message.
+    pub fn column_names(&self) -> String {
+        listed(self.schema.fields().iter().map(|field| field.name().as_str()))
+    }
+
+    /// The line of a row in a text file, or else its number counted from 1.
+    pub fn line(&self, row: usize) -> u64 {
+        self.origin().number(row)
+    }
+}
 
 /// The schema under which a table with this one is read: each column has a name of its own (see [`named`]), columns that are an index of
 /// pandas are marked, and [`converted`] types are in place of those that they are read as.

@@ -31,7 +31,8 @@ pub use dial::dial;
 pub use listen::{listen, listen_for_all, listening_at};
 pub use shaped::Shape;
 pub use tls::{
-    ALPN, DESK_ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, HELPER_ALPN, HTTP_ALPN, Purpose, RELAY_ALPN,
+    ALPN, DESK_ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, HELPER_ALPN, HTTP_ALPN, OUR_IDENTITY, Purpose,
+    RELAY_ALPN,
 };
 
 use crate::identity::Fingerprint;

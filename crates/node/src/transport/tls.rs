@@ -202,6 +202,9 @@ pub(super) enum Fault {
     Unknown(String),
 }
 
+/// What the other end refuses that does not know this party's key.
+pub const OUR_IDENTITY: &str = "our identity";
+
 /// Reads the fault from rustls' error and from what our verifier noted.
 pub(super) fn fault(error: &rustls::Error, refusal: &Refusal) -> Fault {
     use AlertDescription as Alert;
@@ -223,7 +226,7 @@ pub(super) fn fault(error: &rustls::Error, refusal: &Refusal) -> Fault {
             | Alert::CertificateUnknown
             | Alert::CertificateRevoked
             | Alert::UnknownCA
-            | Alert::UnsupportedCertificate => Fault::OurIdentity("our identity"),
+            | Alert::UnsupportedCertificate => Fault::OurIdentity(OUR_IDENTITY),
             Alert::NoApplicationProtocol => {
                 Fault::Unknown("what answers is no Tacita party, or one of a version that has no doctor to meet".into())
             }
@@ -270,6 +273,10 @@ impl Pinned {
         let presented = certificate.fingerprint();
         if !self.pins.contains(&presented) {
             let pins: Vec<_> = self.pins.iter().map(ToString::to_string).collect();
+            if pins.is_empty() {
+                let what = format!("it presents {presented}, and nobody is admitted");
+                return refuse(what, CertificateError::ApplicationVerificationFailure);
+            }
             let expected = match pins.len() {
                 ..=SHOWN_PINS => pins.join(" or "),
                 many => format!("one of {many} others"),

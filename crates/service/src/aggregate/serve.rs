@@ -217,7 +217,7 @@ impl Started {
             serving.cancel.cancel();
             let kept = house.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             match kept {
-                Ok(()) | Err(Error::Interrupted) => served.and(Err(Error::Interrupted)),
+                Ok(()) | Err(Error::Interrupted) => served,
                 Err(error) => Err(error),
             }
         });

@@ -57,7 +57,10 @@ fn answer(authority: &Authority, client: &str, ask: &Ask, channel: &Channel) -> 
         0 => authority.ledger.left(client),
         _ => match authority.ledger.charge(client, elements, mark(ask))? {
             Charged::Paid { left } => left,
-            Charged::Spent { left } => return Ok(Answer::Spent { left }),
+            Charged::Spent { left } => {
+                authority.warn_spent(client, elements, left);
+                return Ok(Answer::Spent { left });
+            }
             Charged::NotAdmitted => {
                 tracing::warn!("as many desks have asked as may (limits.max_clients): another one was refused");
                 return Ok(Answer::Spent { left: 0 });

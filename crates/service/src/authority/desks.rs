@@ -67,6 +67,11 @@ impl Desks {
         self.names.get(&who.to_string()).map(String::as_str)
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// All of them.
     pub(crate) fn fingerprints(&self) -> Vec<Fingerprint> {
         self.fingerprints.clone()

@@ -139,7 +139,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         });
         let admitted = || authority.desks().fingerprints();
         let arrived = |who, connected| authority.meet(&who, connected);
-        let refused = |from: SocketAddr, what| authority.refusals.tell(format!("refused somebody from {from}: {what}"));
+        let refused = |from: SocketAddr, what: String| authority.refuse(from, &what);
         let ended = door::admit(
             (&listener, &authority.identity),
             &options,
@@ -189,7 +189,7 @@ impl Authority {
                 )));
             }
             (false, _, Some(input)) => {
-                let rows = read_rows(&live, input, &serving.reading, serving.allow_unreadable)?;
+                let (rows, _) = read_rows(&live, input, &serving.reading, serving.allow_unreadable)?;
                 tracing::info!("preparing a list of {}", counted(rows.len() as u64, "row"));
                 // The ledger comes first: without the list, nothing was ever answered by it.
                 drop(Ledger::open(&folder, &key, Quota::of(&live.job))?);
@@ -222,6 +222,35 @@ impl Authority {
             counted(self.keeper().rows() as u64, "row"),
             counted(self.desks().fingerprints().len() as u64, "desk")
         );
+        self.warn_without_desks();
+    }
+
+    /// Says so if there is nobody to serve.
+    fn warn_without_desks(&self) {
+        let desks = self.desks();
+        if desks.fingerprints().is_empty() {
+            tracing::warn!(
+                "{}: no desk is listed, so nobody may ask: add a line \"NAME SHA256:...\" for each, with what `tacita identity show` prints \
+                 there",
+                desks.path().display()
+            );
+        }
+    }
+
+    /// Says that a desk asked for more than it may.
+    fn warn_spent(&self, client: &str, wanted: u64, left: u64) {
+        let name = client.parse().ok().and_then(|who| self.desks().name(&who).map(str::to_owned)).unwrap_or_default();
+        let (wanted, left) = (counted(wanted, "key"), count(left));
+        self.refusals.tell(format!("{name}: its quota is used up: it asked for {wanted}, and may ask for {left} more"));
+    }
+
+    /// Says who was not let in, and how it could be.
+    fn refuse(&self, from: SocketAddr, what: &str) {
+        let advice = match what.starts_with("it presents SHA256:") {
+            true => format!(": if it is a desk, put that on a line of {}", self.desks().path().display()),
+            false => String::new(),
+        };
+        self.refusals.tell(format!("refused somebody from {from}: {what}{advice}"));
     }
 
     fn keeper(&self) -> MutexGuard<'_, Keeper> {
@@ -307,6 +336,7 @@ impl Authority {
             Err(error) => tracing::warn!("{error}; until it is mended, those may ask that might before"),
         }
         drop(desks);
+        self.warn_without_desks();
         let connections = self.connections();
         let gone = connections.values().filter(|(client, _)| !self.is_admitted(client));
         gone.for_each(|(_, handle)| handle.interrupt(Error::Input("it may not ask any more".into())));
@@ -315,7 +345,7 @@ impl Authority {
     /// Does what the owner wants.
     fn obey(&self, order: &Order) -> Told {
         let change = |path: &Path, added: bool| -> Result<String> {
-            let rows = read_rows(&self.live, path, &self.reading, self.allow_unreadable)?;
+            let (rows, shortfall) = read_rows(&self.live, path, &self.reading, self.allow_unreadable)?;
             let outcome = self.change(&rows, added)?;
             let (done, not) = if added { ("added", "there already") } else { ("removed", "not there") };
             let told = format!(
@@ -325,12 +355,12 @@ impl Authority {
                 count(outcome.rows as u64)
             );
             tracing::info!("{told}");
-            Ok(told)
+            Ok(std::iter::once(told).chain(shortfall).collect::<Vec<_>>().join("\n"))
         };
         let told = match order {
             Order::Add(path) => change(path, true),
             Order::Remove(path) => change(path, false),
-            Order::Rotate => self.rotate().map(|()| "the key is another one now".into()),
+            Order::Rotate => self.rotate().map(|()| "Key rotated.".into()),
             Order::Status => Ok(self.status()),
         };
         told.map_err(|error| error.to_string())
@@ -358,20 +388,26 @@ impl Authority {
     }
 }
 
-/// The rows of a table that has some.
-fn read_rows(live: &Live, path: &Path, reading: &ReadOptions, allow_unreadable: bool) -> Result<Vec<Vec<u8>>> {
-    let (rows, counts) = Roll::read(live, &read(path, reading)?, allow_unreadable)?;
-    if counts.read > rows.len() {
-        tracing::warn!(
-            "{}: {} no key that can be read, and cannot be found",
-            path.display(),
-            match counts.read - rows.len() {
-                1 => "1 row has".into(),
-                several => format!("{several} rows have"),
-            }
-        );
-    }
-    Ok(rows)
+/// The rows of a table, and what its owner has to know of those that cannot be found, which the log says, too.
+fn read_rows(
+    live: &Live,
+    path: &Path,
+    reading: &ReadOptions,
+    allow_unreadable: bool,
+) -> Result<(Vec<Vec<u8>>, Vec<String>)> {
+    let read = Roll::read(live, &read(path, reading)?, allow_unreadable)?;
+    let shortfall = read.shortfall(&path.display().to_string());
+    shortfall.iter().for_each(|line| tracing::warn!("{line}"));
+    Ok((read.rows, shortfall))
+}
+
+/// The file that lists the desks, and how many it does.
+///
+/// Errors ([`Error::Input`]): it cannot be read, or a line of it.
+pub fn listed_desks(live: &Live) -> Result<(PathBuf, usize)> {
+    let path = allow_file(live)?;
+    let desks = Desks::read(&path)?.fingerprints().len();
+    Ok((path, desks))
 }
 
 /// Where it stands who may ask.

@@ -1,24 +1,21 @@
-//! Many rows at once: read from a table, asked for portion by portion, so that a single question never waits for long.
+//! Many rows at once, asked for portion by portion, so that a single question never waits for long.
 
-use std::io::Cursor;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
-use tacita_node::jobs::intersect::live::{Asked, Reader};
-use tacita_node::table::ReadOptions;
-use tacita_node::table::read::read_csv;
+use tacita_node::base::text::count;
+use tacita_node::jobs::intersect::live::Asked;
 
-use super::Link;
+use super::judge::Judge;
+use super::upload::Row;
 use super::verdicts::{MAX_REFERENCE, Outcome, Verdict, Verdicts};
+use super::{Found, Link};
 use crate::clock;
 
 /// Rows of a portion, at most.
 const PORTION: usize = 128;
-
-/// Rows of a batch, at most.
-const MAX_ROWS: usize = 200_000;
 
 /// How long a portion may wait for the authority before the rest of the batch is given up.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -28,7 +25,6 @@ pub(crate) struct Batch {
     pub(crate) number: u64,
     pub(crate) rows: usize,
     pub(crate) begun: Instant,
-    done: AtomicUsize,
     over: AtomicBool,
     lines: Mutex<Vec<Line>>,
     problem: Mutex<String>,
@@ -40,6 +36,8 @@ pub(crate) struct Batch {
 pub(crate) struct Line {
     /// Its number in the table, from 1 on.
     pub(crate) row: usize,
+    /// Its line in the file.
+    pub(crate) line: u64,
     pub(crate) reference: String,
     pub(crate) verdict: Outcome,
     pub(crate) by: String,
@@ -47,91 +45,84 @@ pub(crate) struct Line {
 }
 
 impl Batch {
-    /// Reads a table as CSV, and begins to ask for its rows.
-    ///
-    /// Errors ([`Error::Input`]): it cannot be read, lacks a column, or has too many rows.
-    pub(crate) fn begin(
-        number: u64,
-        (table, reference): (Vec<u8>, &str),
-        (link, reader, keys): (&Link, &Reader, Vec<String>),
-        verdicts: &Arc<Mutex<Verdicts>>,
-    ) -> Result<Arc<Batch>> {
-        let table = read_csv(Cursor::new(table), "the uploaded table", &ReadOptions::default())?;
-        if table.rows() > MAX_ROWS {
-            return Err(Error::Input(format!(
-                "the uploaded table has {} rows, and {MAX_ROWS} are the most",
-                table.rows()
-            )));
-        }
-        let rows = reader.read_table(&table, Some(reference))?;
-        let batch = Arc::new(Batch {
+    /// For so many rows, none of which was asked for yet.
+    pub(crate) fn new(number: u64, rows: usize) -> Batch {
+        Batch {
             number,
-            rows: rows.len(),
+            rows,
             begun: Instant::now(),
-            done: AtomicUsize::new(0),
             over: AtomicBool::new(false),
             lines: Mutex::default(),
             problem: Mutex::default(),
             took: Mutex::default(),
-        });
-        let (work, link, verdicts) = (batch.clone(), link.clone(), verdicts.clone());
+        }
+    }
+
+    /// Begins to ask for rows.
+    pub(crate) fn begin(
+        number: u64,
+        rows: Vec<Row>,
+        (link, judge): (&Link, &Judge),
+        verdicts: &Arc<Mutex<Verdicts>>,
+    ) -> Arc<Batch> {
+        let batch = Arc::new(Batch::new(number, rows.len()));
+        let (work, link, judge, verdicts) = (batch.clone(), link.clone(), judge.clone(), verdicts.clone());
         std::thread::spawn(move || {
-            if let Err(error) = work.run(rows, &link, &keys, &verdicts) {
-                *lock(&work.problem) = error.to_string();
+            let ended = work.run(rows, &link, &judge, &verdicts);
+            match &ended {
+                Ok(()) => tracing::info!("batch {number}: {}", work.progress()),
+                Err(error) => tracing::warn!("batch {number}: {}: {error}", work.progress()),
             }
+            *lock(&work.problem) = ended.err().map(|error| error.to_string()).unwrap_or_default();
             *lock(&work.took) = Some(work.begun.elapsed());
             work.over.store(true, Ordering::Release);
         });
-        Ok(batch)
+        batch
     }
 
-    fn run(&self, rows: Vec<(Asked, String)>, link: &Link, keys: &[String], verdicts: &Mutex<Verdicts>) -> Result<()> {
+    /// Asks for rows.
+    ///
+    /// Errors: what keeps the rest of them from being asked for; they are there, not checked.
+    pub(crate) fn run(&self, rows: Vec<Row>, link: &Link, judge: &Judge, verdicts: &Mutex<Verdicts>) -> Result<()> {
         let portion = PORTION.min(link.most_rows());
         let mut rows = rows.into_iter().enumerate().peekable();
         let mut failed: Option<Error> = None;
         while rows.peek().is_some() {
             let mut lines = Vec::with_capacity(portion);
             let (mut asked, mut places) = (Vec::new(), Vec::new());
-            for (index, (row, reference)) in rows.by_ref().take(portion) {
-                let reference = reference.chars().take(MAX_REFERENCE).collect();
+            for (index, row) in rows.by_ref().take(portion) {
                 let line = Line {
                     row: index + 1,
-                    reference,
+                    line: row.line,
+                    reference: row.reference.chars().take(MAX_REFERENCE).collect(),
                     verdict: Outcome::NotChecked,
                     by: String::new(),
-                    reason: note(&row, keys),
+                    reason: judge.note(&row.asked),
                 };
-                if row.can_be_asked() {
+                if row.asked.can_be_asked() {
                     places.push(lines.len());
-                    asked.push(row);
+                    asked.push(row.asked);
                 }
                 lines.push(line);
             }
-            let mut version = (String::new(), 0);
-            let found = match &failed {
-                Some(error) => Err(error.clone()),
-                None if asked.is_empty() => Ok(Vec::new()),
-                None => link.ask(asked, PATIENCE),
+            let (found, error) = match failed.take() {
+                Some(error) => (Vec::new(), Some(error)),
+                None => ask(link, asked),
             };
-            match found {
-                Ok(found) => {
-                    for (place, found) in places.into_iter().zip(found) {
-                        version = (found.epoch.clone(), found.version);
-                        let line = &mut lines[place];
-                        line.verdict = if found.is_listed() { Outcome::Listed } else { Outcome::NotListed };
-                        let by = keys.iter().zip(&found.by).filter(|(_, by)| **by).map(|(key, _)| key.clone());
-                        line.by = by.collect::<Vec<_>>().join("; ");
-                    }
-                }
-                Err(error) => {
-                    places.into_iter().for_each(|place| lines[place].reason = error.to_string());
-                    failed = Some(error);
-                }
+            let mut version = (String::new(), 0);
+            for (place, found) in places.iter().zip(&found) {
+                version = (found.epoch.clone(), found.version);
+                let line = &mut lines[*place];
+                (line.verdict, line.by) = (judge.outcome(found), judge.by(found).join("; "));
             }
+            if let Some(error) = &error {
+                places[found.len()..].iter().for_each(|place| lines[*place].reason = error.to_string());
+            }
+            failed = error;
             let kept = lines.iter().map(|line| Verdict {
                 time: clock::written(clock::now()),
                 reference: if line.reference.is_empty() {
-                    format!("batch {}, row {}", self.number, line.row)
+                    format!("batch {}, line {}", self.number, line.line)
                 } else {
                     line.reference.clone()
                 },
@@ -142,16 +133,23 @@ impl Batch {
                 version: version.1,
             });
             lock(verdicts).keep(kept.collect())?;
-            let done = lines.len();
             lock(&self.lines).extend(lines);
-            self.done.fetch_add(done, Ordering::AcqRel);
         }
         failed.map_or(Ok(()), Err)
     }
 
-    /// Rows that are done.
-    pub(crate) fn done(&self) -> usize {
-        self.done.load(Ordering::Acquire)
+    /// How many rows have a verdict, and how many have none: `128 of 3,000 checked, 2,872 NOT checked`.
+    pub(crate) fn progress(&self) -> String {
+        let counts = self.counts();
+        let unchecked = counts[Outcome::NotChecked as usize];
+        let not = if unchecked == 0 { String::new() } else { format!(", {} NOT checked", count(unchecked as u64)) };
+        format!("{} of {} checked{not}", count(self.checked() as u64), count(self.rows as u64))
+    }
+
+    /// Rows that have a verdict.
+    pub(crate) fn checked(&self) -> usize {
+        let counts = self.counts();
+        counts.iter().sum::<usize>() - counts[Outcome::NotChecked as usize]
     }
 
     /// Whether all is done that will be.
@@ -169,43 +167,53 @@ impl Batch {
         *lock(&self.took)
     }
 
-    /// How many rows are on the list, are not, and were not checked.
-    pub(crate) fn counts(&self) -> [usize; 3] {
-        let mut counts = [0; 3];
+    /// How many rows have each verdict.
+    pub(crate) fn counts(&self) -> [usize; Outcome::ALL.len()] {
+        let mut counts = [0; Outcome::ALL.len()];
         lock(&self.lines).iter().for_each(|line| counts[line.verdict as usize] += 1);
         counts
     }
 
-    /// The rows that somebody has to look at: on the list, or not checked; so many at most.
+    /// How many rows are not on the list by fewer keys than all, because a value is missing.
+    pub(crate) fn partly(&self) -> usize {
+        let is_partly = |line: &&Line| line.verdict == Outcome::NotListed && !line.reason.is_empty();
+        lock(&self.lines).iter().filter(is_partly).count()
+    }
+
+    /// The rows that somebody has to look at: on the list, perhaps on it, or not checked; so many at most.
     pub(crate) fn notable(&self, most: usize) -> Vec<Line> {
         lock(&self.lines).iter().filter(|line| line.verdict != Outcome::NotListed).take(most).cloned().collect()
     }
 
     /// All rows, as CSV.
     pub(crate) fn csv(&self) -> String {
-        let mut text = String::from("row,reference,verdict,by,reason\n");
+        let mut text = String::from("row,reference,verdict,by,reason,line\n");
         for line in lock(&self.lines).iter() {
             let cells = [&line.reference, line.verdict.words(), &line.by, &line.reason].map(cell);
-            text.push_str(&format!("{},{}\n", line.row, cells.join(",")));
+            text.push_str(&format!("{},{},{}\n", line.row, cells.join(","), line.line));
         }
         text
     }
 }
 
-/// Why a row cannot be asked for, or not by all of the keys: a verdict by fewer than all of them is not taken for more than that.
-pub(crate) fn note(row: &Asked, keys: &[String]) -> String {
-    if !row.unreadable.is_empty() {
-        return format!("cannot be read: {}", row.unreadable.join(", "));
+/// Asks for rows; for as many as the quota has room for, if it has not room for all of them. Returns what was found of the first ones, and
+/// what keeps the others from being asked for.
+fn ask(link: &Link, mut rows: Vec<Asked>) -> (Vec<Found>, Option<Error>) {
+    if rows.is_empty() {
+        return (Vec::new(), None);
     }
-    if !row.can_be_asked() {
-        return "a value is missing in each key".into();
+    let error = match link.ask(rows.clone(), PATIENCE) {
+        Ok(found) => return (found, None),
+        Err(error) => error,
+    };
+    let room = link.rows_left();
+    if !matches!(error, Error::NotReady(_)) || !(1..rows.len()).contains(&room) {
+        return (Vec::new(), Some(error));
     }
-    let without = keys.iter().zip(&row.keys).filter(|(_, own)| own.is_none()).map(|(key, _)| key.as_str());
-    let without: Vec<_> = without.collect();
-    if without.is_empty() {
-        String::new()
-    } else {
-        format!("not asked, because a value is missing: {}", without.join("; "))
+    rows.truncate(room);
+    match link.ask(rows, PATIENCE) {
+        Ok(found) => (found, Some(link.spent())),
+        Err(error) => (Vec::new(), Some(error)),
     }
 }
 

@@ -12,9 +12,10 @@ use tacita_core::protocol::intersect::live::{
 use tacita_core::{Error, Result};
 use tacita_node::agreement::handshake::{confirm, greet};
 use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::{count, counted};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::{Asked, Live};
-use tacita_node::transport::{Cancel, Options, Peer, Purpose, dial};
+use tacita_node::transport::{Cancel, OUR_IDENTITY, Options, Peer, Purpose, dial};
 
 use crate::authority::{HEARTBEAT, SILENCE, TABLE_CHUNK};
 use crate::clock;
@@ -77,6 +78,23 @@ pub struct Standing {
     pub heard: u64,
 }
 
+impl Standing {
+    /// How it stands, in a sentence or two: for the page and the log.
+    pub fn sentence(&self, authority: &str) -> String {
+        if !self.connected {
+            let why = if self.problem.is_empty() { "the connection is being made" } else { &self.problem };
+            let end = if why.ends_with(['.', '?']) { "" } else { "." };
+            return format!("Not connected: nothing can be checked now. {why}{end} The desk keeps trying.");
+        }
+        let left = match self.left {
+            u64::MAX => String::new(),
+            left => format!(" {} more keys may be asked today.", count(left)),
+        };
+        let changes = counted(self.version, "change");
+        format!("Connected to {authority}. List {}, {changes} since its key began.{left}", self.epoch)
+    }
+}
+
 /// Rows that somebody wants to know about, and where the answer goes.
 struct Errand {
     rows: Vec<Asked>,
@@ -111,6 +129,16 @@ impl Link {
     /// The most rows that can be asked for at once.
     pub fn most_rows(&self) -> usize {
         MAX_ELEMENTS / self.keys.max(1)
+    }
+
+    /// For how many rows the quota has room, as the authority said last.
+    pub fn rows_left(&self) -> usize {
+        usize::try_from(self.standing().left / self.keys.max(1) as u64).unwrap_or(usize::MAX)
+    }
+
+    /// The quota has no room for a row.
+    pub(crate) fn spent(&self) -> Error {
+        spent(self.standing().left, self.keys as u64)
     }
 
     /// Asks for rows, and waits for the answer, for no longer than `patience`.
@@ -168,11 +196,19 @@ impl Caller {
             found = self.ask(rows, &mut asked);
         }
         let mut standing = lock(&self.standing);
+        let before = (standing.connected, standing.problem.clone());
         match &found {
             Ok(_) => (standing.connected, standing.problem, standing.heard) = (true, String::new(), clock::now()),
             // The authority is there, and says no.
             Err(Error::NotReady(_)) => (standing.connected, standing.heard) = (true, clock::now()),
             Err(error) => (standing.connected, standing.problem) = (false, error.to_string()),
+        }
+        if before != (standing.connected, standing.problem.clone()) {
+            let sentence = standing.sentence(&self.asking.live.authority);
+            match standing.connected {
+                true => tracing::info!("{sentence}"),
+                false => tracing::warn!("{sentence}"),
+            }
         }
         found
     }
@@ -180,7 +216,7 @@ impl Caller {
     fn ask(&mut self, rows: &[Asked], asked: &mut Option<(String, Question)>) -> Result<Vec<Found>> {
         let mut line = match self.line.take() {
             Some(line) => line,
-            None => self.connect()?,
+            None => connect(&self.asking)?,
         };
         match self.ask_over(&mut line, rows, asked) {
             Ok(found) => {
@@ -193,39 +229,6 @@ impl Caller {
             }
             Err(error) => {
                 line.abort(&error);
-                Err(error)
-            }
-        }
-    }
-
-    fn connect(&self) -> Result<Channel> {
-        let Asking { live, identity, cancel } = &self.asking;
-        let authority = live.job.party(&live.authority)?;
-        let missing =
-            |what: &str| Error::Input(format!("parties.{}.{what} is missing: a desk must know it", live.authority));
-        let address = authority.address.as_ref().ok_or_else(|| missing("address"))?;
-        let pin = authority.identity.ok_or_else(|| missing("identity"))?;
-        let options = Options {
-            purpose: Purpose::Desk,
-            timeout: ATTEMPT,
-            cancel: cancel.clone(),
-            heartbeat: HEARTBEAT,
-            silence: SILENCE,
-            ..Options::default()
-        };
-        let peer = Peer { name: live.authority.clone(), pin };
-        let mut connected = dial(address, &peer, identity, &options)?;
-        let channel = &mut connected.channel;
-        channel.set_patience(SILENCE * 2);
-        let agreed =
-            greet(&live.job, &live.desk, &connected.exporter, channel, &mut fresh_rng()?).and_then(|greeted| {
-                greeted.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-                confirm(&greeted.bound_to(&[]), &live.job, &live.desk, channel)
-            });
-        match agreed {
-            Ok(()) => Ok(connected.channel),
-            Err(error) => {
-                connected.channel.abort(&error);
                 Err(error)
             }
         }
@@ -259,9 +262,7 @@ impl Caller {
                 Answer::Stale => self.replica = None,
                 Answer::Spent { left } => {
                     lock(&self.standing).left = left;
-                    return Err(Error::NotReady(format!(
-                        "the quota is used up: {elements} keys were asked for, and {left} are left"
-                    )));
+                    return Err(spent(left, elements as u64));
                 }
                 Answer::Answered { left, behind, changes, evaluated } => {
                     copied.replica.apply(&changes).map_err(wrong)?;
@@ -309,6 +310,55 @@ impl Caller {
     }
 }
 
+/// Connects with the authority, and compares versions and terms with it.
+///
+/// Errors: it does not answer; it is somebody else; it does not let this desk in; its terms are others.
+pub fn connect(asking: &Asking) -> Result<Channel> {
+    let Asking { live, identity, cancel } = asking;
+    let authority = live.job.party(&live.authority)?;
+    let missing =
+        |what: &str| Error::Input(format!("parties.{}.{what} is missing: a desk must know it", live.authority));
+    let address = authority.address.as_ref().ok_or_else(|| missing("address"))?;
+    let pin = authority.identity.ok_or_else(|| missing("identity"))?;
+    let options = Options {
+        purpose: Purpose::Desk,
+        timeout: ATTEMPT,
+        cancel: cancel.clone(),
+        heartbeat: HEARTBEAT,
+        silence: SILENCE,
+        ..Options::default()
+    };
+    let peer = Peer { name: live.authority.clone(), pin };
+    let mut connected = dial(address, &peer, identity, &options).map_err(|error| not_listed(error, asking))?;
+    let channel = &mut connected.channel;
+    channel.set_patience(SILENCE * 2);
+    let agreed = greet(&live.job, &live.desk, &connected.exporter, channel, &mut fresh_rng()?).and_then(|greeted| {
+        greeted.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+        confirm(&greeted.bound_to(&[]), &live.job, &live.desk, channel)
+    });
+    match agreed {
+        Ok(()) => Ok(connected.channel),
+        Err(error) => {
+            connected.channel.abort(&error);
+            Err(error)
+        }
+    }
+}
+
+/// An authority lets in those who are on its list of desks: whom it refuses is not.
+fn not_listed(error: Error, asking: &Asking) -> Error {
+    match error {
+        Error::Authentication { what, .. } if what.contains(&format!("refused {OUR_IDENTITY}")) => {
+            Error::Input(format!(
+                "this desk is not on the authority's list: ask {} to put its identity, {}, on a line of its list of desks ([clients] allow)",
+                asking.live.authority,
+                asking.identity.fingerprint()
+            ))
+        }
+        other => other,
+    }
+}
+
 /// The question for some rows in an epoch; none for no rows.
 fn question(
     rows: &[Asked],
@@ -321,6 +371,21 @@ fn question(
     }
     let items = rows.iter().flat_map(|row| row.items(&copied.item_keys, rng)).collect();
     Question::new(items, params, rng).map(Some)
+}
+
+/// A quota has room for fewer keys than a question takes.
+fn spent(left: u64, needed: u64) -> Error {
+    Error::NotReady(format!(
+        "the quota is used up: {} needed, and {} left",
+        match needed {
+            1 => "1 key is".into(),
+            several => format!("{} keys are", count(several)),
+        },
+        match left {
+            1 => "1 is".into(),
+            several => format!("{} are", count(several)),
+        }
+    ))
 }
 
 fn lock(standing: &Mutex<Standing>) -> MutexGuard<'_, Standing> {

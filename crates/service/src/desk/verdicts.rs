@@ -25,6 +25,9 @@ pub(crate) enum Outcome {
     /// It is on the list.
     #[serde(rename = "on the list")]
     Listed,
+    /// It may be: it is on the list by a key that says no more than that.
+    #[serde(rename = "possible match")]
+    Possible,
     /// It is not.
     #[serde(rename = "not on the list")]
     NotListed,
@@ -34,9 +37,13 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Outcome; 4] = [Outcome::Listed, Outcome::Possible, Outcome::NotListed, Outcome::NotChecked];
+
     pub(crate) fn words(self) -> &'static str {
         match self {
             Outcome::Listed => "on the list",
+            Outcome::Possible => "possible match",
             Outcome::NotListed => "not on the list",
             Outcome::NotChecked => "not checked",
         }
@@ -64,13 +71,16 @@ pub(crate) struct Verdict {
     pub(crate) version: u64,
 }
 
+/// How many there are of each [`Outcome`].
+pub(crate) type Counts = [u64; Outcome::ALL.len()];
+
 /// The file, and the verdicts of the day.
 pub(crate) struct Verdicts {
     path: PathBuf,
     file: File,
     day: String,
     latest: VecDeque<Verdict>,
-    counts: [u64; 3],
+    counts: Counts,
 }
 
 impl Verdicts {
@@ -88,7 +98,8 @@ impl Verdicts {
             )));
         }
         let day = today();
-        let mut verdicts = Verdicts { path: path.to_owned(), file, day, latest: VecDeque::new(), counts: [0; 3] };
+        let mut verdicts =
+            Verdicts { path: path.to_owned(), file, day, latest: VecDeque::new(), counts: Counts::default() };
         let earlier = BufReader::new(verdicts.file.try_clone().map_err(failed)?);
         let mut ends_whole = true;
         for line in earlier.split(b'\n') {
@@ -125,7 +136,7 @@ impl Verdicts {
         })?;
         let today = today();
         if today != self.day {
-            (self.day, self.latest, self.counts) = (today, VecDeque::new(), [0; 3]);
+            (self.day, self.latest, self.counts) = (today, VecDeque::new(), Counts::default());
         }
         verdicts.into_iter().for_each(|verdict| self.note(verdict));
         Ok(())
@@ -143,9 +154,9 @@ impl Verdicts {
         self.latest.iter().filter(|_| today).take(most).cloned().collect()
     }
 
-    /// How many of the day were on the list, were not, and were not checked.
-    pub(crate) fn counts(&self) -> [u64; 3] {
-        if self.day == today() { self.counts } else { [0; 3] }
+    /// How many of the day there are of each.
+    pub(crate) fn counts(&self) -> Counts {
+        if self.day == today() { self.counts } else { Counts::default() }
     }
 }
 
@@ -177,11 +188,11 @@ mod tests {
         let old = Verdict { time: "2020-01-01T00:00:00Z".into(), ..verdict("old", Outcome::Listed) };
         let line = serde_json::to_string(&old).unwrap();
         std::fs::write(&path, format!("{line}\n")).unwrap();
-        verdicts.keep(vec![verdict("a", Outcome::Listed), verdict("b", Outcome::NotListed)]).unwrap();
+        verdicts.keep(vec![verdict("a", Outcome::Listed), verdict("b", Outcome::Possible)]).unwrap();
         // A crash in the middle of a line.
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"time\":").unwrap();
         let mut again = Verdicts::open(&path).unwrap();
-        assert_eq!((again.counts(), again.latest(10).len()), ([1, 1, 0], 2));
+        assert_eq!((again.counts(), again.latest(10).len()), ([1, 1, 0, 0], 2));
         again.keep(vec![verdict("c", Outcome::NotChecked)]).unwrap();
         assert_eq!(Verdicts::open(&path).unwrap().latest(1)[0].reference, "c");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);

@@ -19,6 +19,10 @@ use tacita_core::{Error, Result};
 use super::escaped;
 use super::origin::{Origin, is_local};
 
+/// Two sets and what they have in common: the icon of all pages.
+const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><g fill=\"#0b57a4\"><circle cx=\"12\" cy=\"16\" r=\"10\" \
+                    fill-opacity=\".55\"/><circle cx=\"20\" cy=\"16\" r=\"10\" fill-opacity=\".55\"/></g></svg>\n";
+
 /// What a page lets in.
 #[derive(Clone)]
 pub(crate) struct Guard {
@@ -77,7 +81,7 @@ impl Guard {
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<base href=\"{}\">\n<meta name=\"viewport\" \
              content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<link rel=\"stylesheet\" \
-             href=\"{stylesheet}\">\n{head}</head>\n<body>\n{body}</body>\n</html>\n",
+             href=\"{stylesheet}\">\n<link rel=\"icon\" type=\"image/svg+xml\" href=\"icon.svg\">\n{head}</head>\n<body>\n{body}</body>\n</html>\n",
             self.path(""),
             escaped(title)
         )
@@ -156,6 +160,9 @@ fn same(one: &str, other: &str) -> bool {
 async fn check(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let mut response = match (guard.refusal(request.method(), request.headers()), guard.page(request.uri())) {
         (Some(why), _) => refuse(why),
+        (None, Some(page)) if guard.has_cookie(request.headers()) && page.path() == "/icon.svg" => {
+            ([(header::CONTENT_TYPE, "image/svg+xml")], ICON).into_response()
+        }
         (None, Some(page)) if guard.has_cookie(request.headers()) => {
             *request.uri_mut() = page;
             next.run(request).await

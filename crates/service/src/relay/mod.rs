@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
-use tacita_node::base::text::{count, counted};
+use tacita_node::base::text::counted;
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::transport::handshakes::{Handshakes, is_short};
 use tacita_node::transport::relay::prepare;
@@ -106,9 +106,9 @@ pub fn serve(serving: Serving) -> Result<()> {
         let (cut, waiting) = door.hall.close();
         tokio::time::sleep(FAREWELL).await;
         tracing::info!(
-            "the relay ends: {} cut off, {} sent away that waited",
-            counted(cut as u64, "pair"),
-            count(waiting as u64)
+            "relay stopped: {} cut off, {} turned away",
+            counted(cut as u64, "connection"),
+            counted(waiting as u64, "waiting party")
         );
         if cut == 0 { Ok(()) } else { Err(Error::Interrupted) }
     })

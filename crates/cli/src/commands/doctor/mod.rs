@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod findings;
+mod list;
 
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ use tacita_node::transport::depot::look as look_at_helper;
 use tacita_node::transport::listening_at;
 use tacita_node::transport::relay::look;
 
-/// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU. With --meet at both
+/// Look at everything that a run, a list or its desk needs, and say what to mend: files, identities, names, ports, clock, CPU. With --meet at both
 /// parties, also what takes two: the connection, both identities, clocks, versions and terms. No data moves.
 #[derive(Args)]
 #[command(
@@ -77,18 +78,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 impl Doctor {
     /// Carries the command out. The exit code is 2 if something needs mending.
     pub fn execute(self) -> Result<u8> {
-        if let Ok(job) = JobSpec::load(&self.job)
-            && job.clients.is_some()
-        {
-            return Err(Error::Input(
-                "a doctor looks at runs, and this job is for a list that is served ([clients]): `tacita plan` says what it means, and the page of \
-                 `tacita desk` what keeps it from being asked"
-                    .into(),
-            ));
-        }
         let mut findings = Findings::default();
         self.machine(&mut findings);
         match JobSpec::load(&self.job) {
+            Ok(job) if job.clients.is_some() => self.list(job, &mut findings),
             Ok(job) if Aggregate::of(&job).is_ok() => self.aggregation(job, &mut findings),
             loaded => self.run(loaded, &mut findings)?,
         }

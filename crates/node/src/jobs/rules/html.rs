@@ -221,8 +221,8 @@ fn table(page: &mut String, report: &Report, rules: &[&Rule]) {
     );
     for (key, name) in [
         ("rank", "Rank"),
-        ("from", "Who has"),
-        ("to", "also has"),
+        ("from", "Those who have"),
+        ("to", "also have"),
         ("support", "Support"),
         ("confidence", "Confidence"),
         ("lift", "Lift"),

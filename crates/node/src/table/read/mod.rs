@@ -132,7 +132,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
 }
 
 /// What messages call the table at `path`.
-pub(crate) fn source_name(path: &Path) -> String {
+pub fn source_name(path: &Path) -> String {
     match path.as_os_str() == "-" {
         true => STANDARD_INPUT.to_owned(),
         false => path.display().to_string(),

@@ -106,7 +106,7 @@ pub(super) struct Database {
 
 /// Serves a database until it is cancelled.
 ///
-/// Errors: [`Error::Input`] for what is wrong with files, directories and addresses; [`Error::Interrupted`] when it is cancelled.
+/// Ends when it is cancelled. Errors: [`Error::Input`] for what is wrong with files, directories and addresses.
 pub fn serve(databasing: Databasing) -> Result<()> {
     let Databasing { serving, storage, rounds, patience, question_bytes, dashboard } = databasing;
     let setting = serving.setting.clone();

@@ -19,6 +19,7 @@ use tacita_node::base::usage;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::Reports;
 use tacita_node::jobs::aggregate::reports::Input;
+use tacita_node::table::read::source_name;
 use tacita_node::watch::{Display, Screen, Snapshot, warn_own_user};
 
 use self::proxies::Proxies;
@@ -160,7 +161,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     let (rows, sent) = (reports.counts(), &submission.sent);
     match sent.reports {
         0 if sent.in_time > 0 => (),
-        0 => tracing::warn!("{}: no row of it is a report: nothing was submitted", told.input.path.display()),
+        0 => tracing::warn!("{} has no reportable rows: nothing was submitted", source_name(&told.input.path)),
         _ => {
             tracing::info!("submitted {} to round {}", counted(sent.reports, "report"), submission.rounds.join(" and "))
         }

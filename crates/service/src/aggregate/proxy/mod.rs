@@ -1,4 +1,4 @@
-//! The proxy: it takes the participants' reports, blinds and shuffles them, and sends the database what nobody can tell the reporter of.
+//! The proxy: it takes the participants' reports, blinds and shuffles them, and forwards them so that nobody can tell who reported what.
 
 mod bell;
 pub(super) mod claims;

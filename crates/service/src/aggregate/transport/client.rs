@@ -3,6 +3,7 @@
 mod interact;
 mod reach;
 mod replicas;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +30,7 @@ use super::{Kind, MEDIA_TYPE, SharedTraffic, Told};
 use crate::aggregate::message;
 
 pub use self::replicas::{Replicas, all_silent};
+pub use self::waiting::Waiting;
 
 /// How long one request may take, and as long again as so many bytes of its body a second take: an oracle decrypts what it is asked.
 const REQUEST_LIMIT: Duration = Duration::from_secs(120);
@@ -37,9 +39,6 @@ const BYTES_A_SECOND: u64 = 1 << 17;
 /// Pauses between attempts: the first, which doubles, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-/// After how long it is said what is waited for.
-const TELL: Duration = Duration::from_secs(6);
 
 const POLL: Duration = Duration::from_millis(50);
 
@@ -252,7 +251,7 @@ impl Client {
         mut once: impl FnMut(&mut Instant) -> Result<Answer>,
     ) -> Result<Answer> {
         let mut began = Instant::now();
-        let (mut pause, mut told) = (FIRST_PAUSE, false);
+        let (mut pause, mut news) = (FIRST_PAUSE, Waiting::default());
         loop {
             let done = once(&mut began);
             let (waited, limit) = match &done {
@@ -263,11 +262,13 @@ impl Client {
             if began.elapsed() >= limit {
                 return done;
             }
-            if !told && began.elapsed() >= TELL {
-                told = true;
+            if news.is_due(began.elapsed()) {
+                let more = Waiting::more(limit.saturating_sub(began.elapsed()));
                 match &done {
-                    Ok(answer) => tracing::info!("{}: {}; trying again", self.peer.name, shown(&answer.told().message)),
-                    Err(error) => tracing::info!("{error}; trying again"),
+                    Ok(answer) => {
+                        tracing::info!("{}: {}; trying again{more}", self.peer.name, shown(&answer.told().message));
+                    }
+                    Err(error) => tracing::info!("{error}; trying again{more}"),
                 }
             }
             // Who were told to come again at once would come at once: each at a time of its own.

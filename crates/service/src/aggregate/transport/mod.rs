@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use addresses::{Addresses, Listening, Named, Peers, is_address};
 pub use admission::{Admission, Caller, Counting, Going, Service};
 pub use body::{Pool, expect_binary, read, read_json};
-pub use client::{Answer, Ask, Client, Contact, Persistence, Place, Replicas, all_silent};
+pub use client::{Answer, Ask, Client, Contact, Persistence, Place, Replicas, Waiting, all_silent};
 pub use reply::Granted;
 pub use reply::{Kind, Reply, Told};
 pub use server::{Server, UnderWay, Who, files, stand};

@@ -43,7 +43,7 @@ impl Home {
     fn rows(&self, names: &str) -> Vec<Row> {
         let file = self.directory.path().join("rows.csv");
         std::fs::write(&file, format!("name\n{names}")).unwrap();
-        read_rows(&self.live, &file, &ReadOptions::default(), false).unwrap()
+        read_rows(&self.live, &file, &ReadOptions::default(), false).unwrap().0
     }
 
     /// The authority as it starts, with the list that is there or a new one.

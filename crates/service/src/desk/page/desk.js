@@ -10,9 +10,10 @@ async function look() {
   if (line.textContent !== standing.text) line.textContent = standing.text;
   line.className = standing.connected ? "there" : "gone";
   if (standing.counts) {
-    for (const [index, id] of ["listed", "clear", "unchecked"].entries()) {
+    const [listed, clear, unchecked] = standing.counts;
+    for (const [id, count] of Object.entries({ listed, clear, unchecked, possible: standing.possible })) {
       const cell = document.getElementById(id);
-      if (cell) cell.textContent = standing.counts[index];
+      if (cell) cell.textContent = count;
     }
   }
   setTimeout(look, 1000);

@@ -2,29 +2,31 @@
 
 use std::fmt::Write;
 
-use tacita_node::base::text::count;
+use tacita_node::jobs::intersect::live::Field;
 
 use super::super::Standing;
-use super::super::batch::Batch;
-use super::super::verdicts::{Outcome, Verdict};
+use super::super::upload::Choices;
+use super::super::verdicts::{Counts, Outcome, Verdict};
+use super::forms;
 use crate::clock;
 use crate::page::{Guard, escaped};
 
 /// Verdicts of the day that the page shows.
 pub(super) const SHOWN: usize = 50;
 
-/// Rows of a batch that its page shows.
-const NOTABLE: usize = 200;
-
 /// What a page is made of.
 pub(super) struct View<'a> {
     pub(super) job: &'a str,
     pub(super) authority: &'a str,
     pub(super) guard: &'a Guard,
-    pub(super) fields: &'a [(String, &'static str)],
+    pub(super) fields: &'a [Field],
     pub(super) learned: &'a [String],
     pub(super) standing: Standing,
-    pub(super) counts: [u64; 3],
+    /// Whether some key makes a possible match alone.
+    pub(super) has_possible: bool,
+    /// How the last table was said to be written.
+    pub(super) choices: Choices,
+    pub(super) counts: Counts,
     pub(super) latest: Vec<Verdict>,
 }
 
@@ -33,34 +35,20 @@ pub(super) struct View<'a> {
 pub(super) struct Shown {
     pub(super) verdict: Verdict,
     pub(super) of: Vec<(String, String)>,
+    /// Whether there was something to ask for.
+    pub(super) could_be_asked: bool,
 }
 
-/// How it stands, in a sentence or two.
-pub(super) fn standing(standing: &Standing, authority: &str) -> String {
-    if !standing.connected {
-        let why =
-            if standing.problem.is_empty() { "the connection is being made".into() } else { standing.problem.clone() };
-        return format!("Not connected: nothing can be checked now. {why}. The desk keeps trying.");
-    }
-    let left = if standing.left == u64::MAX {
-        String::new()
-    } else {
-        format!(" {} more keys may be asked today.", count(standing.left))
-    };
-    let changes =
-        if standing.version == 1 { "1 change".into() } else { format!("{} changes", count(standing.version)) };
-    format!("Connected to {authority}. List {}, {changes} since its key began.{left}", standing.epoch)
-}
-
-fn class(outcome: Outcome) -> &'static str {
+pub(super) fn class(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Listed => "listed",
+        Outcome::Possible => "possible",
         Outcome::NotListed => "clear",
         Outcome::NotChecked => "unchecked",
     }
 }
 
-fn frame(guard: &Guard, title: &str, head: &str, body: &str) -> String {
+pub(super) fn frame(guard: &Guard, title: &str, head: &str, body: &str) -> String {
     guard.frame(title, "desk.css", head, body)
 }
 
@@ -72,59 +60,34 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
         body,
         "<header>\n<h1>Desk: {}</h1>\n<p id=\"standing\" role=\"status\" class=\"{class_of_standing}\">{}</p>\n</header>\n<main>\n",
         escaped(view.job),
-        escaped(&standing(&view.standing, view.authority))
+        escaped(&view.standing.sentence(view.authority))
     );
     if let Some(shown) = shown {
-        body.push_str(&verdict(shown));
+        body.push_str(&verdict(shown, &forms::again(view, shown)));
     }
-    body.push_str("<h2 id=\"one\">Check one</h2>\n<form method=\"post\" action=\"check\" autocomplete=\"off\" aria-labelledby=\"one\">\n");
-    let _ = writeln!(body, "<input type=\"hidden\" name=\"form\" value=\"{}\">", escaped(view.guard.form()));
-    for (place, (header, kind)) in view.fields.iter().enumerate() {
-        let hint = match *kind {
-            "name" => " <small>in any order, with or without accents</small>",
-            "date" => " <small>as 1983-05-06 or 6 May 1983</small>",
-            _ => "",
-        };
-        let focus = if place == 0 { " autofocus" } else { "" };
-        let _ = writeln!(
-            body,
-            "<label><span>{}{hint}</span><input name=\"field-{}\" maxlength=\"512\" spellcheck=\"false\"{focus}></label>",
-            escaped(header),
-            escaped(header)
-        );
-    }
-    body.push_str(
-        "<label><span>Reference <small>to find the verdict again; no name</small></span><input name=\"reference\" maxlength=\"64\" \
-         spellcheck=\"false\"></label>\n<button>Check</button>\n</form>\n",
-    );
-    body.push_str(
-        "<h2 id=\"many\">Check many</h2>\n<form method=\"post\" action=\"batch\" enctype=\"multipart/form-data\" aria-labelledby=\"many\">\n",
-    );
-    let headers: Vec<_> = view.fields.iter().map(|(header, _)| escaped(header)).collect();
+    body.push_str(&forms::one(view, shown));
+    body.push_str(&forms::many(view));
+    let [listed, possible, clear, unchecked] = view.counts;
+    let possible = match view.has_possible || possible > 0 {
+        true => format!(", <span id=\"possible\">{possible}</span> a possible match"),
+        false => String::new(),
+    };
     let _ = write!(
         body,
-        "<input type=\"hidden\" name=\"form\" value=\"{}\">\n<label><span>Column of references <small>optional</small></span><input \
-         name=\"reference\" value=\"reference\" maxlength=\"64\"></label>\n<label><span>Table <small>CSV with the columns {}</small></span><input \
-         type=\"file\" name=\"table\" accept=\".csv,text/csv\" required></label>\n<button>Check all</button>\n</form>\n",
-        escaped(view.guard.form()),
-        headers.join(", ")
-    );
-    let [listed, clear, unchecked] = view.counts;
-    let _ = write!(
-        body,
-        "<h2>Verdicts of the day</h2>\n<p><span id=\"listed\">{listed}</span> on the list, <span id=\"clear\">{clear}</span> not on the list, <span \
-         id=\"unchecked\">{unchecked}</span> not checked (days are UTC)</p>\n"
+        "<h2>Verdicts of the day</h2>\n<p><span id=\"listed\">{listed}</span> on the list{possible}, <span id=\"clear\">{clear}</span> not on the \
+         list, <span id=\"unchecked\">{unchecked}</span> not checked (days are UTC)</p>\n"
     );
     if !view.latest.is_empty() {
-        body.push_str("<div class=\"table\"><table>\n<thead><tr><th>Time</th><th>Reference</th><th>Verdict</th><th>By</th><th>List</th></tr></thead>\n<tbody>\n");
+        body.push_str("<table class=\"verdicts\">\n<thead><tr><th>Time</th><th>Reference</th><th>Verdict</th><th>By</th><th>List</th></tr></thead>\n<tbody>\n");
         for verdict in &view.latest {
             let time = verdict.time.split(['T', 'Z']).nth(1).unwrap_or_default();
             let list =
                 if verdict.list.is_empty() { String::new() } else { format!("{}, {}", verdict.list, verdict.version) };
-            let by = if verdict.reason.is_empty() { verdict.by.join("; ") } else { verdict.reason.clone() };
+            let by = by(&verdict.by.join("; "), &verdict.reason);
             let _ = writeln!(
                 body,
-                "<tr><td>{}</td><td>{}</td><td class=\"{}\">{}</td><td>{}</td><td>{}</td></tr>",
+                "<tr><td data-of=\"Time\">{}</td><td data-of=\"Reference\">{}</td><td data-of=\"Verdict\" class=\"{}\">{}</td><td \
+                 data-of=\"By\">{}</td><td data-of=\"List\">{}</td></tr>",
                 escaped(time),
                 escaped(&verdict.reference),
                 class(verdict.verdict),
@@ -133,7 +96,7 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
                 escaped(&list)
             );
         }
-        body.push_str("</tbody>\n</table></div>\n");
+        body.push_str("</tbody>\n</table>\n");
     }
     body.push_str("<h2>What runs, and who learns what</h2>\n<ul>\n");
     view.learned.iter().for_each(|sentence| body.push_str(&format!("<li>{}</li>\n", escaped(sentence))));
@@ -143,13 +106,14 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
 }
 
 /// One verdict, to be seen at once.
-fn verdict(shown: &Shown) -> String {
-    let Shown { verdict, of } = shown;
+fn verdict(shown: &Shown, again: &str) -> String {
+    let Shown { verdict, of, .. } = shown;
     let mut text = format!(
         "<div class=\"verdict {}\" role=\"alert\" id=\"verdict\"><strong>{}</strong>\n<span>",
         class(verdict.verdict),
         match verdict.verdict {
             Outcome::Listed => "On the list",
+            Outcome::Possible => "Possible match",
             Outcome::NotListed => "Not on the list",
             Outcome::NotChecked => "Not checked",
         }
@@ -160,71 +124,19 @@ fn verdict(shown: &Shown) -> String {
         let _ = write!(text, "; reference {}", escaped(&verdict.reference));
     }
     if !verdict.by.is_empty() {
-        let _ = write!(text, "; by {}", escaped(&verdict.by.join("; ")));
+        let kind = if verdict.verdict == Outcome::Possible { "possible match by" } else { "match by" };
+        let _ = write!(text, "; {kind} {}", escaped(&verdict.by.join("; ")));
     }
     if !verdict.reason.is_empty() {
         let _ = write!(text, "; {}", escaped(&verdict.reason));
     }
-    let _ = writeln!(text, "; {}</span></div>", escaped(&verdict.time));
+    let _ = writeln!(text, "; {}</span>{again}</div>", escaped(&verdict.time));
     text
 }
 
-/// The page of a batch. It loads itself again until the batch is over.
-pub(super) fn batch(guard: &Guard, batch: &Batch) -> String {
-    let (done, rows, [listed, clear, unchecked]) = (batch.done(), batch.rows, batch.counts());
-    let over = batch.is_over();
-    let head = if over { "" } else { "<meta http-equiv=\"refresh\" content=\"1\">\n" };
-    let mut body = format!(
-        "<header><h1>Batch {}</h1></header>\n<main>\n<p><label for=\"progress\">{} of {} rows checked</label></p>\n<progress id=\"progress\" max=\"{}\" \
-         value=\"{done}\">{done}</progress>\n<p id=\"result\" role=\"status\">{}: {listed} on the list, {clear} not on the list, {unchecked} not \
-         checked</p>\n",
-        batch.number,
-        count(done as u64),
-        count(rows as u64),
-        rows.max(1),
-        if over { "Done" } else { "Under way" }
-    );
-    if let Some(took) = batch.took() {
-        let _ = writeln!(body, "<p>{:.1} s</p>", took.as_secs_f64());
-    }
-    let problem = batch.problem();
-    if !problem.is_empty() {
-        let _ = writeln!(
-            body,
-            "<p class=\"verdict unchecked\" role=\"alert\">Not all rows were checked: {}</p>",
-            escaped(&problem)
-        );
-    }
-    let notable = batch.notable(NOTABLE);
-    if !notable.is_empty() {
-        body.push_str("<div class=\"table\"><table>\n<thead><tr><th>Row</th><th>Reference</th><th>Verdict</th><th>By</th></tr></thead>\n<tbody>\n");
-        for line in &notable {
-            let by = if line.reason.is_empty() { &line.by } else { &line.reason };
-            let _ = writeln!(
-                body,
-                "<tr><td>{}</td><td>{}</td><td class=\"{}\">{}</td><td>{}</td></tr>",
-                line.row,
-                escaped(&line.reference),
-                class(line.verdict),
-                line.verdict.words(),
-                escaped(by)
-            );
-        }
-        body.push_str("</tbody>\n</table></div>\n");
-    }
-    if listed + unchecked > NOTABLE {
-        let _ = writeln!(
-            body,
-            "<p>The first {NOTABLE} of {} that are on the list, or were not checked.</p>",
-            listed + unchecked
-        );
-    }
-    if over {
-        let _ =
-            writeln!(body, "<p><a href=\"batch/{}/verdicts.csv\" download>All verdicts as CSV</a></p>", batch.number);
-    }
-    body.push_str("<p><a href=\"./\">Back to the desk</a></p>\n</main>\n");
-    frame(guard, &format!("Batch {} - Desk", batch.number), head, &body)
+/// By which keys a row was found, and what is to be said of it besides.
+pub(super) fn by(by: &str, reason: &str) -> String {
+    [by, reason].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// A page that says what is wrong.
@@ -259,7 +171,7 @@ mod tests {
             version: 0,
         };
         let standing = Standing { connected: false, problem: evil.into(), ..Standing::default() };
-        let fields = [(evil.to_owned(), "name")];
+        let fields = [Field { header: evil.to_owned(), profiles: vec!["name".parse().unwrap()] }];
         let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
         let view = View {
             job: evil,
@@ -268,10 +180,16 @@ mod tests {
             fields: &fields,
             learned: &[evil.to_owned()],
             standing,
-            counts: [1, 0, 0],
+            has_possible: false,
+            choices: Choices {
+                reference: evil.into(),
+                columns: [(evil.into(), evil.into())].into(),
+                ..Choices::default()
+            },
+            counts: [1, 0, 0, 0],
             latest: vec![verdict.clone()],
         };
-        let page = main(&view, Some(&Shown { verdict, of: vec![(evil.into(), evil.into())] }));
+        let page = main(&view, Some(&Shown { verdict, of: vec![(evil.into(), evil.into())], could_be_asked: true }));
         assert!(!page.contains("<script>") && page.matches("&lt;script&gt;").count() >= 8, "{page}");
         assert!(!problem(&guard, evil).contains("<script>"));
     }

@@ -1,5 +1,7 @@
 //! The page of a desk, in a browser on the same machine.
 
+mod batch_html;
+mod forms;
 mod html;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -19,11 +21,13 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::json;
 use tacita_core::{Error, Result};
-use tacita_node::jobs::intersect::live::{Asked, Live, Reader, learned, protocol};
+use tacita_node::jobs::intersect::live::{Asked, Field, Live, Reader, learned, protocol};
 use tacita_node::transport::Cancel;
 
-use super::batch::{Batch, note};
+use super::batch::Batch;
+use super::judge::Judge;
 use super::link::{Asking, Link};
+use super::upload::{self, Choices};
 use super::verdicts::{MAX_REFERENCE, Outcome, Verdict, Verdicts};
 use html::{Shown, View};
 
@@ -65,13 +69,15 @@ struct Desk {
     live: Live,
     link: Link,
     reader: Reader,
-    fields: Vec<(String, &'static str)>,
-    keys: Vec<String>,
+    fields: Vec<Field>,
+    judge: Judge,
     learned: Vec<String>,
     guard: Guard,
     verdicts: Arc<Mutex<Verdicts>>,
     shown: Mutex<VecDeque<(u64, Shown)>>,
     batches: Mutex<BTreeMap<u64, Arc<Batch>>>,
+    /// How the last table was said to be written: the next one is often written alike.
+    choices: Mutex<Choices>,
     next: AtomicU64,
 }
 
@@ -103,14 +109,15 @@ pub fn serve(serving: Serving) -> Result<()> {
     let both = [&live.desk, &live.authority].into_iter().flat_map(|party| learned(&live.job, party));
     let desk = Arc::new(Desk {
         link: Link::start(asking),
-        fields: reader.fields().into_iter().map(|(header, kind)| (header.to_owned(), kind)).collect(),
-        keys: reader.key_names(),
+        fields: reader.fields(),
+        judge: Judge::new(&live, &reader),
         reader,
         learned: sentences.chain(both).collect(),
         guard: guard.clone(),
         verdicts,
         shown: Mutex::default(),
         batches: Mutex::default(),
+        choices: Mutex::default(),
         next: AtomicU64::new(1),
         live,
     });
@@ -152,6 +159,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Desk {
+    fn has_field(&self, header: &str) -> bool {
+        self.fields.iter().any(|field| field.header == header)
+    }
+
     /// A page that says what is wrong.
     fn wrong(&self, status: StatusCode, what: &str) -> Response {
         (status, Html(html::problem(&self.guard, what))).into_response()
@@ -177,6 +188,8 @@ async fn main_page(State(desk): State<Shared>, Query(query): Query<HashMap<Strin
         fields: &desk.fields,
         learned: &desk.learned,
         standing: desk.link.standing(),
+        has_possible: desk.judge.has_possible(),
+        choices: lock(&desk.choices).clone(),
         counts,
         latest,
     };
@@ -185,10 +198,15 @@ async fn main_page(State(desk): State<Shared>, Query(query): Query<HashMap<Strin
 
 async fn standing(State(desk): State<Shared>) -> Json<serde_json::Value> {
     let standing = desk.link.standing();
-    let text = html::standing(&standing, &desk.live.authority);
-    Json(
-        json!({ "connected": standing.connected, "text": text, "counts": lock(&desk.verdicts).counts(), "fetched": standing.fetched }),
-    )
+    let text = standing.sentence(&desk.live.authority);
+    let [listed, possible, clear, unchecked] = lock(&desk.verdicts).counts();
+    Json(json!({
+        "connected": standing.connected,
+        "text": text,
+        "counts": [listed, clear, unchecked],
+        "possible": possible,
+        "fetched": standing.fetched
+    }))
 }
 
 /// One row, as it was typed.
@@ -198,7 +216,8 @@ async fn check(State(desk): State<Shared>, Form(form): Form<HashMap<String, Stri
     }
     let value = |header: &str| form.get(&format!("field-{header}")).map(String::as_str).unwrap_or_default();
     let asked = desk.reader.read(value);
-    let of = desk.fields.iter().map(|(header, _)| (header.clone(), value(header).to_owned())).collect();
+    let could_be_asked = asked.can_be_asked();
+    let of = desk.fields.iter().map(|field| (field.header.clone(), value(&field.header).to_owned())).collect();
     let reference: String =
         form.get("reference").map(String::as_str).unwrap_or_default().trim().chars().take(MAX_REFERENCE).collect();
     let (asker, number) = (desk.clone(), desk.next.fetch_add(1, Ordering::Relaxed));
@@ -209,7 +228,7 @@ async fn check(State(desk): State<Shared>, Form(form): Form<HashMap<String, Stri
         Err(_) => return desk.wrong(StatusCode::INTERNAL_SERVER_ERROR, "The desk failed: look at what it said."),
     };
     let mut shown = lock(&desk.shown);
-    shown.push_front((number, Shown { verdict, of }));
+    shown.push_front((number, Shown { verdict, of, could_be_asked }));
     shown.truncate(REMEMBERED);
     desk.see(&format!("?shown={number}"))
 }
@@ -217,7 +236,7 @@ async fn check(State(desk): State<Shared>, Form(form): Form<HashMap<String, Stri
 impl Desk {
     /// Asks, and keeps the verdict before it is shown.
     fn verdict(&self, asked: Asked, reference: String) -> Result<Verdict> {
-        let reason = note(&asked, &self.keys);
+        let reason = self.judge.advice(&asked);
         let mut verdict = Verdict {
             time: html::now(),
             reference,
@@ -230,13 +249,14 @@ impl Desk {
         if asked.can_be_asked() {
             match self.link.ask(vec![asked], PATIENCE).map(|found| found.into_iter().next()) {
                 Ok(Some(found)) => {
-                    verdict.verdict = if found.is_listed() { Outcome::Listed } else { Outcome::NotListed };
-                    let by = self.keys.iter().zip(&found.by).filter(|(_, by)| **by);
-                    verdict.by = by.map(|(key, _)| key.clone()).collect();
+                    (verdict.verdict, verdict.by) = (self.judge.outcome(&found), self.judge.by(&found));
                     (verdict.list, verdict.version) = (found.epoch, found.version);
                 }
                 Ok(None) => return Err(Error::Internal("an answer without a verdict".into())),
-                Err(error) => verdict.reason = error.to_string(),
+                Err(error) => {
+                    tracing::warn!("one was not checked: {error}");
+                    verdict.reason = error.to_string();
+                }
             }
         }
         verdict.time = html::now();
@@ -247,7 +267,7 @@ impl Desk {
 
 /// Many rows, as a file.
 async fn begin_batch(State(desk): State<Shared>, mut form: Multipart) -> Response {
-    let (mut own, mut table, mut reference) = (false, None, String::from("reference"));
+    let (mut own, mut table, mut choices) = (false, None, Choices::default());
     loop {
         let field = match form.next_field().await {
             Ok(Some(field)) => field,
@@ -259,11 +279,19 @@ async fn begin_batch(State(desk): State<Shared>, mut form: Multipart) -> Respons
             Ok(bytes) => bytes,
             Err(error) => return desk.wrong(error.status(), &error.body_text()),
         };
+        let text = || String::from_utf8_lossy(&bytes).trim().to_owned();
         match name.as_str() {
             "form" => own = std::str::from_utf8(&bytes).is_ok_and(|form| desk.guard.is_own_form(form)),
             "table" => table = Some(bytes.to_vec()),
-            "reference" => reference = String::from_utf8_lossy(&bytes).trim().to_owned(),
-            _ => {}
+            "reference" => choices.reference = text(),
+            "encoding" => choices.encoding = text(),
+            "delimiter" => choices.delimiter = text(),
+            _ => {
+                let header = name.strip_prefix("column-").filter(|header| desk.has_field(header));
+                if let Some(header) = header.filter(|_| !text().is_empty()) {
+                    choices.columns.insert(header.to_owned(), text());
+                }
+            }
         }
         if !own {
             return desk.wrong(StatusCode::FORBIDDEN, "This form is of an earlier page: go back, and load it again.");
@@ -274,9 +302,10 @@ async fn begin_batch(State(desk): State<Shared>, mut form: Multipart) -> Respons
     };
     let number = desk.next.fetch_add(1, Ordering::Relaxed);
     let owner = desk.clone();
+    lock(&desk.choices).clone_from(&choices);
     let begun = tokio::task::spawn_blocking(move || {
-        let asking = (&owner.link, &owner.reader, owner.keys.clone());
-        Batch::begin(number, (table, &reference), asking, &owner.verdicts)
+        let rows = upload::read(table, &choices, &owner.live, &owner.reader)?;
+        Ok::<_, Error>(Batch::begin(number, rows, (&owner.link, &owner.judge), &owner.verdicts))
     });
     match begun.await {
         Ok(Ok(batch)) => {
@@ -301,7 +330,7 @@ const NO_BATCH: &str =
 
 async fn batch_page(State(desk): State<Shared>, Path(number): Path<u64>) -> Response {
     match batch(&desk, number) {
-        Some(batch) => Html(html::batch(&desk.guard, &batch)).into_response(),
+        Some(batch) => Html(batch_html::page(&desk.guard, &batch, desk.judge.has_possible())).into_response(),
         None => desk.wrong(StatusCode::NOT_FOUND, NO_BATCH),
     }
 }

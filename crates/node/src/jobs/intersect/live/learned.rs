@@ -1,7 +1,7 @@
 //! Who learns what of a live list, in plain sentences.
 
 use super::{DEFAULT_ROTATE_WITHIN, Live, Quota};
-use crate::agreement::JobSpec;
+use crate::agreement::{JobSpec, Key, KeyVerdict};
 use crate::base::text::{count, counted};
 use crate::jobs::learned::list;
 
@@ -28,7 +28,7 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
 fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {
     let quota = Quota::of(job);
     let (rows, within) = (job.limits.pad_to.unwrap_or_default(), seconds(rotate_within(job)));
-    let keys: Vec<String> = job.key.iter().flat_map(|key| &key.any).map(|columns| list(columns)).collect();
+    let keys: Vec<String> = job.key.iter().flat_map(several).collect();
     let by = if keys.is_empty() { String::new() } else { format!(", and by which of the keys: {}", keys.join("; ")) };
     let may = match (quota.daily, quota.in_all) {
         (Some(daily), Some(all)) => format!("{} a day, and {} in all", counted(daily, "key"), count(all)),
@@ -62,6 +62,15 @@ fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {
         format!("{desk} learns which version {authority} runs, and by which kinds of profiles it normalises its key."),
         format!("{desk} learns nothing else about {authority}'s list, as long as both follow the protocol."),
     ]
+}
+
+/// The several keys of a job, and which of them make a possible match alone.
+fn several(key: &Key) -> Vec<String> {
+    let one = |(number, columns): (usize, &Vec<String>)| match key.verdict(number) {
+        KeyVerdict::Match => list(columns),
+        KeyVerdict::Possible => format!("{} (a possible match)", list(columns)),
+    };
+    key.any.iter().enumerate().map(one).collect()
 }
 
 fn of_authority(desk: &str, authority: &str) -> Vec<String> {

@@ -13,12 +13,12 @@ use tacita_core::{Error, Result, Security};
 use super::methods;
 use super::prepared::{DEFAULT_MAX_CLIENTS, MAX_TOTAL_QUERIES};
 use crate::agreement::words::bad;
-use crate::agreement::{Duplicates, JobSpec, Reveal, Terms};
+use crate::agreement::{Duplicates, JobSpec, KeyVerdict, Reveal, Terms};
 use crate::base::text;
 
 pub use learned::{learned, protocol};
-pub use reader::{Asked, Reader};
-pub use roll::{Roll, RollChange, Row};
+pub use reader::{Asked, Field, Reader};
+pub use roll::{Roll, RollChange, Row, RowsRead};
 
 /// In how many seconds the key changes again and again, unless the terms say otherwise.
 pub const DEFAULT_ROTATE_WITHIN: u64 = 24 * 3600;
@@ -90,6 +90,12 @@ impl Live {
     /// How many keys a row has: each is a place in the table, and an element of a question.
     pub fn keys(&self) -> usize {
         self.job.alternatives().len().max(1)
+    }
+
+    /// The verdict by each key.
+    pub fn verdicts(&self) -> Vec<KeyVerdict> {
+        let verdict = |number| self.job.key.as_ref().map_or(KeyVerdict::Match, |key| key.verdict(number));
+        (0..self.keys()).map(verdict).collect()
     }
 
     /// The job of each key.

@@ -1,5 +1,7 @@
 //! From what a desk is told of somebody to what it asks.
 
+use std::collections::BTreeMap;
+
 use tacita_core::{Error, Item, Result};
 
 use super::Live;
@@ -16,18 +18,43 @@ pub struct Reader {
     keys: Vec<Vec<usize>>,
 }
 
+/// A column that somebody is asked for by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Its header.
+    pub header: String,
+    /// How its values are read: by several profiles where several columns of the keys stand under one header.
+    pub profiles: Vec<Profile>,
+}
+
 /// Somebody who is asked for.
+#[derive(Clone)]
 pub struct Asked {
-    /// The keys that there are, encoded; none where a part is missing.
+    /// The keys that there are, encoded; none where a part is missing or cannot be read.
     pub keys: Vec<Option<Vec<u8>>>,
-    /// Columns whose value could not be read.
+    /// Headers whose value no profile of theirs can read.
     pub unreadable: Vec<String>,
+    /// Headers without a value.
+    pub missing: Vec<String>,
 }
 
 impl Asked {
     /// Whether it can be asked for: there is a key, and nothing that could not be read.
     pub fn can_be_asked(&self) -> bool {
-        self.unreadable.is_empty() && self.keys.iter().any(Option::is_some)
+        self.unreadable.is_empty() && self.has_key()
+    }
+
+    /// Whether there is a key.
+    pub fn has_key(&self) -> bool {
+        self.keys.iter().any(Option::is_some)
+    }
+
+    /// Why it has no key, or not all: its columns that cannot be read, and those without a value.
+    pub fn why_not(&self) -> String {
+        let of =
+            |what: &str, headers: &[String]| (!headers.is_empty()).then(|| format!("{what} {}", headers.join(", ")));
+        let parts = [of("cannot be read:", &self.unreadable), of("no value:", &self.missing)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
     /// The items of an epoch, one for each key: of a key that there is not, a random one that nobody finds, so that the authority cannot tell.
@@ -51,6 +78,13 @@ impl std::fmt::Debug for Asked {
     }
 }
 
+/// How the values under one header are read, all profiles together.
+#[derive(Default)]
+struct Seen {
+    read: bool,
+    unreadable: bool,
+}
+
 impl Reader {
     /// For what the party `me` writes.
     pub fn new(live: &Live, me: &str) -> Result<Reader> {
@@ -66,13 +100,22 @@ impl Reader {
         Ok(Reader { columns, keys })
     }
 
-    /// The columns that somebody is asked for by: of those that one header stands for several times, the first one. Their headers, and the
-    /// kind of what they hold.
-    pub fn fields(&self) -> Vec<(&str, &'static str)> {
-        let mut fields: Vec<(&str, &'static str)> = Vec::new();
-        for (_, header, profile) in &self.columns {
-            if !fields.iter().any(|(known, _)| known == header) {
-                fields.push((header, profile.kind()));
+    /// The columns that somebody is asked for by, each header once.
+    pub fn fields(&self) -> Vec<Field> {
+        self.fields_of(0..self.columns.len())
+    }
+
+    /// Those of one key.
+    pub fn fields_of_key(&self, key: usize) -> Vec<Field> {
+        self.fields_of(self.keys[key].iter().copied())
+    }
+
+    fn fields_of(&self, columns: impl Iterator<Item = usize>) -> Vec<Field> {
+        let mut fields: Vec<Field> = Vec::new();
+        for (_, header, profile) in columns.map(|column| &self.columns[column]) {
+            match fields.iter_mut().find(|field| field.header == *header) {
+                Some(field) => field.profiles.push(*profile),
+                None => fields.push(Field { header: header.clone(), profiles: vec![*profile] }),
             }
         }
         fields
@@ -85,46 +128,88 @@ impl Reader {
         self.keys.iter().map(|columns| names(columns).join(" + ")).collect()
     }
 
-    /// What is asked for somebody of whom `value` says what stands under a header.
+    /// The keys of somebody of whom `value` says what stands under a header. A value that one profile reads and another does not, as a
+    /// year alone, makes the keys that it can.
     pub fn read<'a>(&self, value: impl Fn(&str) -> &'a str) -> Asked {
-        let mut unreadable: Vec<String> = Vec::new();
+        let mut seen: Vec<(&str, Seen)> = Vec::new();
         let mut canonical = String::new();
-        let parts: Vec<Option<Vec<u8>>> = (self.columns.iter())
-            .map(|(_, header, profile)| {
-                canonical.clear();
-                match profile.canonical(value(header), &mut canonical) {
-                    Reading::Value => {
-                        let mut part = Vec::new();
-                        encode_part(&canonical, &mut part);
-                        Some(part)
-                    }
-                    Reading::Null => None,
-                    Reading::Unreadable => {
-                        if !unreadable.contains(header) {
-                            unreadable.push(header.clone());
-                        }
-                        None
-                    }
+        let mut parts: Vec<Option<Vec<u8>>> = Vec::with_capacity(self.columns.len());
+        for (_, header, profile) in &self.columns {
+            canonical.clear();
+            let reading = profile.canonical(value(header), &mut canonical);
+            let place = seen.iter().position(|(known, _)| known == header).unwrap_or_else(|| {
+                seen.push((header, Seen::default()));
+                seen.len() - 1
+            });
+            let seen = &mut seen[place].1;
+            parts.push(match reading {
+                Reading::Value => {
+                    seen.read = true;
+                    let mut part = Vec::new();
+                    encode_part(&canonical, &mut part);
+                    Some(part)
                 }
-            })
-            .collect();
+                Reading::Null => None,
+                Reading::Unreadable => {
+                    seen.unreadable = true;
+                    None
+                }
+            });
+        }
+        let of = |wanted: fn(&Seen) -> bool| {
+            let of = seen.iter().filter(|(_, seen)| wanted(seen)).map(|(header, _)| (*header).to_owned());
+            of.collect::<Vec<_>>()
+        };
         let key = |columns: &Vec<usize>| {
             let parts: Option<Vec<&[u8]>> = columns.iter().map(|&column| parts[column].as_deref()).collect();
             parts.map(|parts| parts.concat())
         };
-        Asked { keys: self.keys.iter().map(key).collect(), unreadable }
+        Asked {
+            keys: self.keys.iter().map(key).collect(),
+            unreadable: of(|seen| seen.unreadable && !seen.read),
+            missing: of(|seen| !seen.unreadable && !seen.read),
+        }
     }
 
-    /// What is asked for each row of a table, with the text of the column `reference`, if there is one.
+    /// The keys of each row of a table, with the text of the column `reference`, if one is named. Columns whose headers are among `names`
+    /// are called otherwise in this table.
     ///
-    /// Errors ([`Error::Input`]): a column of the keys is missing.
-    pub fn read_table(&self, table: &Table, reference: Option<&str>) -> Result<Vec<(Asked, String)>> {
+    /// Errors ([`Error::Input`]): a column of the keys, or that of references, is not there.
+    pub fn read_table(
+        &self,
+        table: &Table,
+        names: &BTreeMap<String, String>,
+        reference: Option<&str>,
+    ) -> Result<Vec<(Asked, String)>> {
+        let mut rows = Vec::with_capacity(table.rows());
+        self.visit(table, names, reference, |_, asked, reference| rows.push((asked(), reference.to_owned())))?;
+        Ok(rows)
+    }
+
+    /// Calls `visit` for each row with its number, what makes its keys, and its reference.
+    pub(super) fn visit(
+        &self,
+        table: &Table,
+        names: &BTreeMap<String, String>,
+        reference: Option<&str>,
+        mut visit: impl FnMut(usize, &dyn Fn() -> Asked, &str),
+    ) -> Result<()> {
         let mut places = Vec::new();
         for (name, header, _) in &self.columns {
-            places.push((header.as_str(), table.column(header, name)?));
+            let own = names.get(header).unwrap_or(header);
+            places.push((header.as_str(), table.column(own, name)?));
         }
-        let reference = reference.and_then(|name| table.schema().index_of(name).ok());
-        let mut rows = Vec::with_capacity(table.rows());
+        let position = |name| {
+            table.schema().index_of(name).map_err(|_| {
+                Error::Input(format!(
+                    "{}: no column {name:?} for references; its columns are {}",
+                    table.source(),
+                    table.column_names()
+                ))
+            })
+        };
+        let reference = reference.map(position).transpose()?;
+        let mut number = 0;
         for batch in table.batches() {
             let text = |place: usize| {
                 TextColumn::new(batch.column(place)).ok_or_else(|| {
@@ -141,9 +226,10 @@ impl Reader {
                     column.and_then(|(_, column)| column.get(row)).unwrap_or_default()
                 };
                 let reference = references.as_ref().and_then(|column| column.get(row)).unwrap_or_default();
-                rows.push((self.read(value), reference.to_owned()));
+                visit(number, &|| self.read(value), reference);
+                number += 1;
             }
         }
-        Ok(rows)
+        Ok(())
     }
 }

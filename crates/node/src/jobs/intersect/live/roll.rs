@@ -1,11 +1,12 @@
 //! The authority's list: its rows, as their keys.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tacita_core::{Error, Item, Result};
 
-use super::Live;
-use crate::table::{Duplicates, KeySpec, Keys, RowCounts, Table};
+use super::{Live, Reader};
+use crate::base::text::{count, counted};
+use crate::table::{Duplicates, KeySpec, Keys, Table, Warning};
 use crate::watch::warn_own_user;
 
 /// The rows of a list. A row is its keys; rows with the same keys are one.
@@ -29,17 +30,69 @@ pub struct RollChange {
     pub rows: Vec<Row>,
 }
 
+/// What a table for a list holds.
+#[derive(Default)]
+pub struct RowsRead {
+    /// The rows that can be found, encoded.
+    pub rows: Vec<Row>,
+    /// Rows of the table.
+    pub read: usize,
+    /// Rows without any key, which nobody would find: how many.
+    pub lost: usize,
+    /// Where the first of them stand, and why.
+    pub lost_places: Vec<String>,
+    /// Rows that lack a key and have another one: how many.
+    pub partial: usize,
+    /// Where the first of them stands, and by which keys it is found.
+    pub partial_place: String,
+}
+
+/// So many rows that cannot be found are told one by one.
+const MAX_LOST_PLACES: usize = 20;
+
+impl RowsRead {
+    /// What their owner has to know of rows that cannot be found, or not by all keys: a line each. No value is among it.
+    pub fn shortfall(&self, source: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.lost > 0 {
+            lines.push(format!(
+                "{source}: {} of {} CANNOT BE FOUND, as {} no key that can be read:",
+                count(self.lost as u64),
+                counted(self.read as u64, "row"),
+                if self.lost == 1 { "it has" } else { "they have" }
+            ));
+            lines.extend(self.lost_places.iter().map(|place| format!("{source}, {place}")));
+            if self.lost > self.lost_places.len() {
+                lines.push(format!("and {} more", count((self.lost - self.lost_places.len()) as u64)));
+            }
+        }
+        if self.partial > 0 {
+            lines.push(format!(
+                "{source}: {} of {} can be found by some of the keys alone, the first in {}",
+                count(self.partial as u64),
+                counted(self.read as u64, "row"),
+                self.partial_place
+            ));
+        }
+        lines
+    }
+}
+
 impl Roll {
-    /// The rows of a table, encoded, and how many of them have no key. The user is told what cannot be read.
-    pub fn read(live: &Live, table: &Table, allow_unreadable: bool) -> Result<(Vec<Row>, RowCounts)> {
+    /// The rows of a table, encoded, and those of them that cannot be found. The user is told what cannot be read.
+    ///
+    /// Errors ([`Error::Input`]): a column is missing; more than half of the rows have a value that no profile of its column reads, unless
+    /// that is allowed.
+    pub fn read(live: &Live, table: &Table, allow_unreadable: bool) -> Result<RowsRead> {
         let mut rows: Vec<Row> = vec![Row::default(); table.rows()];
-        let mut has_key = vec![false; table.rows()];
-        let mut counts = RowCounts::default();
+        let (mut has_key, mut lacks_key) = (vec![false; table.rows()], vec![false; table.rows()]);
+        let several = live.keys() > 1;
+        let mut warnings = Vec::new();
         for job in live.jobs() {
-            let spec = KeySpec { duplicates: Duplicates::All, ..job.key_spec(&live.authority, allow_unreadable)? };
-            let (keys, warnings) = Keys::build(table, &spec)?;
-            warnings.iter().for_each(warn_own_user);
-            counts = keys.counts();
+            // Of several keys, another one may read what this one cannot: that is counted below.
+            let spec = job.key_spec(&live.authority, allow_unreadable || several)?;
+            let (keys, told) = Keys::build(table, &KeySpec { duplicates: Duplicates::All, ..spec })?;
+            warnings.push((keys.counts().unreadable > 0, told));
             let mut of_row: Vec<Option<usize>> = vec![None; table.rows()];
             for key in 0..keys.len() {
                 keys.rows(key).iter().for_each(|&row| of_row[row as usize] = Some(key));
@@ -47,6 +100,7 @@ impl Roll {
             for (row, key) in of_row.into_iter().enumerate() {
                 let key = key.map(|key| keys.key(key));
                 has_key[row] |= key.is_some();
+                lacks_key[row] |= key.is_none();
                 rows[row].push(u8::from(key.is_some()));
                 if let Some(key) = key {
                     let length =
@@ -56,10 +110,23 @@ impl Roll {
                 }
             }
         }
-        let rows: Vec<Row> =
-            rows.into_iter().zip(&has_key).filter(|(_, has_key)| **has_key).map(|(row, _)| row).collect();
-        counts = RowCounts { read: table.rows(), items: rows.len(), ..counts };
-        Ok((rows, counts))
+        let mut found = RowsRead { read: table.rows(), ..RowsRead::default() };
+        let unreadable = found.look(live, table, &lacks_key)?;
+        if unreadable * 2 > found.read && several && !allow_unreadable {
+            let what = warnings.iter().filter(|(has_unreadable, _)| *has_unreadable).flat_map(|(_, told)| told).next();
+            return Err(Error::Input(format!(
+                "{}; {} of {} have such values, so nothing was done (--allow-unreadable goes on without them)",
+                what.map_or(table.source(), Warning::text_without_values),
+                count(unreadable as u64),
+                counted(found.read as u64, "row")
+            )));
+        }
+        // Where a value is unreadable for one key and read for another, nothing is to be mended.
+        let told = warnings.iter().filter(|(has_unreadable, _)| !has_unreadable || unreadable > 0);
+        told.flat_map(|(_, told)| told).for_each(warn_own_user);
+        let readable = rows.into_iter().zip(&has_key).filter(|(_, has_key)| **has_key).map(|(row, _)| row);
+        found.rows = readable.collect();
+        Ok(found)
     }
 
     /// How many rows there are.
@@ -122,6 +189,53 @@ impl Roll {
     /// The items of all rows in an epoch.
     pub fn all_items(&self, item_keys: &[[u8; 32]]) -> Vec<Item> {
         self.keys.keys().map(|(number, key)| Item::new(&item_keys[*number as usize], key)).collect()
+    }
+}
+
+impl RowsRead {
+    /// Looks at the rows that lack a key. Returns how many of them have a value that no profile of its column reads.
+    fn look(&mut self, live: &Live, table: &Table, lacks_key: &[bool]) -> Result<usize> {
+        if !lacks_key.contains(&true) {
+            return Ok(0);
+        }
+        let reader = Reader::new(live, &live.authority)?;
+        let (names, mut unreadable) = (reader.key_names(), 0);
+        reader.visit(table, &BTreeMap::new(), None, |row, asked, _| {
+            if !lacks_key[row] {
+                return;
+            }
+            let asked = asked();
+            unreadable += usize::from(!asked.unreadable.is_empty());
+            let place = table.place(row);
+            match asked.has_key() {
+                false => {
+                    self.lost += 1;
+                    if self.lost_places.len() < MAX_LOST_PLACES {
+                        self.lost_places.push(format!("{place}: {}", asked.why_not()));
+                    }
+                }
+                true => {
+                    self.partial += 1;
+                    if self.partial == 1 {
+                        let by: Vec<_> = names
+                            .iter()
+                            .zip(&asked.keys)
+                            .filter(|(_, key)| key.is_some())
+                            .map(|(name, _)| name.as_str())
+                            .collect();
+                        self.partial_place = format!("{place}: by {}", by.join("; "));
+                    }
+                }
+            }
+        })?;
+        Ok(unreadable)
+    }
+}
+
+/// Counts only: rows are never printed.
+impl std::fmt::Debug for RowsRead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RowsRead({} rows of {})", self.rows.len(), self.read)
     }
 }
 

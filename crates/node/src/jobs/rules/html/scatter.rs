@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Rule;
-use super::numbers::{factor, percent};
+use super::numbers::{factor, factors, percent};
 use crate::base::text::{count, counted};
 
 const WIDTH: f64 = 860.0;
@@ -177,10 +177,11 @@ impl Shades {
     }
 
     fn legend(&self, svg: &mut String) {
-        let edge = |shade: usize| factor(self.low * (self.high / self.low).powf(shade as f64 / SHADES as f64));
+        let edge = |shade: usize| self.low * (self.high / self.low).powf(shade as f64 / SHADES as f64);
+        let edges = factors(&(0..=SHADES).map(edge).collect::<Vec<_>>());
         let mut lines: Vec<(String, String)> = Vec::new();
         if self.high > self.low {
-            let line = |shade: usize| (format!("l{shade}"), format!("{} to {}", edge(shade), edge(shade + 1)));
+            let line = |shade: usize| (format!("l{shade}"), format!("{} to {}", edges[shade], edges[shade + 1]));
             lines.extend((0..SHADES).rev().map(line));
         } else if self.low.is_finite() {
             lines.push((self.of(self.low), factor(self.low)));
@@ -202,6 +203,13 @@ impl Shades {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lifts_that_are_close_have_a_legend_that_tells_them_apart() {
+        let mut svg = String::new();
+        Shades::new([1.0, 1.01, 1.02].into_iter()).legend(&mut svg);
+        assert!(svg.contains("1.017 to 1.020") && svg.contains("1.000 to 1.003"), "{svg}");
+    }
 
     #[test]
     fn an_axis_around_a_single_share_ends_where_shares_do() {

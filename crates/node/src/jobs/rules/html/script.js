@@ -15,7 +15,12 @@
   // Numbers as people read them.
   const digits = (number, most) => String(Number(number.toPrecision(most)));
   const fixed = (number, places, other) => (number === null ? other : number.toFixed(places).replace("-", "\u2212"));
-  const percent = (share) => digits(share * 100, 3) + "\u00a0%";
+  // Less than all is never rounded up to all.
+  const part = (share, round, most) => {
+    while (share < 1 && Number(round(share * 100, most)) >= 100 && most < 12) most += 1;
+    return round(share * 100, most) + "\u00a0%";
+  };
+  const percent = (share) => part(share, digits, 3);
   const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
   const list = (names) =>
     names.length < 2 ? names.join() : names.slice(0, -1).join(", ") + " and " + names[names.length - 1];
@@ -28,8 +33,8 @@
   const apart = (name) => "\u2068" + short(name) + "\u2069";
   const names = (numbers) => list(numbers.map((number) => apart(items[number][1])));
   const inWords = ([from, to, , confidence, lift]) => {
-    const often = lift === null ? "" : ", " + digits(lift, 2) + " times as often as overall";
-    return `Who has ${names(from)} also has ${names(to)}: in ${digits(confidence * 100, 2)}\u00a0% of such transactions${often}.`;
+    const often = lift === null ? "" : ", " + digits(lift, 3) + " times as often as overall";
+    return `Those who have ${names(from)} also have ${names(to)}: in ${part(confidence, digits, 2)} of such transactions${often}.`;
   };
 
   // The plot, and what it shares with the table.
@@ -105,10 +110,10 @@
     button.setAttribute("aria-label", `Rule ${rule + 1}: say it in words and mark its point`);
     rank.append(button);
     row.append(rank, cell(from), cell(to));
-    const share = make("td", "number", fixed(support * 100, 3, "") + "\u00a0%");
+    const share = make("td", "number", part(support, fixed, 3));
     share.title = `${count(Math.round(support * rows))} transactions`;
     row.append(share);
-    row.append(make("td", "number", fixed(confidence * 100, 1, "") + "\u00a0%"));
+    row.append(make("td", "number", part(confidence, fixed, 1)));
     row.append(make("td", "number", fixed(lift, 3, "\u221e")));
     row.append(make("td", "number", fixed(leverage, 5, "\u2013")));
     row.append(make("td", "number", fixed(conviction, 3, "\u221e")));

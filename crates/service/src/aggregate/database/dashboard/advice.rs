@@ -39,9 +39,9 @@ impl Advice {
 pub(super) fn advice(round: &RoundView) -> Advice {
     if let Some(trouble) = round.trouble.as_ref().filter(|_| !round.state.is_over()) {
         return Advice::stuck(
-            format!("It does not go on: {}. It is tried again.", trouble.what.trim_end_matches('.')),
+            format!("Stalled: {}. Retrying.", trouble.what.trim_end_matches('.')),
             format!(
-                "See to what is named there. If it stays so for another {}, the round fails; nothing that was acknowledged is lost.",
+                "Check the service named above. If it stays so for another {}, the round fails; nothing that was acknowledged is lost.",
                 long(trouble.left)
             ),
         );

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
+use tacita_node::base::text::shown;
 
 use super::Submitting;
 use crate::aggregate::here::meet;
-use crate::aggregate::transport::{Answer, Client, Kind, Persistence, all_silent};
+use crate::aggregate::transport::{Answer, Client, Kind, Persistence, Waiting, all_silent};
 
 /// Pauses when each of them has been asked in vain: the first, which doubles, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -56,7 +57,7 @@ impl Proxies {
         };
         let began = Instant::now();
         let (mut heard, mut tried, mut pause) = (began, 0, FIRST_PAUSE);
-        let (mut opening, mut silent) = (began, BTreeMap::new());
+        let (mut opening, mut silent, mut news) = (began, BTreeMap::new(), Waiting::default());
         loop {
             let done = self.meet(told, persistence).and_then(|()| ask(self.current(), persistence));
             match &done {
@@ -91,6 +92,11 @@ impl Proxies {
             }
             opening = Instant::now();
             match &done {
+                Ok(answer) if news.is_due(began.elapsed()) => {
+                    let more = Waiting::more(told.patience.saturating_sub(began.elapsed()));
+                    let message = shown(&answer.told().message);
+                    tracing::info!("{}: {message}; trying all again{more}", self.current().name());
+                }
                 Ok(answer) => tracing::debug!("{}: {}", self.current().name(), answer.told().message),
                 Err(error) => tracing::info!("{error}; trying the next proxy"),
             }

@@ -1,0 +1,57 @@
+//! A table that is checked without a page: for scripts.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use tacita_core::{Error, Result};
+use tacita_node::base::text::counted;
+use tacita_node::jobs::intersect::live::Reader;
+use tacita_node::table::{ReadOptions, read};
+
+use super::batch::Batch;
+use super::judge::Judge;
+use super::upload::{self, Choices};
+use super::verdicts::{Outcome, Verdicts};
+use super::{Asking, Link};
+
+/// A table to check.
+pub struct Checking {
+    /// The job, and who asks.
+    pub asking: Asking,
+    /// The table.
+    pub table: PathBuf,
+    /// How it is read.
+    pub reading: ReadOptions,
+    /// Its column of references; absent: `reference`, if it has one.
+    pub reference: Option<String>,
+    /// Where verdicts are kept.
+    pub verdicts: PathBuf,
+}
+
+/// What became of a table.
+pub struct Checked {
+    /// The verdicts, as CSV.
+    pub csv: String,
+    /// How many rows were checked, and how many were not.
+    pub progress: String,
+    /// Why some were not, if any were not.
+    pub unchecked: Option<Error>,
+}
+
+/// Checks all rows of a table, as far as the quota goes.
+///
+/// Errors ([`Error::Input`]): the table or the file of verdicts cannot be used.
+pub fn check(checking: Checking) -> Result<Checked> {
+    let Checking { asking, table, reading, reference, verdicts } = checking;
+    let reader = Reader::new(&asking.live, &asking.live.desk)?;
+    let judge = Judge::new(&asking.live, &reader);
+    let choices = Choices { reference: reference.unwrap_or_default(), ..Choices::default() };
+    let rows = upload::rows(&read(&table, &reading)?, &choices, &reader)?;
+    let batch = Batch::new(1, rows.len());
+    let verdicts = Mutex::new(Verdicts::open(&verdicts)?);
+    let ended = batch.run(rows, &Link::start(asking), &judge, &verdicts);
+    let unchecked = batch.counts()[Outcome::NotChecked as usize] as u64;
+    let left_out = || Error::Input(format!("{}: {} NOT checked", table.display(), counted(unchecked, "row")));
+    let unchecked = ended.err().or_else(|| (unchecked > 0).then(left_out));
+    Ok(Checked { csv: batch.csv(), progress: batch.progress(), unchecked })
+}
