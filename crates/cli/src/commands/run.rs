@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use tacita_core::{Error, Result};
 
 use super::arguments;
@@ -48,6 +48,10 @@ pub struct Run {
     /// Listen here rather than on the address in the job file; not in a job with a relay, where nobody listens.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
+    /// Words that stand for no value in this party's key columns, as NULL,unknown, in place of the usual ones and of nulls in its part of
+    /// the job file.
+    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set)]
+    nulls: Option<Vec<String>>,
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
@@ -117,7 +121,7 @@ pub struct Common {
 impl Run {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
-        let job = JobSpec::load(&self.job)?;
+        let mut job = JobSpec::load(&self.job)?;
         job.check_run()?;
         job.party(&self.me).map_err(|error| match (self.me.as_str(), &job.helper) {
             ("helper", Some(_)) => Error::Input(
@@ -126,6 +130,10 @@ impl Run {
             _ => error,
         })?;
         live::refuse_run(&job)?;
+        if let (Some(words), Some(party)) = (&self.nulls, job.parties.get_mut(&self.me)) {
+            party.nulls = Some(arguments::words(words));
+            job.check()?;
+        }
         let source = match self.work.clone() {
             None => self.common.source(&job, &self.me, self.input.clone())?,
             Some(directory) => self.source_at(&job, directory, voice)?,

@@ -5,6 +5,7 @@ mod alike;
 mod common;
 mod endings;
 mod numbers;
+mod quality;
 
 use std::time::Duration;
 

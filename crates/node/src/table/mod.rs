@@ -31,7 +31,7 @@ use tacita_core::{Error, Result};
 use crate::base::text::pasted;
 
 pub use budget::{Budget, MAX_COLUMNS};
-pub use key::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, RowCounts};
+pub use key::{Duplicates, KeyColumn, KeySpec, Keys, Mark, NullWords, Nulls, RowCounts};
 pub use normalize::Profile;
 pub use payload::{PayloadEncoder, PayloadSchema};
 pub use read::{ReadOptions, read};

@@ -131,7 +131,7 @@ impl Job for Rules {
     }
 
     fn has(&self, key: Shared) -> bool {
-        matches!(key, Shared::Key | Shared::Items | Shared::PadTo | Shared::MinRows)
+        matches!(key, Shared::Key | Shared::Items | Shared::PadTo)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
