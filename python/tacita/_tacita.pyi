@@ -154,7 +154,7 @@ class Drivers:
         identity: Identity,
         work: Work,
         *,
-        rows: int,
+        rows: str,
         commitment: Commitment,
         buckets: int,
         finished: list[int],

@@ -165,3 +165,42 @@ fn room_and_rights_are_looked_at() {
     let full = look("hospital", &["--work", "/proc/self"]);
     assert!(full.code == 2 && full.stdout.contains("MEND  work"), "{}", full.stdout);
 }
+
+/// Rows that nobody finds are found before the run.
+#[test]
+fn rows_that_cannot_be_used_are_to_be_mended() {
+    let terms = |limits: &str| {
+        format!(
+            "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"hospital\"]\n[key]\ncolumns = [\"born\"]\nnormalize = [\"date\"]\n{limits}"
+        )
+    };
+    let rows = |bad: usize, missing: usize| {
+        let good: String = (0..200 - bad - missing).map(|day| format!("{}-01-01\n", 1700 + day)).collect();
+        format!("born\n{good}{}{}", "1/2/1980\n".repeat(bad), "\"\"\n".repeat(missing))
+    };
+    for (limits, bad, missing, code, words) in [
+        ("", 2, 2, 0, "ok    input"),
+        ("", 3, 0, 2, "MEND  input"),
+        ("", 0, 3, 0, "note  input      3 of 200 rows have no key"),
+        ("[limits]\nmax_unreadable = \"2%\"", 3, 0, 0, "note  input      3 of 200 rows have a key that cannot be read"),
+        ("[limits]\nmax_unreadable = \"2%\"", 5, 0, 2, "hospital has 5 rows whose key cannot be read"),
+        ("[limits]\nmax_null = 2", 0, 3, 2, "limits.max_null is 2"),
+        ("[limits]\nmin_rows = 201", 0, 0, 2, "limits.min_rows is 201"),
+    ] {
+        let pair = Pair::new(&terms(limits));
+        pair.table("hospital", &rows(bad, missing));
+        let at = |name: &str| pair.home.at(name);
+        let ended = tacita(&[
+            "doctor",
+            &at("hospital.toml"),
+            "--as",
+            "hospital",
+            "--identity",
+            &at("hospital"),
+            "--input",
+            &at("hospital.csv"),
+        ]);
+        assert_eq!(ended.code, code, "{limits}, {bad}, {missing}: {}", ended.stdout);
+        assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    }
+}

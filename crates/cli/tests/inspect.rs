@@ -177,3 +177,27 @@ fn values_and_headers_are_printed_as_text() {
     let said = tacita(&["inspect", &table, "--key", "when", "--normalize", "date"]).well();
     assert!(!said.stdout.contains('\u{1b}') && !said.stdout.contains('\u{202e}'), "{:?}", said.stdout);
 }
+
+/// What a key's columns hold most often, with what may stand for nothing, on the own terminal alone.
+#[test]
+fn frequent_values_of_a_key_are_shown_with_what_they_may_stand_for() {
+    let home = Home::new();
+    let rows = "Doe,1980-05-04\nDoe,1981-05-04\nNULL,1900-01-01\nNULL,1982-05-04\nNULL,1983-05-04\nRoe,1900-01-01\n";
+    let table = home.file("t.csv", &format!("name,born\n{rows}"));
+    let report = home.at("report.json");
+    let inspect = ["inspect", &table, "--key", "name,born", "--normalize", "name,date", "--report", &report];
+    let said = tacita(&inspect).well();
+    for words in [
+        "6 rows = 3 without a key",
+        "The most frequent values of `name`:\n  \"NULL\" in 3 rows, which stands for no value (nulls)\n  \"Doe\" in 2 rows\n",
+        "The most frequent values of `born`:\n  \"1900-01-01\" in 2 rows, a placeholder?",
+    ] {
+        assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
+    }
+    assert!(said.stderr.contains("\"NULL\" (3 rows) stand for no value"), "{}", said.stderr);
+    assert!(!json(&report).to_string().contains("1900"), "a report holds no value");
+    let kept = tacita(&[&inspect[..], &["--nulls", ""]].concat()).well();
+    assert!(kept.stdout.contains("6 rows = 0 without a key"), "{}", kept.stdout);
+    let quiet = tacita(&[&inspect[..], &["--log", "json"]].concat()).well();
+    assert!(!quiet.stdout.contains("Doe"), "{}", quiet.stdout);
+}

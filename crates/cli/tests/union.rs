@@ -72,7 +72,7 @@ fn random_tables_to_one_and_to_both() {
         let [own, other] = [table(mine, below, 2 * seed), table(theirs, below, 2 * seed + 1)];
         let files = [home.file("a.csv", &csv("id,note", &own)), home.file("b.csv", &csv("id,note", &other))];
         for duplicates in ["all", "first"] {
-            let key = format!("columns = [\"id\"]\nduplicates = \"{duplicates}\"");
+            let key = format!("columns = [\"id\"]\nduplicates = \"{duplicates}\"\n[limits]\nmin_rows = 0");
             let first = duplicates == "first";
             let one = job(&home, "reveal_to = [\"a\"]\ngives = { b = [\"note\"] }", &key);
             simulate(&home, &one, [&files[0], &files[1]]).well();
@@ -99,7 +99,7 @@ fn random_tables_to_one_and_to_both() {
             }
         }
         // Whoever learns pads, and nobody else.
-        let padded = job(&home, "reveal_to = [\"b\"]", "columns = [\"id\"]\n[limits]\npad_to = 1000");
+        let padded = job(&home, "reveal_to = [\"b\"]", "columns = [\"id\"]\n[limits]\nmin_rows = 0\npad_to = 1000");
         simulate(&home, &padded, [&files[0], &files[1]]).well();
         let found = rows_of(home.at("out/b.csv")).len();
         assert_eq!(found, truth(&other, &own, false).lines().count());

@@ -13,6 +13,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// This party's own input, job file or options are at fault.
     Input(String),
+    /// This party's rows do not keep to a limit that the parties have agreed on, which is all that the others are told.
+    Rows {
+        /// The limit.
+        limit: RowLimit,
+        /// How many rows there are, and what to do.
+        text: String,
+    },
     /// The parties did not agree on the terms of the job.
     Terms(String),
     /// The network failed, or the peer went away.
@@ -62,6 +69,17 @@ pub enum Error {
     Internal(String),
 }
 
+/// An agreed limit on a party's own rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowLimit {
+    /// The fewest keys, or rows.
+    MinRows,
+    /// The most rows without a key.
+    MaxNull,
+    /// The most rows whose key cannot be read.
+    MaxUnreadable,
+}
+
 /// The kind of an [`Error`]: all that a peer is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -82,6 +100,12 @@ pub enum ErrorKind {
     Interrupted = 7,
     /// See [`Error::Internal`].
     Internal = 8,
+    /// See [`Error::Rows`] and [`RowLimit::MinRows`].
+    MinRows = 9,
+    /// See [`Error::Rows`] and [`RowLimit::MaxNull`].
+    MaxNull = 10,
+    /// See [`Error::Rows`] and [`RowLimit::MaxUnreadable`].
+    MaxUnreadable = 11,
 }
 
 impl ErrorKind {
@@ -93,9 +117,8 @@ impl ErrorKind {
     /// The kind that a code on the wire stands for, if it stands for one.
     pub fn from_code(code: u8) -> Option<ErrorKind> {
         use ErrorKind::*;
-        [Input, Terms, Network, Protocol, Authentication, NotReady, Interrupted, Internal]
-            .into_iter()
-            .find(|kind| kind.code() == code)
+        let first = [Input, Terms, Network, Protocol, Authentication, NotReady, Interrupted, Internal];
+        first.into_iter().chain([MinRows, MaxNull, MaxUnreadable]).find(|kind| kind.code() == code)
     }
 }
 
@@ -113,16 +136,21 @@ impl Error {
     }
 
     /// The kind of this error. One that the peer reported counts as what it means to this party: differing terms
-    /// stay differing terms, a peer that stopped for reasons of its own has gone away.
+    /// stay differing terms, and rows that do not keep to the terms are as such; a peer that stopped for reasons of its own
+    /// has gone away.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Input(_) => ErrorKind::Input,
+            Error::Rows { limit: RowLimit::MinRows, .. } => ErrorKind::MinRows,
+            Error::Rows { limit: RowLimit::MaxNull, .. } => ErrorKind::MaxNull,
+            Error::Rows { limit: RowLimit::MaxUnreadable, .. } => ErrorKind::MaxUnreadable,
             Error::Terms(_) => ErrorKind::Terms,
             Error::Network { .. } => ErrorKind::Network,
             Error::Protocol { .. } => ErrorKind::Protocol,
             Error::Authentication { .. } => ErrorKind::Authentication,
             Error::Peer { kind, .. } | Error::Reported { kind, .. } => match kind {
                 ErrorKind::Terms | ErrorKind::Protocol | ErrorKind::Authentication => *kind,
+                ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => ErrorKind::Terms,
                 _ => ErrorKind::Network,
             },
             Error::NotReady(_) => ErrorKind::NotReady,
@@ -135,7 +163,9 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Input(text) | Error::Terms(text) | Error::NotReady(text) => f.write_str(text),
+            Error::Input(text) | Error::Terms(text) | Error::NotReady(text) | Error::Rows { text, .. } => {
+                f.write_str(text)
+            }
             Error::Network { peer, what } => write!(f, "{peer}: {what}"),
             Error::Protocol { peer, check } => write!(f, "{peer} broke the protocol: {check}"),
             Error::Authentication { peer, what } => write!(f, "{peer} failed authentication: {what}"),
@@ -160,6 +190,16 @@ fn reported(kind: ErrorKind) -> &'static str {
         ErrorKind::NotReady => "is not ready yet; try again later",
         ErrorKind::Interrupted => "was interrupted by its user",
         ErrorKind::Internal => "stopped on an internal error",
+        ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => above(kind),
+    }
+}
+
+/// The end of a party whose rows do not keep to an agreed limit.
+fn above(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::MinRows => "stopped: it has fewer rows than limits.min_rows asks for",
+        ErrorKind::MaxNull => "stopped: more of its rows are without a key than limits.max_null allows",
+        _ => "stopped: more of its rows have a key that cannot be read than limits.max_unreadable allows",
     }
 }
 
@@ -175,6 +215,7 @@ fn reported_by(kind: ErrorKind, culprit: &str, by: &str, through: Option<&str>) 
         ErrorKind::NotReady => "is not ready yet; try again later",
         ErrorKind::Interrupted => "was interrupted by its user",
         ErrorKind::Internal => "stopped on an internal error",
+        ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => above(kind),
     };
     match through {
         Some(through) if through == culprit => format!("{what}, as it has heard from {by}"),
@@ -198,7 +239,27 @@ mod tests {
                 assert_eq!(kind.code(), code);
             }
         }
-        assert_eq!((0..=255).filter_map(ErrorKind::from_code).count(), 8);
+        assert_eq!((0..=255).filter_map(ErrorKind::from_code).count(), 11);
+    }
+
+    /// Own rows are own input; another's are terms that are not kept, and the message names the limit alone.
+    #[test]
+    fn rows_that_do_not_keep_to_a_limit_are_told_by_its_name() {
+        for (limit, kind, name) in [
+            (RowLimit::MinRows, ErrorKind::MinRows, "limits.min_rows"),
+            (RowLimit::MaxNull, ErrorKind::MaxNull, "limits.max_null"),
+            (RowLimit::MaxUnreadable, ErrorKind::MaxUnreadable, "limits.max_unreadable"),
+        ] {
+            let own = Error::Rows { limit, text: "insurer has 17".into() };
+            assert_eq!((own.kind(), own.to_string().as_str()), (kind, "insurer has 17"));
+            let heard = Error::Peer { peer: "insurer".into(), kind };
+            assert_eq!(heard.kind(), ErrorKind::Terms);
+            assert!(heard.to_string().starts_with("insurer stopped: ") && heard.to_string().contains(name), "{heard}");
+            let [culprit, by] = ["insurer", "registry"].map(str::to_owned);
+            let heard = Error::Reported { culprit, by, through: None, kind };
+            assert_eq!(heard.kind(), ErrorKind::Terms);
+            assert!(heard.to_string().contains(name), "{heard}");
+        }
     }
 
     #[test]

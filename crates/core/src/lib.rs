@@ -19,7 +19,7 @@ pub mod security;
 pub mod session;
 
 pub use channel::Channel;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, RowLimit};
 pub use item::{ITEM_BYTES, Item};
 pub use progress::Progress;
 pub use role::{Role, Side};

@@ -15,6 +15,7 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::{Identity, VALIDITY};
 use tacita_node::run::meet::Meeting;
 use tacita_node::spread::{self, Drivers, Meet, Work};
+use tacita_node::table::RowCounts;
 use tacita_node::transport::{ALPN, Peer, Shape};
 
 #[test]
@@ -47,7 +48,7 @@ fn drivers() {
             me,
             identity,
             meeting,
-            rows: 100,
+            rows: RowCounts { read: 100, items: 100, ..RowCounts::default() },
             digest: [0; 32],
             buckets: 1,
             finished: Vec::new(),

@@ -15,7 +15,8 @@ use tacita_node::table::baskets::all_columns;
 use tacita_node::table::columns::is_index;
 use tacita_node::table::look::{Look, look};
 use tacita_node::table::{
-    Duplicates, KeyColumn, KeySpec, Keys, Nulls, PayloadEncoder, Profile, ReadOptions, Selection, Table, output, read,
+    Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, PayloadEncoder, Profile, ReadOptions, Selection, Table,
+    output, read,
 };
 
 /// A table on each way: in memory, and from files of each typed form.
@@ -56,7 +57,13 @@ fn of_pandas(names: &[&str], index: &str) -> SchemaRef {
 
 fn key(header: &str) -> KeySpec {
     let column = KeyColumn { name: "k".into(), header: header.into(), profile: Profile::None };
-    KeySpec { columns: vec![column], duplicates: Duplicates::All, nulls: Nulls::Skip, allow_unreadable: false }
+    KeySpec {
+        columns: vec![column],
+        duplicates: Duplicates::All,
+        nulls: Nulls::Skip,
+        words: NullWords::default(),
+        allow_unreadable: false,
+    }
 }
 
 fn keys(table: &Table, header: &str) -> Vec<String> {

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, ReadOptions, Selection, Table, output, read};
+use tacita_node::table::{
+    Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, ReadOptions, Selection, Table, output, read,
+};
 
 fn data(folder: &str) -> Option<PathBuf> {
     let found =
@@ -24,6 +26,7 @@ fn spec(columns: &[(&str, &str)]) -> KeySpec {
         columns: columns.iter().map(column).collect(),
         duplicates: Duplicates::All,
         nulls: Nulls::Skip,
+        words: NullWords::default(),
         allow_unreadable: false,
     }
 }

@@ -7,7 +7,7 @@ use arrow_array::*;
 use proptest::prelude::*;
 use tacita_core::{Error, Result};
 use tacita_node::table::{
-    Duplicates, KeyColumn, KeySpec, Keys, Nulls, ReadOptions, RowCounts, Table, Warning, key, read,
+    Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, ReadOptions, RowCounts, Table, Warning, key, read,
 };
 
 fn csv(text: &str) -> Table {
@@ -24,6 +24,7 @@ fn spec(columns: &[(&str, &str)]) -> KeySpec {
         columns: columns.iter().map(column).collect(),
         duplicates: Duplicates::All,
         nulls: Nulls::Skip,
+        words: NullWords::default(),
         allow_unreadable: false,
     }
 }
@@ -299,4 +300,33 @@ fn time_of_a_million_keys() {
         );
     }
     println!("peak memory {:?} of {} bytes of text", tacita_node::base::usage::peak_memory(), text.len());
+}
+
+/// A word for no value is none in every column, whatever its profile; and which it was, and how often, is said once.
+#[test]
+fn words_for_no_value_are_no_part_of_a_key() {
+    let text = "k,d\nNULL,2020-01-01\nx,N/A\n-,-\ny,1/2/2020\nz,2020-01-03\nunknown,2020-01-04\n";
+    let spec = spec(&[("k", "none"), ("d", "date")]);
+    let (keys, warnings) = build(text, &KeySpec { allow_unreadable: true, ..spec.clone() }).unwrap();
+    // A date that cannot be read is no such word.
+    let counts = keys.counts();
+    assert_eq!((counts.read, counts.nulls, counts.unreadable, counts.items), (6, 4, 1, 1));
+    let said: Vec<_> =
+        warnings.iter().map(Warning::text_without_values).filter(|text| text.contains("stand for no value")).collect();
+    let [of_k, of_d] = &said[..] else { panic!("{said:?}") };
+    assert!(of_k.contains("column \"k\": \"NULL\" (1 row), \"unknown\" (1 row) and \"-\" (1 row)"), "{of_k}");
+    assert!(of_d.contains("column \"d\": \"N/A\" (1 row) and \"-\" (1 row)"), "{of_d}");
+    let none = KeySpec { words: NullWords::none(), allow_unreadable: true, ..spec };
+    let counts = build(text, &none).unwrap().0.counts();
+    assert_eq!((counts.nulls, counts.unreadable, counts.items), (0, 3, 3));
+}
+
+/// A typed column holds dates that may stand for none, too.
+#[test]
+fn placeholders_of_typed_columns_are_warned_of() {
+    let days = Date32Array::from(vec![-25567, -25567, 0]);
+    let (keys, warnings) = Keys::build(&typed(days), &spec(&[("k", "date")])).unwrap();
+    assert_eq!(keys.counts().nulls, 0);
+    let said: Vec<_> = warnings.iter().map(Warning::text_without_values).collect();
+    assert!(said.len() == 1 && said[0].contains("\"1900-01-01\" (2 rows)"), "{said:?}");
 }

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use tacita_core::{Error, ErrorKind};
+use tacita_core::{Error, ErrorKind, RowLimit};
 use tacita_node::base::exit::{exit_code, one_line};
 use tacita_node::simulate;
 
@@ -91,7 +91,7 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
 /// The word for a kind, as exceptions have it.
 pub fn word(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Input => "input",
+        ErrorKind::Input | ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => "input",
         ErrorKind::Terms => "terms",
         ErrorKind::Network => "network",
         ErrorKind::Protocol => "protocol",
@@ -107,6 +107,9 @@ pub fn of_kind(kind: ErrorKind, peer: String) -> Error {
     let what = || "this party has stopped".to_owned();
     match kind {
         ErrorKind::Input => Error::Input(what()),
+        ErrorKind::MinRows => Error::Rows { limit: RowLimit::MinRows, text: what() },
+        ErrorKind::MaxNull => Error::Rows { limit: RowLimit::MaxNull, text: what() },
+        ErrorKind::MaxUnreadable => Error::Rows { limit: RowLimit::MaxUnreadable, text: what() },
         ErrorKind::Terms => Error::Terms(what()),
         ErrorKind::NotReady => Error::NotReady(what()),
         ErrorKind::Interrupted => Error::Interrupted,

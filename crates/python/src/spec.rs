@@ -151,6 +151,6 @@ impl Spec {
         let served = self.job.job.served().is_some();
         let known = if served { Ok(()) } else { self.job.party(party).map(drop) };
         known.map_err(|error| raise(py, error))?;
-        Ok(self.job.job.learned(&self.job, party, Known::default()))
+        Ok(self.job.learned(party, Known::default()))
     }
 }

@@ -17,6 +17,7 @@ use tacita_node::base::files::scratch;
 use tacita_node::jobs::intersect::pooled;
 use tacita_node::run::reach::meeting;
 use tacita_node::spread::{self, Block, MAX_OPENINGS, Meet, Word};
+use tacita_node::table::RowCounts;
 use zeroize::Zeroizing;
 
 use crate::arrow::{self, ArrowTable};
@@ -288,7 +289,7 @@ impl Drivers {
         party: String,
         identity: &Identity,
         work: &Work,
-        rows: u64,
+        rows: &str,
         commitment: &Commitment,
         buckets: usize,
         finished: Vec<usize>,
@@ -300,6 +301,8 @@ impl Drivers {
         let (digest, ends) = (commitment.0.digest(), cancel.clone());
         let times = seconds("timeout", timeout).and_then(|timeout| Ok([timeout, seconds("patience", patience)?]));
         let [timeout, patience] = times.map_err(|error| raise(py, error))?;
+        let rows: RowCounts =
+            serde_json::from_str(rows).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
         let work = move || {
             let meeting = meeting(&job, &party, listen)?;
             let (me, cancel) = (party.as_str(), ends);

@@ -316,7 +316,7 @@ class _Run:
                     self.party,
                     self.owner,
                     self.work,
-                    rows=self.counts["items"],
+                    rows=json.dumps(self.counts),
                     commitment=commitment,
                     buckets=asked,
                     finished=[] if self.by_position else sorted(self.finished),

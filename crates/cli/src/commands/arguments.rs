@@ -34,6 +34,11 @@ impl Reading {
     }
 }
 
+/// The words of a list that may be empty.
+pub fn words(list: &[String]) -> Vec<String> {
+    if list.iter().all(String::is_empty) { Vec::new() } else { list.to_vec() }
+}
+
 /// As [`Reading`], of several parties' files.
 #[derive(Args)]
 pub struct ReadingOf {

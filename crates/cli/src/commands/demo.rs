@@ -204,7 +204,7 @@ impl Demo {
         for party in spec.parties.names() {
             let peer = &outcome.report["parties"][spec.peer_of(party)];
             let known = Known { items: peer["rows"]["items"].as_u64(), ..Known::default() };
-            for sentence in spec.job.learned(&spec, party, known) {
+            for sentence in spec.learned(party, known) {
                 print(format_args!("  - {sentence}"))?;
             }
         }
@@ -242,7 +242,7 @@ fn among_many(spec: &JobSpec, job: JobText, inputs: BTreeMap<String, Vec<PathBuf
     show_head(&results.join(format!("{first}.csv")))?;
     print("\n  Who learned what:")?;
     for name in ["proxy", "oracle", "database", &first] {
-        for sentence in spec.job.learned(spec, name, Known::default()) {
+        for sentence in spec.learned(name, Known::default()) {
             print(format_args!("  - {sentence}"))?;
         }
     }

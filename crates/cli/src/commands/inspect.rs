@@ -12,9 +12,9 @@ use crate::console::{Log, Voice, print};
 use tacita_node::base::files::{check_distinct, check_writable, write_whole};
 use tacita_node::base::text::{acts_on_terminal, count, counted};
 use tacita_node::table::baskets::{Between, is_dat, read_lines};
-use tacita_node::table::look::{ColumnFacts, KeyFacts, Look, Looked, MOST_DISTINCT, look};
+use tacita_node::table::look::{ColumnFacts, FrequentValues, KeyFacts, Look, Looked, MOST_DISTINCT, look};
 use tacita_node::table::read::Form;
-use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Nulls, Profile};
+use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Mark, NullWords, Nulls, Profile};
 
 /// Look at a table of your own: its form, what its columns hold, which profile reads them; and, with --key, what of it would be
 /// matched. Nothing is sent.
@@ -33,6 +33,9 @@ pub struct Inspect {
     /// The columns to look at [default: the first 100].
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Vec<String>,
+    /// Words that stand for no value in these columns, in place of the usual ones.
+    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set, requires = "key")]
+    nulls: Option<Vec<String>>,
     #[command(flatten)]
     reading: arguments::Reading,
     /// Write what was found to this JSON file, without any value of the table.
@@ -86,7 +89,9 @@ impl Inspect {
             name,
         });
         let (duplicates, nulls) = (Duplicates::All, Nulls::Skip);
-        Ok(Some(KeySpec { columns: columns.collect(), duplicates, nulls, allow_unreadable: true }))
+        let words = self.nulls.as_deref().map(arguments::words);
+        let words = words.as_deref().map_or_else(NullWords::default, NullWords::of);
+        Ok(Some(KeySpec { columns: columns.collect(), duplicates, nulls, words, allow_unreadable: true }))
     }
 
     /// Baskets have no columns.
@@ -178,11 +183,32 @@ fn show_key(facts: &KeyFacts, spec: &KeySpec, with_values: bool) -> Result<()> {
             print(format_args!("  {place}, {header}: \"{}\"", printable(value)))?;
         }
     }
+    if with_values {
+        facts.frequent.iter().try_for_each(show_frequent)?;
+    }
     for warning in &facts.warnings {
         let text = if with_values { warning.text_for_own_user() } else { warning.text_without_values() };
         tracing::warn!("{text}");
     }
     print(format_args!("\n{}", seen(facts)))
+}
+
+/// The most frequent values of a key column, with what they may stand for.
+fn show_frequent(frequent: &FrequentValues) -> Result<()> {
+    if frequent.values.is_empty() {
+        return Ok(());
+    }
+    let least = if frequent.exact { "" } else { "at least " };
+    print(format_args!("The most frequent values of `{}`:", printable(&frequent.header)))?;
+    for (value, rows, mark) in &frequent.values {
+        let mark = match mark {
+            Some(Mark::Null) => ", which stands for no value (nulls)",
+            Some(Mark::Doubtful) => ", a placeholder? If it stands for no value, list it in nulls",
+            None => "",
+        };
+        print(format_args!("  \"{}\" in {least}{}{mark}", printable(value), counted(*rows as u64, "row")))?;
+    }
+    Ok(())
 }
 
 /// What a peer would learn of the file, whatever the job.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use tacita_core::{Error, Result};
 
+use super::arguments;
 use super::run::{Common, Page, Stock};
 use crate::console::Voice;
 use tacita_node::agreement::{Ability, Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
@@ -34,6 +35,9 @@ pub struct Pair {
     /// How this party's key columns are normalised: one profile a column, or COLUMN=PROFILE,...; it may differ from the peer's.
     #[arg(long, value_name = "PROFILE,...", value_delimiter = ',')]
     pub normalize: Vec<String>,
+    /// Words that stand for no value in this party's key columns, as NULL,unknown, in place of the usual ones.
+    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set)]
+    null_words: Option<Vec<String>>,
     /// Who learns the result. Both must say so, each from its own side [default: me; both where both have to].
     #[arg(long, value_enum)]
     receiver: Option<Receiver>,
@@ -110,7 +114,8 @@ impl Pair {
         let (me, peer) = self.names()?;
         let identity = Identity::load(&self.common.identity)?.fingerprint();
         let normalize = Profiles::parse(&self.normalize)?;
-        let own = Party { identity: Some(identity), columns, normalize, ..Party::default() };
+        let nulls = self.null_words.as_deref().map(arguments::words);
+        let own = Party { identity: Some(identity), columns, normalize, nulls, ..Party::default() };
         let other = Party { identity: Some(self.peer), ..Party::default() };
         let mut parties = vec![(me.clone(), own), (peer.clone(), other)];
         if !self.listens() {

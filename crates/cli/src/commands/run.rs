@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use tacita_core::{Error, Result};
 
 use super::arguments;
@@ -48,6 +48,10 @@ pub struct Run {
     /// Listen here rather than on the address in the job file; not in a job with a relay, where nobody listens.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
+    /// Words that stand for no value in this party's key columns, as NULL,unknown, in place of the usual ones and of nulls in its part of
+    /// the job file.
+    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set)]
+    nulls: Option<Vec<String>>,
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
@@ -151,6 +155,10 @@ impl Run {
         })?;
         self.rows.put_into(&mut job, &self.me)?;
         live::refuse_run(&job)?;
+        if let (Some(words), Some(party)) = (&self.nulls, job.parties.get_mut(&self.me)) {
+            party.nulls = Some(arguments::words(words));
+            job.check()?;
+        }
         let source = match self.work.clone() {
             None => self.common.source(&job, &self.me, self.input.clone())?,
             Some(directory) => self.source_at(&job, directory, voice)?,

@@ -157,3 +157,16 @@ fn a_round_that_is_not_known_is_not_refused_while_the_database_is_silent() {
     world.role("database").signal(rustix::process::Signal::CONT);
     world.submit_with("a", &["x"], &more).failed(2, &["no round of this name"]);
 }
+
+/// Rows that do not keep to the job's limits are seen before anything is sent.
+#[test]
+fn nothing_is_submitted_of_rows_that_do_not_keep_to_a_limit() {
+    let world = World::started(&["a", "b"], json!({}), json!({ "limits": { "max_null": 1, "min_rows": 2 } }));
+    world
+        .submit("a", &["x", "unknown", "-"])
+        .failed(2, &["a has 2 rows without a key, of 3 rows", "limits.max_null is 1"]);
+    world.submit("b", &["x"]).failed(2, &["b has 1 report", "limits.min_rows is 2"]);
+    world.submit("b", &["x", "y"]).well();
+    world.submit("a", &["x", "unknown", "z"]).well();
+    assert_eq!(world.result("a"), [("x".to_owned(), 2)].into());
+}

@@ -129,3 +129,38 @@ fn what_is_wrong_is_said() {
     assert!(ended.stderr.contains("50 of 50 rows have no value in the key"), "{}", ended.stderr);
     simulate(&Home::new(), "job-json-bom", AS_IT_IS, &[]).well();
 }
+
+/// Words for an unknown value on both sides are no persons, and are said; whoever says that they are values has them.
+#[test]
+fn words_for_no_value_match_nothing() {
+    let home = Home::new();
+    let both = "name,born\nNULL,1900-01-01\nunknown,1900-01-01\nN/A,1900-01-01\n-,1900-01-01\nNull,1980-02-03\nDoe,1900-01-01\n";
+    let inputs = ["a", "b"].map(|name| format!("{name}={}", home.file(&format!("{name}.csv"), both)));
+    let simulate = |nulls: &str| {
+        let terms = format!(
+            "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\", \"born\"]\nnormalize = [\"name\", \"date\"]\n\
+             [parties.a]\n{nulls}\n[parties.b]\n{nulls}\n"
+        );
+        let (job, out) = (home.file("job.toml", &terms), home.at("out"));
+        let ended = tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        let rows: Vec<String> = text(home.at("out/a.csv")).lines().skip(1).map(str::to_owned).collect();
+        (rows, ended.stderr)
+    };
+    let (rows, said) = simulate("");
+    assert_eq!(rows, ["Doe,1900-01-01", "Null,1980-02-03"]);
+    for words in [
+        "column \"name\": \"NULL\" (1 row), \"N/A\" (1 row), \"unknown\" (1 row) and \"-\" (1 row) stand for no value",
+        "nulls = [] in [parties.X]",
+        "column \"born\": \"1900-01-01\" (6 rows)",
+        "nulls = [\"NULL\", \"N/A\", \"unknown\", \"-\", \"Null\", \"1900-01-01\"]",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    // Dates are the word in any form.
+    let (rows, said) = simulate("nulls = [\"NULL\", \"unknown\", \"N/A\", \"-\", \"1900-01-01\"]");
+    assert_eq!(rows, ["Null,1980-02-03"]);
+    assert!(!said.contains("stand for no value"), "{said}");
+    let (rows, said) = simulate("nulls = []");
+    assert_eq!(rows.len(), 5, "a name of nothing but a hyphen cannot be read: {rows:?}");
+    assert!(!said.contains("nulls"), "{said}");
+}

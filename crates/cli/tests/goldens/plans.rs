@@ -110,7 +110,7 @@ fn sentences() {
             for known in [Known::default(), all] {
                 let which = if known.items.is_some() { "all known" } else { "nothing known" };
                 writeln!(found, "{name}, {party}, {which}").unwrap();
-                for sentence in job.job.learned(&job, party, known) {
+                for sentence in job.learned(party, known) {
                     writeln!(found, "  {sentence}").unwrap();
                 }
             }

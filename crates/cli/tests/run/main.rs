@@ -5,6 +5,7 @@ mod alike;
 mod common;
 mod endings;
 mod numbers;
+mod quality;
 mod shown;
 
 use std::time::Duration;

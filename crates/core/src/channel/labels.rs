@@ -270,7 +270,7 @@ labels! {
         DEPOT_ANSWER = 111, "depot answer";
     }
 
-    /// Of the handshake, which is not this crate's: all codes from 0xf0 to 0xf5.
+    /// Of the handshake, which is not this crate's: all codes from 0xf0 to 0xf7.
     handshake {
         /// Both at once: who a party is, which version it has, and its terms.
         HELLO = 0xf0, "hello";
@@ -286,6 +286,8 @@ labels! {
         CLOCK = 0xf5, "clock";
         /// Of a job that is spread over many machines, between its drivers in turn: which bucket is to be done, and how it went.
         DRIVERS = 0xf6, "drivers";
+        /// To each peer that learns, before its sizes: how many of the sender's rows could not be used.
+        QUALITY = 0xf7, "quality";
     }
 }
 

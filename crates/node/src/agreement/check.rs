@@ -25,6 +25,7 @@ impl JobSpec {
         self.check_headers()?;
         self.check_gives()?;
         self.check_limits()?;
+        self.check_told()?;
         self.check_relay()?;
         self.check_helper()
     }
@@ -250,6 +251,9 @@ impl JobSpec {
             if self.key.is_none() && party.normalize.is_some() {
                 return bad(format!("parties.{name}.normalize: there is no [key] that it could be for"));
             }
+            if self.key.is_none() && party.nulls.is_some() && self.job.alignment(self).is_none() {
+                return bad(format!("parties.{name}.nulls: there is no [key], and no row_id, that it could be for"));
+            }
         }
         Ok(())
     }
@@ -334,7 +338,6 @@ impl JobSpec {
         for (name, limit) in [
             ("max_rows", limits.max_rows),
             ("pad_to", limits.pad_to),
-            ("min_rows", limits.min_rows),
             ("max_queries", limits.max_queries),
             ("max_clients", limits.max_clients),
             ("daily_queries", limits.daily_queries),
@@ -342,6 +345,9 @@ impl JobSpec {
             if limit.is_some_and(|limit| limit == 0 || limit > MAX_SET_SIZE) {
                 return bad(format!("limits.{name}: use 1 to {MAX_SET_SIZE}"));
             }
+        }
+        if limits.min_rows.is_some_and(|least| least > MAX_SET_SIZE) {
+            return bad(format!("limits.min_rows: use 0 (no minimum) to {MAX_SET_SIZE}"));
         }
         if let Some(longest) = limits.max_text {
             if !self.job.gives_rows(self) {

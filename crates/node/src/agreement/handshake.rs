@@ -275,6 +275,10 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
             return refuse(format!("it claims {count} {what}, and limits.max_rows is {limit}"));
         }
     }
+    let counted = job.padded_to(channel.peer()).is_none();
+    if let Some(least) = job.least_rows().filter(|least| counted && sizes.items < *least) {
+        return refuse(format!("it claims {} keys, and limits.min_rows is {least}", sizes.items));
+    }
     let wished = sizes.spread.as_ref().map(|wish| wish.buckets);
     if wished.is_some() != job.is_of_drivers()
         || !wished.is_none_or(|buckets| (1..=MAX_BUCKETS as u64).contains(&buckets))

@@ -73,8 +73,6 @@ pub enum Shared {
     Items,
     /// `limits.pad_to`
     PadTo,
-    /// `limits.min_rows`
-    MinRows,
     /// `limits.min_result`
     MinResult,
     /// `limits.max_queries` and `limits.max_clients`
@@ -141,6 +139,11 @@ pub trait Job: Any + Debug + Send + Sync {
 
     /// What is revealed where the file does not say.
     fn usual_reveal(&self) -> Reveal;
+
+    /// The fewest keys that a party may bring where the file does not say; 0 means any number.
+    fn usual_min_rows(&self) -> u64 {
+        0
+    }
 
     /// What can be revealed: see [`Reveal::kind`].
     fn reveals(&self) -> &'static [&'static str];

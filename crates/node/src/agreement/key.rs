@@ -12,7 +12,7 @@ use super::JobSpec;
 use super::check::MAX_COLUMNS;
 use super::words::{bad, check_distinct};
 use crate::base::text::shown;
-use crate::table::{Duplicates, KeyColumn, KeySpec, Nulls, Profile};
+use crate::table::{Duplicates, KeyColumn, KeySpec, NullWords, Nulls, Profile};
 
 /// The most keys of which one is enough: the chances of what may go wrong in one of them add up.
 pub const MAX_ALTERNATIVES: usize = 8;
@@ -300,6 +300,8 @@ impl JobSpec {
             for (name, party) in &mut job.parties.0 {
                 party.normalize = party.normalize.is_some().then(|| Profiles::List(of(columns, &self.profiles(name))));
             }
+            // They are of the rows with any of the keys.
+            job.limits.min_rows = None;
             job.key = Some(Key {
                 columns: columns.clone(),
                 any: Vec::new(),
@@ -328,7 +330,16 @@ impl JobSpec {
             header: self.header(party, name).to_owned(),
             profile,
         });
-        Ok(KeySpec { columns: columns.collect(), duplicates: key.duplicates, nulls: key.nulls, allow_unreadable })
+        // What was agreed on takes the place of the half that is usual.
+        let allow_unreadable = allow_unreadable || self.limits.max_unreadable.is_some();
+        let named = self.parties.get(party).and_then(|party| party.nulls.as_deref());
+        Ok(KeySpec {
+            columns: columns.collect(),
+            duplicates: key.duplicates,
+            nulls: key.nulls,
+            words: named.map_or_else(NullWords::default, NullWords::of),
+            allow_unreadable,
+        })
     }
 
     /// How many keys there are of which this job has one.

@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tacita_core::{Error, Level, Result, Security};
 
 use super::words::{maybe_from_word, maybe_seconds};
-use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role, Show, Spread};
+use super::{ItemsFrom, Job, Key, Profiles, Protocol, Quality, Reveal, Role, RowShare, Show, Spread};
 use crate::identity::Fingerprint;
 use crate::table::read::Listing;
 use crate::table::{Profile, ReadOptions};
@@ -41,6 +41,8 @@ pub struct JobSpec {
     pub scale: Option<u32>,
     /// Bounds that the parties agree on.
     pub limits: Limits,
+    /// Whether those who learn hear how many rows each party could not use.
+    pub quality: Quality,
     /// Who may ask a party that stands and answers; none in a job that is run. Not a part of the terms.
     pub clients: Option<Admitted>,
     /// Where the parties meet that can only dial out. Not a part of the terms.
@@ -61,8 +63,12 @@ pub struct Limits {
     pub max_rows: Option<u64>,
     /// Sizes are padded to this bound and not revealed.
     pub pad_to: Option<u64>,
-    /// `rules`: with fewer rows in common, the run ends before anything is counted.
+    /// A party that has fewer keys is refused; in `rules`, fewer rows in common end the run, too. See [`JobSpec::least_rows`].
     pub min_rows: Option<u64>,
+    /// A party ends the run if more of its rows are without a key.
+    pub max_null: Option<RowShare>,
+    /// A party ends the run if more of its rows have a key that cannot be read.
+    pub max_unreadable: Option<RowShare>,
     /// No text that is given is longer, in bytes: all are filled up to it.
     pub max_text: Option<u64>,
     /// Numbers below this are reported as below it.
@@ -123,6 +129,9 @@ pub struct Party {
     /// So many lines of its text file stand above the header.
     #[serde(default)]
     pub skip: usize,
+    /// Words that stand for no value in its key columns; the usual ones if nothing is said.
+    #[serde(default)]
+    pub nulls: Option<Vec<String>>,
     /// Whether its text file has a header; yes if nothing is said.
     #[serde(default)]
     pub header: Option<bool>,
@@ -169,6 +178,7 @@ impl JobSpec {
             key: None,
             scale: None,
             limits: Limits::default(),
+            quality: Quality::default(),
             clients: None,
             relay: None,
             helper: None,

@@ -13,7 +13,7 @@ use tacita_core::{Error, Result, Session};
 
 use zeroize::Zeroizing;
 
-use super::{JobSpec, Protocol, Reveal, Terms};
+use super::{JobSpec, Limits, Protocol, Reveal, Terms};
 use crate::base::files::write_whole;
 use crate::base::hex::hex;
 
@@ -143,6 +143,8 @@ impl JobSpec {
         let mut job = JobSpec { spread, protocol, ..self.job.in_buckets(self)? };
         // The bounds of each bucket hide what they would.
         job.limits.pad_to = None;
+        // The drivers have looked at all rows; a bucket may have few of them.
+        job.limits = Limits { min_rows: None, max_null: None, max_unreadable: None, ..job.limits };
         for (name, address) in addresses {
             let party = job.parties.get_mut(name);
             party.ok_or_else(|| Error::Internal(format!("no party is called {name}")))?.address = Some(address.clone());

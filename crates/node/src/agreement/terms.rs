@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Alternative, JobSpec};
+use super::{Alternative, JobSpec, Quality, RowShare};
 use crate::base::text::shown;
 use crate::table::normalize::PROFILES_VERSION;
 
@@ -58,7 +58,7 @@ impl Terms {
         let bounds = [
             ("max_rows", limits.max_rows),
             ("pad_to", limits.pad_to),
-            ("min_rows", limits.min_rows),
+            ("min_rows", job.least_rows()),
             ("max_text", limits.max_text),
             ("min_result", limits.min_result),
             ("max_queries", limits.max_queries),
@@ -66,8 +66,13 @@ impl Terms {
             ("daily_queries", limits.daily_queries),
             ("rotate_within", limits.rotate_within),
         ];
-        let bounds = bounds.into_iter().filter_map(|(name, bound)| Some((name.to_owned(), Value::from(bound?))));
-        put("limits", Value::Object(bounds.collect()));
+        let bounds = bounds.into_iter().map(|(name, bound)| (name, bound.map(Value::from)));
+        let shares = [("max_null", &limits.max_null), ("max_unreadable", &limits.max_unreadable)];
+        let bounds = bounds.chain(shares.map(|(name, share)| (name, share.as_ref().map(RowShare::terms))));
+        put("limits", Value::Object(bounds.filter_map(|(name, bound)| Some((name.to_owned(), bound?))).collect()));
+        if job.quality == Quality::Told {
+            put("quality", job.quality.name().into());
+        }
         if let Some(helper) = &job.helper {
             put("helper", json!({ "identity": helper.identity.as_ref().map(ToString::to_string) }));
         }

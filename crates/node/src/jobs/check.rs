@@ -27,7 +27,6 @@ impl JobSpec {
             ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), Shared::Items),
             ("parties.NAME.show", self.parties.0.iter().any(|(_, party)| party.show != Show::default()), Shared::Show),
             ("limits.pad_to", limits.pad_to.is_some(), Shared::PadTo),
-            ("limits.min_rows", limits.min_rows.is_some(), Shared::MinRows),
             ("limits.max_text", limits.max_text.is_some(), Shared::Gives),
             ("limits.min_result", limits.min_result.is_some(), Shared::MinResult),
             ("limits.max_queries", limits.max_queries.is_some(), Shared::Queries),

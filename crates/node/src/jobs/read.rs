@@ -14,7 +14,7 @@ use tacita_core::{Error, Level, Result, Security};
 use super::check::foreign;
 use super::{JOBS, Kind, Own};
 use crate::agreement::words::{either, from_word};
-use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Names, Parties, Protocol, Reveal};
+use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Names, Parties, Protocol, Quality, Reveal};
 use crate::base::text::shown;
 use crate::base::text_file::read_text;
 
@@ -45,6 +45,8 @@ struct Common {
     scale: Option<u32>,
     #[serde(default)]
     limits: Limits,
+    #[serde(default, deserialize_with = "from_word")]
+    quality: Quality,
     #[serde(default)]
     clients: Option<Admitted>,
     #[serde(default)]
@@ -126,6 +128,7 @@ impl JobSpec {
             key: common.key,
             scale: common.scale,
             limits: common.limits,
+            quality: common.quality,
             clients: common.clients,
             relay: common.relay,
             helper: common.helper,

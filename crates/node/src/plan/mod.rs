@@ -8,7 +8,7 @@ use serde::Serialize;
 use tacita_core::Result;
 
 use crate::agreement::cost::Calibration;
-use crate::agreement::{Choice, Glance, JobSpec, Known, Network, Part, Sizes, group, handshake, memory, mesh};
+use crate::agreement::{Choice, Glance, JobSpec, Known, Network, Part, Sizes, group, handshake, memory, mesh, quality};
 use crate::transport::Shape;
 
 /// A job's plan.
@@ -112,7 +112,7 @@ pub fn plan(
         None if job.is_mesh() => mesh::ROUNDS,
         None => handshake::ROUNDS,
     };
-    let rounds = cost.rounds + of_handshake;
+    let rounds = cost.rounds + of_handshake + quality::rounds(job);
     let mut parties = BTreeMap::new();
     for me in names {
         let role = &cost.roles[me];
@@ -137,11 +137,11 @@ pub fn plan(
         };
         let share = Share {
             items: sizes[me].items,
-            bytes_sent: handshake + role.bytes,
+            bytes_sent: handshake + quality::bytes_sent(job, me) + role.bytes,
             cpu_seconds: role.cpu,
             memory: job.job.memory(job, me, &chosen, sizes)?,
             disk: role.disk,
-            learned: job.job.learned(job, me, known),
+            learned: job.learned(me, known),
         };
         parties.insert(me.to_owned(), share);
     }

@@ -178,7 +178,9 @@ impl PartyRun {
                     if place.is_some() {
                         job.job.can(&job, Ability::Pool)?;
                     }
-                    job.job.load(&job, &me, &source, place.as_ref())
+                    let part = job.job.load(&job, &me, &source, place.as_ref())?;
+                    job.check_quality(&me, &part.rows())?;
+                    Ok(part)
                 });
                 let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
             });

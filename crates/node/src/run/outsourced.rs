@@ -41,6 +41,7 @@ impl PartyRun {
         std::thread::spawn(move || {
             let pool = |()| if pools { of_loader.job.can(&of_loader, Ability::Pool) } else { Ok(()) };
             let part = checked.and_then(pool).and_then(|()| of_loader.job.load(&of_loader, &name, &source, None));
+            let part = part.and_then(|part| of_loader.check_quality(&name, &part.rows()).map(|()| part));
             let _ = loaded.send((part, started.elapsed()));
         });
         let arrived = client.arrive();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
@@ -188,8 +188,11 @@ impl PartyRun {
             screen: &self.screen,
         };
         let settled = links.guard(|| settling.run(&mut *part, greeted, round_trip, &mut channels, &links))?;
-        let Settled { mut found, choice, setup, running } = settled;
-        let (learned, extras) = (std::mem::take(&mut found.learned), std::mem::take(&mut found.extras));
+        let Settled { mut found, choice, unusable, setup, running } = settled;
+        let (learned, mut extras) = (std::mem::take(&mut found.learned), std::mem::take(&mut found.extras));
+        if !unusable.is_empty() {
+            extras.insert("quality".into(), json!(unusable));
+        }
         let mut report = self.report(&*part, found.protocol, &choice, learned, extras);
         report.seconds.load = round(load);
         report.seconds.connect = round(connect);
@@ -272,7 +275,7 @@ impl PartyRun {
     /// Says what each party will learn. [`PartyRun::answer`] leaves that to its caller.
     pub fn announce(&self) {
         for party in self.job.parties.names() {
-            for sentence in self.job.job.learned(&self.job, party, Known::default()) {
+            for sentence in self.job.learned(party, Known::default()) {
                 tracing::info!("{sentence}");
             }
         }
@@ -286,10 +289,11 @@ impl PartyRun {
         part: &dyn Part,
         protocol: Protocol,
         choice: &str,
-        learned: Vec<String>,
+        mut learned: Vec<String>,
         extras: Map<String, Value>,
     ) -> Report {
         let job = &self.job;
+        learned.extend(job.learned_of_rows(&self.me));
         let others = job.parties.names().into_iter().filter(|name| *name != self.me);
         Report {
             job: job.job.name().into(),

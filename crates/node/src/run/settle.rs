@@ -1,5 +1,6 @@
 //! From connections to what was found: sizes and choice are agreed on, it is looked whether there is room, and the part runs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,9 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Clients, Found, JobSpec, Network, Part, Peers, Reveal, Run, Sizes, group, memory, mesh};
+use crate::agreement::{
+    Clients, Found, JobSpec, Network, Part, Peers, Reveal, Run, Sizes, Unusable, group, memory, mesh, quality,
+};
 use crate::base::memory::Limit;
 use crate::base::random::fresh_rng;
 use crate::base::text;
@@ -18,6 +21,8 @@ use crate::watch::{Screen, Watcher};
 pub(crate) struct Settled {
     pub(crate) found: Found,
     pub(crate) choice: String,
+    /// What the peers have said of rows that they could not use, where they have.
+    pub(crate) unusable: BTreeMap<String, Unusable>,
     pub(crate) setup: Duration,
     pub(crate) running: Duration,
 }
@@ -47,14 +52,18 @@ impl Settling<'_> {
         for warning in greeted.iter().flat_map(|greeted| &greeted.warnings) {
             tracing::warn!("{warning}");
         }
-        if self.job.is_mesh() {
-            return self.run_in_mesh(part, greeted, channels);
-        }
-        match (self.job.clients(), channels, <[Greeted; 1]>::try_from(greeted)) {
-            (None, [channel], Ok([greeted])) => self.run_with_one(part, greeted, round_trip, channel),
-            (Some(roles), channels, Err(greeted)) => self.run_with_clients(&roles, part, greeted, channels, links),
-            _ => Err(Error::Internal("peers of another job".into())),
-        }
+        let unusable = quality::exchange(self.job, self.me, &part.rows(), channels)?;
+        quality::told(&unusable).iter().for_each(|text| tracing::warn!("{text}"));
+        let settled = if self.job.is_mesh() {
+            self.run_in_mesh(part, greeted, channels)
+        } else {
+            match (self.job.clients(), channels, <[Greeted; 1]>::try_from(greeted)) {
+                (None, [channel], Ok([greeted])) => self.run_with_one(part, greeted, round_trip, channel),
+                (Some(roles), channels, Err(greeted)) => self.run_with_clients(&roles, part, greeted, channels, links),
+                _ => Err(Error::Internal("peers of another job".into())),
+            }
+        };
+        Ok(Settled { unusable, ..settled? })
     }
 
     fn run_with_one(
@@ -89,7 +98,8 @@ impl Settling<'_> {
         let peers = Peers::One { agreed: &agreed, channel };
         let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
         drop(watcher);
-        Ok(Settled { found: found?, choice: agreed.chosen.to_string(), setup, running: protocol_started.elapsed() })
+        let (choice, running) = (agreed.chosen.to_string(), protocol_started.elapsed());
+        Ok(Settled { found: found?, choice, unusable: BTreeMap::new(), setup, running })
     }
 
     fn run_in_mesh(&self, part: &mut dyn Part, greeted: Vec<Greeted>, channels: &mut [Channel]) -> Result<Settled> {
@@ -113,7 +123,8 @@ impl Settling<'_> {
         let peers = Peers::Mesh { agreed: &agreed, channels };
         let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
         drop(watcher);
-        Ok(Settled { found: found?, choice: agreed.chosen.to_string(), setup, running: protocol_started.elapsed() })
+        let (choice, running) = (agreed.chosen.to_string(), protocol_started.elapsed());
+        Ok(Settled { found: found?, choice, unusable: BTreeMap::new(), setup, running })
     }
 
     fn run_with_clients(
@@ -140,7 +151,7 @@ impl Settling<'_> {
         drop(watcher);
         let found = found?;
         let choice = found.protocol.name().into();
-        Ok(Settled { found, choice, setup, running: protocol_started.elapsed() })
+        Ok(Settled { found, choice, unusable: BTreeMap::new(), setup, running: protocol_started.elapsed() })
     }
 }
 

@@ -19,6 +19,7 @@ use crate::base::text::{count, counted};
 use crate::identity::Identity;
 use crate::run::check::check_identity;
 use crate::run::meet::{Meeting, company};
+use crate::table::RowCounts;
 use crate::transport::links::Links;
 use crate::transport::{self, Connected};
 
@@ -32,8 +33,8 @@ pub struct Meet<'a> {
     pub identity: &'a Identity,
     /// Where it meets the others.
     pub meeting: Meeting,
-    /// How many rows with a key the party has.
-    pub rows: u64,
+    /// What became of the party's rows; `items` are those with a key.
+    pub rows: RowCounts,
     /// [`Commitment::digest`](super::Commitment::digest) of them.
     pub digest: [u8; 32],
     /// How many buckets it asks for.
@@ -54,7 +55,7 @@ pub struct Meet<'a> {
 pub fn meet(meet: &Meet<'_>, work: &mut Work) -> Result<Drivers> {
     in_buckets(meet.job)?;
     check_identity(meet.job, meet.me, meet.identity)?;
-    check_rows(meet.job, meet.me, meet.rows)?;
+    check_rows(meet.job, meet.me, meet.rows.items as u64)?;
     let links = Links::new(meet.cancel.clone());
     let job = meet.job.of_drivers();
     let (mut channels, greeted, round_trip) = connect(meet, &job, &links)?;
@@ -138,7 +139,9 @@ fn settle(
     greeted: Vec<Greeted>,
     round_trip: Duration,
 ) -> Result<Settled> {
-    let (of_buckets, items) = (in_buckets(meet.job)?, check_rows(meet.job, meet.me, meet.rows)?);
+    let (of_buckets, items) = (in_buckets(meet.job)?, check_rows(meet.job, meet.me, meet.rows.items as u64)?);
+    // Here the others hear of it.
+    meet.job.check_quality(meet.me, &meet.rows)?;
     for warning in greeted.iter().flat_map(|greeted| &greeted.warnings) {
         tracing::warn!("{warning}");
     }
@@ -245,7 +248,7 @@ fn choose(
 
 /// Where the own rows are padded, there may be too few of them for so many buckets, which only this party sees.
 fn check_padded(meet: &Meet<'_>, buckets: usize) -> Result<()> {
-    let most = most_buckets(meet.job, meet.rows, u64::MAX);
+    let most = most_buckets(meet.job, meet.rows.items as u64, u64::MAX);
     match buckets <= most {
         true => Ok(()),
         false => Err(Error::Input(format!(

@@ -20,7 +20,7 @@ mod work;
 use tacita_core::protocol::intersect::buckets::{self, MAX_BUCKETS};
 use tacita_core::{Error, Result};
 
-use crate::agreement::JobSpec;
+use crate::agreement::{JobSpec, Quality};
 use crate::base::text::count;
 
 pub use block::{Block, Commitment};
@@ -34,6 +34,11 @@ pub const MOST_BUCKETS: usize = MAX_BUCKETS;
 
 /// The job of one bucket; or why this one runs on one machine of each party.
 pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
+    if job.quality == Quality::Told {
+        return Err(Error::Input(
+            "quality = \"told\": this job runs on one machine of each party: leave it out to spread it".into(),
+        ));
+    }
     job.job.in_buckets(job)
 }
 

@@ -68,14 +68,15 @@ fn before(ends: &[usize], key: usize) -> usize {
 mod tests {
     use super::*;
     use crate::table::read::read_csv;
-    use crate::table::{Duplicates, KeyColumn, KeySpec, Nulls, Profile, ReadOptions};
+    use crate::table::{Duplicates, KeyColumn, KeySpec, NullWords, Nulls, Profile, ReadOptions};
 
     /// Keys with 1, 2 and 3 rows.
     fn keys() -> Keys {
         let table = read_csv(&b"k\nb\na\nc\nb\nc\nc\n"[..], "t", &ReadOptions::default()).unwrap();
         let column = KeyColumn { name: "k".into(), header: "k".into(), profile: Profile::None };
         let (duplicates, nulls) = (Duplicates::All, Nulls::Skip);
-        let spec = KeySpec { columns: vec![column], duplicates, nulls, allow_unreadable: false };
+        let spec =
+            KeySpec { columns: vec![column], duplicates, nulls, words: NullWords::default(), allow_unreadable: false };
         Keys::build(&table, &spec).unwrap().0
     }
 

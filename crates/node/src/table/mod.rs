@@ -34,7 +34,7 @@ use crate::base::text::pasted;
 pub use budget::{Budget, MAX_COLUMNS};
 use header::advice_on_header;
 pub(crate) use header::{header_is_data, looks_like_data};
-pub use key::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, RowCounts};
+pub use key::{Duplicates, KeyColumn, KeySpec, Keys, Mark, NullWords, Nulls, RowCounts};
 pub use normalize::Profile;
 pub use payload::{PayloadEncoder, PayloadSchema};
 pub use read::{ReadOptions, read};

@@ -283,7 +283,7 @@ pub fn to_column(name: &str, texts: &[String]) -> (Field, ArrayRef) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::key::{KeyColumn, KeySpec};
+    use crate::table::key::{KeyColumn, KeySpec, NullWords};
     use crate::table::{Duplicates, Nulls, Profile, ReadOptions, read::read_csv};
 
     #[test]
@@ -306,7 +306,13 @@ mod tests {
         let sums = |text: &str, duplicates, decimals| {
             let table = read_csv(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
             let column = KeyColumn { name: "k".into(), header: "k".into(), profile: Profile::None };
-            let spec = KeySpec { columns: vec![column], duplicates, nulls: Nulls::Skip, allow_unreadable: false };
+            let spec = KeySpec {
+                columns: vec![column],
+                duplicates,
+                nulls: Nulls::Skip,
+                words: NullWords::default(),
+                allow_unreadable: false,
+            };
             let (keys, _) = Keys::build(&table, &spec).unwrap();
             sums(&table, &("x".into(), "x".into()), decimals, &keys)
         };

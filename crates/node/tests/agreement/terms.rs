@@ -44,6 +44,7 @@ fn whoever_changes_something_alone_has_another_agreement() {
     let rules = two("rules", "min_support = 2\nrow_id = \"id\"\n[limits]\nmin_rows = 10");
     let dot = two("dot", "column = { a = \"x\", b = \"y\" }\nbits = 8");
     let shares = two("shares", "operation = \"open\"");
+    let union = two("union", "[key]\ncolumns = [\"x\"]\n[limits]\nmax_rows = 9");
     for (text, old, new) in [
         (&rows, "id = \"t\"", "id = \"u\""),
         (&rows, "[\"a\", \"b\"]", "[\"a\"]"),
@@ -66,6 +67,11 @@ fn whoever_changes_something_alone_has_another_agreement() {
         (&given, "max_text = 30", "max_text = 31"),
         (&sum(), "scale = 2", "scale = 3"),
         (&outsourced(), C, "SHA256:AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI"),
+        (&rows, "max_rows = 100", "max_rows = 100\nmax_null = 3"),
+        (&rows, "max_rows = 100", "max_rows = 100\nmax_unreadable = \"1%\""),
+        (&rows, "max_rows = 100", "max_rows = 100\nmin_rows = 1"),
+        (&rows, "id = \"t\"", "id = \"t\"\nquality = \"told\""),
+        (&union, "max_rows = 9", "max_rows = 9\nmin_rows = 0"),
         (&rules, "min_rows = 10", "min_rows = 11"),
         (&rules, "min_rows = 10", ""),
         (&rules, "min_support = 2", "min_support = 3"),
@@ -98,6 +104,8 @@ fn own_matters_are_no_terms() {
         ("[\"a\", \"b\"]", "[\"b\", \"a\"]"),
         ("[parties.b]", "[parties.b]\naddress = \"b.example:7400\""),
         ("[parties.b]", "[parties.b]\ncolumns = { x = \"Name\" }"),
+        ("[parties.b]", "[parties.b]\nnulls = [\"-\"]"),
+        ("max_rows = 100", "max_rows = 100\nmin_rows = 0"),
     ] {
         assert_eq!(agreement(&rows), agreement(&changed(&rows, old, new)), "{new}");
     }

@@ -59,6 +59,15 @@ fn sizes_beyond_the_terms_are_violations() {
 }
 
 #[test]
+fn fewer_keys_than_were_agreed_on_are_a_violation() {
+    for me in NAMES {
+        let least = job("reveal_to = [\"hospital\", \"insurer\"]", "min_rows = 4");
+        refused(&least, me, &changed(&least, me, SIZES, "items", json!(3)), ErrorKind::Protocol, "too few keys");
+        play(&least, me, &changed(&least, me, SIZES, "items", json!(4)), false).0.unwrap();
+    }
+}
+
+#[test]
 fn padded_sizes_are_the_bound_and_nothing_else() {
     for me in NAMES {
         let plain = job("reveal_to = [\"hospital\", \"insurer\"]", "pad_to = 20");

@@ -86,7 +86,13 @@ fn packed_buffers_and_messages_are_as_long_as_they_claim() {
 
 fn spec() -> KeySpec {
     let column = KeyColumn { name: "k".into(), header: "k".into(), profile: Profile::None };
-    KeySpec { columns: vec![column], duplicates: Duplicates::All, nulls: Nulls::Skip, allow_unreadable: false }
+    KeySpec {
+        columns: vec![column],
+        duplicates: Duplicates::All,
+        nulls: Nulls::Skip,
+        words: NullWords::default(),
+        allow_unreadable: false,
+    }
 }
 
 /// Columns that hold a value once for all of so many rows.

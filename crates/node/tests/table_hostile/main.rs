@@ -25,7 +25,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tacita_core::{Error, Result};
 use tacita_node::table::baskets::{Between, read_lines};
-use tacita_node::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, Nulls, Profile, ReadOptions, Table, read};
+use tacita_node::table::{
+    Budget, Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, Profile, ReadOptions, Table, read,
+};
 
 /// Memory that a table may take here.
 const MEMORY: u64 = 256 << 20;

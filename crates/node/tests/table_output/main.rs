@@ -9,7 +9,7 @@ use arrow_array::*;
 use arrow_schema::DataType;
 use tacita_core::Error;
 use tacita_node::table::output::{self, Format};
-use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, ReadOptions, Selection, Table, read};
+use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, ReadOptions, Selection, Table, read};
 
 fn csv(text: &str) -> Table {
     read::read_csv(text.as_bytes(), "people.csv", &ReadOptions::default()).unwrap()
@@ -17,8 +17,13 @@ fn csv(text: &str) -> Table {
 
 fn keys(table: &Table, header: &str) -> Keys {
     let column = KeyColumn { name: header.into(), header: header.into(), profile: "text".parse().unwrap() };
-    let spec =
-        KeySpec { columns: vec![column], duplicates: Duplicates::All, nulls: Nulls::Skip, allow_unreadable: false };
+    let spec = KeySpec {
+        columns: vec![column],
+        duplicates: Duplicates::All,
+        nulls: Nulls::Skip,
+        words: NullWords::default(),
+        allow_unreadable: false,
+    };
     Keys::build(table, &spec).unwrap().0
 }
 

@@ -14,7 +14,7 @@ use tacita_service::aggregate::Setting;
 use tacita_service::aggregate::look::{Found, Looker, look};
 use tacita_service::aggregate::transport::{Place, Service};
 
-use super::{Doctor, Findings};
+use super::{Doctor, Findings, rows};
 
 impl Doctor {
     /// Looks at what `submit` and `results` need, or `proxy`, `oracle` and `database`, whose words --as takes for them.
@@ -133,7 +133,7 @@ impl Doctor {
                 );
                 match rows.items {
                     0 => findings.bad("input", format_args!("{said}: there is nothing to submit")),
-                    _ => findings.good("input", said),
+                    _ => rows::judge(&setting.spec, &self.me, &rows, &said, findings),
                 }
                 warnings.into_iter().for_each(|warning| findings.note("input", warning.text_for_own_user()));
             }

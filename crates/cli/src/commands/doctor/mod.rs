@@ -3,6 +3,7 @@
 mod aggregate;
 mod findings;
 mod list;
+mod rows;
 
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
@@ -336,8 +337,8 @@ impl Doctor {
             Ok(part) => {
                 let rows = part.rows();
                 if job.things() != "keys" {
-                    findings.good("input", format_args!("{shown}: {}", counted(rows.items as u64, job.thing())));
-                    return;
+                    let said = format!("{shown}: {}", counted(rows.items as u64, job.thing()));
+                    return rows::judge(job, &self.me, &rows, &said, findings);
                 }
                 let (items, seen) = match job.is_of_multisets() {
                     true => (format!("{} with a key", count(rows.items as u64)), String::new()),
@@ -346,15 +347,13 @@ impl Doctor {
                         format!(", {} with a key seen before", count(rows.duplicates as u64)),
                     ),
                 };
-                findings.good(
-                    "input",
-                    format_args!(
-                        "{shown}: {}, {items}; {} without a key, {} unreadable{seen}",
-                        counted(rows.read as u64, "row"),
-                        count(rows.nulls as u64),
-                        count(rows.unreadable as u64)
-                    ),
+                let said = format!(
+                    "{shown}: {}, {items}; {} without a key, {} unreadable{seen}",
+                    counted(rows.read as u64, "row"),
+                    count(rows.nulls as u64),
+                    count(rows.unreadable as u64)
                 );
+                rows::judge(job, &self.me, &rows, &said, findings);
             }
         }
     }

@@ -138,7 +138,7 @@ fn state_for<R>(kept: Option<State<R>>, path: &Path, reading: String, directory:
     let anew = format!("or remove {} and start anew", directory.display());
     if state.input.reading != input.reading {
         return Err(Error::Terms(format!(
-            "{}: the run in it read the key by other columns or profiles, or another --delimiter or --encoding: go back to those, {anew}",
+            "{}: the run in it read the key by other columns, profiles or nulls, or another --delimiter or --encoding: go back to those, {anew}",
             directory.display()
         )));
     }
@@ -168,6 +168,7 @@ fn reading(spec: &KeySpec, options: &ReadOptions) -> String {
         part(column.header.as_bytes());
         part(column.profile.to_string().as_bytes());
     }
+    spec.words.nulls().iter().for_each(|word| part(word.as_bytes()));
     hasher.finalize().to_hex().to_string()
 }
 

@@ -131,7 +131,7 @@ impl Job for Rules {
     }
 
     fn has(&self, key: Shared) -> bool {
-        matches!(key, Shared::Key | Shared::Items | Shared::PadTo | Shared::MinRows | Shared::Show)
+        matches!(key, Shared::Key | Shared::Items | Shared::PadTo | Shared::Show)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {

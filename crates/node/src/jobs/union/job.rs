@@ -77,6 +77,11 @@ impl Job for Union {
         Reveal::Rows
     }
 
+    /// A party that brings nothing would get all rows of the other.
+    fn usual_min_rows(&self) -> u64 {
+        1
+    }
+
     fn reveals(&self) -> &'static [&'static str] {
         &["rows", "count"]
     }

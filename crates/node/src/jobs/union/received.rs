@@ -14,7 +14,7 @@ use super::sizes::{payload_bytes, peer_profiles, peer_schema};
 use crate::agreement::{Duplicates, JobSpec, Nulls, Sizes};
 use crate::table::output::Rows;
 use crate::table::payload::{PayloadSchema, received_name};
-use crate::table::{BATCH_ROWS, KeyColumn, KeySpec, Keys, Selection, Table, schema_of};
+use crate::table::{BATCH_ROWS, KeyColumn, KeySpec, Keys, NullWords, Selection, Table, schema_of};
 
 /// The form of what the peer gives for each key.
 pub(super) struct Form {
@@ -48,6 +48,8 @@ impl Form {
             columns: columns.collect(),
             duplicates: Duplicates::All,
             nulls: Nulls::Skip,
+            // Its giver has said which are none.
+            words: NullWords::none(),
             allow_unreadable: true,
         };
         let most = theirs.each.as_ref().map_or(1, |each| each.rows) as usize;

@@ -5,9 +5,11 @@ use arrow_schema::Schema;
 use rayon::prelude::*;
 use tacita_core::{Error, Result};
 
+use super::nulls::{self, Mark, Met};
 use super::unreadable::{Samples, report};
 use super::{
-    COPY_BYTES, Duplicates, KeySpec, Keys, Nulls, RowCounts, Table, Warning, compare, encode_copy, encode_part, parts,
+    COPY_BYTES, Duplicates, KeyColumn, KeySpec, Keys, Nulls, RowCounts, Table, Warning, compare, encode_copy,
+    encode_part, parts,
 };
 use crate::table::budget::too_large;
 use crate::table::normalize::Reading;
@@ -45,7 +47,7 @@ pub(super) fn build(table: &Table, spec: &KeySpec) -> Result<(Keys, Vec<Warning>
 
 /// The positions of the key's columns in a table of this schema.
 pub(crate) fn find_columns(source: &str, schema: &Schema, spec: &KeySpec) -> Result<Vec<usize>> {
-    let find = |column: &super::KeyColumn| {
+    let find = |column: &KeyColumn| {
         let position = find_column(source, schema, &column.header, Wanted::Mapped(&column.name))?;
         let data_type = schema.field(position).data_type();
         match has_text(data_type) {
@@ -70,6 +72,8 @@ pub(crate) struct Piece {
     /// Number of the row, and key column.
     first_null: Option<(u64, usize)>,
     samples: Vec<Samples>,
+    /// Words that stand for no value, or may, by key column.
+    met: Vec<Met>,
     /// The rows without a key, and whether something in them is unreadable.
     lacking: Vec<(u32, bool)>,
 }
@@ -101,6 +105,7 @@ pub(crate) struct Tally {
     /// Rows read, empty and unreadable.
     pub counts: RowCounts,
     samples: Vec<Samples>,
+    met: Vec<Met>,
     first_null: Option<(u64, usize)>,
 }
 
@@ -108,7 +113,7 @@ impl Tally {
     /// Of no rows.
     pub fn new(spec: &KeySpec) -> Tally {
         let samples = vec![Samples::default(); spec.columns.len()];
-        Tally { counts: RowCounts::default(), samples, first_null: None }
+        Tally { counts: RowCounts::default(), samples, met: vec![Met::default(); spec.columns.len()], first_null: None }
     }
 
     /// Adds the rows that come next.
@@ -118,6 +123,7 @@ impl Tally {
         self.counts.unreadable += piece.unreadable;
         self.first_null = self.first_null.or(piece.first_null);
         self.samples.iter_mut().zip(&piece.samples).for_each(|(all, some)| all.append(some));
+        self.met.iter_mut().zip(&piece.met).for_each(|(all, some)| all.append(some));
     }
 
     /// The first values that cannot be read, in the order of the table and at most so many: the number of the row, the key
@@ -135,6 +141,7 @@ impl Tally {
     /// Refuses a table with too much in it that is no key; returns what its user should know.
     pub fn check(&self, spec: &KeySpec, origin: Origin<'_>) -> Result<Vec<Warning>> {
         let mut warnings = report(origin, spec, self.counts, &self.samples)?;
+        warnings.extend(nulls::report(origin, spec, &self.met));
         warnings.extend(self.mostly_null(spec, origin));
         warnings.extend(header_is_data(spec, origin));
         match (spec.nulls, self.first_null) {
@@ -209,22 +216,38 @@ fn read_piece(slice: &RecordBatch, first: usize, spec: &KeySpec, columns: &[usiz
         unreadable: 0,
         first_null: None,
         samples: vec![Samples::default(); columns.len()],
+        met: vec![Met::default(); columns.len()],
         lacking: Vec::new(),
     };
     let mut part = String::new();
     for i in 0..rows {
         let (row, end) = (first + i, piece.bytes.len());
         let (mut null, mut unreadable) = (None, false);
-        for (column, (text, spec)) in texts.iter().zip(&spec.columns).enumerate() {
+        for (column, (text, KeyColumn { profile, .. })) in texts.iter().zip(&spec.columns).enumerate() {
             let value = text.get(i).unwrap_or("");
             part.clear();
-            match spec.profile.canonical(value, &mut part) {
-                Reading::Value => encode_part(&part, &mut piece.bytes),
+            match profile.canonical(value, &mut part) {
+                Reading::Value => match spec.words.mark(value, &part, *profile) {
+                    Some((Mark::Null, word)) => {
+                        piece.met[column].add(Mark::Null, word);
+                        null = null.or(Some(column));
+                    }
+                    mark => {
+                        mark.into_iter().for_each(|(mark, word)| piece.met[column].add(mark, word));
+                        encode_part(&part, &mut piece.bytes);
+                    }
+                },
                 Reading::Null => null = null.or(Some(column)),
-                Reading::Unreadable => {
-                    unreadable = true;
-                    piece.samples[column].add(origin.number(row), value);
-                }
+                Reading::Unreadable => match spec.words.null(value) {
+                    Some(word) => {
+                        piece.met[column].add(Mark::Null, word);
+                        null = null.or(Some(column));
+                    }
+                    None => {
+                        unreadable = true;
+                        piece.samples[column].add(origin.number(row), value);
+                    }
+                },
             }
         }
         match (unreadable, null) {

@@ -8,6 +8,7 @@
 //! big-endian. So each row has a key of its own, and the i-th rows of two parties meet.
 
 pub(crate) mod build;
+mod nulls;
 mod unreadable;
 
 use std::cmp::Ordering;
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
 use super::{Profile, Table, Warning};
+
+pub use nulls::{Mark, NullWords};
 
 /// One column of the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +66,8 @@ pub struct KeySpec {
     pub duplicates: Duplicates,
     /// Rows without a key.
     pub nulls: Nulls,
+    /// Words that stand for no value.
+    pub words: NullWords,
     /// Goes on even if more than half of the rows are unreadable.
     pub allow_unreadable: bool,
 }

@@ -2,10 +2,12 @@
 //! is read as a stream, so that memory is that of a batch, and of a few bytes for each key.
 
 mod column;
+mod frequent;
 
 use std::collections::HashSet;
 use std::path::Path;
 
+use arrow_array::RecordBatch;
 use rayon::prelude::*;
 use tacita_core::Result;
 
@@ -14,8 +16,10 @@ use super::key::parts;
 use super::read::{Form, ReadOptions, open};
 use super::{Duplicates, KeySpec, Nulls, Origin, RowCounts, Wanted, Warning, find_column, header_is_data};
 use column::Column;
+use frequent::Counter;
 
 pub use column::{ColumnFacts, MOST_DISTINCT};
+pub use frequent::FrequentValues;
 
 /// So many columns are looked at, unless they are named.
 pub const MOST_COLUMNS: usize = 100;
@@ -63,6 +67,8 @@ pub struct KeyFacts {
     pub first: Vec<(String, Vec<String>)>,
     /// The first values that cannot be read: place, header, value.
     pub unreadable: Vec<(String, String, String)>,
+    /// The most frequent values of each column.
+    pub frequent: Vec<FrequentValues>,
     /// Where the first row is whose key an earlier one has.
     pub repeated: Option<String>,
     /// What a run would warn of.
@@ -104,6 +110,7 @@ pub fn look(path: &Path, options: &ReadOptions, look: &Look) -> Result<Looked> {
             let pieces =
                 read_pieces(&batch, rows, keys.spec, &keys.columns, Origin { source: &source, lines, first: None });
             keys.add(&pieces, Origin { source: &source, lines, first: None });
+            keys.count_values(&batch);
         }
         rows += batch.num_rows();
     }
@@ -129,6 +136,7 @@ struct Keyed<'a> {
     /// Hashes of keys, as long as it takes for none to be another's.
     seen: HashSet<[u8; 16]>,
     first: Vec<(String, Vec<String>)>,
+    frequent: Vec<Counter>,
     repeated: Option<String>,
 }
 
@@ -136,7 +144,8 @@ impl<'a> Keyed<'a> {
     fn new(source: &str, schema: &arrow_schema::Schema, spec: &'a KeySpec) -> Result<Keyed<'a>> {
         let columns = find_columns(source, schema, spec)?;
         let (tally, seen) = (Tally::new(spec), HashSet::new());
-        Ok(Keyed { spec, columns, tally, seen, first: Vec::new(), repeated: None })
+        let frequent = columns.iter().map(|_| Counter::default()).collect();
+        Ok(Keyed { spec, columns, tally, seen, first: Vec::new(), frequent, repeated: None })
     }
 
     fn add(&mut self, pieces: &[super::key::build::Piece], origin: Origin<'_>) {
@@ -157,15 +166,22 @@ impl<'a> Keyed<'a> {
         }
     }
 
+    fn count_values(&mut self, batch: &RecordBatch) {
+        self.frequent.par_iter_mut().zip(&self.columns).for_each(|(counter, &place)| counter.add(batch.column(place)));
+    }
+
     fn facts(self, origin: Origin<'_>) -> Result<KeyFacts> {
         let warnings = self.tally.check(self.spec, origin)?;
         let unreadable = self.tally.unreadable(SHOWN).into_iter().map(|(number, column, value)| {
             (origin.place(number), self.spec.columns[column].header.clone(), value.to_owned())
         });
+        let columns = self.frequent.into_iter().zip(&self.spec.columns);
+        let frequent = columns.map(|(counter, column)| counter.facts(column, &self.spec.words));
         Ok(KeyFacts {
             unreadable: unreadable.collect(),
             counts: RowCounts { items: self.seen.len(), ..self.tally.counts },
             first: self.first,
+            frequent: frequent.collect(),
             repeated: self.repeated,
             warnings,
         })

@@ -132,6 +132,11 @@ impl Profile {
         }
     }
 
+    /// Whether it reads any text: of its values, case and blanks may matter.
+    pub(super) fn is_of_text(&self) -> bool {
+        matches!(self, Profile::None | Profile::Text | Profile::Name | Profile::Latin | Profile::Initials)
+    }
+
     /// The profiles that read values of a certain kind and nothing else, the plainer first.
     pub(super) fn of_kinds() -> [Profile; 7] {
         [
@@ -224,7 +229,7 @@ impl FromStr for Profile {
 }
 
 /// `value` without the white space around it.
-fn trim(value: &str) -> &str {
+pub(super) fn trim(value: &str) -> &str {
     match value.as_bytes() {
         // Nearly always there is nothing to trim, and that is seen at once.
         [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => value,

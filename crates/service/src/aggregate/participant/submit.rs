@@ -18,7 +18,7 @@ use tacita_node::base::text::{count, counted};
 use tacita_node::base::usage;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::Reports;
-use tacita_node::jobs::aggregate::reports::Input;
+use tacita_node::jobs::aggregate::reports::{Input, check_quality};
 use tacita_node::table::read::source_name;
 use tacita_node::watch::{Display, Screen, Snapshot, warn_own_user};
 
@@ -112,6 +112,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     let began = Instant::now();
     check_name(&told.round)?;
     let own = told.setting.own()?;
+    check_quality(&own, &told.me, &told.input)?;
     let mut reports = Reports::open(&own, &told.me, &told.input)?;
     let reach = Reach::new(&told.setting, &told.identity, told.announce.as_deref(), &told.cancel)?;
     let number = told.setting.count("proxy")?;

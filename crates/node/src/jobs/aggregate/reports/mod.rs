@@ -267,6 +267,26 @@ impl Reports {
     }
 }
 
+/// Reads all of an input before anything of it is submitted, and refuses it if its rows do not keep to the job's limits. Where there
+/// are none, nothing is read.
+///
+/// Errors ([`Error::Rows`]): one of the limits. [`Error::Input`]: as of reading; standard input, which cannot be read again.
+pub fn check_quality(job: &Spec<'_>, participant: &str, input: &Input) -> Result<()> {
+    let limits = &job.spec.limits;
+    if limits.max_null.is_none() && limits.max_unreadable.is_none() && job.spec.least_rows().is_none() {
+        return Ok(());
+    }
+    if input.path.as_os_str() == "-" {
+        return Err(Error::Input(
+            "--input -: the limits on rows (limits.min_rows, max_null, max_unreadable) are looked at before anything is submitted, so the              input is read twice: give a file"
+                .into(),
+        ));
+    }
+    let mut reports = Reports::open(job, participant, input)?;
+    while reports.next_batch()?.is_some() {}
+    job.spec.check_quality(participant, &reports.counts())
+}
+
 /// What repeated keys are told by.
 fn digest(key: &[u8]) -> [u8; KEY_BYTES] {
     let mut digest = [0; KEY_BYTES];

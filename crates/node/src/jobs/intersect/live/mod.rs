@@ -159,6 +159,16 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
             None => Ok(()),
         };
     }
+    let of_runs = [
+        ("min_rows", limits.min_rows.is_some()),
+        ("max_null", limits.max_null.is_some()),
+        ("max_unreadable", limits.max_unreadable.is_some()),
+    ];
+    if let Some((name, _)) = of_runs.into_iter().find(|(_, is_there)| *is_there) {
+        return bad(format!(
+            "limits.{name} is for jobs that are run, and this one is served ([clients]): leave it out"
+        ));
+    }
     let ecdh = methods::ecdh::PROTOCOL;
     if !job.protocol.is_auto() && job.protocol != ecdh {
         return bad(format!(

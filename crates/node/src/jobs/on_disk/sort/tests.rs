@@ -7,7 +7,7 @@ use super::super::directory::Owner;
 use super::*;
 use crate::identity::Identity;
 use crate::table::key::build::read_pieces;
-use crate::table::{Duplicates, KeyColumn, KeySpec, Nulls, Origin, Profile};
+use crate::table::{Duplicates, KeyColumn, KeySpec, NullWords, Nulls, Origin, Profile};
 
 /// The rows in order, as the sorter hands them on, and how many runs there were.
 fn sorted(keys: &[String], batch_rows: usize, memory: usize) -> (Vec<(String, u32, u64)>, usize) {
@@ -16,8 +16,13 @@ fn sorted(keys: &[String], batch_rows: usize, memory: usize) -> (Vec<(String, u3
     let owner = Owner { id: "test", party: "a", terms: "", identity: &identity };
     let (directory, _) = Directory::open::<()>(&home.path().join("work"), &owner, false).unwrap();
     let column = KeyColumn { name: "key".into(), header: "key".into(), profile: Profile::None };
-    let spec =
-        KeySpec { columns: vec![column], duplicates: Duplicates::All, nulls: Nulls::Skip, allow_unreadable: false };
+    let spec = KeySpec {
+        columns: vec![column],
+        duplicates: Duplicates::All,
+        nulls: Nulls::Skip,
+        words: NullWords::default(),
+        allow_unreadable: false,
+    };
     let own = Schema::new(vec![Field::new("key", DataType::Utf8, true), Field::new("row", DataType::UInt32, false)]);
     let added: Vec<_> =
         own.fields().iter().cloned().chain([Arc::new(Field::new("", DataType::Binary, false))]).collect();
