@@ -14,6 +14,7 @@ what is asked; `simulate` tries it in this process, `plan` says what it will cos
 from . import errors, learn, plot
 from ._identity import Identity
 from ._job import Job
+from ._keys import JobKeys
 from ._pair import Pair, dot, intersect, union
 from ._plan import Plan, plan
 from ._progress import Progress, ShowProgress
@@ -42,6 +43,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Job",
+    "JobKeys",
     "NetworkError",
     "NotReadyError",
     "Pair",

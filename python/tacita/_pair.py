@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
 from ._identity import Identity
@@ -10,6 +11,7 @@ from ._job import Job
 from ._progress import ShowProgress
 from ._result import Result
 from ._run import run
+from ._tell import Confirm, Tell
 from ._types import Data, Path
 from .errors import _input
 
@@ -62,6 +64,10 @@ class Pair(TypedDict, total=False):
     """Go on although more than half of the keys cannot be read."""
     allow_insecure: bool
     """Allow what the command asks ``--allow-insecure`` for."""
+    tell: Tell
+    """Who is told what each party will learn, before anything is sent: see `run`."""
+    confirm: Confirm
+    """Who has the last word on it: see `run`."""
     progress: ShowProgress
     """Who is told how far it is: see `ShowProgress`."""
 
@@ -164,13 +170,19 @@ def _named(columns: Columns) -> tuple[list[str], dict[str, str]]:
     return list(columns), {}
 
 
+def _meant(name: str) -> str:
+    """The argument that is most like this one."""
+    near = get_close_matches(name, Pair.__annotations__, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
 class _Side:
     """One of the two."""
 
     def __init__(self, identity: Union[Identity, Path], peer: str, options: Pair) -> None:
         unknown = [name for name in options if name not in Pair.__annotations__]
         if unknown:
-            raise TypeError(f"unexpected keyword argument {unknown[0]!r}: use {', '.join(Pair.__annotations__)}")
+            raise _input(f"unexpected argument {unknown[0]!r}{_meant(unknown[0])}: use {', '.join(Pair.__annotations__)}")
         self.identity = identity if isinstance(identity, Identity) else Identity(identity)
         self.peer, self.options = peer, dict[str, Any](options)
         listens = "listen" in options
@@ -204,8 +216,9 @@ class _Side:
         limits = {name: self.options[name] for name in ("max_rows", "pad_to", "min_result") if name in self.options}
         words = {name: self.options[name] for name in ("protocol", "security", "level") if name in self.options}
         more = {"id": self.options.get("id", "adhoc"), "reveal_to": receivers[self.receiver], "parties": parties}
-        spec = Job(**job, **words, **more, **({"limits": limits} if limits else {}))
-        kept = ("timeout", "patience", "memory", "allow_unreadable", "allow_insecure", "progress")
+        bounds: dict[str, Any] = {"limits": limits} if limits else {}
+        spec = Job(**job, **words, **more, **bounds)
+        kept = ("timeout", "patience", "memory", "allow_unreadable", "allow_insecure", "tell", "confirm", "progress")
         return run(
             spec, self.me, data, self.identity, **{name: self.options[name] for name in kept if name in self.options}
         )
