@@ -195,7 +195,7 @@ class Parties:
         if self._identity is None:
             return dict(simulate(job, tables, **self._options))
         me = next(iter(self.tables))
-        return {me: run(job, me, tables[me], self._identity, **self._options)}
+        return {me: run(job, me, tables[me], self._identity, **{"tell": False, **self._options})}
 
 
 def sorted_values(party: str, column: str, cells: pandas.Series) -> list[object]:
