@@ -8,7 +8,7 @@ what is asked; `simulate` tries it in this process, `plan` says what it will cos
 >>> tables = {"a": pd.DataFrame({"id": [1, 2], "x": [5, 6]}), "b": pd.DataFrame({"id": [2, 3]})}
 >>> tacita.simulate(job, tables)["a"].to_pandas()
    id  x
-0   2  6
+1   2  6
 """
 
 from . import errors, learn, plot

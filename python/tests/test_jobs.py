@@ -105,7 +105,8 @@ def test_an_order_that_counts_is_not_taken_from_a_set() -> None:
 
 
 def test_what_is_none_was_not_said() -> None:
-    assert tacita.Job(**{**KEYS, "scale": None, "limits": {"max_rows": 1000, "pad_to": None}}) == tacita.Job(**KEYS)
+    own = {"scale": None, "key": {**KEYS["key"], "duplicates": None}, "limits": {"max_rows": 1000, "pad_to": None}}
+    assert tacita.Job(**{**KEYS, **own}) == tacita.Job(**KEYS)
 
 
 @pytest.mark.parametrize(
