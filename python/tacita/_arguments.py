@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 from .errors import _input
 
-__all__ = ["bits_a_second", "check_mapping", "check_path", "memory_bytes", "named", "seconds_of", "whole"]
+__all__ = ["bits_a_second", "check_mapping", "check_path", "memory_bytes", "named", "ordered", "seconds_of", "whole"]
 
 
 @contextmanager
@@ -65,6 +65,13 @@ def check_mapping(what: str, given: Any, example: str) -> None:
     """Refuses what has no names."""
     if not hasattr(given, "items") or not hasattr(given, "keys") or hasattr(given, "columns"):
         raise _input(f"{what}: a {type(given).__qualname__} has no names of parties: give {example}")
+
+
+def ordered(what: str, values: Any) -> list[Any]:
+    """Values in an order that counts, which a set has not."""
+    if isinstance(values, (set, frozenset)):
+        raise _input(f"{what}: a set has no order, and the order counts here: give a list")
+    return list(values)
 
 
 def check_path(what: str, path: object) -> None:

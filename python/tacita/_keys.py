@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Union
 
-from .errors import _input
+from ._arguments import ordered
 
 __all__ = ["JobKeys", "plain_keys"]
 
@@ -114,9 +114,7 @@ def _plain(path: str, value: Any) -> Any:
         # Terms do not go by the order of a mapping, but for that of the parties, which dictionaries keep.
         return {name: _plain(f"{path}.{name}", one) for name, one in value.items() if one is not None}
     if isinstance(value, (set, frozenset)):
-        if path not in UNORDERED:
-            raise _input(f"{path}: a set has no order, and the order counts here: give a list")
-        return sorted(value)
+        return sorted(value) if path in UNORDERED else ordered(path, value)
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and not hasattr(value, "isoformat"):
         return [_plain(path, one) for one in value]
     return value

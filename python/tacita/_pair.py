@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
+from ._arguments import ordered
 from ._identity import Identity
 from ._job import Job
 from ._progress import ShowProgress
@@ -96,7 +97,7 @@ def intersect(
     ... )
     """
     side = _Side(identity, peer, pair)
-    names, mapping = _named(key)
+    names, mapping = _named("key", key)
     job: dict[str, Any] = {
         "job": "intersect",
         "reveal": reveal,
@@ -123,7 +124,7 @@ def union(
     >>> tacita.union(table, "SHA256:...", "id", key=["name"], listen=":7400", receiver="me")  # doctest: +SKIP
     """
     side = _Side(identity, peer, pair)
-    names, mapping = _named(key)
+    names, mapping = _named("key", key)
     job: dict[str, Any] = {
         "job": "union",
         "reveal": reveal,
@@ -151,8 +152,8 @@ def dot(
     """
     side = _Side(identity, peer, pair)
     # The two parties need not know each other's header.
-    columns, mapping = _named({"value": column} if isinstance(column, str) else column)
-    ids, of_ids = _named(row_id)
+    columns, mapping = _named("column", {"value": column} if isinstance(column, str) else column)
+    ids, of_ids = _named("row_id", row_id)
     job: dict[str, Any] = {
         "job": "dot", "reveal": reveal, "column": columns, "bits": bits, "signed": signed, "scale": scale,
     }  # fmt: skip
@@ -161,13 +162,13 @@ def dot(
     return side.run(data, job, mapping | of_ids)
 
 
-def _named(columns: Columns) -> tuple[list[str], dict[str, str]]:
+def _named(what: str, columns: Columns) -> tuple[list[str], dict[str, str]]:
     """Agreed names, and own headers where they differ."""
     if isinstance(columns, str):
         return [columns], {}
     if isinstance(columns, Mapping):
         return list(columns), {name: header for name, header in columns.items() if name != header}
-    return list(columns), {}
+    return ordered(what, columns), {}
 
 
 def _meant(name: str) -> str:
@@ -197,7 +198,7 @@ class _Side:
 
     def giving(self, job: dict[str, Any], gives: Sequence[str], peer_gives: Sequence[str]) -> dict[str, Any]:
         """The job with what the parties give."""
-        given = {self.me: list(gives), self.other: list(peer_gives)}
+        given = {self.me: ordered("gives", gives), self.other: ordered("peer_gives", peer_gives)}
         return job | {"gives": {name: columns for name, columns in given.items() if columns}}
 
     def run(self, data: Data, job: dict[str, Any], mapping: dict[str, str]) -> Result:

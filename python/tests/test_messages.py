@@ -125,6 +125,11 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: tacita.intersect(ALL, "SHA256:x", "id", key=["day"], lissten=":7400"),  # type: ignore[call-arg]
         r"^unexpected argument 'lissten' \(did you mean 'listen'\?\)",
     ),
+    "a key without an order": (lambda: tacita.intersect(ALL, "SHA256:x", "id", key={"day", "id"}, listen=":7400"), "^key: a set has no order"),  # type: ignore[arg-type]
+    "columns without an order": (
+        lambda: tacita.intersect(ALL, "SHA256:x", "id", key=["day"], gives={"day", "id"}, listen=":7400"),  # type: ignore[arg-type]
+        "^gives: a set has no order",
+    ),
     "a URL": (lambda: tacita.simulate(JOB, {"a": "s3://bucket/a.parquet", "b": ALL}), r'^a: "s3://bucket/a.parquet" is a URL, and no path: give the table'),
     "a dataset": (lambda: tacita.simulate(JOB, {"a": pyarrow.dataset.dataset(ALL), "b": ALL}), "^a: .*Dataset is no table: give what its to_table"),
 }

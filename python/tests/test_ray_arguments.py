@@ -80,6 +80,16 @@ def test_places_where_nothing_can_be_written_are_one_line(parties, tmp_path: pat
     assert not (tmp_path / "new").exists()
 
 
+def test_a_run_that_is_not_confirmed_leaves_nothing(parties, tmp_path: pathlib.Path) -> None:
+    told: list[str] = []
+    with pytest.raises(tacita.InputError, match="^the run was not confirmed: nothing was sent$"):
+        tacita.ray.run(
+            job_of(parties), "hospital", tmp_path / "hospital", tmp_path / "id" / "hospital", tmp_path / "new" / "out", on=Processes(1),
+            work=tmp_path / "work", tell=told.append, confirm=lambda sentences: sentences != told,
+        )  # fmt: skip
+    assert told and not (tmp_path / "new").exists() and not (tmp_path / "work").exists()
+
+
 def test_hosts_of_ip_version_six() -> None:
     from tacita.ray._arguments import Hosts, Place
 

@@ -17,6 +17,7 @@ from .. import _tacita
 from .._identity import Identity
 from .._job import Job, _spec_of
 from .._progress import ShowProgress, watching
+from .._tell import Confirm, Tell, before_run
 from .._types import Path
 from ..errors import Error, InternalError, NetworkError, ProtocolError, TermsError, _input
 from . import _count, _rules, _spreading, _tasks
@@ -60,6 +61,8 @@ def run(
     repeats: Optional[int] = None,
     allow_unreadable: bool = False,
     allow_insecure: bool = False,
+    tell: Tell = None,
+    confirm: Confirm = None,
     progress: ShowProgress = None,
 ) -> ClusterResult:
     """Runs one party of a job on many machines, with those of the other parties elsewhere: each party runs this, on machines of its own.
@@ -73,7 +76,7 @@ def run(
     hosts or networks machines of others are dialed, by party; by default at the host of their address in the job alone. `timeout` is how long the others are
     waited for, who may still be reading, `patience` how long they may be away or silent, in seconds; `retries` how often a bucket that fails is begun again,
     and `repeats` how many in all may be begun again that this party has answered already: each is another question to its rows for who does not keep to the
-    protocol. By default these are a third of the buckets, ten at most or one in fifty: none of one or two.
+    protocol. By default these are a third of the buckets, ten at most or one in fifty: none of one or two. `tell` and `confirm` are those of `tacita.run`.
 
     >>> tacita.ray.run(
     ...     job, "hospital", "patients/", "id/hospital", "common/", on=tacita.ray.Processes(8)
@@ -97,6 +100,7 @@ def run(
     for there in [target, *itemsets]:
         if there.exists():
             raise _input(f"output: {there} is there already: give one that is not")
+    before_run(job, party, tell, confirm)
     with (
         watching(progress) as shown,
         tempfile.TemporaryDirectory(prefix="tacita-") as scratch,
