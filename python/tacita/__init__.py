@@ -8,12 +8,13 @@ what is asked; `simulate` tries it in this process, `plan` says what it will cos
 >>> tables = {"a": pd.DataFrame({"id": [1, 2], "x": [5, 6]}), "b": pd.DataFrame({"id": [2, 3]})}
 >>> tacita.simulate(job, tables)["a"].to_pandas()
    id  x
-0   2  6
+1   2  6
 """
 
 from . import errors, learn, plot
 from ._identity import Identity
 from ._job import Job
+from ._keys import JobKeys
 from ._pair import Pair, dot, intersect, union
 from ._plan import Plan, plan
 from ._progress import Progress, ShowProgress
@@ -42,6 +43,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Job",
+    "JobKeys",
     "NetworkError",
     "NotReadyError",
     "Pair",

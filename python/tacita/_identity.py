@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Union
 
 from . import _tacita
+from ._arguments import check_path, named
 from ._types import Path
+from .errors import _input
 
 __all__ = ["Identity"]
 
@@ -21,12 +24,15 @@ class Identity:
 
     def __init__(self, directory: Path) -> None:
         """Reads the identity in `directory`, as ``tacita identity new`` has made it."""
+        check_path("directory", directory)
         self._inner = _tacita.Identity.load(directory)
 
     @classmethod
     def create(cls, directory: Path, name: str = "tacita") -> Identity:
         """Makes a new identity in `directory`. A key that is already there stays, and is an error."""
-        _tacita.Identity.create(directory, name)
+        check_path("directory", directory)
+        with named():
+            _tacita.Identity.create(directory, name)
         return cls(directory)
 
     @classmethod
@@ -44,4 +50,6 @@ class Identity:
 
 
 def _inner(identity: Union[Identity, Path]) -> _tacita.Identity:
+    if not isinstance(identity, (Identity, str, os.PathLike)):
+        raise _input(f"identity = {identity!r}: give a tacita.Identity, or its directory")
     return (identity if isinstance(identity, Identity) else Identity(identity))._inner

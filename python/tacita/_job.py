@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _tacita
+from ._arguments import check_path, named
 from ._html import page, table
+from ._keys import JobKeys, plain_keys
 from ._types import Path
 from .errors import InputError, _input
+
+if TYPE_CHECKING:
+    # Nothing imports it when the package runs.
+    from typing_extensions import Unpack
 
 __all__ = ["Job"]
 
@@ -19,7 +25,8 @@ __all__ = ["Job"]
 class Job:
     """What the parties agree on: a job file, or the same keys as arguments.
 
-    `parties` may be a list of names where none of them has anything to say of its own.
+    `parties` may be a list of names where none of them has anything to say of its own. Jobs that say the same are equal; they can be pickled, copied and sent
+    to other processes.
 
     >>> import tacita
     >>> job = tacita.Job(
@@ -29,15 +36,23 @@ class Job:
     ('intersect', ['a', 'b'], 'rows')
     >>> job.learned("a")[0]
     'a learns which of its own rows have a key that b has too.'
+    >>> print(job.to_toml())  # doctest: +NORMALIZE_WHITESPACE
+    job = "intersect"
+    id = "demo"
+    reveal_to = ["a"]
+    [key]
+    columns = ["id"]
+    [parties.a]
+    [parties.b]
+    >>> tacita.Job.parse(job.to_toml()) == job
+    True
     """
 
-    def __init__(self, **keys: Any) -> None:
+    def __init__(self, **keys: Unpack[JobKeys]) -> None:
         """A job with these keys of a job file. Raises `InputError` where they make no job."""
-        parties = keys.get("parties")
-        if isinstance(parties, Sequence) and not isinstance(parties, str):
-            keys["parties"] = {name: {} for name in parties}
         try:
-            self._spec = _tacita.Spec.parse(json.dumps(keys, default=_plain, allow_nan=False), True)
+            text = json.dumps(plain_keys(keys), default=_plain, allow_nan=False)
+            self._spec = _tacita.Spec.parse(text, True)
         except InputError as error:
             # Arguments have no lines.
             raise _input(re.sub(r" at line \d+ column \d+$", "", error.message)) from None
@@ -47,12 +62,51 @@ class Job:
     @classmethod
     def load(cls, path: Path) -> Job:
         """Reads a job file, TOML or JSON. Raises `InputError`, which names the line, where it is none."""
+        check_path("path", path)
         return cls._of(_tacita.Spec.load(path))
+
+    @classmethod
+    def from_file(cls, path: Path) -> Job:
+        """Reads a job file: `load` by another name."""
+        return cls.load(path)
 
     @classmethod
     def parse(cls, text: str) -> Job:
         """Reads a job from the text of a job file, TOML or JSON."""
-        return cls._of(_tacita.Spec.parse(text, False))
+        with named():
+            return cls._of(_tacita.Spec.parse(text, False))
+
+    def to_toml(self) -> str:
+        """The job as the text of a job file: as it was written, or of arguments and JSON the same in TOML."""
+        return self._spec.to_toml()
+
+    def save(self, path: Path, *, overwrite: bool = False) -> None:
+        """Writes a job file: JSON where the name ends in ``.json`` and the job is of arguments or JSON, else TOML. A file that is there stays, unless
+        `overwrite`."""
+        check_path("path", path)
+        file = pathlib.Path(path)
+        text, is_json = self._spec.text
+        wants_json = file.suffix.lower() == ".json"
+        if wants_json and not (is_json or text.lstrip().startswith("{")):
+            raise _input(f"{file}: this job was read from TOML: give a name that ends in .toml")
+        if not wants_json:
+            text = self.to_toml()
+        try:
+            with open(file, "w" if overwrite else "x", encoding="utf-8", newline="\n") as written:
+                written.write(text if text.endswith("\n") else f"{text}\n")
+        except FileExistsError:
+            raise _input(f"{file}: it is there already: give another name, or overwrite=True") from None
+        except OSError as error:
+            raise _input(f"{file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return self._spec.same(other._spec) if isinstance(other, Job) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.agreement)
+
+    def __reduce__(self) -> tuple[Any, tuple[str, bool]]:
+        return _unpickled, self._spec.text
 
     @classmethod
     def _of(cls, spec: _tacita.Spec) -> Job:
@@ -124,12 +178,13 @@ class Job:
         return page(repr(self), table(("party", "will learn"), rows, raw=1))
 
 
+def _unpickled(text: str, is_json: bool) -> Job:
+    """The job of a text that was one."""
+    return Job._of(_tacita.Spec.parse(text, is_json))
+
+
 def _plain(value: Any) -> object:
-    """What JSON has no word for: other mappings and sequences, paths, times, and what NumPy and pandas have of their own."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, (Sequence, set, frozenset)):
-        return list(value)
+    """What JSON has no word for: paths, times, and what NumPy and pandas have of their own."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if hasattr(value, "isoformat"):

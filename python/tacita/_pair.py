@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
+from ._arguments import ordered
 from ._identity import Identity
 from ._job import Job
 from ._progress import ShowProgress
 from ._result import Result
 from ._run import run
+from ._tell import Confirm, Tell
 from ._types import Data, Path
 from .errors import _input
 
@@ -62,6 +65,10 @@ class Pair(TypedDict, total=False):
     """Go on although more than half of the keys cannot be read."""
     allow_insecure: bool
     """Allow what the command asks ``--allow-insecure`` for."""
+    tell: Tell
+    """Who is told what each party will learn, before anything is sent: see `run`."""
+    confirm: Confirm
+    """Who has the last word on it: see `run`."""
     progress: ShowProgress
     """Who is told how far it is: see `ShowProgress`."""
 
@@ -90,7 +97,7 @@ def intersect(
     ... )
     """
     side = _Side(identity, peer, pair)
-    names, mapping = _named(key)
+    names, mapping = _named("key", key)
     job: dict[str, Any] = {
         "job": "intersect",
         "reveal": reveal,
@@ -117,7 +124,7 @@ def union(
     >>> tacita.union(table, "SHA256:...", "id", key=["name"], listen=":7400", receiver="me")  # doctest: +SKIP
     """
     side = _Side(identity, peer, pair)
-    names, mapping = _named(key)
+    names, mapping = _named("key", key)
     job: dict[str, Any] = {
         "job": "union",
         "reveal": reveal,
@@ -145,8 +152,8 @@ def dot(
     """
     side = _Side(identity, peer, pair)
     # The two parties need not know each other's header.
-    columns, mapping = _named({"value": column} if isinstance(column, str) else column)
-    ids, of_ids = _named(row_id)
+    columns, mapping = _named("column", {"value": column} if isinstance(column, str) else column)
+    ids, of_ids = _named("row_id", row_id)
     job: dict[str, Any] = {
         "job": "dot", "reveal": reveal, "column": columns, "bits": bits, "signed": signed, "scale": scale,
     }  # fmt: skip
@@ -155,13 +162,19 @@ def dot(
     return side.run(data, job, mapping | of_ids)
 
 
-def _named(columns: Columns) -> tuple[list[str], dict[str, str]]:
+def _named(what: str, columns: Columns) -> tuple[list[str], dict[str, str]]:
     """Agreed names, and own headers where they differ."""
     if isinstance(columns, str):
         return [columns], {}
     if isinstance(columns, Mapping):
         return list(columns), {name: header for name, header in columns.items() if name != header}
-    return list(columns), {}
+    return ordered(what, columns), {}
+
+
+def _meant(name: str) -> str:
+    """The argument that is most like this one."""
+    near = get_close_matches(name, Pair.__annotations__, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 class _Side:
@@ -170,7 +183,7 @@ class _Side:
     def __init__(self, identity: Union[Identity, Path], peer: str, options: Pair) -> None:
         unknown = [name for name in options if name not in Pair.__annotations__]
         if unknown:
-            raise TypeError(f"unexpected keyword argument {unknown[0]!r}: use {', '.join(Pair.__annotations__)}")
+            raise _input(f"unexpected argument {unknown[0]!r}{_meant(unknown[0])}: use {', '.join(Pair.__annotations__)}")
         self.identity = identity if isinstance(identity, Identity) else Identity(identity)
         self.peer, self.options = peer, dict[str, Any](options)
         listens = "listen" in options
@@ -185,7 +198,7 @@ class _Side:
 
     def giving(self, job: dict[str, Any], gives: Sequence[str], peer_gives: Sequence[str]) -> dict[str, Any]:
         """The job with what the parties give."""
-        given = {self.me: list(gives), self.other: list(peer_gives)}
+        given = {self.me: ordered("gives", gives), self.other: ordered("peer_gives", peer_gives)}
         return job | {"gives": {name: columns for name, columns in given.items() if columns}}
 
     def run(self, data: Data, job: dict[str, Any], mapping: dict[str, str]) -> Result:
@@ -204,8 +217,9 @@ class _Side:
         limits = {name: self.options[name] for name in ("max_rows", "pad_to", "min_result") if name in self.options}
         words = {name: self.options[name] for name in ("protocol", "security", "level") if name in self.options}
         more = {"id": self.options.get("id", "adhoc"), "reveal_to": receivers[self.receiver], "parties": parties}
-        spec = Job(**job, **words, **more, **({"limits": limits} if limits else {}))
-        kept = ("timeout", "patience", "memory", "allow_unreadable", "allow_insecure", "progress")
+        bounds: dict[str, Any] = {"limits": limits} if limits else {}
+        spec = Job(**job, **words, **more, **bounds)
+        kept = ("timeout", "patience", "memory", "allow_unreadable", "allow_insecure", "tell", "confirm", "progress")
         return run(
             spec, self.me, data, self.identity, **{name: self.options[name] for name in kept if name in self.options}
         )

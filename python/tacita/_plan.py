@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 from . import _tacita
+from ._arguments import bits_a_second, check_mapping, named, seconds_of, whole
 from ._html import bytes_text, page, seconds_text, table
 from ._job import Job, _spec_of
 from ._types import Data
-from .errors import _rate, _whole
 
 __all__ = ["Plan", "plan"]
 
@@ -107,12 +107,16 @@ def plan(
     >>> plan.protocol, plan.learned("a")[0]
     ('vole', 'a learns which of its own rows have a key that b has too.')
     """
-    made = _tacita.plan(
-        _spec_of(job),
-        rows={name: _whole(f"rows of {name}", number) for name, number in (rows or {}).items()},
-        row_bytes={name: _whole(f"row_bytes of {name}", number) for name, number in (row_bytes or {}).items()},
-        tables=dict(tables or {}),
-        latency=latency,
-        bandwidth=_rate(bandwidth),
-    )
+    for what, given, example in (("rows", rows, "{'a': 1000}"), ("row_bytes", row_bytes, "{'a': 40}"), ("tables", tables, "{'a': table}")):
+        if given is not None:
+            check_mapping(what, given, example)
+    with named():
+        made = _tacita.plan(
+            _spec_of(job),
+            rows={name: whole(f"rows of {name}", number) for name, number in (rows or {}).items()},
+            row_bytes={name: whole(f"row_bytes of {name}", number) for name, number in (row_bytes or {}).items()},
+            tables=dict(tables or {}),
+            latency=seconds_of("latency", latency),
+            bandwidth=bits_a_second(bandwidth),
+        )
     return Plan(json.loads(made))

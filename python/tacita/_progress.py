@@ -44,7 +44,7 @@ def watching(progress: ShowProgress) -> AbstractContextManager[Optional[_Raw]]:
     if callable(progress):
         told = progress
         return nullcontext(lambda *now: told(Progress(*now)))
-    if progress is False or (progress is None and not _somebody_looks()):
+    if progress is False or (progress is None and not somebody_looks()):
         return nullcontext(None)
     # In a notebook, bars are widgets, and without those rich says so with every run.
     plain = not _in_notebook() or _there("ipywidgets")
@@ -63,7 +63,7 @@ def _in_notebook() -> bool:
     return "ipykernel" in sys.modules
 
 
-def _somebody_looks() -> bool:
+def somebody_looks() -> bool:
     return sys.stderr is not None and sys.stderr.isatty() or _in_notebook()
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _tacita
+from ._arguments import check_path
+from ._frames import DtypeBackend, Origins, join, to_pandas
 from ._html import bytes_text, page, seconds_text, table
 from ._types import Path
 from .errors import _input
 
 if TYPE_CHECKING:
+    import numpy
     import pandas
     import polars
     import pyarrow
@@ -36,8 +40,15 @@ class Result:
     >>> result = tacita.simulate(job, {"a": a, "b": pd.DataFrame({"id": [2, 3, 4]})})["a"]
     >>> result.value
     {'rows': 2}
-    >>> result.to_pandas()["ward"].tolist()
-    ['B', 'C']
+    >>> result.to_pandas()
+       id ward
+    1   2    B
+    2   3    C
+    >>> a.assign(common=result.mask)
+       id ward  common
+    0   1    A   False
+    1   2    B    True
+    2   3    C    True
     >>> result.report["protocol"], result.learned[0]
     ('ecdh', 'a learns which of its own rows have a key that b has too.')
     """
@@ -61,6 +72,12 @@ class Result:
         """What this party has learned, in sentences."""
         learned: list[str] = self.report.get("learned", [])
         return learned
+
+    @property
+    def warnings(self) -> list[str]:
+        """What this party was warned of, as how many of its keys could not be read: ``report["warnings"]``, which has no values of tables."""
+        warnings: list[str] = self.report.get("warnings", [])
+        return warnings
 
     @property
     def table_names(self) -> list[str]:
@@ -91,18 +108,81 @@ class Result:
         types = {"measure": pyarrow.string(), "size": pyarrow.int64(), "rows": pyarrow.int64()}
         return pyarrow.table(self._stream("histogram")).cast(pyarrow.schema(types))
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """The table for pandas. Needs pyarrow."""
-        return self.table.to_pandas()
+    def to_pandas(self, dtype_backend: DtypeBackend | None = None) -> pandas.DataFrame:
+        """The table for pandas. Needs pyarrow.
+
+        Rows have the labels that they had in the frame that was given, so that what is assigned to that frame goes to the right rows. Integers stay integers
+        where some are missing (``Int64``); `dtype_backend` asks for types that know of missing values in all columns, as pandas' readers do.
+        """
+        origins = self._origins()
+        return to_pandas(self.table, origins, dtype_backend)
 
     def to_polars(self) -> polars.DataFrame:
-        """The table for polars. Does not need pyarrow."""
+        """The table for polars, without an index of pandas to which nobody gave a name. Does not need pyarrow."""
         import polars
 
-        return polars.DataFrame(self._stream("result"))
+        frame = polars.DataFrame(self._stream("result"))
+        return frame.drop([name for name in frame.columns if re.fullmatch(r"__index_level_\d+__", name)])
+
+    @property
+    def positions(self) -> numpy.ndarray[Any, Any]:
+        """Which own row each row of the result was made of, from 0 on: ``frame.iloc[result.positions]``. Needs NumPy.
+
+        Raises `InputError` where the result has no own rows, or others' beside them, as that of a job ``union``.
+        """
+        positions: numpy.ndarray[Any, Any] = self._origin_rows().positions
+        return positions
+
+    @property
+    def mask(self) -> numpy.ndarray[Any, Any]:
+        """Of each own row, in the order in which they were given, whether it is in the result: ``frame[result.mask]``. Needs NumPy."""
+        import numpy
+
+        origins = self._origin_rows()
+        found = numpy.zeros(origins.rows, dtype=bool)
+        found[origins.positions] = True
+        return found
+
+    def join(self, frame: Any) -> Any:
+        """The rows of `frame` that are in the result, in its order, with the columns that others gave beside them: of the table that was given to the run, or
+        one with its rows in their order and other columns. Of pandas, with its labels, polars or pyarrow. Needs NumPy, and pyarrow where others gave columns.
+
+        >>> import pandas as pd, tacita
+        >>> job = tacita.Job(
+        ...     job="intersect", id="demo", reveal="payload", reveal_to=["a"], gives={"b": ["x"]}, key={"columns": ["id"]}, parties=["a", "b"]
+        ... )
+        >>> a = pd.DataFrame({"id": ["k", "l", "m"], "note": ["one", "two", "three"]}, index=[10, 11, 12])
+        >>> b = pd.DataFrame({"id": ["m", "k"], "x": [7, 8]})
+        >>> tacita.simulate(job, {"a": a[["id"]], "b": b})["a"].join(a)
+           id   note  b.x
+        10  k    one    8
+        12  m  three    7
+        """
+        origins = self._origin_rows()
+        table = None
+        own = self._outcome.own_columns
+        if len(self._stream("result").column_names) > own:
+            table = self.table.select(self._stream("result").column_names[own:]).replace_schema_metadata()
+        return join(frame, origins, table)
+
+    def _origins(self) -> Origins | None:
+        found = self._outcome.positions()
+        if found is None:
+            return None
+        import numpy
+
+        numbers, rows, labels = found
+        return Origins(numpy.frombuffer(numbers, dtype=numpy.uint32).astype(numpy.int64), rows, labels)
+
+    def _origin_rows(self) -> Origins:
+        origins = self._origins()
+        if origins is None:
+            raise _input(f"{self.party}: the rows of this result are not own rows alone: it has no positions among them")
+        return origins
 
     def save(self, path: Path) -> None:
         """Writes it as ``--output`` does: CSV, Parquet, Arrow or JSON by the ending, itemsets beside rules; a share is for its owner's eyes only."""
+        check_path("path", path)
         self._outcome.save(path)
 
     def _stream(self, name: str) -> _tacita.ArrowTable:

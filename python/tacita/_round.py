@@ -6,6 +6,7 @@ import json
 from typing import Any, Optional, Union
 
 from . import _tacita
+from ._arguments import named, seconds_of, whole
 from ._identity import Identity, _inner
 from ._job import Job, _spec_of
 from ._progress import ShowProgress, watching
@@ -41,19 +42,20 @@ def submit(
     >>> tacita.submit(job, "alice", reports, identity="id", round="2026-11-30")  # doctest: +SKIP
     {'job': 'aggregate', ...}
     """
-    with watching(progress) as raw:
+    spec, owner = _spec_of(job), _inner(identity)
+    with watching(progress) as raw, named():
         report: dict[str, Any] = json.loads(
             _tacita.submit(
-                _spec_of(job),
+                spec,
                 party,
                 data,
-                _inner(identity),
+                owner,
                 round,
                 resume=resume,
-                batch=batch,
-                timeout=timeout,
-                patience=patience,
-                expand=expand,
+                batch=None if batch is None else whole("batch", batch),
+                timeout=seconds_of("timeout", timeout),
+                patience=seconds_of("patience", patience),
+                expand=None if expand is None else whole("expand", expand),
                 allow_unreadable=allow_unreadable,
                 allow_insecure=allow_insecure,
                 progress=raw,
@@ -79,5 +81,7 @@ def results(
     >>> import tacita
     >>> tacita.results(job, "alice", identity="id", round="2026-11-30").to_pandas()  # doctest: +SKIP
     """
-    outcome = _tacita.results(_spec_of(job), party, _inner(identity), round, data=data, timeout=timeout)
+    spec, owner = _spec_of(job), _inner(identity)
+    with named():
+        outcome = _tacita.results(spec, party, owner, round, data=data, timeout=seconds_of("timeout", timeout))
     return Result(party, outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Mapping
@@ -9,12 +10,14 @@ from pathlib import Path as FilePath
 from typing import Optional, Union
 
 from . import _tacita
+from ._arguments import bits_a_second, memory_bytes, named, seconds_of
 from ._identity import Identity, _inner
 from ._job import Job, _spec_of
 from ._progress import ShowProgress, watching
 from ._result import Result, Simulation
+from ._tell import Confirm, Tell, before_run
 from ._types import Data, Path
-from .errors import _input, _rate, _whole
+from .errors import _input
 
 __all__ = ["command", "run", "simulate"]
 
@@ -49,21 +52,22 @@ def simulate(
     0  Ann Bell  1.2.1990    A
     """
     if not isinstance(tables, Mapping):
-        raise _input("give the tables of all parties by name, as {'hospital': ..., 'insurer': ...}")
-    with watching(progress) as raw:
+        raise _input("tables: give the tables of all parties by name, as {'hospital': ..., 'insurer': ...}")
+    spec = _spec_of(job)
+    with watching(progress) as raw, named():
         outcomes, report = _tacita.simulate(
-            _spec_of(job),
+            spec,
             dict(tables),
-            latency=latency,
-            bandwidth=_rate(bandwidth),
-            memory=None if memory is None else _whole("memory", memory),
+            latency=seconds_of("latency", latency),
+            bandwidth=bits_a_second(bandwidth),
+            memory=memory_bytes(memory),
             allow_unreadable=allow_unreadable,
             allow_insecure=allow_insecure,
-            program=command() if job.kind == "aggregate" else None,
+            program=own_command() if job.kind == "aggregate" else None,
             storage=storage,
             progress=raw,
         )
-    return Simulation(_spec_of(job), outcomes, report)
+    return Simulation(spec, outcomes, report)
 
 
 def run(
@@ -80,9 +84,15 @@ def run(
     pool_key: Optional[Path] = None,
     allow_unreadable: bool = False,
     allow_insecure: bool = False,
+    tell: Tell = None,
+    confirm: Confirm = None,
     progress: ShowProgress = None,
 ) -> Result:
     """Runs one party of a job, with the other parties elsewhere: each runs this, or ``tacita run``.
+
+    What each party will learn is told before anything is sent: to `tell`, a function that gets the sentences one by one (``print``); on standard error where
+    somebody looks, if nothing is said; with ``False`` to nobody but the log. `confirm`, a function that gets all of them in a list, has the last word: where
+    what it gives back is false, the run ends with an `InputError`, and nobody has heard of it. ``confirm=True`` asks whoever sits there.
 
     `timeout` is how long, in seconds, the peers are waited for, and `patience` how long they may be connected and neither send nor read anything; `listen`
     is where this party listens, in place of its address in the job; `memory`, in bytes, is what the job may use besides the table; `pool` is a directory
@@ -104,17 +114,19 @@ def run(
     Result(a: rows 3)
     >>> other.join()
     """
-    with watching(progress) as raw:
+    spec, owner = _spec_of(job), _inner(identity)
+    times = {"timeout": seconds_of("timeout", timeout), "patience": seconds_of("patience", patience)}
+    before_run(job, party, tell, confirm)
+    with watching(progress) as raw, named():
         outcome = _tacita.run(
-            _spec_of(job),
+            spec,
             party,
             data,
-            _inner(identity),
+            owner,
             listen=listen,
             announce=None,
-            timeout=timeout,
-            patience=patience,
-            memory=None if memory is None else _whole("memory", memory),
+            **times,
+            memory=memory_bytes(memory),
             pool=pool,
             pool_key=pool_key,
             allow_unreadable=allow_unreadable,
@@ -130,3 +142,14 @@ def command() -> Optional[FilePath]:
     # A package of a user's own, beside the system's.
     places.append(FilePath(sysconfig.get_path("scripts", "posix_user")))
     return next((place / "tacita" for place in places if (place / "tacita").is_file()), None)
+
+
+def own_command() -> Optional[FilePath]:
+    """The same, if it is of the version that this package is: another one might not know what it is asked."""
+    program = command()
+    if program is None:
+        return None
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    if told != f"tacita {_tacita.__version__}":
+        raise _input(f"{program} is {told or 'no command of this package'}, and this package is of version {_tacita.__version__}: install it again")
+    return program

@@ -103,19 +103,3 @@ def _made(kind: str, code: int, message: str, peer: str | None, party: str | Non
 def _input(message: str) -> InputError:
     """An error in the user's own arguments."""
     return InputError(message, "input", 2)
-
-
-def _whole(what: str, number: float) -> int:
-    """A number of things, which may be written as ``1e6``."""
-    if not (0 <= number < 2**63 and number == int(number)):
-        raise _input(f"{what} = {number!r}: give a whole number")
-    return int(number)
-
-
-def _rate(bandwidth: float | None) -> int | None:
-    """Bits a second."""
-    if bandwidth is None:
-        return None
-    if not 1 <= bandwidth < 2**63:
-        raise _input(f"bandwidth = {bandwidth!r}: give bits a second, as 100e6")
-    return int(bandwidth)

@@ -75,7 +75,7 @@ def test_an_index_of_pandas_comes_back() -> None:
     frame = pandas.DataFrame({"id": ["k1", "k2", "k3"]}, index=pandas.Index([10, 20, 30], name="row"))
     assert tacita.simulate(JOB, {"a": frame, "b": OTHER})["a"].to_pandas().index.tolist() == [20, 30]
     plain = pandas.DataFrame({"id": ["k1", "k2", "k3"]})
-    assert tacita.simulate(JOB, {"a": plain, "b": OTHER})["a"].to_pandas().index.tolist() == [0, 1]
+    assert tacita.simulate(JOB, {"a": plain, "b": OTHER})["a"].to_pandas().index.tolist() == [1, 2]
 
 
 def test_tables_of_several_batches_and_of_none() -> None:

@@ -12,6 +12,7 @@ import pyarrow
 import pytest
 from conftest import ROOT, free_address
 from pandas.testing import assert_frame_equal
+from sklearn.base import clone, is_classifier
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -416,3 +417,57 @@ def test_what_makes_no_sense_is_refused(case: str, common: learn.Parties) -> Non
     do, why = WRONG[case]
     with pytest.raises(tacita.InputError, match=why):
         do(common)
+
+
+def test_models_are_estimators_of_scikit_learn() -> None:
+    """Without being its classes: it is no requirement."""
+    for model, params in ((learn.CategoricalNB(alpha=0.5), {"alpha": 0.5}), (learn.KNeighborsClassifier(7), {"n_neighbors": 7})):
+        assert model.get_params() == params == model.get_params(deep=False)
+        again = clone(model)
+        assert type(again) is type(model) and again is not model and again.get_params() == params
+        assert is_classifier(model) and repr(model) == f"{type(model).__name__}({next(iter(params))}={next(iter(params.values()))})"
+        with pytest.raises(tacita.InputError, match="^depth: .* has no such parameter: it has"):
+            model.set_params(depth=3)
+        for wrong in (0, "five", None, True):
+            with pytest.raises(tacita.InputError, match="at least"):
+                clone(model).set_params(**{next(iter(params)): wrong})
+    assert learn.CategoricalNB().set_params(alpha=2).alpha == 2 and repr(learn.CategoricalNB()) == "CategoricalNB()"
+
+
+@pytest.mark.parametrize("labels", [[1, 0, 1, 1], [0.5, 1.5, 0.5, 0.5], [True, False, True, True], ["yes", "no", "yes", "yes"]])
+def test_labels_keep_their_type(labels: list[Any]) -> None:
+    shop = pandas.DataFrame({"town": ["A", "B", "A", "A"], "label": labels})
+    bank = pandas.DataFrame({"owns": ["house", "flat", "house", "house"]})
+    parties = learn.Parties.simulated({"bank": bank, "shop": shop}, tell=None)
+    model = learn.CategoricalNB().fit(parties, "shop.label", ["bank.owns", "shop.town"])
+    kind = numpy.array(labels).dtype if not isinstance(labels[0], str) else numpy.dtype(object)
+    assert model.classes_.dtype == kind == model.predict(parties).dtype
+    assert model.predict(parties).tolist() == labels and model.n_features_in_ == 2
+    neighbours = learn.KNeighborsClassifier(1).fit(
+        learn.Parties.simulated({"bank": bank, "shop": shop.rename(columns={"town": "owns"}).replace({"A": "house", "B": "flat"})}, tell=None), "shop.label", ["owns"]
+    )
+    found = neighbours.predict(learn.Parties.simulated({"bank": bank, "shop": shop.rename(columns={"town": "owns"}).replace({"A": "house", "B": "flat"})}, tell=None))
+    assert found.tolist() == labels and found.dtype == kind
+
+
+def test_scores_are_accuracies() -> None:
+    shop = pandas.DataFrame({"town": ["A", "B", "A", "B"], "buys": [1, 0, 1, 1]})
+    bank = pandas.DataFrame({"owns": ["house", "flat", "house", "flat"], "truth": [1, 0, 0, 0]})
+    parties = learn.Parties.simulated({"bank": bank, "shop": shop}, tell=None)
+    model = learn.CategoricalNB().fit(parties, "shop.buys", ["bank.owns", "shop.town"])
+    predicted = model.predict(parties).tolist()
+    expected = sum(one == other for one, other in zip(predicted, shop["buys"])) / 4
+    assert model.score(parties, "shop.buys") == model.score(parties, shop["buys"]) == expected
+    here = pandas.DataFrame({"bank.owns": bank["owns"], "shop.town": shop["town"]})
+    assert model.score(here, [1, 1, 1, 1]) == sum(model.predict(here) == 1) / 4
+    with pytest.raises(tacita.InputError, match="^y: there are 3 labels, and 4 rows"):
+        model.score(here, [1, 1, 1])
+    with pytest.raises(tacita.InputError, match="^y: shop gets the predictions, and bank.truth is a column of bank"):
+        model.score(parties, "bank.truth")
+    with pytest.raises(tacita.InputError, match="^y: give the labels"):
+        model.score(here, "shop.buys")
+    same = learn.Parties.simulated({"bank": bank, "shop": shop.assign(owns=["house", "flat", "house", "flat"])}, tell=None)
+    nearest = learn.KNeighborsClassifier(1).fit(same, "shop.buys", ["owns"])
+    assert nearest.score(same, "bank.truth") == sum(nearest.predict(same) == bank["truth"]) / 4
+    with pytest.raises(tacita.InputError, match="^y: bank gets the predictions"):
+        nearest.score(same, "shop.buys")

@@ -66,6 +66,8 @@ def test_it_is_what_one_process_finds(parties, tmp_path: pathlib.Path) -> None:
     rows = [sorted(map(str, table.select(["born", "ward"]).to_pylist())) for table in (found, expected)]
     assert rows[0] == rows[1] and len(rows[0]) == 3
     assert {str(row["insurer.policy"]) for row in found.to_pylist()} == {"1", "2"}
+    assert any("cannot be read" in warning for warning in results["hospital"].report["warnings"]) and results["insurer"].report["warnings"] == []
+    assert "no date" not in str(results["hospital"].report)
     assert results["insurer"].value is None and results["insurer"].output is None
     with pytest.raises(tacita.InputError, match="learns no rows"):
         results["insurer"].dataset()
@@ -389,6 +391,13 @@ if name != "hospital":
     from tacita.ray._table import pieces_of
     rows = [text for ref in pieces_of(data) for text in ray.get(ref)[name].to_pylist()]
     assert rows == [text for file in sorted((root / name).iterdir()) for text in pyarrow.parquet.read_table(file)[name].to_pylist()]
+if name == "hospital":
+    (root / "wrong").mkdir()
+    pyarrow.parquet.write_table(pyarrow.table({"names": ["Ann"]}), root / "wrong" / "1.parquet")
+    try:
+        tacita.ray.run(job, name, root / "wrong", root / "id" / name, root / "out" / "wrong", on=pool, timeout=120)
+    except tacita.InputError as error:
+        assert 'no column "name"' in str(error) and "\\n" not in str(error)
 def dying(order, post, *pieces):
     if order.number == 1 and order.attempt == 0 and order.party == "hospital":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -399,7 +408,9 @@ result = tacita.ray.run(job, name, data, root / "id" / name, root / "out" / name
 print(json.dumps(result.report))
 if name == "hospital":
     # The pool serves another run, too.
-    pool.value(pool.start(max, 1, 2).refs[0]) == 2 and pool.post
+    def larger(one, other):
+        return max(one, other)
+    assert pool.value(pool.start(larger, 1, 2).refs[0]) == 2 and pool.post
     assert pool.done([], 0.1) == []
     pool.close()
 """
@@ -416,12 +427,14 @@ def on_ray(parties, clusters: dict[str, str], tmp_path: pathlib.Path) -> list[su
     (tmp_path / "on_ray.py").write_text(ON_RAY)
     told = [[sys.executable, str(tmp_path / "on_ray.py"), str(path), name, str(tmp_path), clusters[name]] for name in NAMES[:2]]
     environment = of_ray()
-    return [subprocess.Popen(own, stdout=subprocess.PIPE, text=True, env=environment) for own in told]
+    files = [open(tmp_path / f"{name}.err", "w") for name in NAMES[:2]]
+    return [subprocess.Popen(own, stdout=subprocess.PIPE, stderr=file, text=True, env=environment) for own, file in zip(told, files)]
 
 
 def check_exact(running: list[subprocess.Popen[str]], tmp_path: pathlib.Path) -> list[dict[str, Any]]:
     """Every common row is there, once, at both."""
     reports = [json.loads(process.communicate(timeout=300)[0].splitlines()[-1]) for process in running]
+    assert [process.returncode for process in running] == [0, 0], [(tmp_path / f"{name}.err").read_text()[-2000:] for name in NAMES[:2]]
     common = truth(tmp_path, NAMES[:2])
     for name, report in zip(NAMES, reports):
         found = pyarrow.parquet.read_table(tmp_path / "out" / name)["name"].to_pylist()
@@ -433,6 +446,9 @@ def test_two_clusters_of_ray(parties, clusters, tmp_path: pathlib.Path) -> None:
     """A directory of files at one, a dataset of Ray at the other; a worker is killed while it does a bucket."""
     reports = check_exact(on_ray(parties, clusters, tmp_path), tmp_path)
     assert [report["buckets"]["begun"] for report in reports] == [5, 4]
+    # What failed before, as a column was wrong, is the library's to say, and not Ray's.
+    told = (tmp_path / "hospital.err").read_text()
+    assert "Unhandled error" not in told and "Traceback" not in told, told
 
 
 @pytest.mark.slow

@@ -80,6 +80,16 @@ def test_places_where_nothing_can_be_written_are_one_line(parties, tmp_path: pat
     assert not (tmp_path / "new").exists()
 
 
+def test_a_run_that_is_not_confirmed_leaves_nothing(parties, tmp_path: pathlib.Path) -> None:
+    told: list[str] = []
+    with pytest.raises(tacita.InputError, match="^the run was not confirmed: nothing was sent$"):
+        tacita.ray.run(
+            job_of(parties), "hospital", tmp_path / "hospital", tmp_path / "id" / "hospital", tmp_path / "new" / "out", on=Processes(1),
+            work=tmp_path / "work", tell=told.append, confirm=lambda sentences: sentences != told,
+        )  # fmt: skip
+    assert told and not (tmp_path / "new").exists() and not (tmp_path / "work").exists()
+
+
 def test_hosts_of_ip_version_six() -> None:
     from tacita.ray._arguments import Hosts, Place
 
@@ -89,3 +99,28 @@ def test_hosts_of_ip_version_six() -> None:
     hosts.check("insurer", "[fd00::2]:7000")
     with pytest.raises(tacita.InputError, match="says that a machine of it is at"):
         hosts.check("insurer", "[::1]:7000")
+
+
+def test_urls_are_refused_in_one_line(parties, tmp_path: pathlib.Path) -> None:
+    told = {"data": tmp_path / "hospital", "identity": tmp_path / "id" / "hospital", "output": tmp_path / "out", "work": tmp_path / "work"}
+    for what in told:
+        wrong = {**told, what: "s3://bucket/o"}
+        with pytest.raises(tacita.InputError, match=f"^{what} = 's3://bucket/o': it is a URL, and no path: give a ") as raised:
+            tacita.ray.run(job_of(parties), "hospital", **wrong, on=Processes(1), timeout=0.5)
+        assert "\n" not in str(raised.value)
+    assert not list(tmp_path.glob("s3*")) and not list(pathlib.Path().glob("s3*"))
+    with pytest.raises(tacita.InputError, match="^data = 'gs://b/1.csv'"):
+        tacita.ray.run(job_of(parties), "hospital", ["gs://b/1.csv"], told["identity"], told["output"], on=Processes(1), timeout=0.5)
+
+
+def test_the_environment_of_tasks_is_added_to_and_not_replaced() -> None:
+    from tacita.ray._pools import _environment
+
+    threads = {"RAYON_NUM_THREADS": "3"}
+    assert _environment(3, None) == {"env_vars": threads}
+    given = {"env_vars": {"MINE": "1"}, "working_dir": "."}
+    assert _environment(3, given) == {"env_vars": {**threads, "MINE": "1"}, "working_dir": "."}
+    assert given == {"env_vars": {"MINE": "1"}, "working_dir": "."}
+    assert _environment(3, {"env_vars": {"RAYON_NUM_THREADS": "1"}})["env_vars"] == {"RAYON_NUM_THREADS": "1"}
+    with pytest.raises(tacita.InputError, match=r"^on: Cluster\(runtime_env='x'\)"):
+        _environment(1, "x")

@@ -160,14 +160,14 @@ def test_what_is_lost_with_all_machines_is_resumed(parties, tmp_path: pathlib.Pa
 def test_who_is_killed_after_all_have_ended_goes_on_alone(parties, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, job: str) -> None:
     """Nobody else is there any more, and nobody is needed."""
     (tmp_path / "kept").mkdir()
-    place = _run._place
+    place = _run.place
 
     def killed(whole: dict[str, Any], target: pathlib.Path) -> pathlib.Path | None:
         if target.name == "hospital":
             raise KeyboardInterrupt
         return place(whole, target)
 
-    monkeypatch.setattr(_run, "_place", killed)
+    monkeypatch.setattr(_run, "place", killed)
     spec = job_of(parties)
     if job == "shares":
         for name in NAMES[:2]:
@@ -188,7 +188,7 @@ def test_who_is_killed_after_all_have_ended_goes_on_alone(parties, tmp_path: pat
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         results = list(threads.map(one, NAMES[:2]))
     assert isinstance(results[0], KeyboardInterrupt) and isinstance(results[1], ClusterResult)
-    monkeypatch.setattr(_run, "_place", place)
+    monkeypatch.setattr(_run, "place", place)
     if job == "shares":
         # Another name may be another format.
         with pytest.raises(tacita.InputError, match="has written hospital: give an output of that name"):

@@ -28,6 +28,10 @@ def common(hospital: pl.DataFrame, insurer: pl.DataFrame) -> int:
     frame: pl.DataFrame = results["hospital"].to_polars()
     identity = tacita.Identity("id")
     again: tacita.Result = tacita.run(job, "hospital", hospital, identity, timeout=5.0)
+    kept = tacita.Job.from_file("job.toml")
+    again = tacita.run(kept, "hospital", hospital, identity, tell=print, confirm=lambda sentences: len(sentences) < 10)
+    rows = hospital.filter(again.mask)[again.positions[0]]
+    print(rows, again.warnings, kept == job, kept.to_toml(), again.to_pandas(dtype_backend="pyarrow"))
     two: tacita.Result = tacita.union(insurer, "SHA256:...", "id", key=["name"], connect="h:7400", max_rows=10)
     print(two.value)
     return frame.height + len(again.learned)
@@ -39,6 +43,8 @@ import tacita
 tacita.run(tacita.Job.load("job.toml"), "hospital", 17, "id")
 tacita.intersect("table.csv", "SHA256:...", "id", key=["id"], lissten=":7400")
 tacita.learn.KNeighborsClassifier("five")
+tacita.Job(job="intersect", id="x", revael="rows")
+tacita.Job(job="intersect", id=5)
 """
 
 
@@ -53,7 +59,7 @@ def test_a_users_sample_passes_strictly(tmp_path: pathlib.Path) -> None:
     ran = mypy(SAMPLE, tmp_path / "sample.py")
     assert ran.returncode == 0, ran.stdout
     ran = mypy(WRONG, tmp_path / "wrong.py")
-    assert ran.returncode == 1 and ran.stdout.count("[arg-type]") == 2 and "[call-arg]" in ran.stdout, ran.stdout
+    assert ran.returncode == 1 and ran.stdout.count("[arg-type]") == 3 and ran.stdout.count("[call-arg]") == 2, ran.stdout
 
 
 def test_the_package_itself_passes_strictly(tmp_path: pathlib.Path) -> None:

@@ -1,14 +1,13 @@
 //! Tables from and to whatever speaks Arrow's PyCapsule interface: pandas, polars, pyarrow, DuckDB. Buffers are shared and never copied.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
-    Array, ArrayReader, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StructArray,
-    make_array,
+    Array, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StructArray,
 };
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -21,6 +20,7 @@ use tacita_node::table::Table;
 use tacita_node::table::columns::check_extension;
 
 use crate::errors::raise;
+use crate::stream::{Arrays, import as import_array};
 use crate::work::{Shown, cancels, wait};
 
 const STREAM: &CStr = c"arrow_array_stream";
@@ -31,6 +31,7 @@ const ARRAY: &CStr = c"arrow_array";
 pub fn import(object: &Bound<'_, PyAny>, source: &str) -> PyResult<Option<Table>> {
     let py = object.py();
     let Some(handed) = handed(object).map_err(|error| refusal(py, source, error))? else { return Ok(None) };
+    let is_reader = object.hasattr("read_next_batch")?;
     let (source, cancel) = (source.to_owned(), Cancel::default());
     let stop = cancels(&cancel);
     // Whoever produces may compute only now, and for long.
@@ -44,6 +45,12 @@ pub fn import(object: &Bound<'_, PyAny>, source: &str) -> PyResult<Option<Table>
             };
             Error::Input(format!("{source}: cannot be read as an Arrow table: {what}"))
         })?;
+        if is_reader && batches.is_empty() {
+            return Err(Error::Input(format!(
+                "{source}: the reader is used up, or never had a row: a reader hands out its rows once. Give a new one, or what its read_all() gives"
+            ))
+            .into());
+        }
         for (column, extension) in in_dictionaries {
             check_extension(&source, &column, &extension)?;
         }
@@ -85,13 +92,12 @@ type Batches = (SchemaRef, Vec<RecordBatch>, Vec<(String, String)>);
 impl Handed {
     fn read(self, cancel: &Cancel) -> Result<Batches, ArrowError> {
         match self {
-            Handed::Stream(mut stream) => {
-                let in_dictionaries =
-                    schema_of_stream(&mut stream).map_or(Ok(Vec::new()), |raw| in_dictionaries(&raw))?;
-                let reader = ArrayStreamReader::try_new(stream)?;
-                let schema = schema_of(reader.field())?;
+            Handed::Stream(stream) => {
+                let arrays = Arrays::of(stream)?;
+                let in_dictionaries = in_dictionaries(arrays.schema())?;
+                let schema = schema_of(&Field::try_from(arrays.schema())?)?;
                 // Nobody waits for what is left of a stream whose reading was interrupted.
-                let rest = reader.take_while(|_| !cancel.is_cancelled());
+                let rest = arrays.take_while(|_| !cancel.is_cancelled());
                 let batches = rest.map(|array| batch_of(&schema, &array?)).collect::<Result<_, _>>()?;
                 Ok((schema, batches, in_dictionaries))
             }
@@ -100,35 +106,15 @@ impl Handed {
                     return Err(invalid("it was taken before"));
                 }
                 let (field, in_dictionaries) = (Field::try_from(&schema)?, in_dictionaries(&schema)?);
-                // SAFETY: the array is one of this schema, as the interface says.
-                let data = unsafe { from_ffi(array, &schema) }?;
                 let schema = schema_of(&field)?;
-                Ok((schema.clone(), vec![batch_of(&schema, &make_array(data))?], in_dictionaries))
+                Ok((
+                    schema.clone(),
+                    vec![batch_of(&schema, &import_array(array, field.data_type())?)?],
+                    in_dictionaries,
+                ))
             }
         }
     }
-}
-
-/// A stream as the interface lays it out; the library keeps its parts to itself.
-#[repr(C)]
-struct Stream {
-    get_schema: Option<unsafe extern "C" fn(*mut Stream, *mut FFI_ArrowSchema) -> c_int>,
-    get_next: *const c_void,
-    get_last_error: *const c_void,
-    release: *const c_void,
-    private_data: *const c_void,
-}
-
-/// The schema of a stream as it was handed out; none of a stream that was taken before, or fails to say.
-fn schema_of_stream(stream: &mut FFI_ArrowArrayStream) -> Option<FFI_ArrowSchema> {
-    let stream = std::ptr::from_mut(stream).cast::<Stream>();
-    let mut schema = FFI_ArrowSchema::empty();
-    // SAFETY: both are laid out as the interface says, and what has been released has no function any more.
-    let (get_schema, release) = unsafe { ((*stream).get_schema, (*stream).release) };
-    let get_schema = get_schema.filter(|_| !release.is_null())?;
-    // SAFETY: the stream is not released, and may be asked as often as one likes.
-    let failed = unsafe { get_schema(stream, &raw mut schema) };
-    (failed == 0).then_some(schema)
 }
 
 /// The extension types of the values of dictionaries, at every depth, with the column that they are in.

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Source};
+use tacita_node::base::text::shown;
 use tacita_node::table::output::{self, Format};
 use tacita_node::table::{ReadOptions, Selection, Table};
 
@@ -38,7 +39,7 @@ impl Data {
 
     /// The same of rows that were looked at when they were read.
     pub fn of_bucket(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Data> {
-        if let Some(path) = path(object)? {
+        if let Some(path) = path(object, name)? {
             return Ok(Data::Paths(vec![path]));
         }
         if let Some(table) = arrow::import(object, name)? {
@@ -50,7 +51,7 @@ impl Data {
         let (mut paths, mut tables) = (Vec::new(), Vec::new());
         for (place, one) in object.try_iter()?.enumerate() {
             let one = one?;
-            match path(&one)? {
+            match path(&one, name)? {
                 Some(path) => paths.push(path),
                 None => {
                     let called = if place == 0 { name.to_owned() } else { format!("{name}, {}", place + 1) };
@@ -120,17 +121,37 @@ pub fn by_party(tables: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Data)>> {
 }
 
 /// The path that an object is, if it is one.
-fn path(object: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+fn path(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<PathBuf>> {
+    if let Ok(text) = object.cast::<PyString>()
+        && is_url(&text.to_string())
+    {
+        return Err(raise(
+            object.py(),
+            Error::Input(format!(
+                "{name}: {:?} is a URL, and no path: give the table, as pandas.read_parquet or polars.read_parquet reads it",
+                shown(&text.to_string())
+            )),
+        ));
+    }
     match object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
         true => object.extract().map(Some),
         false => Ok(None),
     }
 }
 
+/// Whether a text is where libraries of tables read from the net, and would be taken for a path here.
+fn is_url(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+    })
+}
+
 fn no_table(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     let kind = object.get_type().fully_qualified_name()?.to_string();
     let advice = match &kind[..] {
         "polars.lazyframe.frame.LazyFrame" => "collect() it first",
+        dataset if dataset.starts_with("pyarrow._dataset.") => "give what its to_table() reads",
         pandas if pandas.starts_with("pandas.") => "give a DataFrame, of pandas 2.2 or later",
         _ => {
             "give a table of pandas, polars, pyarrow or DuckDB, or anything else with __arrow_c_stream__, or the path of a file"

@@ -6,6 +6,8 @@ use tacita_core::{Error, ErrorKind, RowLimit};
 use tacita_node::base::exit::{exit_code, one_line};
 use tacita_node::simulate;
 
+use crate::words::as_arguments;
+
 /// Why something failed, and in a simulation at which party it began.
 pub struct Failure {
     kind: ErrorKind,
@@ -23,26 +25,7 @@ impl From<Error> for Failure {
             _ => false,
         };
         let peer = error.peer().map(str::to_owned);
-        Failure { kind: error.kind(), message: as_arguments(one_line(&error)), peer, party: None, ended_there }
-    }
-}
-
-/// What the command calls an option is an argument here, or what another package has for it.
-fn as_arguments(message: String) -> String {
-    let options = [
-        ("--resume", "resume=True"),
-        ("--work", "work"),
-        ("--identity", "identity"),
-        ("--listen", "listen"),
-        ("--memory", "memory"),
-    ];
-    let of_text = ["--encoding", "--delimiter"].iter().any(|option| message.contains(option));
-    let told = options.iter().fold(message, |text, (option, argument)| text.replace(option, argument));
-    match of_text {
-        true => {
-            format!("{told}. (Those are the command's: in Python, read it with pandas.read_csv, and give the table)")
-        }
-        false => told,
+        Failure { kind: error.kind(), message: as_arguments(&one_line(&error)), peer, party: None, ended_there }
     }
 }
 
@@ -51,7 +34,7 @@ impl From<simulate::Failure> for Failure {
     fn from(simulate::Failure { party, text, code }: simulate::Failure) -> Failure {
         let kinds = (0..=u8::MAX).filter_map(ErrorKind::from_code);
         let kind = kinds.into_iter().find(|kind| exit_code(*kind) == code).unwrap_or(ErrorKind::Internal);
-        Failure { kind, message: text, peer: None, party: None, ended_there: false }.at(&party)
+        Failure { kind, message: as_arguments(&text), peer: None, party: None, ended_there: false }.at(&party)
     }
 }
 

@@ -16,6 +16,8 @@ mod run;
 mod simulate;
 mod spec;
 mod spread;
+mod stream;
+mod words;
 mod work;
 
 use pyo3::prelude::*;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{Answer, JobSpec};
@@ -24,6 +25,9 @@ pub const MAIN: &str = "result";
 
 /// What a round's histogram is called, which stands beside it.
 pub const HISTOGRAM: &str = "histogram";
+
+/// The first label, the step and the name.
+type Labels = Option<(i64, i64, Option<String>)>;
 
 /// A party's result, and its report.
 #[pyclass(frozen, module = "tacita._tacita")]
@@ -87,6 +91,12 @@ impl Outcome {
         Ok(Outcome { round: Some(results), ..outcome })
     }
 
+    /// The same, whose report says what the party was warned of.
+    pub fn warned(mut self, warnings: Vec<String>) -> Outcome {
+        self.report["warnings"] = warnings.into();
+        self
+    }
+
     /// The report.
     pub fn json(&self) -> Value {
         self.report.clone()
@@ -146,6 +156,21 @@ impl Outcome {
     #[getter]
     fn table_names(&self) -> Vec<&'static str> {
         self.tables.iter().map(|(name, _)| *name).collect()
+    }
+
+    /// Which own row each row of the result was made of, as numbers of 4 bytes; how many own rows there are; and of labels that no column holds the
+    /// first, the step and the name.
+    fn positions<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, usize, Labels)> {
+        let positions = py.detach(|| self.tables.first().and_then(|(_, rows)| rows.positions()))?;
+        let bytes: Vec<u8> = positions.rows.iter().flat_map(|row| row.to_ne_bytes()).collect();
+        let labels = positions.labels.map(|labels| (labels.start, labels.step, labels.name));
+        Some((PyBytes::new(py, &bytes), positions.of, labels))
+    }
+
+    /// How many of the first columns of the result hold nothing of other parties.
+    #[getter]
+    fn own_columns(&self) -> usize {
+        self.tables.first().map_or(0, |(_, rows)| rows.own_columns())
     }
 
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Option<ArrowTable>> {

@@ -14,8 +14,9 @@ use tacita_service::aggregate::participant::results::{Collecting, collect};
 use tacita_service::aggregate::participant::submit::{Submitting, submit as submit_all};
 
 use crate::data::Data;
-use crate::errors::raise;
+use crate::errors::{Failure, raise};
 use crate::identity::Identity;
+use crate::log::Told;
 use crate::outcome::Outcome;
 use crate::run::seconds;
 use crate::spec::Spec;
@@ -48,7 +49,8 @@ pub fn submit(
     let work = {
         let (job, identity, screen, cancel) = (spec.job.clone(), identity.inner(), shown.of(&party), cancel.clone());
         let scratch = scratch.path().to_owned();
-        move || {
+        let told = Told::of(&job.id, &party);
+        let submit = move || {
             job.check_secure(allow_insecure)?;
             let submitting = Submitting {
                 setting: Arc::new(Setting::new(job)?),
@@ -64,7 +66,12 @@ pub fn submit(
                 cancel,
                 me: party,
             };
-            Ok(submit_all(&submitting)?.to_string())
+            Ok::<_, Failure>(submit_all(&submitting)?)
+        };
+        move || {
+            let mut report = told.within(submit)?;
+            report["warnings"] = told.warnings().into();
+            Ok(report.to_string())
         }
     };
     wait(py, cancels(&cancel), &shown, progress, work)

@@ -16,8 +16,9 @@ use tacita_node::run::reach::meeting;
 use tacita_service::helper::Hosting;
 
 use crate::data::Data;
-use crate::errors::raise;
+use crate::errors::{Failure, raise};
 use crate::identity::Identity;
+use crate::log::Told;
 use crate::outcome::Outcome;
 use crate::spec::Spec;
 use crate::work::{Shown, cancels, wait};
@@ -51,7 +52,8 @@ pub fn run(
     let work = {
         let (job, identity, screen, cancel) = (spec.job.clone(), identity.inner(), shown.of(&party), cancel.clone());
         let scratch = scratch.path().to_owned();
-        move || {
+        let told = Told::of(&job.id, &party);
+        let run = move || {
             let times = [seconds("timeout", timeout)?, seconds("patience", patience)?];
             job.check_run()?;
             job.party(&party)?;
@@ -84,8 +86,9 @@ pub fn run(
             }
             let outcome = run.answer().and_then(|(report, answer)| Outcome::new(&job, &report, answer));
             let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(outcome.is_ok()));
-            Ok(outcome.and_then(|outcome| hosted.map(|()| outcome))?)
-        }
+            Ok::<_, Failure>(outcome.and_then(|outcome| hosted.map(|()| outcome))?)
+        };
+        move || told.within(run).map(|outcome| outcome.warned(told.warnings()))
     };
     wait(py, cancels(&cancel), &shown, progress, work)
 }

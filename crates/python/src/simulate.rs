@@ -27,6 +27,7 @@ use tacita_service::helper::{Serving, serve};
 
 use crate::data::{Data, by_party};
 use crate::errors::{Failure, raise};
+use crate::log::Told;
 use crate::outcome::{HISTOGRAM, MAIN, Outcome};
 use crate::run::seconds;
 use crate::spec::Spec;
@@ -55,7 +56,8 @@ pub fn simulate(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Ended> {
     let bad = |error| raise(py, error);
-    spec.job.check_secure(allow_insecure).map_err(bad)?;
+    let told = Told::of(&spec.job.id, "");
+    told.within(|| spec.job.check_secure(allow_insecure)).map_err(bad)?;
     // It goes when the waiting ends, whatever the work is still at.
     let (data, scratch) = (by_party(tables)?, scratch().map_err(bad)?);
     let (job, directory, shown) = (spec.job.clone(), scratch.path().to_owned(), Shown::default());
@@ -66,7 +68,7 @@ pub fn simulate(
         let stop = Stop::default();
         let work = {
             let stop = stop.clone();
-            move || roles.simulate(data, &stop)
+            move || told.within(|| roles.simulate(data, &stop))
         };
         return wait(py, || stop.call(), &shown, progress, work);
     }
@@ -81,7 +83,7 @@ pub fn simulate(
                 Ok((name, source))
             };
             let sources = data.into_iter().map(source).collect::<Result<_>>()?;
-            Parties { job, sources, shape, memory, cancel, shown, scratch: directory }.simulate()
+            told.within(|| Parties { job, sources, shape, memory, cancel, shown, scratch: directory }.simulate())
         }
     };
     wait(py, cancels(&cancel), &shown, progress, work)
@@ -162,10 +164,12 @@ impl Parties {
                 run.announce();
             }
             let (done, name, job) = (done.clone(), name.clone(), self.job.clone());
+            let told = Told::of(&job.id, &name);
             std::thread::spawn(move || {
-                let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run.answer()));
+                let answer = told.within(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run.answer())));
                 let answer = answer.unwrap_or_else(|_| Err(Error::Internal("a party has panicked".into())));
-                let _ = done.send((name, answer.and_then(|(report, answer)| Outcome::new(&job, &report, answer))));
+                let outcome = answer.and_then(|(report, answer)| Outcome::new(&job, &report, answer));
+                let _ = done.send((name, outcome.map(|outcome| outcome.warned(told.warnings()))));
             });
             running += 1;
         }

@@ -38,6 +38,28 @@ impl Spec {
         read(&path).map(|(job, text)| Spec { job, text }).map_err(|error| raise(py, error))
     }
 
+    /// Whether another one says the same in all: the terms, where parties are, and how each reads its table.
+    fn same(&self, other: &Spec) -> bool {
+        format!("{:?}", self.job) == format!("{:?}", other.job)
+    }
+
+    /// It as a job file in TOML.
+    fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
+        let JobText { text, is_json } = &self.text;
+        if !is_json && !text.trim_start().starts_with('{') {
+            return Ok(text.clone());
+        }
+        let written = serde_json::from_str::<toml::Table>(text).map_err(|error| error.to_string());
+        let written = written.and_then(|keys| toml::to_string_pretty(&keys).map_err(|error| error.to_string()));
+        // Numbers with more digits than others keep are in terms as they are written.
+        let same = |text: &String| match JobSpec::parse(text, false) {
+            Ok(job) if format!("{job:?}") == format!("{:?}", self.job) => Ok(()),
+            _ => Err("it says something that TOML cannot say as exactly: keep it as JSON".to_owned()),
+        };
+        let written = written.and_then(|text| same(&text).map(|()| text));
+        written.map_err(|what| raise(py, Error::Input(format!("this job cannot be written as TOML: {what}"))))
+    }
+
     #[getter]
     fn kind(&self) -> &'static str {
         self.job.job.name()

@@ -22,8 +22,9 @@ use zeroize::Zeroizing;
 
 use crate::arrow::{self, ArrowTable};
 use crate::data::Data;
-use crate::errors::raise;
+use crate::errors::{Failure, raise};
 use crate::identity::Identity;
+use crate::log::Told;
 use crate::outcome::Outcome;
 use crate::run::seconds;
 use crate::spec::Spec;
@@ -69,20 +70,22 @@ pub fn read_block(
     party: String,
     data: &Bound<'_, PyAny>,
     allow_unreadable: bool,
-) -> PyResult<(ArrowTable, String, String, Vec<u8>)> {
+) -> PyResult<(ArrowTable, String, String, Vec<u8>, Vec<String>)> {
     let (data, job) = (Data::of(data, &party)?, spec.job.clone());
+    let told = Told::of(&job.id, &party);
     let scratch = scratch().map_err(|error| raise(py, error))?;
     let place = scratch.path().to_owned();
-    let work = move || {
+    let read = move || {
         let source = data.source(&job, &party, allow_unreadable, &place)?;
         let (table, allow_unreadable) =
             source.table()?.ok_or_else(|| Error::Input(format!("{party}: give one table, or one file, at a time")))?;
         let facts = job.job.facts(&job, &party, &table)?;
-        Ok((Block::read(&job, &party, &table, allow_unreadable)?, facts))
+        Ok::<_, Failure>((Block::read(&job, &party, &table, allow_unreadable)?, facts))
     };
-    let (block, facts) = wait(py, || (), &Shown::default(), None, work)?;
+    let work = move || told.within(read).map(|read| (read, told.warnings()));
+    let ((block, facts), warnings) = wait(py, || (), &Shown::default(), None, work)?;
     let counts = json!(block.counts).to_string();
-    Ok((ArrowTable::new(block.schema, block.batches), counts, facts.to_string(), block.digest.to_vec()))
+    Ok((ArrowTable::new(block.schema, block.batches), counts, facts.to_string(), block.digest.to_vec(), warnings))
 }
 
 /// Sorts the rows of a block by their bucket. Returns them without keys, and where each bucket begins.

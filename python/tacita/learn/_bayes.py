@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import _input
+from ._estimator import Classifier, labels_of
 from ._parties import Parties
 from ._products import indicators, products
 from ._statistics import contingency
@@ -26,7 +28,7 @@ BITS = 27
 """Of such a logarithm in millionths, with its sign."""
 
 
-class CategoricalNB:
+class CategoricalNB(Classifier):
     """Naive Bayes for categories, as scikit-learn's ``CategoricalNB``, of features that two parties have of the same rows, and labels that one of them has.
 
     **Fitting** takes one contingency table: of the labels with the other's features. The party with the labels learns it, and with it the model; the other
@@ -51,14 +53,18 @@ class CategoricalNB:
 
     def __init__(self, *, alpha: float = 1.0) -> None:
         """`alpha` is what is added to each count (Laplace, Lidstone)."""
-        if not LEAST_ALPHA <= alpha < math.inf:
-            raise _input(f"alpha = {alpha}: at least {LEAST_ALPHA}, so that no probability is zero")
         self.alpha = alpha
+        self._check_params()
+
+    def _check_params(self) -> None:
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not LEAST_ALPHA <= self.alpha < math.inf:
+            raise _input(f"alpha = {self.alpha!r}: at least {LEAST_ALPHA}, so that no probability is zero")
 
     def fit(self, parties: Parties, target: str, features: Sequence[str]) -> CategoricalNB:
         """Fits the model to rows of two parties. It is there at the party whose `target` is; the other's stays empty."""
         import numpy
 
+        self._check_params()
         owner, label = parties.column(target)
         peer, features = parties.peer(owner), [features] if isinstance(features, str) else list(features)
         columns = [parties.column(feature) for feature in features]
@@ -71,6 +77,7 @@ class CategoricalNB:
         if not all(column.any() for column in labels):
             raise _input(f"{owner}: a value of {label} is in no row: leave it out of the categories")
         self.owner, self.target, self.features = owner, target, features
+        self.feature_names_in_, self.n_features_in_ = numpy.array(features, dtype=object), len(features)
         theirs = self._of(peer)
         parties.tell(
             f"{owner} learns, of each value of {target}, with how many rows each value of "
@@ -79,7 +86,7 @@ class CategoricalNB:
         )
         table = contingency(parties, target, theirs, reveal_to=[owner])
         self.categories_ = [numpy.array(values, dtype=object) for values in categories]
-        self.classes_ = numpy.array(parties.categories(owner, label), dtype=object)
+        self.classes_ = labels_of(parties.categories(owner, label))
         if table is None:
             return self
         self.class_count_ = numpy.array([column.sum() for column in labels], dtype=float)
@@ -92,6 +99,11 @@ class CategoricalNB:
             self.category_count_.append(numpy.array(counts, dtype=float))
         self._smooth()
         return self
+
+    def _learner(self, parties: Parties) -> str:
+        if not hasattr(self, "owner"):
+            self._check()
+        return self.owner
 
     def _of(self, party: str) -> list[str]:
         return [feature for feature in self.features if feature.startswith(f"{party}.")]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Optional
 
 from ..errors import _input
+from ._estimator import Classifier, labels_of
 from ._parties import Parties, sorted_values
 from ._products import indicators, products
 
 __all__ = ["KNeighborsClassifier"]
 
 
-class KNeighborsClassifier:
+class KNeighborsClassifier(Classifier):
     """k nearest neighbours, as scikit-learn's ``KNeighborsClassifier`` with ``metric="hamming"``: one party has rows with labels, the other has rows of the
     same features without. Rows are the nearer, the more features have the same value, which is a scalar product of zeros and ones for each pair of rows.
 
@@ -32,13 +34,18 @@ class KNeighborsClassifier:
 
     def __init__(self, n_neighbors: int = 5) -> None:
         """`n_neighbors` vote. Of equally near rows, the first in the table vote; of equally many votes, the label that sorts first wins."""
-        if n_neighbors < 1:
-            raise _input(f"n_neighbors = {n_neighbors}: one at least")
         self.n_neighbors = n_neighbors
+        self._check_params()
+
+    def _check_params(self) -> None:
+        if isinstance(self.n_neighbors, bool) or not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1:
+            raise _input(f"n_neighbors = {self.n_neighbors!r}: a whole number, one at least")
 
     def fit(self, parties: Parties, target: str, features: Sequence[str]) -> KNeighborsClassifier:
         """Says whose rows have labels, and which features, columns of the same names at both, are compared. Nothing is sent."""
-        self.owner, self.target = parties.column(target)
+        self._check_params()
+        self.owner, column = parties.column(target)
+        self.target = f"{self.owner}.{column}"
         self.features = [features] if isinstance(features, str) else list(features)
         if parties.here(self.owner):
             self._labels(parties)
@@ -48,12 +55,19 @@ class KNeighborsClassifier:
         parties.tell("Nothing is learned by the fit: rows stay where they are.")
         return self
 
+    def _learner(self, parties: Parties) -> str:
+        self._check_fitted()
+        return parties.peer(self.owner)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "owner"):
+            raise _input("the model was not fitted")
+
     def predict(self, parties: Parties) -> Optional[Any]:
         """The labels of the other party's rows, which that party gets."""
         import numpy
 
-        if not hasattr(self, "owner"):
-            raise _input("the model was not fitted")
+        self._check_fitted()
         owner, peer = self.owner, parties.peer(self.owner)
         # What is wrong with own columns is found before anything is sent.
         ones = {party: self._indicators(parties, party) for party in filter(parties.here, parties.names)}
@@ -80,7 +94,7 @@ class KNeighborsClassifier:
 
     def _labels(self, parties: Parties) -> Any:
         """The labels of the party that has them, which can be told apart and sorted."""
-        owner, target = parties.column(f"{self.owner}.{self.target}")
+        owner, target = parties.column(self.target)
         labels = parties.tables[owner][target]
         if labels.isna().any():
             raise _input(f"{owner}: {target} has empty cells: leave their rows out")
@@ -111,7 +125,6 @@ class KNeighborsClassifier:
 
     def _hand_over(self, parties: Parties, labels: Optional[list[object]]) -> Optional[Any]:
         """Gives the other party its labels: by an intersection of the rows' numbers, to which they are the payload."""
-        import numpy
         import pandas
 
         owner, peer = self.owner, parties.peer(self.owner)
@@ -131,7 +144,7 @@ class KNeighborsClassifier:
         if peer not in results:
             return None
         told = results[peer].to_pandas().sort_values("row")
-        return numpy.array(told[f"{owner}.label"].tolist(), dtype=object)
+        return labels_of(told[f"{owner}.label"].tolist())
 
 
 def _exchanged(parties: Parties) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
+from .._arguments import ordered
 from .._identity import Identity
 from .._job import Job
 from .._result import Result
@@ -112,9 +113,9 @@ class Parties:
 
         **Both learn which of their rows the other has too.** Nothing of the other rows is learned, but how many there are.
         """
-        job: dict[str, Any] = {"columns": list(key), "duplicates": "error"}
+        job: dict[str, Any] = {"columns": ordered("key", key), "duplicates": "error"}
         if normalize is not None:
-            job["normalize"] = list(normalize)
+            job["normalize"] = ordered("normalize", normalize)
         keys = {"job": "intersect", "key": job, "reveal": "rows", "reveal_to": self.names}
         results = self.run("align", keys, self.tables, mapped=True)
         tables = {name: result.to_pandas().reset_index(drop=True) for name, result in results.items()}
@@ -195,7 +196,7 @@ class Parties:
         if self._identity is None:
             return dict(simulate(job, tables, **self._options))
         me = next(iter(self.tables))
-        return {me: run(job, me, tables[me], self._identity, **self._options)}
+        return {me: run(job, me, tables[me], self._identity, **{"tell": False, **self._options})}
 
 
 def sorted_values(party: str, column: str, cells: pandas.Series) -> list[object]:

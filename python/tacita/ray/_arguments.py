@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Optional, Union
 from .._types import Path
 from ..errors import _input
 
-__all__ = ["Hosts", "Place", "check_numbers", "check_pool", "made_parents"]
+__all__ = ["Hosts", "Place", "check_numbers", "check_pool", "made_parents", "refuse_url", "text_of"]
 
 MOST_BUCKETS = 65_536
 
@@ -142,4 +142,11 @@ def text_of(what: str, path: Path) -> pathlib.Path:
     """A path that was given."""
     if not isinstance(path, (str, os.PathLike)):
         raise _input(f"{what} = {path!r}: give the path of a directory")
+    refuse_url(what, path, "give a directory that every machine of this party sees")
     return pathlib.Path(path)
+
+
+def refuse_url(what: str, path: object, advice: str) -> None:
+    """Refuses what would be taken for a path beside the script."""
+    if isinstance(path, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path):
+        raise _input(f"{what} = {path!r}: it is a URL, and no path: {advice}")

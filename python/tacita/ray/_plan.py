@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
 from .. import _tacita
+from .._arguments import bits_a_second, whole
 from .._html import bytes_text, page, seconds_text, table
 from .._job import Job, _spec_of
 from .._plan import plan as plan_one
-from ..errors import _input, _rate, _whole
+from ..errors import _input
 from ._arguments import check_numbers
 
 __all__ = ["ClusterPlan", "plan"]
@@ -124,8 +125,8 @@ def plan(
     reports = [measured] if isinstance(measured, Mapping) else measured or ()
     of_party = {_party_of(report): report for report in reports}
     check_numbers(buckets, 0, latency=latency)
-    bits = _rate(bandwidth) or 0
-    rows = {name: _whole(f"rows of {name}", number) for name, number in rows.items() if name in spec.parties}
+    bits = bits_a_second(bandwidth) or 0
+    rows = {name: whole(f"rows of {name}", number) for name, number in rows.items() if name in spec.parties}
     for name in spec.parties:
         _tacita.can_spread(spec, name)
         if name not in rows or machines.get(name, 0) < 1 or cores < 1:

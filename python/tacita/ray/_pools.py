@@ -17,7 +17,7 @@ import socket
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Optional, Protocol
 
 from ..errors import Error, _input
@@ -108,8 +108,7 @@ class Cluster:
             _log.warning("on: Cluster(cpus=%d): no machine of the cluster has so many cores (the most are %d), and nothing begins until one has", cpus, most)
         self.cpus = cpus
         self.slots = slots or max(1, sum(own // cpus for own in cores))
-        environment = {"env_vars": {"RAYON_NUM_THREADS": str(cpus)}}
-        self._options = {"num_cpus": cpus, "runtime_env": environment, **options}
+        self._options = {"num_cpus": cpus, **options, "runtime_env": _environment(cpus, options.get("runtime_env"))}
         # Where the driver is: a node that goes away does not take it along.
         here = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
             node_id=ray.get_runtime_context().get_node_id(), soft=False
@@ -155,7 +154,12 @@ class Cluster:
                     self._told += self._ray.get(ref)
                     self._asked = None
                 else:
-                    of_refs[ref].error = self._failure(ref)
+                    task = of_refs[ref]
+                    task.error = self._failure(ref)
+                    if task.error is not None:
+                        # What nobody takes of a task that failed, Ray would print.
+                        for other in task.refs[1:]:
+                            self._failure(other)
                     ended.append(of_refs[ref])
         return ended
 
@@ -195,6 +199,14 @@ class Cluster:
         with contextlib.suppress(self._ray.exceptions.RayError):
             if board is not None:
                 self._ray.kill(board)
+
+
+def _environment(cpus: int, given: Any) -> dict[str, Any]:
+    """The environment of tasks: what was given, and as many threads as a task has cores, unless that says otherwise."""
+    if given is not None and not isinstance(given, Mapping):
+        raise _input(f"on: Cluster(runtime_env={given!r}): give a mapping, as {{'env_vars': {{'NAME': 'value'}}}}")
+    environment = dict(given or {})
+    return {**environment, "env_vars": {"RAYON_NUM_THREADS": str(cpus), **(environment.get("env_vars") or {})}}
 
 
 def _check_counts(pool: str, **counts: Optional[int]) -> None:

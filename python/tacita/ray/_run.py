@@ -17,13 +17,16 @@ from .. import _tacita
 from .._identity import Identity
 from .._job import Job, _spec_of
 from .._progress import ShowProgress, watching
+from .._tell import Confirm, Tell, before_run
 from .._types import Path
 from ..errors import Error, InternalError, NetworkError, ProtocolError, TermsError, _input
 from . import _count, _rules, _spreading, _tasks
 from ._arguments import Hosts, Place, check_numbers, check_pool, made_parents, text_of
 from ._driver import Begin, Follower, Here, Leader, Own, lasting
+from ._place import number_of, place, remove_empty
 from ._pools import Cluster, Pool, PoolLost, Task, WorkerLost
-from ._result import ClusterResult, learned
+from ._report import report_of
+from ._result import ClusterResult
 from ._spreading import Block, Shelf
 from ._table import Data, pieces_of, together
 
@@ -58,6 +61,8 @@ def run(
     repeats: Optional[int] = None,
     allow_unreadable: bool = False,
     allow_insecure: bool = False,
+    tell: Tell = None,
+    confirm: Confirm = None,
     progress: ShowProgress = None,
 ) -> ClusterResult:
     """Runs one party of a job on many machines, with those of the other parties elsewhere: each party runs this, on machines of its own.
@@ -71,7 +76,7 @@ def run(
     hosts or networks machines of others are dialed, by party; by default at the host of their address in the job alone. `timeout` is how long the others are
     waited for, who may still be reading, `patience` how long they may be away or silent, in seconds; `retries` how often a bucket that fails is begun again,
     and `repeats` how many in all may be begun again that this party has answered already: each is another question to its rows for who does not keep to the
-    protocol. By default these are a third of the buckets, ten at most or one in fifty: none of one or two.
+    protocol. By default these are a third of the buckets, ten at most or one in fifty: none of one or two. `tell` and `confirm` are those of `tacita.run`.
 
     >>> tacita.ray.run(
     ...     job, "hospital", "patients/", "id/hospital", "common/", on=tacita.ray.Processes(8)
@@ -95,6 +100,7 @@ def run(
     for there in [target, *itemsets]:
         if there.exists():
             raise _input(f"output: {there} is there already: give one that is not")
+    before_run(job, party, tell, confirm)
     with (
         watching(progress) as shown,
         tempfile.TemporaryDirectory(prefix="tacita-") as scratch,
@@ -105,7 +111,7 @@ def run(
             whole = json.loads(kept.ended)
             if whole["files"] and not whole["rows"] and whole["name"] != target.name:
                 raise _input(f"output: the run that is kept has written {whole['name']}: give an output of that name, in any directory")
-            result = ClusterResult(party, _place(whole, target), whole["report"])
+            result = ClusterResult(party, place(whole, target), whole["report"])
             kept.clear()
             return result
         if resume and not kept.has_run:
@@ -140,12 +146,12 @@ def run(
                 # Nobody can go on with it.
                 one.forget()
                 kept.clear()
-                _remove_empty(made)
+                remove_empty(made)
             if isinstance(error, (PoolLost, WorkerLost)):
                 again = "; resume=True goes on elsewhere" if work is not None and kept.has_run else ""
                 raise InternalError(f"{error}{again}", "internal", 70) from None
             raise
-        result = ClusterResult(party, _place(whole, target), whole["report"])
+        result = ClusterResult(party, place(whole, target), whole["report"])
         kept.clear()
         return result
 
@@ -198,6 +204,8 @@ class _Run:
         self.reports: dict[tuple[int, int], dict[str, Any]] = {}
         self.begun: dict[tuple[int, int], int] = {}
         self.facts = "null"
+        self.warnings: list[str] = []
+        """What this party was warned of as it read its table."""
         self.counts: dict[str, int] = {}
         self.finished: set[int] = set()
         """The buckets of which this party has kept what it learns."""
@@ -220,14 +228,15 @@ class _Run:
             raise _input(f"output: {place}, where the run that is kept has its buckets, is not there: bring it back, or all remove their work directories and start anew")
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> dict[str, Any]:
-        """From the data to all that this party learns, whole; `_place` takes it."""
+        """From the data to all that this party learns, whole; `place` takes it."""
         # Rows that a party learns are there for whoever may read its output; its own are not.
         self.part.mkdir(exist_ok=True, mode=0o700 if self.sums else 0o777)
         # From here on, what tasks say: a directory that several machines see may be listed as it was.
         names = os.listdir(self.part)
-        self.finished = {number for number in map(_number, names) if number is not None}
+        self.finished = {number for number in map(number_of, names) if number is not None}
         self.told = {int(name.removeprefix(_tasks.TOLD)) for name in names if name.startswith(_tasks.TOLD)}
         blocks, facts = self._read(data, allow_unreadable)
+        self.warnings = list(dict.fromkeys(warning for fact in facts for warning in fact["warnings"]))
         self.counts = {name: sum(fact["counts"][name] for fact in facts) for name in facts[0]["counts"]}
         commitment = _tacita.Commitment()
         for fact in facts:
@@ -251,7 +260,7 @@ class _Run:
             files = str(self.part / WHOLE)
             pathlib.Path(files).mkdir(mode=0o700, exist_ok=True)
             self.summed.save(pathlib.Path(files) / self.target.name)
-        whole = {"part": str(self.part), "files": files, "rows": self.keeps == "rows", "name": self.target.name, "report": self._report(drivers)}
+        whole = {"part": str(self.part), "files": files, "rows": self.keeps == "rows", "name": self.target.name, "report": report_of(self, drivers)}
         self.work.end(json.dumps(whole))
         return whole
 
@@ -578,92 +587,6 @@ class _Run:
         """The sum of the shares of all buckets, opened as far as the job says."""
         return drivers.add_up(self.spec, self.work, self.parts(), "{}")
 
-    def _value(self) -> Optional[dict[str, Any]]:
-        """What is told as numbers."""
-        if self.summed is not None:
-            value: Optional[dict[str, Any]] = json.loads(self.summed.report)["result"]
-            return value
-        if self.keeps == "rows":
-            told = {bucket: report["report"]["result"]["rows"] for (_, bucket), report in self.reports.items()}
-            before = [part for part in self.parts() if _number(part.name) not in told]
-            return {"rows": sum(told.values()) + sum(map(rows_of, before))}
-        return None
-
-    def _report(self, drivers: _tacita.Drivers) -> dict[str, Any]:
-        of_buckets = [report["report"] for report in self.reports.values()]
-        spec = self.spec
-        self.seconds["total"] = round(time.monotonic() - self.started, 3)
-        return {
-            "job": spec.kind,
-            "id": spec.id,
-            "protocol": drivers.protocol,
-            "security": spec.security,
-            "level": spec.level,
-            "agreement": spec.agreement,
-            "version": _tacita.__version__,
-            "party": self.party,
-            "peers": [name for name in spec.parties if name != self.party],
-            "rows": self.counts,
-            "result": self._value(),
-            "learned": learned(spec, self.party, drivers, bool(self.told), self.work.repeated, self.work.opened),
-            "bytes": {
-                way: of_drivers + sum(report["bytes"][way] for report in of_buckets)
-                for way, of_drivers in zip(("sent", "received"), self.drivers_bytes)
-            },
-            "seconds": self.seconds,
-            "cpu_seconds": round(sum(report["cpu_seconds"] for report in self.reports.values()), 3),
-            "buckets": {
-                "number": drivers.buckets,
-                "done": len({bucket for _, bucket in self.reports}),
-                "begun": sum(self.begun.values()),
-                "answered_again": self.work.repeated,
-                "filled_up_to": drivers.bounds,
-                "seconds": round(sum(report["seconds"] for report in self.reports.values()), 3),
-            },
-            "slots": self.pool.slots,
-        }
-
-
-def _place(whole: dict[str, Any], target: pathlib.Path) -> Optional[pathlib.Path]:
-    """Puts what a party learns where the user wants it, if that is not a number."""
-    part = pathlib.Path(whole["part"])
-    files = None if whole["files"] is None else pathlib.Path(whole["files"])
-    if files is None:
-        shutil.rmtree(part, ignore_errors=True)
-        return None
-    try:
-        if whole["rows"]:
-            for left in [*part.glob(".part-*"), *part.glob(f"{_tasks.TOLD}*")]:
-                # Of a worker that was killed while it wrote; and what says which buckets were answered.
-                left.unlink(missing_ok=True)
-            _check_free(target)
-            shutil.move(files, target)
-            return target
-        # The file that is asked for is the last one: where it is, all are.
-        named = sorted(files.iterdir(), key=lambda file: file.name == whole["name"])
-        places = [(file, target if file.name == whole["name"] else target.with_name(file.name)) for file in named]
-        for _, place in places:
-            _check_free(place)
-        for file, place in places:
-            shutil.move(file, place)
-    except OSError as error:
-        what = error.strerror or str(error)
-        raise _input(f"output: {target} cannot be written now ({what.lower()}): the result is whole in {files}") from None
-    shutil.rmtree(part, ignore_errors=True)
-    return target
-
-
-def _check_free(place: pathlib.Path) -> None:
-    if place.exists():
-        raise FileExistsError(17, "it is there")
-
-
-def _remove_empty(made: list[pathlib.Path]) -> None:
-    """Directories that were made for what has not come."""
-    for directory in made:
-        with contextlib.suppress(OSError):
-            directory.rmdir()
-
 
 def _stop(drivers: _tacita.Drivers, error: BaseException, resumes: bool) -> None:
     """Tells the others why this party ends; or no more than that its connection is lost, where another driver may go on."""
@@ -680,18 +603,3 @@ def _stop(drivers: _tacita.Drivers, error: BaseException, resumes: bool) -> None
 def default_repeats(buckets: int) -> int:
     """How many buckets may be begun again that were answered, if nothing is said: none of one or two, so that nobody has a second answer to all."""
     return max(min(buckets // 3, 10), buckets // 50)
-
-
-def _number(name: str) -> Optional[int]:
-    """The bucket of a file of results that is whole."""
-    stem, _, ending = name.partition(".")
-    digits = stem.removeprefix("part-")
-    return int(digits) if stem != digits and digits.isdigit() and ending in ("parquet", "share", "json", "pool") else None
-
-
-def rows_of(path: pathlib.Path) -> int:
-    """How many rows a file of Parquet has."""
-    import pyarrow.parquet
-
-    rows: int = pyarrow.parquet.read_metadata(path).num_rows
-    return rows

@@ -12,6 +12,7 @@ import pyarrow
 
 from .._types import Path
 from ..errors import _input
+from ._arguments import refuse_url
 
 if TYPE_CHECKING:
     import ray.data
@@ -30,6 +31,8 @@ Data = Union[Path, Sequence[Any], "ray.data.Dataset"]
 
 def pieces_of(data: Data) -> list[Any]:
     """The parts in which a table is read, in an order that is always the same."""
+    for one in [data] if isinstance(data, str) else data if isinstance(data, (list, tuple)) else ():
+        refuse_url("data", one, "give a Ray dataset of it, as ray.data.read_parquet reads it")
     if isinstance(data, (str, os.PathLike)):
         return _files_of(pathlib.Path(data).absolute())
     if hasattr(data, "to_arrow_refs"):

@@ -122,14 +122,14 @@ class Order:
 def read(job: Text, party: str, piece: Any, allow_unreadable: bool) -> tuple[dict[str, Any], pyarrow.Table]:
     """Reads a part of a party's table, a file or a table: what is known of it, and its rows with their keys."""
     try:
-        block, counts, facts, digest = _tacita.read_block(job.spec(), party, piece, allow_unreadable)
+        block, counts, facts, digest, warnings = _tacita.read_block(job.spec(), party, piece, allow_unreadable)
     except InputError as error:
         if isinstance(piece, str) and pathlib.Path(piece).name not in error.message:
             raise _input(f"{piece}: {error.message}") from None
         raise
     table = pyarrow.table(block)
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), DIGEST: digest})
-    return {"digest": digest, "counts": json.loads(counts), "facts": facts, "schema": table.schema.remove_metadata()}, table
+    return {"digest": digest, "counts": json.loads(counts), "facts": facts, "schema": table.schema.remove_metadata(), "warnings": warnings}, table
 
 
 DIGEST = b"tacita digest"

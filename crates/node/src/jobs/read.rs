@@ -17,6 +17,7 @@ use crate::agreement::words::{either, from_word};
 use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Names, Parties, Protocol, Quality, Reveal};
 use crate::base::text::shown;
 use crate::base::text_file::read_text;
+use crate::table::nearest;
 
 /// Job files are read up to this size.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -293,7 +294,20 @@ fn in_our_words(message: &str) -> String {
     if let Some(name) = message.strip_prefix("duplicate field ") {
         return twice(name);
     }
-    message.replace("unknown field", "unknown key").replace("missing field", "missing key")
+    let message = message.replace("unknown field", "unknown key").replace("missing field", "missing key");
+    match meant(&message) {
+        Some((key, name)) => message.replacen(&key, &format!("{key} (did you mean `{name}`?)"), 1),
+        None => message,
+    }
+}
+
+/// Of a message about an unknown key, the key in its quotes and the known one that is most like it.
+fn meant(message: &str) -> Option<(String, String)> {
+    let (_, rest) = message.split_once("unknown key `")?;
+    let (key, rest) = rest.split_once('`')?;
+    let (_, known) = rest.split_once("expected ")?;
+    let known = known.split('`').skip(1).step_by(2);
+    nearest(key, known).map(|name| (format!("`{key}`"), name.to_owned()))
 }
 
 /// A key, in its quotes, that is there more than once.

@@ -172,7 +172,10 @@ impl PartyRun {
             let (job, me, source) = (self.job.clone(), self.me.clone(), self.source.clone());
             let place = self.pool.clone();
             // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
+            let span = tracing::Span::current();
+            let of_span = span.clone();
             std::thread::spawn(move || {
+                let _within = of_span.entered();
                 let started = Instant::now();
                 let loaded = checked.and_then(|()| {
                     if place.is_some() {
@@ -185,7 +188,7 @@ impl PartyRun {
                 let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
             });
             let (cancelled, linked) = (&cancel, &links);
-            scope.spawn(move || self.meet(listener, cancelled, linked, &meeting));
+            scope.spawn(move || span.in_scope(|| self.meet(listener, cancelled, linked, &meeting)));
             let (mut part, mut met) = (None, Vec::new());
             let ended = loop {
                 match reported.recv_timeout(PEER_LOOK) {
@@ -262,8 +265,10 @@ impl PartyRun {
             Ok(mut rng) => handshake::fresh_nonce(&mut rng),
             Err(error) => return report(Err(error)),
         };
+        let span = tracing::Span::current();
         self.meeting.connect(listener, &self.identity, &options, |_, connected| {
-            report(connected.and_then(|connected| self.greet(connected, nonce, started.elapsed(), links)));
+            let greet = |connected| self.greet(connected, nonce, started.elapsed(), links);
+            report(span.in_scope(|| connected.and_then(greet)));
         });
     }
 

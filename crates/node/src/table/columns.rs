@@ -24,6 +24,9 @@ const MARK: &str = "tacita:mark";
 /// The column is an index of pandas.
 const INDEX: &str = "index";
 
+/// Where the metadata of a schema says that the index of pandas is a range of numbers, which no column holds.
+const RANGE: &str = "tacita:range";
+
 /// The column had no name.
 const NAMELESS: &str = "nameless";
 
@@ -80,7 +83,10 @@ pub(super) fn own_schema(source: &str, schema: &Schema) -> Result<SchemaRef> {
         Ok(own.with_name(name))
     };
     let fields: Vec<Field> = schema.fields().iter().zip(names).map(own).collect::<Result<_>>()?;
-    metadata.extend(pandas.map(|pandas| (PANDAS.to_owned(), pandas.text)));
+    if let Some(pandas) = pandas {
+        metadata.extend(pandas.range.map(|range| (RANGE.to_owned(), range)));
+        metadata.insert(PANDAS.to_owned(), pandas.text);
+    }
     Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
 }
 
@@ -111,8 +117,50 @@ pub(super) fn is_unnamed_index(field: &Field) -> bool {
     is_index(field) && is_level(field.name())
 }
 
+/// The labels of a frame's rows, where they are a range of numbers that no column holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RangeIndex {
+    /// The label of the first row.
+    pub start: i64,
+    /// From one row to the next.
+    pub step: i64,
+    /// What pandas calls them, if it has a name for them.
+    pub name: Option<String>,
+}
+
+impl RangeIndex {
+    /// Of what pandas says of it, if it labels so many rows.
+    fn read(text: &str, rows: usize) -> Option<RangeIndex> {
+        let range: Value = serde_json::from_str(text).ok()?;
+        let number = |key| range.get(key).and_then(Value::as_i64);
+        let (start, stop, step) = (number("start")?, number("stop")?, number("step")?);
+        let distance = (i128::from(stop) - i128::from(start)) * i128::from(step.signum());
+        let labels = distance.max(0).unsigned_abs().div_ceil(step.unsigned_abs().max(1).into());
+        let name = range.get("name").and_then(Value::as_str).map(str::to_owned);
+        // Of a table that was cut elsewhere, the labels are those of before.
+        (labels == rows as u128).then_some(RangeIndex { start, step, name })
+    }
+}
+
+/// Takes the labels of so many rows out of a schema that [`own_schema`] has made.
+pub(super) fn take_range(schema: SchemaRef, rows: usize) -> (SchemaRef, Option<RangeIndex>) {
+    let Some(range) = schema.metadata().get(RANGE) else { return (schema, None) };
+    let range = RangeIndex::read(range, rows);
+    (without_range(&schema), range)
+}
+
+fn without_range(schema: &SchemaRef) -> SchemaRef {
+    if !schema.metadata().contains_key(RANGE) {
+        return schema.clone();
+    }
+    let mut metadata = schema.metadata().clone();
+    metadata.remove(RANGE);
+    Arc::new(Schema::new_with_metadata(schema.fields().clone(), metadata))
+}
+
 /// A schema without marks, for whoever is not this program.
 pub fn unmarked(schema: &SchemaRef) -> SchemaRef {
+    let schema = &without_range(schema);
     if schema.fields().iter().all(|field| is_plain(field)) {
         return schema.clone();
     }
@@ -135,6 +183,8 @@ fn is_level(name: &str) -> bool {
 struct Pandas {
     /// Names of the columns that are its index.
     index: BTreeSet<String>,
+    /// The range of numbers that is its index, as pandas says it; of rows in another order, only their positions tell what it says.
+    range: Option<String>,
     /// The same as text, in which only columns are an index: a range of numbers says nothing of rows in another order.
     text: String,
 }
@@ -144,13 +194,14 @@ impl Pandas {
     fn read(text: &str, nameless: Option<&str>) -> Option<Pandas> {
         let mut frame: Value = serde_json::from_str(text).ok()?;
         let index = frame.get_mut("index_columns")?.as_array_mut()?;
+        let range = index.iter().find(|one| one.get("kind").is_some_and(|kind| kind == "range")).map(Value::to_string);
         index.retain(Value::is_string);
         index.iter_mut().for_each(|name| rename(name, nameless));
         let names = index.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect();
         let columns = frame.get_mut("columns").and_then(Value::as_array_mut);
         let fields = columns.into_iter().flatten().filter_map(|column| column.get_mut("field_name"));
         fields.for_each(|name| rename(name, nameless));
-        Some(Pandas { index: names, text: frame.to_string() })
+        Some(Pandas { index: names, range, text: frame.to_string() })
     }
 }
 

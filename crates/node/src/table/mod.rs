@@ -55,6 +55,8 @@ pub struct Table {
     /// Number of the first row of each batch, and at the end the number of rows.
     starts: Vec<usize>,
     lines: Option<Lines>,
+    /// The labels that pandas has for its rows, where no column holds them.
+    range: Option<columns::RangeIndex>,
     /// Bytes of memory that its keys may take.
     memory: u64,
 }
@@ -69,7 +71,8 @@ impl Table {
     }
 
     fn with_lines(source: String, schema: SchemaRef, batches: Vec<RecordBatch>, lines: Option<Lines>) -> Result<Table> {
-        let own = columns::own_schema(&source, &schema)?;
+        let rows = batches.iter().map(RecordBatch::num_rows).sum();
+        let (own, range) = columns::take_range(columns::own_schema(&source, &schema)?, rows);
         let mut batches: Vec<_> = batches.into_iter().filter(|batch| batch.num_rows() > 0).collect();
         let mut starts = vec![0];
         for batch in &mut batches {
@@ -85,7 +88,7 @@ impl Table {
         if starts[batches.len()] > MAX_ROWS {
             return Err(too_many_rows(&source));
         }
-        Ok(Table { source, schema: own, batches, starts, lines, memory: u64::MAX })
+        Ok(Table { source, schema: own, batches, starts, lines, range, memory: u64::MAX })
     }
 
     /// What messages call this table.
@@ -366,7 +369,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// The name most like `wanted`, if one is like it: equal but for case and punctuation, containing it, or at most
 /// two edits (of a third of its length) away.
-fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| -> Vec<char> {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
@@ -383,17 +386,22 @@ fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a
     names.filter_map(|name| Some((distance(name)?, name))).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// Levenshtein distance.
+/// Levenshtein distance, in which two neighbours that changed places are one edit.
 fn edits(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let best = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], best);
+            let mut best = (above[j] + usize::from(x != y)).min(row[j] + 1).min(above[j + 1] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
         }
+        before = std::mem::replace(&mut above, row);
     }
-    row[b.len()]
+    above[b.len()]
 }
 
 /// A schema with these fields and no metadata.
@@ -413,6 +421,7 @@ mod tests {
         assert_eq!(near("date_of_birth"), Some("Date of Birth"));
         assert_eq!(near("DOB"), Some("dob"));
         assert_eq!(near("stret"), Some("street"));
+        assert_eq!(nearest("revael", ["level", "reveal"].into_iter()), Some("reveal"));
         assert_eq!(near("salary"), None);
     }
 

@@ -11,6 +11,7 @@ use arrow_select::take::take_record_batch;
 use tacita_core::{Error, Result};
 
 use super::combine::Combinations;
+use super::output::Positions;
 use super::{BATCH_ROWS, Keys, Table, named, schema_of};
 
 /// Rows of a join at most. The other parties' part in its size is theirs to choose, so it must not be without bound.
@@ -153,6 +154,16 @@ impl Selection {
     /// How many of the first columns hold nothing of other parties.
     pub fn own_columns(&self) -> usize {
         self.own_columns
+    }
+
+    /// Which row of the table each row was made of; nothing where the table is not the party's own.
+    pub fn positions(&self) -> Option<Positions> {
+        let labels = self.table.range.clone();
+        (self.own_columns > 0).then(|| Positions {
+            rows: self.order.lines(0..self.rows()).0,
+            of: self.table.rows(),
+            labels,
+        })
     }
 
     /// Names and types of the columns.

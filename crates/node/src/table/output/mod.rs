@@ -16,7 +16,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use tacita_core::{Error, Result};
 
-use super::columns::is_unnamed_index;
+use super::columns::{RangeIndex, is_unnamed_index};
 use super::numbers::to_column;
 use super::read::ending;
 use super::{Selection, Table, schema_of};
@@ -103,6 +103,21 @@ pub trait Rows: Send + Sync {
     fn own_rows(&self) -> Result<usize> {
         Ok(0)
     }
+
+    /// Which row of the own table each of them was made of, if each was made of one.
+    fn positions(&self) -> Option<Positions> {
+        None
+    }
+}
+
+/// Which row of a table each row of a result was made of.
+pub struct Positions {
+    /// Of each row of the result, from 0 on.
+    pub rows: Vec<u32>,
+    /// How many rows the table has.
+    pub of: usize,
+    /// The labels of its rows, where no column holds them.
+    pub labels: Option<RangeIndex>,
 }
 
 impl Rows for Selection {
@@ -120,6 +135,10 @@ impl Rows for Selection {
 
     fn own_columns(&self) -> usize {
         self.own_columns()
+    }
+
+    fn positions(&self) -> Option<Positions> {
+        self.positions()
     }
 }
 

@@ -1,0 +1,75 @@
+"""The package as it is built and installed."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+
+import pytest
+from conftest import COMMAND, ROOT
+
+import tacita
+from tacita import _run
+
+sys.path.append(str(ROOT / "scripts"))
+# Behind the line that says where it is.
+from add_command import add  # noqa: E402
+
+
+def test_a_source_distribution_can_be_built(tmp_path: pathlib.Path) -> None:
+    """As `pip install ./python` and `pip install tacita.tar.gz` read it: the manifests, and what they lock."""
+    maturin = shutil.which("maturin")
+    assert maturin, "scripts/need maturin installs it, and make puts it on the path"
+    subprocess.run([maturin, "sdist", "--out", str(tmp_path)], cwd=ROOT / "python", check=True, capture_output=True)
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as archive:
+        archive.extractall(tmp_path, filter="data")
+    whole = tmp_path / packed.name.removesuffix(".tar.gz")
+    settings = tomllib.loads((whole / "pyproject.toml").read_text())
+    # Nothing is taken from where a build has left it.
+    assert "data" not in settings["tool"]["maturin"]
+    told = ["cargo", "metadata", "--offline", "--format-version", "1", *(["--locked"] if settings["tool"]["maturin"].get("locked") else [])]
+    ran = subprocess.run(told, cwd=whole, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert {"LICENSE-APACHE", "LICENSE-MIT", "PKG-INFO", "crates", "tacita"} <= {one.name for one in whole.iterdir()}
+    assert not any((whole / name).exists() for name in ("tests", "tacita.data"))
+
+
+def test_the_command_is_put_into_a_wheel(tmp_path: pathlib.Path) -> None:
+    wheel, program = tmp_path / "tacita-1.2.3-py3-none-any.whl", tmp_path / "tacita"
+    program.write_text(f"#!{sys.executable}\nprint('here')\n")
+    information = {
+        "METADATA": "Metadata-Version: 2.1\nName: tacita\nVersion: 1.2.3\n",
+        "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(wheel, "w") as made:
+        for name, text in {**information, "RECORD": "tacita-1.2.3.dist-info/RECORD,,\n"}.items():
+            made.writestr(f"tacita-1.2.3.dist-info/{name}", text)
+    add(wheel, program)
+    add(wheel, program)
+    # pip compares each file with the record.
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--prefix", str(tmp_path / "there"), str(wheel)], check=True, capture_output=True
+    )
+    installed = tmp_path / "there" / "bin" / "tacita"
+    assert installed.stat().st_mode & stat.S_IXUSR
+    assert subprocess.run([installed], capture_output=True, text=True, check=True).stdout == "here\n"
+    with zipfile.ZipFile(wheel) as made:
+        record = made.read("tacita-1.2.3.dist-info/RECORD").decode()
+        assert record.count("tacita-1.2.3.data/scripts/tacita,sha256=") == 1 and len(made.namelist()) == len(set(made.namelist())) == 4
+
+
+def test_a_command_of_another_version_is_not_run(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _run.own_command() == COMMAND
+    other = tmp_path / "tacita"
+    other.write_text("#!/bin/sh\necho tacita 9.9.9\n")
+    other.chmod(0o755)
+    monkeypatch.setattr(_run, "command", lambda: other)
+    with pytest.raises(tacita.InputError, match=f"{other} is tacita 9.9.9, and this package is of version {tacita.__version__}: install it again"):
+        _run.own_command()
