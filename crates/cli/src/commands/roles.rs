@@ -23,7 +23,8 @@ use crate::console::print;
 use crate::interrupt;
 use crate::threads::set_threads;
 
-/// Take the participants' reports in an aggregate job, blind and shuffle them, and send the database what nobody can tell the reporter of.
+/// Take the participants' reports in an aggregate job, blind and shuffle them, and forward them so that nobody can
+/// tell who reported what.
 ///
 /// Rounds open and close at the database. What was accepted is on disk, sealed, and sent exactly once, whenever this program is ended and
 /// started again. The proxy sees who reports, when and how much; neither keys nor values nor the result. It must not be run by whoever runs the

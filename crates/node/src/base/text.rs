@@ -48,6 +48,60 @@ pub fn acts_on_terminal(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// No message is longer, in characters.
+const MAX_MESSAGE: usize = 4000;
+
+/// So many of the last ones are shown of a longer one: they say what to do.
+const MESSAGE_END: usize = 400;
+
+/// A message of any origin, fit for a terminal: what would act on it is escaped, but line ends and tabs, and the middle of a very long one
+/// is left out.
+pub fn harmless(message: &str) -> String {
+    let escape = |c: char| match c {
+        '\n' | '\r' | '\t' => vec![c],
+        c if acts_on_terminal(c) => c.escape_default().collect(),
+        c => vec![c],
+    };
+    let length = message.chars().count();
+    if length <= MAX_MESSAGE {
+        return message.chars().flat_map(escape).collect();
+    }
+    let begin = message.chars().take(MAX_MESSAGE - MESSAGE_END).flat_map(escape);
+    let end = message.chars().skip(length - MESSAGE_END).flat_map(escape);
+    begin.chain(" ... ".chars()).chain(end).collect()
+}
+
+/// The name that somebody meant who wrote `word`, if one of them is near enough.
+pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let most = (word.chars().count() / 3).clamp(1, 3);
+    let near = names.into_iter().map(|name| (distance(word, name), name)).filter(|(distance, _)| *distance <= most);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+/// ` (did you mean "NAME"?)`, if one of the names is near enough.
+pub fn meant<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, names).map_or_else(String::new, |name| format!(" (did you mean \"{name}\"?)"))
+}
+
+/// How many letters have to be put in, left out, changed, or swapped with their neighbour, to make the one text of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) =
+        (one.to_lowercase().chars().collect(), other.to_lowercase().chars().collect());
+    let mut rows = vec![(0..=other.len()).collect::<Vec<_>>()];
+    for (i, letter) in one.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, against) in other.iter().enumerate() {
+            let mut least = (rows[i][j] + usize::from(letter != against)).min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && one[i - 1] == *against && other[j - 1] == *letter {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
+}
+
 /// No shape is shown longer.
 const MOST_LETTERS: usize = 24;
 
@@ -157,6 +211,30 @@ mod tests {
         assert_eq!(bytes(999_900), "1.0 MB");
         assert_eq!(duration(Duration::from_millis(340)), "340 ms");
         assert_eq!(duration(Duration::from_secs(200)), "3 min 20 s");
+    }
+
+    #[test]
+    fn messages_are_harmless_and_bounded() {
+        assert_eq!(harmless("a\u{1b}[1m\tb\u{202e}\n"), "a\\u{1b}[1m\tb\\u{202e}\n");
+        let long = harmless(&format!("begin{}end", "x".repeat(200_000)));
+        assert!(long.chars().count() < MAX_MESSAGE + 10 && long.starts_with("begin") && long.ends_with("end"));
+    }
+
+    #[test]
+    fn typing_errors_are_near_what_was_meant() {
+        let names = ["reveal", "reveal_to", "name", "hospital", "key"];
+        for (word, name) in [
+            ("reveal_too", Some("reveal_to")),
+            ("nmae", Some("name")),
+            ("hosptial", Some("hospital")),
+            ("Key", Some("key")),
+        ] {
+            assert_eq!(nearest(word, names), name, "{word}");
+        }
+        for word in ["salt", "x", "", "participants"] {
+            assert_eq!(nearest(word, names), None, "{word}");
+        }
+        assert_eq!(meant("nmae", names), " (did you mean \"name\"?)");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::check::foreign;
 use super::{JOBS, Kind, Own};
 use crate::agreement::words::{either, from_word};
 use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Names, Parties, Protocol, Reveal};
-use crate::base::text::shown;
+use crate::base::text::{meant, nearest, shown};
 use crate::base::text_file::read_text;
 
 /// Job files are read up to this size.
@@ -153,7 +153,8 @@ fn kind_of(text: &Text<'_>) -> Result<&'static Kind> {
         return Ok(kind);
     }
     let names = JOBS.iter().map(|kind| kind.name);
-    Err(Error::Input(format!("job = \"{}\" is unknown: use {}", shown(&word), either(names))))
+    let meant = meant(&word, names.clone());
+    Err(Error::Input(format!("job = \"{}\" is unknown{meant}: use {}", shown(&word), either(names))))
 }
 
 /// The first keys of a file that its job does not have.
@@ -290,7 +291,17 @@ fn in_our_words(message: &str) -> String {
     if let Some(name) = message.strip_prefix("duplicate field ") {
         return twice(name);
     }
-    message.replace("unknown field", "unknown key").replace("missing field", "missing key")
+    let message = message.replace("unknown field", "unknown key").replace("missing field", "missing key");
+    with_nearest(&message).unwrap_or(message)
+}
+
+/// Of an unknown key, the one that was meant in place of all that are known, if one is near.
+fn with_nearest(message: &str) -> Option<String> {
+    let (word, known) = message.strip_prefix("unknown key `")?.split_once("`, expected ")?;
+    let (known, place) = known.split_once(" at line ").map_or((known, None), |(known, place)| (known, Some(place)));
+    let meant = nearest(word, known.split('`').skip(1).step_by(2))?;
+    let place = place.map_or_else(String::new, |place| format!(", at line {place}"));
+    Some(format!("unknown key `{}`: did you mean `{meant}`?{place}", shown(word)))
 }
 
 /// A key, in its quotes, that is there more than once.

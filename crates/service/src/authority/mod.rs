@@ -330,7 +330,7 @@ impl Authority {
         let told = match order {
             Order::Add(path) => change(path, true),
             Order::Remove(path) => change(path, false),
-            Order::Rotate => self.rotate().map(|()| "the key is another one now".into()),
+            Order::Rotate => self.rotate().map(|()| "key rotated".into()),
             Order::Status => Ok(self.status()),
         };
         told.map_err(|error| error.to_string())
