@@ -77,7 +77,7 @@ fn simulate(home: &Home, terms: &str, tables: [&[Row]; 2], more: &[&str]) -> End
     let job = home.file("job.toml", &format!("job = \"intersect\"\nid = \"t\"\n{terms}\n{parties}"));
     let inputs = [0, 1].map(|i| format!("{}={}", NAMES[i], home.file(&format!("{}.csv", NAMES[i]), &csv(tables[i]))));
     let (out, report) = (home.at("out"), home.at("report.json"));
-    let options = ["--input", &inputs[0], "--input", &inputs[1], "--output", &out, "--report", &report];
+    let options = ["--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out, "--report", &report];
     tacita(&[&["simulate", &job][..], &options, more].concat())
 }
 
@@ -305,7 +305,19 @@ fn keys_are_given_as_options() {
     let theirs = home.file("b.csv", "who,birth,number\njane doe,04/05/1980,9\nZ,01/01/1970,017\n");
     let address = format!("127.0.0.1:{}", common::free_port());
     let (out, normalize) = (home.at("out.csv"), "name=name,dob=date,nhs=integer");
-    let options = ["--key", "name,dob", "--key", "nhs", "--normalize", normalize, "--output", &out, "--receiver", "me"];
+    let options = [
+        "--key",
+        "name,dob",
+        "--key",
+        "nhs",
+        "--normalize",
+        normalize,
+        "--force",
+        "--output",
+        &out,
+        "--receiver",
+        "me",
+    ];
     let listen = ["intersect", "--listen", &address, "--peer", &pin("b"), "--identity", &home.at("a"), "--input", &own];
     let listener = Running::start(&[&listen[..], &options].concat());
     let options =
@@ -334,7 +346,7 @@ fn several_keys_find_what_one_does_not() {
         let job = home.file("job.toml", &format!("{terms}\n[key]\n{key}\n[parties.a]\n[parties.b]\n"));
         let inputs = ["a", "b"].map(|side| format!("{side}={}", febrl.join(format!("dataset4{side}.csv")).display()));
         let out = home.at("out");
-        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out]).well();
         let person = |id: &str| id.split('-').nth(1).unwrap_or_default().to_owned();
         let written = text(home.at("out/a.csv"));
         let pairs = written.lines().skip(1).map(|line| {

@@ -104,8 +104,10 @@ fn one_value_in_every_format() {
         let job = home.file("compare.toml", &opening(&format!("at_least:{threshold}"), BOTH));
         let inputs = [format!("a={}", shares[0]), format!("b={}", shares[1])];
         let out = home.at("out");
-        let arguments =
-            ["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out, "--format", format];
+        let arguments = [
+            "simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out, "--format",
+            format,
+        ];
         let ended = tacita(&arguments).well();
         let answer = threshold <= 2;
         assert_eq!(ended.stdout, format!("at_least {answer}\n"));
@@ -381,7 +383,7 @@ fn two_parties_compare_what_an_earlier_run_has_left() {
         let running = NAMES.map(|name| {
             let input = if input == "csv" { pair.home.at(&format!("{name}.csv")) } else { pair.out(name, input) };
             let more = if more[0].is_empty() { &[][..] } else { &more[..] };
-            pair.start_on(name, &["--input", &input, "--output", &pair.out(name, output)], more)
+            pair.start_on(name, &["--input", &input, "--force", "--output", &pair.out(name, output)], more)
         });
         running.map(|running| running.end())
     };

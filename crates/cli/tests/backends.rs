@@ -73,7 +73,7 @@ fn run(home: &Home, job: &Value, options: &[&str], family: &str) -> (Vec<String>
     let _ = std::fs::remove_dir_all(&out);
     let names = PARTIES.iter().filter(|name| job["parties"].get(name).is_some());
     let inputs: Vec<String> = names.map(|name| format!("{name}={}", home.at(&format!("{name}.csv")))).collect();
-    let mut arguments = vec!["simulate", &path, "--output", &out, "--report", &report];
+    let mut arguments = vec!["simulate", &path, "--force", "--output", &out, "--report", &report];
     inputs.iter().for_each(|input| arguments.extend(["--input", input]));
     arguments.extend(options);
     Running::start_with(&arguments, &[("TACITA_PORTABLE", family)]).end().well();

@@ -52,7 +52,7 @@ fn tables(home: &Home, lengths: &[usize]) -> (Vec<String>, u64) {
 #[track_caller]
 fn simulate(home: &Home, job: &str, inputs: &[String], more: &[&str]) -> Ended {
     let (job, report, out) = (home.file("job.toml", job), home.at("report.json"), home.at("out"));
-    let mut arguments = vec!["simulate", &job, "--report", &report, "--output", &out];
+    let mut arguments = vec!["simulate", &job, "--report", &report, "--force", "--output", &out];
     arguments.extend(inputs.iter().flat_map(|input| ["--input", input]));
     arguments.extend(more);
     tacita(&arguments)
@@ -248,7 +248,7 @@ impl Group {
         let (job, identity, input) = (at(".toml"), at(""), at(".csv"));
         let (output, report) = (at(".out/value.csv"), at(".out/report.json"));
         let fixed = ["run", &job, "--as", name, "--identity", &identity, "--input", &input];
-        let results = if name == "s" { vec![] } else { vec!["--output", &output] };
+        let results = if name == "s" { vec![] } else { vec!["--force", "--output", &output] };
         Running::start(&[&fixed[..], &["--report", &report], &results, more].concat())
     }
 

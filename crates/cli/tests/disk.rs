@@ -58,7 +58,7 @@ fn compare(home: &Home, terms: &str, inputs: [&str; 2], format: &str) -> Value {
     let run = |out: &str, more: &[&str]| -> (Ended, Value) {
         let out = home.at(out);
         let fixed = ["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--format", format];
-        let ended = tacita(&[&fixed[..], &["--output", &out, "--report", &report], more].concat()).well();
+        let ended = tacita(&[&fixed[..], &["--force", "--output", &out, "--report", &report], more].concat()).well();
         (ended, json(&report))
     };
     let (in_memory, expected) = run("memory", &[]);

@@ -146,15 +146,16 @@ fn room_and_rights_are_looked_at() {
         let (job, identity) = (pair.home.at(&format!("{name}.toml")), pair.home.at(name));
         tacita(&[&["doctor", &job, "--as", name, "--identity", &identity, "--input", &table], more].concat())
     };
-    let good = look("hospital", &["--output", &home.at("out.csv"), "--work", &home.at("work")]).well().stdout;
+    let good =
+        look("hospital", &["--force", "--output", &home.at("out.csv"), "--work", &home.at("work")]).well().stdout;
     for words in ["ok    output", "out.csv can be written", "ok    work", " free"] {
         assert!(good.contains(words), "{words}: {good}");
     }
     assert!(!home.at("work").is_empty() && !std::path::Path::new(&home.at("work")).exists(), "nothing is made");
-    let learns_nothing = look("insurer", &["--output", &home.at("out.csv")]).stdout;
+    let learns_nothing = look("insurer", &["--force", "--output", &home.at("out.csv")]).stdout;
     assert!(learns_nothing.contains("note  output     insurer learns nothing"), "{learns_nothing}");
     for (place, words) in [("none/out.csv", "there is no directory"), ("out.doc", "MEND  output")] {
-        let bad = look("hospital", &["--output", &home.at(place)]);
+        let bad = look("hospital", &["--force", "--output", &home.at(place)]);
         assert!(bad.code == 2 && bad.stdout.contains(words), "{}", bad.stdout);
     }
     let open = home.directory("open");

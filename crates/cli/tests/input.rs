@@ -10,7 +10,8 @@ const JOB: &str = "job = \"intersect\"\nid = \"t\"\n";
 fn simulate(home: &Home, terms: &str, tables: [&str; 2], more: &[&str]) -> Ended {
     let job = home.file("job.toml", &format!("{JOB}reveal_to = [\"a\"]\n{terms}"));
     let inputs = [format!("a={}", tables[0]), format!("b={}", tables[1])];
-    let fixed = ["simulate", &job, "--output", &home.at("out"), "--input", &inputs[0], "--input", &inputs[1]];
+    let fixed =
+        ["simulate", &job, "--force", "--output", &home.at("out"), "--input", &inputs[0], "--input", &inputs[1]];
     tacita(&[&fixed[..], more].concat())
 }
 
@@ -133,9 +134,6 @@ fn what_is_wrong_in_a_file_is_named() {
         }
         simulate(&home, terms, [&home.at(name), &good], &[]).failed(2, &[name, words]);
     }
-    let pipe = home.at("pipe.csv");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    simulate(&home, terms, [&pipe, &good], &[]).failed(2, &["is a pipe", "use -"]);
     tacita(&["inspect", &good, "--columns", "ID"]).failed(2, &["did you mean \"id\"?"]);
     let said = tacita(&["inspect", &good, "--columns", "other"]).failed(2, &["its columns are"]);
     assert!(!said.contains("map it"), "{said}");
@@ -146,4 +144,61 @@ fn what_is_wrong_in_a_file_is_named() {
     let times = home.file("times.csv", "id\n2001-02-03 10:11:12\n2001-02-04 11:12:13\n");
     let dates = terms.replace("[parties.a]", "normalize = [\"date\"]\n[parties.a]");
     simulate(&home, &dates, [&times, &good], &[]).failed(2, &["they have a time of day", "cut the rest off"]);
+}
+
+/// The kind of a table is told by its name, or else by an option; a pipe is CSV.
+#[test]
+fn a_table_is_what_its_name_or_its_user_says() {
+    let home = Home::new();
+    let terms = "[key]\ncolumns = [\"id\"]\n[parties.a]\n[parties.b]\n";
+    let good = home.file("good.csv", "id,x\n1,a\n2,b\n");
+    let psv = home.file("table.psv", "id|x\n2|c\n3|d\n");
+    let nameless = home.file("table", "id,x\n2,c\n3,d\n");
+    let lines = home.file("table.jsonl", "{\"id\": 2, \"x\": \"c\"}\n\n{\"x\": null, \"id\": 3}\n");
+    let array = home.file("table.json", "[{\"id\": 2}, {\"id\": \"3\", \"x\": 1.50}]");
+    let mut packed = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    std::io::Write::write_all(&mut packed, b"id,x\n2,c\n").unwrap();
+    let packed = home.bytes("table.csv.zst", &packed.finish().unwrap());
+    for table in [&psv, &lines, &array, &packed] {
+        simulate(&home, terms, [&good, table], &[]).well();
+        assert_eq!(text(home.at("out/a.csv")), "id,x\n2,b\n", "{table}");
+    }
+    simulate(&home, terms, [&good, &nameless], &[]).failed(2, &["table: not a known kind", "--format csv"]);
+    simulate(&home, terms, [&good, &nameless], &["--input-format", "b=csv"]).well();
+    simulate(&home, terms, [&good, &nameless], &["--input-format", "b=xml"]).failed(2, &["use one of csv, tsv, json"]);
+    // Numbers stay as they are written.
+    simulate(&home, terms, [&array, &good], &[]).well();
+    assert_eq!(text(home.at("out/a.csv")), "id,x\n2,\n");
+    let said = tacita(&["inspect", &nameless, "--format", "csv"]).well().stdout;
+    assert!(said.contains("2 rows, 2 columns"), "{said}");
+    let said = tacita(&["inspect", &packed]).well().stdout;
+    assert!(said.contains("compressed with zstd"), "{said}");
+    let wrong = home.file("wrong.jsonl", "{\"id\": 1}\nid,2\n");
+    tacita(&["inspect", &wrong]).failed(2, &["wrong.jsonl, line 2, column 1", "no JSON object"]);
+    let twice = home.file("twice.jsonl", "{\"id\": 1, \"id\": 2}\n");
+    tacita(&["inspect", &twice]).failed(2, &["twice.jsonl, line 1"]);
+    let plain = home.bytes("plain.csv", &std::fs::read(&packed).unwrap());
+    tacita(&["inspect", &plain]).failed(2, &["is compressed with zstd", "add .zst to its name"]);
+    // What can be read only once is read once.
+    let pipe = home.at("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let feed = |pipe: &str| {
+        let pipe = pipe.to_owned();
+        std::thread::spawn(move || std::fs::write(pipe, "id,x\n2,c\n").unwrap())
+    };
+    let writer = feed(&pipe);
+    let said = tacita(&["inspect", &pipe]).well().stdout;
+    writer.join().unwrap();
+    assert!(said.contains("1 row, 2 columns"), "{said}");
+    let writer = feed(&pipe);
+    simulate(&home, terms, [&good, &pipe], &[]).well();
+    writer.join().unwrap();
+    assert_eq!(text(home.at("out/a.csv")), "id,x\n2,b\n");
+    let job = home.at("job.toml");
+    let inputs = [format!("a={good}"), "b=-".to_owned()];
+    let mut running = common::Running::start(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1]]);
+    running.feed("id\n1\n2\n");
+    assert_eq!(running.end().well().stdout, "rows 2\n");
+    let both = ["simulate", &job, "--input", "a=-", "--input", "b=-"];
+    tacita(&both).failed(2, &["--input b=-", "only once"]);
 }

@@ -22,7 +22,7 @@ fn a_full_disk_loses_no_result() {
     let (pair, output) = full(TERMS);
     let report = pair.out("hospital", "report.json");
     let input = pair.home.at("hospital.csv");
-    let hospital = pair.start_on("hospital", &["--input", &input, "--output", &output], &[]);
+    let hospital = pair.start_on("hospital", &["--input", &input, "--force", "--output", &output], &[]);
     let insurer = pair.start("insurer", &[]);
     let kept = pair.out("hospital", "kept-full.csv");
     hospital.end().failed(2, &["full.csv", "cannot be written", "the result is kept in", "kept-full.csv"]);
@@ -37,12 +37,14 @@ fn a_full_disk_is_resumed_from_the_work() {
     let (pair, output) = full(TERMS);
     let work = pair.home.at("work");
     let input = pair.home.at("hospital.csv");
-    let hospital = pair.start_on("hospital", &["--input", &input, "--work", &work], &["--output", &output]);
+    let hospital = pair.start_on("hospital", &["--input", &input, "--work", &work], &["--force", "--output", &output]);
     let insurer = pair.start("insurer", &[]);
     hospital.end().failed(2, &["full.csv", "cannot be written", "--resume"]);
     insurer.end().well();
     let output = pair.home.at("rows.csv");
-    pair.start_on("hospital", &["--input", &input, "--work", &work], &["--resume", "--output", &output]).end().well();
+    pair.start_on("hospital", &["--input", &input, "--work", &work], &["--resume", "--force", "--output", &output])
+        .end()
+        .well();
     assert_eq!(text(&output), "id,x\n2,b\n3,c\n");
     assert_eq!(files(&work), [""; 0]);
 }
@@ -100,7 +102,8 @@ fn given_texts_have_a_bound() {
         let a = format!("hospital={}", home.file("a.csv", "id\n1\n2\n"));
         let b = format!("insurer={}", home.file("b.csv", &format!("id,y\n1,x\n2,{}\n", "y".repeat(longest))));
         let (report, out) = (home.at("report.json"), home.at("out"));
-        let ended = tacita(&["simulate", &job, "--input", &a, "--input", &b, "--report", &report, "--output", &out]);
+        let ended =
+            tacita(&["simulate", &job, "--input", &a, "--input", &b, "--report", &report, "--force", "--output", &out]);
         let said = std::fs::read_to_string(&report).unwrap_or_default();
         (ended, said, std::fs::read_to_string(home.at("out/hospital.csv")).unwrap_or_default())
     };

@@ -13,7 +13,10 @@ fn simulate(home: &Home, terms: &str, more: &[&str]) -> Ended {
     let inputs = [("a", TABLES[0]), ("b", TABLES[1])]
         .map(|(name, table)| format!("{name}={}", home.file(&format!("{name}.csv"), table)));
     let (out, report) = (home.at("out"), home.at("report.json"));
-    let fixed = ["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out, "--report", &report];
+    let fixed = [
+        "simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out, "--report",
+        &report,
+    ];
     tacita(&[&fixed[..], more].concat())
 }
 

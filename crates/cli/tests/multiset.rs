@@ -62,7 +62,7 @@ fn run(home: &Home, terms: &str, tables: [&[Row]; 2], more: &[&str]) -> Ended {
     let job = home.file("job.toml", &job);
     let inputs = [0, 1].map(|i| format!("{}={}", NAMES[i], home.file(&format!("{}.csv", NAMES[i]), &csv(tables[i]))));
     let (out, report) = (home.at("out"), home.at("report.json"));
-    let fixed = ["--input", &inputs[0], "--input", &inputs[1], "--output", &out, "--report", &report];
+    let fixed = ["--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out, "--report", &report];
     tacita(&[&["simulate", &job][..], &fixed, more].concat())
 }
 
@@ -201,7 +201,8 @@ fn without_a_job_file_it_is_an_option() {
         Running::start(&[&fixed, &key[..], rest].concat())
     };
     let out = pair.home.at("common.csv");
-    let listening = start("hospital", "insurer", &["--listen", &pair.address, "--receiver", "me", "--output", &out]);
+    let listening =
+        start("hospital", "insurer", &["--listen", &pair.address, "--receiver", "me", "--force", "--output", &out]);
     start("insurer", "hospital", &["--connect", &pair.address, "--receiver", "peer"]).end().well();
     listening.end().well();
     assert_eq!(text(out), csv(common(&tables[0], &tables[1])));

@@ -101,7 +101,8 @@ fn others_cost_what_their_plans_say_and_find_what_ecdh_finds() {
             let planned = tacita(&[&["plan", &job, "--json"], &inputs[..]].concat()).well();
             let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
             let (file, output) = (home.at("report.json"), home.at(&format!("{protocol}-{security}")));
-            tacita(&[&["simulate", &job, "--report", &file, "--output", &output], &inputs[..]].concat()).well();
+            tacita(&[&["simulate", &job, "--report", &file, "--force", "--output", &output], &inputs[..]].concat())
+                .well();
             let report = json(&file);
             for name in ["a", "b"] {
                 let (share, ran) = (&planned["parties"][name], &report["parties"][name]);

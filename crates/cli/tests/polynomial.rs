@@ -36,7 +36,9 @@ fn job(home: &Home, terms: &str) -> String {
 fn simulate(home: &Home, job: &str, tables: [&str; 2]) -> Ended {
     let inputs = [("a", tables[0]), ("b", tables[1])].map(|(name, path)| format!("{name}={path}"));
     let (out, report) = (home.at("out"), home.at("report.json"));
-    tacita(&["simulate", job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out, "--report", &report])
+    tacita(&[
+        "simulate", job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out, "--report", &report,
+    ])
 }
 
 /// What `a` has found, as the report has it.
@@ -193,7 +195,8 @@ fn without_a_job_file_and_in_plans() {
         Running::start(&[&fixed, &way[..], rest].concat())
     };
     let out = pair.home.at("common.csv");
-    let listening = start("hospital", "insurer", &["--listen", &pair.address, "--receiver", "me", "--output", &out]);
+    let listening =
+        start("hospital", "insurer", &["--listen", &pair.address, "--receiver", "me", "--force", "--output", &out]);
     start("insurer", "hospital", &["--connect", &pair.address, "--receiver", "peer"]).end().well();
     let said = listening.end().well();
     assert_eq!(text(out), csv(&sets[0].intersection(&sets[1]).copied().collect()));

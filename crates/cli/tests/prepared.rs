@@ -98,6 +98,7 @@ impl Service {
             &input,
             "--identity",
             &identity,
+            "--force",
             "--output",
             &output,
             "--report",
@@ -152,7 +153,7 @@ fn many_clients_get_what_a_plain_run_gives() {
         let (job, out) = (service.job("a"), service.home.at("plain"));
         let inputs = [("authority", "list.csv"), ("client", "client.csv")]
             .map(|(name, file)| format!("{name}={}", service.home.at(file)));
-        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out]).well();
         assert_eq!(rows_of(format!("{out}/client.csv")), rows_of(service.home.at("out.csv")));
         service.asked("3 clients asked so far, for 6 keys in all");
     }

@@ -237,7 +237,7 @@ fn strangers_that_stall_or_talk_nonsense_block_nobody() {
 fn connected(meeting: &Meeting) -> (Running, [Running; 2]) {
     let mut relay = meeting.relay();
     until_listening(&mut relay);
-    let files = ["--input", "-", "--output", &meeting.pair.out("hospital", "rows.csv")];
+    let files = ["--input", "-", "--force", "--output", &meeting.pair.out("hospital", "rows.csv")];
     let mut hospital = meeting.pair.start_on("hospital", &files, &[]);
     let mut insurer = meeting.start("insurer");
     hospital.until_it_says("connected to insurer");

@@ -212,8 +212,8 @@ fn what_cannot_work_is_said_before_anything_is_sent() {
     let csv = at("hospital.csv");
     let start = |files: &[&str], more: &[&str]| pair.start_on("hospital", files, more).end();
     start(&["--input", &at("absent.csv")], &[]).failed(2, &["absent.csv"]);
-    start(&["--input", &csv, "--output", &at("absent/rows.csv")], &[]).failed(2, &["absent"]);
-    start(&["--input", &csv, "--output", &at("rows.ods")], &[]).failed(2, &["rows.ods", ".parquet"]);
+    start(&["--input", &csv, "--force", "--output", &at("absent/rows.csv")], &[]).failed(2, &["absent"]);
+    start(&["--input", &csv, "--force", "--output", &at("rows.ods")], &[]).failed(2, &["rows.ods", ".parquet"]);
     start(&["--input", &csv], &["--listen", "no.such.host.example:1"]).failed(2, &["--listen"]);
     pair.start("insurer", &["--listen", "127.0.0.1:0"]).end().failed(2, &["--listen", "dials"]);
     let job = at("hospital.toml");
@@ -340,7 +340,7 @@ fn a_simulation_says_whose_fault_it_was() {
     let bad = home.file("bad.csv", "insured\nJane Doe\n");
     let inputs = [format!("hospital={}", good.display()), format!("insurer={bad}")];
     let out = home.at("out");
-    let ended = tacita(&["simulate", job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]);
+    let ended = tacita(&["simulate", job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out]);
     ended.failed(2, &["insurer: ", "bad.csv", "no column \"birth\""]);
     assert!(ended.took < Duration::from_secs(4), "{:?}", ended.took);
     assert_eq!(files(&out), [""; 0]);
@@ -359,7 +359,7 @@ fn nothing_that_is_read_is_written_over() {
     let inputs = [format!("hospital={hospital}"), format!("insurer={insurer}")];
     let simulate =
         |more: &[&str]| tacita(&[&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1]], more].concat());
-    simulate(&["--output", &home.at("out")]).failed(2, &["hospital.csv", "an input", "an output"]);
+    simulate(&["--force", "--output", &home.at("out")]).failed(2, &["hospital.csv", "an input", "an output"]);
     simulate(&["--report", &hospital]).failed(2, &["hospital.csv", "the report"]);
     assert_eq!(std::fs::read_to_string(&hospital).unwrap(), table);
 }

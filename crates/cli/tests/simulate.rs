@@ -16,7 +16,7 @@ const FORMATS: [&str; 4] = ["csv", "parquet", "arrow", "json"];
 fn simulate(home: &Home, job: &str, inputs: &[(&str, &str)], format: &str) -> Value {
     let (out, report) = (home.at("out"), home.at("report.json"));
     let inputs: Vec<_> = inputs.iter().map(|(name, file)| format!("{name}={file}")).collect();
-    let mut arguments = vec!["simulate", job, "--output", &out, "--format", format, "--report", &report];
+    let mut arguments = vec!["simulate", job, "--force", "--output", &out, "--format", format, "--report", &report];
     arguments.extend(inputs.iter().flat_map(|input| ["--input", input]));
     tacita(&arguments).well();
     json(report)

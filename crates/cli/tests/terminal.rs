@@ -28,7 +28,9 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
         "--listen" | "--connect" | "--peer" | "--identity" | "--input" | "--key" | "--column" | "--min-support" => {
             return None;
         }
-        "--signed" | "--mixed-only" | "--allow-unreadable" | "--allow-insecure" | "--long" | "--lines" => "",
+        "--signed" | "--mixed-only" | "--allow-unreadable" | "--allow-insecure" | "--force" | "--long" | "--lines" => {
+            ""
+        }
         "--pad-to" | "--max-rows" | "--min-rows" | "--min-result" | "--max-len" | "--max-candidates"
         | "--max-rules" | "--threads" => "10",
         "--bits" => "8",
@@ -47,6 +49,7 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
         "--max-text" => "99",
         "--bins" => "age=4",
         "--strategy" => "points",
+        "--format" => "csv",
         "--reveal" => "no",
         "--receiver" => "both",
         "--protocol" => "auto",
@@ -286,4 +289,84 @@ fn one_key_is_one_key() {
     let [hospital, insurer] = NAMES.map(|name| pair.start(name, &[]));
     assert!(hospital.end().well().stderr.contains("1 key here, 1 there"));
     insurer.end().well();
+}
+
+/// What packages install beside the program.
+#[test]
+fn shells_complete_and_manual_pages_are_there() {
+    for (shell, words) in [
+        ("bash", ["complete -F _tacita", "--reveal"]),
+        ("zsh", ["#compdef tacita", "--reveal"]),
+        ("fish", ["complete -c tacita", "reveal"]),
+    ] {
+        let script = tacita(&["completions", shell]).well().stdout;
+        assert!(words.iter().all(|word| script.contains(word)), "{shell}: {script:.200}");
+        assert!(script.contains("doctor"), "{shell}");
+    }
+    tacita(&["completions", "bsh"]).failed(2, &["bsh", "bash"]);
+    let home = Home::new();
+    let script = format!("{}/../../scripts/share", env!("CARGO_MANIFEST_DIR"));
+    let done = std::process::Command::new("bash")
+        .args([&script, env!("CARGO_BIN_EXE_tacita"), &home.at("usr")])
+        .status()
+        .unwrap();
+    assert!(done.success());
+    let page = text(home.at("usr/share/man/man1/tacita-results.1"));
+    assert!(page.contains(".TH tacita-results 1") && page.contains("\\-\\-wait"), "{page:.400}");
+    assert!(text(home.at("usr/share/bash-completion/completions/tacita")).contains("complete -F _tacita"));
+    // The command that is for the program alone has no page.
+    let pages = common::files(&home.at("usr/share/man/man1"));
+    assert!(pages.len() > 30 && !pages.iter().any(|page| page.contains("simulated")), "{pages:?}");
+}
+
+/// A word that is nearly right is told from one that is not.
+#[test]
+fn typing_errors_are_told_with_what_was_meant() {
+    let home = Home::new();
+    let terms = |from: &str, to: &str| {
+        let terms = format!("{ROWS}[parties.hospital]\n[parties.insurer]\n").replacen(from, to, 1);
+        home.file("job.toml", &terms)
+    };
+    let plan = |job: &str| tacita(&["plan", job, "--rows", "hospital=1", "--rows", "insurer=1"]);
+    for (from, to, meant) in [
+        ("reveal_to", "reveal_too", "unknown key `reveal_too`: did you mean `reveal_to`?"),
+        ("columns", "colums", "unknown key `colums`: did you mean `columns`?"),
+        ("\"intersect\"", "\"intersekt\"", "did you mean \"intersect\"?"),
+        ("id = ", "salt = ", "unknown key `salt`, expected one of"),
+    ] {
+        plan(&terms(from, to)).failed(2, &[meant]);
+    }
+    let job = terms("", "");
+    tacita(&["plan", &job, "--rows", "hosptial=1", "--rows", "insurer=1"]).failed(2, &["did you mean \"hospital\"?"]);
+    // A number without a unit could be seconds or milliseconds.
+    tacita(&["plan", &job, "--latency", "20"]).failed(2, &["--latency", "20ms or 20s"]);
+    // A fingerprint is pasted with the end of its line.
+    let pin = tacita(&["identity", "new", &home.at("own")]).well().stdout;
+    plan(&terms("[parties.hospital]", &format!("[parties.hospital]\nidentity = \"{} \"", pin.trim()))).well();
+}
+
+/// A message says what is in a file, and does nothing to the terminal.
+#[test]
+fn names_from_files_do_nothing_to_the_terminal() {
+    let home = Home::new();
+    let mark = "\u{202e}\u{1b}]0;owned\u{7}";
+    let table = home.file("a.csv", &format!("id,{mark}\n1,2\n"));
+    let job = home.file(
+        "job.toml",
+        &format!(
+            "{}[parties.hospital]\n[parties.insurer]\n",
+            ROWS.replace("name", mark).replace("\u{1b}", "\\u001b").replace("\u{7}", "\\u0007")
+        ),
+    );
+    let input = ["--input", &format!("hospital={table}"), "--input", &format!("insurer={table}")];
+    let said = tacita(&[&["plan", &job][..], &input].concat());
+    assert!(!said.stderr.contains('\u{202e}') && !said.stderr.contains('\u{1b}'), "{:?}", said.stderr);
+    // A header of 200 kB is cut.
+    let long = home.file("long.csv", &format!("{},b\n1,2\n", "x".repeat(200_000)));
+    let input = ["--input", &format!("hospital={long}"), "--input", &format!("insurer={long}")];
+    let job = home.file("job.toml", &format!("{ROWS}[parties.hospital]\n[parties.insurer]\n"));
+    let line = tacita(&[&["plan", &job][..], &input].concat()).failed(2, &["long.csv"]);
+    assert!(line.len() < 6_000, "{}", line.len());
+    let said = tacita(&["inspect", &long]).well();
+    assert!(said.stdout.len() < 6_000 && said.stderr.len() < 6_000, "{} {}", said.stdout.len(), said.stderr.len());
 }

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 fn simulate(home: &Home, job: &str, tables: [&str; 2]) -> Ended {
     let inputs = [("a", tables[0]), ("b", tables[1])].map(|(name, path)| format!("{name}={path}"));
     let (out, report) = (home.at("out"), home.at("report.json"));
-    tacita(&["simulate", job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out, "--report", &report])
+    tacita(&[
+        "simulate", job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out, "--report", &report,
+    ])
 }
 
 /// A job file: `terms`, what stands below `[key]`, and what stands before the parties.
@@ -146,7 +148,8 @@ fn each_writes_its_keys_in_its_own_way() {
             let inputs = [format!("a={}", files[0]), format!("b={}", files[1])];
             let out = home.at("other");
             tacita(&[
-                "simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out, "--format", format,
+                "simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out,
+                "--format", format,
             ])
             .well();
             let file = home.at(&format!("other/a.{format}"));
@@ -361,7 +364,7 @@ fn by_the_published_polynomials() {
     let job = |terms: &str| job(&home, &format!("{named}{terms}"), "columns = [\"id\"]");
     for way in ["", "strategy = \"points\"", "strategy = \"toom3\"\nbins = 1", "bins = 3", "level = \"bits192\""] {
         let job = job(way);
-        let mut arguments = vec!["simulate", &job, "--output", &out];
+        let mut arguments = vec!["simulate", &job, "--force", "--output", &out];
         inputs.iter().for_each(|input| arguments.extend(["--input", input]));
         tacita(&arguments).failed(2, &["its own among them", "\"ecdh\"", "--allow-insecure"]);
         arguments.push("--allow-insecure");
@@ -404,7 +407,19 @@ fn without_a_job_file() {
     let listening = start(
         "hospital",
         "insurer",
-        &["--listen", &pair.address, "--key", "id", "--receiver", "me", "--peer-gives", "y", "--output", &out],
+        &[
+            "--listen",
+            &pair.address,
+            "--key",
+            "id",
+            "--receiver",
+            "me",
+            "--peer-gives",
+            "y",
+            "--force",
+            "--output",
+            &out,
+        ],
     );
     let connect = ["--connect", &pair.address, "--key", "id=nr", "--receiver", "peer", "--gives", "y"];
     start("insurer", "hospital", &connect).end().well();

@@ -64,7 +64,7 @@ fn compare(home: &Home, terms: &str, inputs: [&str; 2], format: &str) -> Value {
     let run = |out: &str, more: &[&str]| {
         let out = home.at(out);
         let fixed = ["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--format", format];
-        let ended = tacita(&[&fixed[..], &["--output", &out, "--report", &report], more].concat()).well();
+        let ended = tacita(&[&fixed[..], &["--force", "--output", &out, "--report", &report], more].concat()).well();
         (ended.stdout, json(&report))
     };
     let (in_memory, expected) = run("memory", &[]);
@@ -300,7 +300,7 @@ fn what_was_received_is_written_without_the_peer() {
     let work = pair.home.at("hospital.work");
     let input = pair.home.at("hospital.csv");
     let go = |more: &[&str]| {
-        let fixed = ["--input", &input, "--output", &output];
+        let fixed = ["--input", &input, "--force", "--output", &output];
         pair.start_on("hospital", &fixed, &[&["--work", &work, "--memory", LITTLE], more].concat())
     };
     let mut hospital = go(&[]);
@@ -331,7 +331,7 @@ fn millions_of_rows_take_little_memory() {
     let inputs = [0, 1].map(|i| format!("{}={}", NAMES[i], inputs[i]));
     let (report, work, out) = (home.at("report.json"), home.at("work"), home.at("out"));
     let memory = 160u64 << 20;
-    let fixed = ["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out];
+    let fixed = ["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out];
     tacita(&[&fixed[..], &["--report", &report, "--work", &work, "--memory", "160MiB"]].concat()).well();
     let report = json(&report);
     assert_eq!(report["parties"]["insurer"]["result"]["rows"], rows + rows / 2);
@@ -357,7 +357,7 @@ fn one_key_may_have_all_rows_that_the_limit_allows() {
         );
         let inputs = [("a", a), ("b", b)].map(|(name, path)| format!("{name}={path}"));
         let out = home.at("out");
-        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out]).well();
         assert_eq!(text(home.at("out/a.csv")), format!("id,note,b.note\n1,x,\n{}", theirs.replace("2,y", "2,,y")));
     }
 }

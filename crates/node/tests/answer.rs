@@ -9,6 +9,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tacita_core::{ErrorKind, Result};
 use tacita_node::agreement::{Answer, JobSpec, Source, Terms};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::files::Existing;
 use tacita_node::identity::{Fingerprint, Identity, VALIDITY};
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
@@ -62,6 +63,7 @@ fn parties(terms: &str, pins: [Option<&Fingerprint>; 2], identities: [&Identity;
             output: None,
             report: None,
             html: None,
+            existing: Existing::Replaced,
             pool: None,
             timeout: Duration::from_secs(60),
             patience: Duration::from_secs(60),

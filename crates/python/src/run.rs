@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::PoolPlace;
 use tacita_node::base::cancel::Cancel;
-use tacita_node::base::files::scratch;
+use tacita_node::base::files::{Existing, scratch};
 use tacita_node::jobs::intersect::live;
 use tacita_node::run::check::check_identity;
 use tacita_node::run::meet::Meeting;
@@ -75,6 +75,7 @@ pub fn run(
                 output: None,
                 report: None,
                 html: None,
+                existing: Existing::Replaced,
                 pool: pool.map(|directory| PoolPlace { directory, key_file: pool_key }),
                 timeout: times[0],
                 patience: times[1],

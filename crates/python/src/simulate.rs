@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Source, Terms};
 use tacita_node::base::cancel::Cancel;
-use tacita_node::base::files::scratch;
+use tacita_node::base::files::{Existing, scratch};
 use tacita_node::identity::{Identity, VALIDITY};
 use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::run::meet::Meeting;
@@ -264,6 +264,7 @@ impl Parties {
             output: None,
             report: None,
             html: None,
+            existing: Existing::Replaced,
             pool: None,
             timeout: DEFAULT_TIMEOUT,
             patience: DEFAULT_PATIENCE,
@@ -357,6 +358,7 @@ impl Roles {
             inputs: data.into_iter().map(file).collect::<Result<_>>()?,
             reading: BTreeMap::new(),
             output: Some(output.clone()),
+            existing: Existing::Replaced,
             ending: "arrow",
             allow_unreadable: self.allow_unreadable,
             threads: None,

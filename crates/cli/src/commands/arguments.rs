@@ -7,11 +7,22 @@ use clap::Args;
 use tacita_core::Error;
 use tacita_node::agreement::JobSpec;
 use tacita_node::table::ReadOptions;
-use tacita_node::table::read::Encoding;
+use tacita_node::table::read::{Encoding, Kind};
+
+/// How a table is read where it does not say itself.
+#[derive(Args, Clone, Copy)]
+pub struct Reading {
+    /// What the table is, where the ending of its name does not say: csv, tsv, json (an object on each line), parquet or arrow. Pipes are
+    /// CSV.
+    #[arg(long, value_name = "KIND")]
+    format: Option<Kind>,
+    #[command(flatten)]
+    text: Text,
+}
 
 /// How a text file is read where it does not say itself.
 #[derive(Args, Clone, Copy)]
-pub struct Reading {
+pub struct Text {
     /// The character between CSV fields [default: found out from the first lines].
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
@@ -29,7 +40,14 @@ pub struct Reading {
 impl Reading {
     /// As tables are read.
     pub fn options(self) -> ReadOptions {
-        let Reading { delimiter, encoding, skip, no_header } = self;
+        ReadOptions { kind: self.format, ..self.text.options() }
+    }
+}
+
+impl Text {
+    /// As text files are read.
+    pub fn options(self) -> ReadOptions {
+        let Text { delimiter, encoding, skip, no_header } = self;
         ReadOptions { delimiter, encoding, skip, no_header, ..ReadOptions::default() }
     }
 }
@@ -42,6 +60,9 @@ pub fn words(list: &[String]) -> Vec<String> {
 /// As [`Reading`], of several parties' files.
 #[derive(Args)]
 pub struct ReadingOf {
+    /// What a party's table is, where the ending of its name does not say: csv, tsv, json, parquet or arrow.
+    #[arg(long, value_name = "NAME=KIND", value_parser = named(kind))]
+    input_format: Vec<(String, Kind)>,
     /// The character between the CSV fields of a party's table [default: found out from the first lines].
     #[arg(long, value_name = "NAME=CHAR", value_parser = named(delimiter))]
     delimiter: Vec<(String, u8)>,
@@ -64,7 +85,8 @@ impl ReadingOf {
         let encoding = self.encoding.iter().find(|(name, _)| name == party).map(|(_, encoding)| *encoding);
         let skip = self.skip.iter().find(|(name, _)| name == party).map_or(0, |(_, lines)| *lines);
         let no_header = self.no_header.iter().any(|name| name == party);
-        ReadOptions { delimiter, encoding, skip, no_header, ..ReadOptions::default() }
+        let kind = self.input_format.iter().find(|(name, _)| name == party).map(|(_, kind)| *kind);
+        ReadOptions { kind, delimiter, encoding, skip, no_header, ..ReadOptions::default() }
     }
 
     /// Checks that those named are parties of the job, each once.
@@ -73,7 +95,14 @@ impl ReadingOf {
         let encodings: Vec<_> = self.encoding.iter().map(|(name, _)| name).collect();
         let skips: Vec<_> = self.skip.iter().map(|(name, _)| name).collect();
         let headless: Vec<_> = self.no_header.iter().collect();
-        let all = [("delimiter", delimiters), ("encoding", encodings), ("skip", skips), ("no-header", headless)];
+        let kinds: Vec<_> = self.input_format.iter().map(|(name, _)| name).collect();
+        let all = [
+            ("input-format", kinds),
+            ("delimiter", delimiters),
+            ("encoding", encodings),
+            ("skip", skips),
+            ("no-header", headless),
+        ];
         for (option, names) in all {
             for (place, name) in names.iter().enumerate() {
                 job.party(name)?;
@@ -88,6 +117,10 @@ impl ReadingOf {
 
 fn lines(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "use a number of lines".into())
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    text.parse().map_err(|error: Error| error.to_string())
 }
 
 fn encoding(text: &str) -> Result<Encoding, String> {
@@ -118,6 +151,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
             Ok(Duration::from_secs_f64(number * scale))
         }
         _ => Err("use a number and a unit, as in 60s, 500ms or 2min".into()),
+    }
+}
+
+/// As [`duration`], where a bare number could be meant as milliseconds.
+pub fn latency(text: &str) -> Result<Duration, String> {
+    match text.trim().ends_with(|c: char| c.is_ascii_alphabetic()) {
+        true => duration(text),
+        false => Err(format!("a unit is missing: write {0}ms or {0}s", text.trim())),
     }
 }
 
@@ -217,6 +258,8 @@ mod tests {
         assert_eq!(duration("60"), Ok(Duration::from_secs(60)));
         assert_eq!(duration("2min"), Ok(Duration::from_secs(120)));
         assert!(duration("-1s").is_err() && duration("1 fortnight").is_err() && duration("s").is_err());
+        assert_eq!(latency("20ms"), Ok(Duration::from_millis(20)));
+        assert_eq!(latency("20"), Err("a unit is missing: write 20ms or 20s".into()));
         assert_eq!(memory("4GiB"), Ok(4 << 30));
         assert_eq!(memory("1.5MB"), Ok(1_500_000));
         assert!(memory("0GiB").is_err() && memory("4TiBs").is_err());

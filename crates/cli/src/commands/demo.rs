@@ -10,6 +10,7 @@ use super::simulate::program;
 use crate::console::print;
 use crate::interrupt;
 use tacita_node::agreement::{JobSpec, Known};
+use tacita_node::base::files::Existing;
 use tacita_node::base::text::pasted;
 use tacita_node::simulate::{JobText, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
@@ -182,7 +183,8 @@ impl Demo {
             output: Some(results.clone()),
             format: Format::Csv,
             html: None,
-            settings: Settings::default(),
+            // The directory is the tour's own: what an earlier one left in it is replaced.
+            settings: Settings { force: true, ..Settings::default() },
             program: program()?,
         };
         let outcome = match simulate(&simulation, &Nowhere, interrupt::calls)? {
@@ -221,6 +223,7 @@ fn among_many(spec: &JobSpec, job: JobText, inputs: BTreeMap<String, Vec<PathBuf
         inputs,
         output: Some(results.clone()),
         ending: Format::Csv.ending(),
+        existing: Existing::Replaced,
         allow_unreadable: false,
         threads: None,
         at_once: 2,

@@ -13,7 +13,7 @@ use tacita_node::base::files::{check_distinct, check_writable, write_whole};
 use tacita_node::base::text::{acts_on_terminal, count, counted};
 use tacita_node::table::baskets::{Between, is_dat, read_lines};
 use tacita_node::table::look::{ColumnFacts, FrequentValues, KeyFacts, Look, Looked, MOST_DISTINCT, look};
-use tacita_node::table::read::Form;
+use tacita_node::table::read::{Form, Packing};
 use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Mark, NullWords, Nulls, Profile};
 
 /// Look at a table of your own: its form, what its columns hold, which profile reads them; and, with --key, what of it would be
@@ -229,7 +229,7 @@ fn printable(text: &str) -> String {
 }
 
 fn form(form: &Form) -> String {
-    let packed = if form.packed { ", compressed with gzip" } else { "" };
+    let packed = form.packed.name().map_or(String::new(), |name| format!(", compressed with {name}"));
     let Some(text) = form.text else { return format!("{}{packed}", form.name) };
     let delimiter = match text.delimiter {
         b',' => "commas".to_owned(),
@@ -317,7 +317,8 @@ fn report(looked: &Looked, key: Option<&KeySpec>) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "form": {
             "name": looked.form.name,
-            "gzip": looked.form.packed,
+            "gzip": looked.form.packed == Packing::Gzip,
+            "packed": looked.form.packed.name(),
             "delimiter": text.map(|text| char::from(text.delimiter).to_string()),
             "encoding": text.map(|text| text.encoding.name()),
             "line_end": text.map(|text| if text.crlf { "CR LF" } else { "LF" }),

@@ -26,7 +26,7 @@ pub struct Key {
 enum Action {
     /// Make the secrets of a round that is not open yet.
     New(Which),
-    /// Make others in their place, before the round is open.
+    /// Replace a round's secrets before it opens.
     Rotate(Which),
     /// Write them, sealed, to a file.
     Backup(Kept),

@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 mod arguments;
+mod completions;
 mod demo;
 mod desk;
 mod doctor;
@@ -26,6 +27,7 @@ mod show;
 mod simulate;
 mod submit;
 mod union;
+mod wait;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tacita_core::Result;
@@ -107,6 +109,8 @@ enum Command {
     Pool(pool::Pool),
     Doctor(doctor::Doctor),
     Demo(demo::Demo),
+    Completions(completions::Completions),
+    Man(completions::Man),
     #[command(name = "simulated-party", hide = true)]
     SimulatedParty,
 }
@@ -199,6 +203,8 @@ impl Cli {
             Command::Pool(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),
+            Command::Completions(command) => command.execute(),
+            Command::Man(command) => command.execute(),
             Command::SimulatedParty => simulate::party(voice),
         };
         done.map(|()| 0)

@@ -42,7 +42,7 @@ pub struct Plan {
     #[arg(long, value_name = "NAME=BYTES", value_parser = arguments::named_count)]
     row_bytes: Vec<(String, u64)>,
     /// One-way latency of the network, as 20ms.
-    #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+    #[arg(long, value_name = "TIME", value_parser = arguments::latency)]
     latency: Option<Duration>,
     /// Bandwidth of the network, as 100Mbit.
     #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth)]
@@ -251,7 +251,7 @@ impl Plan {
             print(format_args!("Buckets   {buckets}, {} at a time, with --work", disk::at_once(job)))?;
         }
         if self.bandwidth.is_none() {
-            print("          with a network that is no limit: say --bandwidth and --latency for yours")?;
+            print("          assumes an unlimited network; give --bandwidth and --latency to estimate yours")?;
         }
         for note in &plan.notes {
             print(format_args!("          {note}"))?;

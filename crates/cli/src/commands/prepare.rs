@@ -8,6 +8,7 @@ use tacita_core::{Error, Result};
 use super::arguments;
 use crate::threads::set_threads;
 use tacita_node::agreement::JobSpec;
+use tacita_node::base::files::is_read_once;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{counted, pasted};
 use tacita_node::jobs::intersect::{Loaded, prepared};
@@ -49,8 +50,8 @@ impl Prepare {
     pub fn execute(self) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
         job.party(&self.me)?;
-        if self.input.as_os_str() == "-" {
-            return Err(Error::Input("--input -: a part is prepared from a file".into()));
+        if is_read_once(&self.input) {
+            return Err(Error::Input(format!("--input {}: a part is prepared from a file", self.input.display())));
         }
         set_threads(self.threads)?;
         prepared::check_job(&job, &self.me)?;

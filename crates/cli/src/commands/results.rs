@@ -1,16 +1,19 @@
 //! `tacita results`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tacita_core::Result;
+use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::files::{Existing, check_output};
+use tacita_node::base::text;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::Input;
-use tacita_node::jobs::aggregate::results::ResultFormat;
+use tacita_node::jobs::aggregate::results::{ResultFormat, Results as Collected};
+use tacita_node::run::kept::{self, write_or_keep};
 use tacita_node::run::report::write_json;
 use tacita_node::table::Selection;
 use tacita_node::table::output::{self, Format};
@@ -18,52 +21,70 @@ use tacita_node::table::read::Listing;
 use tacita_service::aggregate::Setting;
 use tacita_service::aggregate::participant::results::{Collecting, collect};
 
-use super::arguments;
+use super::{arguments, wait};
 use crate::console::print;
 use crate::interrupt;
 
-/// Collect the result of a round of an aggregate job: for those whom reveal_to names.
+/// Collect the result of a round of an aggregate job: for those whom reveal_to names. With --kept, the result of any command that could not
+/// be written where it was wanted.
 ///
-/// Ends with exit code 75 as long as there is no result: ask again later.
+/// Ends with exit code 75 as long as there is no result: ask again later, or --wait.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tacita results job.toml --as alice --identity id --round 2026-11-30 --output attackers.csv\n  \
-    tacita results job.toml --as alice --identity id --round 2026-11-30 --output attackers.stix.json"
+    tacita results job.toml --as alice --identity id --round 2026-11-30 --wait=2h --output attackers.stix.json\n  \
+    tacita results --kept\n  tacita results --kept=kept-common.csv --output common.csv"
 )]
 pub struct Results {
     /// The job file: the same everywhere.
-    #[arg(value_name = "JOB")]
-    job: PathBuf,
+    #[arg(value_name = "JOB", required_unless_present = "kept")]
+    job: Option<PathBuf>,
     /// The participant to be, as the list of participants calls it.
-    #[arg(long = "as", value_name = "NAME")]
-    me: String,
+    #[arg(long = "as", value_name = "NAME", required_unless_present = "kept")]
+    me: Option<String>,
     /// Directory of this participant's key pair.
-    #[arg(long, value_name = "DIR")]
-    identity: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "kept")]
+    identity: Option<PathBuf>,
     /// The round.
-    #[arg(long, value_name = "ID")]
-    round: String,
+    #[arg(long, value_name = "ID", required_unless_present = "kept")]
+    round: Option<String>,
+    /// Wait until there is a result, for so long at most [default: for as long as it takes].
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = arguments::duration)]
+    wait: Option<Option<Duration>>,
     /// Where the keys are written; by its ending a table (.csv, .parquet, .arrow, .json) or a list (.txt, .netset, .ipset, .misp.json,
     /// .stix.json) [default: only how many there are is printed].
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace files that are there: the output, and what stands beside it.
+    #[arg(long)]
+    force: bool,
     /// Its format, where its ending does not say.
     #[arg(long, value_name = "FORMAT")]
     format: Option<ResultFormat>,
     /// This participant's own reports, among which hashed keys are looked for (round.keys = "hashed").
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// What the input is, where its content does not tell.
+    /// The kind of list or table that the input is, where its content does not tell.
     #[arg(long, value_name = "table|list|netset|ipset|zeek", requires = "input")]
     format_in: Option<Listing>,
     #[command(flatten)]
-    reading: arguments::Reading,
+    reading: arguments::Text,
     /// How long to try to reach the database.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
     timeout: Duration,
     /// Write a report to this JSON file.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Results that could not be written where they were wanted, as on a disk that was full: without --output, list them; with it, move
+    /// the named one, or the only one, there.
+    #[arg(
+        long,
+        value_name = "NAME",
+        num_args = 0..=1,
+        require_equals = true,
+        conflicts_with_all = ["job", "me", "identity", "round", "wait", "format", "input", "report"]
+    )]
+    kept: Option<Option<String>>,
     #[arg(long, hide = true)]
     announce: Option<PathBuf>,
 }
@@ -71,8 +92,16 @@ pub struct Results {
 impl Results {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
+        let existing = Existing::unless(self.force);
+        if let Some(name) = &self.kept {
+            return kept_results(name.as_deref(), self.output.as_deref(), existing);
+        }
+        let (Some(job), Some(me), Some(identity), Some(round)) = (self.job, self.me, self.identity, self.round) else {
+            return Err(Error::Internal("a required option is missing".into()));
+        };
         if let Some(output) = &self.output {
-            ResultFormat::check(output, self.format)?;
+            ResultFormat::check(output, self.format, existing)?;
+            beside(output).map_or(Ok(()), |beside| check_output(&beside, existing))?;
         }
         if let Some(path) = &self.report {
             tacita_node::base::files::check_writable(path)?;
@@ -80,11 +109,11 @@ impl Results {
         let cancel = Cancel::default();
         interrupt::ends(cancel.clone());
         let options = self.reading.options();
-        let (results, report) = collect(&Collecting {
-            setting: Arc::new(Setting::new(JobSpec::load(&self.job)?)?),
-            me: self.me,
-            identity: Identity::load(&self.identity)?,
-            round: self.round,
+        let collecting = Collecting {
+            setting: Arc::new(Setting::new(JobSpec::load(&job)?)?),
+            me,
+            identity: Identity::load(&identity)?,
+            round,
             input: self.input.map(|path| Input {
                 path,
                 options,
@@ -95,23 +124,62 @@ impl Results {
             timeout: self.timeout,
             announce: self.announce,
             cancel,
-        })?;
-        let to_standard_output = self.output.as_deref().is_some_and(|path| path.as_os_str() == "-");
-        if let Some(output) = &self.output {
-            results.write(output, self.format)?;
-            if let Some(histogram) = results.histogram_table()?
-                && !to_standard_output
-            {
-                let (stem, path) =
-                    (output.file_stem().unwrap_or_default().to_string_lossy(), output.with_extension(""));
-                let beside = path.with_file_name(format!("{stem}.histogram.csv"));
-                let whole = Selection::all(&histogram).of_others();
-                output::write(&whole, &beside, Some(Format::Csv))?;
-            }
-        }
-        if !to_standard_output {
-            print(results.line())?;
-        }
+        };
+        let (results, report) = wait::until_ready(self.wait, || collect(&collecting))?;
+        write(&results, self.output.as_deref(), self.format, existing)?;
         self.report.map_or(Ok(()), |path| write_json(&path, &report))
+    }
+}
+
+/// Writes and prints what was collected. What cannot be written is printed all the same.
+fn write(results: &Collected, output: Option<&Path>, format: Option<ResultFormat>, existing: Existing) -> Result<()> {
+    let to_standard_output = output.is_some_and(|path| path.as_os_str() == "-");
+    let written = output.map_or(Ok(()), |output| {
+        write_or_keep(output, existing, &[], |path, existing| results.write_over(path, format, existing))
+    });
+    if !to_standard_output || written.is_err() {
+        print(results.line())?;
+    }
+    written?;
+    if let (Some(beside), Some(histogram)) = (output.and_then(beside), results.histogram_table()?) {
+        output::write_over(&Selection::all(&histogram).of_others(), &beside, Some(Format::Csv), existing)?;
+    }
+    Ok(())
+}
+
+/// Where the histogram of a result goes: beside a file.
+fn beside(output: &Path) -> Option<PathBuf> {
+    if output.as_os_str() == "-" || tacita_node::base::files::is_device(output) {
+        return None;
+    }
+    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
+    Some(output.with_file_name(format!("{stem}.histogram.csv")))
+}
+
+/// Lists results that are kept, or moves one to where it is wanted.
+fn kept_results(name: Option<&str>, output: Option<&Path>, existing: Existing) -> Result<()> {
+    match output {
+        Some(output) => {
+            let kept = kept::find(name)?;
+            kept.fetch(output, existing)?;
+            tracing::info!("moved {} to {}", kept.path.display(), output.display());
+            Ok(())
+        }
+        None => {
+            let all = match name {
+                Some(name) => vec![kept::find(Some(name))?],
+                None => kept::all(),
+            };
+            if all.is_empty() {
+                return print("no result is kept");
+            }
+            all.iter().try_for_each(|kept| {
+                let written = kept
+                    .written
+                    .elapsed()
+                    .map_or_else(|_| "just now".into(), |ago| format!("{} ago", text::duration(ago)));
+                print(format_args!("{}  {}, {written}  {}", kept.name, text::bytes(kept.bytes), kept.path.display()))
+            })
+        }
     }
 }

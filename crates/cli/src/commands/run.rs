@@ -12,6 +12,7 @@ use crate::console::{self, Voice};
 use crate::threads::set_threads;
 use tacita_node::agreement::{Ability, JobSpec, OnDisk, OwnRows, PoolPlace, Source};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::files::Existing;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::{live, prepared};
 use tacita_node::jobs::on_disk;
@@ -38,8 +39,8 @@ pub struct Run {
     #[arg(long, value_name = "FILE", required_unless_present = "work")]
     input: Vec<PathBuf>,
     /// Directory where a table larger than memory is sorted and worked on (jobs "intersect" and "union", reveal "rows"), sealed with a
-    /// key that only this identity can derive; the run's files go when it has succeeded. Or one with the part that `tacita
-    /// prepare` made: without --input, or with that of the table that it was made of.
+    /// key that only this identity can derive; the run's files go when it has succeeded. Or a directory made by `tacita prepare`. Then
+    /// leave out --input, or give the same table again.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     /// Go on with the run that was cut off in the directory of --work; the other party does the same.
@@ -119,6 +120,9 @@ pub struct Common {
     /// Write a report to this JSON file.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Replace files that are there: the output, what stands beside it, and the page.
+    #[arg(long)]
+    pub force: bool,
     /// How long to wait for the peer.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
     pub timeout: Duration,
@@ -237,6 +241,7 @@ impl Common {
             output: self.output,
             report: self.report,
             html: page.html,
+            existing: Existing::unless(self.force),
             pool: stock.pool.map(|directory| PoolPlace { directory, key_file: stock.pool_key }),
             timeout: self.timeout,
             patience: self.patience,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
+use tacita_node::base::files::is_read_once;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::Live;
 use tacita_node::run::check::check_identity;
@@ -108,8 +109,8 @@ impl Serve {
                 live.authority
             )));
         }
-        if self.input.as_deref().is_some_and(|input| input.as_os_str() == "-") {
-            return Err(Error::Input("--input -: a list begins with a file".into()));
+        if let Some(input) = self.input.as_deref().filter(|input| is_read_once(input)) {
+            return Err(Error::Input(format!("--input {}: a list begins with a file", input.display())));
         }
         set_threads(self.threads)?;
         let identity = Identity::load(&identity)?;

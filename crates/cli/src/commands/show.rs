@@ -8,6 +8,7 @@ use crate::console::print;
 use crate::interrupt;
 use tacita_node::agreement::Reveal;
 use tacita_node::base::text;
+use tacita_node::run::kept::keep_line;
 use tacita_node::run::party::{Outcome, PartyRun};
 
 /// Runs a party, and prints its result in one line on standard output.
@@ -17,9 +18,10 @@ pub fn show(run: PartyRun) -> Result<()> {
     let reveal = run.job.reveal.clone();
     interrupt::ends(run.cancel.clone());
     let Outcome { report, line, wrote, kept, warning, ended } = run.run()?;
-    if let Some(line) = line.as_ref().filter(|_| !alone || ended.is_err()) {
-        print(line)?;
-    }
+    let printed = match line.as_ref().filter(|_| !alone || ended.is_err()) {
+        Some(line) => print(line).map_err(|error| keep_line(error, line)),
+        None => Ok(()),
+    };
     let wrote: Vec<String> = wrote.into_iter().map(|path| path.display().to_string()).collect();
     tracing::info!(
         "done in {}: {} sent, {} received{}",
@@ -40,5 +42,5 @@ pub fn show(run: PartyRun) -> Result<()> {
     if let Some(warning) = warning {
         tracing::warn!("{warning}");
     }
-    ended
+    ended.and(printed)
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tacita_core::{Error, ErrorKind, Result};
+use tempfile::TempDir;
 
 use super::show::show;
 use super::{arguments, helper, roles};
@@ -15,6 +16,7 @@ use crate::interrupt;
 use crate::threads::set_threads;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::exit::exit_code;
+use tacita_node::base::files::{Existing, check_output, is_read_once, scratch};
 use tacita_node::base::text;
 use tacita_node::run::report;
 use tacita_node::run::write::all_beside;
@@ -50,8 +52,11 @@ pub struct Simulate {
     /// Write the reports of all parties to this JSON file.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Replace files that are there: results, what stands beside them, and the page.
+    #[arg(long)]
+    force: bool,
     /// One-way latency of the network, as 50ms.
-    #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+    #[arg(long, value_name = "TIME", value_parser = arguments::latency)]
     latency: Option<Duration>,
     /// Bandwidth of the network, as 100Mbit.
     #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth)]
@@ -99,9 +104,9 @@ impl Simulate {
                     .into(),
             ));
         }
-        let mut inputs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-        for (name, file) in self.input {
-            inputs.entry(name).or_default().push(file);
+        let (inputs, _spooled) = gathered(self.input)?;
+        if let Some(path) = &self.html {
+            check_output(path, Existing::unless(self.force))?;
         }
         if let Some(path) = &self.report {
             tacita_node::base::files::check_writable(path)?;
@@ -123,6 +128,7 @@ impl Simulate {
                 .map_err(|error| Error::Input(format!("--work: {error}")))?,
             progress: !voice.quiet,
             logged: voice.log == Log::Json,
+            force: self.force,
         };
         let simulation = Simulation {
             job,
@@ -168,16 +174,14 @@ impl Simulate {
         if let Some(path) = &self.report {
             tacita_node::base::files::check_writable(path)?;
         }
-        let mut inputs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-        for (name, file) in self.input {
-            inputs.entry(name).or_default().push(file);
-        }
+        let (inputs, _spooled) = gathered(self.input)?;
         let simulation = aggregate::Simulation {
             job,
             reading: inputs.keys().map(|name| (name.clone(), self.reading.options(name))).collect(),
             inputs,
             output: self.output,
             ending: self.format.ending(),
+            existing: Existing::unless(self.force),
             allow_unreadable: self.allow_unreadable,
             threads: self.threads,
             at_once: std::thread::available_parallelism().map_or(2, |cores| cores.get()) + 1,
@@ -228,6 +232,33 @@ impl Simulate {
         }
         Ok(0)
     }
+}
+
+/// Inputs by party. What can be read only once is copied for the process that reads it, into a directory that goes with the value.
+fn gathered(given: Vec<(String, PathBuf)>) -> Result<(BTreeMap<String, Vec<PathBuf>>, Option<TempDir>)> {
+    let (mut inputs, mut spooled) = (BTreeMap::<String, Vec<PathBuf>>::new(), None);
+    for (place, (name, file)) in given.iter().enumerate() {
+        let mut file = file.clone();
+        if is_read_once(&file) {
+            if given[..place].iter().any(|(_, other)| *other == file) {
+                return Err(Error::Input(format!("--input {name}={}: it can be read only once", file.display())));
+            }
+            let failed = |error: std::io::Error| Error::Input(format!("--input {name}={}: {error}", file.display()));
+            let directory = match &spooled {
+                Some(directory) => directory,
+                None => spooled.insert(scratch()?),
+            };
+            let copy = directory.path().join(format!("input-{place}.csv"));
+            let mut from: Box<dyn std::io::Read> = match file.as_os_str() == "-" {
+                true => Box::new(std::io::stdin()),
+                false => Box::new(std::fs::File::open(&file).map_err(failed)?),
+            };
+            std::io::copy(&mut from, &mut std::fs::File::create_new(&copy).map_err(failed)?).map_err(failed)?;
+            file = copy;
+        }
+        inputs.entry(name.clone()).or_default().push(file);
+    }
+    Ok((inputs, spooled))
 }
 
 /// This program, which every simulated party runs.

@@ -53,7 +53,7 @@ pub struct Submit {
     #[arg(long, value_name = "N")]
     expand: Option<u64>,
     #[command(flatten)]
-    reading: arguments::Reading,
+    reading: arguments::Text,
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     allow_unreadable: bool,

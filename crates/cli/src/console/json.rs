@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Map, Value};
+use tacita_node::base::text::harmless;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::fmt::format::{JsonFields, Writer};
@@ -38,7 +39,7 @@ impl Visit for Fields {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.0.insert(field.name().to_owned(), format!("{value:?}").into());
+        self.0.insert(field.name().to_owned(), harmless(&format!("{value:?}")).into());
     }
 }
 

@@ -17,6 +17,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter}
 use tracing_subscriber::registry::LookupSpan;
 
 use self::json::JsonLines;
+use tacita_node::base::text::harmless;
 use tacita_node::watch::{WITH_VALUES, WITHOUT_VALUES};
 
 pub use progress::{Relay, screen};
@@ -155,6 +156,6 @@ where
             Level::WARN => "warning: ",
             _ => "",
         };
-        writeln!(writer, "{prefix}{}", message.0)
+        writeln!(writer, "{prefix}{}", harmless(&message.0))
     }
 }

@@ -49,7 +49,7 @@ fn what_is_in_another_state_directory_is_waited_for() {
     world.operate("close", ROUND, &[]).well();
     let waits = "proxy 2, which is there without the state directory that has its reports";
     let told = ["waits for", waits];
-    world.as_participant("results", "a", &["--output", &world.home.at("none.csv")]).end().failed(75, &told);
+    world.as_participant("results", "a", &["--force", "--output", &world.home.at("none.csv")]).end().failed(75, &told);
     // The others have told what they have, and wait for this one themselves.
     let until = Instant::now() + Duration::from_secs(30);
     while world.status(ROUND)["waits_for"] != json!([waits]) {
@@ -80,7 +80,8 @@ fn a_round_goes_on_without_what_is_lost_if_its_operator_says_so() {
     expected.insert("all".to_owned(), 6);
     assert_eq!(world.result("a"), expected);
     let (output, report) = (world.home.at("again.csv"), world.home.at("report.json"));
-    let ended = world.as_participant("results", "c", &["--output", &output, "--report", &report]).end().well();
+    let ended =
+        world.as_participant("results", "c", &["--force", "--output", &output, "--report", &report]).end().well();
     assert!(ended.stderr.contains("was counted without what proxy 2 had not sent"), "{}", ended.stderr);
     assert_eq!(read_json(report)["without_proxies"], json!([2]));
     world.operate("close", ROUND, &["--without-proxy", "1"]).failed(75, &["is revealed: it waits for no proxy"]);

@@ -44,7 +44,11 @@ fn a_doctor_finds_what_a_participant_needs() {
     says(&before, 0, &["ok    identity", "2 reports", silent, "the proxy", "the database", "Nothing to mend."]);
     ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
     let all = ["the proxy answers at", "ok    clock      the database's", "as the proxy's (agreement", "ok    name"];
-    says(&doctor(&world, &job, "a", "a", &["--input", &input, "--output", &world.home.at("x.stix.json")]), 0, &all);
+    says(
+        &doctor(&world, &job, "a", "a", &["--input", &input, "--force", "--output", &world.home.at("x.stix.json")]),
+        0,
+        &all,
+    );
     // What each mistake looks like.
     says(&doctor(&world, &job, "b", "a", &[]), 2, &["MEND  name", "knows this identity as a: use --as a"]);
     tacita(&["identity", "new", &world.home.at("id-stranger")]).well();

@@ -38,7 +38,7 @@ fn lists_and_bundles_are_as_their_publishers_want_them() {
         assert_eq!(world.result("a").len(), items.len());
         let files = ["result.misp.json", "result.stix.json"].map(|name| world.home.at(name));
         for file in &files {
-            world.as_participant("results", "a", &["--output", file]).end().well();
+            world.as_participant("results", "a", &["--force", "--output", file]).end().well();
         }
         assert_eq!(checked(&python, &files.each_ref().map(String::as_str)), (true, String::new()));
     }

@@ -58,14 +58,25 @@ impl Fronts {
         let home = &self.world.home;
         std::fs::copy(home.at("addresses/database-2"), home.at("second/database-2")).unwrap();
         let (id, addresses) = (home.at("id-database-1"), home.at("second"));
-        tacita(&["round", action, &self.world.job(), "--identity", &id, "--announce", &addresses, "--round", round])
+        tacita(&[
+            "round",
+            action,
+            &self.world.job(),
+            "--identity",
+            &id,
+            "--announce",
+            &addresses,
+            "--round",
+            round,
+            "--json",
+        ])
     }
 
     /// The same as JSON, without what only one of them sees: when proxies were heard of.
     fn status_of(&self, second: bool, round: &str) -> Value {
         let told = match second {
             true => self.operate_second("status", round),
-            false => self.world.operate("status", round, &[]),
+            false => self.world.operate("status", round, &["--json"]),
         };
         let mut status: Value = serde_json::from_str(&told.well().stdout).unwrap();
         status.as_object_mut().unwrap().remove("waits_for");
@@ -292,6 +303,7 @@ fn a_simulation_has_several_databases_and_leaves_nothing_in_their_storage() {
             &b,
             "--storage",
             &server.socket_url(""),
+            "--force",
             "--output",
             &world.home.at("out"),
             "--report",

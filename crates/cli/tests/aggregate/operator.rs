@@ -56,11 +56,11 @@ fn a_threshold_is_raised_before_the_reveal_and_never_lowered() {
     world.operate("close", ROUND, &[]).well();
     let status = world.until(ROUND, &["counted"]);
     assert_eq!((&status["numbers"]["rows"], &status["numbers"]["passing"]), (&json!(9), &json!(3)), "{status}");
-    let histogram: Value = serde_json::from_str(&world.operate("histogram", ROUND, &[]).well().stdout).unwrap();
+    let histogram: Value = serde_json::from_str(&world.operate("histogram", ROUND, &["--json"]).well().stdout).unwrap();
     assert_eq!(histogram["distinct"], json!({ "1": 6, "2": 1, "5": 1, "6": 1 }));
     world.as_participant("results", "a", &[]).end().failed(75, &["round one is counted", "ask again later"]);
     world.operate("tighten", ROUND, &["--measure", "distinct", "--to", "1"]).failed(2, &["distinct"]);
-    let raised = world.operate("tighten", ROUND, &["--measure", "distinct", "--gap"]).well();
+    let raised = world.operate("tighten", ROUND, &["--measure", "distinct", "--gap", "--json"]).well();
     let raised: Value = serde_json::from_str(&raised.stdout).unwrap();
     // Between 2 and 5 is the widest gap.
     assert_eq!(raised["numbers"]["passing"], 2, "{raised}");
@@ -68,6 +68,49 @@ fn a_threshold_is_raised_before_the_reveal_and_never_lowered() {
     world.until(ROUND, &["revealed"]);
     assert_eq!(world.collected("a", ROUND), [("x".to_owned(), 6), ("y".to_owned(), 5)].into());
     world.operate("tighten", ROUND, &["--measure", "distinct", "--to", "6"]).failed(75, &["revealed"]);
+}
+
+/// Scripts wait for what is to come, and people read how it stands.
+#[test]
+fn scripts_wait_for_the_end_of_a_round() {
+    let world = World::started(&["a", "b"], json!({}), json!({}));
+    let output = world.home.at("waited.csv");
+    // It is there before the round is closed, and only says that it waits.
+    let mut waiting = world.as_participant("results", "a", &["--wait", "--output", &output]);
+    waiting.until_it_says("round one is open: waiting");
+    world.as_participant("results", "b", &["--wait=0s"]).end().failed(75, &["round one is open", "ask again later"]);
+    world.submit("a", &["x", "y"]).well();
+    world.submit("b", &["x"]).well();
+    let closed = world.operate("close", ROUND, &["--wait=60s"]).well();
+    assert!(closed.stdout.starts_with("round one: revealed, closed at 20"), "{}", closed.stdout);
+    assert!(
+        closed.stdout.contains("2 rows, of which 1 pass") && closed.stdout.contains("1 key revealed"),
+        "{}",
+        closed.stdout
+    );
+    waiting.end().well();
+    assert_eq!(super::world::rows(&output), [["x", "2"]]);
+    // The result of a round is not written over another file, and is there for the next attempt.
+    world.as_participant("results", "b", &["--output", &output]).end().failed(2, &["waited.csv", "--force"]);
+    world.operate("open", "two", &[]).well();
+    let list = world.operate_all("list", &[]).well().stdout;
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("one  revealed") && lines[1].starts_with("two  open"), "{list}");
+    let list: Value = serde_json::from_str(&world.operate_all("list", &["--json"]).well().stdout).unwrap();
+    assert_eq!((&list[0]["round"], &list[1]["state"]), (&json!("one"), &json!("open")));
+    let told = world.operate("status", "two", &[]).well().stdout;
+    assert!(told.starts_with("round two: open\n") && told.contains("0 reports here"), "{told}");
+}
+
+/// A round that waits for its operator is waited for no longer.
+#[test]
+fn a_round_that_is_to_be_tightened_is_waited_for_until_it_is_counted() {
+    let world = World::started(&["a", "b"], json!({ "tighten": true }), json!({}));
+    world.submit("a", &["x"]).well();
+    world.submit("b", &["x"]).well();
+    let closed = world.operate("close", ROUND, &["--wait"]).well();
+    assert!(closed.stdout.starts_with("round one: counted, closed at 20"), "{}", closed.stdout);
+    assert_eq!(world.operate("histogram", ROUND, &[]).well().stdout, "1 row with 2 reports\n1 row with 2 reporters\n");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn check_job(home: &Home, file: &str, (example, job, inputs): (&str, &str, &str)
         let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap();
         arguments.extend(["--input".to_owned(), format!("{name}={}", file.display())]);
     }
-    arguments.extend(["--output".to_owned(), home.at("out")]);
+    arguments.extend(["--force".to_owned(), "--output".to_owned(), home.at("out")]);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     Running::start(&arguments).end_within(super::simulated::LONG).well();
     let expected = text(directory.join("expected").join(job).join("results.csv"));

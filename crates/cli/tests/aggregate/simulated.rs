@@ -15,7 +15,7 @@ pub const LONG: Duration = Duration::from_secs(600);
 fn simulate(home: &Home, job: &str, inputs: &[(String, String)], more: &[&str]) -> Ended {
     let (out, report) = (home.at("out"), home.at("report.json"));
     let inputs: Vec<String> = inputs.iter().map(|(name, file)| format!("{name}={file}")).collect();
-    let mut arguments = vec!["simulate", job, "--output", &out, "--report", &report];
+    let mut arguments = vec!["simulate", job, "--force", "--output", &out, "--report", &report];
     arguments.extend(inputs.iter().flat_map(|input| ["--input", input]));
     arguments.extend(more);
     Running::start(&arguments).end_within(LONG)

@@ -44,7 +44,7 @@ fn fails(world: &World) {
     let reason = status["failure"]["reason"].as_str().unwrap_or_default();
     assert!(status["state"] == "failed" && reason.contains(LACKS), "{status}");
     world
-        .as_participant("results", "a", &["--timeout", "1s", "--output", &world.home.at("none.csv")])
+        .as_participant("results", "a", &["--timeout", "1s", "--force", "--output", &world.home.at("none.csv")])
         .end()
         .failed(2, &["has no result"]);
 }

@@ -144,8 +144,13 @@ impl World {
 
     /// What the operator does with a round.
     pub fn operate(&self, action: &str, round: &str, more: &[&str]) -> Ended {
+        self.operate_all(action, &[&["--round", round], more].concat())
+    }
+
+    /// What the operator does with all rounds.
+    pub fn operate_all(&self, action: &str, more: &[&str]) -> Ended {
         let (job, id, addresses) = (self.job(), self.home.at("id-database"), self.home.at("addresses"));
-        let mut arguments = vec!["round", action, &job, "--identity", &id, "--round", round];
+        let mut arguments = vec!["round", action, &job, "--identity", &id];
         if self.registry.is_none() && !self.addressed {
             arguments.extend(["--announce", &addresses]);
         }
@@ -155,7 +160,7 @@ impl World {
 
     /// How a round stands.
     pub fn status(&self, round: &str) -> Value {
-        serde_json::from_str(&self.operate("status", round, &[]).well().stdout).unwrap()
+        serde_json::from_str(&self.operate("status", round, &["--json"]).well().stdout).unwrap()
     }
 
     /// Waits until a round is in one of these states, and returns how it then stands.
@@ -185,7 +190,7 @@ impl World {
     #[track_caller]
     pub fn collected(&self, name: &str, round: &str) -> BTreeMap<String, u64> {
         let output = self.home.at(&format!("{name}.result.csv"));
-        self.as_participant("results", name, &["--round", round, "--output", &output]).end().well();
+        self.as_participant("results", name, &["--round", round, "--force", "--output", &output]).end().well();
         rows(&output).into_iter().map(|row| (row[0].clone(), row[1].parse().unwrap())).collect()
     }
 

@@ -27,7 +27,7 @@ fn simulate(home: &Home, case: &str, change: (&str, &str), more: &[&str]) -> End
         inputs.push(inputs[0].replacen('a', "b", 1));
     }
     let output = home.at("out");
-    let mut arguments = vec!["simulate", &job, "--output", &output];
+    let mut arguments = vec!["simulate", &job, "--force", "--output", &output];
     for input in &inputs {
         arguments.extend(["--input", input]);
     }

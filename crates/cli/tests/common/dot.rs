@@ -10,7 +10,10 @@ pub fn simulate(home: &Home, job: &str, inputs: [&str; 2], out: &str, more: &[&s
     let (job, report) = (home.file("job.toml", job), home.at("report.json"));
     let inputs = ["a", "b"].map(|name| format!("{name}={}", inputs[usize::from(name == "b")]));
     let out = home.at(out);
-    let fixed = ["simulate", &job, "--output", &out, "--report", &report, "--input", &inputs[0], "--input", &inputs[1]];
+    let fixed = [
+        "simulate", &job, "--force", "--output", &out, "--report", &report, "--input", &inputs[0], "--input",
+        &inputs[1],
+    ];
     tacita(&[&fixed, more].concat()).well();
     json(report)
 }
@@ -70,7 +73,7 @@ pub fn open(home: &Home, job: &str, inputs: &[(&str, &str)]) -> Ended {
     let job = home.file("open.toml", job);
     let (out, report) = (home.at("opened"), home.at("report.json"));
     let inputs: Vec<_> = inputs.iter().map(|(party, file)| format!("{party}={file}")).collect();
-    let mut arguments = vec!["simulate", &job, "--output", &out, "--report", &report];
+    let mut arguments = vec!["simulate", &job, "--force", "--output", &out, "--report", &report];
     arguments.extend(inputs.iter().flat_map(|input| ["--input", input]));
     tacita(&arguments)
 }

@@ -83,11 +83,11 @@ impl Pair {
         self.home.file(&format!("{name}.csv"), text);
     }
 
-    /// Starts a party on its table, NAME.csv, with further arguments. Its result goes to NAME.out/rows.csv, its report
-    /// to NAME.out/report.json.
+    /// Starts a party on its table, NAME.csv, with further arguments. Its result goes to NAME.out/rows.csv, in the place of
+    /// an earlier one, its report to NAME.out/report.json.
     pub fn start(&self, name: &str, more: &[&str]) -> Running {
         let at = |suffix: &str| self.home.at(&format!("{name}{suffix}"));
-        self.start_on(name, &["--input", &at(".csv"), "--output", &at(".out/rows.csv")], more)
+        self.start_on(name, &["--input", &at(".csv"), "--force", "--output", &at(".out/rows.csv")], more)
     }
 
     /// Starts a party with input and output as `files` say.

@@ -170,7 +170,8 @@ fn medical_flags_are_aligned_by_name_and_birth_date_in_every_format() {
         });
         let (out, report) = (home.at("out"), home.at("report.json"));
         tacita(&[
-            "simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out, "--report", &report,
+            "simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out, "--report",
+            &report,
         ])
         .well();
         let report = json(report);
@@ -197,7 +198,7 @@ fn the_example_gives_the_expected_files_byte_for_byte() {
         let inputs = parties.map(|party| format!("{party}={}", set.join(format!("{party}.csv")).display()));
         let (job, out) = (set.join(format!("{name}.toml")), home.at("out"));
         let job = job.to_str().unwrap();
-        tacita(&["simulate", job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        tacita(&["simulate", job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out]).well();
         let wanted = set.join("expected").join(name);
         assert_eq!(files(&out), files(wanted.to_str().unwrap()), "{name}");
         for file in files(&out) {
@@ -212,7 +213,8 @@ fn the_example_gives_the_expected_files_byte_for_byte() {
         let of = |party: &str| format!("{party}={}", set.join(format!("{party}.csv")).display());
         let job = |name: &str| set.join(name).to_str().unwrap().to_owned();
         let (shares, out) = (job("shares.toml"), home.at("out"));
-        tacita(&["simulate", &shares, "--input", &of("shop"), "--input", &of("partner"), "--output", &out]).well();
+        tacita(&["simulate", &shares, "--input", &of("shop"), "--input", &of("partner"), "--force", "--output", &out])
+            .well();
         let of = |party: &str| format!("{party}={}", home.at(&format!("out/{party}.json")));
         let ended = tacita(&["simulate", &job(name), "--input", &of("shop"), "--input", &of("partner")]).well();
         assert_eq!(ended.stdout, expected);

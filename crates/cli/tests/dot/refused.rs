@@ -80,7 +80,7 @@ fn a_number_that_cannot_be_kept_is_printed() {
     NAMES.iter().for_each(|name| pair.table(name, "x\n1\n1\n"));
     std::os::unix::fs::symlink("/dev/full", pair.home.at("full.csv")).unwrap();
     let (input, full) = (pair.home.at("hospital.csv"), pair.home.at("full.csv"));
-    let one = pair.start_on("hospital", &["--input", &input, "--output", &full], &[]);
+    let one = pair.start_on("hospital", &["--input", &input, "--force", "--output", &full], &[]);
     let other = pair.start("insurer", &[]);
     let ended = one.end();
     ended.failed(2, &["full.csv"]);
@@ -128,6 +128,7 @@ fn two_parties_without_a_job_file() {
                 "both",
                 "--reveal",
                 reveal,
+                "--force",
                 "--output",
                 &pair.out(me, if reveal == "value" { "value.csv" } else { "share.json" }),
             ])

@@ -155,7 +155,7 @@ fn a_share_that_was_not_opened_is_not_replaced() {
     NAMES.iter().for_each(|name| pair.table(name, "x\n1\n1\n"));
     let run = |name: &str| {
         let (input, output) = (pair.home.at(&format!("{name}.csv")), pair.out(name, "share.json"));
-        pair.start_on(name, &["--input", &input, "--output", &output], &["--timeout", "3s"])
+        pair.start_on(name, &["--input", &input, "--force", "--output", &output], &["--timeout", "3s"])
     };
     let running = NAMES.map(run);
     running.into_iter().for_each(|running| drop(running.end().well()));

@@ -46,7 +46,7 @@ fn common_lines(home: &Home, names: &[&str], of: &str) -> Vec<String> {
 fn simulate(home: &Home, job: &str, names: &[&str]) -> Ended {
     let (job, report, out) = (home.file("job.toml", job), home.at("report.json"), home.at("out"));
     let inputs: Vec<_> = names.iter().map(|name| format!("{name}={}", home.at(&format!("{name}.csv")))).collect();
-    let mut arguments = vec!["simulate", &job, "--report", &report, "--output", &out];
+    let mut arguments = vec!["simulate", &job, "--report", &report, "--force", "--output", &out];
     arguments.extend(inputs.iter().flat_map(|input| ["--input", input]));
     tacita(&arguments)
 }

@@ -20,7 +20,7 @@ fn published(terms: &str, bound: usize, keys: [std::ops::Range<u32>; 3]) -> (Hom
 fn run(home: &Home, job: &str, out: &str) -> (String, Value) {
     let (path, report, out) = (home.file("job.toml", job), home.at("report.json"), home.at(out));
     let inputs: Vec<_> = NAMES.iter().map(|name| format!("{name}={}", home.at(&format!("{name}.csv")))).collect();
-    let mut all = vec!["simulate", &path, "--output", &out, "--report", &report, "--allow-insecure"];
+    let mut all = vec!["simulate", &path, "--force", "--output", &out, "--report", &report, "--allow-insecure"];
     all.extend(inputs.iter().flat_map(|input| ["--input", input]));
     tacita(&all).well();
     let plan = tacita(&["plan", &path, "--rows", "a=9", "--rows", "b=9", "--rows", "c=9"]).well().stdout;

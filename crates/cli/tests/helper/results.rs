@@ -74,7 +74,7 @@ fn medical_data_of_three_are_joined_exactly() {
         let path = home.file("job.toml", &job(&terms, 1500, &names, own).replace("[\"k\"]", keys));
         let (out, report) = (home.at("out"), home.at("report.json"));
         let inputs = names.map(|name| format!("{name}={}", data.join(format!("synthea/{name}.csv")).display()));
-        let mut all = vec!["simulate", &path, "--output", &out, "--report", &report];
+        let mut all = vec!["simulate", &path, "--force", "--output", &out, "--report", &report];
         all.extend(inputs.iter().flat_map(|input| ["--input", input]));
         tacita(&all).well();
         let result = json(&report)["parties"]["hospital"]["result"].clone();

@@ -65,7 +65,7 @@ impl Meeting {
     fn start(&self, name: &str, more: &[&str]) -> Running {
         let at = |suffix: &str| self.home.at(&format!("{name}{suffix}"));
         let job = if std::fs::exists(at(".toml")).unwrap() { at(".toml") } else { self.home.at("job.toml") };
-        let files = ["--identity", &at(""), "--input", &at(".csv"), "--output", &at(".out.csv")];
+        let files = ["--identity", &at(""), "--input", &at(".csv"), "--force", "--output", &at(".out.csv")];
         let timeout: &[&str] = if more.contains(&"--timeout") { &[] } else { &["--timeout", "20s"] };
         Running::start(&[&["run", &job, "--as", name], timeout, &files[..], more].concat())
     }
@@ -241,7 +241,7 @@ fn a_doctor_compares_terms_with_the_helper() {
         assert!(seen.contains(words), "{words}: {seen}");
     }
     let output = meeting.home.at("out.csv");
-    let seen = doctor("c", &["--output", &output]).well().stdout;
+    let seen = doctor("c", &["--force", "--output", &output]).well().stdout;
     assert!(seen.contains("note  output") && !seen.contains("ok    output"), "{seen}");
     meeting.change("a", "pad_to = 100", "pad_to = 200");
     let seen = doctor("a", &[]);

@@ -25,6 +25,7 @@ use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result, Security};
 use tacita_node::agreement::handshake::{self, MAX_MESSAGE_BYTES};
 use tacita_node::agreement::{JobSpec, Network, OnDisk, Sizes, Source};
+use tacita_node::base::files::Existing;
 use tacita_node::base::usage;
 use tacita_node::identity::{Identity, VALIDITY};
 use tacita_node::jobs::dot::{Dot, Spec};
@@ -206,6 +207,7 @@ impl Case {
             output: None,
             report: None,
             html: None,
+            existing: Existing::Replaced,
             pool: None,
             timeout: Duration::from_secs(10),
             patience: Duration::from_secs(10),

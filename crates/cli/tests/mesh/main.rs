@@ -64,7 +64,7 @@ fn expected(home: &Home, names: &[&str], of: &str) -> Vec<String> {
 fn simulate(home: &Home, job: &str, names: &[&str], more: &[&str]) -> Ended {
     let (job, report, out) = (home.file("job.toml", job), home.at("report.json"), home.at("out"));
     let inputs: Vec<_> = names.iter().map(|name| format!("{name}={}", home.at(&format!("{name}.csv")))).collect();
-    let mut arguments = vec!["simulate", &job, "--report", &report, "--output", &out];
+    let mut arguments = vec!["simulate", &job, "--report", &report, "--force", "--output", &out];
     arguments.extend(inputs.iter().flat_map(|input| ["--input", input]));
     arguments.extend(more);
     tacita(&arguments)
@@ -136,8 +136,10 @@ fn medical_data_of_three_are_joined_exactly() {
         path = home.file("job.toml", &text);
         let out = home.at(reveal);
         let inputs = names.map(|name| format!("{name}={}", data.join(format!("synthea/{name}.csv")).display()));
-        let fixed =
-            ["simulate", &path, "--output", &out, "--input", &inputs[0], "--input", &inputs[1], "--input", &inputs[2]];
+        let fixed = [
+            "simulate", &path, "--force", "--output", &out, "--input", &inputs[0], "--input", &inputs[1], "--input",
+            &inputs[2],
+        ];
         tacita(&fixed).well();
     }
     assert!(!path.is_empty());
@@ -207,7 +209,7 @@ impl Group {
         let (job, identity, input) = (at(".toml"), at(""), at(".csv"));
         let (output, report) = (at(".out/rows.csv"), at(".out/report.json"));
         let fixed = ["run", &job, "--as", name, "--identity", &identity, "--input", &input, "--report", &report];
-        let results = if name == "c" { vec![] } else { vec!["--output", &output] };
+        let results = if name == "c" { vec![] } else { vec!["--force", "--output", &output] };
         Running::start(&[&fixed[..], &results, more].concat())
     }
 

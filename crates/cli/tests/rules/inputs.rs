@@ -229,7 +229,7 @@ fn bad_baskets_end_in_one_line_that_says_where() {
     run("", &home.file("dat.csv", "1 2 3\n2\n3 1\n2\n")).failed(2, &["no column \"items\"", ".dat"]);
     let inputs = [format!("a={good}"), format!("b={good}")];
     let file = home.file("job.toml", &job("min_support = 1"));
-    tacita(&["simulate", &file, "--input", &inputs[0], "--input", &inputs[1], "--output", "-"])
+    tacita(&["simulate", &file, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", "-"])
         .failed(2, &["--output -", "name a directory"]);
     // Results do not replace inputs, itemsets either.
     let beside = home.file("out/b.itemsets.csv", "items\nx\n");
@@ -252,7 +252,7 @@ fn bins_show_no_bound_of_a_single_row_whatever_min_rows_and_digits_are() {
         let job = home.file("job.toml", terms);
         let inputs = [format!("a={}", inputs[0]), format!("b={}", inputs[1])];
         let out = home.at(out);
-        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out]).well();
         text(format!("{out}/b.itemsets.csv"))
     };
     // Half of two rows is one row, and b brings two.

@@ -151,7 +151,10 @@ fn attempt(home: &Home, job: &str, inputs: [&str; 2], out: &str, more: &[&str]) 
     let (job, report) = (home.file("job.toml", job), home.at("report.json"));
     let inputs = [format!("a={}", inputs[0]), format!("b={}", inputs[1])];
     let out = home.at(out);
-    let fixed = ["simulate", &job, "--output", &out, "--report", &report, "--input", &inputs[0], "--input", &inputs[1]];
+    let fixed = [
+        "simulate", &job, "--force", "--output", &out, "--report", &report, "--input", &inputs[0], "--input",
+        &inputs[1],
+    ];
     tacita(&[&fixed, more].concat())
 }
 

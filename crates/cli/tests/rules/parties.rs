@@ -88,7 +88,7 @@ fn files_that_cannot_be_written_leave_nothing_and_the_numbers_are_printed() {
     let nameless = pair.out("hospital", ".csv");
     let running = pair.start_on(
         "hospital",
-        &["--input", &pair.home.at("hospital.csv"), "--output", &nameless],
+        &["--input", &pair.home.at("hospital.csv"), "--force", "--output", &nameless],
         &["--timeout", "1s"],
     );
     running.end().failed(2, &[".csv: a name and an ending are needed", "rules.itemsets.csv"]);
@@ -101,6 +101,7 @@ fn files_that_cannot_be_written_leave_nothing_and_the_numbers_are_printed() {
         &pair.home.at("hospital"),
         "--input",
         &pair.home.file("x.itemsets.csv", "items\na\n"),
+        "--force",
         "--output",
         &pair.home.at("x.csv"),
         "--timeout",
@@ -134,6 +135,7 @@ fn two_parties_without_a_job_file() {
             "3",
             "--bins",
             "age=65:",
+            "--force",
             "--output",
             &pair.out(me, "rules.csv"),
         ]
@@ -200,8 +202,18 @@ fn the_example_gives_the_expected_files_byte_for_byte() {
         let input = |party: &str| format!("{party}={}", set.join(format!("{party}.csv")).display());
         let (job, out) = (set.join(format!("{name}.toml")), home.at("out"));
         let (shop, bakery) = (input("shop"), input("bakery"));
-        let ended =
-            tacita(&["simulate", job.to_str().unwrap(), "--input", &shop, "--input", &bakery, "--output", &out]).well();
+        let ended = tacita(&[
+            "simulate",
+            job.to_str().unwrap(),
+            "--input",
+            &shop,
+            "--input",
+            &bakery,
+            "--force",
+            "--output",
+            &out,
+        ])
+        .well();
         assert_eq!(ended.stdout, format!("itemsets {}, rules {}\n", expected["itemsets"], expected["rules"]));
         let wanted = set.join("expected").join(name);
         assert_eq!(files(&out).len(), 4);

@@ -38,6 +38,7 @@ fn run_and_compare(terms: &str, parties: [&str; 2], tables: [&str; 2], expected:
             &identity,
             "--input",
             tables[i],
+            "--force",
             "--output",
             &output,
         ])
@@ -94,7 +95,7 @@ fn medical_pairs_give_the_same_as_in_a_simulation() {
         let home = common::Home::new();
         let (file, out) = (home.file("job.toml", &job), home.at("out"));
         let inputs = [0, 1].map(|i| format!("{}={}", parties[i], tables[i]));
-        tacita(&["simulate", &file, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        tacita(&["simulate", &file, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out]).well();
         let expected = parties.map(|name| text(home.at(&format!("out/{name}.csv"))));
         assert!(expected.iter().all(|text| text.lines().count() > 380));
         let terms = connected(&job, parties);
@@ -200,6 +201,7 @@ fn flags_alone_describe_a_job_of_two() {
             "name",
             "--receiver",
             hospital_says,
+            "--force",
             "--output",
             &outputs[0],
             "--report",
@@ -221,6 +223,7 @@ fn flags_alone_describe_a_job_of_two() {
             "name",
             "--receiver",
             insurer_says,
+            "--force",
             "--output",
             &outputs[1],
         ]);
@@ -253,6 +256,7 @@ fn flags_that_do_not_fit_differ_in_terms() {
         &at("hospital"),
         "--input",
         &at("hospital.csv"),
+        "--force",
         "--output",
         &at("hospital.common.csv"),
         "--key",
@@ -270,6 +274,7 @@ fn flags_that_do_not_fit_differ_in_terms() {
         &at("insurer"),
         "--input",
         &at("insurer.csv"),
+        "--force",
         "--output",
         &at("insurer.common.csv"),
         "--key",
@@ -284,7 +289,7 @@ fn flags_that_do_not_fit_differ_in_terms() {
 #[test]
 fn results_go_to_standard_output_and_input_comes_from_standard_input() {
     let pair = small();
-    let mut hospital = pair.start_on("hospital", &["--input", "-", "--output", "-"], &[]);
+    let mut hospital = pair.start_on("hospital", &["--input", "-", "--force", "--output", "-"], &[]);
     let insurer = pair.start("insurer", &[]);
     hospital.feed(PATIENTS);
     assert_eq!(hospital.end().well().stdout, COMMON_PATIENTS, "the table and nothing else");

@@ -84,6 +84,7 @@ fn an_interrupted_simulation_ends_its_parties() {
         &inputs[0],
         "--input",
         &inputs[1],
+        "--force",
         "--output",
         &out,
     ]);

@@ -74,12 +74,7 @@ impl JobSpec {
             return bad(format!("id: use 1 to {MAX_ID_BYTES} printable characters"));
         }
         for name in self.parties.names() {
-            if !is_name(name) {
-                return bad(format!(
-                    "parties: \"{}\" is no name: use 1 to {MAX_NAME_BYTES} letters, digits, - and _",
-                    name.escape_debug()
-                ));
-            }
+            check_name(name).or_else(|error| bad(format!("parties: {error}")))?;
         }
         let most = self.job.most_parties();
         let count = self.parties.0.len();
@@ -386,9 +381,15 @@ impl JobSpec {
     }
 }
 
-/// Names stand in file names, column names and messages: they hold nothing that needs quoting there.
-fn is_name(name: &str) -> bool {
-    !name.is_empty()
+/// Refuses what is no name of a party: it stands in file names, column names and messages, and holds nothing that needs quoting there.
+pub fn check_name(name: &str) -> Result<()> {
+    let fits = !name.is_empty()
         && name.len() <= MAX_NAME_BYTES
-        && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
+    match fits {
+        true => Ok(()),
+        false => {
+            bad(format!("\"{}\" is no name: use 1 to {MAX_NAME_BYTES} letters, digits, - and _", name.escape_debug()))
+        }
+    }
 }

@@ -31,6 +31,7 @@ mod terms;
 pub(crate) mod words;
 pub(crate) mod written;
 
+pub use check::check_name;
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use filters::Filters;
 pub use found::{Answer, Deferred, Found, Page};

@@ -11,6 +11,7 @@ use tacita_core::{Error, Level, Result, Security};
 
 use super::words::{maybe_from_word, maybe_seconds};
 use super::{ItemsFrom, Job, Key, Profiles, Protocol, Quality, Reveal, Role, RowShare, Show, Spread};
+use crate::base::text::meant;
 use crate::identity::Fingerprint;
 use crate::table::read::Listing;
 use crate::table::{Profile, ReadOptions};
@@ -190,7 +191,9 @@ impl JobSpec {
     /// The party called `name`, or an error that lists those there are.
     pub fn party(&self, name: &str) -> Result<&Party> {
         self.parties.get(name).ok_or_else(|| {
-            Error::Input(format!("no party is called \"{name}\": the job has {}", self.parties.names().join(", ")))
+            let names = self.parties.names();
+            let meant = meant(name, names.iter().copied());
+            Error::Input(format!("no party is called \"{name}\"{meant}: the job has {}", names.join(", ")))
         })
     }
 

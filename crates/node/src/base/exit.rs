@@ -2,6 +2,8 @@
 
 use tacita_core::{Error, ErrorKind};
 
+use crate::base::text::harmless;
+
 /// The exit code that stands for a kind of error.
 pub fn exit_code(kind: ErrorKind) -> u8 {
     match kind {
@@ -17,7 +19,7 @@ pub fn exit_code(kind: ErrorKind) -> u8 {
 
 /// An error's text in one line. Blanks within a line stay: they may be in a path that is to be pasted.
 pub fn one_line(error: &Error) -> String {
-    let text = error.to_string();
+    let text = harmless(&error.to_string());
     text.split(['\n', '\r', '\t']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -33,5 +35,6 @@ mod tests {
         assert_eq!(all.map(exit_code), [2, 3, 4, 4, 5, 70, 75, 130]);
         assert_eq!([MinRows, MaxNull, MaxUnreadable].map(exit_code), [2; 3]);
         assert_eq!(one_line(&Error::Input("a\nb\t c  d\r".into())), "a b c  d");
+        assert_eq!(one_line(&Error::Input("a\u{1b}[1m\u{202e}b".into())), "a\\u{1b}[1m\\u{202e}b");
     }
 }

@@ -1,18 +1,34 @@
 //! Files that appear whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tacita_core::{Error, Result};
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::{NamedTempFile, PersistError, TempDir};
 
 use crate::base::folder::LEFT_BEHIND;
 
 /// Permissions of files that anybody may read as far as the user's umask allows, and of those that nobody else may.
 const PUBLIC: u32 = 0o666;
 const PRIVATE: u32 = 0o600;
+
+/// The fate of a file that has the name of one that is to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, unless it is empty or holds the very same.
+    Kept,
+    /// It is replaced.
+    Replaced,
+}
+
+impl Existing {
+    /// As the option --force says.
+    pub fn unless(force: bool) -> Existing {
+        if force { Existing::Replaced } else { Existing::Kept }
+    }
+}
 
 /// Writes `bytes` to a file.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -44,12 +60,44 @@ pub fn write_whole_private(path: &Path, bytes: &[u8]) -> Result<()> {
     write_with(path, PRIVATE, |file| put(path, file, bytes))
 }
 
+/// As [`write_whole_private`]; and a file that is there may have to stay.
+pub fn write_private_over(path: &Path, bytes: &[u8], existing: Existing) -> Result<()> {
+    stage_with(path, PRIVATE, |file| put(path, file, bytes))?.place_over(existing)
+}
+
+/// As [`write_whole`]; and a file that is there may have to stay.
+pub fn write_over(path: &Path, bytes: &[u8], existing: Existing) -> Result<()> {
+    stage_with(path, PUBLIC, |file| put(path, file, bytes))?.place_over(existing)
+}
+
 /// Checks early that a file of this name could be written. Nothing is left behind.
 pub fn check_writable(path: &Path) -> Result<()> {
     match target(path)? {
         Target::File(file) => temporary(path, &file, PUBLIC).map(drop),
         Target::Device => Ok(()),
     }
+}
+
+/// As [`check_writable`], and refuses a file that would have to be replaced and is not to be. Devices and pipes hold nothing.
+pub fn check_output(path: &Path, existing: Existing) -> Result<()> {
+    check_writable(path)?;
+    match target(path)? {
+        Target::File(file) if existing == Existing::Kept && holds_something(&file) => Err(there_already(path)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether what is written to this path goes to a device or a pipe.
+pub fn is_device(path: &Path) -> bool {
+    matches!(target(path), Ok(Target::Device))
+}
+
+fn holds_something(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|facts| facts.len() > 0)
+}
+
+fn there_already(path: &Path) -> Error {
+    fault(path, "is there already, and is not replaced: name another file, or add --force")
 }
 
 /// How many bytes are free for this user where a file or directory is, or would be; nothing where that cannot be found out.
@@ -87,10 +135,59 @@ impl Staged<'_> {
     /// Gives the file its name. One of that name is replaced.
     pub fn place(self) -> Result<()> {
         let Some((temporary, file)) = self.file else { return Ok(()) };
-        temporary.persist(&file).map_err(|error| fault(self.path, &format!("cannot be written: {}", error.error)))?;
-        // The renaming itself; not every file system lets directories be flushed, and the file is in place by now.
-        let _ = File::open(parent(&file)).and_then(|directory| directory.sync_all());
-        Ok(())
+        rename(self.path, temporary, &file)
+    }
+
+    /// As [`Staged::place`], where one of that name stays if it is to be kept.
+    pub fn place_over(self, existing: Existing) -> Result<()> {
+        if existing == Existing::Replaced {
+            return self.place();
+        }
+        let Some((temporary, file)) = self.file else { return Ok(()) };
+        match temporary.persist_noclobber(&file) {
+            Ok(_) => {
+                flush_directory(&file);
+                Ok(())
+            }
+            // Not every file system can give a name on the condition that it is free.
+            Err(PersistError { file: temporary, .. }) if !holds_something(&file) => rename(self.path, temporary, &file),
+            // A run that was cut off and resumed has written it before.
+            Err(PersistError { file: temporary, .. }) => match same_content(temporary.path(), &file) {
+                Ok(true) => Ok(()),
+                _ => Err(there_already(self.path)),
+            },
+        }
+    }
+}
+
+fn rename(path: &Path, temporary: NamedTempFile, file: &Path) -> Result<()> {
+    temporary.persist(file).map_err(|error| fault(path, &format!("cannot be written: {}", error.error)))?;
+    flush_directory(file);
+    Ok(())
+}
+
+/// The renaming itself; not every file system lets directories be flushed, and the file is in place by now.
+fn flush_directory(file: &Path) {
+    let _ = File::open(parent(file)).and_then(|directory| directory.sync_all());
+}
+
+/// Whether two files hold the same.
+fn same_content(one: &Path, other: &Path) -> std::io::Result<bool> {
+    if fs::metadata(one)?.len() != fs::metadata(other)?.len() {
+        return Ok(false);
+    }
+    let (mut one, mut other) = (BufReader::new(File::open(one)?), BufReader::new(File::open(other)?));
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let length = left.len().min(right.len());
+        if left[..length] != right[..length] || (length == 0 && left.len() != right.len()) {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(true);
+        }
+        one.consume(length);
+        other.consume(length);
     }
 }
 
@@ -100,7 +197,8 @@ fn stage_with(path: &Path, mode: u32, write: impl FnOnce(&mut (dyn Write + Send)
     let file = match target(path)? {
         Target::File(file) => file,
         Target::Device => {
-            let mut device = BufWriter::new(OpenOptions::new().write(true).open(path).map_err(failed)?);
+            // Where standard output is a file, what is printed stands in it, too.
+            let mut device = BufWriter::new(OpenOptions::new().append(true).open(path).map_err(failed)?);
             write(&mut device)?;
             device.flush().map_err(failed)?;
             return Ok(Staged { path, file: None });
@@ -124,6 +222,9 @@ enum Target {
 }
 
 fn target(path: &Path) -> Result<Target> {
+    if ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc/self/fd"].iter().any(|opened| path.starts_with(opened)) {
+        return Ok(Target::Device);
+    }
     let resolved = fs::canonicalize(path).unwrap_or_else(|_| where_links_lead(path));
     match fs::metadata(&resolved) {
         Ok(metadata) if metadata.is_dir() => Err(fault(path, "is a directory; name a file in it")),
@@ -144,13 +245,15 @@ fn where_links_lead(path: &Path) -> PathBuf {
     place
 }
 
-/// Checks that a file can be read, and more than once.
+/// Whether what a path names can be read only once: standard input (`-`), or a pipe.
+pub fn is_read_once(path: &Path) -> bool {
+    path.as_os_str() == "-" || fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo())
+}
+
+/// Checks that a file can be read. A pipe is left alone: whoever writes to it would take the reader that goes for the end.
 pub fn check_readable(path: &Path) -> Result<()> {
-    if fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo()) {
-        return Err(fault(
-            path,
-            "is a pipe, which can be read only once: use -, and standard input, or write it to a file",
-        ));
+    if is_read_once(path) {
+        return Ok(());
     }
     File::open(path).map(drop).map_err(|error| fault(path, &format!("cannot read: {error}")))
 }
@@ -193,7 +296,7 @@ fn fault(path: &Path, what: &str) -> Error {
 pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
     for (position, (what, path)) in files.iter().enumerate() {
         for (other_what, other) in &files[..position] {
-            if path.as_os_str() != "-" && same_file(path, other) {
+            if path.as_os_str() != "-" && !is_device(path) && same_file(path, other) {
                 let what = match what == other_what {
                     true => "given twice".to_owned(),
                     false => format!("both {other_what} and {what}"),
@@ -235,6 +338,30 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_that_holds_something_is_replaced_only_where_that_is_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.csv");
+        let write = |text: &[u8], existing| {
+            stage(&path, |file| put(&path, file, text)).and_then(|staged| staged.place_over(existing))
+        };
+        check_output(&path, Existing::Kept).unwrap();
+        write(b"", Existing::Kept).unwrap();
+        // An empty file holds nothing.
+        check_output(&path, Existing::Kept).unwrap();
+        write(b"old", Existing::Kept).unwrap();
+        assert!(check_output(&path, Existing::Kept).unwrap_err().to_string().contains("--force"));
+        check_output(&path, Existing::Replaced).unwrap();
+        assert!(write(b"new", Existing::Kept).unwrap_err().to_string().contains("--force"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        // The same once more is no other.
+        write(b"old", Existing::Kept).unwrap();
+        write(b"new", Existing::Replaced).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        check_output(Path::new("/dev/null"), Existing::Kept).unwrap();
     }
 
     #[test]

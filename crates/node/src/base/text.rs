@@ -48,6 +48,72 @@ pub fn acts_on_terminal(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// No message is longer, in characters.
+const MAX_MESSAGE: usize = 4000;
+
+/// So many of the last ones are shown of a longer one: they say what to do.
+const MESSAGE_END: usize = 400;
+
+/// A message of any origin, fit for a terminal: what would act on it is escaped, but line ends and tabs, and the middle of a very long one
+/// is left out.
+pub fn harmless(message: &str) -> String {
+    let escape = |c: char| match c {
+        '\n' | '\r' | '\t' => vec![c],
+        c if acts_on_terminal(c) => c.escape_default().collect(),
+        c => vec![c],
+    };
+    let length = message.chars().count();
+    if length <= MAX_MESSAGE {
+        return message.chars().flat_map(escape).collect();
+    }
+    let begin = message.chars().take(MAX_MESSAGE - MESSAGE_END).flat_map(escape);
+    let end = message.chars().skip(length - MESSAGE_END).flat_map(escape);
+    begin.chain(" ... ".chars()).chain(end).collect()
+}
+
+/// The name most like `wanted`, if one is like it: equal but for case and punctuation, containing it, or at most
+/// two edits (of a third of its length) away.
+pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |text: &str| -> Vec<char> {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let target = plain(wanted);
+    let distance = |name: &str| {
+        let name = plain(name);
+        let inside = |a: &[char], b: &[char]| !a.is_empty() && b.windows(a.len()).any(|part| part == a);
+        match edits(&target, &name) {
+            n if n <= 2.min(target.len().max(name.len()) / 3) => Some(n),
+            _ if inside(&target, &name) || inside(&name, &target) => Some(3),
+            _ => None,
+        }
+    };
+    let near = names.into_iter().filter_map(|name| Some((distance(name)?, name)));
+    near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+/// Levenshtein distance, in which two neighbours that changed places are one edit.
+fn edits(a: &[char], b: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let mut best = (above[j] + usize::from(x != y)).min(row[j] + 1).min(above[j + 1] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above[b.len()]
+}
+
+/// ` (did you mean "NAME"?)`, if one of the names is near enough.
+pub fn meant<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, names).map_or_else(String::new, |name| format!(" (did you mean \"{name}\"?)"))
+}
+
 /// No shape is shown longer.
 const MOST_LETTERS: usize = 24;
 
@@ -142,6 +208,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn near_names_are_found() {
+        let names = ["insured_name", "Date of Birth", "dob", "street"];
+        let near = |wanted| nearest(wanted, names.into_iter());
+        assert_eq!(near("name"), Some("insured_name"));
+        assert_eq!(near("date_of_birth"), Some("Date of Birth"));
+        assert_eq!(near("DOB"), Some("dob"));
+        assert_eq!(near("stret"), Some("street"));
+        assert_eq!(nearest("revael", ["level", "reveal"].into_iter()), Some("reveal"));
+        assert_eq!(near("salary"), None);
+    }
+
+    #[test]
     fn numbers_are_readable() {
         assert_eq!(count(1234567), "1,234,567");
         assert_eq!(count(999), "999");
@@ -157,6 +235,30 @@ mod tests {
         assert_eq!(bytes(999_900), "1.0 MB");
         assert_eq!(duration(Duration::from_millis(340)), "340 ms");
         assert_eq!(duration(Duration::from_secs(200)), "3 min 20 s");
+    }
+
+    #[test]
+    fn messages_are_harmless_and_bounded() {
+        assert_eq!(harmless("a\u{1b}[1m\tb\u{202e}\n"), "a\\u{1b}[1m\tb\\u{202e}\n");
+        let long = harmless(&format!("begin{}end", "x".repeat(200_000)));
+        assert!(long.chars().count() < MAX_MESSAGE + 10 && long.starts_with("begin") && long.ends_with("end"));
+    }
+
+    #[test]
+    fn typing_errors_are_near_what_was_meant() {
+        let names = ["reveal", "reveal_to", "name", "hospital", "key"];
+        for (word, name) in [
+            ("reveal_too", Some("reveal_to")),
+            ("nmae", Some("name")),
+            ("hosptial", Some("hospital")),
+            ("Key", Some("key")),
+        ] {
+            assert_eq!(nearest(word, names), name, "{word}");
+        }
+        for word in ["salt", "x", "", "participants"] {
+            assert_eq!(nearest(word, names), None, "{word}");
+        }
+        assert_eq!(meant("nmae", names), " (did you mean \"name\"?)");
     }
 
     #[test]

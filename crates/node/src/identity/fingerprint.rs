@@ -62,7 +62,8 @@ impl FromStr for Fingerprint {
                 "`{shown}` is no fingerprint: {why}; copy the line that `tacita identity show` prints (SHA256: and 43 characters)"
             ))
         };
-        let encoded = text.strip_prefix(PREFIX).ok_or_else(|| wrong("it does not start with SHA256:"))?;
+        // As it is pasted, with the end of its line.
+        let encoded = text.trim().strip_prefix(PREFIX).ok_or_else(|| wrong("it does not start with SHA256:"))?;
         if encoded.len() != BASE64_NOPAD.encode_len(FINGERPRINT_BYTES) {
             return Err(wrong(&format!("{} characters follow SHA256:", encoded.chars().count())));
         }
@@ -87,6 +88,7 @@ mod tests {
     #[test]
     fn what_is_not_exactly_a_fingerprint_is_refused() {
         let good = Fingerprint([7; 32]).to_string();
+        assert_eq!(format!(" {good} \n").parse::<Fingerprint>().unwrap().to_string(), good);
         let bad = [
             String::new(),
             "SHA256:".into(),
@@ -94,7 +96,6 @@ mod tests {
             good[..good.len() - 1].into(),
             format!("{good}="),
             format!("{good}A"),
-            format!(" {good}"),
             good.replace(':', ": "),
             // The last character carries two bits that must be zero.
             format!("{}B", &Fingerprint([0; 32]).to_string()[..49]),

@@ -15,9 +15,8 @@ use super::check::foreign;
 use super::{JOBS, Kind, Own};
 use crate::agreement::words::{either, from_word};
 use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Names, Parties, Protocol, Quality, Reveal};
-use crate::base::text::shown;
+use crate::base::text::{meant, nearest, shown};
 use crate::base::text_file::read_text;
-use crate::table::nearest;
 
 /// Job files are read up to this size.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -157,7 +156,8 @@ fn kind_of(text: &Text<'_>) -> Result<&'static Kind> {
         return Ok(kind);
     }
     let names = JOBS.iter().map(|kind| kind.name);
-    Err(Error::Input(format!("job = \"{}\" is unknown: use {}", shown(&word), either(names))))
+    let meant = meant(&word, names.clone());
+    Err(Error::Input(format!("job = \"{}\" is unknown{meant}: use {}", shown(&word), either(names))))
 }
 
 /// The first keys of a file that its job does not have.
@@ -295,19 +295,16 @@ fn in_our_words(message: &str) -> String {
         return twice(name);
     }
     let message = message.replace("unknown field", "unknown key").replace("missing field", "missing key");
-    match meant(&message) {
-        Some((key, name)) => message.replacen(&key, &format!("{key} (did you mean `{name}`?)"), 1),
-        None => message,
-    }
+    with_nearest(&message).unwrap_or(message)
 }
 
-/// Of a message about an unknown key, the key in its quotes and the known one that is most like it.
-fn meant(message: &str) -> Option<(String, String)> {
-    let (_, rest) = message.split_once("unknown key `")?;
-    let (key, rest) = rest.split_once('`')?;
-    let (_, known) = rest.split_once("expected ")?;
-    let known = known.split('`').skip(1).step_by(2);
-    nearest(key, known).map(|name| (format!("`{key}`"), name.to_owned()))
+/// Of an unknown key, the one that was meant in place of all that are known, if one is near.
+fn with_nearest(message: &str) -> Option<String> {
+    let (word, known) = message.strip_prefix("unknown key `")?.split_once("`, expected ")?;
+    let (known, place) = known.split_once(" at line ").map_or((known, None), |(known, place)| (known, Some(place)));
+    let meant = nearest(word, known.split('`').skip(1).step_by(2))?;
+    let place = place.map_or_else(String::new, |place| format!(", at line {place}"));
+    Some(format!("unknown key `{}`: did you mean `{meant}`?{place}", shown(word)))
 }
 
 /// A key, in its quotes, that is there more than once.

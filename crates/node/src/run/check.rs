@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Ability, JobSpec, Reveal};
-use crate::base::{files, text};
+use crate::base::files::{self, Existing};
+use crate::base::text;
 use crate::identity::Identity;
 use crate::jobs::numbers::check_replaceable;
 use crate::run::party::PartyRun;
@@ -13,7 +14,7 @@ use crate::run::write::all_beside;
 use crate::table::output;
 
 /// Checks that the result of a job can be written to a file, and what stands beside it. A share of a simulation may replace another.
-pub fn check_output(job: &JobSpec, path: &Path, simulated: bool) -> Result<()> {
+pub fn check_output(job: &JobSpec, path: &Path, simulated: bool, existing: Existing) -> Result<()> {
     if job.reveal == Reveal::Shares {
         if path.as_os_str() == "-" {
             return Err(Error::Input("--output -: a share is a secret, and goes to a file of its own".into()));
@@ -21,10 +22,11 @@ pub fn check_output(job: &JobSpec, path: &Path, simulated: bool) -> Result<()> {
         if !simulated {
             check_replaceable(path)?;
         }
-        return files::check_writable(path);
+        return files::check_output(path, existing);
     }
-    output::check_writable(path, None)?;
-    all_beside(job, path)?.iter().try_for_each(|(_, beside)| output::check_writable(beside, None).map(drop))
+    output::check_output(path, None, existing)?;
+    let beside = all_beside(job, path)?;
+    beside.iter().try_for_each(|(_, beside)| output::check_output(beside, None, existing).map(drop))
 }
 
 /// What a party should know that names a file for a result which it does not get.
@@ -58,7 +60,7 @@ impl PartyRun {
         self.check_party()?;
         if let Some(path) = &self.html {
             self.job.job.can(&self.job, Ability::Page)?;
-            files::check_writable(path)?;
+            files::check_output(path, self.existing)?;
         }
         let inputs = self.source.paths();
         let beside = self.beside()?;
@@ -79,7 +81,9 @@ impl PartyRun {
                 if let Some(warning) = unwritten(&self.job, &self.me, path) {
                     tracing::warn!("{warning}");
                 }
-                check_output(&self.job, path, simulated)?;
+                // A run that is resumed may have written it before it was cut off: it is compared when it is written.
+                let existing = if self.resumes() { Existing::Replaced } else { self.existing };
+                check_output(&self.job, path, simulated, existing)?;
                 check_room(path, &inputs)?;
             }
             None if self.job.reveal == Reveal::Shares && !simulated => {

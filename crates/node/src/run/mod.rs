@@ -1,6 +1,7 @@
 //! A party's run of a job.
 
 pub mod check;
+pub mod kept;
 pub mod meet;
 pub mod outsourced;
 pub mod party;

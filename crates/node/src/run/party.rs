@@ -12,13 +12,13 @@ use crate::agreement::{
     Answer, Found, JobSpec, Known, Left, Page, Part, PoolPlace, Protocol, RELAY_LEARNS, Source, Terms,
 };
 use crate::base::cancel::Cancel;
-use crate::base::files::write_whole;
+use crate::base::files::{Existing, write_over};
 use crate::base::usage::round;
 use crate::identity::Identity;
 use crate::run::meet::{Meeting, Ready};
 use crate::run::report::{Bytes, Report, Seconds};
 use crate::run::settle::{Settled, Settling, conclude};
-use crate::run::write::{Written, all_beside, write};
+use crate::run::write::{Destination, Written, all_beside, write};
 use crate::transport::links::Links;
 use crate::watch::Screen;
 
@@ -45,6 +45,8 @@ pub struct PartyRun {
     pub report: Option<PathBuf>,
     /// Where the page for readers goes, in a job that has one.
     pub html: Option<PathBuf>,
+    /// Whether an output or a page that is there stays. A report is that of the last run, and is replaced.
+    pub existing: Existing,
     /// Where encryptions are taken from that were made in advance.
     pub pool: Option<PoolPlace>,
     /// How long to wait for the peer.
@@ -134,16 +136,17 @@ impl PartyRun {
         started: Instant,
     ) -> Result<Outcome> {
         report.result = result.json;
-        self.write_report(&mut report, started)?;
+        let reported = self.write_report(&mut report, started);
         let page = match (&self.html, page) {
             (Some(path), Some(page)) => {
-                write_whole(path, page.html(&self.job, &report.choice).as_bytes()).map(|()| Some(path))
+                let text = page.html(&self.job, &report.choice);
+                write_over(path, text.as_bytes(), self.existing).map(|()| Some(path))
             }
             _ => Ok(None),
         };
         let mut outcome = self.outcome(report, result.line, result.written)?;
         outcome.wrote.extend(page.as_ref().ok().copied().flatten().cloned());
-        outcome.ended = outcome.ended.and_then(|()| part.clear()).and(page.map(drop));
+        outcome.ended = outcome.ended.and_then(|()| part.clear()).and(reported).and(page.map(drop));
         Ok(outcome)
     }
 
@@ -177,6 +180,11 @@ impl PartyRun {
     /// Runs what the peers have met for.
     fn settle_and_run(&self, ready: Ready) -> Result<Ran> {
         let Ready { mut part, load, met, links } = ready;
+        if matches!(self.source, Source::File { .. } | Source::Table { .. } | Source::Disk { .. })
+            && part.rows().read == 0
+        {
+            tracing::warn!("{}: its own table has no rows, so that there is nothing to find", self.me);
+        }
         let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
         let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();
         let (mut channels, greeted): (Vec<_>, Vec<_>) = met.into_iter().map(|met| (met.channel, met.greeted)).unzip();
@@ -225,20 +233,23 @@ impl PartyRun {
         let mut report = self.report(part, found.protocol, found.protocol.name(), found.learned, found.extras);
         report.result = result.json;
         report.seconds.output = round(output_started.elapsed());
-        self.write_report(&mut report, started)?;
-        self.outcome(report, result.line, result.written)
+        let reported = self.write_report(&mut report, started);
+        let mut outcome = self.outcome(report, result.line, result.written)?;
+        outcome.ended = outcome.ended.and(reported);
+        Ok(outcome)
     }
 
-    /// Writes the answer. Where its place fails, it is kept beside the report; on disk it is there anyway.
+    /// Writes the answer. Where its place fails, it is kept beside the report or in a directory of this user; on disk it is there anyway.
     fn write_answer(&self, answer: Answer) -> Result<Written> {
         let beside = |path: &Path| {
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
         };
+        let to = Destination { path: self.output.as_deref(), existing: self.existing, spare: None };
         let Source::Disk { work, .. } = &self.source else {
             let spare: Vec<_> = self.report.as_deref().map(beside).into_iter().collect();
-            return write(self.job.job.name(), answer, self.output.as_deref(), &spare);
+            return write(self.job.job.name(), answer, Destination { spare: Some(&spare), ..to });
         };
-        let mut result = write(self.job.job.name(), answer, self.output.as_deref(), &[])?;
+        let mut result = write(self.job.job.name(), answer, to)?;
         if let Err(Error::Input(text)) = result.written {
             let directory = work.directory.display();
             result.written =
@@ -250,6 +261,10 @@ impl PartyRun {
     fn write_report(&self, report: &mut Report, started: Instant) -> Result<()> {
         report.measure(started);
         self.report.as_deref().map_or(Ok(()), |path| report.write(path))
+    }
+
+    pub(super) fn resumes(&self) -> bool {
+        matches!(&self.source, Source::Disk { work, .. } if work.resume)
     }
 
     /// What has come of the run, with the files that were written.

@@ -6,11 +6,9 @@ use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Answer, Deferred, JobSpec};
-use crate::base::files::write_whole_private;
+use crate::base::files::{Existing, is_device, write_private_over};
+use crate::run::kept::write_or_keep;
 use crate::table::{Selection, Table, output};
-
-/// So many results of one name are kept in a directory.
-const MOST_KEPT: usize = 100;
 
 /// An answer that has been written, for the report and for standard output.
 pub struct Written {
@@ -22,32 +20,56 @@ pub struct Written {
     pub written: Result<()>,
 }
 
+/// Where an answer goes.
+#[derive(Clone, Copy)]
+pub struct Destination<'a> {
+    /// The file that the user wants it in, if any.
+    pub path: Option<&'a Path>,
+    /// Whether one that is there stays.
+    pub existing: Existing,
+    /// Where the answer is kept first if it cannot be written there; nothing where it is not lost.
+    pub spare: Option<&'a [PathBuf]>,
+}
+
+impl Destination<'_> {
+    fn write(&self, write: impl Fn(&Path, Existing) -> Result<()>) -> Result<()> {
+        match (self.path, self.spare) {
+            (None, _) => Ok(()),
+            (Some(path), None) => write(path, self.existing),
+            (Some(path), Some(spare)) => write_or_keep(path, self.existing, spare, write),
+        }
+    }
+}
+
 /// Writes an answer where the user wants it, if anywhere. `job` is the name of what it is an answer to. What cannot be written there,
-/// and would be lost, is kept in the first of the directories `spare` in which it can be.
+/// and would be lost, is kept elsewhere: [`Written::written`] says where.
 ///
-/// Errors: a share cannot be written, or rows cannot be counted.
-pub fn write(job: &str, answer: Answer, path: Option<&Path>, spare: &[PathBuf]) -> Result<Written> {
+/// Errors: rows cannot be counted.
+pub fn write(job: &str, answer: Answer, to: Destination) -> Result<Written> {
     let (json, line, written) = match answer {
         Answer::Nothing => return Ok(Written { json: Value::Null, line: None, written: Ok(()) }),
         Answer::Rows(rows) => {
-            let write = |path: &Path| output::write(&*rows, path, None);
-            let written = path.map_or(Ok(()), |path| write_or_keep(path, spare, write));
+            let written = to.write(|path, existing| output::write_over(&*rows, path, None, existing));
             let count = rows.count()?;
             (json!({ "rows": count }), format!("rows {count}"), written)
         }
         Answer::Numbers { json, line, table } => {
-            let write = |path| output::write(&Selection::all(&table()?), path, None);
-            (json, line, path.map_or(Ok(()), write))
+            let written = match to.path {
+                None => Ok(()),
+                Some(_) => table().and_then(|table| {
+                    let rows = Selection::all(&table);
+                    to.write(|path, existing| output::write_over(&rows, path, None, existing))
+                }),
+            };
+            (json, line, written)
         }
         Answer::Share { numbers, file } => {
-            if let Some(path) = path {
-                write_whole_private(path, file.as_bytes())?;
-            }
-            let kept = if path.is_some() { "" } else { " (not kept: no --output)" };
-            (json!({ "shares": numbers }), format!("shares {numbers}{kept}"), Ok(()))
+            let write = |path: &Path, existing| write_private_over(path, file.as_bytes(), existing);
+            let kept = if to.path.is_some() { "" } else { " (not kept: no --output)" };
+            (json!({ "shares": numbers }), format!("shares {numbers}{kept}"), to.write(write))
         }
         Answer::Tables { json, line, main, beside } => {
-            (json, line, path.map_or(Ok(()), |path| write_tables(job, main, beside, path, spare)))
+            (json, line, if to.path.is_some() { write_tables(job, main, beside, to) } else { Ok(()) })
         }
     };
     Ok(Written { json, line: Some(line), written })
@@ -59,17 +81,16 @@ fn write_tables(
     job: &str,
     main: Deferred<Table>,
     others: Vec<(&'static str, Deferred<Table>)>,
-    path: &Path,
-    spare: &[PathBuf],
+    to: Destination,
 ) -> Result<()> {
     // Items bear the names that their owners give them.
     let main = Selection::all(&main()?).of_others();
     let make = |(what, table): (&'static str, Deferred<Table>)| Ok((what, Selection::all(&table()?).of_others()));
     let others: Vec<_> = others.into_iter().map(make).collect::<Result<_>>()?;
-    write_or_keep(path, spare, |path| {
+    to.write(|path, existing| {
         let (mut tables, mut paths) = (Vec::new(), Vec::new());
         for (what, table) in &others {
-            let Some(beside) = beside(job, path, what)? else { return output::write(&main, path, None) };
+            let Some(beside) = beside(job, path, what)? else { return output::write_over(&main, path, None, existing) };
             tables.push(table);
             paths.push(beside);
         }
@@ -78,24 +99,8 @@ fn write_tables(
             staged.push(output::stage(table, beside, None)?);
         }
         staged.push(output::stage(&main, path, None)?);
-        staged.into_iter().try_for_each(|file| file.place())
+        staged.into_iter().try_for_each(|file| file.place_over(existing))
     })
-}
-
-/// Writes to `path`, or else to a file of its own in one of the directories `spare`, which the error then names.
-fn write_or_keep(path: &Path, spare: &[PathBuf], write: impl Fn(&Path) -> Result<()>) -> Result<()> {
-    let Err(error) = write(path) else { return Ok(()) };
-    let name = path.file_name().filter(|name| *name != "-").map_or("result.csv".into(), |name| name.to_string_lossy());
-    for directory in spare {
-        // What was kept before stays.
-        let names =
-            std::iter::once(format!("kept-{name}")).chain((2..MOST_KEPT).map(|number| format!("kept-{number}-{name}")));
-        let Some(kept) = names.map(|name| directory.join(name)).find(|path| !path.exists()) else { continue };
-        if write(&kept).is_ok() {
-            return Err(Error::Input(format!("{error}; the result is kept in {}", kept.display())));
-        }
-    }
-    Err(error)
 }
 
 /// The files that stand beside the output of a job, with what messages call them.
@@ -106,11 +111,11 @@ pub fn all_beside(job: &JobSpec, output: &Path) -> Result<Vec<(&'static str, Pat
 }
 
 /// Where a table goes that stands beside the one in `path`: `NAME.itemsets.csv` beside `NAME.csv`; nowhere beside standard
-/// output.
+/// output, a device or a pipe.
 ///
 /// Errors: there is no name before the ending.
 pub fn beside(job: &str, path: &Path, what: &str) -> Result<Option<PathBuf>> {
-    if path.as_os_str() == "-" {
+    if path.as_os_str() == "-" || is_device(path) {
         return Ok(None);
     }
     let is_packed = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
@@ -161,7 +166,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("share.json");
         let share = Answer::Share { numbers: 1, file: "{}".to_owned().into() };
-        write("dot", share, Some(&path), &[]).unwrap();
+        let to = Destination { path: Some(&path), existing: Existing::Kept, spare: None };
+        write("dot", share, to).unwrap().written.unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Ability, JobSpec, Reveal, Terms};
-use crate::base::files::{check_distinct, check_readable, scratch};
+use crate::base::files::{self, Existing, check_distinct, check_readable, scratch};
 use crate::base::text_file::read_text;
 use crate::identity::Identity;
 use crate::run::write::all_beside;
@@ -86,6 +86,8 @@ pub struct Settings {
     pub progress: bool,
     /// Whether what they say goes to a log, where no value of a table may be.
     pub logged: bool,
+    /// Whether results that are there are replaced.
+    pub force: bool,
 }
 
 /// What a simulated party is told, on its standard input.
@@ -97,6 +99,8 @@ pub struct Instructions {
     pub party: String,
     /// Its table, or its share files.
     pub inputs: Vec<PathBuf>,
+    /// The kind of its file, if that is given.
+    pub kind: Option<String>,
     /// What stands between the values of a text file, if that is given.
     pub delimiter: Option<u8>,
     /// How its characters are written, if that is given.
@@ -171,6 +175,10 @@ pub fn simulate(
             job.parties.names().into_iter().filter_map(|name| simulation.output_of(&job, name)).collect();
         let beside = outputs.iter().map(|path| all_beside(&job, path)).collect::<Result<Vec<_>>>()?;
         let beside: Vec<_> = beside.into_iter().flatten().map(|(_, path)| path).collect();
+        let existing = Existing::unless(simulation.settings.force);
+        for output in outputs.iter().chain(&beside).filter(|output| output.exists()) {
+            files::check_output(output, existing)?;
+        }
         for input in simulation.inputs.values().flatten() {
             for output in outputs.iter().chain(&beside) {
                 check_distinct(&[("an input", input), ("an output", output)])?;
@@ -216,6 +224,7 @@ pub fn simulate(
             job: simulation.job.clone(),
             party: name.to_owned(),
             inputs: simulation.inputs.get(name).cloned().unwrap_or_default(),
+            kind: reading.kind.map(|kind| kind.name().to_owned()),
             delimiter: reading.delimiter,
             skip: reading.skip,
             no_header: reading.no_header,

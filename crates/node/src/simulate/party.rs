@@ -8,6 +8,7 @@ use tacita_core::{Error, Result};
 use super::{HELPER, Instructions};
 use crate::agreement::{JobSpec, OnDisk, Source};
 use crate::base::cancel::Cancel;
+use crate::base::files::Existing;
 use crate::identity::Identity;
 use crate::run::meet::Meeting;
 use crate::run::party::{DEFAULT_PATIENCE, PartyRun};
@@ -51,8 +52,9 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
     meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
     let identity = Identity::load(&told.identity)?;
     let encoding = told.encoding.map(|name| name.parse()).transpose()?;
+    let kind = told.kind.map(|name| name.parse()).transpose()?;
     let Instructions { delimiter, skip, no_header, .. } = told;
-    let options = ReadOptions { delimiter, encoding, skip, no_header, ..ReadOptions::default() };
+    let options = ReadOptions { kind, delimiter, encoding, skip, no_header, ..ReadOptions::default() };
     let source = Source::of(&job, &told.party, told.inputs, options, settings.allow_unreadable)?;
     let source = match settings.work {
         Some(directory) => {
@@ -75,6 +77,7 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
         output: told.output,
         report: Some(told.report),
         html: told.html,
+        existing: Existing::unless(settings.force),
         pool: None,
         timeout: transport::DEFAULT_TIMEOUT,
         patience: DEFAULT_PATIENCE,

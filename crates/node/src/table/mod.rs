@@ -29,7 +29,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use tacita_core::{Error, Result};
 
-use crate::base::text::pasted;
+use crate::base::text::{nearest, pasted};
 
 pub use budget::{Budget, MAX_COLUMNS};
 use header::advice_on_header;
@@ -367,43 +367,6 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// The name most like `wanted`, if one is like it: equal but for case and punctuation, containing it, or at most
-/// two edits (of a third of its length) away.
-pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| -> Vec<char> {
-        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    let target = plain(wanted);
-    let distance = |name: &str| {
-        let name = plain(name);
-        let inside = |a: &[char], b: &[char]| !a.is_empty() && b.windows(a.len()).any(|part| part == a);
-        match edits(&target, &name) {
-            n if n <= 2.min(target.len().max(name.len()) / 3) => Some(n),
-            _ if inside(&target, &name) || inside(&name, &target) => Some(3),
-            _ => None,
-        }
-    };
-    names.filter_map(|name| Some((distance(name)?, name))).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
-}
-
-/// Levenshtein distance, in which two neighbours that changed places are one edit.
-fn edits(a: &[char], b: &[char]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let mut best = (above[j] + usize::from(x != y)).min(row[j] + 1).min(above[j + 1] + 1);
-            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut above, row);
-    }
-    above[b.len()]
-}
-
 /// A schema with these fields and no metadata.
 pub(crate) fn schema_of(fields: Vec<arrow_schema::Field>) -> SchemaRef {
     Arc::new(Schema::new(fields))
@@ -412,18 +375,6 @@ pub(crate) fn schema_of(fields: Vec<arrow_schema::Field>) -> SchemaRef {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn near_names_are_found() {
-        let names = ["insured_name", "Date of Birth", "dob", "street"];
-        let near = |wanted| nearest(wanted, names.into_iter());
-        assert_eq!(near("name"), Some("insured_name"));
-        assert_eq!(near("date_of_birth"), Some("Date of Birth"));
-        assert_eq!(near("DOB"), Some("dob"));
-        assert_eq!(near("stret"), Some("street"));
-        assert_eq!(nearest("revael", ["level", "reveal"].into_iter()), Some("reveal"));
-        assert_eq!(near("salary"), None);
-    }
 
     #[test]
     fn columns_without_a_name_get_one() {

@@ -17,6 +17,7 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::handshake::{confirm, greet, settle};
 use tacita_node::agreement::{Answer, JobSpec, Network, Part, Peers, Run, Source};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::files::Existing;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::{Identity, VALIDITY};
 use tacita_node::run::meet::Meeting;
@@ -137,6 +138,7 @@ fn party_run(job: JobSpec, me: &str, source: Source, dials: Vec<(Peer, String)>)
         output: None,
         report: None,
         html: None,
+        existing: Existing::Replaced,
         pool: None,
         timeout: BOUND,
         patience: BOUND,

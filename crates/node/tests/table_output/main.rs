@@ -220,12 +220,13 @@ fn files_appear_whole_or_not_at_all() {
         (directory.path().join("absent/t.csv"), "there is no directory"),
         (directory.path().join("t.ods"), "known endings are .csv and .json"),
         (directory.path().join("t.parquet.gz"), "known endings"),
-        (directory.path().to_path_buf(), "known endings"),
+        (directory.path().to_path_buf(), "is a directory; name a file in it"),
     ] {
         let text = output::check_writable(&path, None).unwrap_err().to_string();
         assert!(text.contains(expected) && !text.contains('\n'), "{text}");
     }
     assert!(output::check_writable(directory.path(), Some(Format::Csv)).is_err());
+    assert_eq!(output::check_writable(Path::new("/dev/null"), None).unwrap(), Format::Csv);
     assert!("xml".parse::<Format>().is_err());
 }
 

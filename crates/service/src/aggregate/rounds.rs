@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::base::text::{shown, shown_within};
 
+use crate::clock;
+
 use super::same_keys::KeysFingerprint;
 use super::signed::Signed;
 
@@ -282,6 +284,22 @@ pub struct Status {
     /// For the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numbers: Option<Numbers>,
+}
+
+impl Status {
+    /// What is said while its result is not there.
+    pub fn waiting(&self) -> String {
+        let waits = match self.waits_for.is_empty() {
+            true => String::new(),
+            false => format!(", and waits for {}", self.waits_for.join(" and ")),
+        };
+        format!("round {} {}{waits}: ask again later", self.round, self.state.told())
+    }
+
+    /// When it closed, in UTC, as `2026-11-23T08:05:09Z`.
+    pub fn closed_at(&self) -> Option<String> {
+        self.closed.map(clock::written)
+    }
 }
 
 /// What a proxy tells of a round to who takes part in it: the keys that reports are encrypted under.

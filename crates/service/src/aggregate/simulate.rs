@@ -13,10 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::agreement::{JobSpec, Terms};
-use tacita_node::base::files::{check_readable, scratch};
+use tacita_node::base::files::{Existing, check_output, check_readable, scratch};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::Aggregate;
-use tacita_node::jobs::aggregate::spec::ROLES;
+use tacita_node::jobs::aggregate::spec::{ROLES, Spec};
 use tacita_node::simulate::{Failure, JobText, Outcome, Party};
 use tacita_node::table::ReadOptions;
 use tacita_node::watch::Screen;
@@ -50,6 +50,8 @@ pub struct Simulation {
     pub output: Option<PathBuf>,
     /// The ending of those files.
     pub ending: &'static str,
+    /// Whether such files that are there stay.
+    pub existing: Existing,
     /// Go on although more than half of the keys of an input cannot be read.
     pub allow_unreadable: bool,
     /// Threads of each process.
@@ -75,6 +77,27 @@ struct Running<'a> {
     processes: Arc<Mutex<Option<Vec<Pid>>>>,
 }
 
+/// Those who get the result.
+fn readers_of(own: &Spec<'_>, simulation: &Simulation) -> Vec<String> {
+    let audience = own.audience();
+    let mut readers: Vec<String> = audience.names.iter().map(|name| (*name).to_owned()).collect();
+    if audience.participants {
+        readers.extend(simulation.inputs.keys().cloned());
+    }
+    if audience.database {
+        readers.push("database".into());
+    }
+    readers.sort();
+    readers.dedup();
+    readers
+}
+
+/// Where the result of one of them goes.
+fn output_of(simulation: &Simulation, output: &Path, name: &str) -> PathBuf {
+    let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
+    output.join(format!("{name}.{}", simulation.ending))
+}
+
 /// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its processes. `on_interrupt` gets what ends all of them.
 pub fn simulate(
     simulation: &Simulation,
@@ -97,6 +120,9 @@ pub fn simulate(
     if let Some(output) = &simulation.output {
         std::fs::create_dir_all(output)
             .map_err(|error| Error::Input(format!("{}: cannot make the directory: {error}", output.display())))?;
+        for name in readers_of(&own, simulation) {
+            check_output(&output_of(simulation, output, &name), simulation.existing)?;
+        }
     }
     let scratch = match &simulation.directory {
         None => Some(scratch()?),
@@ -121,16 +147,7 @@ pub fn simulate(
         std::thread::sleep(FAREWELL);
         removed.iter().for_each(|directory| drop(std::fs::remove_dir_all(directory)));
     }));
-    let audience = own.audience();
-    let mut readers: Vec<String> = audience.names.iter().map(|name| (*name).to_owned()).collect();
-    if audience.participants {
-        readers.extend(simulation.inputs.keys().cloned());
-    }
-    if audience.database {
-        readers.push("database".into());
-    }
-    readers.sort();
-    readers.dedup();
+    let readers = readers_of(&own, simulation);
     let running = Running { simulation, directory, screen, processes };
     let roles = running.prepare(&spec, &readers)?;
     let mut services = Vec::new();
@@ -313,7 +330,8 @@ impl Running<'_> {
             arguments.extend(["--report".into(), directory.join("results.json").into()]);
             arguments.extend(["--as".into(), name.into(), "--round".into(), ROUND.into()]);
             if let Some(output) = &self.simulation.output {
-                arguments.extend(["--output".into(), self.output_of(output, name).into()]);
+                arguments.extend(["--output".into(), output_of(self.simulation, output, name).into()]);
+                arguments.extend((self.simulation.existing == Existing::Replaced).then(|| "--force".into()));
             }
             self.spawn(name, "results", arguments)
         };
@@ -328,12 +346,6 @@ impl Running<'_> {
             }
         }
         Ok(Ok(Outcome { report: self.report(spec, roles, &services, readers)?, printed }))
-    }
-
-    /// Where a reader's result goes.
-    fn output_of(&self, output: &Path, name: &str) -> PathBuf {
-        let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
-        output.join(format!("{name}.{}", self.simulation.ending))
     }
 
     /// Starts a process for each, so many at a time, until all have ended; or the failure of one, or of a service.

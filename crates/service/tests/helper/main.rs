@@ -13,6 +13,7 @@ use tacita_core::depot::{Depot, Parcel, Place, Step};
 use tacita_core::{Error, ErrorKind};
 use tacita_node::agreement::{JobSpec, Source, Terms};
 use tacita_node::base::cancel::Cancel as RunCancel;
+use tacita_node::base::files::Existing;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::outsourced::{Helping, expected};
 use tacita_node::run::meet::Meeting;
@@ -351,6 +352,7 @@ fn who_waits_sees_how_far_a_run_is() {
             output: None,
             report: None,
             html: None,
+            existing: Existing::Replaced,
             pool: None,
             timeout: Duration::from_secs(20),
             patience: Duration::from_secs(20),

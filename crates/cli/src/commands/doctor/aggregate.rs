@@ -4,6 +4,7 @@ use std::net::TcpListener;
 
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
+use tacita_node::base::files::Existing;
 use tacita_node::base::text::{count, counted, duration};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::Input;
@@ -142,7 +143,7 @@ impl Doctor {
 
     fn results(&self, findings: &mut Findings) {
         if let Some(path) = &self.output {
-            match ResultFormat::check(path, None) {
+            match ResultFormat::check(path, None, Existing::unless(self.force)) {
                 Ok(_) => findings.good("output", format_args!("{} can be written", path.display())),
                 Err(error) => findings.bad("output", error),
             }

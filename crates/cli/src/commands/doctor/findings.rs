@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use tacita_core::Result;
 use tacita_node::base::files::free_bytes;
-use tacita_node::base::text::{bytes, counted, duration};
+use tacita_node::base::text::{bytes, counted, duration, harmless};
 use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
 
 use crate::console::print;
@@ -43,7 +43,7 @@ impl Findings {
 
     /// Prints what was found since the last time.
     pub(super) fn tell(&mut self) -> Result<()> {
-        self.lines.drain(..).try_for_each(print)
+        self.lines.drain(..).try_for_each(|line| print(harmless(&line)))
     }
 
     /// How many things are to be mended.

@@ -19,6 +19,7 @@ use crate::console::print;
 use crate::instructions::instructions;
 use crate::interrupt;
 use tacita_node::agreement::{Ability, JobSpec, Source, Terms, memory};
+use tacita_node::base::files::Existing;
 use tacita_node::base::folder::Folder;
 use tacita_node::base::text::{count, counted, duration};
 use tacita_node::identity::Identity;
@@ -57,6 +58,9 @@ pub struct Doctor {
     /// Where the result is to go: whether it can be written, and has room.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// The output is to replace a file that is there.
+    #[arg(long, requires = "output")]
+    force: bool,
     /// Where a table larger than memory is to be sorted: whether there is room.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
@@ -273,7 +277,7 @@ impl Doctor {
         if let Some(path) = &self.output {
             let shown = path.display();
             let unused = unwritten(job, &self.me, path);
-            match check_output(job, path, false) {
+            match check_output(job, path, false, Existing::unless(self.force)) {
                 Err(error) => findings.bad("output", error),
                 Ok(()) if unused.is_some() => findings.note("output", unused.unwrap_or_default()),
                 // What is not there has no room to run out of.

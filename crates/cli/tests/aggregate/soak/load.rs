@@ -97,7 +97,7 @@ impl Field {
         }
         let who = self.world.names[draw.below(tables.len() as u64) as usize].clone();
         let output = self.world.home.at(&format!("{name}.result.csv"));
-        let arguments = ["--round", name, "--output", &output, "--timeout", "60s"];
+        let arguments = ["--round", name, "--force", "--output", &output, "--timeout", "60s"];
         self.persist(&mut done, || self.world.as_participant("results", &who, &arguments));
         let found: BTreeMap<String, u64> =
             rows(&output).into_iter().map(|row| (row[0].clone(), row[1].parse().unwrap())).collect();
@@ -132,7 +132,7 @@ impl Field {
     /// What the operator does with a round.
     fn operate(&self, action: &str, round: &str, done: &mut Done) -> Value {
         let (job, id) = (self.world.job(), self.world.home.at("id-database"));
-        let arguments = ["round", action, &job, "--identity", &id, "--round", round];
+        let arguments = ["round", action, &job, "--identity", &id, "--round", round, "--json"];
         let ended = self.persist(done, || Running::start(&arguments));
         serde_json::from_str(&ended.stdout).unwrap_or_default()
     }

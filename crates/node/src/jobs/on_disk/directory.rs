@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
 use super::{BUCKETS, GIVEN, ITEMS, KEYS, RECEIVED, RESULT, ROWS, RUNS, THEIRS};
+use crate::base::files::is_read_once;
 use crate::base::folder::{Folder, LEFT_BEHIND};
 use crate::base::hex::{hex, unhex};
 use crate::base::text;
@@ -305,7 +306,7 @@ impl Numbered {
 impl Input {
     /// What can be told of a table now.
     pub fn of(path: &Path, reading: String) -> Result<Input> {
-        if path.as_os_str() == "-" {
+        if is_read_once(path) {
             return Ok(Input { path: path.to_owned(), bytes: 0, changed: 0, reading });
         }
         let failed = |error: std::io::Error| Error::Input(format!("{}: cannot read: {error}", path.display()));

@@ -15,6 +15,7 @@ use tacita_core::{Error, Progress, Result};
 use super::directory::{Directory, Input, Sorted};
 use super::sort::{Chunk, Sorter, to_bytes};
 use super::{KEYS, ROWS, RUNS};
+use crate::base::files::is_read_once;
 use crate::base::hex::hex;
 use crate::store::seal::{Reader, Writer};
 use crate::table::key::build::{Tally, find_columns, read_pieces, same_key};
@@ -150,7 +151,7 @@ fn read_all(mut stream: Stream, progress: &Progress, mut give: impl FnMut(Batch)
 
 /// BLAKE3 of a file; none of standard input, which can be read only once, or if nobody wants it any more.
 fn hash_file(path: &Path, stopped: &AtomicBool) -> Result<Option<[u8; 32]>> {
-    if path.as_os_str() == "-" {
+    if is_read_once(path) {
         return Ok(None);
     }
     let failed = |error: std::io::Error| Error::Input(format!("{}: cannot be read: {error}", path.display()));

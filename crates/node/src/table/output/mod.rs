@@ -20,7 +20,7 @@ use super::columns::{RangeIndex, is_unnamed_index};
 use super::numbers::to_column;
 use super::read::ending;
 use super::{Selection, Table, schema_of};
-use crate::base::files;
+use crate::base::files::{self, Existing};
 
 /// A file format for output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Format {
         }
     }
 
-    /// The format that a file's ending stands for; `-` is CSV.
+    /// The format that a file's ending stands for; `-`, devices and pipes are CSV.
     ///
     /// Errors: the ending is not known.
     pub fn of(path: &Path) -> Result<Format> {
@@ -62,6 +62,8 @@ impl Format {
             ".arrow" | ".ipc" | ".feather" => Ok(Format::Arrow),
             ".json" | ".json.gz" => Ok(Format::Json),
             ".xlsx" => Ok(Format::Xlsx),
+            // Devices and pipes have no endings.
+            _ if files::is_device(path) => Ok(Format::Csv),
             _ => Err(Error::Input(format!(
                 "{}: not a known kind of output; known endings are .csv and .json (each also .gz), .parquet, .arrow, \
                  .ipc, .feather, .xlsx, or - for CSV on standard output",
@@ -147,19 +149,25 @@ impl Rows for Selection {
 ///
 /// Errors: unknown ending, missing directory, no permission, a directory of that name.
 pub fn check_writable(path: &Path, format: Option<Format>) -> Result<Format> {
-    let format = match format {
-        Some(format) => format,
-        None => Format::of(path)?,
-    };
+    check_output(path, format, Existing::Replaced)
+}
+
+/// As [`check_writable`]; and a file that is there may have to stay.
+pub fn check_output(path: &Path, format: Option<Format>, existing: Existing) -> Result<Format> {
     if path.as_os_str() != "-" {
-        files::check_writable(path)?;
+        files::check_output(path, existing)?;
     }
-    Ok(format)
+    format.map_or_else(|| Format::of(path), Ok)
 }
 
 /// Writes rows to a file, by the ending unless `format` is given; `-` is standard output. The file appears whole, on
 /// disk, or not at all; one of that name is replaced. Where a party learns no rows, this is not called.
 pub fn write(rows: &dyn Rows, path: &Path, format: Option<Format>) -> Result<()> {
+    write_over(rows, path, format, Existing::Replaced)
+}
+
+/// As [`write()`]; and a file that is there may have to stay.
+pub fn write_over(rows: &dyn Rows, path: &Path, format: Option<Format>, existing: Existing) -> Result<()> {
     let format = match format {
         Some(format) => format,
         None => Format::of(path)?,
@@ -170,7 +178,7 @@ pub fn write(rows: &dyn Rows, path: &Path, format: Option<Format>) -> Result<()>
             write::write(rows, format, &mut out, "standard output")?;
             out.flush().map_err(|error| Error::Input(format!("standard output: cannot be written: {error}")))
         }
-        false => stage(rows, path, Some(format))?.place(),
+        false => stage(rows, path, Some(format))?.place_over(existing),
     }
 }
 

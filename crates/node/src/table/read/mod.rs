@@ -8,6 +8,8 @@ mod encoding;
 mod gzip;
 mod head;
 mod ipc;
+mod json_rows;
+mod kind;
 mod line_ends;
 mod lines;
 pub mod lists;
@@ -15,7 +17,7 @@ mod parquet;
 mod quotes;
 
 use std::fs::File;
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -26,12 +28,13 @@ use tacita_core::{Error, Result};
 use super::budget::{Meter, too_many_columns};
 use super::columns::own_schema;
 use super::{Budget, Lines, MAX_COLUMNS, Table, too_many_rows};
+use crate::base::files::is_device;
 use crate::base::text::pasted;
 pub(super) use csv::text_of;
 use delimiter::Hint;
 pub(super) use delimiter::announced_line;
 pub use encoding::Encoding;
-use gzip::{GZIP, Gunzip};
+pub use kind::{Kind, Packing};
 pub(super) use lines::{LineReader, LineTooLong};
 pub use lists::{ListOptions, Listing, USUAL_EXPANSION, WantedColumn};
 
@@ -44,6 +47,8 @@ pub struct ReadOptions {
     pub encoding: Option<Encoding>,
     /// So many lines at the beginning of a text file are left out.
     pub skip: usize,
+    /// The kind of the file; told by its ending if absent, and CSV on a pipe.
+    pub kind: Option<Kind>,
     /// The first line of a text file is a row, and no header: its columns are `column_1` and so on.
     pub no_header: bool,
     /// What the table may be, and take.
@@ -51,7 +56,8 @@ pub struct ReadOptions {
 }
 
 /// Endings of the files that can be read, for messages.
-const KNOWN: &str = ".csv, .tsv, .txt (each also .gz), .parquet, .arrow, .ipc, .feather, or - for CSV on standard input; for job \"rules\" also .dat";
+const KNOWN: &str = ".csv, .tsv, .txt, .psv, .json, .jsonl (each also .gz and .zst), .parquet, .arrow, .ipc, .feather, or - for CSV on standard input; for \
+                     job \"rules\" also .dat; for another ending say what it is, as --format csv; save a spreadsheet as CSV";
 
 /// A line that ends files of old systems.
 const CTRL_Z: &[u8] = b"\x1a";
@@ -77,8 +83,8 @@ const BATCH_BYTES: usize = 64 << 20;
 pub struct Form {
     /// Its name, as `CSV`.
     pub name: &'static str,
-    /// Whether it is packed by gzip.
-    pub packed: bool,
+    /// How it is packed.
+    pub packed: Packing,
     /// Of a text file, how it is written.
     pub text: Option<TextForm>,
 }
@@ -121,8 +127,8 @@ trait Source {
     fn done(&self) -> u64;
 }
 
-/// Reads a table. The format is told by the ending: `.csv`, `.tsv`, `.txt` (also with `.gz`), `.parquet`, `.arrow`,
-/// `.ipc`, `.feather`; `-` is CSV on standard input.
+/// Reads a table. Its kind is told by the ending, unless the options say it: `.csv`, `.tsv`, `.txt`, `.psv`, `.json`, `.jsonl` (also with `.gz`
+/// and `.zst`), `.parquet`, `.arrow`, `.ipc`, `.feather`; `-` is CSV on standard input.
 ///
 /// The file is read as a stream; memory is that of the table. Errors ([`Error::Input`]): the file is absent,
 /// unreadable or corrupt, is not a table (see `docs/tables.md`), or takes more than its [`Budget`].
@@ -159,49 +165,51 @@ fn collect<'a>(name: String, schema: SchemaRef, mut source: Box<dyn Source + 'a>
 
 /// As [`read`], batch by batch. Batches take about `batch_bytes` at most, as far as the file's own blocks allow.
 pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
-    if path.as_os_str() == "-" {
-        return Stream::text(io::stdin(), STANDARD_INPUT, Hint::None, options, batch_bytes);
-    }
-    let name = path.display().to_string();
-    let ending = ending(path);
-    let text = |hint| {
-        let file = open_file(path, &name)?;
-        match ending.ends_with(".gz") {
-            true => {
-                let mut stream = Stream::text(unpack(file, &name)?, &name, hint, options, batch_bytes)?;
-                stream.form.packed = true;
-                Ok(stream)
-            }
-            false => {
-                let units = file.metadata().ok().map(|facts| facts.len());
-                Ok(Stream { units, ..Stream::text(file, &name, hint, options, batch_bytes)? })
-            }
+    let name = source_name(path);
+    let is_stdin = path.as_os_str() == "-";
+    let told = Kind::of(&ending(path));
+    let (kind, packing) = match (options.kind, told) {
+        (Some(kind), told) => (kind, told.map_or(Packing::None, |(_, packing)| packing)),
+        (None, Some(told)) => told,
+        (None, None) if is_stdin || is_device(path) => (Kind::Csv, Packing::None),
+        (None, None) => {
+            open_file(path, &name)?;
+            return Err(Error::Input(format!("{name}: not a known kind of table; known endings are {KNOWN}")));
         }
     };
-    match ending.trim_end_matches(".gz") {
-        ".csv" | ".txt" => text(Hint::None),
-        ".tsv" => text(Hint::Tab),
-        ".parquet" | ".arrow" | ".ipc" | ".feather" if options.skip > 0 || options.no_header => {
-            Err(Error::Input(format!(
-                "{name}: has neither lines to leave out nor a line of headers: leave out skip and header in [parties.X] of the job file, --skip and \
-             --no-header"
-            )))
+    let budget = &options.budget;
+    match kind {
+        Kind::Parquet | Kind::Arrow if is_stdin => {
+            Err(Error::Input(format!("{name}: {} is read from a file, and not from a pipe", kind.name())))
         }
-        ".parquet" if ending == ".parquet" => Stream::typed(
-            &name,
-            "Parquet",
-            parquet::open(open_typed(path, &name)?, &name, batch_bytes, &options.budget)?,
-            options,
-        ),
-        ".arrow" | ".ipc" | ".feather" if !ending.ends_with(".gz") => Stream::typed(
-            &name,
-            "Arrow IPC",
-            ipc::open(open_typed(path, &name)?, &name, batch_bytes, &options.budget)?,
-            options,
-        ),
-        _ => {
-            open_file(path, &name)?;
-            Err(Error::Input(format!("{name}: not a known kind of table; known endings are {KNOWN}")))
+        Kind::Parquet | Kind::Arrow if options.skip > 0 || options.no_header => Err(Error::Input(format!(
+            "{name}: has neither lines to leave out nor a line of headers: leave out skip and header in [parties.X] of the job file, --skip and \
+             --no-header"
+        ))),
+        Kind::Parquet => {
+            let opened = parquet::open(open_typed(path, &name)?, &name, batch_bytes, budget)?;
+            Stream::typed(&name, "Parquet", opened, options)
+        }
+        Kind::Arrow => {
+            let opened = ipc::open(open_typed(path, &name)?, &name, batch_bytes, budget)?;
+            Stream::typed(&name, "Arrow IPC", opened, options)
+        }
+        Kind::Csv | Kind::Tsv | Kind::Json => {
+            let (input, units): (Box<dyn Read + Send>, _) = match is_stdin {
+                true => (Box::new(io::stdin()), None),
+                false => {
+                    let file = open_file(path, &name)?;
+                    let units = file.metadata().ok().filter(|facts| facts.is_file() && packing == Packing::None);
+                    (packing.unpack(file, &name)?, units.map(|facts| facts.len()))
+                }
+            };
+            let mut stream = match kind {
+                Kind::Json => Stream::json(input, &name, options, batch_bytes)?,
+                Kind::Tsv => Stream::text(input, &name, Hint::Tab, options, batch_bytes)?,
+                _ => Stream::text(input, &name, Hint::None, options, batch_bytes)?,
+            };
+            stream.form.packed = packing;
+            Ok(Stream { units, ..stream })
         }
     }
 }
@@ -215,8 +223,14 @@ impl Stream {
         batch_bytes: usize,
     ) -> Result<Stream> {
         let (schema, text) = csv::Text::open(input, name, hint, options, batch_bytes)?;
-        let form = Form { name: "CSV", packed: false, text: Some(text.form()) };
+        let form = Form { name: "CSV", packed: Packing::None, text: Some(text.form()) };
         Ok(Stream::of(name, form, schema, Box::new(text), None, options))
+    }
+
+    fn json(input: Box<dyn Read + Send>, name: &str, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
+        let (schema, rows) = json_rows::JsonRows::open(input, name, options, batch_bytes)?;
+        let form = Form { name: "JSON", packed: Packing::None, text: None };
+        Ok(Stream::of(name, form, schema, Box::new(rows), None, options))
     }
 
     fn typed(
@@ -231,7 +245,7 @@ impl Stream {
         let schema = own_schema(name, &schema)?;
         let source = source.under(schema.clone());
         let units = source.rows();
-        let form = Form { name: form, packed: false, text: None };
+        let form = Form { name: form, packed: Packing::None, text: None };
         Ok(Stream::of(name, form, schema, Box::new(source), units, options))
     }
 
@@ -294,13 +308,13 @@ impl Stream {
     }
 }
 
-/// The ending that tells the format, in lower case, with `.gz` if that follows another one.
+/// The ending that tells the format, in lower case, with `.gz` or `.zst` if that follows another one.
 pub(super) fn ending(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let last = |name: &str| name.rfind('.').map_or(name.len(), |at| at);
     let at = last(&name);
     match &name[at..] {
-        ".gz" => name[last(&name[..at])..].to_string(),
+        ".gz" | ".zst" => name[last(&name[..at])..].to_string(),
         _ => name[at..].to_string(),
     }
 }
@@ -321,8 +335,8 @@ fn open_typed(path: &Path, name: &str) -> Result<File> {
     let length = file.read_at(&mut head, 0).map_err(|error| unreadable(name, error))?;
     let head = &head[..length];
     let is_text = |byte: &u8| matches!(byte, b' '..|b'\t'| b'\r' | b'\n') && *byte != 0xFF;
-    if head.starts_with(&GZIP) {
-        return Err(Error::Input(format!("{name}: is compressed with gzip: unpack it, as with `gzip -d`")));
+    if let Some((word, _)) = Packing::told_by(head) {
+        return Err(Error::Input(format!("{name}: is compressed with {word}: unpack it, as with `{word} -d`")));
     }
     if !head.is_empty() && !MAGIC.iter().any(|magic| head.starts_with(magic)) && head.iter().all(is_text) {
         return Err(Error::Input(format!("{name}: is text, whatever its name says; if it is CSV, name it .csv")));
@@ -330,32 +344,15 @@ fn open_typed(path: &Path, name: &str) -> Result<File> {
     Ok(file)
 }
 
-/// What is in a file whose name says that it is packed.
-///
-/// Errors: it is not.
-pub(super) fn unpack(file: File, name: &str) -> Result<Box<dyn Read + Send>> {
-    let mut packed = io::BufReader::with_capacity(1 << 16, file);
-    let head = packed.fill_buf().map_err(|error| unreadable(name, error))?;
-    match (head.is_empty(), head.starts_with(&GZIP)) {
-        (true, _) => Ok(Box::new(packed)),
-        (_, true) => Ok(Box::new(Gunzip::new(packed))),
-        (_, false) => {
-            Err(Error::Input(format!("{name}: is not compressed with gzip, as .gz says: take .gz off its name")))
-        }
-    }
-}
-
 /// Refuses what is packed, and does not say so in its name. `head` is what it begins with.
 fn refuse_packed(head: &[u8], name: &str) -> Result<()> {
-    if !head.starts_with(&GZIP) {
-        return Ok(());
-    }
-    let advice = match (name, name.to_lowercase().ends_with(".gz")) {
-        (STANDARD_INPUT, _) => "unpack it on its way, as with `gzip -dc`".to_owned(),
+    let Some((word, suffix)) = Packing::told_by(head) else { return Ok(()) };
+    let advice = match (name, name.to_lowercase().ends_with(suffix)) {
+        (STANDARD_INPUT, _) => format!("unpack it on its way, as with `{word} -dc`"),
         (_, true) => "and what is in it is so once more: unpack it once".to_owned(),
-        (_, false) => format!("add .gz to its name, as in {}", pasted(format_args!("{name}.gz"))),
+        (_, false) => format!("add {suffix} to its name, as in {}", pasted(format_args!("{name}{suffix}"))),
     };
-    Err(Error::Input(format!("{name}: is compressed with gzip: {advice}")))
+    Err(Error::Input(format!("{name}: is compressed with {word}: {advice}")))
 }
 
 /// The message for a failed read; one line, whatever the library said.

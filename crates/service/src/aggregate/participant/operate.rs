@@ -9,7 +9,7 @@ use tacita_node::identity::Identity;
 
 use super::Reach;
 use crate::aggregate::Setting;
-use crate::aggregate::rounds::check_name;
+use crate::aggregate::rounds::{State, Status, check_name};
 use crate::aggregate::transport::{Ask, Kind, Persistence, Replicas};
 
 /// Bytes of an answer.
@@ -48,6 +48,8 @@ pub enum Order {
 /// The database's operator.
 pub struct Operator {
     databases: Replicas,
+    /// Whether a round waits for the operator when its rows are counted.
+    decides: bool,
     /// What the clients run on.
     _reach: Reach,
 }
@@ -57,7 +59,31 @@ impl Operator {
     pub fn new(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Operator> {
         setting.place_of("database", identity)?;
         let reach = Reach::of_operator(setting, identity, announced)?;
-        Ok(Operator { databases: reach.databases()?, _reach: reach })
+        let decides = setting.own()?.own.round.tighten;
+        Ok(Operator { databases: reach.databases()?, decides, _reach: reach })
+    }
+
+    /// How a round stands.
+    pub fn status(&self, round: &str) -> Result<Status> {
+        let told = self.order(round, &Order::Status)?;
+        serde_json::from_value(told).map_err(|_| unreadable("the database"))
+    }
+
+    /// How all rounds stand, in the order of their names.
+    pub fn list(&self) -> Result<Vec<Status>> {
+        serde_json::from_value(self.ask(&Ask::get("/v1/rounds", MOST_BYTES))?).map_err(|_| unreadable("the database"))
+    }
+
+    /// How a round stands when nothing will change any more without the operator.
+    ///
+    /// Errors: [`Error::NotReady`] before that; the failure of a round that has failed.
+    pub fn outcome(&self, round: &str) -> Result<Status> {
+        let status = self.status(round)?;
+        match (status.state, &status.failure) {
+            (State::Failed, Some(failure)) => Err(failure.error(round, "the database")),
+            (state, _) if state.is_over() || (state == State::Counted && self.decides) => Ok(status),
+            _ => Err(Error::NotReady(status.waiting())),
+        }
     }
 
     /// Tells it, or another one of several.
@@ -78,11 +104,14 @@ impl Operator {
             Order::Reveal => say("/reveal"),
             Order::Remove => say("/remove"),
         };
+        self.ask(&ask)
+    }
+
+    fn ask(&self, ask: &Ask) -> Result<Value> {
         let persistence = Persistence { silence: PATIENCE, busy: Duration::ZERO };
-        let (answer, by) = self.databases.ask(&ask, persistence)?;
-        let wrong = || Error::Protocol { peer: by.name().to_owned(), check: "its answer is no JSON".into() };
+        let (answer, by) = self.databases.ask(ask, persistence)?;
         match (answer.is_ok(), answer.again) {
-            (true, _) => serde_json::from_slice(&answer.body).map_err(|_| wrong()),
+            (true, _) => serde_json::from_slice(&answer.body).map_err(|_| unreadable(by.name())),
             (false, Some(_)) => Err(Error::NotReady(answer.told().message)),
             (false, None) => {
                 let told = answer.told();
@@ -93,4 +122,8 @@ impl Operator {
             }
         }
     }
+}
+
+fn unreadable(database: &str) -> Error {
+    Error::Protocol { peer: database.to_owned(), check: "its answer cannot be read".into() }
 }

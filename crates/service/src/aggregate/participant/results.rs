@@ -95,13 +95,7 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
             });
         }
         State::Removed => return Err(Error::Input(format!("round {} was removed", told.round))),
-        state => {
-            let waits = match status.waits_for.is_empty() {
-                true => String::new(),
-                false => format!(", and waits for {}", status.waits_for.join(" and ")),
-            };
-            return Err(Error::NotReady(format!("round {} {}{waits}: ask again later", told.round, state.told())));
-        }
+        _ => return Err(Error::NotReady(status.waiting())),
     };
     let mut gathering = Gathering::new(own);
     for part in 0..parts {

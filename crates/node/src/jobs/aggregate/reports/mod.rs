@@ -72,6 +72,15 @@ pub struct Reports {
     /// Digests of keys so far, each with the place of its first row.
     seen: Option<HashMap<[u8; KEY_BYTES], u64>>,
     counts: Counts,
+    too_long: Option<TooLong>,
+}
+
+/// Keys that the round has no room for.
+struct TooLong {
+    /// The place of the first of them, and its length.
+    first: (String, usize),
+    /// The longest length.
+    longest: usize,
 }
 
 /// What has become of rows beside what [`Tally`] counts.
@@ -125,6 +134,7 @@ impl Reports {
             row: 0,
             seen,
             counts: Counts::default(),
+            too_long: None,
         })
     }
 
@@ -155,9 +165,17 @@ impl Reports {
         // Before anything is reported that should not be.
         let pieces = self.read(&batch, lines.as_ref());
         self.check(lines.as_ref())?;
+        let known = self.too_long.is_some();
         self.take(&batch, &pieces, lines.as_ref(), each)?;
         self.row += batch.num_rows();
-        Ok(true)
+        if self.too_long.is_some() && !known {
+            // How long keys are in all decides what is to be agreed on.
+            while self.next_rows(&mut |_, _| ())? {}
+        }
+        match self.too_long.take_if(|_| !known) {
+            Some(keys) => Err(keys.error(self.packing.key_bytes())),
+            None => Ok(true),
+        }
     }
 
     fn read(&mut self, batch: &RecordBatch, lines: Option<&Lines>) -> Vec<Piece> {
@@ -221,7 +239,11 @@ impl Reports {
                 Err(Unpackable::Zero) => {
                     return Err(Error::Input(format!("{}: its key has a zero byte in it: take the row out", at())));
                 }
-                Err(Unpackable::TooLong(length)) => return Err(too_long(&at(), length, self.packing.key_bytes())),
+                Err(Unpackable::TooLong(length)) => {
+                    let keys = self.too_long.get_or_insert_with(|| TooLong { first: (at(), length), longest: 0 });
+                    keys.longest = keys.longest.max(length);
+                    continue;
+                }
             };
             if let Some(seen) = &mut self.seen {
                 match seen.entry(digest(&key)) {
@@ -294,12 +316,16 @@ fn digest(key: &[u8]) -> [u8; KEY_BYTES] {
     digest
 }
 
-fn too_long(at: &str, length: usize, most: usize) -> Error {
-    let more = match length {
-        ..=MAX_KEY_BYTES => format!("agree on round.key_bytes = {length} or more, or on round.keys = \"hashed\""),
-        _ => "agree on round.keys = \"hashed\"".to_owned(),
-    };
-    Error::Input(format!("{at}: its key has {length} bytes, and round.key_bytes = {most}: {more}"))
+impl TooLong {
+    fn error(self, most: usize) -> Error {
+        let TooLong { first: (at, length), longest } = self;
+        let more = match longest {
+            ..=MAX_KEY_BYTES => format!("agree on round.key_bytes = {longest} or more, or on round.keys = \"hashed\""),
+            _ => "agree on round.keys = \"hashed\"".to_owned(),
+        };
+        let longer = if longest > length { format!("; the longest has {longest}") } else { String::new() };
+        Error::Input(format!("{at}: its key has {length} bytes, and round.key_bytes = {most}{longer}: {more}"))
+    }
 }
 
 #[cfg(test)]

@@ -98,6 +98,13 @@ fn keys_have_their_length() {
         "{said}"
     );
     assert!(!said.contains("Grace"), "{said}");
+    // All rows decide, not the first one that is too long.
+    let said = error(&short, "t.csv", &format!("{text}Barbara,Bad Cannstatt\nJo,Ulm\n"));
+    assert!(
+        said.contains("line 3: its key has 16 bytes")
+            && said.contains("the longest has 21: agree on round.key_bytes = 21"),
+        "{said}"
+    );
     assert_eq!(keys(&job(columns, "", ""), "t.csv", text), ["ada+ulm", "grace+reutlingen"]);
     let hashed = job(columns, "keys = \"hashed\"", "");
     let hashes = keys(&hashed, "t.csv", text);

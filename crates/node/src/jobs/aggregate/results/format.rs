@@ -7,7 +7,7 @@ use std::str::FromStr;
 use tacita_core::{Error, Result};
 
 use super::{Results, lists, misp, stix};
-use crate::base::files;
+use crate::base::files::{self, Existing};
 use crate::table::output::Format;
 
 /// A form of results.
@@ -55,12 +55,11 @@ impl ResultFormat {
     }
 
     /// Checks before any work that a file of this name can be written in this form, and tells it: `format`, or else by the ending.
-    pub fn check(path: &Path, format: Option<ResultFormat>) -> Result<ResultFormat> {
-        let format = format.map_or_else(|| ResultFormat::of(path), Ok)?;
+    pub fn check(path: &Path, format: Option<ResultFormat>, existing: Existing) -> Result<ResultFormat> {
         if path.as_os_str() != "-" {
-            files::check_writable(path)?;
+            files::check_output(path, existing)?;
         }
-        Ok(format)
+        format.map_or_else(|| ResultFormat::of(path), Ok)
     }
 }
 
@@ -79,7 +78,7 @@ impl FromStr for ResultFormat {
 }
 
 /// Writes a list to a file, or to standard output.
-pub(super) fn write(results: &Results, format: ResultFormat, path: &Path) -> Result<()> {
+pub(super) fn write(results: &Results, format: ResultFormat, path: &Path, existing: Existing) -> Result<()> {
     let is_output = path.as_os_str() == "-";
     let name = if is_output { "standard output".to_owned() } else { path.display().to_string() };
     let text = match format {
@@ -98,6 +97,6 @@ pub(super) fn write(results: &Results, format: ResultFormat, path: &Path) -> Res
         true => std::io::stdout()
             .write_all(text.as_bytes())
             .map_err(|error| Error::Input(format!("{name}: cannot be written: {error}"))),
-        false => files::write_whole(path, text.as_bytes()),
+        false => files::write_over(path, text.as_bytes(), existing),
     }
 }

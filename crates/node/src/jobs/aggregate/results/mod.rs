@@ -19,6 +19,7 @@ use super::spec::{Revealed, Spec};
 use super::{Domain, Histogram, Moment};
 use crate::agreement::Terms;
 use crate::agreement::{Answer, Deferred};
+use crate::base::files::Existing;
 use crate::table::numbers::to_column;
 use crate::table::{Profile, Selection, Table, output, schema_of};
 
@@ -216,11 +217,16 @@ impl Results {
     ///
     /// Errors ([`Error::Input`]): it cannot be written; the format is a list of something that the keys are not.
     pub fn write(&self, path: &Path, format: Option<ResultFormat>) -> Result<()> {
+        self.write_over(path, format, Existing::Replaced)
+    }
+
+    /// As [`Results::write`]; and a file that is there may have to stay.
+    pub fn write_over(&self, path: &Path, format: Option<ResultFormat>, existing: Existing) -> Result<()> {
         match format.map_or_else(|| ResultFormat::of(path), Ok)? {
             ResultFormat::Table(format) => {
-                output::write(&Selection::all(&self.table()?).of_others(), path, Some(format))
+                output::write_over(&Selection::all(&self.table()?).of_others(), path, Some(format), existing)
             }
-            list => format::write(self, list, path),
+            list => format::write(self, list, path, existing),
         }
     }
 

@@ -23,6 +23,7 @@ use super::sizes::peer_schema;
 use super::{Brought, Found, disk, hint, load, run, sizes};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{self, JobSpec, Known, Left, OnDisk, Pair, Part, Run, Sizes, Source};
+use crate::base::files::is_read_once;
 use crate::base::folder::Folder;
 use crate::table::RowCounts;
 
@@ -60,10 +61,11 @@ pub fn holds_run(directory: &Path) -> bool {
 pub fn load_all(job: &JobSpec, me: &str, source: &Source) -> Result<Alternatives> {
     let jobs = job.alternatives();
     if let Source::Disk { path, options, allow_unreadable, work } = source {
-        if path.as_os_str() == "-" {
-            return Err(Error::Input(
-                "--input -: by several keys a table on disk is read several times, so it has to be a file".into(),
-            ));
+        if is_read_once(path) {
+            return Err(Error::Input(format!(
+                "--input {}: by several keys a table on disk is read several times, so it has to be a file",
+                path.display()
+            )));
         }
         // Nobody else can then put another directory in the place of one in it.
         drop(Folder::make(&work.directory)?);

@@ -51,7 +51,7 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, known: Kno
     }
     if !job.learns(party) && party != leader {
         learned.push(format!(
-            "How long {leader} takes in the end may hint {party} at how many keys are common, if there are many."
+            "The time that {leader} needs at the end may give {party} a hint of how many keys are common, if there are many."
         ));
     }
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));

@@ -14,7 +14,7 @@ use std::str::FromStr;
 
 use tacita_core::{Error, Result};
 
-use super::{Form, Hint, ReadOptions, STANDARD_INPUT, Stream, encoding, ending, open_file, unpack};
+use super::{Form, Hint, Kind, Packing, ReadOptions, STANDARD_INPUT, Stream, encoding, ending, open_file};
 use source::Lists;
 
 /// Into how many addresses the networks of an input are expanded at most, if nothing else is said.
@@ -94,7 +94,7 @@ impl FromStr for Listing {
 /// Errors: as there; the file is neither, and nothing says what it is; more than the key is wanted of a list of keys.
 pub fn open(path: &Path, lists: &ListOptions, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
     let ending = ending(path);
-    let typed = matches!(ending.as_str(), ".parquet" | ".arrow" | ".ipc" | ".feather");
+    let typed = matches!(Kind::of(&ending), Some((Kind::Parquet | Kind::Arrow, _)));
     if typed {
         return match lists.listing {
             None | Some(Listing::Table) => super::open(path, options, batch_bytes),
@@ -107,17 +107,16 @@ pub fn open(path: &Path, lists: &ListOptions, options: &ReadOptions, batch_bytes
     }
     let is_stdin = path.as_os_str() == "-";
     let name = if is_stdin { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
-    let packed = ending.ends_with(".gz");
-    let (input, units): (Box<dyn Read + Send>, Option<u64>) = match (is_stdin, packed) {
-        (true, _) => (Box::new(io::stdin()), None),
-        (false, true) => (unpack(open_file(path, &name)?, &name)?, None),
-        (false, false) => {
+    let (inner, packed) = Packing::of(&ending);
+    let (input, units): (Box<dyn Read + Send>, Option<u64>) = match is_stdin {
+        true => (Box::new(io::stdin()), None),
+        false => {
             let file = open_file(path, &name)?;
-            let units = file.metadata().ok().map(|facts| facts.len());
-            (Box::new(file), units)
+            let units = file.metadata().ok().filter(|_| packed == Packing::None).map(|facts| facts.len());
+            (packed.unpack(file, &name)?, units)
         }
     };
-    let mut stream = of_text(input, &name, &ending, lists, options, batch_bytes)?;
+    let mut stream = of_text(input, &name, inner, lists, options, batch_bytes)?;
     stream.form.packed = packed;
     // A list is not followed byte by byte.
     stream.units = units.filter(|_| stream.form.text.is_some());
@@ -136,7 +135,7 @@ fn of_text(
     let mut head = Vec::new();
     let unreadable = |error: io::Error| super::unreadable(name, error);
     (&mut input).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(unreadable)?;
-    let is_table = matches!(ending.trim_end_matches(".gz"), ".csv" | ".txt" | ".tsv") || name == STANDARD_INPUT;
+    let is_table = matches!(ending, ".csv" | ".txt" | ".tsv" | ".psv") || name == STANDARD_INPUT;
     let listing = match lists.listing {
         Some(listing) => listing,
         None => {
@@ -163,7 +162,7 @@ fn of_text(
     let (input, ..) = super::text_of(input, name, options)?;
     let lists = Lists::new(Box::new(input), name, listing, lists, options.skip, batch_bytes)?;
     let schema = lists.schema();
-    let form = Form { name: listing.shown(), packed: false, text: None };
+    let form = Form { name: listing.shown(), packed: Packing::None, text: None };
     Ok(Stream::of(name, form, schema, Box::new(lists), None, options))
 }
 

@@ -1,9 +1,15 @@
 //! `tacita round`
 
+mod told;
+
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::text::counted;
@@ -12,6 +18,8 @@ use tacita_service::aggregate::Setting;
 use tacita_service::aggregate::database::backup::{Size, Where, back_up, restore};
 use tacita_service::aggregate::participant::operate::{Operator, Order};
 
+use super::arguments;
+use super::wait::{Wait, until_ready};
 use crate::console::print;
 
 /// Open, close and look at rounds of an aggregate job: for the operator of its database, who has the database's identity.
@@ -29,11 +37,13 @@ pub struct Round {
 enum Action {
     /// Open a round: it takes reports from now on.
     Open(Which),
+    /// Print all rounds that were opened, and how they stand.
+    List(List),
     /// Close a round: it takes no reports any more, and its rows are counted when all of them are there.
     Close(Close),
-    /// Print how a round stands, in JSON.
+    /// Print how a round stands.
     Status(Which),
-    /// Print how many rows have how many reports, and reporters, in JSON.
+    /// Print how many rows have how many reports, and reporters.
     Histogram(Which),
     /// Raise a threshold before the reveal, where the job says round.tighten = true.
     Tighten(Tighten),
@@ -52,15 +62,24 @@ enum Action {
 
 #[derive(Args)]
 struct Which {
-    /// The job file.
-    #[arg(value_name = "JOB")]
-    job: PathBuf,
+    #[command(flatten)]
+    list: List,
     /// The round.
     #[arg(long, value_name = "ID")]
     round: String,
+}
+
+#[derive(Args)]
+struct List {
+    /// The job file.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
     /// Directory of the database's key pair.
     #[arg(long, value_name = "DIR")]
     identity: PathBuf,
+    /// Print JSON, with all that the database tells.
+    #[arg(long)]
+    json: bool,
     #[arg(long, hide = true)]
     announce: Option<PathBuf>,
 }
@@ -95,6 +114,10 @@ struct Close {
     /// so. Can be said of a round that is closed already, and several times.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 16))]
     without_proxy: Vec<usize>,
+    /// Wait until nothing changes any more without the operator, for so long at most [default: for as long as it takes]: until the result is
+    /// there or the round has failed; with round.tighten = true, until its rows are counted.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = arguments::duration)]
+    wait: Option<Option<Duration>>,
 }
 
 #[derive(Args)]
@@ -123,8 +146,9 @@ impl Round {
     pub fn execute(self) -> Result<()> {
         match self.action {
             Action::Open(which) => which.order(Order::Open),
-            Action::Close(Close { which, without_proxy }) => {
-                which.order(Order::Close { without: without_proxy.iter().map(|number| number - 1).collect() })
+            Action::List(list) => list.print(),
+            Action::Close(Close { which, without_proxy, wait }) => {
+                which.close(without_proxy.iter().map(|number| number - 1).collect(), wait)
             }
             Action::Status(which) => which.order(Order::Status),
             Action::Histogram(which) => which.order(Order::Histogram),
@@ -154,10 +178,42 @@ impl Saved {
 
 impl Which {
     fn order(self, order: Order) -> Result<()> {
-        let setting = Setting::new(JobSpec::load(&self.job)?)?;
-        let identity = Identity::load(&self.identity)?;
-        let told = Operator::new(&setting, &identity, self.announce.as_deref())?.order(&self.round, &order)?;
-        let text = serde_json::to_string_pretty(&told).map_err(|error| Error::Internal(error.to_string()))?;
-        print(text)
+        let told = self.list.operator()?.order(&self.round, &order)?;
+        match order {
+            _ if self.list.json => print_json(&told),
+            Order::Histogram => told::histogram(&read(told)?),
+            _ => told::status(&read(told)?),
+        }
     }
+
+    fn close(self, without: Vec<usize>, wait: Wait) -> Result<()> {
+        if wait.is_none() {
+            return self.order(Order::Close { without });
+        }
+        let operator = self.list.operator()?;
+        operator.order(&self.round, &Order::Close { without })?;
+        let status = until_ready(wait, || operator.outcome(&self.round))?;
+        if self.list.json { print_json(&status) } else { told::status(&status) }
+    }
+}
+
+impl List {
+    fn operator(&self) -> Result<Operator> {
+        let setting = Setting::new(JobSpec::load(&self.job)?)?;
+        Operator::new(&setting, &Identity::load(&self.identity)?, self.announce.as_deref())
+    }
+
+    fn print(self) -> Result<()> {
+        let rounds = self.operator()?.list()?;
+        if self.json { print_json(&rounds) } else { told::list(&rounds) }
+    }
+}
+
+fn read<T: DeserializeOwned>(told: Value) -> Result<T> {
+    serde_json::from_value(told)
+        .map_err(|_| Error::Protocol { peer: "the database".into(), check: "its answer cannot be read".into() })
+}
+
+fn print_json(told: &impl Serialize) -> Result<()> {
+    print(serde_json::to_string_pretty(told).map_err(|error| Error::Internal(error.to_string()))?)
 }

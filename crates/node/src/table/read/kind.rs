@@ -1,0 +1,132 @@
+//! The kinds of files that tables are read from, and how they are packed.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::str::FromStr;
+
+use tacita_core::{Error, Result};
+
+use super::gzip::{GZIP, Gunzip};
+use super::unreadable;
+
+/// How a file begins that is packed by Zstandard.
+const ZSTANDARD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// A kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Text, one record a line.
+    Csv,
+    /// The same; tab, if the header has one.
+    Tsv,
+    /// A JSON object on each line, or an array of them.
+    Json,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow IPC.
+    Arrow,
+}
+
+impl Kind {
+    const ALL: [(Kind, &str, &[&str]); 5] = [
+        (Kind::Csv, "csv", &[".csv", ".txt", ".psv"]),
+        (Kind::Tsv, "tsv", &[".tsv", ".tab"]),
+        (Kind::Json, "json", &[".json", ".jsonl", ".ndjson"]),
+        (Kind::Parquet, "parquet", &[".parquet"]),
+        (Kind::Arrow, "arrow", &[".arrow", ".ipc", ".feather"]),
+    ];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        Kind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// The kind that an ending stands for, with the way in which the file is packed.
+    pub(super) fn of(ending: &str) -> Option<(Kind, Packing)> {
+        let (inner, packing) = Packing::of(ending);
+        let (kind, ..) = Kind::ALL.into_iter().find(|(.., endings)| endings.contains(&inner))?;
+        // Typed files are packed inside.
+        (packing == Packing::None || !matches!(kind, Kind::Parquet | Kind::Arrow)).then_some((kind, packing))
+    }
+}
+
+impl FromStr for Kind {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Kind> {
+        let found = Kind::ALL.into_iter().find(|(_, name, _)| *name == word);
+        found.map(|(kind, ..)| kind).ok_or_else(|| {
+            let names = Kind::ALL.map(|(_, name, _)| name).join(", ");
+            Error::Input(format!("{word:?} is no kind of table: use one of {names}"))
+        })
+    }
+}
+
+/// The way in which a text file is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    /// It is not.
+    None,
+    /// By gzip.
+    Gzip,
+    /// By Zstandard.
+    Zstandard,
+}
+
+impl Packing {
+    /// What an ending says, and the ending without that.
+    pub(in crate::table) fn of(ending: &str) -> (&str, Packing) {
+        for (suffix, packing) in [(".gz", Packing::Gzip), (".zst", Packing::Zstandard)] {
+            if let Some(inner) = ending.strip_suffix(suffix) {
+                return (inner, packing);
+            }
+        }
+        (ending, Packing::None)
+    }
+
+    /// Its name, if there is one.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Packing::None => None,
+            Packing::Gzip => Some("gzip"),
+            Packing::Zstandard => Some("zstd"),
+        }
+    }
+
+    /// What is in a file that is packed so.
+    ///
+    /// Errors: it is not.
+    pub(in crate::table) fn unpack(self, file: File, name: &str) -> Result<Box<dyn Read + Send>> {
+        let mut packed = BufReader::with_capacity(1 << 16, file);
+        let magic: &[u8] = match self {
+            Packing::None => &[],
+            Packing::Gzip => &GZIP,
+            Packing::Zstandard => &ZSTANDARD,
+        };
+        let head = packed.fill_buf().map_err(|error| unreadable(name, error))?;
+        match self {
+            _ if head.is_empty() => Ok(Box::new(packed)),
+            Packing::None => Ok(Box::new(packed)),
+            _ if !head.starts_with(magic) => {
+                let (word, suffix) = if self == Packing::Gzip { ("gzip", ".gz") } else { ("zstd", ".zst") };
+                Err(Error::Input(format!(
+                    "{name}: is not compressed with {word}, as {suffix} says: take {suffix} off its name"
+                )))
+            }
+            Packing::Gzip => Ok(Box::new(Gunzip::new(packed))),
+            Packing::Zstandard => {
+                let unpacked = zstd::stream::read::Decoder::with_buffer(packed);
+                Ok(Box::new(unpacked.map_err(|error| unreadable(name, error))?))
+            }
+        }
+    }
+
+    /// Of text that is packed and does not say so in its name: the word for it, and the ending.
+    pub(super) fn told_by(head: &[u8]) -> Option<(&'static str, &'static str)> {
+        match head {
+            _ if head.starts_with(&GZIP) => Some(("gzip", ".gz")),
+            _ if head.starts_with(&ZSTANDARD) => Some(("zstd", ".zst")),
+            _ => None,
+        }
+    }
+}
