@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tacita_bench::{measure, tacita};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::files::Existing;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::Input;
 use tacita_node::jobs::aggregate::results::ResultFormat;
@@ -208,7 +209,7 @@ impl Service {
         })
         .map_err(Error::other)?;
         let path = self.home.path().join("result.csv");
-        let format = ResultFormat::check(&path, None).map_err(Error::other)?;
+        let format = ResultFormat::check(&path, None, Existing::Replaced).map_err(Error::other)?;
         results.write(&path, Some(format)).map_err(Error::other)?;
         let text = std::fs::read_to_string(path)?;
         let row = |line: &str| {
