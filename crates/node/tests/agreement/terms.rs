@@ -44,7 +44,12 @@ fn whoever_changes_something_alone_has_another_agreement() {
     let rules = two("rules", "min_support = 2\nrow_id = \"id\"\n[limits]\nmin_rows = 10");
     let dot = two("dot", "column = { a = \"x\", b = \"y\" }\nbits = 8");
     let shares = two("shares", "operation = \"open\"");
+    let several = "columns = [\"x\"]";
+    let any = "any = [[\"x\"], { columns = [\"y\"], verdict = \"possible\" }]";
+    let softer = changed(&live("daily_queries = 10"), several, any);
     for (text, old, new) in [
+        (&softer, "possible", "match"),
+        (&softer, "[\"x\"], { columns = [\"y\"]", "[\"y\"], { columns = [\"x\"]"),
         (&rows, "id = \"t\"", "id = \"u\""),
         (&rows, "[\"a\", \"b\"]", "[\"a\"]"),
         (&rows, "id = \"t\"", "id = \"t\"\nprotocol = \"ecdh\""),

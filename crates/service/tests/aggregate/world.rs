@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys, report};
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
