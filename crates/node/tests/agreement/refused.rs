@@ -67,6 +67,12 @@ fn what_cannot_be_kept_is_not_agreed_on() {
         (&union, "id = \"t\"", "id = \"t\"\nreveal = \"count\"\nlimits = { pad_to = 10 }", "pad_to is not there"),
         (&served, "id = \"t\"", "id = \"t\"\nreveal = \"count\"", "is not there for a live list"),
         (&served, "daily_queries = 10", "", "limits.daily_queries is missing"),
+        (
+            &rows,
+            "columns = [\"x\", \"y\"]\nnormalize = [\"name\", \"none\"]",
+            "any = [[\"x\"], { columns = [\"y\"], verdict = \"possible\" }]",
+            "verdict = \"possible\" is for a list that many ask",
+        ),
         (&served, "daily_queries = 10", "daily_queries = 4294967295", "one key answers at most"),
         (&round, "min_participants = 3", "min_participants = 1", "nothing is shuffled"),
     ] {

@@ -45,7 +45,12 @@ fn whoever_changes_something_alone_has_another_agreement() {
     let dot = two("dot", "column = { a = \"x\", b = \"y\" }\nbits = 8");
     let shares = two("shares", "operation = \"open\"");
     let union = two("union", "[key]\ncolumns = [\"x\"]\n[limits]\nmax_rows = 9");
+    let several = "columns = [\"x\"]";
+    let any = "any = [[\"x\"], { columns = [\"y\"], verdict = \"possible\" }]";
+    let softer = changed(&live("daily_queries = 10"), several, any);
     for (text, old, new) in [
+        (&softer, "possible", "match"),
+        (&softer, "[\"x\"], { columns = [\"y\"]", "[\"y\"], { columns = [\"x\"]"),
         (&rows, "id = \"t\"", "id = \"u\""),
         (&rows, "[\"a\", \"b\"]", "[\"a\"]"),
         (&rows, "id = \"t\"", "id = \"t\"\nprotocol = \"ecdh\""),

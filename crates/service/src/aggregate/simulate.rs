@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::agreement::{JobSpec, Terms};
+use tacita_node::base::exit::exit_code;
 use tacita_node::base::files::{Existing, check_output, check_readable, scratch};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::Aggregate;
@@ -437,8 +438,9 @@ fn failed(services: &mut [Party]) -> Result<Option<Failure>> {
         if service.has_ended()? {
             return Ok(Some(service.failure().unwrap_or_else(|| Failure {
                 party: service.name.clone(),
-                text: "ended".into(),
-                code: 3,
+                // With 0 ends who was told to, and here nobody else does that than the user who interrupts.
+                text: "was told to end".into(),
+                code: exit_code(ErrorKind::Interrupted),
             })));
         }
     }

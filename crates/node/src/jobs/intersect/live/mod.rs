@@ -229,3 +229,6 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
     }
     params(job).map(drop)
 }
+
+#[cfg(test)]
+mod tests;
