@@ -53,6 +53,32 @@ fn every_job_is_written_as_it_is_read() {
     }
 }
 
+/// Three and more, whoever stands between them.
+#[test]
+fn several_parties_reach_each_other_in_every_way() {
+    let home = Home::new();
+    let three = ["--party", "a=a.example:7400", "--party", "b=b.example:7400", "--party", "c"];
+    let written = |name: &str, options: &[&str]| {
+        let path = home.at(name);
+        tacita(&[&["init", &path, "--job", "intersect", "--key", "id", "--yes"], options].concat()).well();
+        (text(&path), JobSpec::load(path.as_ref()).unwrap())
+    };
+    let (_, job) = written("direct.toml", &[&three[..], &["--learns", "a,b,c"]].concat());
+    assert_eq!((job.parties.names().len(), job.reveal_to.len()), (3, 3));
+    assert_eq!(job.party("b").unwrap().address.as_deref(), Some("b.example:7400"));
+    let names = ["--party", "a", "--party", "b", "--party", "c"];
+    let (text, job) = written("relay.toml", &[&names[..], &["--via", "relay=relay.example:7450"]].concat());
+    assert_eq!(job.relay.unwrap().address.as_deref(), Some("relay.example:7450"));
+    assert!(!text.contains("# address") && text.contains("# identity"), "{text}");
+    let (text, job) =
+        written("helper.toml", &[&names[..], &["--via", "helper", "--set", "limits.pad_to=100"]].concat());
+    assert!(job.is_outsourced() && job.helper.is_some() && text.contains("# address"), "{text}");
+    let desk = ["--party", "authority=authority.example:7490", "--party", "airline", "--via", "desk"];
+    let (text, job) = written("desk.toml", &[&desk[..], &["--set", "limits.daily_queries=500"]].concat());
+    assert!(job.clients.is_some() && job.reveal_to == ["airline"], "{text}");
+    assert_eq!((job.limits.daily_queries, job.limits.pad_to), (Some(500), Some(10_000)));
+}
+
 /// A job with others who serve has no two parties.
 #[test]
 fn an_aggregation_names_those_who_serve() {
@@ -65,6 +91,8 @@ fn an_aggregation_names_those_who_serve() {
     let job = JobSpec::parse(&written, false).unwrap();
     assert!(job.parties.names().is_empty() && job.reveal_to == ["participants"], "{written}");
     assert!(written.contains("proxy.example:7600") && written.contains("# oracle"), "{written}");
+    // There are no values that could be revealed.
+    assert!(job.reveal.to_string() == "keys", "{written}");
     let wrong = tacita(&["init", &home.at("other.toml"), "--job", "aggregate", "--yes", "--party", "hospital=h:1"]);
     wrong.failed(2, &["proxy, oracle, database"]);
 }
@@ -93,9 +121,18 @@ fn a_file_that_was_written_runs() {
     assert!(written.contains("[\"name\", \"date\"]") && written.contains("insured"), "{written}");
     let inputs = NAMES.map(|name| format!("{name}={}", input(name)));
     let out = home.at("out");
-    let ended =
-        tacita(&["simulate", &home.at("job.toml"), "--input", &inputs[0], "--input", &inputs[1], "--output", &out])
-            .well();
+    let ended = tacita(&[
+        "simulate",
+        &home.at("job.toml"),
+        "--input",
+        &inputs[0],
+        "--input",
+        &inputs[1],
+        "--force",
+        "--output",
+        &out,
+    ])
+    .well();
     assert!(ended.stdout.contains("rows"), "{}", ended.stdout);
     for name in NAMES {
         assert_eq!(
@@ -128,7 +165,7 @@ fn what_is_missing_or_wrong_is_told_with_its_option() {
         (&["--job", "intersect", "--key", "a,b", "--normalize", "name"], &["--normalize", "1 profiles for 2"]),
         (&["--job", "intersect", "--key", "a", "--normalize", "nam"], &["--normalize", "no profile"]),
         (&["--job", "intersect", "--key", "a=b"], &["--key", "--input"]),
-        (&["--job", "intersect", "--key", "a", "--learns", "bank"], &["\"bank\" is no party"]),
+        (&["--job", "intersect", "--key", "a", "--learns", "bank"], &["--learns", "\"bank\" is no party"]),
         (&["--job", "intersect", "--key", "a", "--reveal", "value"], &["reveal = \"value\""]),
         (&["--job", "intersect", "--key", "a", "--reveal", "payload"], &["--gives"]),
         (&["--job", "intersect", "--key", "a", "--identity", "insurer=SHA256:x"], &["--identity", "is no fingerprint"]),
@@ -137,7 +174,11 @@ fn what_is_missing_or_wrong_is_told_with_its_option() {
         (&["--job", "rules", "--learns", "hospital"], &["name both"]),
         (&["--job", "dot", "--set", "bits=99"], &["the answers make no job", "bits"]),
         (&["--job", "dot", "--set", "bits"], &["--set bits", "NAME=VALUE"]),
-        (&["--job", "dot", "--party", "third"], &["jobs of two"]),
+        (&["--job", "dot", "--party", "third"], &["there are 3", "jobs of two"]),
+        (&["--job", "dot", "--via", "helper"], &["--via", "use one of direct, relay"]),
+        (&["--job", "intersect", "--key", "a", "--via", "rely"], &["did you mean \"relay\"?"]),
+        (&["--job", "intersect", "--key", "a", "--via", "relay=here"], &["--via", "\"here\" is no address"]),
+        (&["--job", "intersect", "--key", "a", "--learns", "hosptial"], &["--learns", "did you mean \"hospital\"?"]),
     ] {
         init(&home, options).failed(2, words);
         assert!(!std::path::Path::new(&job).exists(), "{options:?}");
@@ -219,21 +260,39 @@ fn questions_are_asked_on_a_terminal() {
     terminal.answer("there is no job", "");
     terminal.answer("Which job: ", "intersect\n");
     terminal.answer("name for this job [mine]: ", "\n");
+    terminal.answer("How the parties reach each other: direct, relay, helper, desk [direct]: ", "\n");
+    // What is wrong is told at once, and not after the last question.
+    terminal.answer("Name of the first party", "St. Mary's\n");
+    terminal.answer("is no name", "");
     terminal.answer("Name of the first party", "hospital\n");
+    terminal.answer("Its address", "hospital.example\n");
+    terminal.answer("is no address", "");
     terminal.answer("Its address", "hospital.example:7400\n");
     terminal.answer("Fingerprint of hospital", "\n");
+    terminal.answer("Name of the second party", "hospital\n");
+    terminal.answer("there is a party hospital already", "");
     terminal.answer("Name of the second party", "insurer\n");
     terminal.answer("Fingerprint of insurer", "nonsense\n");
     terminal.answer("is no fingerprint", "");
     terminal.answer("Fingerprint of insurer", "\n");
+    terminal.answer("Name of another party; empty if there is none: ", "clinic\n");
+    terminal.answer("Address of insurer, where clinic dials it", "insurer.example:7400\n");
+    terminal.answer("Fingerprint of clinic", "\n");
+    terminal.answer("Name of another party; empty if there is none: ", "\n");
     terminal.answer("has the columns patient (name), born (date:DMY)", "name=patient,dob=born\n");
     terminal.answer("[name,date:DMY]: ", "\n");
     terminal.answer("most rows", "1000\n");
+    terminal.answer("What is learned: ", "row\n");
+    terminal.answer("is not for this job", "");
     terminal.answer("What is learned: ", "\n");
+    terminal.answer("Who learns it [hospital]: ", "hosptial\n");
+    terminal.answer("did you mean \"hospital\"?", "");
     terminal.answer("Who learns it [hospital]: ", "\n");
     assert_eq!(terminal.end(), Some(0));
     let job = JobSpec::load(home.at("mine.toml").as_ref()).unwrap();
     assert_eq!((job.id.as_str(), job.limits.max_rows, job.header("hospital", "dob")), ("mine", Some(1000), "born"));
+    assert_eq!(job.parties.names(), ["hospital", "insurer", "clinic"]);
+    assert_eq!(job.party("insurer").unwrap().address.as_deref(), Some("insurer.example:7400"));
 }
 
 /// The end of the input, and Ctrl-C: no file.

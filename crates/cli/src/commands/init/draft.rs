@@ -35,6 +35,11 @@ impl Draft {
         }
     }
 
+    /// Whether a key is set that begins so.
+    pub fn has(&self, dotted: &str) -> bool {
+        self.lines.iter().any(|line| line.value.is_some() && line.key.join(".").starts_with(dotted))
+    }
+
     /// Leaves a key to be filled in.
     pub fn leave(&mut self, key: Vec<String>, means: &str) {
         self.lines.push(Line { key, value: None, means: means.to_owned() });

@@ -2,6 +2,7 @@
 
 mod ask;
 mod draft;
+mod parties;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,20 +16,21 @@ use crate::console::print;
 use crate::interrupt;
 use ask::{Asker, list, some};
 use draft::{Draft, key};
-use tacita_node::agreement::{Answering, Job, JobSpec, Question, Shared};
+use tacita_node::agreement::{Answering, Job, JobSpec, Question, Reveal, Shared};
 use tacita_node::base::files::write_whole_new;
-use tacita_node::base::text::pasted;
-use tacita_node::identity::Fingerprint;
+use tacita_node::base::text::{meant, pasted};
 use tacita_node::jobs;
 use tacita_node::table::look::{ColumnFacts, Look, look};
 use tacita_node::table::read::ReadOptions;
 
-/// Write a job file for two parties: asks on a terminal, or takes the answers from options. What is written has passed the check that
-/// `run` makes, and no file is ever overwritten.
+/// Write a job file: asks on a terminal, or takes the answers from options. What is written has passed the check that `run` makes, and no
+/// file is ever overwritten.
 #[derive(Args)]
 #[command(after_help = "Example, without a terminal:\n  \
   tacita init job.toml --job intersect --party hospital=hospital.example:7400 --party insurer --learns hospital \\\n    \
-  --key name,dob --normalize name,date --yes")]
+  --key name,dob --normalize name,date --yes\n\
+Three parties that meet at a relay:\n  \
+  tacita init job.toml --job intersect --party a --party b --party c --via relay=relay.example:7450 --key id --learns a,b,c --yes")]
 pub struct Init {
     /// The file to write; - for standard output.
     #[arg(value_name = "FILE", default_value = "job.toml")]
@@ -39,10 +41,14 @@ pub struct Init {
     /// The parties' name for this job.
     #[arg(long)]
     id: Option<String>,
-    /// The two parties. The first one listens at its address, HOST:PORT; the second dials it. In an aggregation: proxy, oracle and
-    /// database, each with its address.
+    /// A party; in its order, each listens at its address, HOST:PORT, for those after it. In an aggregation: proxy, oracle and database,
+    /// each with its address.
     #[arg(long, value_name = "NAME[=ADDRESS]")]
     party: Vec<String>,
+    /// How the parties reach each other: direct; relay[=HOST:PORT], where all dial out; helper[=HOST:PORT], who does the work in their
+    /// place (protocol "outsourced"); or desk, where the first party serves a list and the second stands for all desks that ask it.
+    #[arg(long, value_name = "WAY")]
+    via: Option<String>,
     /// A party's fingerprint, from its `tacita identity show`; it can be filled in later.
     #[arg(long, value_name = "NAME=SHA256:...")]
     identity: Vec<String>,
@@ -105,10 +111,7 @@ impl Init {
             return print(text.trim_end());
         }
         write_whole_new(&self.file, text.as_bytes())?;
-        tracing::info!(
-            "wrote {0}: give it to the other party; next, `tacita plan {0} --help`",
-            pasted(self.file.display())
-        );
+        tracing::info!("wrote {0}: give it to all others; next, `tacita plan {0} --help`", pasted(self.file.display()));
         Ok(())
     }
 
@@ -126,7 +129,7 @@ impl Init {
                 self.members(asker, served.roles, &mut draft)?;
                 Vec::new()
             }
-            None => self.parties(asker, &mut draft)?.into(),
+            None => self.parties(asker, &*job, &mut draft)?,
         };
         let own = self.own(&names)?;
         let given = pairs("--set", &self.set)?;
@@ -147,103 +150,12 @@ impl Init {
         jobs::usual().try_for_each(|job| asker.tell(&format!("  {:10} {}", job.name(), job.about())))?;
         let read = |answer: &str| {
             let found = jobs::usual().find(|job| job.name() == answer);
-            found.ok_or_else(|| Error::Input(format!("there is no job \"{answer}\": use one of {}", names.join(", "))))
+            let meant = meant(answer, names.iter().copied());
+            found.ok_or_else(|| {
+                Error::Input(format!("there is no job \"{answer}\"{meant}: use one of {}", names.join(", ")))
+            })
         };
         asker.ask(("--job", "Which job"), self.job.clone(), None, read)
-    }
-
-    /// Names, addresses and fingerprints of the two parties.
-    fn parties(&self, asker: &Asker, draft: &mut Draft) -> Result<[String; 2]> {
-        if self.party.len() > 2 {
-            return Err(Error::Input("--party: this writes jobs of two; see docs/guides/dot.md for clients".into()));
-        }
-        let mut names = [const { String::new() }; 2];
-        let identities = pairs("--identity", &self.identity)?;
-        for (place, about) in
-            ["the first party, which listens", "the second party, which dials it"].into_iter().enumerate()
-        {
-            let given = self.party.get(place).cloned();
-            let (given, mut address) = match given.as_deref().and_then(|party| party.split_once('=')) {
-                Some((name, address)) => (Some(name.to_owned()), Some(address.to_owned())),
-                None => (given, None),
-            };
-            let was_given = given.is_some();
-            let name = asker.ask(("--party NAME=ADDRESS", &format!("Name of {about}")), given, None, some)?;
-            if address.is_none() && place == 0 && !was_given {
-                let question = ("--party NAME=ADDRESS", "Its address, as HOST:PORT; empty to fill it in later");
-                address = asker
-                    .ask(question, None, Some(""), |answer| Ok((!answer.is_empty()).then(|| answer.to_owned())))?;
-            }
-            let table = |name: &str, of: &str| vec!["parties".to_owned(), name.to_owned(), of.to_owned()];
-            let says = if place == 0 {
-                "the first one listens, and chooses where the file leaves a choice"
-            } else {
-                "a later one dials"
-            };
-            draft.table(vec!["parties".to_owned(), name.clone()], says);
-            match address {
-                Some(address) => draft.set(table(&name, "address"), address, "where it listens"),
-                None if place == 0 => draft.leave(table(&name, "address"), "HOST:PORT, where the other dials it"),
-                None => (),
-            }
-            let given = identities.get(&name).cloned();
-            let read = |answer: &str| match answer {
-                "" => Ok(None),
-                pin => pin.parse::<Fingerprint>().map(|pin| Some(pin.to_string())),
-            };
-            let question = format!("Fingerprint of {name} (`tacita identity show` there); empty to fill it in later");
-            match asker.ask(("--identity", &question), given, Some(""), read)? {
-                Some(pin) => draft.set(table(&name, "identity"), pin, "its `tacita identity show`"),
-                None => draft.leave(table(&name, "identity"), "SHA256:..., its `tacita identity show`"),
-            }
-            names[place] = name;
-        }
-        match identities.keys().find(|party| !names.contains(party)) {
-            Some(party) => Err(Error::Input(format!("--identity: no party is called \"{party}\""))),
-            None => Ok(names),
-        }
-    }
-
-    /// Addresses and fingerprints of those who serve.
-    fn members(&self, asker: &Asker, roles: &[&str], draft: &mut Draft) -> Result<()> {
-        let (addresses, identities) = (pairs("--party", &self.party)?, pairs("--identity", &self.identity)?);
-        for (option, names) in [("--party", &addresses), ("--identity", &identities)] {
-            if let Some(name) = names.keys().find(|name| !roles.contains(&name.as_str())) {
-                return Err(Error::Input(format!(
-                    "{option} {name}: this names {}: participants are in the file of participants.allow",
-                    roles.join(", ")
-                )));
-            }
-        }
-        for role in roles {
-            let mut member = toml::Table::new();
-            let question = format!("Address of the {role}, as HOST:PORT; empty to fill it in later");
-            let text = |answer: &str| Ok(answer.to_owned());
-            let address = asker.ask(("--party", &question), addresses.get(*role).cloned(), Some(""), text)?;
-            let question =
-                format!("Fingerprint of the {role} (`tacita identity show` there); empty to fill it in later");
-            let read = |answer: &str| match answer {
-                "" => Ok(String::new()),
-                pin => pin.parse::<Fingerprint>().map(|pin| pin.to_string()),
-            };
-            let identity = asker.ask(("--identity", &question), identities.get(*role).cloned(), Some(""), read)?;
-            for (name, value) in
-                [("address", address), ("identity", identity)].into_iter().filter(|(_, value)| !value.is_empty())
-            {
-                member.insert(name.to_owned(), value.into());
-            }
-            match member.is_empty() {
-                true => draft.leave(key(role), "[{ address = \"HOST:PORT\", identity = \"SHA256:...\" }]"),
-                false => {
-                    draft.set(
-                        key(role),
-                        vec![Value::Table(member)],
-                        "where it listens, and its `tacita identity show`",
-                    );
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The own table, if the user names it.
@@ -254,7 +166,8 @@ impl Init {
             None => return Err(Error::Input("--input: whose table is it? Add --as NAME".into())),
         };
         if !names.is_empty() && !names.contains(&party) {
-            return Err(Error::Input(format!("--as {party}: the parties are {}", names.join(" and "))));
+            let meant = meant(&party, names.iter().map(String::as_str));
+            return Err(Error::Input(format!("--as {party}{meant}: the parties are {}", names.join(" and "))));
         }
         let looked = look(path, &ReadOptions::default(), &Look::default())?;
         let columns = looked.columns.into_iter().filter(|column| !column.is_index).collect();
@@ -342,15 +255,22 @@ impl Init {
 
     /// Who learns what: the last question, so that the check of the whole file can say who has to. Returns the text.
     fn learners(&self, asker: &Asker, job: &dyn Job, names: &[String], draft: &mut Draft) -> Result<String> {
-        let usual = job.usual_reveal().to_string();
+        let mut usual = job.usual_reveal().to_string();
+        if job.served().is_some() && !draft.has("round.value") {
+            usual = usual.replace("+values", "");
+        }
         let words = job.reveals().join(", ");
+        let known = |answer: &str| match answer.parse::<Reveal>() {
+            Ok(reveal) if job.reveals().contains(&reveal.kind()) => Ok(answer.to_owned()),
+            _ => Err(Error::Input(format!("reveal = \"{answer}\" is not for this job: use one of {words}"))),
+        };
         let reveal = match job.reveals() {
             [one] => self.reveal.clone().unwrap_or_else(|| (*one).to_owned()),
             _ => asker.ask(
                 ("--reveal", &format!("What is learned: {words}")),
                 self.reveal.clone(),
                 Some(&usual),
-                some,
+                known,
             )?,
         };
         draft.set(key("reveal"), reveal.clone(), &format!("what is learned: one of {words}"));
@@ -368,14 +288,36 @@ impl Init {
         let words = job.served().map_or(&[][..], |served| served.audience);
         let first = names.first().map(String::as_str).or(words.first().copied()).unwrap_or_default().to_owned();
         draft.set(key("reveal_to"), vec![first.clone()], MEANS);
-        // In some jobs both have to, as the check of the file knows.
-        let alone = JobSpec::parse(&draft.text(), false).is_ok();
-        let usual = if alone { first } else { names.join(",") };
-        let learners =
-            asker.ask(("--learns", "Who learns it"), self.learns.clone(), Some(&usual), |answer| Ok(list(answer)))?;
+        // In some jobs the second has to, or all, as the check of the file knows.
+        let mut alone = names.iter().find(|name| {
+            draft.set(key("reveal_to"), vec![(*name).clone()], MEANS);
+            JobSpec::parse(&draft.text(), false).is_ok()
+        });
+        let usual = match names {
+            [] => first,
+            // Of a list that is served, those learn who ask it.
+            [_, asks] if draft.has("clients.") => asks.clone(),
+            _ => alone.take().cloned().unwrap_or_else(|| names.join(",")),
+        };
+        let known = |answer: &str| {
+            let (learners, mut all) = (list(answer), names.iter().map(String::as_str).chain(words.iter().copied()));
+            match learners.iter().find(|name| !all.clone().any(|known| known == *name)) {
+                // Whoever takes part in an aggregation may be named, and is in no list here.
+                Some(name) if job.served().is_none() => {
+                    let meant = meant(name, all.by_ref());
+                    Err(Error::Input(format!("\"{name}\" is no party of this job{meant}: use {}", names.join(", "))))
+                }
+                _ => Ok(learners),
+            }
+        };
+        let learners = asker.ask(("--learns", "Who learns it"), self.learns.clone(), Some(&usual), known)?;
         draft.set(key("reveal_to"), learners, MEANS);
         let text = draft.text();
-        JobSpec::parse(&text, false).map_err(|error| Error::Input(format!("the answers make no job: {error}")))?;
+        if let Err(error) = JobSpec::parse(&text, false) {
+            // So that nobody has to answer all of it once more.
+            asker.tell(&text)?;
+            return Err(Error::Input(format!("the answers make no job: {error}")));
+        }
         Ok(text)
     }
 }
