@@ -81,8 +81,6 @@ pub enum Shared {
     Helper,
     /// `[clients]`, `limits.daily_queries` and `limits.rotate_within`
     Clients,
-    /// `parties.NAME.format` and `expand`
-    Lists,
     /// `parties.NAME.show`
     Show,
 }

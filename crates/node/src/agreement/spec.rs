@@ -13,7 +13,7 @@ use super::words::{maybe_from_word, maybe_seconds};
 use super::{ItemsFrom, Job, Key, Profiles, Protocol, Quality, Reveal, Role, RowShare, Show, Spread};
 use crate::base::text::meant;
 use crate::identity::Fingerprint;
-use crate::table::read::Listing;
+use crate::table::read::Kind;
 use crate::table::{Profile, ReadOptions};
 
 /// A job as written in its file, with defaults filled in. `JobSpec::check` has passed for every one that
@@ -136,10 +136,10 @@ pub struct Party {
     /// Whether its text file has a header; yes if nothing is said.
     #[serde(default)]
     pub header: Option<bool>,
-    /// `aggregate`: what its input is, where its content does not say.
+    /// What its input is, where its name does not say; in `aggregate`, where its content does not.
     #[serde(default, deserialize_with = "maybe_from_word")]
-    pub format: Option<Listing>,
-    /// `aggregate`: into how many addresses the networks of its input are expanded at most.
+    pub format: Option<Kind>,
+    /// Of a list: into how many addresses the networks of its input are expanded at most.
     #[serde(default)]
     pub expand: Option<u64>,
     /// `rules`: where its own items come from, if not from where the job says.
@@ -159,6 +159,8 @@ impl JobSpec {
     pub fn reading(&self, me: &str, options: ReadOptions) -> ReadOptions {
         let Some(party) = self.parties.get(me) else { return options };
         ReadOptions {
+            kind: options.kind.or(party.format),
+            expand: options.expand.or(party.expand),
             skip: if options.skip == 0 { party.skip } else { options.skip },
             no_header: options.no_header || party.header == Some(false),
             ..options
@@ -236,11 +238,6 @@ impl JobSpec {
         let Some(key) = &self.key else { return Vec::new() };
         let own = self.parties.get(name).and_then(|party| party.normalize.as_ref());
         own.map_or_else(|| key.profiles(), |own| own.of(&key.columns, &key.profiles()))
-    }
-
-    /// Whether some party says what lists its input is.
-    pub(crate) fn has_lists(&self) -> bool {
-        self.parties.0.iter().any(|(_, party)| party.format.is_some() || party.expand.is_some())
     }
 
     /// How many decimals the numbers of columns that are multiplied have: each is an integer over 10 to this power, and a product

@@ -35,7 +35,6 @@ impl JobSpec {
             ("[clients]", self.clients.is_some(), Shared::Clients),
             ("limits.daily_queries", limits.daily_queries.is_some(), Shared::Clients),
             ("limits.rotate_within", limits.rotate_within.is_some(), Shared::Clients),
-            ("parties.NAME.format and expand", self.has_lists(), Shared::Lists),
         ];
         match present.into_iter().find(|(_, present, key)| *present && !self.job.has(*key)) {
             Some((name, _, key)) => Err(foreign(name, &jobs::having(key), self.job.name())),

@@ -30,6 +30,9 @@ const RANGE: &str = "tacita:range";
 /// The column had no name.
 const NAMELESS: &str = "nameless";
 
+/// The column is a list of keys, which has no name of its own.
+const LIST: &str = "list";
+
 /// Bytes of a UUID.
 const UUID_BYTES: i32 = 16;
 
@@ -59,6 +62,16 @@ impl Table {
     pub fn line(&self, row: usize) -> u64 {
         self.origin().number(row)
     }
+}
+
+/// The column of a list of keys.
+pub(super) fn listed(name: &str) -> Field {
+    Field::new(name, DataType::Utf8, true).with_metadata([(MARK.to_owned(), LIST.to_owned())].into())
+}
+
+/// Whether a table is a list of keys: whatever its column is called, it is that.
+pub(super) fn is_list(schema: &Schema) -> bool {
+    matches!(&schema.fields()[..], [only] if only.metadata().get(MARK).is_some_and(|mark| mark == LIST))
 }
 
 /// The schema under which a table with this one is read: each column has a name of its own (see [`named`]), columns that are an index of

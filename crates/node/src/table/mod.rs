@@ -262,6 +262,9 @@ pub(crate) enum Wanted<'a> {
 
 /// As [`Table::column`]. An index of pandas is a column only for whoever names it in its place.
 pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: Wanted<'_>) -> Result<usize> {
+    if columns::is_list(schema) {
+        return Ok(0);
+    }
     let names = || schema.fields().iter().map(|field| field.name().as_str());
     let position = names().position(|name| name == header).ok_or_else(|| {
         let nearest = nearest(header, names());

@@ -113,7 +113,7 @@ impl Job for Aggregate {
     }
 
     fn has(&self, key: Shared) -> bool {
-        matches!(key, Shared::Key | Shared::Lists)
+        matches!(key, Shared::Key)
     }
 
     fn served(&self) -> Option<Served> {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use tacita_core::{Error, Result};
 
 use super::gzip::{GZIP, Gunzip};
-use super::unreadable;
+use super::{Listing, unreadable};
 
 /// How a file begins that is packed by Zstandard.
 const ZSTANDARD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
@@ -25,20 +25,38 @@ pub enum Kind {
     Parquet,
     /// Arrow IPC.
     Arrow,
+    /// Whichever of these the ending says.
+    Table,
+    /// A list of keys, which has one column and no header.
+    Listed(Listing),
 }
 
 impl Kind {
-    const ALL: [(Kind, &str, &[&str]); 5] = [
+    const ALL: [(Kind, &str, &[&str]); 11] = [
         (Kind::Csv, "csv", &[".csv", ".txt", ".psv"]),
         (Kind::Tsv, "tsv", &[".tsv", ".tab"]),
         (Kind::Json, "json", &[".json", ".jsonl", ".ndjson"]),
         (Kind::Parquet, "parquet", &[".parquet"]),
         (Kind::Arrow, "arrow", &[".arrow", ".ipc", ".feather"]),
+        (Kind::Table, "table", &[]),
+        (Kind::Listed(Listing::List), "list", &[]),
+        (Kind::Listed(Listing::Netset), "netset", &[]),
+        (Kind::Listed(Listing::Ipset), "ipset", &[]),
+        (Kind::Listed(Listing::Hosts), "hosts", &[]),
+        (Kind::Listed(Listing::Zeek), "zeek", &[]),
     ];
 
     /// The word for it.
     pub fn name(self) -> &'static str {
         Kind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+    }
+
+    /// What it is in an aggregation, where a file is a table or a list.
+    pub fn listing(self) -> Listing {
+        match self {
+            Kind::Listed(listing) => listing,
+            _ => Listing::Table,
+        }
     }
 
     /// The kind that an ending stands for, with the way in which the file is packed.
@@ -57,7 +75,7 @@ impl FromStr for Kind {
         let found = Kind::ALL.into_iter().find(|(_, name, _)| *name == word);
         found.map(|(kind, ..)| kind).ok_or_else(|| {
             let names = Kind::ALL.map(|(_, name, _)| name).join(", ");
-            Error::Input(format!("{word:?} is no kind of table: use one of {names}"))
+            Error::Input(format!("format = {word:?}: use one of {names}"))
         })
     }
 }

@@ -26,8 +26,8 @@ use arrow_schema::SchemaRef;
 use tacita_core::{Error, Result};
 
 use super::budget::{Meter, too_many_columns};
-use super::columns::own_schema;
-use super::{Budget, Lines, MAX_COLUMNS, Table, too_many_rows};
+use super::columns::{listed, own_schema};
+use super::{Budget, Lines, MAX_COLUMNS, Table, schema_of, too_many_rows};
 use crate::base::files::is_device;
 use crate::base::text::pasted;
 pub(super) use csv::text_of;
@@ -49,6 +49,8 @@ pub struct ReadOptions {
     pub skip: usize,
     /// The kind of the file; told by its ending if absent, and CSV on a pipe.
     pub kind: Option<Kind>,
+    /// Into how many addresses the networks of a list are expanded at most.
+    pub expand: Option<u64>,
     /// The first line of a text file is a row, and no header: its columns are `column_1` and so on.
     pub no_header: bool,
     /// What the table may be, and take.
@@ -58,6 +60,9 @@ pub struct ReadOptions {
 /// Endings of the files that can be read, for messages.
 const KNOWN: &str = ".csv, .tsv, .txt, .psv, .json, .jsonl (each also .gz and .zst), .parquet, .arrow, .ipc, .feather, or - for CSV on standard input; for \
                      job \"rules\" also .dat; for another ending say what it is, as --format csv; save a spreadsheet as CSV";
+
+/// The column of a list of keys.
+const LISTED: &str = "key";
 
 /// A line that ends files of old systems.
 const CTRL_Z: &[u8] = b"\x1a";
@@ -163,12 +168,30 @@ fn collect<'a>(name: String, schema: SchemaRef, mut source: Box<dyn Source + 'a>
     Ok(Table { memory: meter.left(), ..Table::with_lines(name, schema, batches, lines)? })
 }
 
+/// A list of keys as a table of one column, which any name stands for.
+fn open_list(path: &Path, listing: Listing, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
+    if listing == Listing::Zeek {
+        return Err(Error::Input(format!(
+            "{}: format = \"zeek\" is for job = \"aggregate\": a log has many columns, and is no list of keys",
+            source_name(path)
+        )));
+    }
+    let lists = ListOptions {
+        listing: Some(listing),
+        expand: options.expand.unwrap_or(USUAL_EXPANSION),
+        columns: vec![WantedColumn { header: LISTED.into(), mapped: false }],
+    };
+    let stream = lists::open(path, &lists, &ReadOptions { kind: None, ..*options }, batch_bytes)?;
+    Ok(Stream { schema: schema_of(vec![listed(LISTED)]), ..stream })
+}
+
 /// As [`read`], batch by batch. Batches take about `batch_bytes` at most, as far as the file's own blocks allow.
 pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
     let name = source_name(path);
     let is_stdin = path.as_os_str() == "-";
     let told = Kind::of(&ending(path));
-    let (kind, packing) = match (options.kind, told) {
+    let (kind, packing) = match (options.kind.filter(|kind| *kind != Kind::Table), told) {
+        (Some(Kind::Listed(listing)), _) => return open_list(path, listing, options, batch_bytes),
         (Some(kind), told) => (kind, told.map_or(Packing::None, |(_, packing)| packing)),
         (None, Some(told)) => told,
         (None, None) if is_stdin || is_device(path) => (Kind::Csv, Packing::None),
@@ -194,7 +217,7 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
             let opened = ipc::open(open_typed(path, &name)?, &name, batch_bytes, budget)?;
             Stream::typed(&name, "Arrow IPC", opened, options)
         }
-        Kind::Csv | Kind::Tsv | Kind::Json => {
+        Kind::Csv | Kind::Tsv | Kind::Json | Kind::Table | Kind::Listed(_) => {
             let (input, units): (Box<dyn Read + Send>, _) = match is_stdin {
                 true => (Box::new(io::stdin()), None),
                 false => {

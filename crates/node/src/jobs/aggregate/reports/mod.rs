@@ -104,7 +104,7 @@ impl Reports {
             mapped: party.is_some_and(|party| party.columns.contains_key(name)),
         };
         let lists = ListOptions {
-            listing: input.listing.or(party.and_then(|party| party.format)),
+            listing: input.listing.or(party.and_then(|party| party.format).map(Kind::listing)),
             expand: input.expand.or(party.and_then(|party| party.expand)).unwrap_or(USUAL_EXPANSION),
             columns: job.columns().into_iter().map(wanted).collect(),
         };
