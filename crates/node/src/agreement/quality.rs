@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn learners_hear_how_many_rows_could_not_be_used() {
         let job = JobSpec { quality: Quality::Told, ..job("") };
-        let (to_b, to_a) = Channel::pair("b", "a");
+        let (to_b, to_a) = Channel::pair("a", "b");
         let [mut at_a, mut at_b] = [[to_b], [to_a]];
         let rows = |nulls, unreadable| RowCounts { read: 50, nulls, unreadable, ..RowCounts::default() };
         assert_eq!(exchange(&job, "b", &rows(7, 9), &mut at_b).unwrap(), BTreeMap::new());

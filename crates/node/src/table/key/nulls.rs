@@ -166,11 +166,10 @@ impl NullWords {
     /// What a value stands for that a profile has read as `canonical`. Dates, numbers and addresses are words in any form in
     /// which they may be written; names are so only as they stand here.
     pub(super) fn mark(&self, value: &str, canonical: &str, profile: Profile) -> Option<(Mark, usize)> {
-        let forms = [value, canonical].into_iter().take(if profile.is_of_text() { 1 } else { 2 });
-        forms.into_iter().find_map(|form| {
-            let null = self.nulls.find(form).map(|place| (Mark::Null, place));
-            null.or_else(|| Some((Mark::Doubtful, self.doubtful.find(form)?)))
-        })
+        let forms = &[value, canonical][..if profile.is_of_text() { 1 } else { 2 }];
+        let find = |words: &Words| forms.iter().find_map(|form| words.find(form));
+        let null = find(&self.nulls).map(|word| (Mark::Null, word));
+        null.or_else(|| Some((Mark::Doubtful, find(&self.doubtful)?)))
     }
 
     /// What a value stands for, as a column of this profile has it.
