@@ -9,6 +9,7 @@ import pandas
 import polars
 import pyarrow
 import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
 import tacita
@@ -157,6 +158,15 @@ def test_an_index_without_a_name_is_no_column_elsewhere(tmp_path: pathlib.Path) 
     assert (tmp_path / "a.csv").read_text().splitlines()[0] == "id,x,one"
     result.save(tmp_path / "a.parquet")
     assert pandas.read_parquet(tmp_path / "a.parquet").index.names == ["one", None]
+
+
+def test_what_the_library_notes_of_labels_does_not_leave_it(tmp_path: pathlib.Path) -> None:
+    result = result_of(FRAME[2:])
+    result.save(tmp_path / "a.parquet")
+    result.save(tmp_path / "a.arrow")
+    read = pyarrow.ipc.open_file(tmp_path / "a.arrow").schema, pyarrow.parquet.read_schema(tmp_path / "a.parquet"), result.table.schema
+    for schema in read:
+        assert b"tacita" not in repr(schema.metadata).encode() and b'"index_columns":[]' in schema.metadata[b"pandas"]
 
 
 def test_many_batches_have_their_positions() -> None:

@@ -62,6 +62,9 @@ pub fn bucket_bound(rows: u64, buckets: usize, parties: usize) -> u64 {
     spread::bound(rows, buckets.max(1), parties)
 }
 
+/// A block with its keys; as JSON how many rows it has of which kind, and what is known of it; its digest; and what was warned of.
+type ReadBlock = (ArrowTable, String, String, Vec<u8>, Vec<String>);
+
 /// Reads a part of a party's table: its rows with their keys, what became of the rows and what they say of the others as JSON, and their digest.
 #[pyfunction]
 pub fn read_block(
@@ -70,7 +73,7 @@ pub fn read_block(
     party: String,
     data: &Bound<'_, PyAny>,
     allow_unreadable: bool,
-) -> PyResult<(ArrowTable, String, String, Vec<u8>, Vec<String>)> {
+) -> PyResult<ReadBlock> {
     let (data, job) = (Data::of(data, &party)?, spec.job.clone());
     let told = Told::of(&job.id, &party);
     let scratch = scratch().map_err(|error| raise(py, error))?;
