@@ -101,7 +101,8 @@ fn run(
         let mut simulate = Command::new(program);
         simulate.arg("simulate").arg(&job).args(["--quiet", "--input", &files[0], "--input", &files[1]]).args(options);
         let started = Instant::now();
-        let output = simulate.arg("--output").arg(directory.join("out")).arg("--report").arg(&report).output();
+        let output =
+            simulate.args(["--force", "--output"]).arg(directory.join("out")).arg("--report").arg(&report).output();
         let output = output.expect("tacita starts");
         walls.push(started.elapsed().as_secs_f64());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -146,7 +146,12 @@ impl Bench {
             .arg(self.at(&format!("{party}.work")))
             .arg("--report")
             .arg(self.at(&format!("{party}.json")))
-            .args((party == "a").then(|| ["--output".into(), self.at("common.csv")]).into_iter().flatten())
+            .args(
+                (party == "a")
+                    .then(|| ["--force".into(), "--output".into(), self.at("common.csv")])
+                    .into_iter()
+                    .flatten(),
+            )
             .stdout(Stdio::null())
             .spawn()
             .expect("a party")

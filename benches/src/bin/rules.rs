@@ -186,7 +186,7 @@ impl Run<'_> {
             let mut simulate = Command::new(self.program);
             simulate.arg("simulate").arg(&job).args(["--quiet", "--input", &files[0], "--input", &files[1]]);
             let started = Instant::now();
-            let output = simulate.arg("--output").arg(&out).arg("--report").arg(&report).output();
+            let output = simulate.args(["--force", "--output"]).arg(&out).arg("--report").arg(&report).output();
             walls.push(started.elapsed().as_secs_f64());
             let output = output.expect("tacita starts");
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

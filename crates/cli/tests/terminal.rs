@@ -28,9 +28,8 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
         "--listen" | "--connect" | "--peer" | "--identity" | "--input" | "--key" | "--column" | "--min-support" => {
             return None;
         }
-        "--signed" | "--mixed-only" | "--allow-unreadable" | "--allow-insecure" | "--force" | "--long" | "--lines" => {
-            ""
-        }
+        "--signed" | "--mixed-only" | "--allow-unreadable" | "--allow-insecure" | "--force" | "--no-header"
+        | "--long" | "--lines" => "",
         "--pad-to" | "--max-rows" | "--min-rows" | "--min-result" | "--max-len" | "--max-candidates"
         | "--max-rules" | "--threads" => "10",
         "--bits" => "8",
@@ -50,6 +49,7 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
         "--bins" => "age=4",
         "--strategy" => "points",
         "--format" => "csv",
+        "--skip" => "1",
         "--reveal" => "no",
         "--receiver" => "both",
         "--protocol" => "auto",

@@ -234,9 +234,12 @@ impl Simulate {
     }
 }
 
+/// The files of each party.
+type Inputs = BTreeMap<String, Vec<PathBuf>>;
+
 /// Inputs by party. What can be read only once is copied for the process that reads it, into a directory that goes with the value.
-fn gathered(given: Vec<(String, PathBuf)>) -> Result<(BTreeMap<String, Vec<PathBuf>>, Option<TempDir>)> {
-    let (mut inputs, mut spooled) = (BTreeMap::<String, Vec<PathBuf>>::new(), None);
+fn gathered(given: Vec<(String, PathBuf)>) -> Result<(Inputs, Option<TempDir>)> {
+    let (mut inputs, mut spooled) = (Inputs::new(), None);
     for (place, (name, file)) in given.iter().enumerate() {
         let mut file = file.clone();
         if is_read_once(&file) {

@@ -99,7 +99,7 @@ pub fn all() -> Vec<Kept> {
             let path = folder.at(&name);
             let Ok(facts) = fs::symlink_metadata(&path) else { continue };
             let written = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            found.extend(facts.is_file().then(|| Kept { name, path, bytes: facts.len(), written }));
+            found.extend(facts.is_file().then_some(Kept { name, path, bytes: facts.len(), written }));
         }
     }
     found.sort_by_key(|kept| (std::cmp::Reverse(kept.written), kept.path.clone()));
