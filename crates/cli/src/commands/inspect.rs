@@ -14,7 +14,7 @@ use tacita_node::base::text::{acts_on_terminal, count, counted};
 use tacita_node::table::baskets::{Between, is_dat, read_lines};
 use tacita_node::table::look::{ColumnFacts, FrequentValues, KeyFacts, Look, Looked, MOST_DISTINCT, look};
 use tacita_node::table::read::{Form, Packing};
-use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Mark, NullWords, Nulls, Profile};
+use tacita_node::table::{DecimalMark, Duplicates, KeyColumn, KeySpec, Mark, NullWords, Nulls, Profile};
 
 /// Look at a table of your own: its form, what its columns hold, which profile reads them; and, with --key, what of it would be
 /// matched. Nothing is sent.
@@ -38,6 +38,9 @@ pub struct Inspect {
     nulls: Option<Vec<String>>,
     #[command(flatten)]
     reading: arguments::Reading,
+    /// The decimal mark of numbers: , or . [default: a point].
+    #[arg(long, value_name = "MARK")]
+    decimal: Option<DecimalMark>,
     /// Write what was found to this JSON file, without any value of the table.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -85,7 +88,12 @@ impl Inspect {
         }
         let columns = names.into_iter().enumerate().map(|(place, name)| KeyColumn {
             header: headers.get(&name).unwrap_or(&name).clone(),
-            profile: self.normalize.get(place).copied().unwrap_or(Profile::None),
+            profile: self
+                .normalize
+                .get(place)
+                .copied()
+                .unwrap_or(Profile::None)
+                .with_mark(self.decimal.unwrap_or_default()),
             name,
         });
         let (duplicates, nulls) = (Duplicates::All, Nulls::Skip);
@@ -269,6 +277,7 @@ fn line(column: &ColumnFacts) -> [String; 7] {
         shape,
         match (column.is_index, column.has_text) {
             (true, _) => "index of pandas: no column".into(),
+            (false, true) if column.has_commas => "decimal, with decimal = \",\"".into(),
             (false, true) => read_by(column),
             (false, false) => "no profile: no key".into(),
         },

@@ -115,7 +115,8 @@ impl Pair {
         let identity = Identity::load(&self.common.identity)?.fingerprint();
         let normalize = Profiles::parse(&self.normalize)?;
         let nulls = self.null_words.as_deref().map(arguments::words);
-        let own = Party { identity: Some(identity), columns, normalize, nulls, ..Party::default() };
+        let decimal = self.common.decimal;
+        let own = Party { identity: Some(identity), columns, normalize, nulls, decimal, ..Party::default() };
         let other = Party { identity: Some(self.peer), ..Party::default() };
         let mut parties = vec![(me.clone(), own), (peer.clone(), other)];
         if !self.listens() {

@@ -20,6 +20,7 @@ use tacita_node::run::check::check_identity;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::run::reach::meeting;
+use tacita_node::table::DecimalMark;
 use tacita_service::helper::Hosting;
 
 /// Run one party of a job, on its own data, with the other parties elsewhere.
@@ -138,6 +139,9 @@ pub struct Common {
     pub threads: Option<usize>,
     #[command(flatten)]
     pub reading: arguments::Reading,
+    /// The decimal mark of this party's numbers, where they are text: , or . [default: what the job file says, or a point].
+    #[arg(long, value_name = "MARK")]
+    pub decimal: Option<DecimalMark>,
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     pub allow_unreadable: bool,
@@ -158,6 +162,9 @@ impl Run {
             _ => error,
         })?;
         self.rows.put_into(&mut job, &self.me)?;
+        if let Some(own) = job.parties.get_mut(&self.me) {
+            own.decimal = self.common.decimal.or(own.decimal);
+        }
         live::refuse_run(&job)?;
         if let (Some(words), Some(party)) = (&self.nulls, job.parties.get_mut(&self.me)) {
             party.nulls = Some(arguments::words(words));

@@ -328,7 +328,7 @@ impl JobSpec {
         let columns = key.columns.iter().zip(self.profiles(party)).map(|(name, profile)| KeyColumn {
             name: name.clone(),
             header: self.header(party, name).to_owned(),
-            profile,
+            profile: profile.with_mark(self.mark(party)),
         });
         // What was agreed on takes the place of the half that is usual.
         let allow_unreadable = allow_unreadable || self.limits.max_unreadable.is_some();

@@ -14,7 +14,7 @@ use super::{ItemsFrom, Job, Key, Profiles, Protocol, Quality, Reveal, Role, RowS
 use crate::base::text::meant;
 use crate::identity::Fingerprint;
 use crate::table::read::Kind;
-use crate::table::{Profile, ReadOptions};
+use crate::table::{DecimalMark, Profile, ReadOptions};
 
 /// A job as written in its file, with defaults filled in. `JobSpec::check` has passed for every one that
 /// `JobSpec::load` returns.
@@ -130,6 +130,9 @@ pub struct Party {
     /// So many lines of its text file stand above the header.
     #[serde(default)]
     pub skip: usize,
+    /// What stands between the whole part and the fraction of its numbers, where they are text; a point if nothing is said.
+    #[serde(default, deserialize_with = "maybe_from_word")]
+    pub decimal: Option<DecimalMark>,
     /// Words that stand for no value in its key columns; the usual ones if nothing is said.
     #[serde(default)]
     pub nulls: Option<Vec<String>>,
@@ -238,6 +241,11 @@ impl JobSpec {
         let Some(key) = &self.key else { return Vec::new() };
         let own = self.parties.get(name).and_then(|party| party.normalize.as_ref());
         own.map_or_else(|| key.profiles(), |own| own.of(&key.columns, &key.profiles()))
+    }
+
+    /// The decimal mark of a party's numbers.
+    pub fn mark(&self, name: &str) -> DecimalMark {
+        self.parties.get(name).and_then(|party| party.decimal).unwrap_or_default()
     }
 
     /// How many decimals the numbers of columns that are multiplied have: each is an integer over 10 to this power, and a product

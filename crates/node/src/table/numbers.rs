@@ -12,10 +12,19 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::text::TextColumn;
-use super::{Keys, Table};
+use super::{DecimalMark, Keys, Table};
 
 /// Columns to be read: logical name, and header in the table.
 pub type Named = (String, String);
+
+/// How the numbers of a column are written, and what becomes of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// How many decimals they have at most.
+    pub decimals: u32,
+    /// What stands in front of these, in text.
+    pub mark: DecimalMark,
+}
 
 /// Why a value is no number of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,13 +44,13 @@ pub fn columns(
     table: &Table,
     names: &[Named],
     integers: Integers,
-    decimals: u32,
+    form: Form,
     used: impl Fn(usize) -> bool,
 ) -> Result<Columns> {
     let mut columns = Columns::new(integers, table.rows());
     for (logical, header) in names {
         let position = table.column(header, logical)?;
-        let values = || values(table, position, decimals);
+        let values = || values(table, position, form);
         let range = integers.range();
         let mut fault = None;
         // What stands behind a fault is not read: it may be long, and a dictionary shows it again and again.
@@ -58,7 +67,7 @@ pub fn columns(
         });
         let pushed = columns.push(read);
         if let Some((row, what)) = fault {
-            return Err(refused(table, header, row, what, decimals, || {
+            return Err(refused(table, header, row, what, form, || {
                 let used = values().enumerate().filter(|(row, _)| used(*row)).map(|(_, value)| value);
                 out_of_range(integers, used)
             }));
@@ -87,21 +96,21 @@ pub struct Sums {
 ///
 /// Errors ([`Error::Input`], naming column and place): the column is missing; a value in the row of a key is no number, has
 /// more decimals, or is 2^63 or more.
-pub fn sums(table: &Table, (logical, header): &Named, decimals: u32, keys: &Keys) -> Result<Sums> {
+pub fn sums(table: &Table, (logical, header): &Named, form: Form, keys: &Keys) -> Result<Sums> {
     let position = table.column(header, logical)?;
-    let most = (1i128 << SUMMED_BITS) * 10i128.pow(decimals);
+    let most = (1i128 << SUMMED_BITS) * 10i128.pow(form.decimals);
     let mut key_of = vec![None; table.rows()];
     for key in 0..keys.len() {
         keys.rows(key).iter().for_each(|&row| key_of[row as usize] = Some(key));
     }
     let mut sums = Sums { of_keys: Zeroizing::new(vec![0; keys.len()]), absent: 0 };
-    for (row, value) in values(table, position, decimals).enumerate() {
+    for (row, value) in values(table, position, form).enumerate() {
         let Some(key) = key_of[row] else { continue };
         match value {
             Ok(value) if -most < value && value < most => sums.of_keys[key] += value,
             Err(Fault::Absent) => sums.absent += 1,
-            Ok(_) => return Err(refused(table, header, row, Fault::Range, decimals, too_large)),
-            Err(fault) => return Err(refused(table, header, row, fault, decimals, too_large)),
+            Ok(_) => return Err(refused(table, header, row, Fault::Range, form, too_large)),
+            Err(fault) => return Err(refused(table, header, row, fault, form, too_large)),
         }
     }
     Ok(sums)
@@ -117,12 +126,15 @@ fn refused(
     header: &str,
     row: usize,
     fault: Fault,
-    decimals: u32,
+    Form { decimals, mark }: Form,
     range: impl FnOnce() -> String,
 ) -> Error {
     let what = match fault {
         Fault::Absent => "there is no number, and every row needs one".to_owned(),
-        Fault::NoNumber => "this is no number (digits, a sign, a decimal point), true or false".to_owned(),
+        Fault::NoNumber if mark == DecimalMark::Comma => {
+            "this is no number (digits, a sign, a decimal comma, no other signs between digits), true or false".to_owned()
+        }
+        Fault::NoNumber => "this is no number (digits, a sign, a decimal point; with decimal = \",\" in [parties.X] of the job file, or --decimal ,, a decimal comma), true or false".to_owned(),
         Fault::Decimals if decimals == MAX_DECIMALS => {
             format!("this number has more than {decimals} decimals: round it")
         }
@@ -159,11 +171,12 @@ fn out_of_range(integers: Integers, values: impl Iterator<Item = std::result::Re
 }
 
 /// The values of a column in order.
-fn values(table: &Table, position: usize, decimals: u32) -> impl Iterator<Item = std::result::Result<i128, Fault>> {
+fn values(table: &Table, position: usize, form: Form) -> impl Iterator<Item = std::result::Result<i128, Fault>> {
     table.batches().iter().flat_map(move |batch| {
         let column = Column::new(batch.column(position));
+        let form = Form { mark: form.mark.of_column(batch.column(position).data_type()), ..form };
         (0..batch.num_rows()).map(move |row| match &column {
-            Some(column) => column.get(row, decimals),
+            Some(column) => column.get(row, form),
             None => Err(Fault::NoNumber),
         })
     })
@@ -202,13 +215,16 @@ impl Column {
         }
     }
 
-    fn get(&self, row: usize, decimals: u32) -> std::result::Result<i128, Fault> {
+    fn get(&self, row: usize, Form { decimals, mark }: Form) -> std::result::Result<i128, Fault> {
         match self {
             Column::Integers(array) if array.is_null(row) => Err(Fault::Absent),
             Column::Integers(array) => {
                 Ok(i128::from(array.as_primitive::<Int64Type>().value(row)) * 10i128.pow(decimals))
             }
-            Column::Text(column) => parse(column.get(row).unwrap_or_default().trim(), decimals),
+            Column::Text(column) => {
+                let text = mark.with_point(column.get(row).unwrap_or_default().trim()).ok_or(Fault::NoNumber)?;
+                parse(&text, decimals)
+            }
         }
     }
 }
@@ -314,7 +330,7 @@ mod tests {
                 allow_unreadable: false,
             };
             let (keys, _) = Keys::build(&table, &spec).unwrap();
-            sums(&table, &("x".into(), "x".into()), decimals, &keys)
+            sums(&table, &("x".into(), "x".into()), Form { decimals, mark: DecimalMark::Point }, &keys)
         };
         let text = "k,x\nb,12.50\na,-0.25\n,junk\nb,7\nc,\na,9223372036854775807\nc,0.1\n";
         let found = sums(text, Duplicates::All, 2).unwrap();
@@ -384,7 +400,8 @@ mod tests {
     fn faults_name_column_and_line_and_show_no_value() {
         let read = |text: &str, integers, decimals| {
             let table = read_csv(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
-            columns(&table, &[("value".into(), "x".into())], integers, decimals, |row| row != 1)
+            let form = Form { decimals, mark: DecimalMark::Point };
+            columns(&table, &[("value".into(), "x".into())], integers, form, |row| row != 1)
         };
         let byte = Integers::new(8, false).unwrap();
         let good = read("id,x\n1,5\n2,junk\n3,255\n", byte, 0).unwrap();
@@ -402,6 +419,21 @@ mod tests {
         ] {
             let Err(Error::Input(error)) = read(text, integers, decimals) else { panic!("{text:?} is read") };
             assert!(words.iter().all(|word| error.contains(word)) && !error.contains("256"), "{error}");
+        }
+    }
+    #[test]
+    fn a_decimal_comma_is_read_where_it_is_said() {
+        let read = |text: &str| {
+            let table = read_csv(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
+            let form = Form { decimals: 2, mark: DecimalMark::Comma };
+            columns(&table, &[("value".into(), "x".into())], Integers::new(20, true).unwrap(), form, |_| true)
+        };
+        let good = read("id;x\n1;12,50\n2;-0,05\n3;7\n").unwrap();
+        assert_eq!((good.value(0, 0), good.value(0, 1), good.value(0, 2)), (1250, -5, 700));
+        // What a point separates here is not known.
+        for text in ["x\n1.25\n", "x\n1.234,50\n", "x;y\n1,2,3;4\n"] {
+            let Err(Error::Input(error)) = read(text) else { panic!("{text:?} is read") };
+            assert!(error.contains("line 2") && error.contains("decimal comma"), "{error}");
         }
     }
 }

@@ -74,7 +74,8 @@ impl Brought {
 fn read_columns(job: &Spec<'_>, me: &str, table: &Table, of_row: impl Fn(usize) -> bool) -> Result<Columns> {
     let names = job.columns_of(me);
     let names: Vec<_> = names.iter().map(|name| (name.clone(), job.header(me, name).to_owned())).collect();
-    numbers::columns(table, &names, job.integers()?, job.decimals(), of_row).map_err(|error| named(job, error))
+    let form = numbers::Form { decimals: job.decimals(), mark: job.mark(me) };
+    numbers::columns(table, &names, job.integers()?, form, of_row).map_err(|error| named(job, error))
 }
 
 /// Nobody knows whether a blank line is a row.

@@ -186,7 +186,8 @@ impl Given {
 /// The sum of a column over the rows of each key.
 fn add_up(job: &JobSpec, me: &str, column: &str, table: &Table, keys: &Keys) -> Result<Zeroizing<Vec<i128>>> {
     let header = job.header(me, column);
-    let sums = numbers::sums(table, &(column.to_owned(), header.to_owned()), job.summed_decimals(), keys)?;
+    let form = numbers::Form { decimals: job.summed_decimals(), mark: job.mark(me) };
+    let sums = numbers::sums(table, &(column.to_owned(), header.to_owned()), form, keys)?;
     if sums.absent > 0 {
         tracing::warn!(
             "{}: {} with a key {} to the sum, because column {header:?} is empty there",

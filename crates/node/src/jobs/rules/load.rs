@@ -132,7 +132,7 @@ pub(super) fn item_columns(job: &Spec<'_>, me: &str, table: &Table) -> Vec<ItemC
             Bins::Quantiles(count) => Binning::Quantiles(*count as usize),
             Bins::Bounds(bounds) => Binning::Bounds(bounds.clone()),
         });
-        ItemColumn { name: name.to_owned(), header: header.to_owned(), binning, is_flag: None }
+        ItemColumn { name: name.to_owned(), header: header.to_owned(), binning, mark: job.mark(me), is_flag: None }
     };
     match job.items_of(me) {
         ItemsFrom::Basket(_) => Vec::new(),

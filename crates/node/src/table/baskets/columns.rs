@@ -7,8 +7,8 @@ use tacita_core::{Error, Result};
 
 use super::bins::{Measured, interval};
 use super::{Texts, check_name, texts};
-use crate::table::Table;
 use crate::table::columns::is_plain;
+use crate::table::{DecimalMark, Table};
 
 /// Numbers of a column that are each an item without bins.
 const FEW: usize = 20;
@@ -25,6 +25,8 @@ pub struct ItemColumn {
     pub header: String,
     /// How its numbers become items.
     pub binning: Option<Binning>,
+    /// The decimal mark of its numbers.
+    pub mark: DecimalMark,
     /// Whether it is one item, if more than this table is known: what [`Look::is_flag`] of all of it says.
     pub is_flag: Option<bool>,
 }
@@ -96,7 +98,7 @@ impl ItemColumn {
             }
             Some(Binning::Quantiles(parts)) => {
                 let numbers = self.numbers(table, &texts)?;
-                let inexact = |text: &str| number(text).filter(|number| !is_exact(text, *number));
+                let inexact = |text: &str| self.number(table, text).filter(|number| !is_exact(text, *number));
                 let mut blurred: Vec<f64> = texts.iter().filter_map(|(_, text)| inexact(text)).collect();
                 blurred.sort_by(f64::total_cmp);
                 blurred.dedup();
@@ -163,9 +165,15 @@ impl ItemColumn {
         self.name.trim()
     }
 
+    /// A number of this column.
+    fn number(&self, table: &Table, text: &str) -> Option<f64> {
+        let mark = table.schema().field_with_name(&self.header).map(|field| self.mark.of_column(field.data_type()));
+        number(&mark.unwrap_or_default().with_point(text)?)
+    }
+
     /// The rows that hold a number, ascending, with it.
     fn numbers(&self, table: &Table, texts: &Texts) -> Result<Vec<(u32, f64)>> {
-        let numbers = texts.iter().map(|(row, text)| match number(text) {
+        let numbers = texts.iter().map(|(row, text)| match self.number(table, text) {
             Some(number) => Ok((row as u32, number)),
             None => Err(Error::Input(format!(
                 "{}, {}, column {:?}: this is no number, and `bins` has the column",
@@ -265,7 +273,7 @@ mod tests {
     }
 
     fn column(name: &str, binning: Option<Binning>) -> ItemColumn {
-        ItemColumn { name: name.into(), header: name.into(), binning, is_flag: None }
+        ItemColumn { name: name.into(), header: name.into(), binning, mark: DecimalMark::Point, is_flag: None }
     }
 
     fn found(text: &str, columns: &[ItemColumn]) -> Result<Vec<(String, Vec<u32>)>> {

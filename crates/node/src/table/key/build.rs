@@ -204,6 +204,14 @@ pub(crate) fn read_pieces(
 
 fn read_piece(slice: &RecordBatch, first: usize, spec: &KeySpec, columns: &[usize], origin: Origin<'_>) -> Piece {
     let rows = slice.num_rows();
+    // Numbers that are no text have a point.
+    let profile = |(&column, key): (&usize, &KeyColumn)| match key.profile {
+        Profile::Integer(mark) | Profile::Decimal(mark) => {
+            key.profile.with_mark(mark.of_column(slice.column(column).data_type()))
+        }
+        other => other,
+    };
+    let profiles: Vec<Profile> = columns.iter().zip(&spec.columns).map(profile).collect();
     let texts: Vec<_> = columns
         .iter()
         .map(|&column| TextColumn::new(slice.column(column)).expect("the type was checked to have text"))
@@ -223,7 +231,7 @@ fn read_piece(slice: &RecordBatch, first: usize, spec: &KeySpec, columns: &[usiz
     for i in 0..rows {
         let (row, end) = (first + i, piece.bytes.len());
         let (mut null, mut unreadable) = (None, false);
-        for (column, (text, KeyColumn { profile, .. })) in texts.iter().zip(&spec.columns).enumerate() {
+        for (column, (text, profile)) in texts.iter().zip(&profiles).enumerate() {
             let value = text.get(i).unwrap_or("");
             part.clear();
             match profile.canonical(value, &mut part) {

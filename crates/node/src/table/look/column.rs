@@ -43,6 +43,8 @@ pub struct ColumnFacts {
     pub read_by: Vec<(Profile, usize)>,
     /// The profiles that fit best. Several if nothing in the column tells them apart; the user knows.
     pub fitting: Vec<Profile>,
+    /// Whether most values are numbers with a decimal comma.
+    pub has_commas: bool,
     /// Whether its values have a text, so that it can be a key.
     pub has_text: bool,
     /// Whether it is an index of pandas, which can be none.
@@ -65,6 +67,8 @@ pub(super) struct Column {
     letters: usize,
     digits: usize,
     several: usize,
+    /// Numbers with a decimal comma.
+    commas: usize,
     has_text: bool,
     is_index: bool,
 }
@@ -83,6 +87,7 @@ impl Column {
             letters: 0,
             digits: 0,
             several: 0,
+            commas: 0,
             has_text: true,
             is_index: is_index(field),
         }
@@ -123,6 +128,7 @@ impl Column {
         self.letters += usize::from(text.contains(char::is_alphabetic));
         self.digits += usize::from(text.contains(char::is_numeric));
         self.several += usize::from(text.trim().contains(|letter: char| letter.is_whitespace() || letter == ','));
+        self.commas += usize::from(has_comma(text.trim()));
         for (profile, read) in &mut self.read_by {
             let Some(count) = read else { continue };
             scratch.clear();
@@ -150,6 +156,7 @@ impl Column {
                 .into_iter()
                 .filter_map(|(profile, read)| Some((profile, read.filter(|read| *read > 0)?)))
                 .collect(),
+            has_commas: self.commas > 0 && self.commas * 100 >= self.values * FITS_PERCENT,
             has_text: self.has_text,
             is_index: self.is_index,
         }
@@ -160,13 +167,13 @@ impl Column {
     fn fitting(&self) -> Vec<Profile> {
         let part = |count: usize| count * 100 >= self.values * FITS_PERCENT;
         let most = |integer: bool| {
-            let of_kind = self.read_by.iter().filter(|(profile, _)| (*profile == Profile::Integer) == integer);
+            let of_kind = self.read_by.iter().filter(|(profile, _)| (*profile == Profile::INTEGER) == integer);
             of_kind.filter_map(|(_, read)| *read).max().filter(|read| part(*read) && *read > 0)
         };
         let found = most(false).map(|most| (most, false)).or_else(|| Some((most(true)?, true)));
         if let Some((most, integer)) = found {
             let best = |(profile, read): &(Profile, _)| {
-                (*read == Some(most) && (*profile == Profile::Integer) == integer).then_some(*profile)
+                (*read == Some(most) && (*profile == Profile::INTEGER) == integer).then_some(*profile)
             };
             let mut best = self.read_by.iter().filter_map(best);
             let first = best.next();
@@ -195,6 +202,13 @@ fn kind(data_type: &DataType) -> String {
         DataType::Map(..) => "map".into(),
         other => other.to_string(),
     }
+}
+
+/// Whether a text is a number with a decimal comma.
+fn has_comma(text: &str) -> bool {
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    digits.split_once(',').is_some_and(|(whole, fraction)| are_digits(whole) && are_digits(fraction))
 }
 
 fn hash(text: &str) -> u64 {

@@ -19,6 +19,8 @@ use std::str::FromStr;
 
 use tacita_core::Error;
 
+use super::DecimalMark;
+
 use date::Order;
 use invisible::{without_invisible, without_invisible_but_joiners};
 use phone::Country;
@@ -54,10 +56,10 @@ pub enum Profile {
     Phone(Option<Country>),
     /// An IP address.
     Ip,
-    /// An integer of any length.
-    Integer,
-    /// A decimal number.
-    Decimal,
+    /// An integer of any length, with this mark if a fraction of zeros stands behind it.
+    Integer(DecimalMark),
+    /// A decimal number, with this mark.
+    Decimal(DecimalMark),
 }
 
 /// What a profile made of a value.
@@ -72,6 +74,18 @@ pub enum Reading {
 }
 
 impl Profile {
+    /// Integers as programs write them.
+    pub const INTEGER: Profile = Profile::Integer(DecimalMark::Point);
+
+    /// The same, for numbers that are written with this mark.
+    pub fn with_mark(self, mark: DecimalMark) -> Profile {
+        match self {
+            Profile::Integer(_) => Profile::Integer(mark),
+            Profile::Decimal(_) => Profile::Decimal(mark),
+            other => other,
+        }
+    }
+
     /// Appends the canonical form of `value` to `out`, or leaves `out` as it is.
     pub fn canonical(&self, value: &str, out: &mut String) -> Reading {
         if let Profile::None = self {
@@ -99,8 +113,8 @@ impl Profile {
             Profile::Domain => domain::domain(trimmed, out),
             Profile::Phone(country) => phone::phone(trimmed, *country, out),
             Profile::Ip => address::ip(trimmed, out),
-            Profile::Integer => integer::integer(trimmed, out),
-            Profile::Decimal => decimal::decimal(trimmed, out),
+            Profile::Integer(mark) => mark.with_point(trimmed).and_then(|text| integer::integer(&text, out)),
+            Profile::Decimal(mark) => mark.with_point(trimmed).and_then(|text| decimal::decimal(&text, out)),
         };
         match read {
             Some(()) if out.len() > start => Reading::Value,
@@ -127,8 +141,8 @@ impl Profile {
             Profile::Domain => "domain",
             Profile::Phone(_) => "phone",
             Profile::Ip => "ip",
-            Profile::Integer => "integer",
-            Profile::Decimal => "decimal",
+            Profile::Integer(_) => "integer",
+            Profile::Decimal(_) => "decimal",
         }
     }
 
@@ -143,7 +157,7 @@ impl Profile {
             Profile::Date(Order::Clear),
             Profile::Date(Order::DayFirst),
             Profile::Date(Order::MonthFirst),
-            Profile::Integer,
+            Profile::INTEGER,
             Profile::Ip,
             Profile::Email,
             Profile::Phone(None),
@@ -158,7 +172,7 @@ impl Profile {
         let best = |same_kind: bool| {
             let of_kind = || {
                 // A bare year is an integer, but no better a date for it; nor is a number without its country a better one.
-                let suits = |p: &Profile| !(matches!(self.kind(), "date" | "phone") && *p == Profile::Integer);
+                let suits = |p: &Profile| !(matches!(self.kind(), "date" | "phone") && *p == Profile::INTEGER);
                 counts.iter().filter(move |(p, _)| (p.kind() == self.kind()) == same_kind && suits(p))
             };
             let most = of_kind().map(|(_, n)| *n).max().unwrap_or(0);
@@ -215,8 +229,8 @@ impl FromStr for Profile {
             "domain" => Profile::Domain,
             "phone" => Profile::Phone(None),
             "ip" => Profile::Ip,
-            "integer" => Profile::Integer,
-            "decimal" => Profile::Decimal,
+            "integer" => Profile::INTEGER,
+            "decimal" => Profile::Decimal(DecimalMark::Point),
             _ => match text.split_once(':') {
                 Some(("phone", country)) => Profile::Phone(Some(country.parse()?)),
                 Some(("timestamp", zone)) => Profile::Timestamp(zone.parse()?),
