@@ -65,8 +65,9 @@ impl Table {
 }
 
 /// The column of a list of keys.
-pub(super) fn listed(name: &str) -> Field {
-    Field::new(name, DataType::Utf8, true).with_metadata([(MARK.to_owned(), LIST.to_owned())].into())
+pub(super) fn of_list(name: &str) -> Field {
+    let mark = std::collections::HashMap::from([(MARK.to_owned(), LIST.to_owned())]);
+    Field::new(name, DataType::Utf8, true).with_metadata(mark)
 }
 
 /// Whether a table is a list of keys: whatever its column is called, it is that.

@@ -18,7 +18,7 @@ use super::{DecimalMark, Keys, Table};
 pub type Named = (String, String);
 
 /// How the numbers of a column are written, and what becomes of them.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Form {
     /// How many decimals they have at most.
     pub decimals: u32,

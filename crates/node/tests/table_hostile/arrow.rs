@@ -14,7 +14,8 @@ fn a_long_number_is_refused_in_its_first_row() {
         let table =
             Table::new("t", batch(vec![("n", column.clone())]).schema(), vec![batch(vec![("n", column)])]).unwrap();
         let started = Instant::now();
-        let read = numbers::columns(&table, &[("n".into(), "n".into())], Integers::BINARY, 0, |_| true);
+        let read =
+            numbers::columns(&table, &[("n".into(), "n".into())], Integers::BINARY, numbers::Form::default(), |_| true);
         let text = read.err().unwrap().to_string();
         assert!(text.contains("no number") && started.elapsed() < SOON, "{:?}: {text}", started.elapsed());
     }

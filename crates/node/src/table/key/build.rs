@@ -15,7 +15,7 @@ use crate::table::budget::too_large;
 use crate::table::normalize::Reading;
 use crate::table::text::{TextColumn, has_text};
 use crate::table::weight::shared_bytes;
-use crate::table::{Origin, Wanted, find_column, looks_like_data};
+use crate::table::{Origin, Profile, Wanted, find_column, looks_like_data};
 
 /// Rows that one task reads.
 const TASK_ROWS: usize = 8 << 10;

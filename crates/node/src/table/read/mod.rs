@@ -26,7 +26,7 @@ use arrow_schema::SchemaRef;
 use tacita_core::{Error, Result};
 
 use super::budget::{Meter, too_many_columns};
-use super::columns::{listed, own_schema};
+use super::columns::{of_list, own_schema};
 use super::{Budget, Lines, MAX_COLUMNS, Table, schema_of, too_many_rows};
 use crate::base::files::is_device;
 use crate::base::text::pasted;
@@ -182,7 +182,7 @@ fn open_list(path: &Path, listing: Listing, options: &ReadOptions, batch_bytes: 
         columns: vec![WantedColumn { header: LISTED.into(), mapped: false }],
     };
     let stream = lists::open(path, &lists, &ReadOptions { kind: None, ..*options }, batch_bytes)?;
-    Ok(Stream { schema: schema_of(vec![listed(LISTED)]), ..stream })
+    Ok(Stream { schema: schema_of(vec![of_list(LISTED)]), ..stream })
 }
 
 /// As [`read`], batch by batch. Batches take about `batch_bytes` at most, as far as the file's own blocks allow.

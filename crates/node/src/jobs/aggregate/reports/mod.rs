@@ -14,7 +14,7 @@ use super::keys::{Packing, Unpackable};
 use super::spec::{KEY_BYTES, MAX_KEY_BYTES, Spec};
 use crate::table::key::build::{Piece, Tally, find_columns, read_pieces, same_key};
 use crate::table::key::parts;
-use crate::table::read::{ListOptions, Listing, Stream, USUAL_EXPANSION, WantedColumn, lists};
+use crate::table::read::{Kind, ListOptions, Listing, Stream, USUAL_EXPANSION, WantedColumn, lists};
 use crate::table::text::TextColumn;
 use crate::table::{Duplicates, KeySpec, Lines, Nulls, Origin, ReadOptions, RowCounts, Wanted, Warning, find_column};
 
