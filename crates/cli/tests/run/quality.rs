@@ -51,7 +51,7 @@ fn rows_that_do_not_keep_to_a_limit_end_the_run_at_both_with_the_reason() {
         pair.table(
             "hospital",
             &if name == "limits.min_rows" {
-                BAD.replace("31/31", "01/01").replace("32/32", "01/01")
+                BAD.replace("31/31/1987", "1987-01-01").replace("32/32/1988", "1988-01-01")
             } else {
                 GOOD.into()
             },
@@ -166,7 +166,7 @@ fn every_job_has_the_limits() {
             .collect();
         let simulate = |limit: &str| {
             let job = home.file("job.toml", &text(limit));
-            let out = home.at("out");
+            let out = home.at(&format!("out of {limit}"));
             let mut arguments = vec!["simulate", &job, "--output", &out];
             inputs.iter().for_each(|input| arguments.extend(["--input", input.as_str()]));
             tacita(&arguments)
