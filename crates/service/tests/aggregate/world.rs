@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys, report};
 use tacita_core::Result;
+use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys, report};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
