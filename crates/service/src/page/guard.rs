@@ -160,13 +160,13 @@ fn same(one: &str, other: &str) -> bool {
 async fn check(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let mut response = match (guard.refusal(request.method(), request.headers()), guard.page(request.uri())) {
         (Some(why), _) => refuse(why),
-        (None, Some(page)) if guard.has_cookie(request.headers()) && page.path() == "/icon.svg" => {
-            ([(header::CONTENT_TYPE, "image/svg+xml")], ICON).into_response()
-        }
-        (None, Some(page)) if guard.has_cookie(request.headers()) => {
-            *request.uri_mut() = page;
-            next.run(request).await
-        }
+        (None, Some(page)) if guard.has_cookie(request.headers()) => match page.path() {
+            "/icon.svg" => ([(header::CONTENT_TYPE, "image/svg+xml")], ICON).into_response(),
+            _ => {
+                *request.uri_mut() = page;
+                next.run(request).await
+            }
+        },
         (None, _) => guard.enter(&request),
     };
     for (name, value) in [
