@@ -115,11 +115,11 @@ fn a_share_that_was_not_opened_is_not_written_over() {
     let home = tempfile::tempdir().unwrap();
     let [a, b] = shares(home.path(), "one", MADE, &[1, 0, 1]);
     let made = job(MADE);
-    assert!(text(check_output(&made, &a, false)).contains("has not been opened"));
+    assert!(text(check_output(&made, &a, false, Existing::Replaced)).contains("has not been opened"));
     let opened = opening("open", "");
     for ended in run(&opened, [bring(&opened, "a", &[&a]).unwrap(), bring(&opened, "b", &[&b]).unwrap()]) {
         ended.unwrap();
     }
-    check_output(&made, &a, false).unwrap();
-    assert!(text(check_output(&made, Path::new("-"), false)).contains("a share is a secret"));
+    check_output(&made, &a, false, Existing::Replaced).unwrap();
+    assert!(text(check_output(&made, Path::new("-"), false, Existing::Replaced)).contains("a share is a secret"));
 }
