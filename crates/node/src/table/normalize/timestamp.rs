@@ -64,7 +64,7 @@ fn without_offset(time: &str) -> Option<(&str, Option<Offset>)> {
         return Some((clock, Some(Offset::UTC)));
     }
     let Some(at) = time.rfind(['+', '-']) else { return Some((time, None)) };
-    let (sign, digits) = (&time[at..=at], time[at + 1..].as_bytes());
+    let (sign, digits) = (&time[at..=at], &time.as_bytes()[at + 1..]);
     let (hours, minutes) = match digits {
         [hours @ .., b':', a, b] => (hours, [*a, *b]),
         [hours @ .., a, b] if hours.len() == 2 => (hours, [*a, *b]),

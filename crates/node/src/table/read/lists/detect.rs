@@ -23,7 +23,7 @@ pub(super) fn listing(head: &str, ended: bool, wanted: &[WantedColumn]) -> Optio
         let names_a_column = |line: &&str| {
             line.split([',', ';', '\t', '|', '#']).any(|name| wanted.iter().any(|column| column.header == name.trim()))
         };
-        return (ended && !comments.iter().any(|line| names_a_column(line))).then_some(Listing::List);
+        return (ended && !comments.iter().any(names_a_column)).then_some(Listing::List);
     };
     let words: Vec<&str> = first.split(['#', ';']).next().unwrap_or_default().split_whitespace().collect();
     match words[..] {
