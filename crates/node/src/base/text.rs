@@ -210,12 +210,12 @@ mod tests {
     #[test]
     fn near_names_are_found() {
         let names = ["insured_name", "Date of Birth", "dob", "street"];
-        let near = |wanted| nearest(wanted, names.into_iter());
+        let near = |wanted| nearest(wanted, names);
         assert_eq!(near("name"), Some("insured_name"));
         assert_eq!(near("date_of_birth"), Some("Date of Birth"));
         assert_eq!(near("DOB"), Some("dob"));
         assert_eq!(near("stret"), Some("street"));
-        assert_eq!(nearest("revael", ["level", "reveal"].into_iter()), Some("reveal"));
+        assert_eq!(nearest("revael", ["level", "reveal"]), Some("reveal"));
         assert_eq!(near("salary"), None);
     }
 
