@@ -55,7 +55,7 @@ def check_syntax():
         if path.suffix == ".toml" and tomllib is None:
             continue
         try:
-            (json if path.suffix == ".json" else tomllib).loads(path.read_text(encoding="utf-8"))
+            (json if path.suffix == ".json" else tomllib).loads(path.read_text(encoding="utf-8-sig"))
             yield None
         except ValueError as error:
             yield f"{path.relative_to(ROOT)}: {error}"
