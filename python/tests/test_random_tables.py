@@ -40,7 +40,7 @@ class Value:
 
 
 def plain(rng: random.Random) -> Value:
-    text = rng.choice(["a", "A", " a", "b c", 'x"y', "semi;colon", "com,ma", "tab\there", "two\nlines", "é", "e\u0301", "-", "0", "00"])
+    text = rng.choice(["a", "A", " a", "b c", 'x"y', "semi;colon", "com,ma", "tab\there", "two\nlines", "é", "e\u0301", "0", "00"])
     return Value(text, [text])
 
 
@@ -178,7 +178,7 @@ KINDS: list[tuple[str, Callable[[random.Random], Value], Optional[str]]] = [
     ("name", name, "---"),
     ("email", email, "ann"),
     ("integer", number, "1e3"),
-    ("decimal", exact, "1,5"),
+    ("decimal", exact, "1 5"),
     ("date:DMY", date, "31/31/2024"),
     ("timestamp", moment, "10:00"),
     ("ip", address, "192.0.2"),
@@ -208,7 +208,7 @@ def column(rng: random.Random, kind: int, rows: int) -> list[Value]:
 
 def texts(rng: random.Random, cells: list[Value]) -> list[Optional[str]]:
     """A column of text; an absent value is null or empty."""
-    return [rng.choice(["", None]) if cell.canonical is None else rng.choice(cell.texts) for cell in cells]
+    return [rng.choice(["", None, "NULL", "n/a"]) if cell.canonical is None else rng.choice(cell.texts) for cell in cells]
 
 
 def typed(rng: random.Random, cells: list[Value]) -> Optional[list[Any]]:
@@ -237,9 +237,15 @@ def as_arrow(rng: random.Random, values: list[Any]) -> pa.Array:
     return array
 
 
-def as_csv(rng: random.Random, table: dict[str, list[Optional[str]]], path: pathlib.Path) -> tuple[pathlib.Path, dict[str, Any]]:
+def as_csv(
+    rng: random.Random, table: dict[str, list[Optional[str]]], numbers: set[str], path: pathlib.Path
+) -> tuple[pathlib.Path, dict[str, Any]]:
     """A text file in one of many forms; and what the party says of it."""
     party: dict[str, Any] = {}
+    if rng.random() < 0.3:
+        party["decimal"] = ","
+        commas = {name: [value and value.replace(".", ",") for value in table[name]] for name in numbers}
+        table = table | commas
     out, ends = io.StringIO(newline=""), rng.choice(["\n", "\r\n", "\r"])
     if rng.random() < 0.25:
         party["skip"] = rng.randrange(1, 4)
@@ -260,13 +266,15 @@ def as_csv(rng: random.Random, table: dict[str, list[Optional[str]]], path: path
     return path, party
 
 
-def as_data(rng: random.Random, columns: dict[str, list[Value]], home: pathlib.Path) -> tuple[Any, dict[str, Any]]:
-    """A party's table in some form, and what it says of it."""
+def as_data(
+    rng: random.Random, columns: dict[str, list[Value]], numbers: set[str], home: pathlib.Path
+) -> tuple[Any, dict[str, Any]]:
+    """A party's table in some form, and what it says of it. `numbers` are columns of numbers."""
     rows = len(next(iter(columns.values())))
     form = rng.choice(["csv", "csv", "csv", "parquet", "arrow", "pyarrow", "pandas", "polars", "duckdb"])
     if form == "csv":
         table = {name: texts(rng, cells) for name, cells in columns.items()}
-        return as_csv(rng, table | {"row": [str(row) for row in range(rows)]}, home / "table.csv")
+        return as_csv(rng, table | {"row": [str(row) for row in range(rows)]}, numbers, home / "table.csv")
     values = {
         name: (rng.random() < 0.7 and typed(rng, cells)) or texts(rng, cells) for name, cells in columns.items()
     }
@@ -301,13 +309,14 @@ def check(seed: int, home: pathlib.Path) -> None:
     rng = random.Random(seed)
     kinds = rng.sample(range(len(KINDS)), rng.choice([1, 1, 2]))
     names = ["first", "second"][: len(kinds)]
+    numbers = {name for name, kind in zip(names, kinds) if KINDS[kind][0] in ("integer", "decimal")}
     tables, parties, truths = {}, {}, {}
     for party in ("a", "b"):
         rows = rng.choice([1, 2, 5, 12])
         columns = {name: column(rng, kind, rows) for name, kind in zip(names, kinds)}
         truths[party] = keys(columns)
         (home / party).mkdir()
-        tables[party], parties[party] = as_data(rng, columns, home / party)
+        tables[party], parties[party] = as_data(rng, columns, numbers, home / party)
     job = tacita.Job(
         job="intersect",
         id=f"random-{seed}",

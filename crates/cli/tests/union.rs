@@ -404,23 +404,8 @@ fn without_a_job_file() {
         Running::start(&[&fixed[..], rest].concat())
     };
     let out = pair.home.at("all.csv");
-    let listening = start(
-        "hospital",
-        "insurer",
-        &[
-            "--listen",
-            &pair.address,
-            "--key",
-            "id",
-            "--receiver",
-            "me",
-            "--peer-gives",
-            "y",
-            "--force",
-            "--output",
-            &out,
-        ],
-    );
+    let terms = ["--listen", &pair.address, "--key", "id", "--receiver", "me", "--peer-gives", "y"];
+    let listening = start("hospital", "insurer", &[&terms[..], &["--force", "--output", &out]].concat());
     let connect = ["--connect", &pair.address, "--key", "id=nr", "--receiver", "peer", "--gives", "y"];
     start("insurer", "hospital", &connect).end().well();
     let said = listening.end().well();

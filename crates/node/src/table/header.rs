@@ -30,9 +30,13 @@ pub(super) fn advice_on_header(schema: &Schema) -> &'static str {
     }
 }
 
-/// Whether most headers look like data: the first row may have been taken for them.
+/// Whether headers look like data: the first row may have been taken for them. A date or an address is hardly ever a header; a number may be
+/// one, as a year is, and counts where no other header is without a digit.
 pub(crate) fn header_is_data(schema: &Schema) -> bool {
-    schema.fields().iter().filter(|field| looks_like_data(field.name())).count() * 2 > schema.fields().len()
+    let names = || schema.fields().iter().map(|field| field.name().as_str());
+    let is_number = |name: &str| Profile::INTEGER.count_read(&[name]) == 1;
+    let has_digit = |name: &str| name.bytes().any(|byte| byte.is_ascii_digit());
+    names().any(|name| looks_like_data(name) && !is_number(name)) || names().any(is_number) && names().all(has_digit)
 }
 
 /// Whether a header is a value of a certain kind: a date, a number, an address.

@@ -431,7 +431,7 @@ mod tests {
         let good = read("id;x\n1;12,50\n2;-0,05\n3;7\n").unwrap();
         assert_eq!((good.value(0, 0), good.value(0, 1), good.value(0, 2)), (1250, -5, 700));
         // What a point separates here is not known.
-        for text in ["x\n1.25\n", "x\n1.234,50\n", "x;y\n1,2,3;4\n"] {
+        for text in ["x;y\n1.25;1\n", "x;y\n1.234,50;1\n", "x;y\n1,2,3;4\n"] {
             let Err(Error::Input(error)) = read(text) else { panic!("{text:?} is read") };
             assert!(error.contains("line 2") && error.contains("decimal comma"), "{error}");
         }

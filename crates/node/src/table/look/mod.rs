@@ -53,7 +53,7 @@ pub struct Looked {
     pub left_out: usize,
     /// How many there are.
     pub width: usize,
-    /// Whether most headers look like data.
+    /// Whether its headers look like data.
     pub header_is_data: bool,
     /// What would be matched.
     pub key: Option<KeyFacts>,

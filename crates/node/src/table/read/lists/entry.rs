@@ -38,7 +38,10 @@ pub(super) fn netset(line: &str) -> Result<Option<Entry<'_>>, String> {
             _ => Err("begins with no address, network or range: put `#` in front of a comment".into()),
         };
     };
-    let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_number = |word: &&str| {
+        let points = word.bytes().filter(|byte| *byte == b'.').count();
+        points <= 1 && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
     if let ([length], Ok(first)) = (behind, words[0].parse()) {
         // The first address of a network with as many bits: a number of attacks beside it is seldom that.
         let wide = length.parse().ok().and_then(|length| Network::prefix(first, Some(length)));

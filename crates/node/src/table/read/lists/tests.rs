@@ -52,7 +52,13 @@ fn what_cannot_be_wrong_is_told() {
         ("ip,count\n1.2.3.4,3\n", None),
         ("example.com\n", None),
         ("add,x,y\n1,2,3\n", None),
-        ("", None),
+        ("", Some(Listing::List)),
+        ("\n \r\n", Some(Listing::List)),
+        ("127.0.0.1 # local\n192.0.2.1\n", Some(Listing::Netset)),
+        ("0.0.0.0 - 0.255.255.255\n1.2.3.0 - 1.2.3.3\n", Some(Listing::Netset)),
+        ("192.0.2.9-192.0.2.2\n", Some(Listing::Netset)),
+        ("0.0.0.0 ads.example\n", Some(Listing::Hosts)),
+        ("::1 localhost\n", Some(Listing::Hosts)),
     ] {
         assert_eq!(detected(text), listing, "{text:?}");
     }
