@@ -270,6 +270,14 @@ def as_data(
     rng: random.Random, columns: dict[str, list[Value]], numbers: set[str], home: pathlib.Path
 ) -> tuple[Any, dict[str, Any]]:
     """A party's table in some form, and what it says of it. `numbers` are columns of numbers."""
+    data, party = in_form(rng, columns, numbers, home)
+    return data, party | {"nulls": ["NULL", "n/a"]}
+
+
+def in_form(
+    rng: random.Random, columns: dict[str, list[Value]], numbers: set[str], home: pathlib.Path
+) -> tuple[Any, dict[str, Any]]:
+    """As `as_data`, without its words for no value."""
     rows = len(next(iter(columns.values())))
     form = rng.choice(["csv", "csv", "csv", "parquet", "arrow", "pyarrow", "pandas", "polars", "duckdb"])
     if form == "csv":

@@ -163,8 +163,9 @@ fn another_table_and_other_terms_are_refused() {
         format!("{original}\n").replace("[parties.insurer]", "columns = { name = \"note\" }\n[parties.insurer]"),
     )
     .unwrap();
-    resumed().end().failed(5, &["other columns or profiles", "remove"]);
+    resumed().end().failed(5, &["other columns, profiles or nulls", "remove"]);
     std::fs::write(&job, &original).unwrap();
+    start(&pair, "hospital", &["--resume", "--skip", "1"]).end().failed(5, &["in another way", "remove"]);
     let table = pair.home.at("hospital.csv");
     let rows = text(&table);
     std::fs::write(&table, rows.replacen("at 0", "at 9", 1)).unwrap();

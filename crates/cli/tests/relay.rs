@@ -118,7 +118,9 @@ fn two_parties_meet_in_every_order() {
         let mut relay = relay.unwrap();
         relay.until_it_says("are done: ");
         let ended = relay.stop().well();
-        for words in ["t: hospital and insurer are connected", "kB from hospital", "0 pairs cut off"] {
+        for words in
+            ["t: hospital and insurer are connected", "kB from hospital", "relay stopped: 0 connections cut off"]
+        {
             assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
         }
         assert!(!ended.stderr.contains("person"));

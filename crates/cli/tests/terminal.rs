@@ -29,7 +29,7 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
             return None;
         }
         "--signed" | "--mixed-only" | "--allow-unreadable" | "--allow-insecure" | "--force" | "--no-header"
-        | "--long" | "--lines" => "",
+        | "--long" | "--lines" | "--with-key" => "",
         "--pad-to" | "--max-rows" | "--min-rows" | "--min-result" | "--max-len" | "--max-candidates"
         | "--max-rules" | "--threads" => "10",
         "--bits" => "8",
@@ -48,6 +48,10 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
         "--max-text" => "99",
         "--bins" => "age=4",
         "--strategy" => "points",
+        "--keep" | "--measures" => "all",
+        "--itemsets" => "closed",
+        "--items-in-antecedents" | "--items-in-consequents" => "id",
+        "--decimal" => ",",
         "--format" => "csv",
         "--skip" => "1",
         "--reveal" => "no",

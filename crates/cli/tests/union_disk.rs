@@ -121,9 +121,9 @@ fn small_tables_are_as_in_memory() {
     let nulls = home.file("nulls.csv", "name,y\n,1\n,2\n");
     for pair in [[&full, &one], [&full, &none], [&none, &one], [&none, &none], [&nulls, &full]] {
         for terms in [BOTH, ONE] {
-            compare(&home, &format!("{terms}{key}{PLAIN}"), [pair[0], pair[1]], "csv");
+            compare(&home, &format!("{terms}{key}[limits]\nmin_rows = 0\n{PLAIN}"), [pair[0], pair[1]], "csv");
         }
-        compare(&home, &format!("{ONE}{key}[limits]\npad_to = 300\n{PLAIN}"), [pair[0], pair[1]], "csv");
+        compare(&home, &format!("{ONE}{key}[limits]\nmin_rows = 0\npad_to = 300\n{PLAIN}"), [pair[0], pair[1]], "csv");
     }
 }
 

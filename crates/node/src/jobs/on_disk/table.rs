@@ -138,7 +138,7 @@ fn state_for<R>(kept: Option<State<R>>, path: &Path, reading: String, directory:
     let anew = format!("or remove {} and start anew", directory.display());
     if state.input.reading != input.reading {
         return Err(Error::Terms(format!(
-            "{}: the run in it read the key by other columns, profiles or nulls, or another --delimiter or --encoding: go back to those, {anew}",
+            "{}: the run in it read the key by other columns, profiles or nulls, or the file in another way (--delimiter, --encoding, --skip and the like): go back to those, {anew}",
             directory.display()
         )));
     }
@@ -164,9 +164,11 @@ fn reading(spec: &KeySpec, options: &ReadOptions) -> String {
     };
     part(options.delimiter.as_slice());
     part(options.encoding.map_or("", Encoding::name).as_bytes());
+    part(format!("{:?}", (options.kind, options.skip, options.no_header, options.expand)).as_bytes());
     for column in &spec.columns {
         part(column.header.as_bytes());
-        part(column.profile.to_string().as_bytes());
+        // With the decimal mark, which its name does not have.
+        part(format!("{:?}", column.profile).as_bytes());
     }
     spec.words.nulls().iter().for_each(|word| part(word.as_bytes()));
     hasher.finalize().to_hex().to_string()

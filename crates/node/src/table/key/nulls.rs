@@ -159,8 +159,11 @@ impl NullWords {
     }
 
     /// Whether a value that a profile has not read yet is one of the words for no value.
+    ///
+    /// The usual words make nulls of values that would be matched. What a profile cannot read is unreadable with them as without them: it is in no
+    /// key, and its owner hears of it by that name.
     pub(super) fn null(&self, value: &str) -> Option<usize> {
-        self.nulls.find(value)
+        if self.usual { None } else { self.nulls.find(value) }
     }
 
     /// What a value stands for that a profile has read as `canonical`. Dates, numbers and addresses are words in any form in
