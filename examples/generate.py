@@ -469,6 +469,41 @@ def popular_sites(directory):
     example.close()
 
 
+def office(directory):
+    """examples/office: files as offices have them, in which everything is as it stands here."""
+    place = directory / "office"
+    place.mkdir(parents=True, exist_ok=True)
+    members = """Mitgliederliste;;;
+Stand: 01.11.2026;;;
+Name;Geburtsdatum;PLZ;Beitrag
+Müller, Jörg;03.02.1971;08010;12,50
+Gruber, Elfi;17.11.1984;1010;12,50
+Žižka, Jan;29.02.1988;4020;25,00
+Weiß, Anna;01.07.1990;5020;12,50
+Huber, Karl;;6020;8,75
+Øster, Liv;24.12.1969;9020;25,00
+"""
+    insured = """policy,insured,born
+A-17,JOERG MUELLER,1971-02-03
+A-18,elfi gruber,1984-11-17
+B-02,Jan Zizka,1988-02-29
+B-07,Anna Weiss,1990-07-01
+C-11,Liv Øster,1969-12-24
+C-12,Peter Pan,1904-12-27
+"""
+    blocked = """# Addresses that attacked us
+192.0.2.0/30 ; a scanner
+198.51.100.7 - 198.51.100.9
+203.0.113.5\t17
+2001:db8::1
+"""
+    seen = "192.0.2.2\n198.51.100.8\n::ffff:203.0.113.5\n203.0.113.77\n2001:0db8:0:0::1\n"
+    (place / "members.csv").write_bytes(members.replace("\n", "\r\n").encode("windows-1252"))
+    (place / "insured.csv").write_bytes(insured.encode())
+    (place / "blocked.netset").write_bytes(blocked.encode())
+    (place / "seen.txt").write_bytes(seen.replace("\n", "\r\n").encode())
+
+
 def main():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -481,6 +516,7 @@ def main():
     attackers(directory)
     certificates(directory)
     popular_sites(directory)
+    office(directory)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def test_a_million_rows_take_a_tenth_more_time_at_most(tmp_path: pathlib.Path) -
         return rows
 
     def of_command() -> object:
-        told = ["--input=a=a.parquet", "--input=b=b.parquet", "--output=out", "--format=arrow", "--quiet"]
+        told = ["--input=a=a.parquet", "--input=b=b.parquet", "--output=out", "--force", "--format=arrow", "--quiet"]
         return command("simulate", "job.json", *told).stdout
 
     def best(run: Callable[[], object]) -> float:

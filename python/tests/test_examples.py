@@ -14,6 +14,9 @@ import tacita
 
 LEFT_OUT = {
     "do-not-fly/desk": "a list that stands and is asked, which no simulation runs",
+    "office/job": "its tables are read with an option: see docs/start.md",
+    "office/fees": "likewise",
+    "office/addresses": "its inputs are lists: see docs/start.md",
     "dot/clients": "its clients' tables are slices, which its README makes",
     "dot/open": "opens shares: see test_shares",
     "dot/enough": "opens shares: see test_shares",

@@ -134,7 +134,7 @@ fn refused(
         Fault::NoNumber if mark == DecimalMark::Comma => {
             "this is no number (digits, a sign, a decimal comma, no other signs between digits), true or false".to_owned()
         }
-        Fault::NoNumber => "this is no number (digits, a sign, a decimal point; with decimal = \",\" in [parties.X] of the job file, or --decimal ,, a decimal comma), true or false".to_owned(),
+        Fault::NoNumber => "this is no number (digits, a sign, a decimal point; with decimal = \",\" in [parties.X] of the job file a decimal comma), true or false".to_owned(),
         Fault::Decimals if decimals == MAX_DECIMALS => {
             format!("this number has more than {decimals} decimals: round it")
         }

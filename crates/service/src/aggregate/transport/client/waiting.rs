@@ -11,8 +11,8 @@ const LATEST_NEWS: Duration = Duration::from_secs(30);
 /// So many seconds are no limit that anybody waits for.
 const FOREVER: u64 = 7 * 24 * 3600;
 
-/// When it is said what is waited for: first after [`TELL`], and then again and again, each time after twice as long, but no later than
-/// [`LATEST_NEWS`].
+/// When it is said what is waited for: first after `TELL`, and then again and again, each time after twice as long, but no later than
+/// `LATEST_NEWS`.
 #[derive(Debug, Default)]
 pub struct Waiting(Option<Duration>);
 
