@@ -52,6 +52,7 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
         "--itemsets" => "closed",
         "--items-in-antecedents" | "--items-in-consequents" => "id",
         "--decimal" => ",",
+        "--null-words" => "NULL",
         "--format" => "csv",
         "--skip" => "1",
         "--reveal" => "no",
