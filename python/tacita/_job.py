@@ -55,7 +55,7 @@ class Job:
             self._spec = _tacita.Spec.parse(text, True)
         except InputError as error:
             # Arguments have no lines.
-            raise _input(re.sub(r" at line \d+ column \d+$", "", error.message)) from None
+            raise _input(re.sub(r",? at line \d+ column \d+$", "", error.message)) from None
         except (TypeError, ValueError) as error:
             raise _input(f"no job: {error}") from None
 

@@ -112,10 +112,10 @@ def test_what_is_none_was_not_said() -> None:
 @pytest.mark.parametrize(
     ("wrong", "meant"),
     [
-        ({"revael": "rows"}, "`revael` (did you mean `reveal`?), expected one of"),
-        ({"key": {"column": ["id"]}}, "`column` (did you mean `columns`?), expected one of"),
-        ({"limits": {"maxrows": 5}}, "`maxrows` (did you mean `max_rows`?), expected one of"),
-        ({"parties": {"a": {"adress": "h:1"}, "b": {}}}, "`adress` (did you mean `address`?), expected one of"),
+        ({"revael": "rows"}, "`revael`: did you mean `reveal`?"),
+        ({"key": {"column": ["id"]}}, "`column`: did you mean `columns`?"),
+        ({"limits": {"maxrows": 5}}, "`maxrows`: did you mean `max_rows`?"),
+        ({"parties": {"a": {"adress": "h:1"}, "b": {}}}, "`adress`: did you mean `address`?"),
         ({"xyzzy": 1}, "unknown key `xyzzy`, expected one of"),
     ],
 )

@@ -51,8 +51,11 @@ def test_the_command_is_put_into_a_wheel(tmp_path: pathlib.Path) -> None:
     with zipfile.ZipFile(wheel, "w") as made:
         for name, text in {**information, "RECORD": "tacita-1.2.3.dist-info/RECORD,,\n"}.items():
             made.writestr(f"tacita-1.2.3.dist-info/{name}", text)
-    add(wheel, program)
-    add(wheel, program)
+    page = tmp_path / "prefix" / "share" / "man" / "man1" / "tacita.1"
+    page.parent.mkdir(parents=True)
+    page.write_text("a page")
+    add(wheel, program, tmp_path / "prefix")
+    add(wheel, program, tmp_path / "prefix")
     # pip compares each file with the record.
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--prefix", str(tmp_path / "there"), str(wheel)], check=True, capture_output=True
@@ -62,7 +65,8 @@ def test_the_command_is_put_into_a_wheel(tmp_path: pathlib.Path) -> None:
     assert subprocess.run([installed], capture_output=True, text=True, check=True).stdout == "here\n"
     with zipfile.ZipFile(wheel) as made:
         record = made.read("tacita-1.2.3.dist-info/RECORD").decode()
-        assert record.count("tacita-1.2.3.data/scripts/tacita,sha256=") == 1 and len(made.namelist()) == len(set(made.namelist())) == 4
+        assert record.count("tacita-1.2.3.data/scripts/tacita,sha256=") == 1 and len(made.namelist()) == len(set(made.namelist())) == 5
+    assert (tmp_path / "there" / "share" / "man" / "man1" / "tacita.1").read_text() == "a page"
 
 
 def test_a_command_of_another_version_is_not_run(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
