@@ -124,7 +124,7 @@ def test_rules_of_few_rows(parties, tmp_path: pathlib.Path, rows: int, row_id: d
 
 def test_too_few_rows_in_common_are_not_counted(parties, tmp_path: pathlib.Path) -> None:
     tables = baskets_of(tmp_path)
-    with pytest.raises(tacita.InputError, match="400 rows in common, and limits.min_rows is 1,000"):
+    with pytest.raises(tacita.InputError, match="has 400 keys, and limits.min_rows is 1,000"):
         check_rules_of_all(rules_job(parties, row_id=["id"], limits={"min_rows": 1000}), tmp_path, tables)
 
 
@@ -233,8 +233,9 @@ def test_a_leader_that_ends_a_level_early_is_found_out(parties, tmp_path: pathli
     thread.start()
     identity = _tacita.Identity.load(tmp_path / "id" / "hospital")
     work = _tacita.Work.open(tmp_path / "work", job._spec, "hospital", identity, False)
+    counts = {"read": 400, "nulls": 0, "unreadable": 0, "duplicates": 0, "items": 400}
     drivers = _tacita.Drivers.meet(
-        job._spec, "hospital", identity, work, rows=400, commitment=_tacita.Commitment(), buckets=4, finished=[], listen=None, timeout=30.0, patience=60.0
+        job._spec, "hospital", identity, work, rows=json.dumps(counts), commitment=_tacita.Commitment(), buckets=4, finished=[], listen=None, timeout=30.0, patience=60.0
     )  # fmt: skip
     own = Own(drivers, "hospital", job.parties)
     own.ready()
