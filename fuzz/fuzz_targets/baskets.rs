@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use tacita_node::table::ReadOptions;
+use tacita_node::table::{DecimalMark, ReadOptions};
 use tacita_node::table::baskets::{Between, Binning, ItemColumn, Items, all_columns, of_column, of_columns, parse_lines};
 use tacita_node::table::read::{Encoding, read_csv};
 use tacita_core::protocol::rules::names::check_name;
@@ -56,6 +56,7 @@ fuzz_target!(|input: (u8, &str, &[u8])| {
         name: header.clone(),
         header: header.clone(),
         binning: binning.clone(),
+        mark: DecimalMark::Point,
         is_flag,
     };
     check(of_columns(&table, &headers.iter().map(column).collect::<Vec<_>>()), table.rows());

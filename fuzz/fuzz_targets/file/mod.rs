@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{LazyLock, Once};
 
-use tacita_node::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, Nulls, Profile, ReadOptions, read};
+use tacita_node::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, Profile, ReadOptions, read};
 use tacita_core::Error;
 
 /// What a table may take; the fuzzer itself allows 2 GiB.
@@ -36,7 +36,7 @@ pub fn check(bytes: &[u8], ending: &str) {
     for field in table.schema().fields() {
         let column = KeyColumn { name: "k".into(), header: field.name().clone(), profile: Profile::None };
         let spec =
-            KeySpec { columns: vec![column], duplicates: Duplicates::All, nulls: Nulls::Skip, allow_unreadable: true };
+            KeySpec { columns: vec![column], duplicates: Duplicates::All, nulls: Nulls::Skip, words: NullWords::default(), allow_unreadable: true };
         match Keys::build(&table, &spec) {
             Ok((keys, _)) => assert!(keys.len() <= table.rows()),
             Err(Error::Input(text)) => assert!(!text.contains('\n'), "{text}"),
