@@ -65,10 +65,12 @@ fn keep(error: Error, name: &str, first: &[PathBuf], write: impl Fn(&Path, Exist
     error
 }
 
-/// The name under which an answer is kept: that of its file, with an ending that tells what it is.
+/// The name under which an answer is kept: that of its file, with an ending that tells what it is. What a spreadsheet has no room for, such as a long
+/// text that another party gave, is kept as CSV.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().filter(|name| *name != "-").map_or("result".into(), |name| name.to_string_lossy());
     match Format::of(Path::new(&*name)) {
+        Ok(Format::Xlsx) => Path::new(&*name).with_extension("csv").to_string_lossy().into_owned(),
         Ok(_) => name.into_owned(),
         Err(_) if name.contains('.') => name.into_owned(),
         Err(_) => format!("{name}.csv"),
@@ -160,4 +162,23 @@ fn ending(path: &Path) -> String {
     let name = path.file_name().map_or(String::new(), |name| name.to_string_lossy().to_lowercase());
     let (name, packed) = name.strip_suffix(".gz").map_or((name.as_str(), ""), |name| (name, ".gz"));
     name.rsplit_once('.').map_or(String::new(), |(_, ending)| format!("{ending}{packed}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_has_an_ending_that_holds_it() {
+        for (wanted, kept) in [
+            ("out/common.csv", "common.csv"),
+            ("common.parquet", "common.parquet"),
+            ("common.xlsx", "common.csv"),
+            ("share.json", "share.json"),
+            ("-", "result.csv"),
+            ("pipe", "pipe.csv"),
+        ] {
+            assert_eq!(name_of(Path::new(wanted)), kept, "{wanted}");
+        }
+    }
 }
