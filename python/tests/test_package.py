@@ -42,15 +42,16 @@ def test_a_source_distribution_can_be_built(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_command_is_put_into_a_wheel(tmp_path: pathlib.Path) -> None:
-    wheel, program = tmp_path / "tacita-1.2.3-py3-none-any.whl", tmp_path / "tacita"
+    # Not of our own name: pip would take the package that is tested away before it installs this one.
+    wheel, program = tmp_path / "sample-1.2.3-py3-none-any.whl", tmp_path / "tacita"
     program.write_text(f"#!{sys.executable}\nprint('here')\n")
     information = {
-        "METADATA": "Metadata-Version: 2.1\nName: tacita\nVersion: 1.2.3\n",
+        "METADATA": "Metadata-Version: 2.1\nName: sample\nVersion: 1.2.3\n",
         "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     with zipfile.ZipFile(wheel, "w") as made:
-        for name, text in {**information, "RECORD": "tacita-1.2.3.dist-info/RECORD,,\n"}.items():
-            made.writestr(f"tacita-1.2.3.dist-info/{name}", text)
+        for name, text in {**information, "RECORD": "sample-1.2.3.dist-info/RECORD,,\n"}.items():
+            made.writestr(f"sample-1.2.3.dist-info/{name}", text)
     page = tmp_path / "prefix" / "share" / "man" / "man1" / "tacita.1"
     page.parent.mkdir(parents=True)
     page.write_text("a page")
@@ -64,8 +65,8 @@ def test_the_command_is_put_into_a_wheel(tmp_path: pathlib.Path) -> None:
     assert installed.stat().st_mode & stat.S_IXUSR
     assert subprocess.run([installed], capture_output=True, text=True, check=True).stdout == "here\n"
     with zipfile.ZipFile(wheel) as made:
-        record = made.read("tacita-1.2.3.dist-info/RECORD").decode()
-        assert record.count("tacita-1.2.3.data/scripts/tacita,sha256=") == 1 and len(made.namelist()) == len(set(made.namelist())) == 5
+        record = made.read("sample-1.2.3.dist-info/RECORD").decode()
+        assert record.count("sample-1.2.3.data/scripts/tacita,sha256=") == 1 and len(made.namelist()) == len(set(made.namelist())) == 5
     assert (tmp_path / "there" / "share" / "man" / "man1" / "tacita.1").read_text() == "a page"
 
 
