@@ -4,6 +4,7 @@ pub mod band;
 pub mod pair;
 pub mod timing;
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -20,6 +21,11 @@ pub const MISSED: u8 = 3;
 pub fn about(source: &str) -> String {
     let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
     lines.map(str::trim_start).collect::<Vec<_>>().join("\n")
+}
+
+/// What this process was called with: the name of what is measured, in the place of a program's own, and its arguments.
+pub fn arguments() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip(1)
 }
 
 /// How often each thing is measured.

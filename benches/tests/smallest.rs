@@ -1,24 +1,23 @@
-//! Every measuring program at its smallest size: it runs to its end, finds its own results right, and says what it takes.
+//! Everything that is measured, at its smallest size: it runs to its end, finds its own results right, and says what it takes.
 //!
-//! Some of them run `tacita`, which `cargo test --workspace` builds beside them.
+//! Some of it runs `tacita`, which `cargo test --workspace` builds beside it.
 
-use std::path::Path;
 use std::process::{Command, Output};
 
 use tacita_bench::MISSED;
 
-/// A test for each program, with the arguments of its runs, and the names of all.
-macro_rules! programs {
+/// A test for each name, with the arguments of its runs, and all names.
+macro_rules! measures {
     ($($name:ident $([$($argument:literal),*])+)*) => {
         const LISTED: &[&str] = &[$(stringify!($name)),*];
         $(#[test]
         fn $name() {
-            check(env!(concat!("CARGO_BIN_EXE_", stringify!($name))), &[$(&[$($argument),*]),+]);
+            check(stringify!($name), &[$(&[$($argument),*]),+]);
         })*
     };
 }
 
-programs! {
+measures! {
     aggregate_dh ["4", "--runs", "1"]
     aggregate_store ["2000", "--batch", "300"]
     desk ["20", "--desks", "3", "--seconds", "1"]
@@ -56,30 +55,38 @@ programs! {
 }
 
 #[test]
-fn every_program_is_listed() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin");
-    let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let mut programs: Vec<_> = files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
-    programs.sort();
-    assert_eq!(programs, LISTED, "a program that is not listed here is not tested");
+fn everything_is_listed() {
+    let listed = String::from_utf8(run_with(&[]).stdout).unwrap();
+    assert_eq!(listed.lines().collect::<Vec<_>>(), LISTED, "what is not listed here is not tested");
 }
 
-fn check(program: &str, runs: &[&[&str]]) {
+#[test]
+fn another_name_is_refused() {
+    let refused = run_with(&["vola"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("vola is not measured"), "{refused:?}");
+}
+
+fn check(name: &str, runs: &[&[&str]]) {
     for arguments in runs {
-        let output = run(program, arguments);
+        let output = run(name, arguments);
         let text = format!("{arguments:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
         // Targets are for larger sizes, and for a machine that is otherwise idle.
         assert!([Some(0), Some(i32::from(MISSED))].contains(&output.status.code()), "{text}");
         assert!(output.stdout.iter().filter(|byte| **byte == b'\n').count() >= 2, "a heading and a row: {text}");
     }
-    let help = run(program, &["--help"]);
+    let help = run(name, &["--help"]);
     let text = String::from_utf8(help.stdout).unwrap();
     assert!(help.status.success() && text.contains("Usage:") && text.contains("Options:"), "{text}");
     assert!(!text.trim_start().starts_with("Usage:"), "it does not say what it measures: {text}");
-    assert_eq!(run(program, &["--no-such-option"]).status.code(), Some(2), "wrong arguments are refused");
+    assert_eq!(run(name, &["--no-such-option"]).status.code(), Some(2), "wrong arguments are refused");
 }
 
-/// What is measured is this program, whatever data there is.
-fn run(program: &str, arguments: &[&str]) -> Output {
-    Command::new(program).args(arguments).env_remove("TACITA_DATA").output().unwrap()
+fn run(name: &str, arguments: &[&str]) -> Output {
+    run_with(&[&[name], arguments].concat())
+}
+
+/// It measures itself, whatever data there is.
+fn run_with(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tacita-bench")).args(arguments).env_remove("TACITA_DATA").output().unwrap()
 }

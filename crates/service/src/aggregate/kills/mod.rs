@@ -5,7 +5,7 @@
 mod process;
 mod round;
 #[allow(dead_code, reason = "tests of each kind use a part of what all have")]
-#[path = "../../../tests/aggregate/world.rs"]
+#[path = "../../../tests/services/aggregate/world.rs"]
 mod world;
 
 use std::collections::BTreeSet;

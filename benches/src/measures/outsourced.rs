@@ -1,0 +1,140 @@
+//! Intersections through a helper (`outsourced`), each role on a thread of its own: CPU and bytes of the leader, of the party
+//! that has most to do of the others, and of the helper.
+
+use std::time::Instant;
+
+use chacha20::ChaCha20Rng;
+use clap::{Parser, ValueEnum};
+use rand_core::SeedableRng;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use tacita_bench::{Json, Repeat, Row, Table, about, median};
+use tacita_core::Item;
+use tacita_core::depot::{Place, Shelf};
+use tacita_core::primitive::group::Ristretto255;
+use tacita_core::protocol::intersect::outsourced::meet::meet;
+use tacita_core::protocol::intersect::outsourced::{Found, Given, Params, Party, Reveal, follow, helper, lead};
+use tacita_core::session::Transcript;
+use tacita_node::base::usage;
+
+#[derive(Parser)]
+#[command(about = about(include_str!("outsourced.rs")))]
+struct Arguments {
+    /// Items of each party, as a power of two
+    #[arg(default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=20))]
+    log2_items: u32,
+    /// Parties
+    #[arg(long, value_delimiter = ',', default_value = "4,8,16", value_parser = clap::value_parser!(u8).range(2..=64))]
+    parties: Vec<u8>,
+    /// What is revealed
+    #[arg(long, value_enum, default_value_t = What::Rows)]
+    reveal: What,
+    #[command(flatten)]
+    repeat: Repeat<3>,
+    #[command(flatten)]
+    json: Json,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    Rows,
+    Count,
+    Sum,
+    Counts,
+}
+
+pub fn main() -> std::io::Result<()> {
+    let Arguments { log2_items, parties, reveal, repeat: Repeat { runs }, json } = Arguments::parse_from(tacita_bench::arguments());
+    let mut table = json.table()?;
+    for parties in parties {
+        measure(&mut table, usize::from(parties), 1 << log2_items, reveal, runs)?;
+    }
+    Ok(())
+}
+
+fn measure(table: &mut Table, parties: usize, n: usize, what: What, runs: u32) -> std::io::Result<()> {
+    let (name, reveal) = match what {
+        What::Rows => ("rows", Reveal::Rows),
+        What::Count => ("count", Reveal::Count),
+        What::Sum => ("sum", Reveal::Sum { giver: 1, bits: 16 }),
+        What::Counts => ("counts", Reveal::Counts { giver: 1, categories: 16 }),
+    };
+    let params = Params::new(parties, n, 0, vec![0], reveal).expect("a run that can be");
+    let (mut walls, mut cpus, mut bytes) = (Vec::new(), vec![Vec::new(); 3], Vec::new());
+    for _ in 0..runs {
+        let (wall, cpu, moved) = run(&params, parties, n);
+        walls.push(wall);
+        let (others, own) = (cpu[1..parties].iter().copied().fold(0.0, f64::max), [cpu[0], cpu[parties]]);
+        cpus.iter_mut().zip([own[0], others, own[1]]).for_each(|(all, one)| all.push(one));
+        bytes = moved;
+    }
+    table.add(&Row {
+        primitive: "intersect".into(),
+        variant: format!("outsourced, {name}, {parties} parties"),
+        n,
+        threads: 1,
+        wall_ms: median(&walls),
+        cpu_ms: cpus.iter().map(|cpus| median(cpus)).collect(),
+        bytes,
+        peak_memory: usage::peak_memory(),
+    })
+}
+
+/// The time of the clock, the CPU of each party and the helper, and the bytes that leader, another and helper leave.
+fn run(params: &Params, parties: usize, n: usize) -> (f64, Vec<f64>, Vec<u64>) {
+    let names: Vec<String> = (0..parties).map(|place| place.to_string()).collect();
+    let shelf = Shelf::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let pool = || ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
+    let started = Instant::now();
+    let cpus = std::thread::scope(|scope| {
+        let shelf = &shelf;
+        let part = |place: usize| move || timed(&pool(), || drop(party(params, shelf, place, parties, n)));
+        let roles: Vec<_> = (0..parties).map(|place| scope.spawn(part(place))).collect();
+        let helper = scope.spawn(move || {
+            timed(&pool(), || helper::run(params, &shelf.user(Place::Helper)).expect("all keep to the protocol"))
+        });
+        roles.into_iter().chain([helper]).map(|role| role.join().expect("no role panics")).collect()
+    });
+    let wall = started.elapsed().as_secs_f64() * 1e3;
+    let left = [Place::Party(0), Place::Party(1), Place::Helper].map(|place| shelf.moved(place)[0]);
+    (wall, cpus, left.to_vec())
+}
+
+/// CPU in milliseconds that `work` takes on the one thread of a pool.
+fn timed(pool: &ThreadPool, work: impl FnOnce() + Send) -> f64 {
+    pool.install(|| {
+        let before = usage::thread_cpu_time();
+        work();
+        (usage::thread_cpu_time() - before).as_secs_f64() * 1e3
+    })
+}
+
+/// Half of each party's items are everybody's.
+fn party(params: &Params, shelf: &Shelf, me: usize, parties: usize, n: usize) -> Option<Found> {
+    let mut rng = ChaCha20Rng::from_seed([me as u8 + 1; 32]);
+    let depot = shelf.user(Place::Party(me as u8));
+    let (met, post) = meet(&Ristretto255, me, parties, &Transcript::new("bench"), &depot, &mut rng).expect("all prove");
+    let key = met.session.derive("item");
+    let number = |index: usize| if index < n / 2 { index } else { index + (me + 1) * n };
+    let items: Vec<Item> = (0..n).map(|index| Item::new(&key, &number(index).to_le_bytes())).collect();
+    let (numbers, categories) = (vec![7; n], vec![0; n]);
+    let names = [b"one".to_vec()];
+    let values = match params.reveal() {
+        Reveal::Sum { giver, .. } if giver == me => Given::Numbers(&numbers),
+        Reveal::Counts { giver, .. } if giver == me => Given::Categories(&categories, &names),
+        _ => Given::Nothing,
+    };
+    let party = Party { me, params, items: &items, values, met: &met, post: &post };
+    if me != params.leader() {
+        return follow(&party, &mut rng).expect("all keep to the protocol");
+    }
+    let found = lead(&party, &mut rng).expect("all keep to the protocol");
+    let common = (n / 2) as u64;
+    let expected = match params.reveal() {
+        Reveal::Rows => Found::Rows((0..n / 2).collect()),
+        Reveal::Count => Found::Count(common),
+        Reveal::Sum { .. } => Found::Sum(common, 7 * common),
+        Reveal::Counts { .. } => Found::Counts(vec![(b"one".to_vec(), common)]),
+    };
+    assert_eq!(found, expected, "the result is right");
+    Some(found)
+}

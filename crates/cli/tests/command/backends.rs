@@ -1,0 +1,99 @@
+//! Every protocol gives the same result whichever of the processor's instructions its kernels take.
+
+use crate::common::{Home, Running, files, json, text};
+use serde_json::{Value, json};
+
+/// What `TACITA_PORTABLE` is: the fastest there is, what every processor has, and AVX2.
+const FAMILIES: [&str; 3] = ["", "1", "avx2"];
+
+/// Jobs with their options: the first two of these parties, or as many as a job names.
+const PARTIES: [&str; 3] = ["a", "b", "c"];
+
+fn jobs() -> Vec<(Value, &'static [&'static str])> {
+    let of_two = |job: &str, more: Value| {
+        merged(json!({ "job": job, "reveal_to": ["a"], "parties": { "a": {}, "b": {} } }), more)
+    };
+    let of_three = |more: Value| {
+        merged(
+            json!({ "job": "intersect", "reveal_to": ["a"], "key": { "columns": ["name"] }, "parties": { "a": {}, "b": {}, "c": {} } }),
+            more,
+        )
+    };
+    let keyed = |more: Value| of_two("intersect", merged(json!({ "key": { "columns": ["name"] } }), more));
+    let dot = |more: Value| of_two("dot", merged(json!({ "column": "v", "bits": 1 }), more));
+    let reports = |protocol: &str| {
+        json!({
+            "job": "aggregate", "protocol": protocol, "reveal_to": "participants", "key": { "columns": ["name"] },
+            "round": { "reveal_when": "distinct >= 2", "min_participants": 2 }, "parties": { "a": {}, "b": {}, "c": {} },
+        })
+    };
+    vec![
+        (keyed(json!({ "protocol": "vole" })), &[]),
+        (keyed(json!({ "protocol": "vole", "security": "malicious" })), &[]),
+        (keyed(json!({ "protocol": "ecdh" })), &[]),
+        (keyed(json!({ "protocol": "ecdh", "reveal": "count" })), &[]),
+        (keyed(json!({ "protocol": "ecdh", "reveal": "sum:v", "gives": { "b": ["v"] } })), &[]),
+        (keyed(json!({ "protocol": "bloom" })), &[]),
+        (keyed(json!({ "protocol": "polynomial" })), &[]),
+        (of_three(json!({ "protocol": "star" })), &[]),
+        (of_three(json!({ "protocol": "polynomial" })), &[]),
+        (of_three(json!({ "protocol": "outsourced", "limits": { "pad_to": 64 } })), &[]),
+        (of_three(json!({ "protocol": "outsourced-bloom", "limits": { "pad_to": 64 } })), &["--allow-insecure"]),
+        (of_two("union", json!({ "key": { "columns": ["name"] } })), &[]),
+        (of_two("union", json!({ "key": { "columns": ["name"] }, "protocol": "polynomial-ot" })), &[]),
+        (dot(json!({ "protocol": "ot" })), &[]),
+        (dot(json!({ "protocol": "lattice" })), &[]),
+        (dot(json!({ "protocol": "paillier" })), &[]),
+        (dot(json!({ "protocol": "gm-bloom", "density": 0.6 })), &[]),
+        (
+            of_two(
+                "rules",
+                json!({ "items": ["v", "w"], "min_support": 2, "min_confidence": 0.1, "reveal_to": ["a", "b"] }),
+            ),
+            &[],
+        ),
+        (reports("dh"), &[]),
+        (reports("naor-reingold"), &[]),
+    ]
+}
+
+fn merged(mut job: Value, more: Value) -> Value {
+    more.as_object().unwrap().iter().for_each(|(key, value)| job[key] = value.clone());
+    job
+}
+
+/// All that those who learn something get.
+fn run(home: &Home, job: &Value, options: &[&str], family: &str) -> (Vec<String>, Value) {
+    let mut job = job.clone();
+    job["id"] = "backends".into();
+    let path = home.file("job.json", &job.to_string());
+    let (out, report) = (home.at(&format!("out-{family}")), home.at("report.json"));
+    let _ = std::fs::remove_dir_all(&out);
+    let names = PARTIES.iter().filter(|name| job["parties"].get(name).is_some());
+    let inputs: Vec<String> = names.map(|name| format!("{name}={}", home.at(&format!("{name}.csv")))).collect();
+    let mut arguments = vec!["simulate", &path, "--force", "--output", &out, "--report", &report];
+    inputs.iter().for_each(|input| arguments.extend(["--input", input]));
+    arguments.extend(options);
+    Running::start_with(&arguments, &[("TACITA_PORTABLE", family)]).end().well();
+    let results = json(&report)["parties"].as_object().unwrap().values().map(|party| party["result"].clone()).collect();
+    (files(&out).iter().map(|file| text(format!("{out}/{file}"))).collect(), results)
+}
+
+#[test]
+fn every_protocol_gives_the_same_by_each_back_end() {
+    let home = Home::new();
+    for (place, name) in PARTIES.iter().enumerate() {
+        let row =
+            |row: usize| format!("k{},{},{}\n", row + 10 * place, row * (place + 3) / 5 % 2, (row + place) % 3 / 2);
+        home.file(&format!("{name}.csv"), &format!("name,v,w\n{}", (0..40).map(row).collect::<String>()));
+    }
+    for (job, options) in jobs() {
+        let [fastest, others @ ..] = FAMILIES.map(|family| run(&home, &job, options, family));
+        assert!(
+            fastest.0.iter().any(|file| file.lines().count() > 1)
+                || fastest.1.to_string().contains(|c: char| c.is_ascii_digit()),
+            "{job}"
+        );
+        others.iter().for_each(|other| assert_eq!(*other, fastest, "{job}"));
+    }
+}

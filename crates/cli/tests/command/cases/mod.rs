@@ -1,0 +1,165 @@
+//! Inputs from everyday work, a folder each: tables and lists as other programs write them, and what has to come of them.
+
+use std::path::PathBuf;
+
+use crate::common::{Ended, Home, tacita, text};
+
+/// Simulates the job of a case with its inputs, after `change` has been made to the job file; results go into `out`.
+fn simulate(home: &Home, case: &str, change: (&str, &str), more: &[&str]) -> Ended {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/cases")).join(case);
+    let mut inputs: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    inputs.sort();
+    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let (jobs, tables): (Vec<_>, Vec<_>) = inputs.into_iter().partition(|path| name(path).starts_with("job."));
+    let job = if change.0.is_empty() {
+        jobs[0].to_str().unwrap().to_owned()
+    } else {
+        let job = text(&jobs[0]);
+        assert!(job.contains(change.0), "{case}: {job}");
+        home.file("job.toml", &job.replacen(change.0, change.1, 1))
+    };
+    let party = |path: &PathBuf| format!("{}={}", name(path).split('.').next().unwrap(), path.display());
+    let mut inputs: Vec<String> = tables.iter().map(party).collect();
+    if case == "job-json-bom" {
+        inputs.push(inputs[0].replacen('a', "b", 1));
+    }
+    let output = home.at("out");
+    let mut arguments = vec!["simulate", &job, "--force", "--output", &output];
+    for input in &inputs {
+        arguments.extend(["--input", input]);
+    }
+    tacita(&[&arguments[..], more].concat())
+}
+
+/// As it is in the folder, with the rows that the first party learns, without the header.
+fn rows(case: &str, change: (&str, &str)) -> Vec<String> {
+    let home = Home::new();
+    simulate(&home, case, change, &[]).well();
+    let output = ["a.csv", "p1.csv"]
+        .map(|file| home.at(&format!("out/{file}")))
+        .into_iter()
+        .find(|path| PathBuf::from(path).exists());
+    let mut rows: Vec<String> = text(output.expect("a result")).lines().skip(1).map(str::to_owned).collect();
+    rows.sort();
+    rows
+}
+
+/// How it ends, and that the one line of error holds all of `words`.
+fn refused(case: &str, words: &[&str]) {
+    simulate(&Home::new(), case, AS_IT_IS, &[]).failed(2, words);
+}
+
+const AS_IT_IS: (&str, &str) = ("", "");
+
+#[test]
+fn lists_of_addresses_are_read_whatever_their_lines() {
+    let three = ["192.0.2.1,3", "192.0.2.2,3", "198.51.100.1,3"];
+    assert_eq!(rows("netset-cr", AS_IT_IS), three);
+    assert_eq!(rows("netset-comment-without-blank", AS_IT_IS), three);
+    assert_eq!(rows("netset-dshield", AS_IT_IS), ["198.51.100.1,3"]);
+    assert_eq!(rows("netset-hyphen-range-first", AS_IT_IS), three);
+    // Whoever has nothing to report is no participant.
+    assert_eq!(rows("netset-only-comments", ("min_participants = 3", "min_participants = 2")), [""; 0]);
+    assert!(rows("csv-slash-32", AS_IT_IS).contains(&"192.0.2.1,3".to_owned()));
+    refused("netset-two-on-a-line", &["p1.txt, line 1", "two addresses"]);
+    refused("misp-own-output", &["p1.misp.json, line 1", "warning lists of MISP", "are not read"]);
+    assert!(rows("value-2.0", AS_IT_IS).iter().any(|row| row.starts_with("192.0.2.1,")));
+}
+
+#[test]
+fn baskets_end_with_cr_too() {
+    let home = Home::new();
+    simulate(&home, "dat-cr", AS_IT_IS, &[]).well();
+    let itemsets = text(home.at("out/a.itemsets.csv"));
+    let support =
+        itemsets.lines().find(|line| line.starts_with("2,")).map(|line| line.split(',').nth(2).unwrap().to_owned());
+    assert_eq!(support.as_deref().map(|support| &support[..5]), Some("0.333"), "{itemsets}");
+}
+
+#[test]
+fn what_nobody_sees_separates_no_keys() {
+    assert_eq!(rows("invisible-text", AS_IT_IS).len(), 4);
+    assert_eq!(rows("invisible-email", AS_IT_IS).len(), 3);
+    assert_eq!(rows("phone-bidi", AS_IT_IS).len(), 4);
+}
+
+#[test]
+fn values_have_one_form_in_every_format() {
+    assert_eq!(rows("decimal-csv-parquet", ("[\"id\"]", "[\"id\"]\nnormalize = [\"decimal\"]")).len(), 2);
+    assert_eq!(
+        rows("timestamp-csv-parquet", ("[\"id\",\"t\"]", "[\"id\",\"t\"]\nnormalize = [\"none\", \"timestamp\"]"))
+            .len(),
+        2
+    );
+    assert_eq!(rows("float16-key", AS_IT_IS), ["0.1", "1.5"]);
+    assert_eq!(rows("uuid-parquet", AS_IT_IS).len(), 2);
+}
+
+#[test]
+fn tables_without_a_header_or_with_lines_above_it_are_read_where_that_is_said() {
+    refused("no-header", &["no column \"id\"", "--no-header"]);
+    let headless = ("[parties.a]", "[parties.a]\nheader = false\ncolumns = { id = \"column_1\" }");
+    assert_eq!(rows("no-header", headless), ["k1,5"]);
+    refused("title-line", &["no column \"id\"", "--skip N"]);
+    assert_eq!(rows("title-line", ("[parties.a]", "[parties.a]\nskip = 1")), ["k1,p"]);
+    refused("comment-line", &["line 2", "a comment", "--skip N"]);
+    let home = Home::new();
+    simulate(&home, "comment-line", AS_IT_IS, &["--skip", "a=1"]).well();
+    assert_eq!(text(home.at("out/a.csv")), "id,x\nk1,p\n");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    refused("encrypted-parquet", &["a.parquet", "is encrypted, which is not read"]);
+    refused("gz-garbage", &["a.csv.gz", "stands behind the end of the packed data"]);
+    let line = simulate(&Home::new(), "control-in-hint", AS_IT_IS, &[]).failed(2, &["no column \"id\""]);
+    let acts = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    assert!(!line.contains(acts), "{line:?}");
+    let home = Home::new();
+    let table = home.file("a.csv", "x\u{202e}di\u{61c}\u{1b}[31m,y\n1,2\n");
+    let shown = tacita(&["inspect", &table, "--key", "id"]).failed(2, &["no column \"id\""]);
+    assert!(!shown.contains(acts) && shown.contains("202e"), "{shown:?}");
+    refused("two-sums", &["reveal = \"sum:v,w\"", "one column at a time"]);
+    let ended = simulate(&Home::new(), "null-keys-silent", AS_IT_IS, &[]).well();
+    assert!(ended.stderr.contains("50 of 50 rows have no value in the key"), "{}", ended.stderr);
+    simulate(&Home::new(), "job-json-bom", AS_IT_IS, &[]).well();
+}
+
+/// Words for an unknown value on both sides are no persons, and are said; whoever says that they are values has them.
+#[test]
+fn words_for_no_value_match_nothing() {
+    let home = Home::new();
+    let both = "name,born\nNULL,1900-01-01\nunknown,1900-01-01\nN/A,1900-01-01\n-,1900-01-01\nNull,1980-02-03\nDoe,1900-01-01\n";
+    let inputs = ["a", "b"].map(|name| format!("{name}={}", home.file(&format!("{name}.csv"), both)));
+    let simulate = |nulls: &str| {
+        let home = Home::new();
+        let terms = format!(
+            "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\", \"born\"]\nnormalize = [\"name\", \"date\"]\n\
+             [parties.a]\n{nulls}\n[parties.b]\n{nulls}\n"
+        );
+        let (job, out) = (home.file("job.toml", &terms), home.at("out"));
+        let ended = tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        let rows: Vec<String> = text(home.at("out/a.csv")).lines().skip(1).map(str::to_owned).collect();
+        (rows, ended.stderr)
+    };
+    let (rows, said) = simulate("");
+    assert_eq!(rows, ["Doe,1900-01-01", "Null,1980-02-03"]);
+    for words in [
+        "column \"name\": \"NULL\" (1 row), \"N/A\" (1 row) and \"unknown\" (1 row) stand for no value",
+        "nulls = [] in [parties.X]",
+        "column \"born\": \"1900-01-01\" (5 rows)",
+        "nulls = [\"NULL\", \"N/A\", \"unknown\", \"1900-01-01\", \"Null\"]",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    // Dates are the word in any form.
+    let (rows, said) = simulate("nulls = [\"NULL\", \"unknown\", \"N/A\", \"-\", \"1900-01-01\"]");
+    assert_eq!(rows, ["Null,1980-02-03"]);
+    assert!(!said.contains("stand for no value"), "{said}");
+    let (rows, said) = simulate("nulls = []");
+    assert_eq!(rows.len(), 5, "a name of nothing but a hyphen cannot be read: {rows:?}");
+    assert!(!said.contains("nulls"), "{said}");
+}

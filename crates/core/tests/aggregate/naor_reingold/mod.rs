@@ -1,8 +1,0 @@
-//! The published protocol.
-
-mod round;
-
-mod function;
-mod hostile;
-mod results;
-mod views;

@@ -1,0 +1,8 @@
+//! The published protocol.
+
+pub mod round;
+
+mod function;
+mod hostile;
+mod results;
+mod views;

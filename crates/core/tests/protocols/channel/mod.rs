@@ -1,0 +1,5 @@
+//! Channels: one between two, lanes of one, several at once.
+
+mod each;
+mod lanes;
+mod single;

@@ -1,0 +1,15 @@
+//! Every protocol: results, views of each role, and hostile peers, all over channels in this process.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod adversary;
+mod aggregate;
+mod channel;
+mod dot;
+mod intersect;
+mod ot;
+mod rules;
+mod shares;
+mod union;
+mod vole;

@@ -1,0 +1,5 @@
+//! Oblivious transfer.
+
+mod hostile;
+mod results;
+mod views;

@@ -1,0 +1,6 @@
+//! Association rules.
+
+mod hostile;
+mod names;
+mod results;
+mod views;

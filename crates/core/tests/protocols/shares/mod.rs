@@ -1,0 +1,4 @@
+//! Computations on shares.
+
+mod results;
+mod views;

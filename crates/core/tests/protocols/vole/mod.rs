@@ -1,0 +1,4 @@
+//! Silent VOLE and silent COT.
+
+mod hostile;
+mod results;

@@ -1,9 +1,0 @@
-//! Association rules.
-
-#[path = "../support/mod.rs"]
-mod support;
-
-mod hostile;
-mod names;
-mod results;
-mod views;
