@@ -1,5 +1,6 @@
 # `make` alone lists what there is. Every target installs what it needs and is not there yet (scripts/need).
-# One build profile, release, so that tests, programs and the demonstration share what was compiled.
+# The profile `quick` of Cargo.toml is what is tried and tested with, so that all of it shares what was compiled; `release` what is handed
+# out and measured.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,22 +17,27 @@ export TACITA_DATA := $(abspath ../shared/data)
 endif
 endif
 
-FLAGS    := --release --locked
-BENCHES  := $(sort $(patsubst benches/src/bin/%,%,$(patsubst %/main.rs,%,$(patsubst %.rs,%,$(wildcard benches/src/bin/*.rs)) $(wildcard benches/src/bin/*/main.rs))))
+FLAGS    := --profile quick --locked
+# A process for each test, all programs at once; .config/nextest.toml has the rest.
+TESTS    := cargo nextest run --cargo-profile quick --locked
+# All of the workspace is asked for, so that its crates are compiled with the features that tests and the module ask for, and once.
+BUILD    := cargo build $(FLAGS) --workspace --bin tacita
+BUILT    := $${CARGO_TARGET_DIR:-target}/quick
 FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 
 ##@ Use
 .PHONY: demo dist docs-site wheel samples seeds
 demo: fetch  ## a guided tour: one small job after the other
-	cargo run $(FLAGS) -p tacita --bin tacita -- demo
+	$(BUILD)
+	$(BUILT)/tacita demo
 
 dist: fetch  ## the program to hand out, without the paths of this machine (a build of its own)
 	scripts/dist
 
 wheel: fetch  ## the package for Python, with the command in it, in target/wheels
 	scripts/need maturin
-	scripts/wheel
+	scripts/wheel release
 
 samples:  ## make the samples in examples/ again
 	python3 examples/generate.py
@@ -41,14 +47,23 @@ seeds: fetch  ## make the files of Parquet, Arrow, aggregation and Paillier in f
 
 docs-site: fetch  ## the documentation as a site in target/site/html, with the notebooks as they run; links are checked
 	scripts/need maturin
-	scripts/docs_site "$$(scripts/wheel)"
+	scripts/docs_site "$$(scripts/wheel quick)"
 
 ##@ Check
-.PHONY: test format lint docs licences unit portable python examples test-slow advisories fuzz mutants
-test:  ## all that a change has to pass (about three quarters of an hour from cold on two cores); says what each part took
-	@for part in format lint docs licences portable unit python examples; do \
-		began=$$SECONDS; $(MAKE) --no-print-directory "$$part"; echo "== $$part: $$((SECONDS - began)) s"; \
-	done
+.PHONY: test quick format lint docs licences unit portable once python examples test-slow advisories fuzz mutants
+test:  ## all that a change has to pass (about half an hour from cold on two cores); says what each part took
+	@took=; for part in format examples licences lint docs portable unit once python; do \
+		began=$$SECONDS; $(MAKE) --no-print-directory "$$part"; took+="$$((SECONDS - began)) s $$part\n"; \
+	done; echo "== parts, and the slowest tests"; printf "$$took" | sort -rn; echo "$$SECONDS s all"; \
+	python3 scripts/slowest.py
+
+# For each crate that differs from what is committed: what its own unit tests say, and of all what clippy says.
+quick: fetch  ## while you work: format, clippy, and the unit tests of the crates that you changed
+	scripts/need rustfmt clippy cargo-nextest
+	cargo fmt --all --check
+	cargo clippy $(FLAGS) --workspace --all-targets -- -D warnings
+	@changed=$$(git status --porcelain --untracked-files=all | sed -n 's,^.. crates/\([a-z]*\)/.*,\1,p' | sort -u | sed 's/^/package(tacita-/; s/$$/)/; s/-cli)/)/'); \
+	[[ -z $$changed ]] || $(TESTS) --workspace --lib -E "$$(sed ':a; N; $$!ba; s/\n/ or /g' <<<"$$changed")"
 
 format:  ## the code is as rustfmt writes it
 	scripts/need rustfmt
@@ -67,24 +82,32 @@ licences: fetch  ## deny.toml holds for the dependency graph
 
 # The kernels are all in the primitives; the same test programs run a second time, so nothing is built for it.
 portable: fetch  ## the primitives' tests, on the kernels that every processor runs, and the groups' on those without AVX-512
-	TACITA_PORTABLE=1 cargo test $(FLAGS) --workspace --lib -- primitive::
-	TACITA_PORTABLE=avx2 cargo test $(FLAGS) --workspace --lib -- primitive::group primitive::okvs primitive::elgamal
+	scripts/need cargo-nextest
+	TACITA_PORTABLE=1 $(TESTS) --workspace --lib -E 'package(tacita-core) and test(/^primitive::/)'
+	TACITA_PORTABLE=avx2 $(TESTS) --workspace --lib -E 'package(tacita-core) and test(/^primitive::(group|okvs|elgamal)/)'
 
 unit: fetch  ## the tests, those of whole processes and of the page in a browser included
-	scripts/need chromium etcd postgresql schemas
-	cargo test $(FLAGS) --workspace
+	scripts/need cargo-nextest chromium etcd postgresql schemas
+	$(TESTS) --workspace
+	cargo test $(FLAGS) --workspace --doc
+
+# The same packages asked for in other words can mean other features of what all stand on, and with that nearly everything compiled anew.
+once: fetch  ## what `unit` has compiled is all that the demonstration and the wheel are made of
+	@again=$$({ $(BUILD); cargo build $(FLAGS) -p tacita-python --lib; } 2>&1 | grep -v 'Compiling tacita-python ' | grep -E '^ *Compiling|^error' || true); \
+	[[ -z $$again ]] || { printf 'once: compiled a second time:\n%s\n' "$$again" >&2; exit 1; }
 
 python: fetch  ## the wheel, installed in a new environment: its tests, types, examples and notebooks
 	scripts/need maturin
-	scripts/test_python "$$(scripts/wheel)"
+	scripts/test_python "$$(scripts/wheel quick)"
 
 examples:  ## samples, job files and links of the documentation
 	python3 scripts/check_examples.py
 
 test-slow: fetch  ## tests that take long: large sets, slow networks; then `make mutants` and `make fuzz`, once
-	cargo test $(FLAGS) --workspace -- --ignored
+	scripts/need cargo-nextest
+	$(TESTS) --workspace --run-ignored only
 	scripts/need maturin
-	scripts/test_python "$$(scripts/wheel)" -m slow
+	scripts/test_python "$$(scripts/wheel quick)" -m slow
 	$(MAKE) --no-print-directory mutants
 	$(MAKE) --no-print-directory fuzz
 
@@ -108,13 +131,11 @@ fuzz:  ## each fuzz target for FUZZ_SECONDS (30), from fuzz/seeds; what it finds
 
 ##@ Measure
 .PHONY: bench
-bench: fetch  ## the measuring programs of benches/, one after the other
-	cargo build $(FLAGS) --workspace --bins
-	missed=; for program in $(BENCHES); do \
-		echo "== $$program"; \
-		"$${CARGO_TARGET_DIR:-target}/release/$$program" || { \
-			status=$$?; [ $$status = 3 ] || exit $$status; missed+=" $$program"; \
-		}; \
+bench: fetch  ## all that is measured, one after the other
+	cargo build --release --locked --workspace --bins
+	bench=$${CARGO_TARGET_DIR:-target}/release/tacita-bench; missed=; for name in $$($$bench); do \
+		echo "== $$name"; \
+		$$bench "$$name" || { status=$$?; [ $$status = 3 ] || exit $$status; missed+=" $$name"; }; \
 	done; echo "targets missed:$${missed:- none}"
 
 .PHONY: fetch help

@@ -35,15 +35,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = ROOT / "target" / "mutants" / "tree"
 BUILD = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target" / "mutants" / "build"))
 PACKAGES = {"core": "tacita-core", "node": "tacita-node", "service": "tacita-service", "cli": "tacita"}
-# The mutants need no speed of their own: what is built here is built quickly.
-QUICK = [
-    "build.incremental=true",
-    "profile.release.package.tacita-core.codegen-units=64",
-    "profile.release.package.tacita-node.opt-level=1",
-    "profile.release.package.tacita-node.codegen-units=64",
-    "profile.release.package.tacita-service.opt-level=0",
-    "profile.release.package.tacita.opt-level=0",
-]
 QUIET = b"#![allow(unused_parens, unused_braces)]\n"
 SWITCH = """
 /// Which mutant this process is.
@@ -146,8 +137,7 @@ def lay(chosen):
 def build(chosen):
     """Compiles the tests that are named: (package, program) -> (the program, its crate's folder)."""
     needed = {tuple(place["test"].split()[:2]) for place in chosen if "test" in place}
-    command = ["cargo", "test", "--release", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
-    command += [word for setting in QUICK for word in ("--config", setting)]
+    command = ["cargo", "test", "--profile=quick", "--locked", "--no-run", "--message-format=json-render-diagnostics", "--config=build.incremental=true"]
     for package in sorted({package for package, _ in needed}):
         command += ["-p", PACKAGES[package]]
     for program in sorted({program for _, program in needed}):

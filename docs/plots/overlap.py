@@ -1,4 +1,4 @@
-"""Draws overlap.svg from overlap.json, which `overlap --json docs/plots/overlap.json` (benches/src/bin/overlap.rs) writes.
+"""Draws overlap.svg from overlap.json, which `overlap --json docs/plots/overlap.json` (benches/src/measures/overlap.rs) writes.
 
     pip install matplotlib && python docs/plots/overlap.py
 """
