@@ -303,7 +303,11 @@ async fn create(client: &mut Client, round: &str) -> std::result::Result<i64, Fa
             &[(&key(round), Type::BYTEA), (&round.as_bytes(), Type::BYTEA), (&schema::PARTS, Type::INT4)],
         )
         .await?;
-    let Some(made) = made else { return Err(Fault::Again("a round is made by another one".into())) };
+    let Some(made) = made else {
+        // By another one, whose commit was waited for.
+        transaction.rollback().await?;
+        return find(client, round).await?.ok_or_else(|| Fault::Again("the round was removed meanwhile".into()));
+    };
     let id = made.try_get(0)?;
     transaction.batch_execute(&schema::create_reports(id)).await?;
     transaction.commit().await?;

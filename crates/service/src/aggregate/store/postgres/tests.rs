@@ -11,7 +11,7 @@ use tacita_core::Error;
 use super::super::suite::{self, groups, rows};
 use super::super::{Ingested, Origin, Row, Storage, Totals};
 use super::server::Server;
-use super::{Change, Fault, Postgres, ingest, key};
+use super::{Change, Fault, Postgres, create, ingest, key};
 
 fn refused(url: &str) -> String {
     let error = Postgres::open(url).unwrap_err();
@@ -37,6 +37,7 @@ fn a_server_does_what_every_storage_does() {
         assert_eq!(server.ask(&format!("SELECT count(*) FROM tacita.{table}")), "0");
     }
     several_open_a_new_schema_at_once(&server);
+    whoever_comes_second_to_make_a_round_has_it(&server);
     several_bring_the_same_batches_at_once(&server);
     several_claim_the_same_batches_at_once(&server);
     a_commit_without_an_answer_is_found_again(&server);
@@ -50,6 +51,16 @@ fn a_server_does_what_every_storage_does() {
     tables_of_a_newer_version_are_refused(&server);
     a_right_that_is_missing_is_named(&server);
     rounds_are_removed_while_others_are_read(&server);
+}
+
+/// Without another try, for which there may be no time left where the first has waited long for the other's commit.
+fn whoever_comes_second_to_make_a_round_has_it(server: &Server) {
+    let storage = Postgres::open(&server.url("schema=second")).unwrap();
+    let make = || {
+        let made = storage.pool.run(async |client| Ok(create(client, "r").await));
+        made.unwrap().unwrap_or_else(|fault| panic!("{fault:?}"))
+    };
+    assert_eq!(make(), make());
 }
 
 fn several_open_a_new_schema_at_once(server: &Server) {
