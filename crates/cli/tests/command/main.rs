@@ -18,7 +18,6 @@ mod dot_paillier;
 mod first_hour;
 mod goldens;
 mod helper;
-mod hostile_sizes;
 mod init;
 mod input;
 mod inspect;

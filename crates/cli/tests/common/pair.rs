@@ -1,23 +1,32 @@
 //! A job of two parties that run as processes of their own.
 
 use std::net::TcpListener;
+use std::ops::Range;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
 
 use tacita_node::identity::Identity;
 
 use super::{Home, Running, tacita};
 
-/// A port on which nobody listens, below those that the system gives to whoever asks for any: another process would have one before it is listened at.
+/// Of ports, those below what the system gives to whoever asks for any: another process would have one before it is listened at.
+const PORTS: Range<u16> = 20_000..32_000;
+
+/// A port on which nobody listens, and that no other test is given as long as this process lives: it has a name in the kernel as long.
 pub fn free_port() -> u16 {
-    static ASKED: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = std::process::id().wrapping_add(ASKED.fetch_add(1, Ordering::Relaxed));
-        let port = 20_000 + (number % 12_000) as u16;
+    static TAKEN: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
+    let first = std::process::id() as usize % PORTS.len();
+    for port in PORTS.cycle().skip(first).take(PORTS.len()) {
+        let name = SocketAddr::from_abstract_name(format!("tacita-test-port-{port}")).unwrap();
+        let Ok(taken) = UnixListener::bind_addr(&name) else { continue };
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            TAKEN.lock().unwrap().push(taken);
             return port;
         }
     }
+    panic!("all ports are in use");
 }
 
 /// The parties `hospital`, which listens, and `insurer`, which dials. For each NAME there are in `home`: its key pair

@@ -2,6 +2,8 @@
 //! an error that is not this party's fault and no bug of ours, and what is claimed takes no memory.
 
 mod claims;
+#[path = "../common/mod.rs"]
+mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::TcpListener;
