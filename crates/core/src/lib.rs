@@ -11,6 +11,7 @@ pub mod channel;
 pub mod depot;
 pub mod error;
 pub mod item;
+mod parallel;
 pub mod primitive;
 pub mod progress;
 pub mod protocol;

@@ -10,8 +10,8 @@
 mod tests;
 
 use rand_core::CryptoRng;
-use rayon::prelude::*;
 
+use crate::parallel;
 use crate::primitive::group::Group;
 use crate::session::Transcript;
 
@@ -89,7 +89,7 @@ impl<G: Group + Sync> Statement<G> {
         let seed = all.challenge("weights");
         let weight =
             |index: usize| nonzero(group, &[&seed[..], &(index as u64).to_le_bytes()].concat(), b"tacita 1 weight");
-        let weights: Vec<G::Scalar> = (0..bases.len()).into_par_iter().map(weight).collect();
+        let weights: Vec<G::Scalar> = parallel::numbers(bases.len(), 1, weight);
         let generator = group.multiply_generator(&[group.scalar(1)]).remove(0);
         let mut pairs = vec![(generator, image.clone())];
         if !bases.is_empty() {

@@ -8,9 +8,9 @@ mod tests;
 use std::ops::Range;
 
 use rand_core::CryptoRng;
-use rayon::prelude::*;
 
 use super::{Ciphertext, decode, encode, pairs};
+use crate::parallel;
 use crate::primitive::group::Group;
 use crate::primitive::proof::nonzero;
 use crate::session::Transcript;
@@ -71,14 +71,14 @@ pub fn verify<G: Group + Sync>(
     if proofs.len() != ciphertexts.len() * length {
         return Err((proofs.len() / length).min(ciphertexts.len().saturating_sub(1)));
     }
-    let read = |(number, proof): (usize, &[u8])| {
-        let (commitment, responses) = proof.split_at(2 * group.point_bytes());
+    let read = |number: usize| {
+        let (commitment, responses) = proofs[number * length..][..length].split_at(2 * group.point_bytes());
         let (mask, scalar) = responses.split_at(group.scalar_bytes());
         let challenge = challenge(group, context(number), commitment);
         let commitment = decode(group, commitment).ok()?.pop()?;
         Some(Read { commitment, challenge, mask: group.decode_scalar(mask)?, scalar: group.decode_scalar(scalar)? })
     };
-    let read: Vec<Option<Read<G>>> = proofs.par_chunks(length).enumerate().map(read).collect();
+    let read: Vec<Option<Read<G>>> = parallel::numbers(ciphertexts.len(), 1, read);
     let unreadable = read.iter().position(Option::is_none);
     let read: Vec<Read<G>> = read.into_iter().map_while(|proof| proof).collect();
     let hold = |range: Range<usize>| hold(group, key, &ciphertexts[range.clone()], &read[range], rng);

@@ -11,9 +11,9 @@ mod tests;
 use std::ops::Range;
 
 use rand_core::CryptoRng;
-use rayon::prelude::*;
 
 use super::known::{first_wrong, weight};
+use crate::parallel;
 use crate::primitive::group::Group;
 use crate::primitive::proof::nonzero;
 use crate::session::Transcript;
@@ -60,13 +60,14 @@ pub fn verify<G: Group + Sync>(
     if proofs.len() != number * length {
         return Err((proofs.len() / length).min(number.saturating_sub(1)));
     }
-    let read = |(place, proof): (usize, &[u8])| {
+    let read = |place: usize| {
+        let proof = &proofs[place * length..][..length];
         let (commitment, response) = proof.split_at(group.point_bytes());
         let powers = powers(group, context(place), commitment, columns.len());
         let commitment = group.decode(commitment).ok()?.pop()?;
         Some(Read { commitment, powers, response: group.decode_scalar(response)? })
     };
-    let read: Vec<Option<Read<G>>> = proofs.par_chunks(length).enumerate().map(read).collect();
+    let read: Vec<Option<Read<G>>> = parallel::numbers(number, 1, read);
     let unreadable = read.iter().position(Option::is_none);
     let read: Vec<Read<G>> = read.into_iter().map_while(|proof| proof).collect();
     first_wrong(read.len(), |range| hold(group, columns, &read, range, rng)).or(unreadable).map_or(Ok(()), Err)

@@ -13,9 +13,9 @@ pub mod threshold;
 use std::fmt;
 
 use rand_core::CryptoRng;
-use rayon::prelude::*;
 use subtle::{Choice, ConditionallySelectable};
 
+use crate::parallel;
 use crate::primitive::group::{DecodeError, Group};
 pub use module::Encrypted;
 
@@ -152,7 +152,7 @@ pub fn decode<G: Group>(group: &G, bytes: &[u8]) -> Result<Vec<Ciphertext<G>>, D
 }
 
 fn columns<G: Group>(ciphertexts: &[Ciphertext<G>]) -> [Vec<G::Point>; 2] {
-    [0, 1].map(|column| ciphertexts.par_iter().map(|ciphertext| ciphertext[column].clone()).collect())
+    [0, 1].map(|column| parallel::map(&ciphertexts, 1, |ciphertext| ciphertext[column].clone()))
 }
 
 fn pairs<G: Group>(first: Vec<G::Point>, second: Vec<G::Point>) -> Vec<Ciphertext<G>> {

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use p384::elliptic_curve::array::Array;
 use p384::elliptic_curve::ff::{Field, PrimeField};
@@ -12,8 +13,9 @@ use p384::elliptic_curve::ops::{Invert, LinearCombination, Reduce};
 use p384::elliptic_curve::{self as curve, AffinePoint, CurveArithmetic, CurveGroup, FieldBytes, ProjectivePoint};
 use p384::hash2curve::{MapToCurve, OprfParameters, hash_to_scalar};
 use rand_core::CryptoRng;
-use rayon::prelude::*;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::parallel;
 
 use super::{DecodeError, Group, ScalarField};
 
@@ -118,7 +120,7 @@ where
 
     fn invert(&self, scalars: &[Scalar<C>]) -> Vec<Scalar<C>> {
         let inverse = |scalar: &Scalar<C>| Scalar(Invert::invert(&scalar.0).expect("scalars are not zero"));
-        scalars.par_iter().with_min_len(BATCH).map(inverse).collect()
+        parallel::map(scalars, BATCH, inverse)
     }
 
     fn root_of_unity(&self, log2: u32) -> Option<Scalar<C>> {
@@ -162,7 +164,7 @@ where
             let point = C::hash_from_bytes(&[message.as_ref()], &[tag]);
             Point(point.expect("domain separation tags have 1 to 255 bytes"))
         };
-        messages.par_iter().with_min_len(BATCH).map(hash).collect()
+        parallel::map(messages, BATCH, hash)
     }
 
     fn add(&self, points: &[Point<C>], others: &[Point<C>]) -> Vec<Point<C>> {
@@ -180,33 +182,32 @@ where
     }
 
     fn multiply(&self, points: &[Point<C>], scalar: &Scalar<C>) -> Vec<Point<C>> {
-        points.par_iter().with_min_len(BATCH).map(|point| Point(point.0 * scalar.0)).collect()
+        parallel::map(points, BATCH, |point| Point(point.0 * scalar.0))
     }
 
     fn multiply_generator(&self, scalars: &[Scalar<C>]) -> Vec<Point<C>> {
         let multiply = |scalar: &Scalar<C>| Point(ProjectivePoint::<C>::mul_by_generator(&scalar.0));
-        scalars.par_iter().with_min_len(BATCH).map(multiply).collect()
+        parallel::map(scalars, BATCH, multiply)
     }
 
     fn multiply_encode(&self, points: &[Point<C>], scalar: &Scalar<C>) -> Vec<u8> {
-        self.encode_batches(points.par_chunks(BATCH), |points| points.iter().map(|point| point.0 * scalar.0).collect())
+        self.encode_batches(points.len(), |range| points[range].iter().map(|point| point.0 * scalar.0).collect())
     }
 
     fn multiply_each_encode(&self, points: &[Point<C>], scalars: &[Scalar<C>]) -> Vec<u8> {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-        self.encode_batches(points.par_chunks(BATCH).zip(scalars.par_chunks(BATCH)), |(points, scalars)| {
-            points.iter().zip(scalars).map(|(point, scalar)| point.0 * scalar.0).collect()
+        self.encode_batches(points.len(), |range| {
+            points[range.clone()].iter().zip(&scalars[range]).map(|(point, scalar)| point.0 * scalar.0).collect()
         })
     }
 
     fn multiply_each(&self, points: &[Point<C>], scalars: &[Scalar<C>]) -> Vec<Point<C>> {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-        let pairs = points.par_iter().zip(scalars).with_min_len(BATCH);
-        pairs.map(|(point, scalar)| Point(point.0 * scalar.0)).collect()
+        parallel::numbers(points.len(), BATCH, |i| Point(points[i].0 * scalars[i].0))
     }
 
     fn multiply_one(&self, point: &Point<C>, scalars: &[Scalar<C>]) -> Vec<Point<C>> {
-        scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(point.0 * scalar.0)).collect()
+        parallel::map(scalars, BATCH, |scalar| Point(point.0 * scalar.0))
     }
 
     fn base(&self, point: &Point<C>) -> Point<C> {
@@ -219,19 +220,20 @@ where
 
     fn combine(&self, points: &[Point<C>], scalars: &[Scalar<C>]) -> Point<C> {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-        let part = |(points, scalars): (&[Point<C>], &[Scalar<C>])| {
-            let pairs: Vec<_> = points.iter().zip(scalars).map(|(point, scalar)| (point.0, scalar.0)).collect();
+        let part = |range: Range<usize>| {
+            let pairs: Vec<_> =
+                points[range.clone()].iter().zip(&scalars[range]).map(|(point, scalar)| (point.0, scalar.0)).collect();
             ProjectivePoint::<C>::lincomb(Zeroizing::new(pairs).as_slice())
         };
-        Point(points.par_chunks(COMBINED).zip(scalars.par_chunks(COMBINED)).map(part).sum())
+        Point(parallel::ranges(points.len(), COMBINED, part).into_iter().sum())
     }
 
     fn double_encode(&self, points: &[Point<C>]) -> Vec<u8> {
-        self.encode_batches(points.par_chunks(BATCH), |points| points.iter().map(|point| point.0.double()).collect())
+        self.encode_batches(points.len(), |range| points[range].iter().map(|point| point.0.double()).collect())
     }
 
     fn encode(&self, points: &[Point<C>]) -> Vec<u8> {
-        self.encode_batches(points.par_chunks(BATCH), |points| points.iter().map(|point| point.0).collect())
+        self.encode_batches(points.len(), |range| points[range].iter().map(|point| point.0).collect())
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Vec<Point<C>>, DecodeError> {
@@ -239,7 +241,8 @@ where
         if !bytes.len().is_multiple_of(length) {
             return Err(DecodeError::Length);
         }
-        let decode = |(index, bytes): (usize, &[u8])| {
+        let decode = |index: usize| {
+            let bytes = &bytes[index * length..][..length];
             if bytes.iter().all(|&byte| byte == 0) {
                 return Err(DecodeError::Identity(index));
             }
@@ -252,7 +255,7 @@ where
             let point = Option::<AffinePoint<C>>::from(AffinePoint::<C>::from_bytes(&encoding));
             Ok(Point(point.ok_or(DecodeError::NotAPoint(index))?.into()))
         };
-        bytes.par_chunks(length).enumerate().with_min_len(BATCH).map(decode).collect()
+        parallel::numbers(bytes.len() / length, BATCH, decode).into_iter().collect()
     }
 }
 
@@ -263,18 +266,14 @@ where
 {
     /// The encodings of the points that each batch of at most [`BATCH`] gives, one after the other. The identity, which
     /// [`Group::decode`] refuses, is written as zeros.
-    fn encode_batches<B>(
-        &self,
-        batches: impl IndexedParallelIterator<Item = B>,
-        points: impl Fn(B) -> Vec<ProjectivePoint<C>> + Sync,
-    ) -> Vec<u8> {
-        let encode = |batch: B| {
-            let points = Zeroizing::new(points(batch));
+    fn encode_batches(&self, count: usize, points: impl Fn(Range<usize>) -> Vec<ProjectivePoint<C>> + Sync) -> Vec<u8> {
+        let encode = |range: Range<usize>| {
+            let points = Zeroizing::new(points(range));
             let mut affine = Zeroizing::new(vec![AffinePoint::<C>::default(); points.len()]);
             CurveGroup::batch_normalize(&points, &mut affine);
             affine.iter().flat_map(|point| point.to_bytes().as_ref().to_vec()).collect::<Vec<u8>>()
         };
-        batches.map(encode).collect::<Vec<_>>().concat()
+        parallel::ranges(count, BATCH, encode).concat()
     }
 }
 

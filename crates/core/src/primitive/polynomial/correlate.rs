@@ -1,7 +1,8 @@
 //! Middle products: what multiplication by a polynomial becomes when it is transposed, at the same cost. (Hanrot, Quercia & Zimmermann,
 //! "The middle product algorithm I", 2004; Bostan, Lecerf & Schost, "Tellegen's principle into practice", ISSAC 2003.)
 
-use rayon::prelude::*;
+use crate::parallel;
+use std::ops::Range;
 
 use super::fft;
 use super::module::{Module, ScalarOf, Scalars};
@@ -30,11 +31,9 @@ pub(super) fn correlate<M: Module>(
     } else if scalars.len() >= alone {
         // The scalars are cut into squares; what is left is none.
         let whole = scalars.len() / side * side;
-        let parts: Vec<_> = scalars[..whole]
-            .par_chunks(side)
-            .enumerate()
-            .map(|(part, scalars)| square(module, strategy, scalars, &window(part * side, 2 * side - 1)))
-            .collect();
+        let parts = parallel::ranges(whole, side, |part| {
+            square(module, strategy, &scalars[part.clone()], &window(part.start, 2 * side - 1))
+        });
         let mut sums = vec![zero(); alone];
         parts.iter().for_each(|part| add_at(module, &mut sums, 0, part));
         if whole < scalars.len() {
@@ -44,12 +43,11 @@ pub(super) fn correlate<M: Module>(
         sums
     } else {
         // The sums are.
-        let starts: Vec<_> = (0..alone).step_by(side).collect();
-        let part = |start: usize| match alone - start < side {
-            true => correlate(module, strategy, scalars, &elements[start..], alone - start),
-            false => square(module, strategy, scalars, &window(start, 2 * side - 1)),
+        let part = |sums: Range<usize>| match sums.len() < side {
+            true => correlate(module, strategy, scalars, &elements[sums.start..], sums.len()),
+            false => square(module, strategy, scalars, &window(sums.start, 2 * side - 1)),
         };
-        starts.into_par_iter().map(part).collect::<Vec<_>>().concat()
+        parallel::ranges(alone, side, part).concat()
     };
     sums.resize(count, module.zero());
     sums
@@ -80,7 +78,7 @@ fn schoolbook<M: Module>(
     count: usize,
 ) -> Vec<M::Element> {
     let sum = |place: usize| module.combine(&elements[place..place + scalars.len()], scalars);
-    (0..count).into_par_iter().with_min_len(8).map(sum).collect()
+    parallel::numbers(count, 8, sum)
 }
 
 /// With a = a0 + a1 x^m, the transpose of Karatsuba's way: three of half the size.
@@ -131,8 +129,7 @@ fn toom3<M: Module>(module: &M, sixth: &ScalarOf<M>, a: &[ScalarOf<M>], elements
     let minus = subtract(&subtract(&three_w2, &double(&w1)), &w3);
     let infinity = double(&subtract(&times_3(&subtract(&w4, &w2)), &double(&times_3(&difference))));
     let weighted = [zero, one, minus, difference, infinity];
-    let products: Vec<_> =
-        at_points.par_iter().zip(&weighted).map(|(a, elements)| toom3(module, sixth, a, elements)).collect();
+    let products: Vec<_> = parallel::numbers(at_points.len(), 1, |i| toom3(module, sixth, &at_points[i], &weighted[i]));
     let [zero, one, minus, two, infinity] = &products[..] else { unreachable!("five points") };
 
     // The transpose of evaluation.

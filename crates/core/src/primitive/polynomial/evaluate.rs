@@ -1,6 +1,7 @@
 //! Values of polynomials at many points.
 
-use rayon::prelude::*;
+use crate::parallel;
+use std::ops::Range;
 
 use super::correlate::correlate;
 use super::divide::{divide, inverse};
@@ -38,15 +39,15 @@ pub fn evaluate_and_tell<M: Module>(
     done: &(impl Fn(usize) + Sync),
 ) -> Vec<M::Element> {
     if points.len() <= GROUP {
-        let values = points.par_iter().map(|point| evaluate_one(module, polynomial, point)).collect();
+        let values = parallel::map(points, 1, |point| evaluate_one(module, polynomial, point));
         done(points.len());
         return values;
     }
     // Trees of more points than there are coefficients would gain nothing.
     let most = polynomial.len().max(GROUP);
     if points.len() > most {
-        let some = |points| evaluate_and_tell(module, strategy, polynomial, points, done);
-        return points.par_chunks(most).map(some).collect::<Vec<_>>().concat();
+        let some = |range| evaluate_and_tell(module, strategy, polynomial, &points[range], done);
+        return parallel::ranges(points.len(), most, some).concat();
     }
     let own = Strategy::fastest(&Scalars(module.field()), points.len(), points.len());
     let tree = Tree::new(module.field(), own, points);
@@ -95,7 +96,7 @@ impl<F: ScalarField + Sync> Tree<F> {
     ) -> Vec<M::Element> {
         let halves = match &self.below {
             Below::Others(others) => {
-                let values = others.par_iter().map(|other| module.combine(&sums, other)).collect();
+                let values = parallel::map(&others, 1, |other| module.combine(&sums, other));
                 done(others.len());
                 return values;
             }
@@ -123,10 +124,11 @@ pub fn evaluate_in_groups<M: Module>(
     points: &[ScalarOf<M>],
     size: usize,
 ) -> Vec<M::Element> {
-    let group = |points: &[ScalarOf<M>]| {
+    let group = |range: Range<usize>| {
+        let points = &points[range];
         let divisor = expand(module.field(), strategy, points);
         let (_, remainder) = divide(module, strategy, polynomial, &divisor);
         points.iter().map(|point| evaluate_one(module, &remainder, point)).collect::<Vec<_>>()
     };
-    points.par_chunks(size.max(1)).flat_map_iter(group).collect()
+    parallel::ranges(points.len(), size.max(1), group).concat()
 }

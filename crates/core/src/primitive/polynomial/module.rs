@@ -1,6 +1,7 @@
 //! What coefficients are.
 
-use rayon::prelude::*;
+use crate::parallel;
+use std::ops::Range;
 
 use crate::primitive::group::{Group, ScalarField};
 
@@ -102,12 +103,13 @@ impl<G: Group + Sync> Module for Points<'_, G> {
     }
 
     fn add(&self, elements: &[G::Point], others: &[G::Point]) -> Vec<G::Point> {
-        elements.par_chunks(BATCH).zip(others.par_chunks(BATCH)).flat_map_iter(|(a, b)| self.0.add(a, b)).collect()
+        let part = |range: Range<usize>| self.0.add(&elements[range.clone()], &others[range]);
+        parallel::ranges(elements.len(), BATCH, part).concat()
     }
 
     fn subtract(&self, elements: &[G::Point], others: &[G::Point]) -> Vec<G::Point> {
-        let parts = elements.par_chunks(BATCH).zip(others.par_chunks(BATCH));
-        parts.flat_map_iter(|(a, b)| self.0.subtract(a, b)).collect()
+        let part = |range: Range<usize>| self.0.subtract(&elements[range.clone()], &others[range]);
+        parallel::ranges(elements.len(), BATCH, part).concat()
     }
 
     fn multiply_each(&self, elements: &[G::Point], scalars: &[G::Scalar]) -> Vec<G::Point> {

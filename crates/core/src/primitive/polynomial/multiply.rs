@@ -1,6 +1,6 @@
 //! Products of polynomials.
 
-use rayon::prelude::*;
+use crate::parallel;
 
 use super::fft;
 use super::module::{Module, ScalarOf, Scalars};
@@ -83,9 +83,8 @@ fn schoolbook<M: Module>(module: &M, scalars: &[ScalarOf<M>], elements: &[M::Ele
         let first = scalars.len() - 1 + low - place;
         module.combine(&elements[low..=high], &reversed[first..][..high - low + 1])
     };
-    let places = 0..scalars.len() + elements.len() - 1;
     // A few scalars are multiplied before they could be handed to another processor.
-    places.into_par_iter().with_min_len(8).map(coefficient).collect()
+    parallel::numbers(scalars.len() + elements.len() - 1, 8, coefficient)
 }
 
 /// Cuts the longer polynomial into pieces as long as the shorter one, the last of which is filled up with zeros.
@@ -97,11 +96,12 @@ fn in_squares<M: Module>(
 ) -> Vec<M::Element> {
     let side = scalars.len().min(elements.len());
     let products: Vec<_> = match scalars.len() > elements.len() {
-        true => scalars
-            .par_chunks(side)
-            .map(|part| square(&filled(part, side, module.field().scalar(0)), elements))
-            .collect(),
-        false => elements.par_chunks(side).map(|part| square(scalars, &filled(part, side, module.zero()))).collect(),
+        true => parallel::ranges(scalars.len(), side, |part| {
+            square(&filled(&scalars[part], side, module.field().scalar(0)), elements)
+        }),
+        false => parallel::ranges(elements.len(), side, |part| {
+            square(scalars, &filled(&elements[part], side, module.zero()))
+        }),
     };
     let mut result = vec![module.zero(); scalars.len() + elements.len() - 1];
     for (piece, product) in products.iter().enumerate() {
@@ -162,7 +162,7 @@ fn toom3<M: Module>(module: &M, sixth: &ScalarOf<M>, a: &[ScalarOf<M>], b: &[M::
     let divided: Vec<_> = a.iter().map(|scalar| module.field().times(scalar, sixth)).collect();
     let length = a.len() + b.len() - 1;
     let (a, b) = (at_five(&scalars, &divided, third), at_five(module, b, third));
-    let products: Vec<_> = a.par_iter().zip(&b).map(|(a, b)| toom3(module, sixth, a, b)).collect();
+    let products: Vec<_> = parallel::numbers(a.len(), 1, |i| toom3(module, sixth, &a[i], &b[i]));
     let [zero, one, minus, two, infinity] = &products[..] else { unreachable!("five points") };
 
     let add = |a: &[M::Element], b: &[M::Element]| module.add(a, b);

@@ -17,6 +17,7 @@
 //! **What it costs.** Five numbers share a table of the products of all of their 32 subsets (the method of four Russians: Arlazarov,
 //! Dinic, Kronrod & Faradzhev, 1970), and each product takes one entry of it: (26 + 64) / 5 = 18 products for a number.
 
+use crate::parallel;
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -44,17 +45,17 @@ impl ModP {
     /// Which of these numbers below p are members, eight by eight. Numbers come from others, and the time tells whether all are.
     pub(super) fn members(&self, numbers: &[Lanes]) -> Vec<[bool; LANES]> {
         if let Some(squares) = &self.squares {
-            let are_squares = |numbers| {
+            let are_squares = |numbers: &Lanes| {
                 let symbols = squares.symbols(std::slice::from_ref(numbers));
                 std::array::from_fn(|lane| symbols[lane] == 1)
             };
-            return numbers.par_iter().map(are_squares).collect();
+            return parallel::map(numbers, 1, are_squares);
         }
         let together = numbers.len() >= TOGETHER_FROM
             && random_subsets(numbers.len()).is_some_and(|subsets| self.are_members(numbers, &subsets));
         match together {
             true => vec![[true; LANES]; numbers.len()],
-            false => numbers.par_iter().map(|numbers| self.are_one_to_q(&self.field.enter(numbers))).collect(),
+            false => parallel::map(numbers, 1, |numbers| self.are_one_to_q(&self.field.enter(numbers))),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The subgroup's elements, eight at a time.
 
+use crate::parallel;
 use std::fmt;
 use std::ops::Range;
 
@@ -80,8 +81,7 @@ impl ModP {
 
     /// What `make` gives for each eight of `count` things, one after the other.
     fn in_eights<T: Send>(&self, count: usize, make: impl Fn(Range<usize>) -> Vec<T> + Sync) -> Vec<T> {
-        let starts = (0..count.div_ceil(LANES)).into_par_iter().map(|group| group * LANES);
-        starts.flat_map_iter(|start| make(start..count.min(start + LANES))).collect()
+        parallel::ranges(count, LANES, make).into_iter().flatten().collect()
     }
 
     /// Powers of eight points, each with its own exponent.
@@ -109,8 +109,8 @@ impl ModP {
 
     /// Powers of one point.
     fn powers_of_one(&self, tables: &FixedBase, scalars: &[Scalar]) -> Vec<Point> {
-        let batch = |scalars: &[Scalar]| {
-            let exponents: Vec<_> = scalars.iter().map(Scalar::number).collect();
+        let batch = |range: Range<usize>| {
+            let exponents: Vec<_> = scalars[range].iter().map(Scalar::number).collect();
             let exponents: Vec<&[u64]> = exponents.iter().map(|exponent| exponent.as_words()).collect();
             let groups: Vec<&[&[u64]]> = exponents.chunks(LANES).collect();
             let powers = tables.powers(&self.field, &groups);
@@ -118,7 +118,7 @@ impl ModP {
         };
         // Not more than there is for every thread.
         let each = scalars.len().div_ceil(LANES * rayon::current_num_threads()).clamp(1, GROUPS) * LANES;
-        scalars.par_chunks(each).flat_map_iter(batch).collect()
+        parallel::ranges(scalars.len(), each, batch).into_iter().flatten().collect()
     }
 
     /// The inverses of all lanes by Montgomery's trick: the inverse of their product is its power to q - 1.
@@ -205,15 +205,15 @@ impl Group for ModP {
 
     fn subtract(&self, points: &[Point], others: &[Point]) -> Vec<Point> {
         assert_eq!(points.len(), others.len(), "every point has one to be subtracted");
-        let batch = |(points, others): (&[Point], &[Point])| {
-            let groups: Vec<Lanes> = others.chunks(LANES).map(|others| self.pack(others)).collect();
-            let each = points.chunks(LANES).zip(self.inverses(&groups));
+        let batch = |range: Range<usize>| {
+            let groups: Vec<Lanes> = others[range.clone()].chunks(LANES).map(|others| self.pack(others)).collect();
+            let each = points[range].chunks(LANES).zip(self.inverses(&groups));
             let one = |(points, inverses): (&[Point], Lanes)| {
                 self.points(&self.field.multiply(&self.pack(points), &inverses), points.len())
             };
             each.flat_map(one).collect::<Vec<_>>()
         };
-        points.par_chunks(BATCH).zip(others.par_chunks(BATCH)).flat_map_iter(batch).collect()
+        parallel::ranges(points.len(), BATCH, batch).into_iter().flatten().collect()
     }
 
     fn any_identity(&self, points: &[Point]) -> bool {

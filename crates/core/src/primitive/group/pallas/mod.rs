@@ -9,15 +9,17 @@ mod curve;
 mod tests;
 
 use std::fmt;
+use std::ops::Range;
 
 use pasta_curves::arithmetic::CurveExt;
 use pasta_curves::group::ff::{Field, FromUniformBytes, PrimeField};
 use pasta_curves::group::{Curve, Group as _, GroupEncoding};
 use pasta_curves::pallas;
 use rand_core::CryptoRng;
-use rayon::prelude::*;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::parallel;
 
 use super::{DecodeError, Group, ScalarField, expand_message_xmd};
 use curve::Projective;
@@ -108,7 +110,7 @@ impl ScalarField for Pallas {
 
     fn invert(&self, scalars: &[Scalar]) -> Vec<Scalar> {
         let inverse = |scalar: &Scalar| Scalar(scalar.0.invert().expect("scalars are not zero"));
-        scalars.par_iter().with_min_len(BATCH).map(inverse).collect()
+        parallel::map(scalars, BATCH, inverse)
     }
 
     fn root_of_unity(&self, log2: u32) -> Option<Scalar> {
@@ -140,7 +142,7 @@ impl Group for Pallas {
     fn hash_to_points<M: AsRef<[u8]> + Sync>(&self, messages: &[M], tag: &[u8]) -> Vec<Point> {
         let tag = std::str::from_utf8(tag).expect("domain separation tags are ASCII");
         let hash = |message: &M| Point(pallas::Point::hash_to_curve(tag)(message.as_ref()).to_affine().into());
-        messages.par_iter().with_min_len(BATCH).map(hash).collect()
+        parallel::map(messages, BATCH, hash)
     }
 
     fn add(&self, points: &[Point], others: &[Point]) -> Vec<Point> {
@@ -158,7 +160,7 @@ impl Group for Pallas {
     }
 
     fn multiply(&self, points: &[Point], scalar: &Scalar) -> Vec<Point> {
-        points.par_iter().with_min_len(BATCH).map(|point| Point(times(&point.0, &scalar.0))).collect()
+        parallel::map(points, BATCH, |point| Point(times(&point.0, &scalar.0)))
     }
 
     fn multiply_generator(&self, scalars: &[Scalar]) -> Vec<Point> {
@@ -166,28 +168,29 @@ impl Group for Pallas {
     }
 
     fn multiply_encode(&self, points: &[Point], scalar: &Scalar) -> Vec<u8> {
-        encode_batches(points.par_chunks(BATCH), |points| {
-            points.iter().map(|point| times(&point.0, &scalar.0)).collect()
-        })
+        encode_batches(points.len(), |range| points[range].iter().map(|point| times(&point.0, &scalar.0)).collect())
     }
 
     fn multiply_each_encode(&self, points: &[Point], scalars: &[Scalar]) -> Vec<u8> {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-        encode_batches(points.par_chunks(BATCH).zip(scalars.par_chunks(BATCH)), |(points, scalars)| {
-            points.iter().zip(scalars).map(|(point, scalar)| times(&point.0, &scalar.0)).collect()
+        encode_batches(points.len(), |range| {
+            points[range.clone()]
+                .iter()
+                .zip(&scalars[range])
+                .map(|(point, scalar)| times(&point.0, &scalar.0))
+                .collect()
         })
     }
 
     fn multiply_each(&self, points: &[Point], scalars: &[Scalar]) -> Vec<Point> {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-        let pairs = points.par_iter().zip(scalars).with_min_len(BATCH);
-        pairs.map(|(point, scalar)| Point(times(&point.0, &scalar.0))).collect()
+        parallel::numbers(points.len(), BATCH, |i| Point(times(&points[i].0, &scalars[i].0)))
     }
 
     fn multiply_one(&self, point: &Point, scalars: &[Scalar]) -> Vec<Point> {
         let multiples = multiples(&point.0);
         let multiply = |scalar: &Scalar| Point(combined(std::slice::from_ref(&multiples), &[digits(&scalar.0)]));
-        scalars.par_iter().with_min_len(BATCH).map(multiply).collect()
+        parallel::map(scalars, BATCH, multiply)
     }
 
     fn base(&self, point: &Point) -> Point {
@@ -200,33 +203,29 @@ impl Group for Pallas {
 
     fn combine(&self, points: &[Point], scalars: &[Scalar]) -> Point {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-        let part = |(points, scalars): (&[Point], &[Scalar])| {
-            let tables: Vec<_> = points.iter().map(|point| multiples(&point.0)).collect();
-            let digits: Vec<_> = scalars.iter().map(|scalar| digits(&scalar.0)).collect();
+        let part = |range: Range<usize>| {
+            let tables: Vec<_> = points[range.clone()].iter().map(|point| multiples(&point.0)).collect();
+            let digits: Vec<_> = scalars[range].iter().map(|scalar| digits(&scalar.0)).collect();
             combined(&tables, &digits)
         };
-        Point(
-            points
-                .par_chunks(COMBINED)
-                .zip(scalars.par_chunks(COMBINED))
-                .map(part)
-                .reduce(Projective::default, |a, b| a.plus(&b)),
-        )
+        let parts = parallel::ranges(points.len(), COMBINED, part);
+        Point(parts.iter().fold(Projective::default(), |sum, part| sum.plus(part)))
     }
 
     fn double_encode(&self, points: &[Point]) -> Vec<u8> {
-        encode_batches(points.par_chunks(BATCH), |points| points.iter().map(|point| point.0.doubled()).collect())
+        encode_batches(points.len(), |range| points[range].iter().map(|point| point.0.doubled()).collect())
     }
 
     fn encode(&self, points: &[Point]) -> Vec<u8> {
-        encode_batches(points.par_chunks(BATCH), |points| points.iter().map(|point| point.0).collect())
+        encode_batches(points.len(), |range| points[range].iter().map(|point| point.0).collect())
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Vec<Point>, DecodeError> {
         if !bytes.len().is_multiple_of(ENCODED_BYTES) {
             return Err(DecodeError::Length);
         }
-        let decode = |(index, bytes): (usize, &[u8])| {
+        let decode = |index: usize| {
+            let bytes = &bytes[index * ENCODED_BYTES..][..ENCODED_BYTES];
             let encoding = <[u8; ENCODED_BYTES]>::try_from(bytes).map_err(|_| DecodeError::Length)?;
             let point = Option::<pallas::Affine>::from(pallas::Affine::from_bytes(&encoding));
             let point = Projective::from(point.ok_or(DecodeError::NotAPoint(index))?);
@@ -235,7 +234,7 @@ impl Group for Pallas {
                 false => Ok(Point(point)),
             }
         };
-        bytes.par_chunks(ENCODED_BYTES).enumerate().with_min_len(BATCH).map(decode).collect()
+        parallel::numbers(bytes.len() / ENCODED_BYTES, BATCH, decode).into_iter().collect()
     }
 }
 
@@ -285,12 +284,8 @@ fn combined(multiples: &[Multiples], digits: &[Digits]) -> Projective {
 }
 
 /// The encodings of the points that each batch of at most [`BATCH`] gives, one after the other.
-fn encode_batches<B>(
-    batches: impl IndexedParallelIterator<Item = B>,
-    points: impl Fn(B) -> Vec<Projective> + Sync,
-) -> Vec<u8> {
-    let encode = |batch: B| Projective::encode(&Zeroizing::new(points(batch)));
-    batches.map(encode).collect::<Vec<_>>().concat()
+fn encode_batches(count: usize, points: impl Fn(Range<usize>) -> Vec<Projective> + Sync) -> Vec<u8> {
+    parallel::ranges(count, BATCH, |range| Projective::encode(&Zeroizing::new(points(range)))).concat()
 }
 
 fn nonzero(scalar: pallas::Scalar) -> Option<Scalar> {

@@ -268,7 +268,7 @@ impl Group for Ristretto255 {
     }
 
     fn hash_to_points<M: AsRef<[u8]> + Sync>(&self, messages: &[M], tag: &[u8]) -> Vec<Point> {
-        batches(messages, |messages, points| {
+        batches(messages, &|messages, points| {
             let mut wide = Zeroizing::new(vec![[0; 64]; messages.len()]);
             for (wide, message) in wide.iter_mut().zip(messages) {
                 expand_message_xmd(message.as_ref(), tag, wide);
@@ -280,17 +280,17 @@ impl Group for Ristretto255 {
     fn random_points(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Point> {
         let mut wide = Zeroizing::new(vec![[0; 64]; count]);
         wide.iter_mut().for_each(|wide| rng.fill_bytes(wide));
-        batches(&wide, |wide, points| form().map(wide, points))
+        batches(&wide, &|wide, points| form().map(wide, points))
     }
 
     fn add(&self, points: &[Point], others: &[Point]) -> Vec<Point> {
         assert_eq!(points.len(), others.len(), "every point has one to be added");
-        pairs(points, others, |points, others, sums| form().add(Sign::Plus, points, others, sums))
+        pairs(points, others, &|points, others, sums| form().add(Sign::Plus, points, others, sums))
     }
 
     fn subtract(&self, points: &[Point], others: &[Point]) -> Vec<Point> {
         assert_eq!(points.len(), others.len(), "every point has one to be subtracted");
-        pairs(points, others, |points, others, differences| form().add(Sign::Minus, points, others, differences))
+        pairs(points, others, &|points, others, differences| form().add(Sign::Minus, points, others, differences))
     }
 
     fn any_identity(&self, points: &[Point]) -> bool {
@@ -298,16 +298,16 @@ impl Group for Ristretto255 {
     }
 
     fn multiply(&self, points: &[Point], scalar: &Scalar) -> Vec<Point> {
-        batches(points, |points, products| form().multiply(points, &repeated(scalar.0, points), products))
+        batches(points, &|points, products| form().multiply(points, &repeated(scalar.0, points), products))
     }
 
     fn multiply_generator(&self, scalars: &[Scalar]) -> Vec<Point> {
-        batches(scalars, |scalars, products| form().multiply_generator(&numbers(scalars), products))
+        batches(scalars, &|scalars, products| form().multiply_generator(&numbers(scalars), products))
     }
 
     fn multiply_encode(&self, points: &[Point], scalar: &Scalar) -> Vec<u8> {
         let half = Zeroizing::new(scalar.0.div_by_2());
-        encodings(points, |_, points, encoded| {
+        encodings(points, &|_, points, encoded| {
             let mut products = vec![Point::identity(); points.len()];
             form().multiply(points, &repeated(*half, points), &mut products);
             form().double_encode(&products, encoded);
@@ -316,7 +316,7 @@ impl Group for Ristretto255 {
 
     fn multiply_each_encode(&self, points: &[Point], scalars: &[Scalar]) -> Vec<u8> {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-        encodings(points, |start, points, encoded| {
+        encodings(points, &|start, points, encoded| {
             let mut halves = numbers(&scalars[start..start + points.len()]);
             halves.iter_mut().for_each(|scalar| *scalar = scalar.div_by_2());
             let mut products = vec![Point::identity(); points.len()];
@@ -327,7 +327,7 @@ impl Group for Ristretto255 {
 
     fn multiply_each(&self, points: &[Point], scalars: &[Scalar]) -> Vec<Point> {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-        pairs(points, scalars, |points, scalars, products| form().multiply(points, &numbers(scalars), products))
+        pairs(points, scalars, &|points, scalars, products| form().multiply(points, &numbers(scalars), products))
     }
 
     fn multiply_one(&self, point: &Point, scalars: &[Scalar]) -> Vec<Point> {
@@ -343,7 +343,7 @@ impl Group for Ristretto255 {
     }
 
     fn multiply_base(&self, base: &Base, scalars: &[Scalar]) -> Vec<Point> {
-        batches(scalars, |scalars, products| form().multiply_multiples(&base.0, &numbers(scalars), products))
+        batches(scalars, &|scalars, products| form().multiply_multiples(&base.0, &numbers(scalars), products))
     }
 
     fn combine(&self, points: &[Point], scalars: &[Scalar]) -> Point {
@@ -360,11 +360,11 @@ impl Group for Ristretto255 {
     }
 
     fn double_encode(&self, points: &[Point]) -> Vec<u8> {
-        encodings(points, |_, points, encoded| form().double_encode(points, encoded))
+        encodings(points, &|_, points, encoded| form().double_encode(points, encoded))
     }
 
     fn encode(&self, points: &[Point]) -> Vec<u8> {
-        encodings(points, |_, points, encoded| form().encode(points, encoded))
+        encodings(points, &|_, points, encoded| form().encode(points, encoded))
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<Vec<Point>, DecodeError> {
@@ -395,14 +395,14 @@ fn decode_batch(start: usize, encodings: &[[u8; ENCODED_BYTES]], points: &mut [P
 }
 
 /// A point of each of these, batch by batch.
-fn batches<T: Sync>(from: &[T], fill: impl Fn(&[T], &mut [Point]) + Sync) -> Vec<Point> {
+fn batches<T: Sync>(from: &[T], fill: &(dyn Fn(&[T], &mut [Point]) + Sync)) -> Vec<Point> {
     let mut points = vec![Point::identity(); from.len()];
     points.par_chunks_mut(BATCH).zip(from.par_chunks(BATCH)).for_each(|(points, from)| fill(from, points));
     points
 }
 
 /// A point of each two of these, batch by batch.
-fn pairs<T: Sync>(points: &[Point], with: &[T], fill: impl Fn(&[Point], &[T], &mut [Point]) + Sync) -> Vec<Point> {
+fn pairs<T: Sync>(points: &[Point], with: &[T], fill: &(dyn Fn(&[Point], &[T], &mut [Point]) + Sync)) -> Vec<Point> {
     let mut made = vec![Point::identity(); points.len()];
     let parts = made.par_chunks_mut(BATCH).zip(points.par_chunks(BATCH).zip(with.par_chunks(BATCH)));
     parts.for_each(|(made, (points, with))| fill(points, with, made));
@@ -410,7 +410,7 @@ fn pairs<T: Sync>(points: &[Point], with: &[T], fill: impl Fn(&[Point], &[T], &m
 }
 
 /// An encoding of each of these, batch by batch, of which the first has the index that is given.
-fn encodings(points: &[Point], fill: impl Fn(usize, &[Point], &mut [u8]) + Sync) -> Vec<u8> {
+fn encodings(points: &[Point], fill: &(dyn Fn(usize, &[Point], &mut [u8]) + Sync)) -> Vec<u8> {
     let mut encoded = vec![0; points.len() * ENCODED_BYTES];
     let parts = encoded.par_chunks_mut(BATCH * ENCODED_BYTES).zip(points.par_chunks(BATCH)).enumerate();
     parts.for_each(|(part, (encoded, points))| fill(part * BATCH, points, encoded));

@@ -1,5 +1,6 @@
 //! What travels of a polynomial, and what is computed with that.
 
+use crate::parallel;
 use rayon::prelude::*;
 
 use super::Params;
@@ -47,7 +48,7 @@ impl<G: Group + Sync> Form<G> {
 
     /// What the receiver encrypts of bins with these roots, bin by bin.
     pub(super) fn of_bins(&self, group: &G, bins: &[Vec<G::Scalar>]) -> Vec<G::Scalar> {
-        let polynomials: Vec<_> = bins.par_iter().map(|roots| self.of_roots(group, roots)).collect();
+        let polynomials: Vec<_> = parallel::map(bins, 1, |roots| self.of_roots(group, roots));
         polynomials.concat()
     }
 
@@ -71,7 +72,7 @@ impl<G: Group + Sync> Form<G> {
         roots: &[Vec<G::Scalar>],
     ) -> Vec<Ciphertext<G>> {
         let factor = |roots: &Vec<G::Scalar>| expand(group, fastest(group, roots.len()), roots);
-        self.multiply(group, polynomials, &roots.par_iter().map(factor).collect::<Vec<_>>())
+        self.multiply(group, polynomials, &parallel::map(&roots, 1, factor))
     }
 
     /// The products of the polynomials of bins, of which `polynomials` has travelled, and of those with these coefficients.
@@ -92,7 +93,7 @@ impl<G: Group + Sync> Form<G> {
             }
             Form::Values { points, .. } => {
                 let at_points = |factor: &Vec<G::Scalar>| values(group, points, factor);
-                module.multiply_each(polynomials, &factors.par_iter().map(at_points).collect::<Vec<_>>().concat())
+                module.multiply_each(polynomials, &parallel::map(&factors, 1, at_points).concat())
             }
         }
     }
@@ -132,16 +133,14 @@ impl<G: Group + Sync> Form<G> {
             return evaluate_and_tell(module, *strategy, polynomial, points, done);
         }
         let values = match self {
-            Form::Coefficients { .. } => {
-                points.par_iter().map(|point| evaluate_one(module, polynomial, point)).collect()
-            }
+            Form::Coefficients { .. } => parallel::map(points, 1, |point| evaluate_one(module, polynomial, point)),
             Form::Values { points: known, weights } => {
                 let value = |point: &G::Scalar| {
                     let differences: Vec<_> = known.iter().map(|known| module.field().minus(point, known)).collect();
                     let inverses = module.field().invert(&differences);
                     module.combine(polynomial, &Scalars(module.field()).multiply_each(&inverses, weights))
                 };
-                points.par_iter().map(value).collect()
+                parallel::map(points, 1, value)
             }
         };
         done(points.len());
@@ -177,7 +176,7 @@ fn fastest<G: Group + Sync>(group: &G, count: usize) -> Strategy {
 
 /// The values at points of the polynomial with these coefficients.
 fn values<G: Group + Sync>(group: &G, points: &[G::Scalar], coefficients: &[G::Scalar]) -> Vec<G::Scalar> {
-    points.par_iter().with_min_len(16).map(|point| evaluate_one(&Scalars(group), coefficients, point)).collect()
+    parallel::map(points, 16, |point| evaluate_one(&Scalars(group), coefficients, point))
 }
 
 /// The values at points of the monic polynomial with these roots.
@@ -185,7 +184,7 @@ fn values_of_roots<G: Group + Sync>(group: &G, points: &[G::Scalar], roots: &[G:
     let value = |point: &G::Scalar| {
         roots.iter().fold(group.scalar(1), |product, root| group.times(&product, &group.minus(point, root)))
     };
-    points.par_iter().with_min_len(16).map(value).collect()
+    parallel::map(points, 16, value)
 }
 
 /// For each of the points 0 to `count` - 1 the product of its differences from the others: j! (count - 1 - j)!, negative for an odd

@@ -1,5 +1,6 @@
 //! Which items are common.
 
+use crate::parallel;
 use std::slice;
 
 use chacha20::ChaCha20Rng;
@@ -150,8 +151,7 @@ pub fn send_in<G: Group + Sync>(
         };
         let (first, second) = (random(Role::Sender), random(Role::Receiver));
         let hidden = form.multiply(group, &polynomials, &first);
-        let known: Vec<_> =
-            roots.par_iter().zip(&second).map(|(roots, factor)| form.multiply_known(group, roots, factor)).collect();
+        let known: Vec<_> = parallel::numbers(roots.len(), 1, |i| form.multiply_known(group, &roots[i], &second[i]));
         // γ2 ψ is added as fresh ciphertexts, and with it a fresh [0] to everything: see the module's documentation.
         let answers = Encrypted(group).add(&hidden, &key.encrypt(group, &known.concat(), &mut rng));
         // 6.
