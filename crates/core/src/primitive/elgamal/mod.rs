@@ -152,7 +152,7 @@ pub fn decode<G: Group>(group: &G, bytes: &[u8]) -> Result<Vec<Ciphertext<G>>, D
 }
 
 fn columns<G: Group>(ciphertexts: &[Ciphertext<G>]) -> [Vec<G::Point>; 2] {
-    [0, 1].map(|column| parallel::map(&ciphertexts, 1, |ciphertext| ciphertext[column].clone()))
+    [0, 1].map(|column| parallel::map(ciphertexts, 1, |ciphertext| ciphertext[column].clone()))
 }
 
 fn pairs<G: Group>(first: Vec<G::Point>, second: Vec<G::Point>) -> Vec<Ciphertext<G>> {

@@ -96,7 +96,7 @@ impl<F: ScalarField + Sync> Tree<F> {
     ) -> Vec<M::Element> {
         let halves = match &self.below {
             Below::Others(others) => {
-                let values = parallel::map(&others, 1, |other| module.combine(&sums, other));
+                let values = parallel::map(others, 1, |other| module.combine(&sums, other));
                 done(others.len());
                 return values;
             }

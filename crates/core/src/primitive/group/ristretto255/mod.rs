@@ -394,6 +394,12 @@ fn decode_batch(start: usize, encodings: &[[u8; ENCODED_BYTES]], points: &mut [P
     }
 }
 
+/// Writes a point for each two.
+type OfPairs<'a, T> = dyn Fn(&[Point], &[T], &mut [Point]) + Sync + 'a;
+
+/// Writes an encoding for each point, of which the first has the index that is given.
+type OfBatch<'a> = dyn Fn(usize, &[Point], &mut [u8]) + Sync + 'a;
+
 /// A point of each of these, batch by batch.
 fn batches<T: Sync>(from: &[T], fill: &(dyn Fn(&[T], &mut [Point]) + Sync)) -> Vec<Point> {
     let mut points = vec![Point::identity(); from.len()];
@@ -402,7 +408,7 @@ fn batches<T: Sync>(from: &[T], fill: &(dyn Fn(&[T], &mut [Point]) + Sync)) -> V
 }
 
 /// A point of each two of these, batch by batch.
-fn pairs<T: Sync>(points: &[Point], with: &[T], fill: &(dyn Fn(&[Point], &[T], &mut [Point]) + Sync)) -> Vec<Point> {
+fn pairs<T: Sync>(points: &[Point], with: &[T], fill: &OfPairs<T>) -> Vec<Point> {
     let mut made = vec![Point::identity(); points.len()];
     let parts = made.par_chunks_mut(BATCH).zip(points.par_chunks(BATCH).zip(with.par_chunks(BATCH)));
     parts.for_each(|(made, (points, with))| fill(points, with, made));
@@ -410,7 +416,7 @@ fn pairs<T: Sync>(points: &[Point], with: &[T], fill: &(dyn Fn(&[Point], &[T], &
 }
 
 /// An encoding of each of these, batch by batch, of which the first has the index that is given.
-fn encodings(points: &[Point], fill: &(dyn Fn(usize, &[Point], &mut [u8]) + Sync)) -> Vec<u8> {
+fn encodings(points: &[Point], fill: &OfBatch) -> Vec<u8> {
     let mut encoded = vec![0; points.len() * ENCODED_BYTES];
     let parts = encoded.par_chunks_mut(BATCH * ENCODED_BYTES).zip(points.par_chunks(BATCH)).enumerate();
     parts.for_each(|(part, (encoded, points))| fill(part * BATCH, points, encoded));

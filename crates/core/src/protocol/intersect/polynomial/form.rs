@@ -72,7 +72,7 @@ impl<G: Group + Sync> Form<G> {
         roots: &[Vec<G::Scalar>],
     ) -> Vec<Ciphertext<G>> {
         let factor = |roots: &Vec<G::Scalar>| expand(group, fastest(group, roots.len()), roots);
-        self.multiply(group, polynomials, &parallel::map(&roots, 1, factor))
+        self.multiply(group, polynomials, &parallel::map(roots, 1, factor))
     }
 
     /// The products of the polynomials of bins, of which `polynomials` has travelled, and of those with these coefficients.
@@ -93,7 +93,7 @@ impl<G: Group + Sync> Form<G> {
             }
             Form::Values { points, .. } => {
                 let at_points = |factor: &Vec<G::Scalar>| values(group, points, factor);
-                module.multiply_each(polynomials, &parallel::map(&factors, 1, at_points).concat())
+                module.multiply_each(polynomials, &parallel::map(factors, 1, at_points).concat())
             }
         }
     }
