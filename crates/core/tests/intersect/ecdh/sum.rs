@@ -11,7 +11,7 @@ use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::intersect::ecdh::sum::{BLINDED_SUM, ENCRYPTED_SUM, MAX_SUM, PUBLIC_KEY, TOLD_SUM};
 use tacita_core::protocol::intersect::ecdh::{ENTRIES, Params};
 use tacita_core::security::Level;
-use tacita_core::{Error, Role};
+use tacita_core::{Channel, Error, Role};
 
 /// Five items each, of which 2, 3 and 4 are common.
 fn case(numbers: &[i128]) -> Case {
@@ -27,6 +27,10 @@ fn case_of(sums: usize, numbers: &[i128]) -> Case {
     let mut case = case(numbers);
     case.params = case.params.of_sums(sums);
     case
+}
+
+fn pair() -> (Channel, Channel) {
+    Channel::pair("receiver", "sender")
 }
 
 /// What both learn of three common items.
@@ -86,7 +90,10 @@ proptest! {
         let size = if sums > 3 { KeySize::new(1024).unwrap() } else { short_key() };
         case.params = Params { chunk: 2, ..Params::sum(mine + padding, theirs + padding, size).of_sums(sums).to_both() };
         let mut random = rng(seed);
-        let mut number = || ((u128::from(random.next_u64()) << 64 | u128::from(random.next_u64())) as i128) >> (random.next_u64() % 128).max(8);
+        let mut number = || {
+            let [high, low] = [random.next_u64(), random.next_u64()].map(u128::from);
+            ((high << 64 | low) as i128) >> (random.next_u64() % 128).max(8)
+        };
         case.sender_numbers = (0..theirs * sums).map(|_| number()).collect();
         let (received, sent) = run(&case);
         prop_assert_eq!((received.unwrap().0, sent.unwrap().0), case.expected());
@@ -98,7 +105,7 @@ proptest! {
 fn parties_that_are_not_of_one_mind_on_how_many_sums_there_are_get_no_result() {
     for (mine, theirs) in [(1, 2), (2, 1), (3, 2), (2, 3)] {
         let (receiver, sender) = (case_of(mine, &NUMBERS), case_of(theirs, &NUMBERS.repeat(theirs)));
-        let (mut receiving, mut sending) = tacita_core::Channel::pair("receiver", "sender");
+        let (mut receiving, mut sending) = pair();
         std::thread::scope(|scope| {
             scope.spawn(move || sender.send(&mut sending, 1));
             assert!(blames(&receiver.receive(&mut receiving, 2).unwrap_err()), "{mine} and {theirs}");
@@ -111,7 +118,8 @@ fn parties_that_are_not_of_one_mind_on_how_many_sums_there_are_get_no_result() {
 #[test]
 fn more_sums_than_a_key_has_room_for_are_refused_before_anything_is_sent() {
     for sums in [0, 4, 100, usize::MAX] {
-        let (mut receiver, mut sender) = tacita_core::Channel::pair("receiver", "sender");
+        // Whoever would send finds nobody at the other end.
+        let ((mut receiver, _), (_, mut sender)) = (pair(), pair());
         let case = case_of(sums, &[0; 20]);
         for error in [case.send(&mut sender, 1).unwrap_err(), case.receive(&mut receiver, 1).unwrap_err()] {
             assert_eq!(error.kind(), tacita_core::ErrorKind::Input, "{sums}");
@@ -131,14 +139,14 @@ fn numbers_that_cannot_be_added_or_are_not_as_many_as_items_are_refused_before_a
         &[1, 2, 3, 4, 5, 6],
     ];
     for numbers in numbers {
-        let (_receiver, mut sender) = tacita_core::Channel::pair("receiver", "sender");
+        let (_receiver, mut sender) = pair();
         let error = case(numbers).send(&mut sender, 1).unwrap_err();
         assert_eq!(error.kind(), tacita_core::ErrorKind::Internal);
         assert_eq!(sender.traffic().sent, 0);
     }
     // Of two sums one alone cannot be, or there are numbers for one.
     for numbers in [&[0, MAX_SUM, 0, 1, 0, 0, 0, 0, 0, 0][..], &NUMBERS, &[1; 9], &[1; 11]] {
-        let (_receiver, mut sender) = tacita_core::Channel::pair("receiver", "sender");
+        let (_, mut sender) = pair();
         let error = case_of(2, numbers).send(&mut sender, 1).unwrap_err();
         assert_eq!((error.kind(), sender.traffic().sent), (tacita_core::ErrorKind::Internal, 0));
     }
