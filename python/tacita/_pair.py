@@ -88,7 +88,7 @@ def intersect(
 ) -> Result:
     """Finds the rows that this party and one other have in common: as ``tacita intersect``, with which it can also be met.
 
-    `peer` is the other's fingerprint. `reveal` is ``rows``, ``count``, ``sum:COLUMN`` or ``payload``, for which a party `gives` columns. What else can be
+    `peer` is the other's fingerprint. `reveal` is ``rows``, ``count``, ``sum:COLUMN`` (several: ``sum:A,B``), ``mean:COLUMN`` or ``payload``, for which a party `gives` columns. What else can be
     said
     is in `Pair`.
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy
+import pandas
 import pyarrow
 import pytest
 from conftest import COMMAND, EXAMPLES, command, free_address
@@ -172,6 +173,27 @@ def test_several_runs_at_once() -> None:
 
     with ThreadPoolExecutor(6) as pool:
         assert list(pool.map(one, range(0, 600, 100))) == [{"rows": 1000 - shift} for shift in range(0, 600, 100)]
+
+
+def test_sums_and_means_of_several_columns() -> None:
+    """Against pandas, with missing values; the table has a column for each number."""
+    a = pandas.DataFrame({"id": [1, 2, 3, 9]})
+    b = pandas.DataFrame({"id": [1, 1, 2, 3, 4], "v": [10, -4, None, 5, 99], "w": [0.5, 0.25, 1, None, 7]}).astype({"v": "Int64"})
+    common = b[b["id"].isin(a["id"])][["v", "w"]]
+    for reveal in ("sum:w,v", "mean:v,w"):
+        job = tacita.Job(
+            job="intersect", id="x", reveal=reveal, reveal_to=["a"], gives={"b": ["v", "w"]}, key={"columns": ["id"]}, parties=["a", "b"]
+        )
+        assert job.reveal == reveal
+        result = tacita.simulate(job, {"a": a, "b": b})["a"]
+        assert result.value is not None and result.value["count"] == 3
+        assert result.value["sum"] == common.sum().to_dict() == {"v": 11, "w": 1.75}
+        numbers = result.table.to_pylist()[0]
+        assert (numbers["count"], numbers["sum_v"], numbers["sum_w"]) == (3, 11, "1.75")
+        if reveal.startswith("mean"):
+            assert result.value["values"] == common.count().to_dict()
+            assert result.value["mean"] == pytest.approx(common.mean().to_dict(), rel=1e-14)
+            assert numbers["mean_v"] == "3.66666666666667"
 
 
 def test_others_run_meanwhile(pair) -> None:

@@ -26,10 +26,10 @@ pub struct Options {
     /// match if any of these keys does.
     #[arg(long, value_name = "A,B", required = true)]
     key: Vec<String>,
-    /// What is learned: rows, count, sum:COLUMN (count and sum of a given column) or payload.
+    /// What is learned: rows, count, sum:COLUMN (count and sum of a given column; several as sum:A,B), mean:COLUMN (also the mean) or payload.
     #[arg(long, default_value = "rows")]
     reveal: String,
-    /// Columns that this party gives, with --reveal payload or sum:COLUMN.
+    /// Columns that this party gives, with --reveal payload, sum:COLUMN or mean:COLUMN.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     gives: Vec<String>,
     /// Columns that the peer gives.

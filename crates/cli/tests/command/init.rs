@@ -24,6 +24,7 @@ fn every_job_is_written_as_it_is_read() {
         &["--job", "intersect", "--key", "name,dob", "--normalize", "name,date", "--learns", "insurer"][..],
         &["--job", "intersect", "--key", "name", "--reveal", "count", "--set", "limits.min_result=5"],
         &["--job", "intersect", "--key", "name", "--reveal", "sum:cost", "--set", "protocol=ecdh"],
+        &["--job", "intersect", "--key", "name", "--reveal", "mean:cost,fee"],
         &["--job", "intersect", "--key", "name", "--reveal", "payload", "--gives", "insurer=payer,cost"],
         &["--job", "dot"],
         &["--job", "dot", "--set", "column=a,b", "--set", "row_id=id", "--set", "bits=16", "--set", "signed=true"],

@@ -98,18 +98,21 @@ pub enum Variant {
     CountBoth,
     Sum,
     SumBoth,
+    /// Three numbers for each item, as many as there is room for under short keys.
+    SumsBoth,
     Payload,
     PayloadBoth,
     PayloadReturned,
 }
 
-pub const VARIANTS: [Variant; 9] = [
+pub const VARIANTS: [Variant; 10] = [
     Variant::Rows,
     Variant::RowsBoth,
     Variant::Count,
     Variant::CountBoth,
     Variant::Sum,
     Variant::SumBoth,
+    Variant::SumsBoth,
     Variant::Payload,
     Variant::PayloadBoth,
     Variant::PayloadReturned,
@@ -128,6 +131,7 @@ impl Case {
             Variant::CountBoth => Params::count(asks, has).to_both(),
             Variant::Sum => Params::sum(asks, has, short_key()),
             Variant::SumBoth => Params::sum(asks, has, short_key()).to_both(),
+            Variant::SumsBoth => Params::sum(asks, has, short_key()).of_sums(3).to_both(),
             Variant::Payload => Params::payload(asks, rows, SENDER_ROW_BYTES),
             Variant::PayloadBoth => Params::payload(asks, rows, SENDER_ROW_BYTES).to_both(),
             Variant::PayloadReturned => {
@@ -135,7 +139,7 @@ impl Case {
             }
         };
         Case {
-            sender_numbers: numbers(sender.len()),
+            sender_numbers: numbers(sender.len() * if variant == Variant::SumsBoth { 3 } else { 1 }),
             receiver,
             sender,
             receiver_rows,
@@ -186,9 +190,10 @@ impl Case {
         let (receiver, sender) = match self.params.reveal {
             Reveal::Rows => (Learned::Rows(mine), Learned::Rows(theirs)),
             Reveal::Count => (Learned::Count(mine.len()), Learned::Count(mine.len())),
-            Reveal::Sum { .. } => {
-                let sum = theirs.iter().map(|&item| self.sender_numbers[item]).sum();
-                (Learned::Sum(mine.len(), sum), Learned::Sum(mine.len(), sum))
+            Reveal::Sum { sums, .. } => {
+                let sum = |place: usize| theirs.iter().map(|&item| self.sender_numbers[sums * item + place]).sum();
+                let sums: Vec<i128> = (0..sums).map(sum).collect();
+                (Learned::Sum(mine.len(), sums.clone()), Learned::Sum(mine.len(), sums))
             }
             Reveal::Payload { returned, .. } => {
                 let given = rows_for(&self.receiver, &mine, &self.sender, &self.sender_rows);
@@ -293,13 +298,13 @@ pub enum Learned {
     Nothing,
     Rows(Vec<usize>),
     Count(usize),
-    Sum(usize, i128),
+    Sum(usize, Vec<i128>),
     Payload(Vec<usize>, Option<Payload>),
 }
 
 impl Learned {
     fn of_total(total: sum::Total) -> Learned {
-        Learned::Sum(total.count, total.sum)
+        Learned::Sum(total.count, total.sums)
     }
 }
 

@@ -276,7 +276,7 @@ impl JobSpec {
             }
         }
         let given = self.gives.values().any(|columns| !columns.is_empty());
-        if given && self.reveal.column().is_none() && !self.job.gives_rows(self) {
+        if given && self.reveal.columns().is_empty() && !self.job.gives_rows(self) {
             let others = match self.job.reveals().contains(&"payload") {
                 true => "\"payload\" (or \"sum:COLUMN\")",
                 false => "\"rows\"",
@@ -286,9 +286,7 @@ impl JobSpec {
                 self.reveal
             ));
         }
-        if let Some(column) = self.reveal.column() {
-            self.check_summed(column)?;
-        }
+        self.check_summed()?;
         if self.reveal == Reveal::Payload || (given && self.job.gives_rows(self)) {
             let useful = self
                 .gives
@@ -303,29 +301,6 @@ impl JobSpec {
             }
         }
         Ok(())
-    }
-
-    /// A sum, or a count by category, is of a column of one party, and between two for the other.
-    fn check_summed(&self, column: &str) -> Result<()> {
-        let givers = self.gives.iter().filter(|(_, columns)| columns.iter().any(|given| given == column));
-        let givers: Vec<&str> = givers.map(|(giver, _)| giver.as_str()).collect();
-        let reveal = shown(&self.reveal.to_string());
-        let column = shown(column);
-        match givers[..] {
-            [_] if self.is_outsourced() => Ok(()),
-            [giver] if self.learns(self.peer_of(giver)) => Ok(()),
-            [giver] => bad(format!(
-                "reveal = \"{reveal}\": {giver} gives that column, so that {} has to be in reveal_to",
-                self.peer_of(giver)
-            )),
-            [] if column.contains(',') => bad(format!(
-                "reveal = \"{reveal}\": a sum, and counts by category, are of one column at a time: run a job for each"
-            )),
-            [] => bad(format!(
-                "reveal = \"{reveal}\" needs the party whose column it is: gives = {{ NAME = [\"{column}\"] }}"
-            )),
-            _ => bad(format!("reveal = \"{reveal}\": two parties give a column of that name; one may")),
-        }
     }
 
     fn check_limits(&self) -> Result<()> {

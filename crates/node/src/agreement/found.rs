@@ -93,7 +93,7 @@ impl Found {
 
 impl Answer {
     /// Numbers, each under its name, in a table of one row.
-    pub fn numbers(json: Value, line: String, values: Vec<(&'static str, String)>) -> Answer {
+    pub fn numbers<N: AsRef<str> + Send + 'static>(json: Value, line: String, values: Vec<(N, String)>) -> Answer {
         Answer::Numbers { json, line, table: Box::new(move || numbers(&values)) }
     }
 

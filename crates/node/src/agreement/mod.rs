@@ -27,6 +27,7 @@ mod sizes;
 mod source;
 mod spec;
 mod spread;
+mod summed;
 mod terms;
 pub(crate) mod words;
 pub(crate) mod written;
@@ -52,6 +53,7 @@ pub use sizes::{Each, Kept, Sizes, Slices, Work};
 pub use source::{OnDisk, PoolPlace, Source};
 pub use spec::{Admitted, JobSpec, Limits, Member, Parties, Party, RELAY_LEARNS};
 pub use spread::{Bucket, Counts, MOST_SPREAD_ROWS, Pooled, Spread, Wish};
+pub use summed::Summed;
 pub use terms::Terms;
 pub use written::Written;
 

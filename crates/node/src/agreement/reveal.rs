@@ -5,9 +5,8 @@ use std::str::FromStr;
 
 use tacita_core::{Error, Result};
 
-use super::JobSpec;
+use super::Summed;
 use super::words::unknown;
-use crate::table::numbers::MAX_DECIMALS;
 
 /// What is revealed to the parties in `reveal_to`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,8 +16,8 @@ pub enum Reveal {
     Rows,
     /// How many keys all have.
     Count,
-    /// The same, and the sum of this column, of the party that gives it, over the rows with those keys.
-    Sum(String),
+    /// The same, and the sums of these columns, of the party that gives them, over the rows with those keys.
+    Sum(Summed),
     /// How many of them are of which category, by this column of the party that gives it.
     CountsBy(String),
     /// As `Rows`, with the columns that others give.
@@ -41,11 +40,12 @@ pub enum Reveal {
 }
 
 impl Reveal {
-    /// The column of which numbers are made.
-    pub fn column(&self) -> Option<&str> {
+    /// The columns of which numbers are made.
+    pub fn columns(&self) -> &[String] {
         match self {
-            Reveal::Sum(column) | Reveal::CountsBy(column) => Some(column),
-            _ => None,
+            Reveal::Sum(summed) => &summed.columns,
+            Reveal::CountsBy(column) => std::slice::from_ref(column),
+            _ => &[],
         }
     }
 
@@ -54,7 +54,8 @@ impl Reveal {
         match self {
             Reveal::Rows => "rows",
             Reveal::Count => "count",
-            Reveal::Sum(_) => "sum:COLUMN",
+            Reveal::Sum(Summed { mean: false, .. }) => "sum:COLUMN",
+            Reveal::Sum(Summed { mean: true, .. }) => "mean:COLUMN",
             Reveal::CountsBy(_) => "counts:COLUMN",
             Reveal::Payload => "payload",
             Reveal::Value => "value",
@@ -73,7 +74,7 @@ impl Reveal {
 impl fmt::Display for Reveal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reveal::Sum(column) => write!(f, "sum:{column}"),
+            Reveal::Sum(summed) => write!(f, "{}:{}", summed.word(), summed.columns.join(",")),
             Reveal::CountsBy(column) => write!(f, "counts:{column}"),
             other => f.write_str(other.kind()),
         }
@@ -97,32 +98,17 @@ impl FromStr for Reveal {
             Reveal::Keys { values: false, histogram: true },
             Reveal::Keys { values: true, histogram: true },
         ];
-        let instead = "\"rows\", \"count\", \"sum:COLUMN\", \"counts:COLUMN\" or \"payload\" (intersect), \"value\" or \"shares\" (dot), \
+        let instead = "\"rows\", \"count\", \"sum:COLUMN\", \"mean:COLUMN\", \"counts:COLUMN\" or \"payload\" (intersect), \"value\" or \"shares\" (dot), \
                        \"frequent\" or \"counts\" (rules), \"keys\" or \"keys+values\" (aggregate; each also +histogram)";
-        match (all.into_iter().find(|reveal| reveal.kind() == word), word.split_once(':')) {
+        let summed = |(word, columns): (&str, &str)| match word {
+            "sum" | "mean" => Summed::parse(columns, word == "mean").map(Reveal::Sum),
+            _ => None,
+        };
+        let known = all.into_iter().find(|reveal| reveal.kind() == word);
+        match (known.or_else(|| word.split_once(':').and_then(summed)), word.split_once(':')) {
             (Some(reveal), _) => Ok(reveal),
-            (None, Some(("sum", column))) if !column.is_empty() => Ok(Reveal::Sum(column.to_owned())),
             (None, Some(("counts", column))) if !column.is_empty() => Ok(Reveal::CountsBy(column.to_owned())),
             (None, _) => unknown("reveal", word, instead),
         }
-    }
-}
-
-impl JobSpec {
-    /// In a job that reveals a sum: who gives the column, and which it is.
-    pub fn summed(&self) -> Option<(&str, &str)> {
-        self.given_number().filter(|_| matches!(self.reveal, Reveal::Sum(_)))
-    }
-
-    /// In a job that reveals a sum, or counts by category: who gives the column, and which it is.
-    pub fn given_number(&self) -> Option<(&str, &str)> {
-        let column = self.reveal.column()?;
-        let giver = self.gives.iter().find(|(_, columns)| columns.iter().any(|given| given == column))?.0;
-        Some((giver, column))
-    }
-
-    /// How many decimals the numbers of a column that is added up have at most.
-    pub fn summed_decimals(&self) -> u32 {
-        self.scale.unwrap_or(if self.is_outsourced() { 0 } else { MAX_DECIMALS })
     }
 }

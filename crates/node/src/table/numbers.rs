@@ -88,6 +88,8 @@ const SUMMED_BITS: u32 = 63;
 pub struct Sums {
     /// For each key, the sum over its rows, times 10^decimals.
     pub of_keys: Zeroizing<Vec<i128>>,
+    /// For each key, how many of its rows have a number.
+    pub values: Zeroizing<Vec<u32>>,
     /// Rows of keys that have no number: they add nothing.
     pub absent: usize,
 }
@@ -103,11 +105,15 @@ pub fn sums(table: &Table, (logical, header): &Named, form: Form, keys: &Keys) -
     for key in 0..keys.len() {
         keys.rows(key).iter().for_each(|&row| key_of[row as usize] = Some(key));
     }
-    let mut sums = Sums { of_keys: Zeroizing::new(vec![0; keys.len()]), absent: 0 };
+    let (of_keys, values_of_keys) = (Zeroizing::new(vec![0; keys.len()]), Zeroizing::new(vec![0; keys.len()]));
+    let mut sums = Sums { of_keys, values: values_of_keys, absent: 0 };
     for (row, value) in values(table, position, form).enumerate() {
         let Some(key) = key_of[row] else { continue };
         match value {
-            Ok(value) if -most < value && value < most => sums.of_keys[key] += value,
+            Ok(value) if -most < value && value < most => {
+                sums.of_keys[key] += value;
+                sums.values[key] += 1;
+            }
             Err(Fault::Absent) => sums.absent += 1,
             Ok(_) => return Err(refused(table, header, row, Fault::Range, form, too_large)),
             Err(fault) => return Err(refused(table, header, row, fault, form, too_large)),
@@ -335,8 +341,10 @@ mod tests {
         let text = "k,x\nb,12.50\na,-0.25\n,junk\nb,7\nc,\na,9223372036854775807\nc,0.1\n";
         let found = sums(text, Duplicates::All, 2).unwrap();
         assert_eq!((&found.of_keys[..], found.absent), (&[922_337_203_685_477_580_675, 1950, 10][..], 1));
+        assert_eq!(found.values[..], [2, 2, 1]);
         let found = sums(text, Duplicates::First, 9).unwrap();
         assert_eq!((&found.of_keys[..], found.absent), (&[-250_000_000, 12_500_000_000, 0][..], 1));
+        assert_eq!(found.values[..], [1, 1, 0]);
         for (text, decimals, words) in [
             ("k,x\na,1\nb,1.25\n", 1, ["line 3", "scale"]),
             ("k,x\na,1\nb,0.1234567891\n", 9, ["line 3", "round it"]),

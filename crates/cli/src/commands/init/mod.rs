@@ -58,7 +58,7 @@ pub struct Init {
     /// Who learns it.
     #[arg(long, value_name = "NAME,...")]
     learns: Option<String>,
-    /// Whose columns the other gets, with --reveal payload or sum:COLUMN, or beside the rows of a union.
+    /// Whose columns the other gets, with --reveal payload, sum:COLUMN or mean:COLUMN, or beside the rows of a union.
     #[arg(long, value_name = "NAME=A,B")]
     gives: Vec<String>,
     /// Columns that rows are matched by. NAME=HEADER where the header of --input differs from the agreed name.
@@ -274,9 +274,9 @@ impl Init {
             )?,
         };
         draft.set(key("reveal"), reveal.clone(), &format!("what is learned: one of {words}"));
-        let given_away = reveal == "payload" || reveal.starts_with("sum:");
-        if !self.gives.is_empty() || job.has(Shared::Gives) && given_away {
-            let column = reveal.strip_prefix("sum:").zip(names.get(1)).map(|(column, name)| format!("{name}={column}"));
+        let summed = ["sum:", "mean:"].into_iter().find_map(|word| reveal.strip_prefix(word));
+        if !self.gives.is_empty() || job.has(Shared::Gives) && (reveal == "payload" || summed.is_some()) {
+            let column = summed.zip(names.get(1)).map(|(columns, name)| format!("{name}={columns}"));
             let given = (!self.gives.is_empty()).then(|| self.gives.join(";"));
             let read = |answer: &str| pairs("--gives", &answer.split(';').map(str::to_owned).collect::<Vec<_>>());
             let gives =

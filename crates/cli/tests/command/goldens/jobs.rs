@@ -100,6 +100,14 @@ const JOBS: &[(&str, &str)] = &[
         "job = \"intersect\"\nreveal = \"sum:cost\"\nreveal_to = [\"a\", \"b\"]\ngives = { b = [\"cost\", \"kind\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\nmin_result = 5\nmax_rows = 1000",
     ),
     (
+        "sums",
+        "job = \"intersect\"\nreveal = \"sum:kind, cost\"\nreveal_to = [\"a\"]\ngives = { b = [\"cost\", \"kind\"] }\n[key]\ncolumns = [\"name\"]",
+    ),
+    (
+        "means to both",
+        "job = \"intersect\"\nreveal = \"mean:cost,kind\"\nreveal_to = [\"a\", \"b\"]\ngives = { b = [\"cost\", \"kind\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\nmin_result = 5",
+    ),
+    (
         "payload",
         "job = \"intersect\"\nreveal = \"payload\"\nreveal_to = [\"a\"]\ngives = { b = [\"ward\", \"cost\"] }\n[key]\ncolumns = [\"name\"]",
     ),

@@ -73,6 +73,40 @@ fn a_sum_is_exact_over_all_rows_of_common_keys() {
     }
 }
 
+/// Three rows with common keys, of which one has no cost and one no days.
+#[test]
+fn several_columns_have_sums_and_means_of_their_own() {
+    let table = "name,cost,days\njane doe,12.50,\nJANE DOE,-2.25,4\nMajor Mary,,-1\nNobody,7,7\n";
+    for (reveal, line, row, result) in [
+        (
+            "sum:days,cost",
+            "count 2, sum of days 3, sum of cost 10.25\n",
+            "count,sum_days,sum_cost\n2,3,10.25\n",
+            json!({"count": 2, "sum": {"days": 3, "cost": 10.25}}),
+        ),
+        (
+            "mean:cost",
+            "count 2, sum 10.25, values 2, mean 5.125\n",
+            "count,sum,values,mean\n2,10.25,2,5.125\n",
+            json!({"count": 2, "sum": 10.25, "values": 2, "mean": 5.125}),
+        ),
+    ] {
+        let terms = sum_terms("", "").replace("sum:cost", reveal).replace("\"payer\"", "\"days\"");
+        let pair = Pair::new(&terms);
+        pair.table("hospital", PATIENTS);
+        pair.table("insurer", table);
+        let running = NAMES.map(|name| pair.start(name, &[]));
+        for (name, ended) in NAMES.into_iter().zip(running.map(Running::end)) {
+            let ended = ended.well();
+            assert_eq!(ended.stdout, line);
+            let of_mean = ended.stderr.contains("adds nothing to the sum nor to the number of values");
+            assert_eq!(of_mean, name == "insurer" && reveal == "mean:cost", "{}", ended.stderr);
+            assert_eq!(text(pair.out(name, "rows.csv")), row);
+            assert_eq!(json(pair.out(name, "report.json"))["result"], result);
+        }
+    }
+}
+
 #[test]
 fn a_small_sum_is_hidden_as_a_small_count_is_and_only_learners_hear_of_either() {
     for (cost, line) in [("2", "count or sum below 2\n"), ("2.25", "count 2, sum 2\n")] {

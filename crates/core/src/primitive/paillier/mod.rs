@@ -13,6 +13,7 @@
 
 mod ciphertexts;
 mod generate;
+mod packed;
 mod products;
 mod public;
 mod secret;
@@ -21,6 +22,7 @@ mod stored;
 mod tests;
 
 pub use ciphertexts::{Ciphertexts, Plaintexts};
+pub use packed::{PACKED_BITS, unpack};
 pub use products::Products;
 pub use public::PublicKey;
 pub use secret::SecretKey;

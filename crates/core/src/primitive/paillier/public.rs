@@ -185,23 +185,6 @@ impl PublicKey {
         Plaintexts { words, all }
     }
 
-    /// The plaintexts that stand for integers: m for m, and N - m for -m.
-    pub fn encode(&self, integers: &[i128]) -> Plaintexts {
-        let words = self.size.words();
-        let mut all = vec![0; words * integers.len()];
-        for (room, integer) in all.chunks_exact_mut(words).zip(integers) {
-            // -m in two's complement of all words, plus N.
-            let (sign, mut carry) = (mask(*integer < 0) as u64, false);
-            for (index, (room, modulus)) in room.iter_mut().zip(self.modulus.as_words()).enumerate() {
-                let word = [*integer as u64, (integer >> 64) as u64].get(index).copied().unwrap_or(sign);
-                let (sum, first) = word.overflowing_add(modulus & sign);
-                let (sum, second) = sum.overflowing_add(u64::from(carry));
-                (*room, carry) = (sum, first | second);
-            }
-        }
-        Plaintexts { words, all }
-    }
-
     /// The integers that plaintexts stand for: from -(2^127 - 1) to 2^127 - 1. None if any stands for another.
     pub fn decode(&self, plaintexts: &Plaintexts) -> Option<Zeroizing<Vec<i128>>> {
         let (mut integers, mut fit) = (Zeroizing::new(Vec::with_capacity(plaintexts.len())), true);

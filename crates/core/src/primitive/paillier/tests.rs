@@ -201,6 +201,27 @@ fn integers_are_encoded_and_decoded() {
     assert!(public.decode(&key.decrypt(&beyond)).is_none());
 }
 
+/// As many as there is room for, added up under a mask, are each the sum of their own; no negative one takes from the next.
+#[test]
+fn packed_integers_are_added_up_each_by_itself() {
+    let key = known();
+    let public = key.public();
+    let most = 1i128 << 125;
+    let columns = [[most, -most, 0], [-1, -1, -1], [0, 1, -most], [-most, 0, most], [5, most, -7], [0; 3]];
+    for (seed, (one, other)) in (0..).zip(columns.iter().flat_map(|one| columns.iter().map(move |other| (one, other))))
+    {
+        for each in 1..=3 {
+            let packed = |integers: &[i128; 3]| key.encrypt(&public.pack(&integers[..each], each), &mut rng(seed));
+            let (sum, mask) = (public.add(&packed(one), &packed(other)), public.random(1, &mut rng(seed)));
+            let masked = key.decrypt(&public.add_plain(&sum, &mask));
+            let expected: Vec<i128> = one.iter().zip(other).map(|(one, other)| one + other).take(each).collect();
+            assert_eq!(*unpack(&masked.low(each), &mask.low(each)), expected, "{one:?} and {other:?}");
+        }
+    }
+    let two = public.pack(&[3, -4, -5, 6], 2);
+    assert_eq!((two.len(), unpack(&two.low(2), &[0, 0]).to_vec()), (2, vec![3, -4]));
+}
+
 #[test]
 fn what_is_no_ciphertext_is_refused() {
     let key = known();

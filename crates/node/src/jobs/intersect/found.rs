@@ -8,8 +8,8 @@ use tacita_core::{Error, Result};
 use crate::agreement::{Answer, Deferred, JobSpec, Sizes};
 use crate::jobs::intersect::shown::Shown;
 use crate::jobs::intersect::sizes::peer_schema;
+use crate::jobs::intersect::sums;
 use crate::jobs::intersect::{Brought, Loaded};
-use crate::table::numbers::{decimal, to_json};
 use crate::table::payload::PayloadSchema;
 use crate::table::{Selection, select};
 
@@ -25,7 +25,7 @@ pub enum Found {
     Payload(Vec<usize>, Option<(PayloadSchema, Payload)>),
     /// How many keys are common.
     Count(u64),
-    /// How many keys are common, and the sum of a column over their rows.
+    /// How many keys are common, and the sums of columns over their rows.
     Sum(ecdh::sum::Total),
 }
 
@@ -63,8 +63,8 @@ impl Found {
             (Found::Nothing, _) => Box::new(|| Ok(Answer::Nothing)),
             (Found::Count(count), _) => Box::new(move || Ok(count_of(count, min_result))),
             (Found::Sum(total), _) => {
-                let decimals = job.summed_decimals();
-                Box::new(move || Ok(sum_of(total, decimals, min_result)))
+                let (job, peer) = (job.clone(), job.peer_of(me).to_owned());
+                Box::new(move || sums::answer(&job, &peer, &total))
             }
             (Found::Rows(common), Brought::Table(loaded)) => {
                 let (loaded, shown) = (loaded.clone(), Shown::of(job, me));
@@ -113,20 +113,6 @@ pub(super) fn count_of(count: u64, min_result: Option<u64>) -> Answer {
     }
 }
 
-/// Count and sum, or neither: who knows one of them knows something of the other.
-fn sum_of(total: ecdh::sum::Total, decimals: u32, min_result: Option<u64>) -> Answer {
-    let below = |limit: u64| (total.count as u64) < limit || total.sum < i128::from(limit) * 10i128.pow(decimals);
-    if let Some(limit) = min_result.filter(|limit| below(*limit)) {
-        return Answer::below("count or sum", limit);
-    }
-    let (count, sum) = (total.count.to_string(), decimal(total.sum, decimals));
-    Answer::numbers(
-        json!({ "count": total.count, "sum": to_json(&sum) }),
-        format!("count {count}, sum {sum}"),
-        vec![("count", count), ("sum", sum)],
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,7 +126,7 @@ mod tests {
             JobSpec::parse(&format!("{text}{limits}\n[parties.a]\n[parties.b]\n"), false).unwrap()
         };
         let (open, held) = (job(""), job("[limits]\nmin_result = 3"));
-        for none in [Found::Count(0), Found::Sum(ecdh::sum::Total { count: 0, sum: 0 })] {
+        for none in [Found::Count(0), Found::Sum(ecdh::sum::Total { count: 0, sums: vec![0] })] {
             assert_eq!((none.is_nothing_in_common(&open), none.is_nothing_in_common(&held)), (true, false));
         }
         assert!(!Found::Count(1).is_nothing_in_common(&open) && !Found::Nothing.is_nothing_in_common(&open));

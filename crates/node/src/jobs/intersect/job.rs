@@ -92,7 +92,7 @@ impl Job for Intersect {
     }
 
     fn reveals(&self) -> &'static [&'static str] {
-        &["rows", "count", "sum:COLUMN", "counts:COLUMN", "payload"]
+        &["rows", "count", "sum:COLUMN", "mean:COLUMN", "counts:COLUMN", "payload"]
     }
 
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {

@@ -6,7 +6,7 @@ use tacita_core::protocol::intersect::vole::overfitted_items;
 
 use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
 use crate::base::text::{count, counted, names};
-use crate::jobs::intersect::methods;
+use crate::jobs::intersect::{methods, sums};
 use crate::jobs::learned::{filtered, list};
 
 /// Which keys a number tells.
@@ -31,7 +31,7 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
         result(job, party, peer, &mut learned);
         limit(job, &mut learned);
     } else {
-        let sum = job.summed().map_or(String::new(), |(_, column)| format!(", nor the sum of `{column}` over them"));
+        let sum = job.summed().map_or(String::new(), |(_, summed)| sums::not_learned(summed));
         learned.push(format!(
             "{party} does not learn which keys the two have in common, nor how many{sum}; but if one of them has no key, there are \
              none."
@@ -169,20 +169,12 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
             learned.push(format!("{party} learns how many distinct keys the two have in common, not which; {WHICH}."));
             learned.extend(filtered(job, party, "count"));
         }
-        Reveal::Sum(column) => {
+        Reveal::Sum(summed) => {
             let gives = job.summed().is_some_and(|(giver, _)| giver == party);
             let whose = if gives { "its own".to_owned() } else { format!("{peer}'s") };
-            learned.push(format!(
-                "{party} learns how many distinct keys the two have in common, not which, and the sum of {whose} `{column}` over \
-                 all rows with those keys; {WHICH}."
-            ));
-            learned.push(of_sum(party, gives));
-            if let Some(limit) = job.limits.min_result {
-                learned.push(format!(
-                    "If the count or the sum is below {limit}, only that is reported. That is a filter on the output: whoever \
-                     runs {party}'s program could look at both numbers."
-                ));
-            }
+            let mut of_sums = sums::learned(job, party, &whose, WHICH, summed);
+            of_sums.insert(1, of_sum(party, gives));
+            learned.extend(of_sums);
         }
         Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts | Reveal::Keys { .. } => (),
     }

@@ -8,7 +8,7 @@ use tacita_core::protocol::intersect::entries::Payload;
 use tacita_core::{Error, Item, Result};
 use zeroize::Zeroizing;
 
-use crate::agreement::{JobSpec, Reveal, Sizes};
+use crate::agreement::{JobSpec, Reveal, Sizes, Summed};
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::table::payload::{PayloadEncoder, PayloadSchema, received_name};
@@ -101,7 +101,7 @@ impl Loaded {
             None => None,
         };
         let numbers = match job.summed() {
-            Some((giver, column)) if giver == me => Some(add_up(job, me, column, &table, &keys)?),
+            Some((giver, summed)) if giver == me => Some(add_up(job, me, summed, &table, &keys)?),
             _ => None,
         };
         let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
@@ -183,20 +183,29 @@ impl Given {
     }
 }
 
-/// The sum of a column over the rows of each key.
-fn add_up(job: &JobSpec, me: &str, column: &str, table: &Table, keys: &Keys) -> Result<Zeroizing<Vec<i128>>> {
-    let header = job.header(me, column);
+/// The numbers of each key: of each column the sum over its rows and, for a mean, how many of them have a value.
+fn add_up(job: &JobSpec, me: &str, summed: &Summed, table: &Table, keys: &Keys) -> Result<Zeroizing<Vec<i128>>> {
     let form = numbers::Form { decimals: job.summed_decimals(), mark: job.mark(me) };
-    let sums = numbers::sums(table, &(column.to_owned(), header.to_owned()), form, keys)?;
-    if sums.absent > 0 {
-        tracing::warn!(
-            "{}: {} with a key {} to the sum, because column {header:?} is empty there",
-            table.source(),
-            text::counted(sums.absent as u64, "row"),
-            if sums.absent == 1 { "adds nothing" } else { "add nothing" }
-        );
+    let mut all = Zeroizing::new(vec![0; summed.numbers() * keys.len()]);
+    for (place, column) in summed.columns.iter().enumerate() {
+        let header = job.header(me, column);
+        let sums = numbers::sums(table, &(column.to_owned(), header.to_owned()), form, keys)?;
+        let first = place * summed.numbers_each();
+        for (key, numbers) in all.chunks_exact_mut(summed.numbers()).enumerate() {
+            let both = [sums.of_keys[key], i128::from(sums.values[key])];
+            numbers[first..].iter_mut().zip(both).take(summed.numbers_each()).for_each(|(room, number)| *room = number);
+        }
+        if sums.absent > 0 {
+            tracing::warn!(
+                "{}: {} with a key {}{}, because column {header:?} is empty there",
+                table.source(),
+                text::counted(sums.absent as u64, "row"),
+                if sums.absent == 1 { "adds nothing to the sum" } else { "add nothing to the sum" },
+                if summed.mean { " nor to the number of values" } else { "" }
+            );
+        }
     }
-    Ok(sums.of_keys)
+    Ok(all)
 }
 
 /// The columns that `giver` gives, if somebody else is to learn them.

@@ -74,8 +74,8 @@ pub fn of_items(receives: bool, params: &Params) -> u64 {
         (true, Reveal::Payload { .. }) => (160, 2 * entry + 24),
         (true, Reveal::Rows) => (96, 0),
         (false, Reveal::Count) => (elements, 96 + 2 * entry),
-        // Numbers are encrypted as they are sent, with tables that take no more than the fixed part.
-        (false, Reveal::Sum { .. }) => (elements, 128 + 2 * params.tag_bytes as u64),
+        // Numbers are encrypted as they are sent, with tables that take no more than the fixed part. While they are read, each is there twice.
+        (false, Reveal::Sum { sums, .. }) => (elements, 96 + 32 * sums as u64 + 2 * params.tag_bytes as u64),
         (false, _) => (0, 160 + 3 * entry),
     };
     let bytes = (params.receiver_items as u64).saturating_mul(of_receiver);

@@ -23,6 +23,7 @@ mod shown;
 mod sizes;
 mod spread;
 mod star;
+mod sums;
 
 use std::sync::Arc;
 

@@ -24,10 +24,11 @@ pub fn check(job: &JobSpec) -> Result<()> {
             );
         }
         Reveal::Sum(_) => {
-            return bad(
-                "duplicates = \"multiset\" is not there with reveal = \"sum:COLUMN\": which of several rows of a key would be \
+            return bad(format!(
+                "duplicates = \"multiset\" is not there with reveal = \"{}\": which of several rows of a key would be \
                  added? Use duplicates = \"all\" or \"first\", or reveal = \"count\"",
-            );
+                job.reveal.kind()
+            ));
         }
         _ => (),
     }

@@ -97,7 +97,9 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
     let mut params = match job.reveal {
         Reveal::Rows => Params::rows(receiver_items, sender_items),
         Reveal::Count => Params::count(receiver_items, sender_items),
-        Reveal::Sum(_) => Params::sum(receiver_items, sender_items, KeySize::of(job.level)),
+        Reveal::Sum(ref summed) => {
+            Params::sum(receiver_items, sender_items, KeySize::of(job.level)).of_sums(summed.numbers())
+        }
         Reveal::Payload => {
             let gives = !sender.schema.is_empty();
             let entries = if gives { sender.entries as usize } else { sender_items };

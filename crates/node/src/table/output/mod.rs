@@ -218,8 +218,8 @@ pub fn counts(column: &str, of_names: &[(String, u64)]) -> Result<Table> {
 
 /// A table of one row, for results that are numbers: `count`, `sum`, `value`, each as decimal text. Integers that fit 64
 /// bits are integers in typed formats, other numbers are text.
-pub fn numbers(values: &[(&str, String)]) -> Result<Table> {
-    let column = |(name, text): &(&str, String)| to_column(name, std::slice::from_ref(text));
+pub fn numbers<N: AsRef<str>>(values: &[(N, String)]) -> Result<Table> {
+    let column = |(name, text): &(N, String)| to_column(name.as_ref(), std::slice::from_ref(text));
     let (fields, columns): (Vec<_>, Vec<_>) = values.iter().map(column).unzip();
     let schema = schema_of(fields);
     let batch = RecordBatch::try_new(schema.clone(), columns)

@@ -27,6 +27,16 @@ fn what_cannot_be_kept_is_not_agreed_on() {
     let to_a = changed(&rows, "[\"a\", \"b\"]", "[\"a\"]");
     let given =
         changed(&intersection("reveal = \"sum:cost\"\ngives = { b = [\"cost\"] }", ""), "[\"a\", \"b\"]", "[\"a\"]");
+    let several = changed(&changed(&given, "sum:cost", "sum:cost,fee"), "[\"cost\"]", "[\"cost\", \"fee\"]");
+    let many = |word: &str, count: usize| {
+        let columns = |count: usize| (0..count).map(|place| format!("c{place}")).collect::<Vec<_>>();
+        let reveal = format!("{word}:{}", columns(count).join(","));
+        changed(&changed(&given, "sum:cost", &reveal), "[\"cost\"]", &format!("{:?}", columns(count + 1)))
+    };
+    let helped_sum = intersection(
+        "protocol = \"outsourced\"\nreveal = \"sum:cost\"\ngives = { b = [\"cost\", \"fee\"] }",
+        "pad_to = 50\n[helper]\naddress = \"h:1\"",
+    );
     let helped = intersection("protocol = \"outsourced\"", "pad_to = 50\n[helper]\naddress = \"h:1\"");
     let relayed = intersection("", "[relay]\naddress = \"r:1\"");
     let union = two("union", "[key]\ncolumns = [\"x\"]").replace("[\"a\", \"b\"]", "[\"a\"]");
@@ -39,6 +49,22 @@ fn what_cannot_be_kept_is_not_agreed_on() {
         (&relayed, "address = \"r:1\"", &mine("r:1"), "relay.identity is a's, too"),
         (&helped, "address = \"h:1\"", &mine("h:1"), "helper.identity is a's, too"),
         (&given, "[\"a\"]", "[\"b\"]", "a has to be in reveal_to"),
+        (&given, "sum:cost", "sum:cost,fee", "gives = { NAME = [\"cost\", \"fee\"] }"),
+        (&given, "sum:cost", "sum:cost,cost", "is empty or there twice"),
+        (&given, "sum:cost", "sum:cost,", "is unknown"),
+        (&given, "sum:cost", "mean:", "is unknown"),
+        (&several, "b = [\"cost\", \"fee\"]", "b = [\"cost\"], a = [\"fee\"]", "one party's columns"),
+        (
+            &several,
+            "b = [\"cost\", \"fee\"]",
+            "b = [\"cost\", \"fee\"], a = [\"fee\"]",
+            "two parties give a column called",
+        ),
+        (&many("sum", 16), "sum:c0", "mean:c0", "at most 8 columns"),
+        (&many("sum", 16), "sum:c0", "sum:c16,c0", "at most 16 columns"),
+        (&helped_sum, "sum:cost", "sum:cost,fee", "one column at a time is added up"),
+        (&helped_sum, "sum:cost", "mean:cost", "\"mean:COLUMN\" is not there with"),
+        (&helped_sum, "sum:cost", "counts:cost,fee", "one column at a time"),
         (
             &rows,
             "[parties.b]",

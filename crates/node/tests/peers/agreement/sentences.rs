@@ -51,3 +51,25 @@ fn who_learns_and_who_does_not_is_said_of_each() {
         assert!(b.contains(not) && !b.contains(learns), "{b}");
     }
 }
+
+/// Several sums, and means, are said column by column; of one sum, nothing of means or of several.
+#[test]
+fn sums_and_means_are_said_with_what_they_tell_together() {
+    const TOGETHER: &str = "together they tell more than each by itself";
+    for (reveal, learns, not, together) in [
+        ("sum:v", "and the sum of b's `v` over all rows", "nor the sum of `v`", false),
+        ("sum:w, v", "and the sums of b's `w` and `v` over all rows", "nor the sums of `w` and `v`", true),
+        ("mean:v", "how many of these rows have a value there", "nor the sum or the mean of `v`", true),
+        ("mean:v,w", "the means of b's `v` and `w`", "nor the sums or the means of `v` and `w`", true),
+    ] {
+        let head = format!("reveal = \"{reveal}\"\ngives = {{ b = [\"v\", \"w\"] }}");
+        let both = intersection(&head, "min_result = 5");
+        let text = changed(&both, "[\"a\", \"b\"]", "[\"a\"]");
+        let [a, b] = ["a", "b"].map(|party| learned(&text, party, Known::default()));
+        assert!(a.contains(learns) && !a.contains(not) && a.contains(TOGETHER) == together, "{a}");
+        assert!(b.contains(not) && !b.contains(learns) && !b.contains(TOGETHER), "{b}");
+        assert_eq!(a.contains("mean"), reveal.starts_with("mean"), "{a}");
+        let own = learned(&both, "b", Known::default());
+        assert!(own.contains(&learns.replace("b's", "its own")), "{own}");
+    }
+}

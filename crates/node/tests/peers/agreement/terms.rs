@@ -20,6 +20,11 @@ fn sum() -> String {
     changed(&text, "[\"a\", \"b\"]", "[\"a\"]")
 }
 
+/// The same of two columns.
+fn sums() -> String {
+    changed(&changed(&sum(), "sum:cost", "sum:cost,fee"), "[\"cost\"]", "[\"cost\", \"fee\"]")
+}
+
 /// A job through a helper.
 fn outsourced() -> String {
     intersection("protocol = \"outsourced\"", &format!("pad_to = 50\n[helper]\nidentity = \"{C}\""))
@@ -71,6 +76,9 @@ fn whoever_changes_something_alone_has_another_agreement() {
         (&given, "b = [\"z\"]", "b = [\"x\"]"),
         (&given, "max_text = 30", "max_text = 31"),
         (&sum(), "scale = 2", "scale = 3"),
+        (&sums(), "sum:cost,fee", "sum:cost"),
+        (&sums(), "cost,fee", "fee,cost"),
+        (&sums(), "sum:", "mean:"),
         (&outsourced(), C, "SHA256:AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI"),
         (&rows, "max_rows = 100", "max_rows = 100\nmax_null = 3"),
         (&rows, "max_rows = 100", "max_rows = 100\nmax_unreadable = \"1%\""),
@@ -114,6 +122,7 @@ fn own_matters_are_no_terms() {
     ] {
         assert_eq!(agreement(&rows), agreement(&changed(&rows, old, new)), "{new}");
     }
+    assert_eq!(agreement(&sums()), agreement(&changed(&sums(), "cost,fee", "cost , fee")));
 }
 
 /// What one has as `null` and the other not at all differs, although nothing of it can be shown.

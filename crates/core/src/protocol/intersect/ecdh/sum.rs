@@ -1,16 +1,20 @@
-//! `ecdh` that reveals how many items are common, and the sum of the sender's numbers for them.
+//! `ecdh` that reveals how many items are common, and sums of the sender's numbers for them.
 //!
 //! Ion et al., "On deploying secure computing: private intersection-sum-with-cardinality" (EuroS&P 2020), section 4.1, by
 //! Diffie-Hellman and homomorphic encryption, with the roles of `count`: the sender holds the numbers and Paillier's key.
-//! Each of its tags comes with its number, encrypted. The receiver adds up those that match, and a random R; the sender
-//! decrypts; the receiver subtracts R.
+//! Each of its tags comes with its numbers, encrypted together. The receiver adds up those that match, and a random R; the
+//! sender decrypts; the receiver subtracts R.
 //!
-//! - R is uniform modulo 2^127 and statistically uniform below N, so that what the sender decrypts says nothing of the sum.
-//!   The sum plus R reaches N with probability 2^127 / N only.
+//! - The numbers of an item are packed into one plaintext, 128 bits each. No sum of some of them passes [`MAX_SUM`], which the
+//!   sender has checked before anything is sent: so none runs into the next.
+//! - R is uniform below N, so that what the sender decrypts is, too, and says nothing of the sums. N is longer than they are
+//!   together by 128 bits at least: sums plus R reach N, which would make them wrong, with probability 2^-128 at most.
 //! - What the sender decrypts is re-randomised, else it would tell which of its ciphertexts were added.
 //! - All messages travel, and all ciphertexts are multiplied, whatever matches.
 
 pub use crate::channel::labels::sum::{BLINDED_SUM, ENCRYPTED_SUM, PUBLIC_KEY, TOLD_SUM};
+
+use std::ops::RangeInclusive;
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
@@ -21,25 +25,22 @@ use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::ot::Choices;
-use crate::primitive::paillier::{Invalid, KeySize, Products, PublicKey, SecretKey};
+use crate::primitive::paillier::{Invalid, KeySize, PACKED_BITS, Products, PublicKey, SecretKey, unpack};
 use crate::primitive::shuffle::random_order;
 use crate::protocol::intersect::entries::items::check;
-use crate::protocol::intersect::entries::{BLINDED_SUM_BYTES, TOLD_SUM_BYTES};
+use crate::protocol::intersect::entries::{COUNT_MESSAGE_BYTES, SUM_BYTES};
 use crate::session::Session;
 
-/// No sum may be larger, in absolute value: 2^125. A residue modulo 2^127 then tells each sum from all others.
+/// No sum may be larger, in absolute value: 2^125. 128 bits then tell each sum from all others.
 pub const MAX_SUM: i128 = 1 << 125;
 
-/// What sums are blinded modulo.
-const MODULUS: u128 = 1 << 127;
-
 /// What is revealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Total {
     /// Common items.
     pub count: usize,
-    /// The sum of the sender's numbers for them.
-    pub sum: i128,
+    /// The sums of the sender's numbers for them: of the first number of each item, of the second, and so on.
+    pub sums: Vec<i128>,
 }
 
 /// The receiver's role. Items must be distinct.
@@ -52,7 +53,7 @@ pub fn receive(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Total> {
-    let size = agreed(params)?;
+    let (size, sums) = agreed(params)?;
     check(items, params.receiver_items, params)?;
 
     // 1. Tags of the own items, in an order that only the sender knows.
@@ -62,7 +63,7 @@ pub fn receive(
     let payload = channel.receive(PUBLIC_KEY, size.public_key_bytes())?;
     let key = PublicKey::from_bytes(size, &payload).map_err(|invalid| channel.violation(holds(PUBLIC_KEY, invalid)))?;
     let mut matches = Matches::new(&table);
-    let mut sum = Products::new(&key, 1);
+    let mut product = Products::new(&key, 1);
     let progress = channel.progress().clone();
     progress.start("adding", params.sender_entries);
     for range in params.frames(params.sender_entries, params.entry_bytes()) {
@@ -75,36 +76,35 @@ pub fn receive(
         let ciphertexts = key.read(&ciphertexts).map_err(|invalid| channel.violation(holds(ENTRIES, invalid)))?;
         let mut chosen = Zeroizing::new(vec![false; range.len()]);
         matches.of(&tags, channel)?.into_iter().for_each(|place| chosen[place] = true);
-        sum.multiply(&ciphertexts, &[Choices::from_bits(chosen.iter().copied())]);
+        product.multiply(&ciphertexts, &[Choices::from_bits(chosen.iter().copied())]);
         progress.advance(range.len());
     }
     let count = matches.count(items, channel)?;
 
-    // 3. Have the sum decrypted under R.
-    let residue = Zeroizing::new([rng.next_u64(), rng.next_u64()]);
-    let residue = Zeroizing::new((u128::from(residue[0]) | u128::from(residue[1]) << 64) % MODULUS);
-    let blinded = key.add_plain(&sum.finish(), &key.random_with_residues(&[*residue], MODULUS, rng));
+    // 3. Have the sums decrypted under R.
+    let mask = key.random(1, rng);
+    let blinded = key.add_plain(&product.finish(), &mask);
     channel.send(ENCRYPTED_SUM, key.rerandomize(&blinded, rng).to_bytes())?;
-    let answer = number(&channel.receive(BLINDED_SUM, BLINDED_SUM_BYTES)?);
-    if answer >= MODULUS {
-        return Err(channel.violation(format!("`{}` is not below 2^127", BLINDED_SUM.name)));
+    let answer = numbers_in(&channel.receive(BLINDED_SUM, sums * SUM_BYTES)?);
+    if answer.last().is_some_and(|highest| highest >> (PACKED_BITS - 1) != 0) {
+        let bits = sums * PACKED_BITS - 1;
+        return Err(channel.violation(format!("`{}` is not below 2^{bits}", BLINDED_SUM.name)));
     }
-    // Of 127 bits, the highest is the sign.
-    let sum = (answer.wrapping_sub(*residue) << 1) as i128 >> 1;
-    if sum.abs() > MAX_SUM || count == 0 && sum != 0 {
+    let sums = unpack(&answer, &mask.low(sums)).to_vec();
+    if sums.iter().any(|sum| sum.unsigned_abs() > MAX_SUM.unsigned_abs() || count == 0 && *sum != 0) {
         return Err(channel.violation(format!("`{}` holds what is no sum", BLINDED_SUM.name)));
     }
 
     // 4. What the sender may learn.
     if params.to_sender {
-        let told = [&(count as u64).to_le_bytes()[..], &sum.to_le_bytes()].concat();
-        channel.send(TOLD_SUM, told)?;
+        let told = (count as u64).to_le_bytes().into_iter().chain(sums.iter().flat_map(|sum| sum.to_le_bytes()));
+        channel.send(TOLD_SUM, told.collect())?;
     }
-    Ok(Total { count, sum })
+    Ok(Total { count, sums })
 }
 
-/// The sender's role, with a number for each of its items. Returns what it learns, if it learns. Items must be distinct. Both
-/// keys are fresh and are gone when this returns.
+/// The sender's role, with as many numbers for each of its items as there are sums: those of the first item, of the second, and
+/// so on. Returns what it learns, if it learns. Items must be distinct. Both keys are fresh and are gone when this returns.
 ///
 /// Memory besides items and numbers: an element for each of the receiver's items, a tag and 4 bytes for each of its own.
 ///
@@ -117,9 +117,9 @@ pub fn send(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Total>> {
-    let size = agreed(params)?;
+    let (size, sums) = agreed(params)?;
     check(items, params.sender_entries, params)?;
-    let (low, high) = range_of_sums(items, numbers)?;
+    let ranges = ranges_of_sums(items, numbers, sums)?;
 
     // 1. Evaluate what the receiver sends, and compute the own tags meanwhile.
     let (evaluated, own_tags) = answer(items, &tag_key(session), params, channel, rng)?;
@@ -133,9 +133,12 @@ pub fn send(
     progress.start("encrypting", params.sender_entries);
     for range in params.frames(params.sender_entries, params.entry_bytes()) {
         let picked = &order[range.clone()];
-        let number = |&index: &u32| numbers.get(index as usize).copied().unwrap_or(0);
-        let picked_numbers: Zeroizing<Vec<i128>> = Zeroizing::new(picked.iter().map(number).collect());
-        let ciphertexts = key.encrypt(&key.public().encode(&picked_numbers), rng).to_bytes();
+        let mut picked_numbers = Zeroizing::new(vec![0; sums * picked.len()]);
+        for (room, &index) in picked_numbers.chunks_exact_mut(sums).zip(picked) {
+            let own = numbers.chunks_exact(sums).nth(index as usize);
+            own.into_iter().for_each(|own| room.copy_from_slice(own));
+        }
+        let ciphertexts = key.encrypt(&key.public().pack(&picked_numbers, sums), rng).to_bytes();
         let mut entries = Vec::with_capacity(range.len() * params.entry_bytes());
         for (&index, ciphertext) in picked.iter().zip(ciphertexts.chunks(size.ciphertext_bytes())) {
             entries.extend_from_slice(nth(&own_tags, index, params.tag_bytes));
@@ -145,41 +148,50 @@ pub fn send(
         progress.advance(range.len());
     }
 
-    // 3. Decrypt the sum, which R blinds.
+    // 3. Decrypt the sums, which R blinds.
     let payload = channel.receive(ENCRYPTED_SUM, size.ciphertext_bytes())?;
     let encrypted = key.public().read(&payload).map_err(|invalid| channel.violation(holds(ENCRYPTED_SUM, invalid)))?;
-    let blinded = key.public().residues(&key.decrypt(&encrypted), MODULUS);
-    channel.send(BLINDED_SUM, blinded[0].to_le_bytes().to_vec())?;
+    let mut blinded = key.decrypt(&encrypted).low(sums);
+    // Modulo 2^(128 n - 1), from which the receiver has all sums.
+    blinded.iter_mut().rev().take(1).for_each(|highest| *highest &= u128::MAX >> 1);
+    channel.send(BLINDED_SUM, blinded.iter().flat_map(|number| number.to_le_bytes()).collect())?;
 
     // 4. What the receiver tells.
     if !params.to_sender {
         return Ok(None);
     }
-    let message = channel.receive(TOLD_SUM, TOLD_SUM_BYTES)?;
-    let (count, sum) = message.split_at(size_of::<u64>());
-    let (count, sum) = (number(count), number(sum) as i128);
-    if count > items.len().min(params.receiver_items) as u128 {
+    let message = channel.receive(TOLD_SUM, COUNT_MESSAGE_BYTES + sums * SUM_BYTES)?;
+    let (count, sums) = message.split_at(COUNT_MESSAGE_BYTES);
+    let count = count.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
+    let sums: Vec<i128> = numbers_in(sums).iter().map(|&sum| sum as i128).collect();
+    if count > items.len().min(params.receiver_items) as u64 {
         return Err(channel.violation(format!("`{}` counts more than either party has", TOLD_SUM.name)));
     }
-    if !(low..=high).contains(&sum) || count == 0 && sum != 0 {
+    if sums.iter().zip(&ranges).any(|(sum, range)| !range.contains(sum) || count == 0 && *sum != 0) {
         return Err(channel.violation(format!("`{}` holds what is no sum", TOLD_SUM.name)));
     }
-    Ok(Some(Total { count: count as usize, sum }))
+    Ok(Some(Total { count: count as usize, sums }))
 }
 
-/// The smallest and the largest sum that some of the numbers can have.
-fn range_of_sums(items: &[Item], numbers: &[i128]) -> Result<(i128, i128)> {
-    let sum = |part: fn(i128) -> i128| numbers.iter().try_fold(0i128, |sum, &number| sum.checked_add(part(number)));
-    let range = sum(|number| number.min(0)).zip(sum(|number| number.max(0)));
-    match range.filter(|(low, high)| -MAX_SUM <= *low && *high <= MAX_SUM) {
-        Some(range) if items.len() == numbers.len() => Ok(range),
-        _ => Err(Error::Internal("ecdh: numbers that are not one for each item, or too large to be added".into())),
+/// The smallest and the largest sum that some of the first numbers of items can have, some of the second ones, and so on.
+fn ranges_of_sums(items: &[Item], numbers: &[i128], sums: usize) -> Result<Vec<RangeInclusive<i128>>> {
+    let range = |place: usize| {
+        let sum = |part: fn(i128) -> i128| {
+            let mut column = numbers.iter().skip(place).step_by(sums);
+            column.try_fold(0i128, |sum, &number| sum.checked_add(part(number)))
+        };
+        let range = sum(|number| number.min(0))?..=sum(|number| number.max(0))?;
+        (-MAX_SUM <= *range.start() && *range.end() <= MAX_SUM).then_some(range)
+    };
+    match (0..sums).map(range).collect() {
+        Some(ranges) if numbers.len() == sums * items.len() => Ok(ranges),
+        _ => Err(Error::Internal("ecdh: numbers that are not as many as items have, or too large to be added".into())),
     }
 }
 
-/// A little-endian number of at most 16 bytes.
-fn number(bytes: &[u8]) -> u128 {
-    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte))
+/// Little-endian numbers of 16 bytes each.
+fn numbers_in(bytes: &[u8]) -> Vec<u128> {
+    bytes.as_chunks().0.iter().map(|bytes| u128::from_le_bytes(*bytes)).collect()
 }
 
 /// The key of this session's tags.
@@ -187,10 +199,10 @@ fn tag_key(session: &Session) -> TagKey {
     session.derive("ecdh sum tag")
 }
 
-/// The agreed size of Paillier's key.
-fn agreed(params: &Params) -> Result<KeySize> {
+/// The agreed size of Paillier's key, and how many sums there are.
+fn agreed(params: &Params) -> Result<(KeySize, usize)> {
     match params.reveal {
-        Reveal::Sum { key_size } => Ok(key_size),
+        Reveal::Sum { key_size, sums } => Ok((key_size, sums)),
         _ => Err(Error::Internal("ecdh: these parameters are not for a sum".into())),
     }
 }

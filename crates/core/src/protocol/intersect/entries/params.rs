@@ -5,7 +5,7 @@ use super::rows_of_items::COUNT_BYTES;
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::oprf::Suite;
-use crate::primitive::paillier::KeySize;
+use crate::primitive::paillier::{KeySize, PACKED_BITS};
 use crate::role::Role;
 use crate::security::Chance;
 
@@ -21,11 +21,8 @@ pub const SEAL_BYTES: usize = 16;
 /// Length of the message that tells the sender the count.
 pub(crate) const COUNT_MESSAGE_BYTES: usize = 8;
 
-/// Length of the message that holds a blinded sum.
-pub(crate) const BLINDED_SUM_BYTES: usize = 16;
-
-/// Length of the message that tells the sender the count and the sum.
-pub(crate) const TOLD_SUM_BYTES: usize = COUNT_MESSAGE_BYTES + 16;
+/// Bytes of a sum, blinded or told.
+pub(crate) const SUM_BYTES: usize = PACKED_BITS / 8;
 
 /// Agreed public values of one run. Both parties must use equal ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +52,12 @@ pub enum Reveal {
     Rows,
     /// How many are.
     Count,
-    /// How many are, and the sum of the sender's numbers for them.
+    /// How many are, and the sums of the sender's numbers for them.
     Sum {
         /// How long Paillier's key is.
         key_size: KeySize,
+        /// How many numbers each of the sender's items has, and so how many sums there are.
+        sums: usize,
     },
     /// Which are, and the sender's rows for them.
     Payload {
@@ -139,7 +138,15 @@ impl Params {
     /// How many items are common and the sum of the sender's numbers for them, to the receiver alone, with as many items
     /// each.
     pub fn sum(receiver_items: usize, sender_items: usize, key_size: KeySize) -> Params {
-        Params { reveal: Reveal::Sum { key_size }, ..Params::rows(receiver_items, sender_items) }
+        Params { reveal: Reveal::Sum { key_size, sums: 1 }, ..Params::rows(receiver_items, sender_items) }
+    }
+
+    /// The same, and each of the sender's items has so many numbers, each with a sum of its own.
+    pub fn of_sums(self, sums: usize) -> Params {
+        match self.reveal {
+            Reveal::Sum { key_size, .. } => Params { reveal: Reveal::Sum { key_size, sums }, ..self },
+            _ => self,
+        }
     }
 
     /// Which items are common and the sender's rows for them, to the receiver alone. The sender has
@@ -190,7 +197,7 @@ impl Params {
     /// Length of one entry of the sender: a tag, and a sealed row or an encrypted number where there is one.
     pub fn entry_bytes(&self) -> usize {
         match self.reveal {
-            Reveal::Sum { key_size } => self.tag_bytes + key_size.ciphertext_bytes(),
+            Reveal::Sum { key_size, .. } => self.tag_bytes + key_size.ciphertext_bytes(),
             Reveal::Payload { row_bytes, .. } => self.tag_bytes + row_bytes + SEAL_BYTES,
             Reveal::Rows | Reveal::Count => self.tag_bytes,
         }
@@ -201,8 +208,10 @@ impl Params {
     pub fn bytes_sent_by(&self, role: Role, returned: ReturnedRows) -> u64 {
         let frame = |bytes: usize| framed_bytes(1, bytes, self.chunk);
         let adding = match (self.reveal, role) {
-            (Reveal::Sum { key_size }, Role::Receiver) => frame(key_size.ciphertext_bytes()),
-            (Reveal::Sum { key_size }, Role::Sender) => frame(key_size.public_key_bytes()) + frame(BLINDED_SUM_BYTES),
+            (Reveal::Sum { key_size, .. }, Role::Receiver) => frame(key_size.ciphertext_bytes()),
+            (Reveal::Sum { key_size, sums }, Role::Sender) => {
+                frame(key_size.public_key_bytes()) + frame(sums * SUM_BYTES)
+            }
             _ => 0,
         };
         let rest = match role {
@@ -224,7 +233,7 @@ impl Params {
         if self.to_sender {
             bytes += match self.reveal {
                 Reveal::Count => framed_bytes(1, COUNT_MESSAGE_BYTES, chunk),
-                Reveal::Sum { .. } => framed_bytes(1, TOLD_SUM_BYTES, chunk),
+                Reveal::Sum { sums, .. } => framed_bytes(1, COUNT_MESSAGE_BYTES + sums * SUM_BYTES, chunk),
                 Reveal::Rows | Reveal::Payload { .. } => framed_bytes(self.sender_entries.div_ceil(8), 1, chunk),
             };
         }
@@ -266,12 +275,18 @@ impl Params {
             Reveal::Payload { returned: Some(returns), .. } => self.entry_bytes().max(returns.row_bytes),
             _ => self.entry_bytes(),
         };
+        // A mask is then so much longer than the sums that these exceed N together with a probability of 2^-128 at most.
+        let fits = |key_size: KeySize, sums: usize| {
+            sums > 0 && PACKED_BITS.saturating_mul(sums.saturating_add(1)) <= key_size.bits()
+        };
         let wrong = if sizes.iter().any(|&size| size > u32::MAX as usize) {
             "a set has 2^32 elements or more"
         } else if self.tag_bytes == 0 || self.tag_bytes > 32 {
             "a tag has 1 to 32 bytes"
         } else if self.chunk == 0 || self.chunk > MAX_CHUNK {
             "a chunk has 1 to 32,768 elements"
+        } else if matches!(self.reveal, Reveal::Sum { key_size, sums } if !fits(key_size, sums)) {
+            "so many sums are not computed in one run"
         } else if widest > MAX_PAYLOAD_BYTES {
             "the given columns of a row, padded to one length, exceed 1 MiB: give fewer or shorter columns"
         } else {

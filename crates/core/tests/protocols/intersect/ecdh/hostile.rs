@@ -28,7 +28,9 @@ fn every_message_in_a_wrong_form() {
     for (variant, culprit, frame, data) in frames() {
         let case = Arc::new(case(variant));
         attacks.extend(in_wrong_forms(&case, culprit, frame, &data));
-        if [Variant::RowsBoth, Variant::CountBoth, Variant::SumBoth, Variant::PayloadReturned].contains(&variant) {
+        let to_both =
+            [Variant::RowsBoth, Variant::CountBoth, Variant::SumBoth, Variant::SumsBoth, Variant::PayloadReturned];
+        if to_both.contains(&variant) {
             attacks.extend(left_out(&case, culprit, frame, &data));
         }
     }

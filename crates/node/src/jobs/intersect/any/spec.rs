@@ -18,10 +18,11 @@ pub fn check(job: &JobSpec) -> Result<()> {
             );
         }
         Reveal::Sum(_) => {
-            return bad(
-                "reveal = \"sum:COLUMN\" is not there with key.any: a row that has two keys in common would be added twice: use \
+            return bad(format!(
+                "reveal = \"{}\" is not there with key.any: a row that has two keys in common would be added twice: use \
                  reveal = \"payload\", or one key",
-            );
+                job.reveal.kind()
+            ));
         }
         _ => (),
     }

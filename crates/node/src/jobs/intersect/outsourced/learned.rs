@@ -6,7 +6,7 @@ use super::super::learned::{WHICH, limit, of_sum};
 use super::bloom;
 use crate::agreement::{Glance, JobSpec, Known, OUTSOURCED_BLOOM, Protocol, Reveal};
 use crate::base::text::{count, names};
-use crate::jobs::learned::have;
+use crate::jobs::learned::{have, list};
 
 /// What the helper learns of a job by this protocol.
 pub fn helper_learns(protocol: Protocol) -> [&'static str; 2] {
@@ -35,9 +35,10 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
     if job.learns(party) {
         learned.push(match &job.reveal {
             Reveal::Count => format!("{party} learns how many keys {every_party} have in common, not which; {WHICH}."),
-            Reveal::Sum(column) => format!(
-                "{party} learns how many keys {every_party} have in common, not which, and the sum of {} `{column}` over them; {WHICH}.",
-                whose(job, party)
+            Reveal::Sum(summed) => format!(
+                "{party} learns how many keys {every_party} have in common, not which, and the sum of {} {} over them; {WHICH}.",
+                whose(job, party),
+                list(&summed.columns)
             ),
             Reveal::CountsBy(column) => format!(
                 "{party} learns how many keys {every_party} have in common, by {} `{column}`, not which; {WHICH}.",
@@ -151,7 +152,9 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     };
     let what = match &job.reveal {
         Reveal::Count => "how many keys all have".into(),
-        Reveal::Sum(column) => format!("how many keys all have, and the sum of {}'s {column}", giver(job)),
+        Reveal::Sum(summed) => {
+            format!("how many keys all have, and the sum of {}'s {}", giver(job), summed.columns.join(", "))
+        }
         Reveal::CountsBy(column) => format!("how many keys all have, by {}'s {column}", giver(job)),
         _ => "which of its own rows all have".to_owned(),
     };
@@ -192,5 +195,5 @@ fn whose(job: &JobSpec, party: &str) -> String {
 
 /// Whose column it is.
 fn giver(job: &JobSpec) -> &str {
-    job.given_number().map_or("", |(giver, _)| giver)
+    job.number_giver().unwrap_or_default()
 }

@@ -63,6 +63,15 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         return bad(format!("key.any is not there {with}: agree on key.columns"));
     }
     match (&job.reveal, job.scale) {
+        (Reveal::Sum(summed), _) if summed.mean => {
+            return bad(format!("reveal = \"{}\" is not there {with}: use \"sum:COLUMN\"", job.reveal.kind()));
+        }
+        (Reveal::Sum(summed), _) if summed.columns.len() > 1 => {
+            return bad(format!(
+                "reveal = \"{}\": {with} one column at a time is added up: run a job for each",
+                job.reveal
+            ));
+        }
         (Reveal::Sum(_), _) => job.check_scale()?,
         (_, Some(_)) => return bad("scale is for reveal = \"sum:COLUMN\": leave it out"),
         (_, None) => (),
@@ -72,7 +81,7 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
     }
     job.check_level()?;
     // Gives that are not there yet are told of later.
-    if job.reveal.column().is_none() || job.given_number().is_some() {
+    if job.reveal.columns().is_empty() || job.number_giver().is_some() {
         params(job)?;
     }
     Ok(())
@@ -93,7 +102,7 @@ pub fn params(job: &JobSpec) -> Result<Params> {
     let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
     learners.sort_unstable();
     let giver = || {
-        let (giver, _) = job.given_number().ok_or_else(|| Error::Internal("nobody gives that column".into()))?;
+        let giver = job.number_giver().ok_or_else(|| Error::Internal("nobody gives that column".into()))?;
         place(job, giver)
     };
     let reveal = match job.reveal {

@@ -85,11 +85,11 @@ impl Part for Outsourced {
             }
             Some(Common::Count(count)) => self.brought.found(job, me, found::Found::Count(count), PROTOCOL, learned)?,
             Some(Common::Sum(count, sum)) => {
-                let total = ecdh::sum::Total { count: count as _, sum: i128::from(sum) };
+                let total = ecdh::sum::Total { count: count as _, sums: vec![i128::from(sum)] };
                 self.brought.found(job, me, found::Found::Sum(total), PROTOCOL, learned)?
             }
             Some(Common::Counts(of_names)) => {
-                let (column, limit) = (job.reveal.column().unwrap_or_default().to_owned(), job.limits.min_result);
+                let (column, limit) = (job.reveal.columns().concat(), job.limits.min_result);
                 Found::new(PROTOCOL, learned, move || counted_by(column, of_names, limit))
             }
         };

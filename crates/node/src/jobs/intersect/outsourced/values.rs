@@ -25,9 +25,10 @@ pub enum Values {
 impl Values {
     /// What `me` gives in this job.
     pub fn of(job: &JobSpec, me: &str, loaded: &Loaded) -> Result<Values> {
-        match (job.given_number(), &job.reveal) {
-            (Some((giver, column)), Reveal::Sum(_)) if giver == me => numbers(job, column, loaded),
-            (Some((giver, column)), Reveal::CountsBy(_)) if giver == me => categories(job, me, column, loaded),
+        match (&job.reveal, job.reveal.columns()) {
+            _ if job.number_giver() != Some(me) => Ok(Values::Nothing),
+            (Reveal::Sum(_), [column]) => numbers(job, column, loaded),
+            (Reveal::CountsBy(_), [column]) => categories(job, me, column, loaded),
             _ => Ok(Values::Nothing),
         }
     }
