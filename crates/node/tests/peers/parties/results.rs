@@ -85,7 +85,7 @@ const COLUMNS: [&str; 4] = ["v", "w", "x", "y"];
 type Row = (u64, [Option<i128>; 4]);
 
 fn random_rows(count: usize, random: &mut ChaCha20Rng) -> Vec<Row> {
-    let mut number = |random: &mut ChaCha20Rng| match random.next_u64() % 5 {
+    let number = |random: &mut ChaCha20Rng| match random.next_u64() % 5 {
         0 => None,
         1 => Some(i128::from(i64::MAX) * 100),
         2 => Some(-i128::from(i64::MAX) * 100 - 99),
