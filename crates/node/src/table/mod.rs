@@ -170,6 +170,11 @@ pub struct Warning {
 }
 
 impl Warning {
+    /// A message, and the same without any value.
+    pub(crate) fn new(text: String, without_values: String) -> Warning {
+        Warning { text, without_values }
+    }
+
     /// The message, one line.
     pub fn text_for_own_user(&self) -> &str {
         &self.text
