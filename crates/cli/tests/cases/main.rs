@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod siblings;
 
 use std::path::PathBuf;
 
