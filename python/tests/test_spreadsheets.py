@@ -74,7 +74,8 @@ def test_a_sheet_is_read_as_the_csv_that_it_would_be(tmp_path: pathlib.Path) -> 
         {"id": "007", "born": "1980-01-31", "member": "TRUE", "note": ""},
         {"id": "17", "born": "2025-10-13T12:00:00", "member": "FALSE", "note": "0.3"},
     ]
-    first = tacita.simulate(tacita.Job(job="intersect", id="s", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"]), dict(a=tmp_path / "a.xlsx", b=tmp_path / "b.csv"))["a"]
+    plain = tacita.Job(job="intersect", id="s", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
+    first = tacita.simulate(plain, {"a": tmp_path / "a.xlsx", "b": tmp_path / "b.csv"})["a"]
     assert first.report["result"] == {"rows": 0}
     (said,) = [warning for warning in first.warnings if 'sheet "Old" is read' in warning]
     assert 'sheet = "NAME"' in said and "--sheet" not in said
