@@ -86,6 +86,20 @@ pub fn warn_own_user(warning: &Warning) {
     tracing::warn!(target: WITHOUT_VALUES, "{}", warning.text_without_values());
 }
 
+/// Warnings of one table that is read for several keys: what holds for a column of two of them is said once.
+#[derive(Debug, Default)]
+pub struct Warned(Vec<Warning>);
+
+impl Warned {
+    /// Warns this party's own user, unless the same has been said.
+    pub fn tell(&mut self, warning: Warning) {
+        if !self.0.contains(&warning) {
+            warn_own_user(&warning);
+            self.0.push(warning);
+        }
+    }
+}
+
 /// Where whoever runs a party shows how far it has come.
 pub trait Screen: fmt::Debug + Send + Sync {
     /// A place on it. `name` says whose progress is shown there, if there is doubt.

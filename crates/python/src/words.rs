@@ -4,7 +4,7 @@
 const OF_TEXT: [&str; 2] = ["encoding", "delimiter"];
 
 /// Options in whose place a job file has a key, which messages name first.
-const OF_JOB_FILES: [&str; 6] = ["no-header", "skip", "separator", "lines", "basket", "normalize"];
+const OF_JOB_FILES: [&str; 7] = ["no-header", "sheet", "skip", "separator", "lines", "basket", "normalize"];
 
 /// What the arguments are called whose names are not those of the options.
 const RENAMED: [(&str, &str); 3] = [("input", "data"), ("as", "party"), ("resume", "resume=True")];

@@ -1,6 +1,7 @@
 //! Values of command-line options: durations, sizes, rates, named files, and how files are read.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -10,9 +11,9 @@ use tacita_node::table::ReadOptions;
 use tacita_node::table::read::{Encoding, Kind};
 
 /// How a table is read where it does not say itself.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone)]
 pub struct Reading {
-    /// What the table is, where the ending of its name does not say: csv, tsv, json (an object on each line), parquet or arrow. Pipes are
+    /// What the table is, where the ending of its name does not say: csv, tsv, json (an object on each line), parquet, arrow or xlsx. Pipes are
     /// CSV.
     #[arg(long, value_name = "KIND")]
     format: Option<Kind>,
@@ -20,8 +21,8 @@ pub struct Reading {
     text: Text,
 }
 
-/// How a text file is read where it does not say itself.
-#[derive(Args, Clone, Copy)]
+/// How a file is read where it does not say itself, whatever its kind.
+#[derive(Args, Clone)]
 pub struct Text {
     /// The character between CSV fields [default: found out from the first lines].
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
@@ -35,20 +36,24 @@ pub struct Text {
     /// The first line of a text file is a row: its columns are column_1, column_2 and so on.
     #[arg(long)]
     no_header: bool,
+    /// The sheet to read of a spreadsheet (.xlsx) [default: the first that is not hidden].
+    #[arg(long, value_name = "NAME")]
+    sheet: Option<String>,
 }
 
 impl Reading {
     /// As tables are read.
-    pub fn options(self) -> ReadOptions {
+    pub fn options(&self) -> ReadOptions {
         ReadOptions { kind: self.format, ..self.text.options() }
     }
 }
 
 impl Text {
-    /// As text files are read.
-    pub fn options(self) -> ReadOptions {
-        let Text { delimiter, encoding, skip, no_header } = self;
-        ReadOptions { delimiter, encoding, skip, no_header, ..ReadOptions::default() }
+    /// As files are read.
+    pub fn options(&self) -> ReadOptions {
+        let Text { delimiter, encoding, skip, no_header, ref sheet } = *self;
+        let sheet = sheet.as_deref().map(Arc::from);
+        ReadOptions { delimiter, encoding, skip, no_header, sheet, ..ReadOptions::default() }
     }
 }
 
@@ -60,7 +65,7 @@ pub fn words(list: &[String]) -> Vec<String> {
 /// As [`Reading`], of several parties' files.
 #[derive(Args)]
 pub struct ReadingOf {
-    /// What a party's table is, where the ending of its name does not say: csv, tsv, json, parquet or arrow.
+    /// What a party's table is, where the ending of its name does not say: csv, tsv, json, parquet, arrow or xlsx.
     #[arg(long, value_name = "NAME=KIND", value_parser = named(kind))]
     input_format: Vec<(String, Kind)>,
     /// The character between the CSV fields of a party's table [default: found out from the first lines].
@@ -76,6 +81,9 @@ pub struct ReadingOf {
     /// The first line of a party's text file is a row: its columns are column_1, column_2 and so on.
     #[arg(long, value_name = "NAME")]
     no_header: Vec<String>,
+    /// The sheet to read of a party's spreadsheet (.xlsx) [default: the first that is not hidden].
+    #[arg(long, value_name = "NAME=SHEET", value_parser = named(sheet))]
+    sheet: Vec<(String, Arc<str>)>,
 }
 
 impl ReadingOf {
@@ -86,7 +94,8 @@ impl ReadingOf {
         let skip = self.skip.iter().find(|(name, _)| name == party).map_or(0, |(_, lines)| *lines);
         let no_header = self.no_header.iter().any(|name| name == party);
         let kind = self.input_format.iter().find(|(name, _)| name == party).map(|(_, kind)| *kind);
-        ReadOptions { kind, delimiter, encoding, skip, no_header, ..ReadOptions::default() }
+        let sheet = self.sheet.iter().find(|(name, _)| name == party).map(|(_, sheet)| sheet.clone());
+        ReadOptions { kind, delimiter, encoding, skip, no_header, sheet, ..ReadOptions::default() }
     }
 
     /// Checks that those named are parties of the job, each once.
@@ -96,12 +105,14 @@ impl ReadingOf {
         let skips: Vec<_> = self.skip.iter().map(|(name, _)| name).collect();
         let headless: Vec<_> = self.no_header.iter().collect();
         let kinds: Vec<_> = self.input_format.iter().map(|(name, _)| name).collect();
+        let sheets: Vec<_> = self.sheet.iter().map(|(name, _)| name).collect();
         let all = [
             ("input-format", kinds),
             ("delimiter", delimiters),
             ("encoding", encodings),
             ("skip", skips),
             ("no-header", headless),
+            ("sheet", sheets),
         ];
         for (option, names) in all {
             for (place, name) in names.iter().enumerate() {
@@ -117,6 +128,10 @@ impl ReadingOf {
 
 fn lines(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "use a number of lines".into())
+}
+
+fn sheet(text: &str) -> Result<Arc<str>, String> {
+    Ok(text.into())
 }
 
 fn kind(text: &str) -> Result<Kind, String> {

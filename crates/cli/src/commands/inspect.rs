@@ -21,7 +21,7 @@ use tacita_node::table::{DecimalMark, Duplicates, KeyColumn, KeySpec, Mark, Null
 #[derive(Args)]
 #[command(after_help = "Example: tacita inspect patients.csv --key name,dob --normalize name,date")]
 pub struct Inspect {
-    /// The table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets.
+    /// The table: CSV, Parquet, Arrow or .xlsx; - for CSV on standard input; FIMI .dat for baskets.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Columns that rows would be matched by. NAME=HEADER where the header differs from the agreed name.
@@ -238,7 +238,10 @@ fn printable(text: &str) -> String {
 
 fn form(form: &Form) -> String {
     let packed = form.packed.name().map_or(String::new(), |name| format!(", compressed with {name}"));
-    let Some(text) = form.text else { return format!("{}{packed}", form.name) };
+    let Some(text) = form.text else {
+        let sheet = form.sheet.as_ref().map_or(String::new(), |sheet| format!(", sheet \"{}\"", printable(sheet)));
+        return format!("{}{sheet}{packed}", form.name);
+    };
     let delimiter = match text.delimiter {
         b',' => "commas".to_owned(),
         b';' => "semicolons".to_owned(),
@@ -328,6 +331,7 @@ fn report(looked: &Looked, key: Option<&KeySpec>) -> Value {
             "name": looked.form.name,
             "gzip": looked.form.packed == Packing::Gzip,
             "packed": looked.form.packed.name(),
+            "sheet": looked.form.sheet.as_deref(),
             "delimiter": text.map(|text| char::from(text.delimiter).to_string()),
             "encoding": text.map(|text| text.encoding.name()),
             "line_end": text.map(|text| if text.crlf { "CR LF" } else { "LF" }),

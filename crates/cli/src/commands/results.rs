@@ -125,8 +125,13 @@ impl Results {
             announce: self.announce,
             cancel,
         };
-        let (results, report) = wait::until_ready(self.wait, || collect(&collecting))?;
+        let (results, mut report) = wait::until_ready(self.wait, || collect(&collecting))?;
         write(&results, self.output.as_deref(), self.format, existing)?;
+        if let Some(output) = &self.output
+            && let Some(warning) = results.left_out(output, self.format)?
+        {
+            report["warnings"] = [warning.text_without_values()].as_slice().into();
+        }
         self.report.map_or(Ok(()), |path| write_json(&path, &report))
     }
 }

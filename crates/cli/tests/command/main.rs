@@ -36,6 +36,7 @@ mod rules;
 mod run;
 mod run_refused;
 mod secrets;
+mod sheets;
 mod simulate;
 mod slow;
 mod terminal;

@@ -139,6 +139,9 @@ pub struct Party {
     /// Whether its text file has a header; yes if nothing is said.
     #[serde(default)]
     pub header: Option<bool>,
+    /// The name of the sheet, in a workbook; the first one that is not hidden if nothing is said.
+    #[serde(default)]
+    pub sheet: Option<String>,
     /// What its input is, where its name does not say; in `aggregate`, where its content does not.
     #[serde(default, deserialize_with = "maybe_from_word")]
     pub format: Option<Kind>,
@@ -164,6 +167,7 @@ impl JobSpec {
         ReadOptions {
             kind: options.kind.or(party.format),
             expand: options.expand.or(party.expand),
+            sheet: options.sheet.or_else(|| party.sheet.as_deref().map(Arc::from)),
             skip: if options.skip == 0 { party.skip } else { options.skip },
             no_header: options.no_header || party.header == Some(false),
             ..options

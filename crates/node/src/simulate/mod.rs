@@ -109,6 +109,8 @@ pub struct Instructions {
     pub skip: usize,
     /// Whether they have no header.
     pub no_header: bool,
+    /// The sheet of a workbook, if that is given.
+    pub sheet: Option<String>,
     /// Where its result goes.
     pub output: Option<PathBuf>,
     /// Where its report goes.
@@ -219,7 +221,7 @@ pub fn simulate(
             break;
         }
         let directory = work.path().join(name);
-        let reading = simulation.reading.get(name).copied().unwrap_or_default();
+        let reading = simulation.reading.get(name).cloned().unwrap_or_default();
         let instructions = Instructions {
             job: simulation.job.clone(),
             party: name.to_owned(),
@@ -228,6 +230,7 @@ pub fn simulate(
             delimiter: reading.delimiter,
             skip: reading.skip,
             no_header: reading.no_header,
+            sheet: reading.sheet.map(|sheet| sheet.to_string()),
             encoding: reading.encoding.map(|encoding| encoding.name().to_owned()),
             output: simulation.output_of(&job, name).filter(|_| name != HELPER),
             report: directory.join("report.json"),

@@ -54,7 +54,8 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
     let encoding = told.encoding.map(|name| name.parse()).transpose()?;
     let kind = told.kind.map(|name| name.parse()).transpose()?;
     let Instructions { delimiter, skip, no_header, .. } = told;
-    let options = ReadOptions { kind, delimiter, encoding, skip, no_header, ..ReadOptions::default() };
+    let sheet = told.sheet.map(Arc::from);
+    let options = ReadOptions { kind, delimiter, encoding, skip, no_header, sheet, ..ReadOptions::default() };
     let source = Source::of(&job, &told.party, told.inputs, options, settings.allow_unreadable)?;
     let source = match settings.work {
         Some(directory) => {

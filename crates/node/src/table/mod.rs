@@ -113,7 +113,7 @@ impl Table {
         self.starts[self.batches.len()]
     }
 
-    /// Where the user finds a row (counted from 0): `line 17` in a text file, `row 16` (counted from 1) elsewhere.
+    /// Where the user finds a row (counted from 0): `line 17` in a text file, `row 17` in a sheet, `row 16` (counted from 1) elsewhere.
     pub fn place(&self, row: usize) -> String {
         let origin = self.origin();
         origin.place(origin.number(row))
@@ -170,6 +170,11 @@ pub struct Warning {
 }
 
 impl Warning {
+    /// A message, and the same without any value.
+    pub(crate) fn new(text: String, without_values: String) -> Warning {
+        Warning { text, without_values }
+    }
+
     /// The message, one line.
     pub fn text_for_own_user(&self) -> &str {
         &self.text
@@ -195,9 +200,16 @@ pub(crate) struct Lines {
     blank: Option<u64>,
     /// (row, its line), ascending.
     jumps: Vec<(usize, u64)>,
+    /// They are the numbers of rows of a sheet.
+    in_sheet: bool,
 }
 
 impl Lines {
+    /// Numbers of a sheet's rows.
+    fn in_sheet() -> Lines {
+        Lines { in_sheet: true, ..Lines::default() }
+    }
+
     fn line(&self, row: usize) -> u64 {
         match self.jumps.partition_point(|&(at, _)| at <= row) {
             0 => row as u64 + 2,
@@ -243,7 +255,7 @@ impl Origin<'_> {
 
     /// Where the user finds the row of this [`Origin::number`].
     pub fn place(&self, number: u64) -> String {
-        format!("{} {number}", if self.lines.is_some() { "line" } else { "row" })
+        format!("{} {number}", if self.lines.is_some_and(|lines| !lines.in_sheet) { "line" } else { "row" })
     }
 }
 

@@ -87,7 +87,7 @@ fn lines_are_named_rightly() {
 
 #[test]
 fn files_that_are_no_tables() {
-    let cases: [(&[u8], &str); 22] = [
+    let cases: [(&[u8], &str); 25] = [
         (b"", "is empty"),
         (b"\xEF\xBB\xBF\n\n", "is empty"),
         (b"a,b,a\n", "several columns are named \"a\""),
@@ -114,7 +114,13 @@ fn files_that_are_no_tables() {
         (b"a\0\0\0,\0\0\0b\0\0\0", "UTF-32"),
         (b"PAR1....", "Parquet"),
         (b"ARROW1..", "Arrow"),
-        (b"PK\x03\x04", "spreadsheet"),
+        (b"PK\x03\x04[Content_Types].xml", "is a spreadsheet: name it .xlsx"),
+        (
+            b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
+            "OpenDocument spreadsheet: save it as .xlsx",
+        ),
+        (b"PK\x03\x04a.csv", "is a ZIP archive: name it .zip"),
+        (b"\xD0\xCF\x11\xE0", "old kind (.xls)"),
         (b"\x1f\x8b\x08", "gzip"),
     ];
     for (text, expected) in cases {
@@ -228,7 +234,7 @@ fn absent_and_corrupt_files() {
     for name in ["absent.csv", "absent.parquet", "absent.arrow"] {
         assert!(message(read(&directory.path().join(name), &options)).contains("No such file"));
     }
-    for name in ["x.xlsx", "x", "x.parquet.gz", "x.gz", ".csv.zip"] {
+    for name in ["x.docx", "x", "x.parquet.gz", "x.gz", "x.xlsx.zst"] {
         assert!(message(read(Path::new(name), &options)).contains("No such file"), "{name}");
         let path = directory.path().join(name);
         std::fs::write(&path, "a\n").unwrap();

@@ -281,7 +281,7 @@ impl Running<'_> {
             arguments.extend(["--as".into(), name.into(), "--round".into(), ROUND.into(), "--allow-insecure".into()]);
             let path = &self.simulation.inputs[name][0];
             arguments.extend(["--input".into(), std::path::absolute(path).unwrap_or_else(|_| path.clone()).into()]);
-            let reading = self.simulation.reading.get(name).copied().unwrap_or_default();
+            let reading = self.simulation.reading.get(name).cloned().unwrap_or_default();
             if let Some(delimiter) = reading.delimiter {
                 let shown = if delimiter == b'\t' { "tab".to_owned() } else { char::from(delimiter).to_string() };
                 arguments.push(format!("--delimiter={shown}").into());

@@ -200,7 +200,7 @@ impl Authority {
         Ok(Authority {
             live,
             identity: serving.identity.clone(),
-            reading: serving.reading,
+            reading: serving.reading.clone(),
             allow_unreadable: serving.allow_unreadable,
             epoch: RwLock::new(keeper.epoch()),
             keeper: Mutex::new(keeper),

@@ -1,5 +1,7 @@
 //! Inputs from everyday work, a folder each: tables and lists as other programs write them, and what has to come of them.
 
+mod siblings;
+
 use std::path::PathBuf;
 
 use crate::common::{Ended, Home, tacita, text};

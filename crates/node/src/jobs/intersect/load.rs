@@ -12,8 +12,8 @@ use crate::agreement::{JobSpec, Reveal, Sizes, Summed};
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::table::payload::{PayloadEncoder, PayloadSchema, received_name};
-use crate::table::{Duplicates, KeySpec, Keys, ReadOptions, Table, numbers, read};
-use crate::watch::warn_own_user;
+use crate::table::{Duplicates, KeySpec, Keys, ReadOptions, Table, Warning, numbers, read};
+use crate::watch::Warned;
 
 /// Length of the number of a given row.
 pub const NUMBER_BYTES: usize = 16;
@@ -79,25 +79,24 @@ impl Loaded {
 
     /// As [`Loaded::read`], of a table that has been read.
     pub fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
-        Loaded::with(job, me, table, allow_unreadable, None)
+        Loaded::with(job, me, table, allow_unreadable, None, &mut Warned::default())
     }
 
-    /// As [`Loaded::of`]; rows that are given are numbered with `numbers`, if there are several keys.
+    /// As [`Loaded::of`]; rows that are given are numbered with `numbers`, if there are several keys. What has been warned of is not once more.
     pub fn with(
         job: &JobSpec,
         me: &str,
         table: Table,
         allow_unreadable: bool,
         numbers: Option<&NumberKey>,
+        warned: &mut Warned,
     ) -> Result<Loaded> {
         check_names(job, me, &table)?;
         let spec = job.key_spec(me, allow_unreadable)?;
         let (keys, warnings) = Keys::build(&table, &spec)?;
-        for warning in warnings {
-            warn_own_user(&warning);
-        }
+        warnings.into_iter().for_each(|warning| warned.tell(warning));
         let given = match given_columns(job, me) {
-            Some(columns) => Some(Given::encode(job, me, columns, &table, &keys, numbers)?),
+            Some(columns) => Some(Given::encode(job, me, columns, (&table, &keys), numbers, warned)?),
             None => None,
         };
         let numbers = match job.summed() {
@@ -159,15 +158,15 @@ impl Given {
         job: &JobSpec,
         me: &str,
         columns: &[String],
-        table: &Table,
-        keys: &Keys,
+        (table, keys): (&Table, &Keys),
         numbers: Option<&NumberKey>,
+        warned: &mut Warned,
     ) -> Result<Given> {
         let headers: Vec<_> =
             columns.iter().map(|column| (column.clone(), job.header(me, column).to_owned())).collect();
         let encoder = PayloadEncoder::new(table, keys, &headers, job.limits.max_text.map(|bytes| bytes as usize))?;
         if let Some(filling) = encoder.filling() {
-            tracing::warn!("{filling}");
+            warned.tell(Warning::new(filling.clone(), filling));
         }
         let mut rows = Payload::new(number_bytes(job) + encoder.schema().row_bytes());
         let mut row_bytes = Vec::new();

@@ -61,12 +61,12 @@ pub fn room_for(path: &Path) -> Result<u64> {
 ///
 /// Errors: those of a table in memory; a file that was changed meanwhile; a disk that is full.
 pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &Progress) -> Result<Sorted> {
-    let &Preparation { path, options, spec, memory, .. } = preparation;
+    let &Preparation { path, ref options, spec, memory, .. } = preparation;
     RUNS.remove_all(directory)?;
     let before = Input::of(path, String::new())?;
     directory.note_needed(room_for(path)?);
     let batch_bytes = (memory / BATCH_PART).clamp(LEAST_BATCH_BYTES, MOST_BATCH_BYTES);
-    let stream = read::open(path, &options, batch_bytes)?;
+    let stream = read::open(path, options, batch_bytes)?;
     let source = stream.source().to_owned();
     let columns = find_columns(&source, stream.schema(), spec)?;
     let own = if preparation.rows { stream.schema().clone() } else { Arc::new(Schema::empty()) };

@@ -59,7 +59,7 @@ impl<R: Serialize + DeserializeOwned> SortedTable<R> {
                 let _watcher = Watcher::of_progress(progress.clone(), work.screen.clone());
                 let preparation = prepare::Preparation {
                     path,
-                    options: **options,
+                    options: (*options).clone(),
                     spec,
                     rows: loading.rows,
                     numbered: loading.numbered,
@@ -164,7 +164,7 @@ fn reading(spec: &KeySpec, options: &ReadOptions) -> String {
     };
     part(options.delimiter.as_slice());
     part(options.encoding.map_or("", Encoding::name).as_bytes());
-    part(format!("{:?}", (options.kind, options.skip, options.no_header, options.expand)).as_bytes());
+    part(format!("{:?}", (options.kind, options.skip, options.no_header, options.expand, &options.sheet)).as_bytes());
     for column in &spec.columns {
         part(column.header.as_bytes());
         // With the decimal mark, which its name does not have.

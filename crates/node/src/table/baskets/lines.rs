@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 use super::{Items, check_name};
 use crate::table::ReadOptions;
 use crate::table::budget::{MAX_RECORD_BYTES, Meter};
-use crate::table::read::{LineReader, LineTooLong, Packing, announced_line, ending, text_of};
+use crate::table::read::{LineReader, LineTooLong, Packing, announced_line, text_of, told_ending};
 
 /// What an item takes besides its name and its rows, about.
 const ITEM_BYTES: usize = 80;
@@ -27,7 +27,7 @@ pub enum Between<'a> {
 
 /// Whether a file's ending is that of baskets with blanks between items.
 pub fn is_dat(path: &Path) -> bool {
-    Packing::of(&ending(path)).0 == ".dat"
+    told_ending(path).is_ok_and(|ending| Packing::of(&ending).0 == ".dat")
 }
 
 /// Reads the baskets of a file; `.gz` is unpacked, `-` is standard input. A blank line is an empty basket. The end of the last line is no
@@ -44,7 +44,7 @@ pub fn read_lines(path: &Path, between: Between<'_>, options: &ReadOptions) -> R
     if file.metadata().is_ok_and(|facts| facts.is_dir()) {
         return Err(Error::Input(format!("{name}: is a directory; name a file")));
     }
-    let packed = Packing::of(&ending(path)).1;
+    let packed = Packing::of(&told_ending(path)?).1;
     parse_lines(packed.unpack(file, &name)?, &name, between, options)
 }
 

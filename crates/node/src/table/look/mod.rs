@@ -80,14 +80,14 @@ pub struct KeyFacts {
 /// Errors ([`Error::Input`](tacita_core::Error)): as of reading it; a column is not there, or can be no key.
 pub fn look(path: &Path, options: &ReadOptions, look: &Look) -> Result<Looked> {
     let mut stream = open(path, options, BATCH_BYTES)?;
-    let (source, schema, form) = (stream.source().to_owned(), stream.schema().clone(), stream.form());
+    let (source, schema, form) = (stream.source().to_owned(), stream.schema().clone(), stream.form().clone());
     let places: Vec<usize> = match look.columns.is_empty() {
         true => (0..schema.fields().len().min(MOST_COLUMNS)).collect(),
         false => {
             look.columns.iter().map(|name| find_column(&source, &schema, name, Wanted::Named)).collect::<Result<_>>()?
         }
     };
-    let is_text = form.text.is_some();
+    let is_text = form.text.is_some() || form.sheet.is_some();
     let column = |&place: &usize| Column::new(schema.field(place), is_text);
     let mut columns: Vec<Column> = places.iter().map(column).collect();
     // A look ends for nothing that is in the rows: it counts, and says what a run would.

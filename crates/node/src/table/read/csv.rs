@@ -15,7 +15,9 @@ use super::encoding::{Decoded, Malformed, SNIFFED};
 use super::head::{Headed, end_of_lines, first_line, read_until};
 use super::line_ends::LineEnds;
 use super::quotes::{Junk, Quotes};
-use super::{CTRL_Z, CTRL_Z_LEFT_OUT, Encoding, ReadOptions, Source, TextForm, encoding, refuse_packed, unreadable};
+use super::{
+    CTRL_Z, CTRL_Z_LEFT_OUT, Encoding, ReadOptions, Source, TextForm, encoding, refuse_packed, unreadable, xlsx,
+};
 use crate::table::budget::{MAX_RECORD_BYTES, too_many_columns};
 use crate::table::columns::own_schema;
 use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, schema_of, too_many_rows};
@@ -305,8 +307,8 @@ fn refuse_others(head: &[u8], name: &str) -> Result<()> {
     let what = match head {
         [b'P', b'A', b'R', b'1', ..] => "is a Parquet file; name it .parquet",
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] => "is an Arrow file; name it .arrow",
-        [b'P', b'K', 3, 4, ..] => "is a ZIP archive or a spreadsheet; export it as CSV in UTF-8",
-        [0xD0, 0xCF, 0x11, 0xE0, ..] => "is a spreadsheet; export it as CSV in UTF-8",
+        [b'P', b'K', 3, 4, ..] => xlsx::advice_on_archive(head),
+        [0xD0, 0xCF, 0x11, 0xE0, ..] => xlsx::OLD_OR_LOCKED,
         [0x28, 0xB5, 0x2F, 0xFD, ..] => "is compressed with zstd: unpack it, as with `zstd -d`",
         _ => return Ok(()),
     };
@@ -353,6 +355,10 @@ fn ragged(name: &str, (line, first): (u64, bool), record: &ByteRecord, columns: 
         }
         _ if first && columns[0].starts_with('#') => {
             "if the header is no header but a comment, leave such lines out with skip = N in [parties.X] of the job file, or --skip N"
+        }
+        _ if expected == 1 && first => {
+            "is the first line a title or a comment, and no header? Leave such lines out with skip = N in [parties.X] of the job file, or --skip N; \
+             if it is the header, give the columns that it leaves out a name in it"
         }
         _ if fields == expected + 1 && first => {
             "if all lines have one more than the header, give that column a name in it (R's write.table writes one for row \

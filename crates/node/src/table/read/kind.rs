@@ -7,6 +7,7 @@ use std::str::FromStr;
 use tacita_core::{Error, Result};
 
 use super::gzip::{GZIP, Gunzip};
+use super::zip::Member;
 use super::{Listing, unreadable};
 
 /// How a file begins that is packed by Zstandard.
@@ -25,6 +26,8 @@ pub enum Kind {
     Parquet,
     /// Arrow IPC.
     Arrow,
+    /// A sheet of an Office Open XML workbook.
+    Sheet,
     /// Whichever of these the ending says.
     Table,
     /// A list of keys, which has one column and no header.
@@ -32,12 +35,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Kind, &str, &[&str]); 11] = [
+    const ALL: [(Kind, &str, &[&str]); 12] = [
         (Kind::Csv, "csv", &[".csv", ".txt", ".psv"]),
         (Kind::Tsv, "tsv", &[".tsv", ".tab"]),
         (Kind::Json, "json", &[".json", ".jsonl", ".ndjson"]),
         (Kind::Parquet, "parquet", &[".parquet"]),
         (Kind::Arrow, "arrow", &[".arrow", ".ipc", ".feather"]),
+        (Kind::Sheet, "xlsx", &[".xlsx", ".xlsm"]),
         (Kind::Table, "table", &[]),
         (Kind::Listed(Listing::List), "list", &[]),
         (Kind::Listed(Listing::Netset), "netset", &[]),
@@ -64,7 +68,12 @@ impl Kind {
         let (inner, packing) = Packing::of(ending);
         let (kind, ..) = Kind::ALL.into_iter().find(|(.., endings)| endings.contains(&inner))?;
         // Typed files are packed inside.
-        (packing == Packing::None || !matches!(kind, Kind::Parquet | Kind::Arrow)).then_some((kind, packing))
+        (matches!(packing, Packing::None | Packing::Zip) || !kind.is_typed()).then_some((kind, packing))
+    }
+
+    /// Whether it is no text, and is read from places all over the file.
+    pub(super) fn is_typed(self) -> bool {
+        matches!(self, Kind::Parquet | Kind::Arrow | Kind::Sheet)
     }
 }
 
@@ -80,7 +89,7 @@ impl FromStr for Kind {
     }
 }
 
-/// The way in which a text file is packed.
+/// The way in which a file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
     /// It is not.
@@ -89,12 +98,14 @@ pub enum Packing {
     Gzip,
     /// By Zstandard.
     Zstandard,
+    /// As the one member of a ZIP archive.
+    Zip,
 }
 
 impl Packing {
     /// What an ending says, and the ending without that.
     pub(in crate::table) fn of(ending: &str) -> (&str, Packing) {
-        for (suffix, packing) in [(".gz", Packing::Gzip), (".zst", Packing::Zstandard)] {
+        for (suffix, packing) in [(".gz", Packing::Gzip), (".zst", Packing::Zstandard), (".zip", Packing::Zip)] {
             if let Some(inner) = ending.strip_suffix(suffix) {
                 return (inner, packing);
             }
@@ -108,6 +119,7 @@ impl Packing {
             Packing::None => None,
             Packing::Gzip => Some("gzip"),
             Packing::Zstandard => Some("zstd"),
+            Packing::Zip => Some("zip"),
         }
     }
 
@@ -115,16 +127,19 @@ impl Packing {
     ///
     /// Errors: it is not.
     pub(in crate::table) fn unpack(self, file: File, name: &str) -> Result<Box<dyn Read + Send>> {
+        if self == Packing::Zip {
+            return Member::of(&file, name)?.unpack(file, name);
+        }
         let mut packed = BufReader::with_capacity(1 << 16, file);
         let magic: &[u8] = match self {
-            Packing::None => &[],
+            Packing::None | Packing::Zip => &[],
             Packing::Gzip => &GZIP,
             Packing::Zstandard => &ZSTANDARD,
         };
         let head = packed.fill_buf().map_err(|error| unreadable(name, error))?;
         match self {
             _ if head.is_empty() => Ok(Box::new(packed)),
-            Packing::None => Ok(Box::new(packed)),
+            Packing::None | Packing::Zip => Ok(Box::new(packed)),
             _ if !head.starts_with(magic) => {
                 let (word, suffix) = if self == Packing::Gzip { ("gzip", ".gz") } else { ("zstd", ".zst") };
                 Err(Error::Input(format!(

@@ -15,11 +15,14 @@ mod lines;
 pub mod lists;
 mod parquet;
 mod quotes;
+mod xlsx;
+mod zip;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -39,7 +42,7 @@ pub(super) use lines::{LineReader, LineTooLong};
 pub use lists::{ListOptions, Listing, USUAL_EXPANSION, WantedColumn};
 
 /// How to read a file where its name and content do not say.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// What stands between the values of a text file; found from its first lines if absent.
     pub delimiter: Option<u8>,
@@ -53,13 +56,15 @@ pub struct ReadOptions {
     pub expand: Option<u64>,
     /// The first line of a text file is a row, and no header: its columns are `column_1` and so on.
     pub no_header: bool,
+    /// The name of the sheet, in a workbook; the first one that is not hidden if absent.
+    pub sheet: Option<Arc<str>>,
     /// What the table may be, and take.
     pub budget: Budget,
 }
 
 /// Endings of the files that can be read, for messages.
-const KNOWN: &str = ".csv, .tsv, .txt, .psv, .json, .jsonl (each also .gz and .zst), .parquet, .arrow, .ipc, .feather, or - for CSV on standard input; for \
-                     job \"rules\" also .dat; for another ending say what it is, as --format csv; save a spreadsheet as CSV";
+const KNOWN: &str = ".csv, .tsv, .txt, .psv, .json, .jsonl (each also .gz and .zst), .parquet, .arrow, .ipc, .feather, .xlsx, .zip with one of them in it, or - for CSV on standard \
+                     input; for job \"rules\" also .dat; for another ending say what it is, as --format csv";
 
 /// The column of a list of keys.
 const LISTED: &str = "key";
@@ -84,7 +89,7 @@ const TOLD_BYTES: usize = 64;
 const BATCH_BYTES: usize = 64 << 20;
 
 /// The form of a file, as far as it matters to who has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
     /// Its name, as `CSV`.
     pub name: &'static str,
@@ -92,6 +97,8 @@ pub struct Form {
     pub packed: Packing,
     /// Of a text file, how it is written.
     pub text: Option<TextForm>,
+    /// Of a workbook, the sheet.
+    pub sheet: Option<Arc<str>>,
 }
 
 /// How a text file is written.
@@ -133,7 +140,7 @@ trait Source {
 }
 
 /// Reads a table. Its kind is told by the ending, unless the options say it: `.csv`, `.tsv`, `.txt`, `.psv`, `.json`, `.jsonl` (also with `.gz`
-/// and `.zst`), `.parquet`, `.arrow`, `.ipc`, `.feather`; `-` is CSV on standard input.
+/// and `.zst`), `.parquet`, `.arrow`, `.ipc`, `.feather`, `.xlsx`, `.zip` with one of these in it; `-` is CSV on standard input.
 ///
 /// The file is read as a stream; memory is that of the table. Errors ([`Error::Input`]): the file is absent,
 /// unreadable or corrupt, is not a table (see `docs/tables.md`), or takes more than its [`Budget`].
@@ -181,7 +188,7 @@ fn open_list(path: &Path, listing: Listing, options: &ReadOptions, batch_bytes: 
         expand: options.expand.unwrap_or(USUAL_EXPANSION),
         columns: vec![WantedColumn { header: LISTED.into(), mapped: false }],
     };
-    let stream = lists::open(path, &lists, &ReadOptions { kind: None, ..*options }, batch_bytes)?;
+    let stream = lists::open(path, &lists, &ReadOptions { kind: None, ..options.clone() }, batch_bytes)?;
     Ok(Stream { schema: schema_of(vec![of_list(LISTED)]), ..stream })
 }
 
@@ -189,20 +196,23 @@ fn open_list(path: &Path, listing: Listing, options: &ReadOptions, batch_bytes: 
 pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
     let name = source_name(path);
     let is_stdin = path.as_os_str() == "-";
-    let told = Kind::of(&ending(path));
-    let (kind, packing) = match (options.kind.filter(|kind| *kind != Kind::Table), told) {
+    let ending = told_ending(path)?;
+    let kind = match (options.kind.filter(|kind| *kind != Kind::Table), Kind::of(&ending)) {
         (Some(Kind::Listed(listing)), _) => return open_list(path, listing, options, batch_bytes),
-        (Some(kind), told) => (kind, told.map_or(Packing::None, |(_, packing)| packing)),
-        (None, Some(told)) => told,
-        (None, None) if is_stdin || is_device(path) => (Kind::Csv, Packing::None),
+        (Some(kind), _) | (None, Some((kind, _))) => kind,
+        (None, None) if is_stdin || is_device(path) => Kind::Csv,
         (None, None) => {
             open_file(path, &name)?;
-            return Err(Error::Input(format!("{name}: not a known kind of table; known endings are {KNOWN}")));
+            let advice = xlsx::advice_on(&ending)
+                .map_or_else(|| format!("not a known kind of table; known endings are {KNOWN}"), str::to_owned);
+            return Err(Error::Input(format!("{name}: {advice}")));
         }
     };
+    let packing = if is_stdin { Packing::None } else { Packing::of(&ending).1 };
     let budget = &options.budget;
+    refuse_sheet(&name, kind, options)?;
     match kind {
-        Kind::Parquet | Kind::Arrow if is_stdin => {
+        Kind::Parquet | Kind::Arrow | Kind::Sheet if is_stdin => {
             Err(Error::Input(format!("{name}: {} is read from a file, and not from a pipe", kind.name())))
         }
         Kind::Parquet | Kind::Arrow if options.skip > 0 || options.no_header => Err(Error::Input(format!(
@@ -210,12 +220,19 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
              --no-header"
         ))),
         Kind::Parquet => {
-            let opened = parquet::open(open_typed(path, &name)?, &name, batch_bytes, budget)?;
-            Stream::typed(&name, "Parquet", opened, options)
+            let opened = parquet::open(open_typed(path, &name, packing, budget)?, &name, batch_bytes, budget)?;
+            Stream::typed(&name, ("Parquet", packing), opened, options)
         }
         Kind::Arrow => {
-            let opened = ipc::open(open_typed(path, &name)?, &name, batch_bytes, budget)?;
-            Stream::typed(&name, "Arrow IPC", opened, options)
+            let opened = ipc::open(open_typed(path, &name, packing, budget)?, &name, batch_bytes, budget)?;
+            Stream::typed(&name, ("Arrow IPC", packing), opened, options)
+        }
+        Kind::Sheet => {
+            let file = open_typed(path, &name, packing, budget)?;
+            let (schema, sheet) = xlsx::open(file, &name, options, batch_bytes)?;
+            let form = Form { name: "spreadsheet", packed: packing, text: None, sheet: Some(sheet.name()) };
+            let units = Some(sheet.rows() as u64);
+            Ok(Stream::of(&name, form, schema, Box::new(sheet), units, options))
         }
         Kind::Csv | Kind::Tsv | Kind::Json | Kind::Table | Kind::Listed(_) => {
             let (input, units): (Box<dyn Read + Send>, _) = match is_stdin {
@@ -246,19 +263,19 @@ impl Stream {
         batch_bytes: usize,
     ) -> Result<Stream> {
         let (schema, text) = csv::Text::open(input, name, hint, options, batch_bytes)?;
-        let form = Form { name: "CSV", packed: Packing::None, text: Some(text.form()) };
+        let form = Form { name: "CSV", packed: Packing::None, text: Some(text.form()), sheet: None };
         Ok(Stream::of(name, form, schema, Box::new(text), None, options))
     }
 
     fn json(input: Box<dyn Read + Send>, name: &str, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
         let (schema, rows) = json_rows::JsonRows::open(input, name, options, batch_bytes)?;
-        let form = Form { name: "JSON", packed: Packing::None, text: None };
+        let form = Form { name: "JSON", packed: Packing::None, text: None, sheet: None };
         Ok(Stream::of(name, form, schema, Box::new(rows), None, options))
     }
 
     fn typed(
         name: &str,
-        form: &'static str,
+        (form, packed): (&'static str, Packing),
         (schema, source): (SchemaRef, columnar::Columnar),
         options: &ReadOptions,
     ) -> Result<Stream> {
@@ -268,7 +285,7 @@ impl Stream {
         let schema = own_schema(name, &schema)?;
         let source = source.under(schema.clone());
         let units = source.rows();
-        let form = Form { name: form, packed: Packing::None, text: None };
+        let form = Form { name: form, packed, text: None, sheet: None };
         Ok(Stream::of(name, form, schema, Box::new(source), units, options))
     }
 
@@ -290,8 +307,8 @@ impl Stream {
     }
 
     /// The form of the file.
-    pub fn form(&self) -> Form {
-        self.form
+    pub fn form(&self) -> &Form {
+        &self.form
     }
 
     /// Names and types of the columns.
@@ -331,6 +348,19 @@ impl Stream {
     }
 }
 
+/// As [`ending`]; of a ZIP archive that of its one member, and `.zip` behind it.
+///
+/// Errors: of an archive, that it cannot be read, or has not one member.
+pub(super) fn told_ending(path: &Path) -> Result<String> {
+    let ending = ending(path);
+    if ending != ".zip" {
+        return Ok(ending);
+    }
+    let name = source_name(path);
+    let member = zip::Member::of(&open_file(path, &name)?, &name)?;
+    Ok(self::ending(Path::new(member.name())) + ".zip")
+}
+
 /// The ending that tells the format, in lower case, with `.gz` or `.zst` if that follows another one.
 pub(super) fn ending(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
@@ -350,9 +380,13 @@ fn open_file(path: &Path, name: &str) -> Result<File> {
     }
 }
 
-/// Opens a file of a typed form, which has no packed one.
-fn open_typed(path: &Path, name: &str) -> Result<File> {
+/// Opens a file of a typed form, whose only packed form is a ZIP archive.
+fn open_typed(path: &Path, name: &str, packing: Packing, budget: &Budget) -> Result<File> {
     let file = open_file(path, name)?;
+    let file = match packing {
+        Packing::Zip => zip::Member::of(&file, name)?.unpack_beside(file, path, name, budget)?,
+        _ => file,
+    };
     let mut head = [0; TOLD_BYTES];
     // Neither form is read from a pipe.
     let length = file.read_at(&mut head, 0).map_err(|error| unreadable(name, error))?;
@@ -365,6 +399,16 @@ fn open_typed(path: &Path, name: &str) -> Result<File> {
         return Err(Error::Input(format!("{name}: is text, whatever its name says; if it is CSV, name it .csv")));
     }
     Ok(file)
+}
+
+/// Refuses the name of a sheet for what has none.
+fn refuse_sheet(name: &str, kind: Kind, options: &ReadOptions) -> Result<()> {
+    match &options.sheet {
+        Some(sheet) if kind != Kind::Sheet => Err(Error::Input(format!(
+            "{name}: has no sheets, and sheet = {sheet:?} names one: leave that out, or bring an .xlsx file"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what is packed, and does not say so in its name. `head` is what it begins with.

@@ -108,7 +108,7 @@ impl Reports {
             expand: input.expand.or(party.and_then(|party| party.expand)).unwrap_or(USUAL_EXPANSION),
             columns: job.columns().into_iter().map(wanted).collect(),
         };
-        let options = job.spec.reading(participant, input.options);
+        let options = job.spec.reading(participant, input.options.clone());
         let stream = lists::open(&input.path, &lists, &options, BATCH_BYTES)?;
         let source = stream.source().to_owned();
         let columns = find_columns(&source, stream.schema(), &spec)?;

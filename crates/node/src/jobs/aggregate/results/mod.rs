@@ -21,7 +21,8 @@ use crate::agreement::Terms;
 use crate::agreement::{Answer, Deferred};
 use crate::base::files::Existing;
 use crate::table::numbers::to_column;
-use crate::table::{Profile, Selection, Table, output, schema_of};
+use crate::table::{Profile, Selection, Table, Warning, output, schema_of};
+use crate::watch::warn_own_user;
 
 pub use format::ResultFormat;
 
@@ -215,7 +216,7 @@ impl Results {
     /// Writes the keys to a file, by its ending unless `format` is given; `-` is standard output. The file appears whole or not at
     /// all.
     ///
-    /// Errors ([`Error::Input`]): it cannot be written; the format is a list of something that the keys are not.
+    /// Of keys that are left out, this party's user is warned. Errors ([`Error::Input`]): it cannot be written; the format is a list of something that the keys are not.
     pub fn write(&self, path: &Path, format: Option<ResultFormat>) -> Result<()> {
         self.write_over(path, format, Existing::Replaced)
     }
@@ -226,7 +227,19 @@ impl Results {
             ResultFormat::Table(format) => {
                 output::write_over(&Selection::all(&self.table()?).of_others(), path, Some(format), existing)
             }
-            list => format::write(self, list, path, existing),
+            list => {
+                format::write(self, list, path, existing)?;
+                self.left_out(path, Some(list))?.iter().for_each(warn_own_user);
+                Ok(())
+            }
+        }
+    }
+
+    /// Says which keys [`Results::write`] leaves out of a file of this form, if any are.
+    pub fn left_out(&self, path: &Path, format: Option<ResultFormat>) -> Result<Option<Warning>> {
+        match format.map_or_else(|| ResultFormat::of(path), Ok)? {
+            ResultFormat::Stix => stix::left_out(self),
+            _ => Ok(None),
         }
     }
 

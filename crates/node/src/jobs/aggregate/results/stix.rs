@@ -8,7 +8,8 @@ use tacita_core::{Error, Result};
 
 use super::Results;
 use crate::base::hex::hex;
-use crate::base::text::counted;
+use crate::base::text::{acts_on_terminal, counted};
+use crate::table::Warning;
 
 /// The namespace of our UUIDs: the one of version 5 for `tacita.aggregate` among names of the domain name system.
 const NAMESPACE: &str = "tacita.aggregate";
@@ -16,7 +17,10 @@ const NAMESPACE: &str = "tacita.aggregate";
 /// The namespace of names of the domain name system, as RFC 9562 has it.
 const DNS: [u8; 16] = [0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8];
 
-/// The text of the bundle. Its ids come from job, round and key, so that the same results have the same ids at everybody who gets
+/// So many keys are shown that are left out.
+const SHOWN: usize = 3;
+
+/// The text of the bundle, without the keys that no indicator is written for ([`left_out`]). Its ids come from job, round and key, so that the same results have the same ids at everybody who gets
 /// them.
 pub(super) fn bundle(results: &Results) -> Result<String> {
     // STIX asks for three digits behind the second.
@@ -26,8 +30,9 @@ pub(super) fn bundle(results: &Results) -> Result<String> {
         let name = [results.agreement.as_str(), results.round.as_str(), key].join("\0");
         format!("{what}--{}", shown(&uuid_bytes(&namespace, name.as_bytes())))
     };
-    let indicator = |(key, count): (&str, u64)| -> Result<Value> {
-        Ok(json!({
+    let indicator = |(key, count): (&str, u64)| -> Option<Value> {
+        let pattern = pattern(key)?;
+        Some(json!({
             "type": "indicator",
             "spec_version": "2.1",
             "id": id("indicator", key),
@@ -36,12 +41,12 @@ pub(super) fn bundle(results: &Results) -> Result<String> {
             "name": key,
             "description": format!("{} in {}, round {}", counted(count, "report"), results.job, results.round),
             "indicator_types": ["unknown"],
-            "pattern": pattern(key)?,
+            "pattern": pattern,
             "pattern_type": "stix",
             "valid_from": moment,
         }))
     };
-    let objects = results.single("bundle of indicators")?.map(indicator).collect::<Result<Vec<_>>>()?;
+    let objects = results.single("bundle of indicators")?.filter_map(indicator).collect::<Vec<_>>();
     let mut bundle = json!({ "type": "bundle", "id": id("bundle", "") });
     // A bundle without objects has no list of them.
     if !objects.is_empty() {
@@ -52,10 +57,38 @@ pub(super) fn bundle(results: &Results) -> Result<String> {
     Ok(text)
 }
 
-/// What matches a key.
-///
-/// Errors: it is nothing that indicators are written for here.
-fn pattern(key: &str) -> Result<String> {
+/// Says which keys are left out of the bundle, if any are.
+pub(super) fn left_out(results: &Results) -> Result<Option<Warning>> {
+    let keys = results.single("bundle of indicators")?.map(|(key, _)| key).filter(|key| pattern(key).is_none());
+    let mut first = keys.clone().take(SHOWN).map(escaped).collect::<Vec<_>>().join(", ");
+    let count = keys.count();
+    if count == 0 {
+        return Ok(None);
+    }
+    if count > SHOWN {
+        first += ", ...";
+    }
+    let warn = |shown: String| {
+        format!(
+            "the bundle has no indicator for {}{shown}: they are written for addresses, domain names, e-mail addresses and URLs; CSV has every key",
+            counted(count as u64, "key")
+        )
+    };
+    Ok(Some(Warning::new(warn(format!(" ({first})")), warn(String::new()))))
+}
+
+/// A key in quotes, without what a terminal would act upon.
+fn escaped(key: &str) -> String {
+    let escape = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if acts_on_terminal(c) => c.escape_default().to_string(),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", key.chars().map(escape).collect::<String>())
+}
+
+/// What matches a key; none if no indicator is written for it here.
+fn pattern(key: &str) -> Option<String> {
     let object = match key.parse() {
         Ok(IpAddr::V4(_)) => "ipv4-addr:value",
         Ok(IpAddr::V6(_)) => "ipv6-addr:value",
@@ -64,16 +97,10 @@ fn pattern(key: &str) -> Result<String> {
             "email-addr:value"
         }
         Err(_) if is_domain(key) => "domain-name:value",
-        Err(_) => {
-            return Err(Error::Input(
-                "indicators are written for addresses, domain names, e-mail addresses and URLs, and some key is none of them: write \
-                 another format, as CSV"
-                    .into(),
-            ));
-        }
+        Err(_) => return None,
     };
     let quoted = key.replace('\\', "\\\\").replace('\'', "\\'");
-    Ok(format!("[{object} = '{quoted}']"))
+    Some(format!("[{object} = '{quoted}']"))
 }
 
 /// Labels of letters, digits and hyphens with dots between them, the last with a letter in it.
@@ -125,7 +152,7 @@ mod tests {
             assert_eq!(pattern(key).unwrap(), expected);
         }
         for key in ["word", "", "1.2.3", "a b.example", "-a.example", "a..example", "@x.example"] {
-            assert!(pattern(key).is_err(), "{key}");
+            assert_eq!(pattern(key), None, "{key}");
         }
     }
 }

@@ -163,15 +163,28 @@ fn bundles_are_as_their_schema_says() {
 }
 
 #[test]
+fn keys_that_no_indicator_is_for_are_left_out_of_a_bundle_and_counted() {
+    let job = job("columns = [\"host\"]", "");
+    let results = results(&job, &["a.example", "b\u{202e}\".x", "c.example", "word", "x y", "z"]);
+    let bundle: Value = serde_json::from_str(&written(&results, "r.stix.json").2).unwrap();
+    let names: Vec<_> =
+        bundle["objects"].as_array().unwrap().iter().map(|object| object["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a.example", "c.example"]);
+    let warning = results.left_out("r.stix.json".as_ref(), None).unwrap().unwrap();
+    let text = warning.text_for_own_user();
+    assert!(text.contains(r#"no indicator for 4 keys ("b\u{202e}\".x", "word", "x y", ...)"#), "{text}");
+    assert!(warning.text_without_values().contains("for 4 keys: they"), "{}", warning.text_without_values());
+    assert_eq!(results.left_out("r.csv".as_ref(), None).unwrap(), None);
+}
+
+#[test]
 fn lists_of_what_they_are_not_are_refused() {
     let texts = job("columns = [\"host\"]", "");
     let several = job("columns = [\"host\", \"town\"]", "");
     let directory = tempfile::tempdir().unwrap();
     let error =
         |results: &Results, name: &str| results.write(&directory.path().join(name), None).unwrap_err().to_string();
-    for (name, words) in
-        [("r.netset", "addresses"), ("r.ipset", "addresses"), ("r.stix.json", "indicators"), ("r.xyz", ".misp.json")]
-    {
+    for (name, words) in [("r.netset", "addresses"), ("r.ipset", "addresses"), ("r.xyz", ".misp.json")] {
         let said = error(&results(&texts, &["word"]), name);
         assert!(said.contains(words) && !said.contains('\n'), "{said}");
     }

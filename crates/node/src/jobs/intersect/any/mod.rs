@@ -26,6 +26,7 @@ use crate::agreement::{self, JobSpec, Known, Left, OnDisk, Pair, Part, Run, Size
 use crate::base::files::is_read_once;
 use crate::base::folder::Folder;
 use crate::table::RowCounts;
+use crate::watch::Warned;
 
 pub use spec::check;
 
@@ -71,8 +72,12 @@ pub fn load_all(job: &JobSpec, me: &str, source: &Source) -> Result<Alternatives
         drop(Folder::make(&work.directory)?);
         let bring = |(number, job): (usize, JobSpec)| {
             let work = OnDisk { directory: directory_of(&work.directory, number), ..work.clone() };
-            let source =
-                Source::Disk { path: path.clone(), options: *options, allow_unreadable: *allow_unreadable, work };
+            let source = Source::Disk {
+                path: path.clone(),
+                options: options.clone(),
+                allow_unreadable: *allow_unreadable,
+                work,
+            };
             let brought = load(&job, me, &source)?;
             Ok((job, brought))
         };
@@ -90,8 +95,9 @@ pub fn load_all(job: &JobSpec, me: &str, source: &Source) -> Result<Alternatives
     };
     let counts = counts::of_table(job, me, &table)?;
     let numbers = NumberKey::fresh()?;
+    let mut warned = Warned::default();
     let bring = |job: JobSpec| {
-        let loaded = Loaded::with(&job, me, table.clone(), allow_unreadable, Some(&numbers))?;
+        let loaded = Loaded::with(&job, me, table.clone(), allow_unreadable, Some(&numbers), &mut warned)?;
         Ok((job, Brought::Table(loaded.into())))
     };
     let each = jobs.into_iter().map(bring).collect::<Result<_>>()?;

@@ -23,7 +23,9 @@ pub(super) fn listing(head: &str, ended: bool, wanted: &[WantedColumn]) -> Optio
         let names_a_column = |line: &&str| {
             line.split([',', ';', '\t', '|', '#']).any(|name| wanted.iter().any(|column| column.header == name.trim()))
         };
-        return (ended && !comments.iter().any(names_a_column)).then_some(Listing::List);
+        // In a list of keys `;` begins no comment.
+        let listing = if comments.iter().any(|line| line.starts_with(';')) { Listing::Netset } else { Listing::List };
+        return (ended && !comments.iter().any(names_a_column)).then_some(listing);
     };
     let words: Vec<&str> = first.split(['#', ';']).next().unwrap_or_default().split_whitespace().collect();
     match words[..] {
