@@ -291,6 +291,8 @@ pub fn told(heard: &BTreeMap<String, Unusable>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn job(limits: &str) -> JobSpec {
@@ -360,6 +362,7 @@ mod tests {
         let job = JobSpec { quality: Quality::Told, ..job("") };
         let (to_b, to_a) = Channel::pair("a", "b");
         let [mut at_a, mut at_b] = [[to_b], [to_a]];
+        [&mut at_a, &mut at_b].map(|to| to[0].set_patience(Duration::from_secs(10)));
         let rows = |nulls, unreadable| RowCounts { read: 50, nulls, unreadable, ..RowCounts::default() };
         assert_eq!(exchange(&job, "b", &rows(7, 9), &mut at_b).unwrap(), BTreeMap::new());
         let heard = exchange(&job, "a", &rows(1, 2), &mut at_a).unwrap();
