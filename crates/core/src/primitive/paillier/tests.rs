@@ -218,8 +218,8 @@ fn packed_integers_are_added_up_each_by_itself() {
             assert_eq!(*unpack(&masked.low(each), &mask.low(each)), expected, "{one:?} and {other:?}");
         }
     }
-    let two = public.pack(&[3, -4, -5, 6], 2);
-    assert_eq!((two.len(), unpack(&two.low(2), &[0, 0]).to_vec()), (2, vec![3, -4]));
+    let two = public.pack(&[-3, 4, -5, 6], 2);
+    assert_eq!((two.len(), unpack(&two.low(2), &[0, 0]).to_vec()), (2, vec![-3, 4]));
 }
 
 #[test]
