@@ -362,7 +362,9 @@ mod tests {
         let job = JobSpec { quality: Quality::Told, ..job("") };
         let (to_b, to_a) = Channel::pair("a", "b");
         let [mut at_a, mut at_b] = [[to_b], [to_a]];
-        [&mut at_a, &mut at_b].map(|to| to[0].set_patience(Duration::from_secs(10)));
+        for ends in [&mut at_a, &mut at_b] {
+            ends[0].set_patience(Duration::from_secs(10));
+        }
         let rows = |nulls, unreadable| RowCounts { read: 50, nulls, unreadable, ..RowCounts::default() };
         assert_eq!(exchange(&job, "b", &rows(7, 9), &mut at_b).unwrap(), BTreeMap::new());
         let heard = exchange(&job, "a", &rows(1, 2), &mut at_a).unwrap();
