@@ -44,7 +44,7 @@ impl Machine {
 fn preloaded() -> &'static Path {
     static COMPILED: OnceLock<PathBuf> = OnceLock::new();
     COMPILED.get_or_init(|| {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/aggregate/soak/faults.c");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/services/aggregate/soak/faults.c");
         let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{}.so", std::process::id()));
         let arguments = ["-shared", "-fPIC", "-O1", source, "-ldl", "-o"];
         assert!(Command::new("cc").args(arguments).arg(&made).status().unwrap().success());
