@@ -53,6 +53,7 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
         "--null-words" => "NULL",
         "--format" => "csv",
         "--skip" => "1",
+        "--sheet" => "Sheet1",
         "--reveal" => "no",
         "--receiver" => "both",
         "--protocol" => "auto",
