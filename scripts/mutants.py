@@ -137,7 +137,7 @@ def lay(chosen):
 def build(chosen):
     """Compiles the tests that are named: (package, program) -> (the program, its crate's folder)."""
     needed = {tuple(place["test"].split()[:2]) for place in chosen if "test" in place}
-    command = ["cargo", "test", "--profile=quick", "--locked", "--no-run", "--message-format=json-render-diagnostics", "--config=build.incremental=true"]
+    command = ["cargo", "test", "--profile=quick", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
     for package in sorted({package for package, _ in needed}):
         command += ["-p", PACKAGES[package]]
     for program in sorted({program for _, program in needed}):
