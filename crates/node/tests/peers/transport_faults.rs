@@ -152,7 +152,7 @@ fn a_killed_process_is_noticed_and_named() {
     let [hospital, insurer] = load(home.path());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_killed_process_is_noticed_and_named"])
+        .args(["--exact", "transport_faults::a_killed_process_is_noticed_and_named"])
         .env(ADDRESS, listener.local_addr().unwrap().to_string())
         .env(HOME, home.path())
         .stdout(std::process::Stdio::null())
