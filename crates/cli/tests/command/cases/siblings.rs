@@ -45,7 +45,8 @@ const ADDRESSES: &str = "192.0.2.1\n192.0.2.2\n198.51.100.1\n";
 /// An aggregation in which three participants have these addresses; the first one brings `content` in a file of this name.
 fn aggregate(name: &str, content: &[u8]) -> (Ended, Home) {
     let home = Home::new();
-    let job = home.file("job.toml", &text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/cases/netset-cr/job.toml")));
+    let job =
+        home.file("job.toml", &text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/cases/netset-cr/job.toml")));
     let inputs = [
         format!("p1={}", home.bytes(name, content)),
         format!("p2={}", home.file("p2.txt", ADDRESSES)),
