@@ -132,7 +132,8 @@ fn what_is_no_table_is_said_in_one_line() {
         ("twice.csv", "a,b,a\n", &["several columns are named \"a\""]),
         ("ragged.csv", "a,b\n1\n", &["line 2", "1 field instead of 2"]),
         ("sheet.xlsx", "PK", &["is text, whatever its name says"]),
-        ("sheet.numbers", "PK", &["known endings are"]),
+        ("sheet.numbers", "PK", &["is a spreadsheet of Numbers"]),
+        ("table.xyz", "PK", &["known endings are"]),
     ] {
         tacita(&["inspect", &home.file(name, text)]).failed(2, words);
     }
