@@ -51,7 +51,7 @@ docs-site: fetch  ## the documentation as a site in target/site/html, with the n
 
 ##@ Check
 .PHONY: test quick format lint docs licences unit portable once python examples test-slow advisories fuzz mutants
-test:  ## all that a change has to pass (about half an hour from cold on two cores); says what each part took
+test:  ## all that a change has to pass (about three quarters of an hour from cold on two cores); says what each part took
 	@took=; for part in format examples licences lint docs portable unit once python; do \
 		began=$$SECONDS; $(MAKE) --no-print-directory "$$part"; took+="$$((SECONDS - began)) s $$part\n"; \
 	done; echo "== parts, and the slowest tests"; printf "$$took" | sort -rn; echo "$$SECONDS s all"; \

@@ -23,7 +23,7 @@ pub fn about(source: &str) -> String {
     lines.map(str::trim_start).collect::<Vec<_>>().join("\n")
 }
 
-/// What this process was called with: the name of what is measured, in the place of a program's own, and its arguments.
+/// Arguments of this process: the name of what is measured, in the place of a program's own, and those that follow.
 pub fn arguments() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip(1)
 }

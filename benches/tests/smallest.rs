@@ -86,7 +86,7 @@ fn run(name: &str, arguments: &[&str]) -> Output {
     run_with(&[&[name], arguments].concat())
 }
 
-/// It measures itself, whatever data there is.
+/// Runs without other data, which it would measure, too.
 fn run_with(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tacita-bench")).args(arguments).env_remove("TACITA_DATA").output().unwrap()
 }

@@ -28,7 +28,7 @@ impl<T> Slots<T> {
     }
 }
 
-/// What `make` gives for each number below `count`, in order. One thread does `batch` of them in a row.
+/// Results of `make` for each number below `count`, in order. One thread does `batch` of them in a row.
 pub(crate) fn numbers<T: Send>(count: usize, batch: usize, make: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut made = Vec::with_capacity(count);
     let slots = Slots(made.spare_capacity_mut().as_mut_ptr().cast());
@@ -43,12 +43,12 @@ pub(crate) fn numbers<T: Send>(count: usize, batch: usize, make: impl Fn(usize) 
     made
 }
 
-/// What `make` gives for each item, in order. One thread does `batch` of them in a row.
+/// Results of `make` for each item, in order. One thread does `batch` of them in a row.
 pub(crate) fn map<I: Sync, T: Send>(items: &[I], batch: usize, make: impl Fn(&I) -> T + Sync) -> Vec<T> {
     numbers(items.len(), batch, |place| make(&items[place]))
 }
 
-/// What `make` gives for each `batch` of the numbers below `count`, the last of which may have fewer, in order.
+/// Results of `make` for each `batch` of the numbers below `count`, the last of which may have fewer, in order.
 pub(crate) fn ranges<T: Send>(count: usize, batch: usize, make: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     numbers(count.div_ceil(batch), 1, |number| make(range(count, batch, number)))
 }

@@ -9,7 +9,7 @@ use crate::primitive::kernel::mask::mask;
 /// Bits of a plaintext that each integer has for itself.
 pub const PACKED_BITS: usize = 128;
 
-/// What an integer takes from the next one: 1 if it is negative, as a negative number.
+/// The borrow that an integer takes from the next one: 1 if it is negative, as a negative number.
 fn borrow(integer: i128) -> i128 {
     integer >> (PACKED_BITS - 1)
 }

@@ -9,7 +9,7 @@ use crate::base::text::shown;
 use crate::jobs::learned::list;
 use crate::table::numbers::{decimal, to_json};
 
-/// What is learned of one column.
+/// Numbers that are learned of one column.
 struct Column<'a> {
     name: &'a str,
     /// The sum, as an integer.
@@ -79,7 +79,7 @@ pub(super) fn answer(job: &JobSpec, peer: &str, total: &Total) -> Result<Answer>
     Ok(Answer::numbers(Value::Object(json), line, values))
 }
 
-/// What is too small, where all is held back.
+/// The number that is too small, where all is held back.
 fn held_back(summed: &Summed) -> &'static str {
     match (summed.mean, &summed.columns[..]) {
         (false, [_]) => "count or sum",

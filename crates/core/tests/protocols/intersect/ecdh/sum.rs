@@ -33,7 +33,7 @@ fn pair() -> (Channel, Channel) {
     Channel::pair("receiver", "sender")
 }
 
-/// What both learn of three common items.
+/// The results of both, for three common items.
 fn sums_of(case: &Case) -> Vec<i128> {
     let (received, sent) = run(case);
     let (received, sent) = (received.unwrap().0, sent.unwrap().0);

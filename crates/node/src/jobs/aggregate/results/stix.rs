@@ -87,7 +87,7 @@ fn escaped(key: &str) -> String {
     format!("\"{}\"", key.chars().map(escape).collect::<String>())
 }
 
-/// What matches a key; none if no indicator is written for it here.
+/// A pattern that matches a key; none if no indicator is written for it here.
 fn pattern(key: &str) -> Option<String> {
     let object = match key.parse() {
         Ok(IpAddr::V4(_)) => "ipv4-addr:value",

@@ -15,13 +15,13 @@ const MAX_BYTES: u64 = 4 << 30;
 /// Between two tags, and in one: far more than a cell holds.
 const MAX_RUN: u64 = 1 << 20;
 
-/// What the reader keeps for an element of the shared texts, beside its bytes.
+/// Bytes that the reader keeps for an element of the shared texts, beside its bytes.
 const ELEMENT_BYTES: u64 = 24;
 
 /// Where the shared texts say how many they are, it is in the first tag.
 const COUNT: &[u8] = b" uniqueCount=\"";
 
-/// What is known of the parts.
+/// Facts about the parts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Parts {
     /// Memory that the texts, styles and names of the workbook take at most.
@@ -65,7 +65,7 @@ impl Parts {
 /// A part as it goes by.
 struct Part {
     is_xml: bool,
-    /// It is no sheet, of which a cell at a time is in memory.
+    /// Kept whole by the reader, as all but sheets are, of which a cell at a time is in memory.
     is_kept: bool,
     has_count: bool,
     bytes: u64,

@@ -17,18 +17,18 @@ use crate::table::columns::own_schema;
 use crate::table::read::ReadOptions;
 use crate::table::{BATCH_ROWS, Lines, MAX_ROWS, schema_of, too_many_rows};
 
-/// What a sheet has room for.
+/// Rows and columns that a sheet has room for.
 const MAX_SHEET_ROWS: u32 = 1 << 20;
 const MAX_SHEET_COLUMNS: u32 = 1 << 14;
 
-/// What a value takes beside its text.
+/// Bytes that a value takes beside its text.
 const VALUE_BYTES: u64 = size_of::<i32>() as u64;
 
 /// A sheet that is being read.
 pub(super) struct Rows<'a> {
     name: &'a str,
     options: &'a ReadOptions,
-    /// What is left of the memory, and how much there was.
+    /// The memory that is left, and how much there was.
     left: u64,
     memory: u64,
     batch_bytes: usize,
@@ -43,7 +43,7 @@ pub(super) struct Rows<'a> {
     next: u32,
 }
 
-/// What a sheet holds.
+/// The content of a sheet.
 pub(super) struct Found {
     pub schema: SchemaRef,
     pub batches: Vec<RecordBatch>,
