@@ -174,10 +174,11 @@ impl Client {
         }
     }
 
-    /// A new connection on which this party is known. Where an earlier process of it has just ended, the helper sees that in moments.
+    /// A new connection on which this party is known. Where an earlier process of it has just ended, the helper sees that in moments;
+    /// a helper that goes before it has answered may be started again, and is dialled anew.
     fn connect(&self, options: &Options) -> Result<Channel> {
         let Place { address, helper, .. } = &self.place;
-        let until = Instant::now() + BUSY.min(options.timeout);
+        let began = Instant::now();
         let away = |what: &str| Err(Error::Network { peer: helper.name.clone(), what: what.into() });
         loop {
             let mut channel = transport::dial(address, helper, &self.identity, options)?.channel;
@@ -186,13 +187,19 @@ impl Client {
             channel.set_patience(ANSWER);
             let terms = self.terms.text.as_bytes();
             let begun = self.begun.load(Ordering::Acquire);
-            let answer = ask(&mut channel, &Request::Arrive { ticket: self.ticket, begun, terms })?;
+            let answer = match ask(&mut channel, &Request::Arrive { ticket: self.ticket, begun, terms }) {
+                Err(Error::Network { .. }) if began.elapsed() < options.timeout && !self.cancel.is_cancelled() => {
+                    std::thread::sleep(transport::POLL);
+                    continue;
+                }
+                answer => answer?,
+            };
             return match Answer::read(&answer) {
                 Some(Answer::Welcome) => Ok(channel),
                 Some(Answer::Terms(theirs)) => Err(self.terms.differing(helper, theirs)),
                 Some(Answer::Unknown) => Err(self.terms.unknown(helper)),
                 Some(Answer::Lost) => Err(self.lose()),
-                Some(Answer::Busy) if Instant::now() < until => {
+                Some(Answer::Busy) if began.elapsed() < BUSY.min(options.timeout) => {
                     std::thread::sleep(4 * transport::POLL);
                     continue;
                 }

@@ -41,14 +41,18 @@ impl Scene {
         Client::new(place, 0, self.own.clone(), terms, times, ways, Cancel::default()).unwrap()
     }
 
+    /// The first party's next connection, at the helper.
+    fn welcome(&self) -> Channel {
+        let peer = Peer { name: "a".into(), pin: self.own.fingerprint() };
+        let options = Options { purpose: Purpose::Helper, timeout: Duration::from_secs(20), ..Options::default() };
+        transport::listen(&self.listener, &peer, &self.helper, &options).unwrap().channel
+    }
+
     /// How a party ends that waits for the second one's parcel, where the helper answers that with `lie`.
     fn collect(&self, patience: Duration, lie: &Answer<'_>) -> Error {
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let peer = Peer { name: "a".into(), pin: self.own.fingerprint() };
-                let options =
-                    Options { purpose: Purpose::Helper, timeout: Duration::from_secs(20), ..Options::default() };
-                let mut channel = transport::listen(&self.listener, &peer, &self.helper, &options).unwrap().channel;
+                let mut channel = self.welcome();
                 for answer in [Answer::Welcome.write(), lie.write()] {
                     channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES).unwrap();
                     channel.send(DEPOT_ANSWER, answer).unwrap();
@@ -63,6 +67,22 @@ impl Scene {
             error
         })
     }
+}
+
+/// A helper that is started again may have heard a party, and have gone before it could answer.
+#[test]
+fn a_helper_that_goes_before_it_answers_is_dialled_again() {
+    let scene = Scene::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for answer in [None, Some(Answer::Welcome)] {
+                let mut channel = scene.welcome();
+                channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES).unwrap();
+                answer.map(|answer| channel.send(DEPOT_ANSWER, answer.write()).unwrap());
+            }
+        });
+        scene.client(Duration::ZERO).arrive().unwrap();
+    });
 }
 
 /// What a helper says of a party is known from the helper alone, and is told so.
