@@ -84,7 +84,7 @@ licences: fetch  ## deny.toml holds for the dependency graph
 portable: fetch  ## the primitives' tests, on the kernels that every processor runs, and the groups' on those without AVX-512
 	scripts/need cargo-nextest
 	TACITA_PORTABLE=1 $(TESTS) --workspace --lib -E 'package(tacita-core) and test(/^primitive::/)'
-	TACITA_PORTABLE=avx2 $(TESTS) --workspace --lib -E 'package(tacita-core) and test(/^primitive::(group|okvs|elgamal)/)'
+	TACITA_PORTABLE=avx2 $(TESTS) --workspace --lib -E 'package(tacita-core) and test(/^primitive::(group|okvs|elgamal|published::(pallas|polynomial::tests::ciphertexts))/)'
 
 unit: fetch  ## the tests, those of whole processes and of the page in a browser included
 	scripts/need cargo-nextest chromium etcd postgresql schemas

@@ -1,4 +1,4 @@
-"""Draws dc.svg from dc.jsonl, which `paper_dc full --json docs/plots/dc.jsonl` (benches/src/measures/paper_dc.rs) writes.
+"""Draws dc.svg from dc.jsonl, which `paper_dc full --json docs/plots/dc.jsonl` (benches/src/measures/published/paper_dc.rs) writes.
 
     python3 docs/plots/dc.py
 

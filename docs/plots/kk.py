@@ -1,4 +1,4 @@
-"""Draws kk.svg from kk.jsonl, which `paper_kk WHAT --json FILE` (benches/src/measures/paper_kk.rs) writes part by part.
+"""Draws kk.svg from kk.jsonl, which `paper_kk WHAT --json FILE` (benches/src/measures/published/paper_kk.rs) writes part by part.
 
     python3 docs/plots/kk.py
 

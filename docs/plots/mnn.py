@@ -1,4 +1,4 @@
-"""Draws mnn.svg from mnn.jsonl, which `paper_mnn WHAT --json FILE` (benches/src/measures/paper_mnn/) writes part by part.
+"""Draws mnn.svg from mnn.jsonl, which `paper_mnn WHAT --json FILE` (benches/src/measures/published/paper_mnn/) writes part by part.
 
     python3 docs/plots/mnn.py
 

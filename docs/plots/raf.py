@@ -1,4 +1,4 @@
-"""Draws raf.svg from raf.jsonl, which `paper_raf --json docs/plots/raf.jsonl` (benches/src/measures/paper_raf/) writes.
+"""Draws raf.svg from raf.jsonl, which `paper_raf --json docs/plots/raf.jsonl` (benches/src/measures/published/paper_raf/) writes.
 
     python3 docs/plots/raf.py
 

@@ -1,4 +1,4 @@
-"""Draws yws.svg from yws.jsonl, which `paper_yws full --json docs/plots/yws.jsonl` (benches/src/measures/paper_yws.rs) writes.
+"""Draws yws.svg from yws.jsonl, which `paper_yws full --json docs/plots/yws.jsonl` (benches/src/measures/published/paper_yws.rs) writes.
 
     python3 docs/plots/yws.py
 

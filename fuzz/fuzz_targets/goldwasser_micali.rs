@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use chacha20::ChaCha20Rng;
 use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
-use tacita_core::primitive::goldwasser_micali::{KeySize, PublicKey, SecretKey};
+use tacita_core::primitive::published::goldwasser_micali::{KeySize, PublicKey, SecretKey};
 
 static KEY: OnceLock<SecretKey> = OnceLock::new();
 

@@ -1,19 +1,25 @@
-//! A module for each thing that is measured, with the `main` of its own.
+//! A module for each thing that is measured, with the `main` of its own; in `published` those of protocols that are here to be compared, and
+//! of what papers have measured.
 
 use std::process::{ExitCode, Termination};
 
 /// The modules, and what runs one of them by its name.
 macro_rules! measures {
-    ($($name:ident)*) => {
+    (today { $($name:ident)* } published { $($compared:ident)* }) => {
         $(mod $name;)*
 
-        /// All names, in the order of the alphabet.
-        pub const NAMES: &[&str] = &[$(stringify!($name)),*];
+        mod published {
+            $(pub mod $compared;)*
+        }
+
+        /// All names.
+        pub const NAMES: &[&str] = &[$(stringify!($name),)* $(stringify!($compared)),*];
 
         /// Runs what has this name.
         pub fn run(name: &str) -> Option<ExitCode> {
             match name {
                 $(stringify!($name) => Some($name::main().report()),)*
+                $(stringify!($compared) => Some(published::$compared::main().report()),)*
                 _ => None,
             }
         }
@@ -21,38 +27,42 @@ macro_rules! measures {
 }
 
 measures! {
-    aggregate_dh
-    aggregate_store
-    desk
-    dot_lattice
-    dot_ot
-    files
-    goldwasser_micali
-    intersect_bloom
-    intersect_buckets
-    intersect_disk
-    intersect_ecdh
-    intersect_polynomial
-    intersect_star
-    intersect_vole
-    kernel
-    lpn_estimate
-    okvs
-    ot
-    outsourced
-    overlap
-    paillier
-    paper_dc
-    paper_kk
-    paper_mnn
-    paper_raf
-    paper_yws
-    plan
-    points
-    polynomials
-    rules
-    threshold
-    timing
-    union
-    vole
+    today {
+        aggregate_dh
+        aggregate_store
+        desk
+        dot_lattice
+        dot_ot
+        files
+        intersect_buckets
+        intersect_disk
+        intersect_ecdh
+        intersect_star
+        intersect_vole
+        kernel
+        lpn_estimate
+        okvs
+        ot
+        outsourced
+        overlap
+        paillier
+        plan
+        points
+        rules
+        threshold
+        timing
+        union
+        vole
+    }
+    published {
+        goldwasser_micali
+        intersect_bloom
+        intersect_polynomial
+        paper_dc
+        paper_kk
+        paper_mnn
+        paper_raf
+        paper_yws
+        polynomials
+    }
 }

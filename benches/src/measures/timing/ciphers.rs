@@ -7,7 +7,7 @@ use chacha20::ChaCha20Rng;
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd};
 use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
-use tacita_core::primitive::goldwasser_micali as gm;
+use tacita_core::primitive::published::goldwasser_micali as gm;
 use tacita_core::primitive::kernel::jacobi::Jacobi;
 use tacita_core::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
 use tacita_core::primitive::kernel::pairs::Pairs;

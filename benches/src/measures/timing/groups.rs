@@ -6,7 +6,8 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::Level;
 use tacita_core::primitive::elgamal::SecretKey;
-use tacita_core::primitive::group::{Embedding, Group, ModP, P384, P521, Pallas, Ristretto255, ScalarField};
+use tacita_core::primitive::group::{Embedding, Group, ModP, P384, P521, Ristretto255, ScalarField};
+use tacita_core::primitive::published::Pallas;
 
 use super::measure::{Make, Operation, trial};
 

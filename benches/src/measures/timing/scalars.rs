@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use crypto_bigint::BoxedUint;
 use tacita_core::Level;
-use tacita_core::primitive::group::{ModP, P384, P521, Pallas, Ristretto255, ScalarField};
-use tacita_core::primitive::polynomial::{Scalars, evaluate_one};
+use tacita_core::primitive::group::{ModP, P384, P521, Ristretto255, ScalarField};
+use tacita_core::primitive::published::Pallas;
+use tacita_core::primitive::published::polynomial::{Scalars, evaluate_one};
 
 use super::measure::{Make, Operation, trial};
 

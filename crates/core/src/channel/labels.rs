@@ -91,13 +91,13 @@ labels! {
         GIVEN_ROWS = 19, "given rows";
     }
 
-    /// Of [`crate::protocol::intersect::bloom`].
+    /// Of [`crate::protocol::published::intersect::bloom`].
     bloom {
         /// Sender to receiver: a piece of the garbled filter, each slot hidden by a hash of its OT.
         SLOTS = 45, "masked slots";
     }
 
-    /// Of [`crate::protocol::intersect::polynomial`], and of the unions by polynomials, which send the same.
+    /// Of [`crate::protocol::published::intersect::polynomial`], and of the unions by polynomials, which send the same.
     polynomial {
         /// Receiver to sender: its public key.
         PUBLIC_KEY = 56, "polynomials' public key";
@@ -108,7 +108,7 @@ labels! {
         ANSWERS = 58, "polynomials' answers";
     }
 
-    /// Of [`crate::protocol::intersect::kissner_song`].
+    /// Of [`crate::protocol::published::intersect::kissner_song`].
     kissner_song {
         /// Both at once: a party's key, and a proof that it knows the share behind it.
         KEY = 100, "share's key";
@@ -168,7 +168,7 @@ labels! {
         ANSWERS = 38, "Paillier answers";
     }
 
-    /// Of [`crate::protocol::dot::gm_bloom`].
+    /// Of [`crate::protocol::published::dot::gm_bloom`].
     gm_bloom {
         /// Counter to labeller: its public key.
         PUBLIC_KEY = 48, "Goldwasser-Micali public key";
@@ -204,7 +204,7 @@ labels! {
         WAY = 35, "way";
     }
 
-    /// Of [`crate::protocol::aggregate::naor_reingold`].
+    /// Of [`crate::protocol::published::aggregate::naor_reingold`].
     naor_reingold {
         /// Proxy to participant: one point for each key of a stage, with which what its transfers give is one of the function.
         BLINDS = 105, "function's blinds";

@@ -3,6 +3,7 @@
 pub mod aggregate;
 pub mod dot;
 pub mod intersect;
+pub mod published;
 pub mod rules;
 pub mod shares;
 pub mod union;

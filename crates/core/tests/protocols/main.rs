@@ -9,6 +9,7 @@ mod channel;
 mod dot;
 mod intersect;
 mod ot;
+mod published;
 mod rules;
 mod shares;
 mod union;

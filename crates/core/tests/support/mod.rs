@@ -7,8 +7,7 @@ pub mod dealer;
 pub mod dot;
 pub mod many;
 pub mod outsourced;
-pub mod outsourced_bloom;
-pub mod polynomials;
+pub mod published;
 pub mod two;
 pub mod views;
 

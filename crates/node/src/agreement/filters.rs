@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use tacita_core::Result;
-use tacita_core::primitive::bloom::Rate;
 use tacita_core::primitive::elgamal::threshold::Order;
+use tacita_core::primitive::published::bloom::Rate;
 
 use super::words::bad;
 use super::{JobSpec, OUTSOURCED_BLOOM};

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
-use tacita_core::protocol::intersect::polynomial::{MAX_BINS, Strategy};
+use tacita_core::protocol::published::intersect::polynomial::{MAX_BINS, Strategy};
 use tacita_core::{Error, Result};
 
 use super::words::{bad, either};

@@ -6,7 +6,8 @@
 
 use rand_core::CryptoRng;
 use tacita_core::channel::labels::interaction::NONCE;
-use tacita_core::protocol::aggregate::{Params, naor_reingold};
+use tacita_core::protocol::aggregate::Params;
+use tacita_core::protocol::published::aggregate::naor_reingold;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Result};
 

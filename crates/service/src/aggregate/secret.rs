@@ -2,7 +2,8 @@
 
 use rand_core::CryptoRng;
 use tacita_core::primitive::group::{Group, Ristretto255};
-use tacita_core::protocol::aggregate::{Blinding, Params, ProxyKey, RowFunction, naor_reingold};
+use tacita_core::protocol::aggregate::{Blinding, Params, ProxyKey, RowFunction};
+use tacita_core::protocol::published::aggregate::naor_reingold;
 use zeroize::Zeroizing;
 
 use super::Setting;

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use tacita_core::protocol::aggregate::{Params, naor_reingold};
+use tacita_core::protocol::aggregate::Params;
+use tacita_core::protocol::published::aggregate::naor_reingold;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Member, Terms};

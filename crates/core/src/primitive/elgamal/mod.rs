@@ -4,7 +4,6 @@
 
 pub mod known;
 pub mod masks;
-mod module;
 pub mod small;
 #[cfg(test)]
 mod tests;
@@ -17,7 +16,6 @@ use subtle::{Choice, ConditionallySelectable};
 
 use crate::parallel;
 use crate::primitive::group::{DecodeError, Group};
-pub use module::Encrypted;
 
 /// A ciphertext: r G, and m G + r Y.
 pub type Ciphertext<G> = [<G as Group>::Point; 2];
@@ -151,10 +149,10 @@ pub fn decode<G: Group>(group: &G, bytes: &[u8]) -> Result<Vec<Ciphertext<G>>, D
     Ok(std::iter::from_fn(|| Some([points.next()?, points.next()?])).collect())
 }
 
-fn columns<G: Group>(ciphertexts: &[Ciphertext<G>]) -> [Vec<G::Point>; 2] {
+pub(crate) fn columns<G: Group>(ciphertexts: &[Ciphertext<G>]) -> [Vec<G::Point>; 2] {
     [0, 1].map(|column| parallel::map(ciphertexts, 1, |ciphertext| ciphertext[column].clone()))
 }
 
-fn pairs<G: Group>(first: Vec<G::Point>, second: Vec<G::Point>) -> Vec<Ciphertext<G>> {
+pub(crate) fn pairs<G: Group>(first: Vec<G::Point>, second: Vec<G::Point>) -> Vec<Ciphertext<G>> {
     first.into_iter().zip(second).map(|(first, second)| [first, second]).collect()
 }

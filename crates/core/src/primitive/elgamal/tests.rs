@@ -7,8 +7,8 @@ use rand_core::SeedableRng;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::primitive::group::{P384, Pallas, Point, Ristretto255, ScalarField};
-use crate::primitive::polynomial::{Module, Scalars, Strategy, divide, evaluate, expand, multiply};
+use crate::primitive::group::{P384, Point, Ristretto255, ScalarField};
+use crate::primitive::published::Pallas;
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -28,16 +28,6 @@ fn check<G: Group + Sync>(group: &G) {
     let encrypted = public.encrypt(group, &plain, rng);
     assert_eq!(opened(&encrypted), expected(&plain));
     assert_eq!(key.are_zero(group, &encrypted), (0..plain.len()).map(|place| place == 0).collect::<Vec<_>>());
-
-    // Sums, differences, products, sums of products.
-    let (module, field) = (Encrypted(group), Scalars(group));
-    let others = group.random_scalars(plain.len(), rng);
-    let both = public.encrypt(group, &others, rng);
-    assert_eq!(opened(&module.add(&encrypted, &both)), expected(&field.add(&plain, &others)));
-    assert_eq!(opened(&module.subtract(&encrypted, &both)), expected(&field.subtract(&plain, &others)));
-    assert_eq!(opened(&module.multiply_each(&encrypted, &others)), expected(&field.multiply_each(&plain, &others)));
-    assert_eq!(opened(&[module.combine(&encrypted, &others)]), expected(&[field.combine(&plain, &others)]));
-    assert_eq!(opened(&[module.zero()]), expected(&[group.scalar(0)]));
 
     // Fresh ciphertexts of the same are others in both halves, as is every encryption.
     let again = public.rerandomize(group, &encrypted, rng);
@@ -239,29 +229,5 @@ fn small_numbers_are_found_in_as_many_steps_whatever_they_are() {
         for number in [bound / 3, bound - 1, bound, u64::MAX] {
             assert_eq!(steps(number), of_zero, "{number} of {bound}");
         }
-    }
-}
-
-/// Polynomials with encrypted coefficients are multiplied, divided and evaluated as what they hold.
-#[test]
-fn encrypted_polynomials() {
-    let (group, rng) = (&Pallas, &mut rng(3));
-    let key = SecretKey::generate(group, rng);
-    let public = key.public(group);
-    let roots = group.random_scalars(12, rng);
-    let polynomial = expand(group, Strategy::Karatsuba, &roots);
-    let encrypted = public.encrypt(group, &polynomial, rng);
-    let factor = group.random_scalars(20, rng);
-    let module = Encrypted(group);
-    for strategy in Strategy::ALL {
-        let product = multiply(&module, strategy, &factor, &encrypted);
-        let plain = multiply(&Scalars(group), strategy, &factor, &polynomial);
-        assert_eq!(group.encode(&key.decrypt(group, &product)), group.encode(&group.multiply_generator(&plain)));
-        let values = evaluate(&module, strategy, &product, &roots);
-        assert!(key.are_zero(group, &values).into_iter().all(|zero| zero), "{strategy:?}");
-        let (_, remainder) = divide(&module, strategy, &product, &polynomial);
-        assert!(key.are_zero(group, &remainder).into_iter().all(|zero| zero), "{strategy:?}");
-        let others = evaluate(&module, strategy, &encrypted, &factor);
-        assert!(key.are_zero(group, &others).into_iter().all(|zero| !zero));
     }
 }

@@ -150,7 +150,7 @@ fn decoding<G: Group>(group: &G) {
     }
 }
 
-fn all<G: Group>(group: &G, adicity: u32) {
+pub(crate) fn all<G: Group>(group: &G, adicity: u32) {
     field(group, adicity);
     points(group);
     edges(group);
@@ -183,9 +183,4 @@ fn modulo_primes() {
     let adicity = (0..).find(|log2| squares.root_of_unity(log2 + 1).is_none()).unwrap();
     assert!(adicity >= 20);
     all(&squares, adicity);
-}
-
-#[test]
-fn pallas() {
-    all(&Pallas, 32);
 }

@@ -2,11 +2,10 @@
 
 mod expand;
 #[cfg(test)]
-mod laws;
+pub(crate) mod laws;
 mod lizard;
 mod modp;
 mod nist;
-mod pallas;
 mod ristretto255;
 #[cfg(test)]
 mod vectors;
@@ -19,7 +18,6 @@ use zeroize::{Zeroize, Zeroizing};
 pub use expand::expand_message_xmd;
 pub use modp::{ModP, safe_prime};
 pub use nist::{Nist, P384, P521};
-pub use pallas::Pallas;
 pub use ristretto255::{Base, Point, Ristretto255};
 
 /// The integers modulo a prime q, the order of a group.

@@ -30,14 +30,14 @@ pub fn blind<G: Embedding + Sync>(
 }
 
 /// The ciphertexts of reports that are well formed, and made by who knows what is in them.
-pub(super) struct Checked<G: Group> {
+pub(crate) struct Checked<G: Group> {
     /// Of what the row function is computed from, or its value.
     pub rows: Pair<G>,
     pub values: Option<Pair<G>>,
     pub sealed: Vec<Pair<G>>,
 }
 
-pub(super) fn check<G: Embedding + Sync>(
+pub(crate) fn check<G: Embedding + Sync>(
     params: &Params<G>,
     keys: &RoundKeys<G>,
     participant: &str,
@@ -82,7 +82,7 @@ pub(super) fn check<G: Embedding + Sync>(
 ///
 /// A tag is t times the ciphertext of the row as it is written, not re-randomised again: what this shows beside the tag is t times a point that
 /// is uniformly random, and whose logarithm nobody else knows. Pairs X, t X of such points are what tags of a participant's many rows are anyhow.
-pub(super) fn entries<G: Embedding + Sync>(
+pub(crate) fn entries<G: Embedding + Sync>(
     params: &Params<G>,
     keys: &RoundKeys<G>,
     blinding: &Blinding<G>,

@@ -42,7 +42,7 @@ pub struct DatabaseKey<G: Group = Ristretto255> {
 
 /// The public keys of a round, whose makers have proved that they know the secret ones: B = b G, P = p G and B + P.
 pub struct RoundKeys<G: Group = Ristretto255> {
-    pub(super) database: Key<G>,
+    pub(crate) database: Key<G>,
     pub(super) proxy: Key<G>,
     pub(super) both: Key<G>,
     /// The encodings of B and P.
@@ -50,7 +50,7 @@ pub struct RoundKeys<G: Group = Ristretto255> {
 }
 
 /// A public key, made ready.
-pub(super) struct Key<G: Group> {
+pub(crate) struct Key<G: Group> {
     pub point: G::Point,
     pub base: G::Base,
 }

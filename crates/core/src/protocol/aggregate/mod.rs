@@ -11,13 +11,12 @@
 //! function in its place ([`RowFunction`]).
 
 mod answer;
-mod blind;
+pub(crate) mod blind;
 mod keys;
-pub mod naor_reingold;
 mod open;
 mod params;
-mod report;
-mod rows;
+pub(crate) mod report;
+pub(crate) mod rows;
 
 use std::fmt;
 
@@ -75,7 +74,7 @@ impl std::error::Error for Refused {}
 
 impl Refused {
     /// What decoding has refused, where each of what is numbered from `first` has so many points.
-    fn decoding(error: DecodeError, first: u64, points: usize) -> Refused {
+    pub(crate) fn decoding(error: DecodeError, first: u64, points: usize) -> Refused {
         match error {
             DecodeError::Length => Refused { index: first, why: Why::Length },
             DecodeError::NotAPoint(index) => Refused { index: first + (index / points) as u64, why: Why::NotAPoint },

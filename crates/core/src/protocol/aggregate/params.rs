@@ -22,7 +22,7 @@ pub struct Params<G: Group = Ristretto255> {
     /// The group.
     pub(super) group: G,
     /// Of the job's terms and the round.
-    pub(super) session: Session,
+    pub(crate) session: Session,
     key_bytes: usize,
     values: u32,
     distinct: bool,
@@ -78,7 +78,7 @@ impl<G: Embedding> Params<G> {
     }
 
     /// Points of a report before its proofs.
-    pub(super) fn report_points(&self) -> usize {
+    pub(crate) fn report_points(&self) -> usize {
         2 * (1 + usize::from(self.has_values()) + self.key_points())
     }
 

@@ -50,7 +50,7 @@ pub fn report<G: Embedding + Sync>(
 }
 
 /// The padded keys of entries that are within what was agreed on.
-pub(super) fn check<G: Embedding>(
+pub(crate) fn check<G: Embedding>(
     params: &Params<G>,
     entries: &[Entry],
     first: u64,
@@ -69,7 +69,7 @@ pub(super) fn check<G: Embedding>(
 }
 
 /// The reports whose first ciphertexts, of the row function or what becomes it, are `rows`, made with `masks`.
-pub(super) fn with_rows<G: Embedding + Sync>(
+pub(crate) fn with_rows<G: Embedding + Sync>(
     params: &Params<G>,
     keys: &RoundKeys<G>,
     (participant, first): (&str, u64),
@@ -132,7 +132,7 @@ pub(super) fn bound(round: &Transcript, number: u64, ciphertexts: &[u8]) -> Tran
 }
 
 /// A ciphertext of each point under its mask.
-pub(super) fn encrypt<G: Group>(group: &G, key: &Key<G>, points: Column<G>, masks: &[G::Scalar]) -> Pair<G> {
+pub(crate) fn encrypt<G: Group>(group: &G, key: &Key<G>, points: Column<G>, masks: &[G::Scalar]) -> Pair<G> {
     [group.multiply_generator(masks), group.add(&points, &group.multiply_base(&key.base, masks))]
 }
 

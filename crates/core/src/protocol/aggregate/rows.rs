@@ -20,7 +20,7 @@ pub(super) type Column<G> = Vec<<G as Group>::Point>;
 pub(super) type Pair<G> = [Column<G>; 2];
 
 /// The columns of points that follow each other, so many of each; in pairs.
-pub(super) fn columns<G: Group>(points: Vec<G::Point>, width: usize) -> Vec<Pair<G>> {
+pub(crate) fn columns<G: Group>(points: Vec<G::Point>, width: usize) -> Vec<Pair<G>> {
     let rows = points.len() / width.max(1);
     let mut columns: Vec<Pair<G>> = (0..width / 2).map(|_| [0, 1].map(|_| Vec::with_capacity(rows))).collect();
     for (index, point) in points.into_iter().enumerate() {
@@ -31,7 +31,7 @@ pub(super) fn columns<G: Group>(points: Vec<G::Point>, width: usize) -> Vec<Pair
 }
 
 /// The encodings of twice the points, row by row.
-pub(super) fn encode_rows<G: Group>(group: &G, columns: &[&Column<G>]) -> Vec<u8> {
+pub(crate) fn encode_rows<G: Group>(group: &G, columns: &[&Column<G>]) -> Vec<u8> {
     let (width, length) = (columns.len(), group.point_bytes());
     let rows = columns.first().map_or(0, |column| column.len());
     let mut bytes = vec![0; rows * width * length];

@@ -5,7 +5,6 @@
 //! to the products modulo [`Modulus`]. [`reveal`] opens them to one party or to both.
 
 mod columns;
-pub mod gm_bloom;
 pub mod lattice;
 mod modulus;
 pub mod ot;
@@ -44,7 +43,7 @@ impl Shape {
 
     /// Refuses a choice of products, each given by the columns of the first and the second party: columns that are not
     /// there, a pair that stands there twice, and a column of `side` that is in no pair.
-    fn check_pairs(&self, pairs: &[(u32, u32)], side: Side) -> Result<()> {
+    pub(crate) fn check_pairs(&self, pairs: &[(u32, u32)], side: Side) -> Result<()> {
         let mut alone = vec![true; self.columns(side)];
         for &(first, second) in pairs {
             if first as usize >= self.first || second as usize >= self.second {

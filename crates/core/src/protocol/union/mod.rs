@@ -6,11 +6,7 @@
 //! 2019): a reverse private membership test tells the receiver for each of the sender's items, which it does not see, whether it
 //! has it; and one oblivious transfer for each item ([`transfer`]) hands it over if it has not.
 //!
-//! [`ecdh`] has that test from a commutative function, [`polynomial_ot`] from values of encrypted polynomials. What each role learns is in
-//! `docs/protocols/union.md` and `union-polynomial.md`.
-//!
-//! [`polynomial`] is another thing, and here for comparisons: Kissner & Song's product of encrypted polynomials as it was published, which
-//! tells the receiver which items are common, and finds those that it can name.
+//! [`ecdh`] has that test from a commutative function. What each role learns is in `docs/protocols/union.md`.
 //!
 //! Order is data. Items in the order of their keys would show which of the receiver's own are common, by the gaps between those that it
 //! gets; so they go in a uniformly random order that the sender draws ([`Shuffled`]). And buckets would show how many of each are
@@ -20,9 +16,7 @@
 
 pub mod ecdh;
 mod given;
-mod params;
-pub mod polynomial;
-pub mod polynomial_ot;
+pub(crate) mod params;
 mod sorting;
 pub mod transfer;
 

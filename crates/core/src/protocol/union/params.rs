@@ -90,7 +90,7 @@ impl Params {
 }
 
 /// Refuses what cannot be given for an item.
-pub(super) fn check_payload(bytes: usize) -> Result<()> {
+pub(crate) fn check_payload(bytes: usize) -> Result<()> {
     match bytes {
         0 => Err(Error::Internal("union: nothing is given for an item".into())),
         1..=MAX_OFFERED_BYTES => Ok(()),

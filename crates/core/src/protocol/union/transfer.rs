@@ -22,10 +22,10 @@ const PURPOSE: &str = "union";
 const K: usize = 4;
 
 /// Message flights: the base OTs' points, with whatever the sender has sent before; their key, trees and corrections; and the items.
-pub(super) const ROUNDS: u32 = 3;
+pub(crate) const ROUNDS: u32 = 3;
 
 /// Memory that a party takes besides what is given, in bytes, an estimate from above: some chunks of OTs, and their messages.
-pub(super) const MEMORY: u64 = 16 << 20;
+pub(crate) const MEMORY: u64 = 16 << 20;
 
 /// The receiver's role: `has` says for each of the sender's items, in the order in which they travel, whether the receiver has it.
 /// Those that it has not are handed to `take` in that order.

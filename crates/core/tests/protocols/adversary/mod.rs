@@ -12,9 +12,8 @@
 //! that lacks the check, before it has to lose against the code that is shipped. Without its weakness such a party has to
 //! fit the real one. (Messages that come early have no weak form to win against: they are to be refused, that is all.)
 
-mod aggregate;
-mod base;
-mod extension;
+pub mod base;
+pub mod extension;
 mod intersect;
 mod silent;
 mod tree;
@@ -25,7 +24,7 @@ use tacita_core::channel::Label;
 use tacita_core::{Channel, Error, Result};
 
 /// Runs an honest party on a thread of its own and an adversary on this one. Both end the job if they come to its end.
-fn against<V: Send, A>(
+pub fn against<V: Send, A>(
     victim: impl FnOnce(&mut Channel) -> Result<V> + Send,
     adversary: impl FnOnce(&mut Channel) -> A,
 ) -> (Result<V>, A) {
@@ -54,20 +53,20 @@ const ANYTHING: Label = Label::new(255, "anything");
 
 /// Whether a peer waits for us, however long it takes until it does: it gets what nobody waits for, with which it ends the
 /// run. What it has said before that comes first.
-fn waits(channel: &mut Channel) -> bool {
+pub fn waits(channel: &mut Channel) -> bool {
     // It may be gone.
     let _ = channel.send(ANYTHING, Vec::new());
     says_no_more(channel)
 }
 
 /// Whether nothing but the end of the run comes from a peer that was made to end it.
-fn says_no_more(channel: &mut Channel) -> bool {
+pub fn says_no_more(channel: &mut Channel) -> bool {
     // Any message would be a violation.
     matches!(channel.receive_up_to(ANYTHING, usize::MAX), Err(Error::Peer { .. }))
 }
 
 /// That `hits` of `trials` are as many as the probability lets expect, to within 5 standard deviations.
-fn as_likely_as(hits: usize, trials: usize, probability: f64) {
+pub fn as_likely_as(hits: usize, trials: usize, probability: f64) {
     let expected = trials as f64 * probability;
     let deviation = (expected * (1.0 - probability)).sqrt();
     assert!((hits as f64 - expected).abs() <= 5.0 * deviation, "{hits} of {trials}, expected {expected}");

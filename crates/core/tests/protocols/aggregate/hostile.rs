@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use tacita_core::primitive::elgamal::known;
 use tacita_core::primitive::group::{Embedding, Group, ScalarField};
 use tacita_core::protocol::aggregate::*;
+use tacita_core::protocol::published::aggregate::naor_reingold::basic;
 use tacita_core::session::Transcript;
 
 use crate::aggregate::forged::*;
@@ -211,7 +212,7 @@ fn anothers_ciphertexts_are_nobodys_own() {
     // A proxy that takes such reports: the oracle decrypts what it is not asked for.
     let mut round = Round::new(16, 0, false, 13);
     let (theirs, mine) = (round.report("a", &[entry(b"secret", 0)]), round.report("hostile", &[entry(b"popular", 0)]));
-    let taken = naor_reingold::basic::pass(&round.params, &[&mine[..64], &theirs[64..]].concat()).unwrap();
+    let taken = basic::pass(&round.params, &[&mine[..64], &theirs[64..]].concat()).unwrap();
     let sealed = open(&round.params, &round.database, &taken).unwrap().rows.remove(0).sealed;
     let asked = ask(&round.params, &round.keys, &[&sealed], &mut round.rng).unwrap();
     let secret = round.entries([("b", &[entry(b"secret", 0)][..])]);

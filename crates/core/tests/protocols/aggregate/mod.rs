@@ -2,7 +2,6 @@
 
 mod forged;
 mod hostile;
-pub mod naor_reingold;
-mod results;
+pub mod results;
 pub mod round;
 mod views;

@@ -1,6 +1,5 @@
 //! Private scalar products.
 
-mod gm_bloom;
 mod lattice;
 mod ot;
 mod paillier;

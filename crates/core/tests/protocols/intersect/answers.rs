@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use crate::support::many::Many;
 use crate::support::two::{Part, run_over};
 use crate::support::{Case, Variant, items, rng, session};
-use tacita_core::protocol::intersect::polynomial::{self, Reveal, Wanted};
-use tacita_core::protocol::intersect::{bloom, star};
+use tacita_core::protocol::intersect::star;
+use tacita_core::protocol::published::intersect::bloom;
+use tacita_core::protocol::published::intersect::polynomial::{self, Reveal, Wanted};
 use tacita_core::{Channel, Level, Result, Security};
 
 /// How often what comes before an answer over this channel is done.

@@ -1,9 +1,7 @@
 //! Private set union.
 
 mod hostile;
-mod order;
-mod polynomial;
-mod polynomial_ot;
+pub mod order;
 mod results;
 mod views;
 
@@ -15,10 +13,10 @@ use tacita_core::protocol::union::{Given, InMemory, Params, Shuffled, ecdh};
 use tacita_core::{Channel, Item, Result};
 
 /// What the receiver gets, in the order in which it comes, and how many items are common.
-type Received = (Vec<Vec<u8>>, usize);
+pub type Received = (Vec<Vec<u8>>, usize);
 
 /// What the sender gives for an item in these tests: `bytes` of its hash.
-fn given_for(item: &Item, bytes: usize) -> Vec<u8> {
+pub fn given_for(item: &Item, bytes: usize) -> Vec<u8> {
     blake3::hash(&item.0).as_bytes().iter().cycle().take(bytes).copied().collect()
 }
 
@@ -49,13 +47,13 @@ fn run(receiver: &[Item], sender: &[Item], params: &Params, seeds: [u8; 2]) -> (
 }
 
 /// What the receiver got, and what both have sent, and in how many rounds.
-fn ended<T>((received, sent): (Ended<T>, Ended<T>)) -> (T, ([u64; 2], [u32; 2])) {
+pub fn ended<T>((received, sent): (Ended<T>, Ended<T>)) -> (T, ([u64; 2], [u32; 2])) {
     let ((received, receiver), (_, sender)) = (received.unwrap(), sent.unwrap());
     (received, ([receiver.sent, sender.sent], [receiver.rounds, sender.rounds]))
 }
 
 /// What the receiver gets is what is given for all that it lacks, and how many items it does not.
-fn is_union((mut given, common): Received, receiver: &[Item], sender: &[Item], bytes: usize) {
+pub fn is_union((mut given, common): Received, receiver: &[Item], sender: &[Item], bytes: usize) {
     let own: HashSet<&Item> = receiver.iter().collect();
     let missing = sender.iter().filter(|item| !own.contains(item));
     let mut expected: Vec<_> = missing.map(|item| given_for(item, bytes)).collect();

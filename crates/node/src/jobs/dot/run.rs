@@ -2,8 +2,8 @@
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::dot::gm_bloom::{self, Dense};
 use tacita_core::protocol::dot::{Columns, Shape};
+use tacita_core::protocol::published::dot::gm_bloom::{self, Dense};
 use tacita_core::{Error, Result};
 
 use crate::agreement::Reveal;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tacita_core::primitive::bloom::Rate;
 use tacita_core::primitive::elgamal::threshold::Order;
-use tacita_core::protocol::intersect::polynomial::Strategy;
+use tacita_core::primitive::published::bloom::Rate;
+use tacita_core::protocol::published::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
 use super::{

@@ -1,11 +1,11 @@
 //! `polynomial` among three and more parties, as Kissner & Song have it: for comparison. See
-//! `tacita_core::protocol::intersect::kissner_song`.
+//! `tacita_core::protocol::published::intersect::kissner_song`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::kissner_song::{Params, Party, Strategy, run};
+use tacita_core::protocol::published::intersect::kissner_song::{Params, Party, Strategy, run};
 use tacita_core::{Error, Result};
 
 use super::{Brought, found, hint, in_group, load, methods, star};

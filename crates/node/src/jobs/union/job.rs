@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tacita_core::protocol::intersect::polynomial::Strategy;
+use tacita_core::protocol::published::intersect::polynomial::Strategy;
 use tacita_core::{Error, Result};
 
 use super::methods::{self, Pair};

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tacita_core::channel::labels::interaction::OUTCOME;
-use tacita_core::protocol::aggregate::naor_reingold::{self, Reporting};
+use tacita_core::protocol::published::aggregate::naor_reingold::{self, Reporting};
 use tacita_core::{Channel, Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;

@@ -2,7 +2,8 @@ use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::primitive::group::{P384, Pallas, Ristretto255, ScalarField};
+use crate::primitive::group::{P384, Ristretto255, ScalarField};
+use crate::primitive::published::Pallas;
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])

@@ -1,10 +1,10 @@
-//! Under Goldwasser and Micali's encryption, with Bloom filters: see `tacita_core::protocol::dot::gm_bloom`.
+//! Under Goldwasser and Micali's encryption, with Bloom filters: see `tacita_core::protocol::published::dot::gm_bloom`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::dot::gm_bloom::{self, Lengths, Params};
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
+use tacita_core::protocol::published::dot::gm_bloom::{self, Lengths, Params};
 use tacita_core::{Level, Result, Session, Side};
 
 use super::{Cpu, Keys, Method, PairTerms, Pairs, Product, Wanted, ot};

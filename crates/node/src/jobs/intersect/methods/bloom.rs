@@ -1,9 +1,9 @@
-//! By oblivious transfers of Bloom filters: see `tacita_core::protocol::intersect::bloom`.
+//! By oblivious transfers of Bloom filters: see `tacita_core::protocol::published::intersect::bloom`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::bloom;
 use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
+use tacita_core::protocol::published::intersect::bloom;
 use tacita_core::{Error, Result, Role, Security};
 
 use super::{Cost, Method, Setting};

@@ -1,11 +1,11 @@
-//! By encrypted polynomials: see `tacita_core::protocol::intersect::polynomial`.
+//! By encrypted polynomials: see `tacita_core::protocol::published::intersect::polynomial`.
 
 use std::time::Duration;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
-use tacita_core::protocol::intersect::polynomial::{self, Curve, Params, Strategy, Wanted};
+use tacita_core::protocol::published::intersect::polynomial::{self, Curve, Params, Strategy, Wanted};
 use tacita_core::{Level, Result, Role, Security};
 
 use super::{Cost, Method, Setting};

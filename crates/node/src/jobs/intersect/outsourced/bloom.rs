@@ -1,11 +1,11 @@
 //! `outsourced-bloom`: the same as it was published, which gives away more than the intersection. See
-//! `tacita_core::protocol::intersect::outsourced_bloom`.
+//! `tacita_core::protocol::published::intersect::outsourced_bloom`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::depot::Depot;
 use tacita_core::primitive::group::Group;
 use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
-use tacita_core::protocol::intersect::outsourced_bloom::{Params, Party, helper, run};
+use tacita_core::protocol::published::intersect::outsourced_bloom::{Params, Party, helper, run};
 use tacita_core::session::Transcript;
 use tacita_core::{Level, Result};
 

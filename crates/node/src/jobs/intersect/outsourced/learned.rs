@@ -1,6 +1,6 @@
 //! Who learns what, in plain sentences.
 
-use tacita_core::primitive::bloom::Rate;
+use tacita_core::primitive::published::bloom::Rate;
 
 use super::super::learned::{WHICH, limit, of_sum};
 use super::bloom;

@@ -6,7 +6,7 @@ mod polynomial_ot;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::{self, polynomial::Wanted};
+use tacita_core::protocol::published::intersect::{self, polynomial::Wanted};
 use tacita_core::session::Session;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;

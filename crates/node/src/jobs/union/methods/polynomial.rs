@@ -1,9 +1,9 @@
-//! By a product of encrypted polynomials, as it was published: see `tacita_core::protocol::union::polynomial`.
+//! By a product of encrypted polynomials, as it was published: see `tacita_core::protocol::published::union::polynomial`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::polynomial::{Curve, Strategy};
-use tacita_core::protocol::union::polynomial::{self, Params};
+use tacita_core::protocol::published::intersect::polynomial::{Curve, Strategy};
+use tacita_core::protocol::published::union::polynomial::{self, Params};
 use tacita_core::{Error, Result, Role, Security};
 
 use super::{Cost, Found, Method, Pair, Setting};

@@ -1,9 +1,9 @@
-//! By values of encrypted polynomials: see `tacita_core::protocol::union::polynomial_ot`.
+//! By values of encrypted polynomials: see `tacita_core::protocol::published::union::polynomial_ot`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
+use tacita_core::protocol::published::union::polynomial_ot::{self, Params};
 use tacita_core::protocol::union::Shuffled;
-use tacita_core::protocol::union::polynomial_ot::{self, Params};
 use tacita_core::{Result, Role, Security};
 use zeroize::Zeroizing;
 

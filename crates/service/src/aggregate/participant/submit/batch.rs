@@ -1,8 +1,8 @@
 //! How a batch comes to a proxy: its reports are sent, or made together with the proxy.
 
 use tacita_core::channel::labels::interaction::OUTCOME;
-use tacita_core::protocol::aggregate::naor_reingold::{Reporting, participant};
 use tacita_core::protocol::aggregate::{Entry, report};
+use tacita_core::protocol::published::aggregate::naor_reingold::{Reporting, participant};
 use tacita_core::{Channel, Result};
 use tacita_node::base::random::fresh_rng;
 

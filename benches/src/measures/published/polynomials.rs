@@ -1,0 +1,76 @@
+//! Which strategy multiplies polynomials fastest: with scalars and with points as coefficients, by number of coefficients.
+
+use std::process::ExitCode;
+
+use chacha20::ChaCha20Rng;
+use clap::Parser;
+use rand_core::SeedableRng;
+use tacita_bench::{Repeat, Verdicts, about, measure, median};
+use tacita_core::primitive::group::{Group, P384, Ristretto255, ScalarField};
+use tacita_core::primitive::published::Pallas;
+use tacita_core::primitive::published::polynomial::{Module, Points, Scalars, Strategy, multiply};
+
+#[derive(Parser)]
+#[command(about = about(include_str!("polynomials.rs")))]
+struct Arguments {
+    /// The most coefficients of each factor, as a power of two
+    #[arg(default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=16))]
+    log2_coefficients: u32,
+    #[command(flatten)]
+    repeat: Repeat<3>,
+}
+
+/// What the strategy that is chosen for points may take, relative to the best one.
+const TARGET: f64 = 1.2;
+
+/// Beyond so many coefficients, nobody waits for products as in school.
+const MOST_IN_SCHOOL: usize = 128;
+
+pub fn main() -> ExitCode {
+    let Arguments { log2_coefficients, repeat: Repeat { runs } } = Arguments::parse_from(tacita_bench::arguments());
+    println!("CPU milliseconds a product, median of {runs}");
+    let mut verdicts = Verdicts::default();
+    compare("ristretto255", &Ristretto255, log2_coefficients, runs, &mut verdicts);
+    compare("pallas", &Pallas, log2_coefficients, runs, &mut verdicts);
+    compare("p384", &P384::new(), log2_coefficients.min(6), runs, &mut verdicts);
+    verdicts.end()
+}
+
+fn compare<G: Group + Sync>(name: &str, group: &G, most: u32, runs: u32, verdicts: &mut Verdicts) {
+    let mut rng = ChaCha20Rng::from_seed([1; 32]);
+    let headings: Vec<_> =
+        Strategy::ALL.iter().map(|strategy| format!("{strategy:>12}", strategy = format!("{strategy:?}"))).collect();
+    println!("\n{name}{:>24}", headings.join(""));
+    let counts: Vec<usize> = (1..=most).flat_map(|log2| [1 << log2, 3 << (log2 - 1)]).collect();
+    for &count in &counts {
+        let (a, b) = (group.random_scalars(count, &mut rng), group.random_scalars(count, &mut rng));
+        line("scalars", &Scalars(group), count, (&a, &b), runs);
+    }
+    let worst = counts.iter().map(|&count| {
+        let a = group.random_scalars(count, &mut rng);
+        line("points", &Points(group), count, (&a, &group.random_points(count, &mut rng)), runs)
+    });
+    verdicts.at_most(&format!("{name}, points: the strategy chosen / the best"), worst.fold(0.0, f64::max), TARGET);
+}
+
+type ScalarOf<M> = <<M as Module>::Field as ScalarField>::Scalar;
+
+/// The times of all strategies for one number of coefficients, and how the one that would be chosen compares with the best.
+fn line<M: Module>(what: &str, module: &M, count: usize, (a, b): (&[ScalarOf<M>], &[M::Element]), runs: u32) -> f64 {
+    let time = |strategy: Strategy| {
+        let can = strategy.can(module.field(), 2 * count - 1);
+        (can && (strategy != Strategy::Schoolbook || count <= MOST_IN_SCHOOL)).then(|| {
+            let once = |_| measure(|| multiply(module, strategy, a, b)).1.cpu.as_secs_f64() * 1e3;
+            // Once for the caches and the threads, which matter where a product takes microseconds.
+            let _warm: Vec<f64> = (0..2).map(once).collect();
+            median(&(0..runs).map(once).collect::<Vec<_>>())
+        })
+    };
+    let times = Strategy::ALL.map(|strategy| (strategy, time(strategy)));
+    let chosen = Strategy::fastest(module, count, count);
+    let best = times.iter().filter_map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
+    let own = times.iter().find_map(|(strategy, time)| time.filter(|_| *strategy == chosen)).unwrap_or(f64::INFINITY);
+    let shown = times.map(|(_, time)| time.map_or(format!("{:>12}", "-"), |time| format!("{time:>12.3}")));
+    println!("{what:>8} {count:>6} {}  {chosen:?}: {:.2} of the best", shown.join(""), own / best);
+    own / best
+}

@@ -1,0 +1,94 @@
+//! How much work a run is.
+
+use super::{Curve, Params, Reveal};
+use crate::primitive::group::Ristretto255;
+use crate::primitive::published::polynomial::{Module, Points};
+use crate::role::Role;
+
+/// What other operations cost, relative to a multiplication of a point, about: a multiplication of the generator, an encoding, a
+/// decoding, and an operation on scalars. `intersect_polynomial` judges what is chosen by them.
+const FIXED: f64 = 0.45;
+const ENCODE: f64 = 0.3;
+const DECODE: f64 = 0.3;
+const SCALAR: f64 = 0.004;
+
+/// The work of a run, in multiplications of a point in ristretto255.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// The receiver's.
+    pub receiver: f64,
+    /// The sender's.
+    pub sender: f64,
+}
+
+impl Cost {
+    /// Of both.
+    pub fn work(&self) -> f64 {
+        self.receiver + self.sender
+    }
+}
+
+impl Curve {
+    /// How many times as long as in ristretto255 a multiplication takes, as measured with AVX-512 IFMA.
+    fn times_ristretto(self) -> f64 {
+        match self {
+            Curve::Ristretto255 => 1.0,
+            Curve::Pallas => 6.5,
+            Curve::P384 => 45.0,
+            Curve::P521 => 46.0,
+        }
+    }
+}
+
+/// The work of a run with these parameters.
+pub(super) fn of(params: &Params) -> Cost {
+    of_looking_at(params, params.items(Role::Receiver))
+}
+
+/// The same where the receiver looks at so many items.
+pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> Cost {
+    let bins = params.bins() as f64;
+    let sent = params.items(Role::Sender) as f64;
+    let portions = params.portions().len() as f64;
+    let evaluated = |items| portions * params.points_of_portion(items) as f64;
+    let [first, second] = [Role::Receiver, Role::Sender].map(|role| params.bound(role));
+    let count = params.answers_of_bin();
+    let up = bins * params.ciphertexts_of_bin() as f64;
+    let down = if params.reveal() == Reveal::Rows { bins * count as f64 } else { sent };
+    let strategy = params.strategy().of_coefficients();
+
+    // Ciphertexts: made by who has the secret key, read, decrypted; read, made with the public key.
+    let mut receiver = up * (2.0 * FIXED + 2.0 * ENCODE) + down * (2.0 * DECODE + 1.0);
+    let mut sender = up * 2.0 * DECODE + down * (2.0 * FIXED + 1.0 + 2.0 * ENCODE);
+    // Values of an opened polynomial, or of an encrypted one, at the items of all bins.
+    let evaluate = |points: f64, items: usize| match strategy {
+        Some(strategy) if params.bins() == 1 => strategy.work_of_evaluation::<Points<'_, Ristretto255>>(count, items),
+        Some(_) => points * count as f64 * <Points<'_, Ristretto255> as Module>::IN_SUM,
+        None => points * count as f64 * (<Points<'_, Ristretto255> as Module>::IN_SUM + 5.0 * SCALAR),
+    };
+    match params.reveal() {
+        Reveal::Rows => {
+            receiver += evaluate(evaluated(looked_at), looked_at);
+            sender += match strategy {
+                Some(strategy) => {
+                    let product = strategy.work::<Points<'_, Ristretto255>>(second + 1, first + 1);
+                    2.0 * bins * product
+                }
+                None => 2.0 * down,
+            };
+        }
+        Reveal::Count => {
+            sender += 2.0 * evaluate(evaluated(params.items(Role::Sender)), second) + 2.0 * sent;
+        }
+    }
+    if strategy.is_none() {
+        // Values of what is known: of products of differences, and of polynomials.
+        let values = bins * count as f64 * SCALAR;
+        receiver += values * 2.0 * first as f64;
+        if params.reveal() == Reveal::Rows {
+            sender += values * 2.0 * (first + 2 * second) as f64;
+        }
+    }
+    let times = params.curve().times_ristretto();
+    Cost { receiver: receiver * times, sender: sender * times }
+}
