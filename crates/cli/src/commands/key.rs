@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use tacita_aggregate::Setting;
+use tacita_aggregate::keys::{self, Keys};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
-use tacita_service::aggregate::Setting;
-use tacita_service::aggregate::keys::{self, Keys};
 
 /// Make, change, save or put back the secrets of a round of an aggregate job.
 ///
@@ -107,7 +107,7 @@ impl Which {
             Role::Proxy => keys::Role::Proxy,
             Role::Database => keys::Role::Database,
         };
-        tacita_service::aggregate::rounds::check_name(&self.round)?;
+        tacita_aggregate::rounds::check_name(&self.round)?;
         let setting = Setting::new(JobSpec::load(&self.job)?)?;
         let identity = Identity::load(&self.identity)?;
         setting.place_of(role.name(), &identity)?;
