@@ -34,7 +34,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = ROOT / "target" / "mutants" / "tree"
 BUILD = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target" / "mutants" / "build"))
-PACKAGES = {"core": "tacita-core", "node": "tacita-node", "service": "tacita-service", "cli": "tacita"}
+PACKAGES = {"core": "tacita-core", "node": "tacita-node", "serve": "tacita-serve", "aggregate": "tacita-aggregate", "cli": "tacita"}
 QUIET = b"#![allow(unused_parens, unused_braces)]\n"
 SWITCH = """
 /// Which mutant this process is.

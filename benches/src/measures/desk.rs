@@ -15,9 +15,9 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::{Asked, Live, Reader};
 use tacita_node::table::ReadOptions;
 use tacita_node::transport::Cancel;
-use tacita_service::authority::control::{Order, order};
-use tacita_service::authority::{self, Serving};
-use tacita_service::desk::{Asking, Link};
+use tacita_serve::authority::control::{Order, order};
+use tacita_serve::authority::{self, Serving};
+use tacita_serve::desk::{Asking, Link};
 
 /// Milliseconds for one question, 99 of 100.
 const ONE: f64 = 50.0;

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use tacita_aggregate::participant::results::{Collecting, collect};
+use tacita_aggregate::participant::submit::{Submitting, submit as submit_all};
+use tacita_aggregate::setting::Setting;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::scratch;
 use tacita_node::jobs::aggregate::reports::Input;
 use tacita_node::table::ReadOptions;
-use tacita_service::aggregate::Setting;
-use tacita_service::aggregate::participant::results::{Collecting, collect};
-use tacita_service::aggregate::participant::submit::{Submitting, submit as submit_all};
 
 use crate::data::Data;
 use crate::errors::{Failure, raise};

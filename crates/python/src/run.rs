@@ -13,7 +13,7 @@ use tacita_node::run::check::check_identity;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::run::reach::meeting;
-use tacita_service::helper::Hosting;
+use tacita_serve::helper::Hosting;
 
 use crate::data::Data;
 use crate::errors::{Failure, raise};

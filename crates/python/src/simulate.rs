@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
+use tacita_aggregate::simulate as aggregate;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Source, Terms};
 use tacita_node::base::cancel::Cancel;
@@ -22,8 +23,7 @@ use tacita_node::simulate::{GRACE, HELPER, JobText};
 use tacita_node::table::read;
 use tacita_node::transport::{self, DEFAULT_TIMEOUT, Peer, Shape, depot};
 use tacita_node::watch::Nowhere;
-use tacita_service::aggregate::simulate as aggregate;
-use tacita_service::helper::{Serving, serve};
+use tacita_serve::helper::{Serving, serve};
 
 use crate::data::{Data, by_party};
 use crate::errors::{Failure, raise};

@@ -9,13 +9,13 @@ use tacita_core::{Error, Result};
 use super::simulate::program;
 use crate::console::print;
 use crate::interrupt;
+use tacita_aggregate::simulate as aggregate;
 use tacita_node::agreement::{JobSpec, Known};
 use tacita_node::base::files::Existing;
 use tacita_node::base::text::pasted;
 use tacita_node::simulate::{JobText, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
 use tacita_node::watch::Nowhere;
-use tacita_service::aggregate::simulate as aggregate;
 
 /// A guided tour: real jobs between parties on this machine, on small built-in samples.
 #[derive(Args)]

@@ -9,9 +9,9 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::Live;
 use tacita_node::transport::Cancel;
-use tacita_service::Origin;
-use tacita_service::desk::check::{Checked, Checking, check};
-use tacita_service::desk::{self, Asking, Serving};
+use tacita_serve::desk::check::{Checked, Checking, check};
+use tacita_serve::desk::{self, Asking, Serving};
+use tacita_serve::page::Origin;
 
 use super::arguments;
 use crate::console::print;

@@ -11,7 +11,7 @@ use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::run::reach::parties;
 use tacita_node::simulate::Instructions;
 use tacita_node::transport::{Cancel, DEFAULT_TIMEOUT, Peer};
-use tacita_service::helper::{self, Serving};
+use tacita_serve::helper::{self, Serving};
 
 use super::arguments;
 use crate::interrupt;

@@ -7,7 +7,7 @@ use tacita_core::Result;
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
 use tacita_node::transport::Cancel;
-use tacita_service::relay::{self, Serving};
+use tacita_serve::relay::{self, Serving};
 
 use crate::interrupt;
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use tacita_aggregate::participant::results::{Collecting, collect};
+use tacita_aggregate::setting::Setting;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
@@ -18,8 +20,6 @@ use tacita_node::run::report::write_json;
 use tacita_node::table::Selection;
 use tacita_node::table::output::{self, Format};
 use tacita_node::table::read::Listing;
-use tacita_service::aggregate::Setting;
-use tacita_service::aggregate::participant::results::{Collecting, collect};
 
 use super::{arguments, wait};
 use crate::console::print;

@@ -21,7 +21,7 @@ use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::run::reach::meeting;
 use tacita_node::table::DecimalMark;
-use tacita_service::helper::Hosting;
+use tacita_serve::helper::Hosting;
 
 /// Run one party of a job, on its own data, with the other parties elsewhere.
 #[derive(Args)]

@@ -10,8 +10,8 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::Live;
 use tacita_node::run::check::check_identity;
 use tacita_node::transport::Cancel;
-use tacita_service::authority::control::{Order, order};
-use tacita_service::authority::{self, Serving};
+use tacita_serve::authority::control::{Order, order};
+use tacita_serve::authority::{self, Serving};
 
 use super::arguments;
 use crate::console::print;

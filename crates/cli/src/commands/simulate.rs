@@ -14,6 +14,7 @@ use super::{arguments, helper, roles};
 use crate::console::{self, Log, Relay, Voice};
 use crate::interrupt;
 use crate::threads::set_threads;
+use tacita_aggregate::simulate as aggregate;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::exit::exit_code;
 use tacita_node::base::files::{Existing, check_output, is_read_once, scratch};
@@ -23,7 +24,6 @@ use tacita_node::run::write::all_beside;
 use tacita_node::simulate::{self, HELPER, Instructions, JobText, Outcome, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
 use tacita_node::watch::{Nowhere, Screen};
-use tacita_service::aggregate::simulate as aggregate;
 
 /// Run every party of a job on this machine, each a process of its own, over TLS on the loopback interface.
 #[derive(Args)]

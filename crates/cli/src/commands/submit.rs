@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use tacita_aggregate::participant::submit::{Submitting, submit};
+use tacita_aggregate::setting::Setting;
 use tacita_core::Result;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
@@ -12,8 +14,6 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::Input;
 use tacita_node::run::report::write_json;
 use tacita_node::table::read::Listing;
-use tacita_service::aggregate::Setting;
-use tacita_service::aggregate::participant::submit::{Submitting, submit};
 
 use super::arguments;
 use crate::console::{self, Voice};

@@ -117,7 +117,16 @@ fn rooms_of_jobs_are_named_by_few() {
 #[test]
 fn files_have_one_subject() {
     let mut all = Vec::new();
-    for directory in ["src", "tests", "../service/src", "../service/tests", "../cli/src", "../cli/tests"] {
+    for directory in [
+        "src",
+        "tests",
+        "../serve/src",
+        "../serve/tests",
+        "../aggregate/src",
+        "../aggregate/tests",
+        "../cli/src",
+        "../cli/tests",
+    ] {
         files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(directory), &mut all);
     }
     let code = all.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "rs"));

@@ -2,6 +2,10 @@
 
 use std::net::TcpListener;
 
+use tacita_aggregate::look::{Found, Looker, look};
+use tacita_aggregate::setting::Setting;
+use tacita_aggregate::transport::Place;
+use tacita_aggregate::wire::service::Service;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::base::files::Existing;
@@ -11,9 +15,6 @@ use tacita_node::jobs::aggregate::reports::Input;
 use tacita_node::jobs::aggregate::results::ResultFormat;
 use tacita_node::jobs::aggregate::{Aggregate, Reports};
 use tacita_node::transport::listening_at;
-use tacita_service::aggregate::Setting;
-use tacita_service::aggregate::look::{Found, Looker, look};
-use tacita_service::aggregate::transport::{Place, Service};
 
 use super::{Doctor, Findings, rows};
 

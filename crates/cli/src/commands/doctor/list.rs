@@ -7,8 +7,8 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::{Live, Quota, Reader, Roll};
 use tacita_node::table::{Table, read};
 use tacita_node::transport::Cancel;
-use tacita_service::authority::listed_desks;
-use tacita_service::desk::{Asking, connect};
+use tacita_serve::authority::listed_desks;
+use tacita_serve::desk::{Asking, connect};
 
 use super::Doctor;
 use super::findings::Findings;

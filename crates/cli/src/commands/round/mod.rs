@@ -10,13 +10,13 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tacita_aggregate::database::backup::{Size, Where, back_up, restore};
+use tacita_aggregate::participant::operate::{Operator, Order};
+use tacita_aggregate::setting::Setting;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::text::counted;
 use tacita_node::identity::Identity;
-use tacita_service::aggregate::Setting;
-use tacita_service::aggregate::database::backup::{Size, Where, back_up, restore};
-use tacita_service::aggregate::participant::operate::{Operator, Order};
 
 use super::arguments;
 use super::wait::{Wait, until_ready};

@@ -1,8 +1,8 @@
 //! How a round stands, for people.
 
+use tacita_aggregate::wire::rounds::{Counts, Status};
 use tacita_core::Result;
 use tacita_node::base::text::{count, counted};
-use tacita_service::aggregate::rounds::{Counts, Status};
 
 use crate::console::print;
 

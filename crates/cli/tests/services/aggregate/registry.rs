@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 #[allow(dead_code, reason = "the registry's own tests need more of it")]
-#[path = "../../../../service/src/aggregate/registry/server.rs"]
+#[path = "../../../../aggregate/src/registry/server.rs"]
 pub mod server;
 
 use self::server::Server;

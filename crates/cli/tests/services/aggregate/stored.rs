@@ -3,7 +3,7 @@
 use serde_json::json;
 
 #[allow(dead_code, reason = "the storage's own tests need more of it")]
-#[path = "../../../../service/src/aggregate/store/postgres/server.rs"]
+#[path = "../../../../aggregate/src/store/postgres/server.rs"]
 pub mod server;
 
 use self::server::Server;

@@ -1,0 +1,73 @@
+//! The list of rounds, whole or in parts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State as Extracted};
+use serde::Deserialize;
+
+use super::Database;
+use super::round::Round;
+use crate::transport::Who;
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{State, Status};
+
+/// Which rounds are listed: all, where nothing is said.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Part {
+    /// Those whose names come after this one.
+    after: Option<String>,
+    /// Not more than this many. Of those that are over only what a proxy has to know is told.
+    limit: Option<usize>,
+}
+
+/// `GET /v1/rounds`: in the order of their names.
+pub(super) async fn list(
+    Extracted(database): Extracted<Arc<Database>>,
+    who: Who,
+    part: Result<Query<Part>, QueryRejection>,
+) -> Granted<Json<Vec<Status>>> {
+    let caller = database.caller(&who)?;
+    let Query(part) =
+        part.map_err(|_| Reply::new(Kind::Malformed, "a list of rounds takes `after`, a name, and `limit`, a number"))?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        database.follow()?;
+        let rounds = database.after(part.after.as_deref(), part.limit.unwrap_or(usize::MAX));
+        let next = database.next();
+        let tell = |round: &Arc<Round>| {
+            if part.limit.is_some() && round.record().state.is_over() {
+                brief(round, next.clone())
+            } else {
+                database.status(round, &caller)
+            }
+        };
+        Ok(Json(rounds.iter().map(tell).collect()))
+    })
+    .await
+}
+
+/// What a list in parts tells of a round that is over.
+fn brief(round: &Round, next: Option<String>) -> Status {
+    let record = round.record();
+    Status {
+        round: round.name.clone(),
+        state: record.state,
+        closed: record.closed,
+        reveal_when: String::new(),
+        waits: Vec::new(),
+        waits_for: Vec::new(),
+        rests: BTreeMap::new(),
+        without: record.without.iter().copied().collect(),
+        failure: None,
+        next: next.filter(|next| *next != round.name),
+        parts: None,
+        database: None,
+        proxy: None,
+        keys: round.fingerprint().filter(|_| record.state != State::Removed),
+        numbers: None,
+    }
+}

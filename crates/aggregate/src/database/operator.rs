@@ -1,0 +1,201 @@
+//! What the database's operator does with rounds.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use tacita_core::{Error, Result};
+use tacita_node::base::text::shown;
+use tacita_node::jobs::aggregate::predicate::largest_gap;
+use tacita_node::jobs::aggregate::{Measure, Predicate, Summary};
+
+use super::Database;
+use super::record::Record;
+use super::round::Round;
+use super::routes::At;
+use crate::transport::{Caller, Who, read_json};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::Tighten;
+use crate::wire::rounds::{Closing, Counts, State as Stage, Status};
+
+/// `POST /v1/rounds/{round}/open`
+pub(super) async fn open((State(database), who, Path(name)): At) -> Granted<Json<Status>> {
+    let caller = operator(&database, &who)?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        database.open(&name).map_err(refused)?;
+        Ok(Json(database.status(&*database.known(&name)?, &caller)))
+    })
+    .await
+}
+
+/// `POST /v1/rounds/{round}/close`
+pub(super) async fn close(at: At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+    operator(&at.0.0, &at.1)?;
+    close_with(at, read_json(&headers, body).await?).await
+}
+
+/// As [`close`] does it.
+pub(super) async fn close_with(at: At, closing: Closing) -> Granted<Json<Status>> {
+    change(at, move |database, round| database.close_without(round, &closing.without)).await
+}
+
+/// `POST /v1/rounds/{round}/reveal`: also once more for a round that failed when its rows were counted.
+pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
+    change(at, |database, round| {
+        let revealing = round.change(&*database.storage, |record| {
+            match record.state {
+                Stage::Revealing | Stage::Revealed => return Ok(false),
+                Stage::Counted => (),
+                Stage::Failed if may_be_revealed_again(record) => (),
+                state => return Err(not_now(round, state, "can be revealed when its rows are counted")),
+            }
+            record.state = Stage::Revealing;
+            record.failure = None;
+            Ok(true)
+        });
+        revealing.map(drop)
+    })
+    .await
+}
+
+/// `POST /v1/rounds/{round}/tighten`: raises a threshold, never lowers one.
+pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+    operator(&at.0.0, &at.1)?;
+    raise(at, read_json(&headers, body).await?).await
+}
+
+/// As [`tighten`] does it.
+pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
+    change(at, move |database, round| {
+        let own = database.setting.own()?;
+        if !own.own.round.tighten {
+            return Err(Error::Input("the job does not say round.tighten = true: its thresholds stay".into()));
+        }
+        // As the condition has it, or its name alone.
+        let named = |of: &Measure, name: &str| wanted.measure == name || wanted.measure == of.to_string();
+        let measure = Measure::ALL.iter().find(|(of, name)| named(of, name)).map(|(measure, _)| *measure);
+        let measure = measure.ok_or_else(|| {
+            let known: Vec<&str> = Measure::ALL.iter().map(|(_, name)| *name).collect();
+            Error::Input(format!(
+                "\"{}\" is nothing that has a threshold: use one of {}",
+                shown(&wanted.measure),
+                known.join(", ")
+            ))
+        })?;
+        let predicate = round.predicate(&database.setting)?;
+        let before = round.record();
+        let Some(counts) = before.counts.as_ref().filter(|_| before.state == Stage::Counted) else {
+            return Err(not_now(round, before.state, "has thresholds to be raised between the count and the reveal"));
+        };
+        let number = match (wanted.to, measure) {
+            (Some(number), _) => i128::from(number),
+            (None, _) => gap(&predicate, measure, counts)?,
+        };
+        let raised = predicate.tighten_all(measure, number)?;
+        let mut passing = 0;
+        database.storage.groups(&round.name, None, &mut |_, entries| {
+            let mut row = Summary::new(&own.own.round.values);
+            for entry in entries {
+                let entry = entry?;
+                row.add(entry.value, &entry.tag);
+            }
+            passing += u64::from(raised.holds(&row));
+            Ok(database.go_on())
+        })?;
+        database.stop()?;
+        round.change(&*database.storage, |record| {
+            if record.state != Stage::Counted {
+                return Err(not_now(
+                    round,
+                    record.state,
+                    "has thresholds to be raised between the count and the reveal",
+                ));
+            }
+            if record.reveal_when != before.reveal_when {
+                return Err(Error::NotReady(format!(
+                    "round {}: somebody else has raised a threshold meanwhile",
+                    round.name
+                )));
+            }
+            record.reveal_when = Some(raised.to_string());
+            record.numbers.passing = Some(passing);
+            Ok(true)
+        })?;
+        tracing::info!("round {}: keys are revealed when {raised}", round.name);
+        Ok(())
+    })
+    .await
+}
+
+/// The number in the middle of the widest gap of the histogram that is not below a threshold.
+pub(super) fn gap(predicate: &Predicate, measure: Measure, counts: &Counts) -> Result<i128> {
+    let sizes = match measure {
+        Measure::Count => &counts.count,
+        Measure::Distinct => &counts.distinct,
+        _ => return Err(Error::Input("gaps are those of count and distinct: name the number for others".into())),
+    };
+    let of = predicate.thresholds().into_iter().filter(|threshold| threshold.measure == measure);
+    let agreed = of.map(|threshold| threshold.bound).max().unwrap_or(0);
+    Ok(i128::from(largest_gap(sizes, u64::try_from(agreed).unwrap_or(0))))
+}
+
+/// Whether a round that failed can be taken up again: its rows are counted, and there. Whatever failed, an oracle that is mended, or another one, may answer.
+pub(super) fn may_be_revealed_again(record: &Record) -> bool {
+    record.failure.is_some() && record.counts.is_some()
+}
+
+/// `POST /v1/rounds/{round}/remove`: nothing of it stays but its name.
+pub(super) async fn remove(at: At) -> Granted<Json<Status>> {
+    change(at, |database, round| {
+        // First the mark: a removal that is cut off is done again.
+        round.change(&*database.storage, |record| {
+            let is_there = record.state != Stage::Removed;
+            *record = Record::removed(record);
+            Ok(is_there)
+        })?;
+        round.clear(&*database.storage)?;
+        database.settle(round)?;
+        tracing::info!("round {} is removed", round.name);
+        Ok(())
+    })
+    .await
+}
+
+/// Changes a round for the operator, and tells how it then stands.
+async fn change(
+    (State(database), who, Path(name)): At,
+    change: impl FnOnce(&Database, &Round) -> Result<()> + Send + 'static,
+) -> Granted<Json<Status>> {
+    let caller = operator(&database, &who)?;
+    let round = database.found(&name).await.map_err(Reply::for_operator)?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        change(&database, &round).map_err(refused)?;
+        Ok(Json(database.status(&round, &caller)))
+    })
+    .await
+}
+
+/// The operator is told what is wrong.
+fn refused(error: Error) -> Reply {
+    match error {
+        Error::Input(text) => Reply::new(Kind::Malformed, text),
+        Error::NotReady(text) => Reply::new(Kind::Closed, text),
+        other => Reply::from(other).for_operator(),
+    }
+}
+
+fn not_now(round: &Round, state: Stage, what: &str) -> Error {
+    Error::NotReady(format!("round {} {}: it {what}", round.name, state.told()))
+}
+
+fn operator(database: &Arc<Database>, who: &Who) -> Granted<Caller> {
+    let caller = database.caller(who)?;
+    match caller.is_database() {
+        true => Ok(caller),
+        false => Err(Reply::new(Kind::Forbidden, "only the database's operator may, with the database's identity")),
+    }
+}

@@ -1,0 +1,398 @@
+//! From rows to results: all rows are counted; those that pass are asked for; what the oracle finds wrong is left out, and the
+//! condition applied again.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use rand_core::CryptoRng;
+use tacita_core::protocol::aggregate::ask;
+use tacita_core::{Error, Result};
+use tacita_node::base::hex::{hex, unhex};
+use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::{count, counted};
+use tacita_node::jobs::aggregate::{Histogram, Predicate, Spec, Summary};
+
+use super::Database;
+use super::progress::Mismatch;
+use super::record::part;
+use super::round::Round;
+use crate::store::{RowId, Stored};
+use crate::transport::{Ask, Persistence, all_silent};
+use crate::wire::questions::{Question, Reply, decode_replies, encode_questions};
+use crate::wire::rounds::{Counts, State};
+use crate::wire::rows::{Found, encode_rows};
+use crate::wire::same_keys::KeysFingerprint;
+use crate::wire::service::Service;
+
+/// Bytes of questions that are sent at once: a row of more is sent alone.
+const QUESTION_BYTES: usize = 1 << 19;
+
+/// How long an oracle is asked again that has too much to do, before other rounds have their turn.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// Rows that are looked at between two marks, at most.
+const LOOKED_AT: usize = 1 << 16;
+
+/// What others than the operator are told of a round of which a proxy has sent more than is there.
+pub(super) const MISSING: &str =
+    "reports are missing at the database: its operator finds more in the log. Submit again when another round is open";
+
+/// The same where more is there.
+const TWICE: &str =
+    "reports would count twice: the database's operator finds more in the log. Submit again when another round is open";
+
+/// A row that passes.
+struct Passing {
+    id: RowId,
+    entries: Vec<Stored>,
+}
+
+/// What was found of rows that were looked at.
+#[derive(Default)]
+struct Looked {
+    passing: Vec<Passing>,
+    /// The last of them, if there was any.
+    last: Option<RowId>,
+    /// How many pass, and have more reports than an oracle can be asked about.
+    too_long: u64,
+}
+
+impl Database {
+    /// Counts the rows of a round of which all is there.
+    pub(super) fn count(&self, round: &Round) -> Result<()> {
+        let (own, predicate) = (self.setting.own()?, round.predicate(&self.setting)?);
+        let proxies = self.setting.count("proxy")?;
+        // What another database still takes in is in before rows are counted, or never.
+        self.storage.seal(&round.name)?;
+        let (mut histogram, mut rows, mut passing) = (Histogram::default(), 0, 0);
+        self.storage.groups(&round.name, None, &mut |_, entries| {
+            let mut row = Summary::new(&own.own.round.values);
+            for entry in entries {
+                let entry = entry?;
+                row.add(entry.value, &entry.tag);
+            }
+            histogram.add(&row);
+            rows += 1;
+            passing += u64::from(predicate.holds(&row));
+            // It may have been removed meanwhile.
+            Ok(if round.record().state == State::Closed { self.go_on() } else { ControlFlow::Break(()) })
+        })?;
+        self.stop()?;
+        let reports = self.storage.totals(&round.name)?.reports;
+        let sent = self.storage.sent(&round.name)?;
+        let distinct = if own.tags() { histogram.distinct } else { Default::default() };
+        let counts = Counts { count: histogram.count, distinct };
+        let mut mismatch = None;
+        let is_counted = round.change(&*self.storage, |record| {
+            // It may be that of a storage that has taken over meanwhile, and lacks the last commits: what a proxy has not said there, it says again.
+            if !record.has_all(proxies) {
+                return Ok(false);
+            }
+            mismatch = record.mismatches(&sent).first().copied();
+            if mismatch.is_some() {
+                return Ok(false);
+            }
+            record.counts = Some(counts.clone());
+            record.numbers.rows = Some(rows);
+            record.numbers.passing = Some(passing);
+            record.numbers.reports = reports;
+            record.state = if own.own.round.tighten { State::Counted } else { State::Revealing };
+            Ok(true)
+        })?;
+        if let Some(mismatch) = &mismatch {
+            return self.fail_for(round, mismatch);
+        }
+        if !is_counted {
+            return Ok(());
+        }
+        tracing::info!(
+            "round {}: {} make {}{}",
+            round.name,
+            counted(reports, "report"),
+            counted(rows, "row"),
+            if own.own.round.tighten { "; `tacita round reveal` goes on" } else { "" }
+        );
+        Ok(())
+    }
+
+    /// Fails a round of which other entries are there than its proxies have sent.
+    fn fail_for(&self, round: &Round, mismatch: &Mismatch) -> Result<()> {
+        let told = if mismatch.here < mismatch.sent { MISSING } else { TWICE };
+        self.fail_telling(round, &self.wrong_number(mismatch)?, Some(told))
+    }
+
+    /// Why a round has no result of which a proxy has sent another number of reports than are there.
+    fn wrong_number(&self, mismatch: &Mismatch) -> Result<Error> {
+        let peer = self.setting.name(Service::Proxy(mismatch.proxy))?;
+        let (sent, here) = (counted(mismatch.sent, "report"), count(mismatch.here));
+        let what = match mismatch.here < mismatch.sent {
+            true => {
+                let missing = counted(mismatch.sent - mismatch.here, "report");
+                format!(
+                    "it lacks {missing}: {peer} has sent {sent}, and {here} are there. The storage was put back to an earlier state, or its last commits are lost"
+                )
+            }
+            false => {
+                let more = counted(mismatch.here - mismatch.sent, "report");
+                format!(
+                    "{more} would count twice: {peer} has sent {sent}, and {here} are there. A copy of its state directory has sent some as well"
+                )
+            }
+        };
+        Ok(Error::Terms(format!("{what}: open another round, and have reports submitted again")))
+    }
+
+    /// Asks for the keys of all rows that pass, from where it was left.
+    pub(super) fn reveal(&self, round: &Round) -> Result<()> {
+        let predicate = round.predicate(&self.setting)?;
+        // What was counted may have been read from a storage before another one took over that lacks some of it. One that has the round counted has all that it
+        // had then.
+        if let Some(mismatch) = round.record().mismatches(&self.storage.sent(&round.name)?).first() {
+            return self.fail_for(round, mismatch);
+        }
+        loop {
+            let before = round.record();
+            if before.state != State::Revealing {
+                return Ok(());
+            }
+            let mut revealed = before.revealed.clone();
+            let after = match &revealed.after {
+                None => None,
+                Some(text) => Some(
+                    unhex(text)
+                        .and_then(|id| RowId::try_from(id).ok())
+                        .ok_or_else(|| Error::Internal(format!("round {}: a mark that is none", round.name)))?,
+                ),
+            };
+            let Looked { passing, last, too_long } = self.passing(round, &predicate, after.as_ref())?;
+            let Some(last) = last else { break };
+            let (found, inconsistent) = self.ask_all(round, &predicate, passing)?;
+            let (name, rows) = (part(revealed.parts), encode_rows(&found));
+            let beside: &[(&str, &[u8])] = if found.is_empty() { &[] } else { &[(&name, &rows)] };
+            revealed.parts += u64::from(!found.is_empty());
+            revealed.keys += found.len() as u64;
+            revealed.after = Some(hex(&last));
+            let went_on = round.change_with(&*self.storage, beside, |record| {
+                // Another database may have gone on from there, if this one was taken for dead.
+                if record.state != State::Revealing || record.revealed != before.revealed {
+                    return Ok(false);
+                }
+                record.revealed = revealed.clone();
+                record.numbers.inconsistent += inconsistent;
+                record.numbers.too_long += too_long;
+                Ok(true)
+            })?;
+            if !went_on {
+                tracing::info!("round {}: somebody else has gone on with it", round.name);
+                return Ok(());
+            }
+            self.stop()?;
+        }
+        let is_revealed = round.change(&*self.storage, |record| {
+            let is_ours = record.state == State::Revealing;
+            if is_ours {
+                record.state = State::Revealed;
+                record.numbers.keys = Some(record.revealed.keys);
+            }
+            Ok(is_ours)
+        })?;
+        if is_revealed {
+            let numbers = &round.record().numbers;
+            tracing::info!("round {}: revealed {}", round.name, counted(numbers.keys.unwrap_or_default(), "key"));
+            if numbers.inconsistent > 0 {
+                tracing::warn!(
+                    "round {}: {} of rows that passed were inconsistent, and count for nothing: a participant can make such reports",
+                    round.name,
+                    counted(numbers.inconsistent, "report")
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that pass behind one, as many as are asked for at once.
+    fn passing(&self, round: &Round, predicate: &Predicate, after: Option<&RowId>) -> Result<Looked> {
+        let own = self.setting.own()?;
+        let each = round.params.sealed_bytes() + 4;
+        let most = self.question_bytes.saturating_sub(64) / each;
+        let (mut found, mut bytes, mut looked) = (Looked::default(), 0, 0);
+        self.storage.groups(&round.name, after, &mut |id, entries| {
+            let mut row = Summary::new(&own.own.round.values);
+            let mut kept = Vec::new();
+            for entry in entries {
+                let entry = entry?;
+                row.add(entry.value, &entry.tag);
+                if kept.len() < most {
+                    kept.push(entry);
+                }
+            }
+            found.last = Some(*id);
+            looked += 1;
+            // Whoever reports a key without end takes it out of the result, and no other.
+            if predicate.holds(&row) && row.count() > most as u64 {
+                tracing::warn!(
+                    "round {}: a row of {} is left out: an oracle can be asked about {}",
+                    round.name,
+                    counted(row.count(), "report"),
+                    count(most as u64)
+                );
+                found.too_long += 1;
+            } else if predicate.holds(&row) {
+                bytes += kept.len() * each;
+                found.passing.push(Passing { id: *id, entries: kept });
+            }
+            Ok(if bytes >= QUESTION_BYTES || looked >= LOOKED_AT { ControlFlow::Break(()) } else { self.go_on() })
+        })?;
+        self.stop()?;
+        Ok(found)
+    }
+
+    /// Asks for the keys of these rows until each is told or does not pass any more.
+    fn ask_all(&self, round: &Round, predicate: &Predicate, mut rows: Vec<Passing>) -> Result<(Vec<Found>, u64)> {
+        let (own, mut found, mut dropped) = (self.setting.own()?, Vec::new(), 0);
+        while !rows.is_empty() {
+            let mut rng = fresh_rng()?;
+            // In an order that says nothing of when they came.
+            rows.iter_mut().for_each(|row| shuffle(&mut row.entries, &mut rng));
+            let (replies, oracle) = self.ask(round, &rows)?;
+            let mut again = Vec::new();
+            for (mut row, reply) in rows.into_iter().zip(replies) {
+                match reply {
+                    Reply::Key(key) => found.push(found_of(&own, key, &row.entries)),
+                    Reply::TooFew => {
+                        let check = "it withholds the key of a row that has as many reports as agreed".to_owned();
+                        return Err(Error::Protocol { peer: oracle.to_owned(), check });
+                    }
+                    Reply::Inconsistent(places) => {
+                        let mut place = 0;
+                        let before = row.entries.len();
+                        row.entries.retain(|_| {
+                            place += 1;
+                            places.binary_search(&(place - 1)).is_err()
+                        });
+                        dropped += (before - row.entries.len()) as u64;
+                        let mut summary = Summary::new(&own.own.round.values);
+                        row.entries.iter().for_each(|entry| summary.add(entry.value, &entry.tag));
+                        if predicate.holds(&summary) && !row.entries.is_empty() {
+                            again.push(row);
+                        }
+                    }
+                }
+            }
+            rows = again;
+        }
+        Ok((found, dropped))
+    }
+
+    /// One question about each row, of which the first oracle that answers is asked; and who that is.
+    fn ask(&self, round: &Round, rows: &[Passing]) -> Result<(Vec<Reply>, &str)> {
+        let keys = round.keys().ok_or_else(|| Error::NotReady("the proxies' key is not there yet".into()))?;
+        let mut rng = fresh_rng()?;
+        let all: Vec<&[u8]> = rows.iter().flat_map(|row| row.entries.iter().map(|entry| &entry.sealed[..])).collect();
+        let fresh = ask(&round.params, keys, &all, &mut rng).map_err(|error| {
+            Error::Input(format!("the storage is damaged: a report of round {}: {error}", round.name))
+        })?;
+        let mut sealed = fresh.chunks(round.params.sealed_bytes());
+        let questions = rows.iter().map(|row| Question {
+            row: row.id,
+            sealed: sealed.by_ref().take(row.entries.len()).collect::<Vec<_>>().concat(),
+            reporters: if round.params.distinct() { classes(&row.entries) } else { Vec::new() },
+        });
+        let questions: Vec<Question> = questions.collect();
+        let most = 16 + questions.iter().map(|one| 64 + round.params.key_bytes() + 4 * one.sealed.len()).sum::<usize>();
+        let path = KeysFingerprint::of(&round.params, keys).on(&format!("/v1/rounds/{}/answers", round.name));
+        let asked = Ask::post(path, encode_questions(&questions), most);
+        let persistence = Persistence { silence: Duration::ZERO, busy: BUSY };
+        let mut silent = Vec::new();
+        for oracle in &self.oracles {
+            let peer = oracle.name().to_owned();
+            let answer = match oracle.ask(&asked, persistence) {
+                Ok(answer) => answer,
+                // Nothing that it says of itself: the next one may be there.
+                Err(Error::Network { peer, what } | Error::Authentication { peer, what }) => {
+                    silent.push((peer, what));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if answer.is_ok() {
+                let replies = decode_replies(&answer.body, &questions, &round.params);
+                return replies
+                    .map(|replies| (replies, oracle.name()))
+                    .map_err(|check| Error::Protocol { peer, check });
+            }
+            let what = format!("did not answer: {}", answer.told().message);
+            match answer.again {
+                Some(_) => silent.push((peer, what)),
+                None => return Err(Error::Protocol { peer, check: what }),
+            }
+        }
+        Err(all_silent(silent))
+    }
+
+    pub(super) fn go_on(&self) -> ControlFlow<()> {
+        if self.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    pub(super) fn stop(&self) -> Result<()> {
+        if self.cancel.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Numbers that say which entries have the same reporter, and no more.
+fn classes(entries: &[Stored]) -> Vec<u32> {
+    let mut numbers = std::collections::HashMap::new();
+    let class = |entry: &Stored| {
+        let next = numbers.len() as u32;
+        *numbers.entry(entry.tag).or_insert(next)
+    };
+    entries.iter().map(class).collect()
+}
+
+/// A uniformly random order.
+fn shuffle<T>(all: &mut [T], rng: &mut impl CryptoRng) {
+    for last in (1..all.len()).rev() {
+        // By rejection, so that no place is likelier.
+        let bound = last as u64 + 1;
+        let most = u64::MAX - u64::MAX % bound;
+        let place = loop {
+            let drawn = rng.next_u64();
+            if drawn < most {
+                break (drawn % bound) as usize;
+            }
+        };
+        all.swap(last, place);
+    }
+}
+
+/// What is revealed of a row with this key and these reports.
+fn found_of(own: &Spec<'_>, key: Vec<u8>, entries: &[Stored]) -> Found {
+    let mut values = std::collections::BTreeMap::<u32, u64>::new();
+    if own.revealed().values && own.own.round.values.has_values() {
+        entries.iter().for_each(|entry| *values.entry(entry.value).or_default() += 1);
+    }
+    Found { key, count: entries.len() as u64, values: values.into_iter().collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use chacha20::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    use super::*;
+
+    /// Each of the 24 orders of 4 is as likely as any other. (23 degrees of freedom: the statistic is above 65 with probability below 10^-5.)
+    #[test]
+    fn every_order_is_equally_likely() {
+        let (mut rng, mut seen) = (ChaCha20Rng::seed_from_u64(1), BTreeMap::new());
+        for _ in 0..24_000 {
+            let mut order = [0, 1, 2, 3];
+            shuffle(&mut order, &mut rng);
+            *seen.entry(order).or_insert(0_u32) += 1;
+        }
+        let statistic = seen.values().map(|count| (f64::from(*count) - 1000.0).powi(2) / 1000.0).sum::<f64>();
+        assert!(seen.len() == 24 && statistic < 65.0, "{} orders, {statistic}", seen.len());
+    }
+}

@@ -1,0 +1,103 @@
+//! What a database does by itself: it closes rounds when their time has come, counts and reveals them, and tries again what may pass.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tacita_core::{Error, Result};
+
+use super::round::Round;
+use super::{Database, lock};
+use crate::wire::rounds::State;
+use crate::wire::service::Service;
+
+/// How often it looks whether something is due. Tests play rounds by the hundred.
+const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 100 });
+
+/// How often it is said what does not go on.
+const TELL: Duration = Duration::from_secs(10);
+
+impl Database {
+    /// Whether anything is due of a round that stands so.
+    fn is_due(&self, round: &Round) -> Result<bool> {
+        let record = round.record();
+        Ok(match record.state {
+            State::Open => {
+                let due = self.setting.own()?.own.round.close_at;
+                due.is_some_and(|moment| moment.system_time() <= std::time::SystemTime::now())
+            }
+            State::Closed => self.waits_for(&round.name, &record).is_empty(),
+            State::Revealing => true,
+            State::Removed => !round.is_cleared(),
+            _ => false,
+        })
+    }
+
+    /// Does what is due of one round, unless another database is at it.
+    fn look(&self, round: &Round) -> Result<()> {
+        if !self.is_due(round)? || !self.has_work(&round.name)? {
+            return Ok(());
+        }
+        // Another database may have done it, and a storage that has taken over may lack the last commits.
+        self.take_up(&round.name)?;
+        if !self.is_due(round)? {
+            return Ok(());
+        }
+        let record = round.record();
+        match record.state {
+            State::Open => self.close(round),
+            State::Closed => {
+                let unshufflable = record
+                    .complete
+                    .iter()
+                    .find_map(|(place, one)| one.unshufflable.as_ref().map(|reason| (*place, reason)));
+                match unshufflable {
+                    Some((place, reason)) => {
+                        let proxy = self.setting.name(Service::Proxy(place))?;
+                        self.fail(round, &Error::Terms(format!("{proxy} could not shuffle its reports: {reason}")))
+                    }
+                    None => self.count(round),
+                }
+            }
+            State::Revealing => self.reveal(round),
+            State::Removed => round.clear(&*self.storage),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does what is due, again and again, until the database is to end.
+    pub(super) fn work(&self) {
+        let mut told: BTreeMap<String, Instant> = BTreeMap::new();
+        while !self.cancel.is_cancelled() {
+            self.admission.refresh();
+            for round in self.all() {
+                let _of = tracing::error_span!("house", round = round.name).entered();
+                *lock(&self.at_work) = Some(round.name.clone());
+                let done = self.look(&round);
+                *lock(&self.at_work) = None;
+                let error = match done {
+                    Ok(()) => {
+                        lock(&self.troubled).remove(&round.name);
+                        continue;
+                    }
+                    Err(Error::Interrupted) => return,
+                    Err(error) => error,
+                };
+                let since = self.trouble(&round.name, &error);
+                // What may pass is tried again; whoever is to blame, or what cannot pass, ends the round.
+                let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
+                let error = match may_pass && since.elapsed() < self.patience {
+                    true => error,
+                    false => match self.fail(&round, &error) {
+                        Ok(()) => continue,
+                        Err(error) => error,
+                    },
+                };
+                if told.get(&round.name).is_none_or(|last| last.elapsed() > TELL) {
+                    told.insert(round.name.clone(), Instant::now());
+                    tracing::warn!("round {}: {error}; trying again", round.name);
+                }
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How the services of a job stand, for whoever looks whether all is ready: nothing is submitted, and nothing changes.
+
+use std::time::{Duration, Instant};
+
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::identity::Identity;
+
+use crate::here::{meet, milliseconds};
+use crate::reach::Reach;
+use crate::registry::Registry;
+use crate::setting::Setting;
+use crate::transport::Persistence;
+use crate::wire::here::Here;
+use crate::wire::service::Service;
+
+/// Who looks: each dials others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looker {
+    /// A participant, which reaches proxies and the database.
+    Participant,
+    /// One of the services.
+    Service(Service),
+}
+
+/// A service that was looked at.
+pub struct Found {
+    /// What it is called.
+    pub name: String,
+    /// Where it was reached, or should listen; empty if nobody says where that is.
+    pub address: String,
+    /// What was seen, or why nothing was.
+    pub seen: Result<Seen>,
+}
+
+/// What was seen of a service that is who the job names, and serves it on the same terms.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// What it says.
+    pub here: Here,
+    /// How long a question takes, once it is connected.
+    pub round_trip: Duration,
+    /// By how many milliseconds its clock is ahead of this one.
+    pub clock_ahead: i64,
+}
+
+/// Looks at all services that `looker` dials, once each, where the job file or a registry says.
+///
+/// Errors: [`Error::Input`] if the job file does not say who or where one is; [`Error::Network`] if the registry does not answer.
+pub fn look(setting: &Setting, identity: &Identity, looker: Looker, registry: Option<&Registry>) -> Result<Vec<Found>> {
+    let reach = match registry {
+        Some(registry) => Reach::registered(setting, identity, registry)?,
+        None => Reach::new(setting, identity, None, &Cancel::default())?,
+    };
+    let mut found = Vec::new();
+    for service in dialed(setting, looker)? {
+        let name = setting.name(service)?;
+        let client = match reach.client(service) {
+            Ok(client) => client,
+            // Services may find each other by a registry.
+            Err(_) if looker != Looker::Participant && setting.written(service)?.is_none() => {
+                let what = "the job file does not say where it listens: give --registry where a registry does".into();
+                let seen = Err(Error::Network { peer: name.clone(), what });
+                found.push(Found { name, address: String::new(), seen });
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let once = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
+        // The first question connects; the second measures.
+        let seen = meet(&client, setting, once).and_then(|_| {
+            let (asked, before) = (Instant::now(), milliseconds());
+            let here = meet(&client, setting, once)?;
+            let round_trip = asked.elapsed();
+            let halfway = before.saturating_add(u64::try_from(round_trip.as_millis() / 2).unwrap_or(0));
+            let clock_ahead = i64::try_from(i128::from(here.clock) - i128::from(halfway)).unwrap_or(i64::MAX);
+            Ok(Seen { here, round_trip, clock_ahead })
+        });
+        let address = client.reached().or(setting.written(service)?).unwrap_or_default();
+        found.push(Found { name, address, seen });
+    }
+    Ok(found)
+}
+
+/// Whom one dials.
+fn dialed(setting: &Setting, looker: Looker) -> Result<Vec<Service>> {
+    let proxies = (0..setting.count("proxy")?.max(1)).map(Service::Proxy);
+    let databases = (0..setting.count("database")?.max(1)).map(Service::Database);
+    Ok(match looker {
+        Looker::Participant => proxies.chain(databases).collect(),
+        Looker::Service(own @ Service::Proxy(_)) => databases.chain(proxies.filter(|other| *other != own)).collect(),
+        Looker::Service(Service::Oracle(_)) => proxies.collect(),
+        Looker::Service(own @ Service::Database(_)) => {
+            let oracles = (0..setting.count("oracle")?.max(1)).map(Service::Oracle);
+            oracles.chain(databases.filter(|other| *other != own)).collect()
+        }
+    })
+}

@@ -1,0 +1,177 @@
+//! Who is in `reveal_to` collects the result of a round.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::base::text::counted;
+use tacita_node::base::usage;
+use tacita_node::identity::Identity;
+use tacita_node::jobs::aggregate::reports::{Input, Resolver};
+use tacita_node::jobs::aggregate::results::Results;
+use tacita_node::jobs::aggregate::{Histogram, Moment, Packing};
+use tacita_serve::clock;
+
+use crate::gather::Gathering;
+use crate::here::meet;
+use crate::reach::Reach;
+use crate::setting::Setting;
+use crate::transport::{Answer, Ask, Client, Persistence};
+use crate::wire::reply::Kind;
+use crate::wire::rounds::{Counts, State, Status, check_name};
+use crate::wire::service::Service;
+
+/// Bytes of a part of a result.
+const MOST_PART_BYTES: usize = 256 << 20;
+
+/// Bytes of other answers.
+const MOST_BYTES: usize = 1 << 24;
+
+/// Who collects what.
+pub struct Collecting {
+    /// The job.
+    pub setting: Arc<Setting>,
+    /// Who.
+    pub me: String,
+    /// Its identity.
+    pub identity: Identity,
+    /// The round.
+    pub round: String,
+    /// Its own reports, among which hashed keys are looked for.
+    pub input: Option<Input>,
+    /// How long nobody may answer.
+    pub timeout: Duration,
+    /// A directory in which the services say where they listen.
+    pub announce: Option<PathBuf>,
+    /// Ends it.
+    pub cancel: Cancel,
+}
+
+/// Collects; the result, and the report of what was done.
+///
+/// Errors: [`Error::NotReady`] while there is no result; the one with which the round failed, if it did.
+pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
+    let began = Instant::now();
+    check_name(&told.round)?;
+    let own = told.setting.own()?;
+    let reach = Reach::new(&told.setting, &told.identity, told.announce.as_deref(), &told.cancel)?;
+    let databases = reach.databases()?;
+    let persistence = Persistence { silence: told.timeout, busy: told.timeout };
+    let ask = |path: &str, most: usize| -> Result<(Answer, &Client)> {
+        let ask = Ask::get(format!("/v1/rounds/{}{path}", told.round), most);
+        // A result that is not there is not waited for.
+        let once = Persistence { busy: Duration::ZERO, ..persistence };
+        let (answer, by) = databases.ask(&ask, if path.is_empty() { once } else { persistence })?;
+        if answer.is_ok() {
+            return Ok((answer, by));
+        }
+        let refused = answer.told();
+        Err(match refused.error {
+            Kind::NotYet | Kind::Busy => Error::NotReady(refused.message),
+            _ => Error::Input(format!("{}: round {}: {}", by.name(), told.round, refused.message)),
+        })
+    };
+    let (_, by) = databases.ask(&Ask::get("/v1/here", MOST_BYTES), persistence)?;
+    let here = meet(by, &told.setting, persistence)?;
+    // Who runs the database has its identity, and is no participant.
+    if here.participant.is_some() {
+        here.check_name(&told.me, by.name())?;
+    }
+    let (answer, by) = ask("", MOST_BYTES)?;
+    let status: Status = read(&answer, by)?;
+    let parts = match status.state {
+        State::Revealed => status.parts.ok_or_else(|| {
+            Error::Input(format!(
+                "round {} is revealed, and not to {}: reveal_to names who gets it",
+                told.round, told.me
+            ))
+        })?,
+        State::Failed => {
+            return Err(match &status.failure {
+                Some(failure) => failure.error(&told.round, by.name()),
+                None => Error::Input(format!("round {} has no result", told.round)),
+            });
+        }
+        State::Removed => return Err(Error::Input(format!("round {} was removed", told.round))),
+        _ => return Err(Error::NotReady(status.waiting())),
+    };
+    let mut gathering = Gathering::new(own);
+    for part in 0..parts {
+        let path = format!("/results/{part}");
+        let path = status.keys.map_or(path.clone(), |keys| keys.on(&path));
+        let (answer, by) = ask(&path, MOST_PART_BYTES)?;
+        let added = gathering.add(&answer.body);
+        added.map_err(|refused| refused.error(&told.round, |check| wrong(by, check)))?;
+    }
+    let rows = gathering.rows();
+    let histogram = match own.revealed().histogram {
+        false => None,
+        true => {
+            let (answer, by) = ask("/histogram", MOST_BYTES)?;
+            let Counts { count, distinct } = read(&answer, by)?;
+            Some(Histogram { count, distinct })
+        }
+    };
+    let resolver = match (&told.input, Packing::of(&own).is_hashed()) {
+        (Some(input), true) => {
+            let hashes: HashSet<Vec<u8>> = rows.iter().map(|row| row.key.clone()).collect();
+            Some(Resolver::read(&own, &told.me, input, &hashes)?)
+        }
+        (Some(_), false) => {
+            return Err(Error::Input(
+                "--input is for jobs with round.keys = \"hashed\": keys stand in this result as they are".into(),
+            ));
+        }
+        (None, _) => None,
+    };
+    let closed: Moment = clock::written(status.closed.unwrap_or_default()).parse()?;
+    let results = Results::new(&own, &told.round, closed, rows, histogram, resolver.as_ref());
+    for place in &status.without {
+        let proxy = told.setting.name(Service::Proxy(*place))?;
+        tracing::warn!("round {} was counted without what {proxy} had not sent: its operator gave that up", told.round);
+    }
+    // The operator's, who is told numbers.
+    if let Some(numbers) = status.numbers.as_ref().filter(|numbers| numbers.inconsistent > 0) {
+        tracing::warn!(
+            "round {}: {} of rows that passed were inconsistent, and count for nothing: a participant can make such reports",
+            told.round,
+            counted(numbers.inconsistent, "report")
+        );
+    }
+    if results.unreadable() > 0 {
+        tracing::warn!(
+            "{} keys of the result are none that a table has: somebody reports what nobody can read; they are left out",
+            results.unreadable()
+        );
+    }
+    let report = json!({
+        "job": "aggregate",
+        "id": told.setting.spec.id,
+        "party": told.me,
+        "version": env!("CARGO_PKG_VERSION"),
+        "round": told.round,
+        "result": results.json(),
+        "reveal_when": status.reveal_when,
+        "keys": status.keys,
+        "inconsistent": status.numbers.map(|numbers| numbers.inconsistent),
+        "without_proxies": status.without.iter().map(|place| place + 1).collect::<Vec<_>>(),
+        "learned": own.spec.job.learned(own.spec, &told.me, Default::default()),
+        "bytes": { "sent": reach.traffic.sent(), "received": reach.traffic.received() },
+        "seconds": { "total": usage::round(began.elapsed()) },
+        "cpu_seconds": usage::round(usage::cpu_time()),
+        "peak_memory": usage::peak_memory(),
+    });
+    Ok((results, report))
+}
+
+fn read<T: serde::de::DeserializeOwned>(answer: &Answer, database: &Client) -> Result<T> {
+    serde_json::from_slice(&answer.body).map_err(|_| wrong(database, "its answer cannot be read"))
+}
+
+fn wrong(database: &Client, check: &str) -> Error {
+    Error::Protocol { peer: database.name().to_owned(), check: check.to_owned() }
+}

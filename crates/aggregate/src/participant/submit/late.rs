@@ -1,0 +1,97 @@
+//! What is submitted to a round that has closed: what is there already stays there, and the rest goes to the next one.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tacita_core::protocol::aggregate::Entry;
+use tacita_core::{Error, Result};
+use tacita_node::base::hex::hex;
+use tacita_node::base::text::shown;
+
+use super::{MOST_BYTES, Submission};
+use crate::participant::batches::Batches;
+use crate::transport::{Answer, Ask, Client, Persistence};
+use crate::wire::reply::Kind;
+
+/// How soon a proxy is asked again that closes a round.
+const CLOSING: Duration = Duration::from_millis(100);
+
+impl Submission<'_> {
+    /// The round that a batch was taken in before the one that reports go to now: submitted again, it would count in both. Every proxy is asked that may
+    /// have it.
+    ///
+    /// Errors: [`Error::NotReady`] if one of several does not answer; [`Error::Input`] if nobody knows any more what was taken there.
+    pub(super) fn was_taken(&self, place: u64, entries: &[Entry]) -> Result<Option<String>> {
+        let told = self.told;
+        let persistence = Persistence { silence: told.timeout, busy: told.patience };
+        for round in &self.passed {
+            let name =
+                Batches::new(&told.identity, &told.reporter(), &told.setting.agreement, round).name(place, entries);
+            let path = format!("/v1/rounds/{round}/reports/{}", hex(&name));
+            if self.is_there(&path, persistence, |proxy, answer| self.unknown(round, proxy, answer))? {
+                return Ok(Some(round.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What it means that a proxy does not tell what it has taken in a round that reports do not go to any more.
+    fn unknown(&self, round: &str, proxy: &Client, answer: Result<Answer>) -> Result<bool> {
+        let name = proxy.name();
+        match answer.map(|answer| answer.told()) {
+            Ok(why) if matches!(why.error, Kind::Busy | Kind::NotYet | Kind::OtherKeys) => {
+                Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", shown(&why.message))))
+            }
+            Ok(why) => Err(Error::Input(format!(
+                "{name} does not know any more what it took in round {round} ({}), and what is submitted again would count twice: if none of \
+                 this was submitted before, use --round {}",
+                shown(&why.message),
+                self.target.round
+            ))),
+            Err(Error::Network { what, .. }) if self.proxies.all().len() > 1 => Err(Error::NotReady(format!(
+                "{name} may have taken this in round {round}, and does not answer ({what}): submit again later, with --resume"
+            ))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a batch is there already, as far as those who answer at once know: if it is not, it is given to one of them.
+    pub(super) fn is_known(&self, path: &str) -> Result<bool> {
+        let once = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
+        self.is_there(path, once, |_, _| Ok(false))
+    }
+
+    /// Whether a batch is at one of the proxies; `unknown` says what it means that one does not tell.
+    fn is_there(
+        &self,
+        path: &str,
+        persistence: Persistence,
+        unknown: impl Fn(&Client, Result<Answer>) -> Result<bool>,
+    ) -> Result<bool> {
+        for proxy in self.proxies.all() {
+            let until = Instant::now() + persistence.busy;
+            let there = loop {
+                let told: Value = match proxy.ask(&Ask::get(path, MOST_BYTES), persistence) {
+                    Ok(answer) if answer.is_ok() => serde_json::from_slice(&answer.body).unwrap_or_default(),
+                    Err(error) if !matches!(error, Error::Network { .. }) => return Err(error),
+                    other => break unknown(proxy, other)?,
+                };
+                let there = told["there"].as_bool() == Some(true);
+                // Until the round is closed there, it may be about to be taken.
+                let may_come = !there && told["open"].as_bool() != Some(false) && !persistence.busy.is_zero();
+                match may_come && Instant::now() < until {
+                    false if may_come => {
+                        let what = "has not closed the round that this may be in: submit again later, with --resume";
+                        return Err(Error::NotReady(format!("{} {what}", proxy.name())));
+                    }
+                    false => break there,
+                    true => proxy.rest(CLOSING)?,
+                }
+            };
+            if there {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

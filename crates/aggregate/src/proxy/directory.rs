@@ -1,0 +1,437 @@
+//! What a proxy acknowledged is in the state directory that it worked with, and in no other. The database holds the last session of that directory
+//! (`sessions.rs`), and nothing is told to anybody before it holds one behind what was written.
+
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+use tacita_core::{Error, Result};
+use tacita_node::base::folder::Folder;
+use tacita_node::base::text::counted;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::house::{LOOK, MOST_BYTES, ONCE, TELL, wrong};
+use super::journal::{Journal, Line, Past, Unfit, file_name, round_of};
+use super::names::Names;
+use super::round::Round;
+use super::{Proxy, lock};
+use crate::queue::{Fresh, Queue};
+use crate::transport::{Answer, Ask, Client};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{State as Stage, Status};
+use crate::wire::same_keys::KeysFingerprint;
+use crate::wire::sessions::{Advance, Session};
+
+/// How long whoever brings reports waits for the database to hold the session that covers them.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A directory goes on to its next session that often where nothing comes: so a process beside it is noticed.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// What is said of a round of which this directory does not have what was acknowledged.
+const ELSEWHERE: &str = "what this proxy acknowledged of it is in another state directory";
+
+/// The sessions of a state directory in a round.
+pub(super) struct Track {
+    journal: Journal,
+    past: Past,
+    /// When the database held the last one.
+    since: Instant,
+}
+
+/// How much of what a queue has written the database's last session covers.
+pub(super) struct Cover {
+    track: Mutex<Track>,
+    seen: watch::Sender<Seen>,
+}
+
+struct Seen {
+    /// So much of what was written; nothing while it is not known whether this is the right directory.
+    covers: Option<u64>,
+    refused: Option<Refused>,
+    /// When it was seen.
+    at: Instant,
+}
+
+/// Why nothing more is covered.
+#[derive(Clone)]
+enum Refused {
+    Elsewhere,
+    Closed(String),
+}
+
+impl Track {
+    /// That of a round, as it is on disk.
+    pub(super) fn open(folder: &Arc<Folder>, round: &str) -> Result<Track> {
+        let (journal, past) = Journal::open(folder, round)?;
+        Ok(Track { journal, past, since: Instant::now() })
+    }
+
+    /// What is wrong with a queue that is not the one that belongs here. What it has beside what the journal says is taken for new.
+    pub(super) fn check(&mut self, queue: &Queue, names: &Names, is_complete: bool) -> std::result::Result<(), String> {
+        let (generation, present) = queue.present();
+        let present = names.batches(present)?;
+        // They are not kept in memory: the file has them.
+        let past = Past { batches: std::mem::take(&mut self.past.batches), ..self.past.clone() };
+        past.check(generation, &present.keys().copied().collect()).map_err(|unfit| match unfit {
+            Unfit::Lacks(batches) => {
+                let shown = counted(batches as u64, "batch");
+                format!("its queue lacks {shown} that this proxy has acknowledged, or participants.json is another one")
+            }
+            Unfit::Older => "its queue is an older copy, from before a shuffle".into(),
+        })?;
+        if !is_complete {
+            queue.note_new(present.into_iter().filter(|(name, _)| !past.batches.contains(name)).map(|(_, key)| key));
+        }
+        Ok(())
+    }
+
+    /// Writes the next session, behind what has come.
+    fn propose(&mut self, fresh: &Fresh, names: &Names) -> Result<()> {
+        let next = self.past.chain.next()?;
+        let batches = names.batches(fresh.batches.iter().copied()).map_err(Error::Internal)?;
+        let lines: Vec<Line> =
+            batches.keys().map(|name| Line::Batch(*name)).chain([Line::Session(next.name, fresh.generation)]).collect();
+        self.journal.write(&lines)?;
+        self.past.chain.propose(next, fresh.written);
+        Ok(())
+    }
+
+    pub(super) fn propose_for(&mut self, queue: &Queue, names: &Names) -> Result<()> {
+        let fresh = queue.take_fresh();
+        self.propose(&fresh, names).inspect_err(|_| queue.put_back(fresh.batches))
+    }
+
+    /// How much of what was written the database's last session covers, as far as that is known.
+    fn covers(&self) -> Option<u64> {
+        self.past.chain.session().map(|_| self.past.chain.covered())
+    }
+
+    /// The session that the database holds.
+    pub(super) fn session(&self) -> Result<Session> {
+        let session = self.past.chain.session();
+        session.ok_or_else(|| Error::NotReady("waits until the database knows this state directory".into()))
+    }
+}
+
+impl Cover {
+    pub(super) fn new(track: Track) -> Cover {
+        let seen = Seen { covers: track.covers(), refused: None, at: Instant::now() };
+        Cover { track: Mutex::new(track), seen: watch::Sender::new(seen) }
+    }
+
+    /// Has the database asked again that has refused to hold a session.
+    pub(super) fn ask_again(&self) {
+        self.seen.send_modify(|seen| seen.refused = None);
+    }
+
+    /// The sessions, unless somebody is at work with them.
+    fn free_track(&self) -> Option<MutexGuard<'_, Track>> {
+        match self.track.try_lock() {
+            Ok(track) => Some(track),
+            Err(TryLockError::Poisoned(track)) => Some(track.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+impl Round {
+    /// Does something with the sessions of this directory, which stay as they are meanwhile.
+    pub(super) fn tracked<T>(&self, work: impl FnOnce(&mut Track) -> Result<T>) -> Result<T> {
+        work(&mut lock(&self.cover.track))
+    }
+
+    /// What is wrong with the queue, if it is not what was taken.
+    pub(super) fn check_queue(&self, names: &Names) -> Result<()> {
+        let (generation, present) = self.queue.present();
+        let differs = |what: &str| Error::Input(format!("round {}: {what}", self.name));
+        let present = names.batches(present).map_err(|what| differs(&what))?.keys().copied().collect();
+        let fits = self.tracked(|track| Ok(track.journal.past()?.check(generation, &present)))?;
+        fits.map_err(|_| {
+            differs("its queue is not what this proxy has acknowledged, or participants.json is another one")
+        })
+    }
+
+    /// Asks something with the session of this directory in the query, which stays the last one meanwhile. A database that refuses it is asked for it again.
+    pub(super) fn presenting<T>(&self, ask: impl FnOnce(Session) -> Result<(T, bool)>) -> Result<T> {
+        self.tracked(|track| {
+            let (answer, is_stale) = ask(track.session()?)?;
+            if is_stale {
+                track.past.chain.doubt();
+                self.cover.seen.send_modify(|seen| seen.covers = None);
+            }
+            Ok(answer)
+        })
+    }
+
+    /// Has the database asked for the session of this directory again.
+    pub(super) fn doubt(&self) {
+        // Whoever is at it finds the same.
+        let _ = self.presenting(|_| Ok(((), true)));
+    }
+
+    fn is_covered(&self) -> bool {
+        let written = self.queue.written();
+        self.cover.seen.borrow().covers.is_some_and(|covers| covers >= written)
+    }
+}
+
+impl Proxy {
+    /// Has the database hold a session behind all that was written of a round until now.
+    ///
+    /// Errors: [`Error::Input`] if another directory has the round; [`Error::NotReady`] if it is over; those of the database and the disk.
+    pub(super) fn cover(&self, round: &Round) -> Result<()> {
+        let wanted = round.queue.written();
+        round.tracked(|track| self.cover_until(round, track, wanted))
+    }
+
+    fn cover_until(&self, round: &Round, track: &mut Track, wanted: u64) -> Result<()> {
+        while !track.past.chain.covers(wanted) {
+            if track.past.chain.asks().is_none() {
+                track.propose_for(&round.queue, &self.names)?;
+            }
+            self.settle(round, track)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for a session that is on disk, and notes what it covers.
+    fn settle(&self, round: &Round, track: &mut Track) -> Result<()> {
+        let refused = self.ask_for_session(&round.name, Some(&round.fingerprint), track)?;
+        let seen = Seen { covers: track.covers(), refused: refused.clone(), at: Instant::now() };
+        round.cover.seen.send_replace(seen);
+        refused.map_or(Ok(()), |refused| Err(self.why(&round.name, refused)))
+    }
+
+    /// Asks something with which this directory goes on to its next session: a storage that does not know of the one does not know of the other.
+    pub(super) fn stepping<'a>(
+        &'a self,
+        round: &Round,
+        ask: impl FnOnce(Session, Session) -> Result<(Answer, &'a Client)>,
+    ) -> Result<(Answer, &'a Client)> {
+        round.tracked(|track| {
+            let session = track.session()?;
+            track.propose_for(&round.queue, &self.names)?;
+            round.cover.seen.send_modify(|seen| seen.covers = None);
+            let next = track.past.chain.asks().map_or(session, |advance| advance.to);
+            let (answer, by) = ask(session, next)?;
+            if answer.is_ok() {
+                track.past.chain.held();
+                round.cover.seen.send_modify(|seen| seen.covers = track.covers());
+            }
+            Ok((answer, by))
+        })
+    }
+
+    fn why(&self, round: &str, refused: Refused) -> Error {
+        match refused {
+            Refused::Elsewhere => {
+                let here = self.not_here(round);
+                Error::Input(format!("{here}: start it with that one; {}", self.if_it_is_lost(round)))
+            }
+            Refused::Closed(what) => Error::NotReady(what),
+        }
+    }
+
+    /// Asks for the session that is not known to be held.
+    fn ask_for_session(
+        &self,
+        round: &str,
+        keys: Option<&KeysFingerprint>,
+        track: &mut Track,
+    ) -> Result<Option<Refused>> {
+        let Some(advance) = track.past.chain.asks() else { return Ok(None) };
+        let refused = self.tell_session(round, keys, &advance)?;
+        if refused.is_none() {
+            track.past.chain.held();
+            track.since = Instant::now();
+        }
+        Ok(refused)
+    }
+
+    /// Asks for a session, under the round's keys as far as they are known: the first one comes before them.
+    fn tell_session(&self, round: &str, keys: Option<&KeysFingerprint>, advance: &Advance) -> Result<Option<Refused>> {
+        let value = serde_json::to_value(advance).map_err(|error| Error::Internal(error.to_string()))?;
+        let path = format!("/v1/rounds/{round}/session");
+        let path = keys.map(|keys| keys.on(&path)).unwrap_or(path);
+        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), ONCE)?;
+        if answer.is_ok() {
+            lock(&self.strange).remove(round);
+            return Ok(None);
+        }
+        let told = answer.told();
+        match told.error {
+            Kind::Stale => {
+                lock(&self.strange).insert(round.to_owned(), Instant::now());
+                Ok(Some(Refused::Elsewhere))
+            }
+            Kind::Closed => Ok(Some(Refused::Closed(told.message))),
+            // Whether this is the right directory is seen when the database has the round under the same keys.
+            Kind::OtherKeys => Err(Error::NotReady(told.message)),
+            _ if answer.come_again() => Err(Error::NotReady(format!("{}: {}", by.name(), told.message))),
+            _ => Err(wrong(by, &format!("it does not take a session of this state directory: {}", told.message))),
+        }
+    }
+
+    /// Tells the database, before anything is taken of a round, that this directory will have it.
+    ///
+    /// Errors: [`Error::Input`] if another one has; [`Error::NotReady`] if the round is over.
+    pub(super) fn tell_directory(&self, round: &str) -> Result<Track> {
+        let lost = lock(&self.lost).get(round).cloned();
+        if let Some(what) = lost {
+            // So that the database's operator is told as well.
+            self.tell_session(round, None, &Advance { from: None, to: Session::after(None)? })?;
+            return Err(Error::Input(format!("{what}; {}", self.if_it_is_lost(round))));
+        }
+        let mut track = Track::open(&self.folder, round)?;
+        if track.past.chain.asks().is_none() {
+            track.propose(&Fresh { batches: Vec::new(), written: 0, generation: 0 }, &self.names)?;
+        }
+        match self.ask_for_session(round, None, &mut track)? {
+            None => Ok(track),
+            Some(refused) => Err(self.why(round, refused)),
+        }
+    }
+
+    /// Notes rounds of which something was acknowledged, and whose record is gone: before anybody is told that nothing of them was ever here.
+    pub(super) fn lose_unrecorded(&self) -> Result<()> {
+        let is_known = |round: &String| lock(&self.rounds).contains_key(round) || lock(&self.lost).contains_key(round);
+        for round in self.folder.names()?.iter().filter_map(|name| round_of(name)).filter(|round| !is_known(round)) {
+            if !Track::open(&self.folder, &round)?.past.is_new() {
+                self.lose(&round, &format!("the record of it is gone, and {} is there", file_name(&round)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that what was acknowledged of a round is not here.
+    pub(super) fn lose(&self, round: &str, what: &str) {
+        let what = format!(
+            "round {round}: {what} in {}: put the whole state directory back as it was at the end",
+            self.state.display()
+        );
+        tracing::error!("{what}; {}", self.if_it_is_lost(round));
+        lock(&self.strange).insert(round.to_owned(), Instant::now());
+        lock(&self.lost).insert(round.to_owned(), what);
+    }
+
+    /// Covers what has come, and confirms what is there from before, until the proxy is to end.
+    pub(super) fn cover_all(&self) {
+        while !self.cancel.is_cancelled() {
+            let mut failed = false;
+            let all: Vec<_> = lock(&self.rounds).values().cloned().collect();
+            for round in all {
+                // Where a worker sends something with the session of now, others do not wait for that.
+                let Some(mut track) = round.cover.free_track() else { continue };
+                if !self.is_to_cover(&round, &track) {
+                    continue;
+                }
+                let _of = tracing::error_span!("cover", round = round.name).entered();
+                match self.cover_until(&round, &mut track, round.queue.written()) {
+                    Ok(()) => (),
+                    Err(Error::Interrupted) => return,
+                    Err(error @ Error::Input(_)) => tracing::warn!("round {}: {error}", round.name),
+                    Err(error) => {
+                        failed = true;
+                        tracing::debug!("round {}: {error}", round.name);
+                    }
+                }
+            }
+            if failed && self.database.rest(LOOK).is_err() {
+                return;
+            }
+            self.bell.wait(LOOK);
+        }
+    }
+
+    /// Whether something is to be covered of a round.
+    fn is_to_cover(&self, round: &Round, track: &Track) -> bool {
+        let is_refused = self.was_strange_just_now(&round.name) || self.is_given_up(&round.name).is_some();
+        if is_refused || round.differs().is_some() {
+            return false;
+        }
+        let told = lock(&self.told).get(&round.name).map(|status| status.state);
+        if !round.is_covered() {
+            // What is over takes nothing, and is asked about once. What is not may have been refused by a storage that was not the right one.
+            let seen = round.cover.seen.borrow();
+            let is_refused = matches!(seen.refused, Some(Refused::Closed(_)));
+            return !is_refused || seen.at.elapsed() > TELL && told.is_some_and(|state| !state.is_over());
+        }
+        let is_open = told == Some(Stage::Open);
+        if is_open && track.since.elapsed() > IDLE {
+            round.queue.note_new(std::iter::empty());
+            return true;
+        }
+        false
+    }
+
+    /// Waits until the database holds a session behind all that was written of a round until now: before that nothing is acknowledged.
+    pub(super) async fn covered(&self, round: &Round) -> Granted<()> {
+        let wanted = round.queue.written();
+        let covers = |seen: &Seen| seen.covers.is_some_and(|covers| covers >= wanted);
+        let mut seen = round.cover.seen.subscribe();
+        if !covers(&seen.borrow()) {
+            self.bell.ring();
+        }
+        let refused = match timeout(PATIENCE, seen.wait_for(|seen| covers(seen) || seen.refused.is_some())).await {
+            Ok(Ok(seen)) if covers(&seen) => return Ok(()),
+            Ok(Ok(seen)) => seen.refused.clone(),
+            _ => None,
+        };
+        Err(match refused {
+            // Why it is over the database says to those who ask it.
+            Some(Refused::Closed(_)) => {
+                let over = || Reply::new(Kind::Closed, format!("round {} takes no more of this proxy", round.name));
+                self.is_given_up(&round.name).unwrap_or_else(over)
+            }
+            Some(Refused::Elsewhere) => {
+                let given_up = self.is_given_up(&round.name);
+                given_up.unwrap_or_else(|| Reply::new(Kind::NotYet, told_elsewhere(&round.name)).again_in(2))
+            }
+            None => self.is_differing(&round.name).unwrap_or_else(|| {
+                let what = "the database does not answer, and nothing is acknowledged before it does: it is on this proxy's disk";
+                Reply::new(Kind::NotYet, what).again_in(1)
+            }),
+        })
+    }
+
+    /// What is said of a round that goes on without what this proxy had, whichever directory it works with: nothing of that counts, and nobody is told that
+    /// it was taken.
+    pub(super) fn is_given_up(&self, round: &str) -> Option<Reply> {
+        let is_without = |status: &Status| status.without.contains(&self.place);
+        let given_up = lock(&self.told).get(round).is_some_and(is_without);
+        given_up.then(|| Reply::new(Kind::Closed, format!("round {round} went on without what this proxy had")))
+    }
+
+    /// What is said of a round of which another directory has what was acknowledged, if that is so. Participants are told: which directory it is not is for the
+    /// log alone.
+    pub(super) fn is_elsewhere(&self, round: &str) -> Option<String> {
+        let is_strange = lock(&self.strange).contains_key(round);
+        (is_strange && self.is_given_up(round).is_none()).then(|| told_elsewhere(round))
+    }
+
+    /// Whether such a round was asked about just now, and need not be again yet.
+    pub(super) fn was_strange_just_now(&self, round: &str) -> bool {
+        lock(&self.strange).get(round).is_some_and(|last| last.elapsed() < TELL)
+    }
+
+    /// What is wrong with this directory, for the log.
+    fn not_here(&self, round: &str) -> String {
+        let lost = lock(&self.lost).get(round).cloned();
+        lost.unwrap_or_else(|| {
+            format!("round {round}: {ELSEWHERE} than {}, or in a later copy of it", self.state.display())
+        })
+    }
+
+    fn if_it_is_lost(&self, round: &str) -> String {
+        format!(
+            "if that is lost, the database's operator has the round go on without it, by `tacita round close --round {round} --without-proxy {}`",
+            self.place + 1
+        )
+    }
+}
+
+/// What participants are told of such a round: the same, whatever has become of the directory.
+fn told_elsewhere(round: &str) -> String {
+    format!("round {round}: {ELSEWHERE}, or in a later copy of it")
+}

@@ -1,0 +1,42 @@
+//! What a proxy tells of the rounds whose secrets it has.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use serde::Deserialize;
+
+use super::{Proxy, lock};
+use crate::transport::Who;
+use crate::wire::held::Held;
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::State as Stage;
+
+/// Which rounds are listed: all, where nothing is said.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Part {
+    /// Those whose names come after this one.
+    after: Option<String>,
+    /// Not more than this many.
+    limit: Option<usize>,
+}
+
+/// `GET /v1/keys`
+pub(super) async fn held(
+    State(proxy): State<Arc<Proxy>>,
+    who: Who,
+    part: Result<Query<Part>, QueryRejection>,
+) -> Granted<Json<Held>> {
+    proxy.domain(&who)?;
+    let wrong = |_| Reply::new(Kind::Malformed, "a list of keys takes `after`, a name, and `limit`, a number");
+    let Query(part) = part.map_err(wrong)?;
+    let removed = lock(&proxy.told)
+        .values()
+        .filter(|status| status.state == Stage::Removed)
+        .map(|one| one.round.clone())
+        .collect();
+    let rounds = lock(&proxy.rounds).iter().map(|(name, round)| (name.clone(), round.fingerprint)).collect();
+    Ok(Json(Held { rounds, removed }.part(part.after.as_deref(), part.limit.unwrap_or(usize::MAX))))
+}

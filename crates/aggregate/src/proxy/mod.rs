@@ -1,0 +1,196 @@
+//! The proxy: it takes the participants' reports, blinds and shuffles them, and forwards them so that nobody can tell who reported what.
+
+mod bell;
+mod claims;
+mod directory;
+mod handover;
+mod house;
+mod interact;
+pub(crate) mod journal;
+mod keyed;
+mod list;
+mod measures;
+mod names;
+mod round;
+mod routes;
+mod secrets;
+mod workers;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::base::folder::Folder;
+use tacita_node::identity::Identity;
+use tacita_serve::status::{Check, Page};
+use tokio::sync::{Semaphore, watch};
+
+use self::bell::Bell;
+use self::names::Names;
+use self::round::Round;
+use self::workers::Workers;
+use crate::keys::{self, Keys};
+use crate::role::Role;
+use crate::serve::{Serving, Started};
+use crate::setting::Setting;
+use crate::transport::{Admission, Client, MOST_INTERACTIONS, Pool, Replicas};
+use crate::wire::rounds::Status;
+use crate::wire::service::Service;
+use crate::wire::signed;
+
+/// What waits in the queue of a round takes no more on disk, where nothing else is said.
+pub const QUEUE_BYTES: u64 = 64 << 30;
+
+/// How to serve a proxy.
+pub struct Proxying {
+    /// What all roles are told.
+    pub serving: Serving,
+    /// The most that the reports of a round may take on disk, in bytes.
+    pub queue_bytes: u64,
+}
+
+/// How much has been done.
+#[derive(Default)]
+struct Done {
+    accepted: AtomicU64,
+    repeated: AtomicU64,
+    refused: AtomicU64,
+    /// Interactions that came to no end.
+    broken: AtomicU64,
+    sent: AtomicU64,
+}
+
+struct Proxy {
+    setting: Arc<Setting>,
+    identity: Identity,
+    /// Which of the proxies it is.
+    place: usize,
+    folder: Arc<Folder>,
+    state: PathBuf,
+    keys: Keys,
+    names: Names,
+    queue_bytes: u64,
+    database: Replicas,
+    /// The other proxies.
+    others: Vec<Client>,
+    rounds: Mutex<BTreeMap<String, Arc<Round>>>,
+    /// What the database has said of rounds last.
+    told: Mutex<BTreeMap<String, Status>>,
+    /// Rounds of which another state directory has what was acknowledged, and when the database said so last.
+    strange: Mutex<BTreeMap<String, Instant>>,
+    /// Rounds whose queue, or record, is lost: what is said of each.
+    lost: Mutex<BTreeMap<String, String>>,
+    /// Rung when something has come that the database is to be told of.
+    bell: Bell,
+    /// How often it has.
+    looks: watch::Sender<u64>,
+    /// What rounds wait for, as it was said last.
+    waits: Mutex<BTreeMap<String, String>>,
+    /// Rounds that something is due for.
+    workers: Workers,
+    admission: Arc<Admission>,
+    pool: Pool,
+    /// Places of interactions.
+    interactions: Arc<Semaphore>,
+    done: Done,
+    cancel: Cancel,
+}
+
+/// Serves a proxy until it is cancelled.
+///
+/// Errors: as those of a database; [`Error::Authentication`] if the database is somebody else.
+pub fn serve(proxying: Proxying) -> Result<()> {
+    let Proxying { serving, queue_bytes } = proxying;
+    let setting = serving.setting.clone();
+    let place = setting.place_of("proxy", &serving.identity)?;
+    let (allow, parties) = (setting.own()?.own.participants.allow.clone(), setting.parties());
+    if allow.is_none() && parties.is_empty() {
+        return Err(Error::Input(
+            "nobody may report: list participants in a file, a name and an identity a line, and name it as participants.allow".into(),
+        ));
+    }
+    let (folder, _lock) = keys::lock(&serving.state, Some("proxy"))?;
+    let domain = setting.services()?.into_iter().filter(|(_, service)| !matches!(service, Service::Database(_)));
+    let admission = Arc::new(Admission::new(domain.collect(), parties, allow.as_deref())?);
+    let identity = serving.identity.clone();
+    let state = serving.state.clone();
+    let started = Started::new(serving, Service::Proxy(place))?;
+    let others = (0..setting.count("proxy")?).filter(|other| *other != place);
+    let proxy = Proxy {
+        keys: Keys::new(folder.clone(), &identity, signed::Role::Proxy),
+        names: Names::open(folder.clone())?,
+        database: started.databases()?,
+        others: others.map(|other| started.client(Service::Proxy(other))).collect::<Result<_>>()?,
+        setting,
+        identity,
+        place,
+        folder,
+        state,
+        queue_bytes,
+        rounds: Mutex::default(),
+        told: Mutex::default(),
+        strange: Mutex::default(),
+        lost: Mutex::default(),
+        bell: Bell::default(),
+        looks: watch::Sender::default(),
+        waits: Mutex::default(),
+        workers: Workers::default(),
+        admission: admission.clone(),
+        pool: Pool::new(),
+        interactions: Arc::new(Semaphore::new(MOST_INTERACTIONS)),
+        done: Done::default(),
+        cancel: started.serving.cancel.clone(),
+    };
+    proxy.load()?;
+    proxy.lose_unrecorded()?;
+    let proxy = Arc::new(proxy);
+    let routes = routes::routes(&proxy);
+    started.serve(proxy, admission, routes)
+}
+
+impl Role for Proxy {
+    fn word(&self) -> &'static str {
+        "proxy"
+    }
+
+    fn keep_house(&self) -> Result<()> {
+        self.keep()
+    }
+
+    fn learned(&self) -> Vec<String> {
+        self.setting.own().map_or_else(|_| Vec::new(), |own| crate::role::learned(own, "proxy"))
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, u64)> {
+        let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        vec![
+            ("accepted_reports", of(&self.done.accepted)),
+            ("repeated_batches", of(&self.done.repeated)),
+            ("refused_batches", of(&self.done.refused)),
+            ("broken_interactions", of(&self.done.broken)),
+            ("sent_entries", of(&self.done.sent)),
+        ]
+    }
+
+    fn measures(&self, page: &mut Page) {
+        self.measure(page);
+    }
+
+    fn checks(&self) -> Vec<Check<'_>> {
+        self.look_after()
+    }
+}
+
+impl Proxy {
+    fn round(&self, name: &str) -> Option<Arc<Round>> {
+        lock(&self.rounds).get(name).cloned()
+    }
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}

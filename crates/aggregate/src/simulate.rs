@@ -1,0 +1,448 @@
+//! All roles of a job on one machine, and all participants: each a process of its own, with a directory of its own, over the loopback interface.
+
+mod rows;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Map, Value, json};
+use tacita_core::{Error, ErrorKind, Result};
+use tacita_node::agreement::{JobSpec, Terms};
+use tacita_node::base::exit::exit_code;
+use tacita_node::base::files::{Existing, check_output, check_readable, scratch};
+use tacita_node::identity::Identity;
+use tacita_node::jobs::aggregate::Aggregate;
+use tacita_node::jobs::aggregate::spec::{ROLES, Spec};
+use tacita_node::simulate::{Failure, JobText, Outcome, Party};
+use tacita_node::table::ReadOptions;
+use tacita_node::watch::Screen;
+
+use self::rows::Rows;
+use crate::participant::operate::{Operator, Order};
+use crate::setting::Setting;
+use crate::wire::rounds::{State, Status};
+
+/// What the round of a simulation is called.
+pub const ROUND: &str = "simulated";
+
+/// Where its files are, in the directory of the simulation.
+const JOB: &str = "job.json";
+const ALLOW: &str = "participants";
+
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How long the processes get to end when the user interrupts.
+const FAREWELL: Duration = Duration::from_millis(700);
+
+/// What to simulate.
+pub struct Simulation {
+    /// The job file's text.
+    pub job: JobText,
+    /// What each participant reports.
+    pub inputs: BTreeMap<String, Vec<PathBuf>>,
+    /// How it is read, of those whose text files do not say so themselves.
+    pub reading: BTreeMap<String, ReadOptions>,
+    /// Where `NAME.csv` and the like are written.
+    pub output: Option<PathBuf>,
+    /// The ending of those files.
+    pub ending: &'static str,
+    /// Whether such files that are there stay.
+    pub existing: Existing,
+    /// Go on although more than half of the keys of an input cannot be read.
+    pub allow_unreadable: bool,
+    /// Threads of each process.
+    pub threads: Option<usize>,
+    /// Processes of participants at a time.
+    pub at_once: usize,
+    /// Where the databases keep rows: a storage's URL; absent: in the directory of the only one.
+    pub storage: Option<String>,
+    /// Where the roles' directories are made, and left; absent: somewhere, and removed.
+    pub directory: Option<PathBuf>,
+    /// Whether what they say goes to a log, where no value may be.
+    pub logged: bool,
+    /// The program that each runs.
+    pub program: PathBuf,
+}
+
+/// A simulation that is under way.
+struct Running<'a> {
+    simulation: &'a Simulation,
+    directory: PathBuf,
+    screen: &'a dyn Screen,
+    /// None once the user has interrupted.
+    processes: Arc<Mutex<Option<Vec<Pid>>>>,
+}
+
+/// Those who get the result.
+fn readers_of(own: &Spec<'_>, simulation: &Simulation) -> Vec<String> {
+    let audience = own.audience();
+    let mut readers: Vec<String> = audience.names.iter().map(|name| (*name).to_owned()).collect();
+    if audience.participants {
+        readers.extend(simulation.inputs.keys().cloned());
+    }
+    if audience.database {
+        readers.push("database".into());
+    }
+    readers.sort();
+    readers.dedup();
+    readers
+}
+
+/// Where the result of one of them goes.
+fn output_of(simulation: &Simulation, output: &Path, name: &str) -> PathBuf {
+    let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
+    output.join(format!("{name}.{}", simulation.ending))
+}
+
+/// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its processes. `on_interrupt` gets what ends all of them.
+pub fn simulate(
+    simulation: &Simulation,
+    screen: &dyn Screen,
+    on_interrupt: impl FnOnce(Box<dyn Fn() + Send>),
+) -> Result<std::result::Result<Outcome, Failure>> {
+    let spec = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
+    let own = Aggregate::of(&spec)?;
+    own.check_participants(simulation.inputs.len() as u64)?;
+    let _kept = Rows::free(simulation, own.own.members("database").len())?;
+    for (name, paths) in &simulation.inputs {
+        match &paths[..] {
+            [path] if path.as_os_str() == "-" => {
+                return Err(Error::Input(format!("--input {name}=-: a simulation reads files, not standard input")));
+            }
+            [path] => check_readable(path)?,
+            _ => return Err(Error::Input(format!("--input {name}=...: there twice"))),
+        }
+    }
+    if let Some(output) = &simulation.output {
+        std::fs::create_dir_all(output)
+            .map_err(|error| Error::Input(format!("{}: cannot make the directory: {error}", output.display())))?;
+        for name in readers_of(&own, simulation) {
+            check_output(&output_of(simulation, output, &name), simulation.existing)?;
+        }
+    }
+    let scratch = match &simulation.directory {
+        None => Some(scratch()?),
+        Some(_) => None,
+    };
+    let directory = match (&simulation.directory, &scratch) {
+        (Some(directory), _) => {
+            std::fs::create_dir_all(directory)
+                .map_err(|error| Error::Input(format!("{}: {error}", directory.display())))?;
+            directory.canonicalize().map_err(|error| Error::Input(format!("{}: {error}", directory.display())))?
+        }
+        (None, Some(scratch)) => scratch.path().to_owned(),
+        (None, None) => return Err(Error::Internal("a simulation without a directory".into())),
+    };
+    let processes = Arc::new(Mutex::new(Some(Vec::new())));
+    let (stopped, removed) = (processes.clone(), scratch.as_ref().map(|scratch| scratch.path().to_owned()));
+    on_interrupt(Box::new(move || {
+        let ended = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for process in ended.into_iter().flatten() {
+            let _ = kill_process(process, Signal::TERM);
+        }
+        std::thread::sleep(FAREWELL);
+        removed.iter().for_each(|directory| drop(std::fs::remove_dir_all(directory)));
+    }));
+    let readers = readers_of(&own, simulation);
+    let running = Running { simulation, directory, screen, processes };
+    let roles = running.prepare(&spec, &readers)?;
+    let mut services = Vec::new();
+    for role in &roles {
+        services.push(running.serve(*role, called(&roles, *role))?);
+    }
+    running.run(&spec, &roles, services, &readers)
+}
+
+/// A service of the simulation: its role, and its place among those of the role.
+type Service = (&'static str, usize);
+
+/// Its directory, and its key in the report.
+fn directory((role, place): Service) -> String {
+    format!("{role}-{}", place + 1)
+}
+
+/// What it is called, as everywhere.
+fn called(all: &[Service], (role, place): Service) -> String {
+    match all.iter().filter(|(other, _)| *other == role).count() {
+        1 => format!("the {role}"),
+        _ => format!("{role} {}", place + 1),
+    }
+}
+
+impl Running<'_> {
+    /// Makes identities for all, and a job file that names them.
+    fn prepare(&self, spec: &JobSpec, readers: &[String]) -> Result<Vec<Service>> {
+        let JobText { text, is_json } = &self.simulation.job;
+        let unreadable = |what: String| Error::Internal(format!("a job file that was read before: {what}"));
+        let mut job: Value = match is_json {
+            true => serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?,
+            false => toml::from_str(text).map_err(|error| unreadable(error.to_string()))?,
+        };
+        let own = Aggregate::of(spec)?;
+        let mut services = Vec::new();
+        for role in ROLES {
+            let number = own.own.members(role).len().max(1);
+            let mut members = Vec::new();
+            for place in 0..number {
+                let identity = Identity::create(&self.at(&directory((role, place))).join("id"), role)?;
+                members.push(json!({ "identity": identity.fingerprint().to_string() }));
+                services.push((role, place));
+            }
+            job[role] = members.into();
+        }
+        let mut allow = String::new();
+        let mut names: Vec<&String> =
+            self.simulation.inputs.keys().chain(readers).filter(|name| *name != "database").collect();
+        names.sort();
+        names.dedup();
+        for name in names {
+            let identity = Identity::create(&self.of(name).join("id"), name)?;
+            allow.push_str(&format!("{name} {}\n", identity.fingerprint()));
+        }
+        job["participants"] = json!({ "allow": ALLOW });
+        if let Some(round) = job["round"].as_object_mut() {
+            // The simulation closes it when all have reported.
+            round.remove("close_at");
+        }
+        for party in
+            job["parties"].as_object_mut().into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut)
+        {
+            party.remove("address");
+            party.remove("identity");
+        }
+        let write = |name: &str, text: String| {
+            let path = self.directory.join(name);
+            std::fs::write(&path, text).map_err(|error| Error::Input(format!("{}: {error}", path.display())))
+        };
+        std::fs::create_dir_all(self.directory.join("addresses"))
+            .map_err(|error| Error::Input(format!("{}: {error}", self.directory.display())))?;
+        write(ALLOW, allow)?;
+        write(JOB, job.to_string())?;
+        Ok(services)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The directory of a participant, or of another one who gets the result.
+    fn of(&self, name: &str) -> PathBuf {
+        match name {
+            "database" => self.at("database-1"),
+            name => self.at(&format!("as-{name}")),
+        }
+    }
+
+    /// Starts a process of this program.
+    fn spawn(&self, name: &str, command: &str, arguments: Vec<OsString>) -> Result<Party> {
+        let mut process = Command::new(&self.simulation.program);
+        process.args(["--quiet", "--log", if self.simulation.logged { "json" } else { "text" }, command]);
+        process.arg(self.directory.join(JOB)).args(arguments);
+        if let Some(threads) = self.simulation.threads.filter(|_| command != "results") {
+            process.args(["--threads", &threads.to_string()]);
+        }
+        process.arg("--announce").arg(self.directory.join("addresses"));
+        let mut processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = processes.as_mut().ok_or(Error::Interrupted)?;
+        let party = Party::spawn(process, name, "", self.screen)?;
+        running.push(party.pid());
+        Ok(party)
+    }
+
+    fn serve(&self, service: Service, name: String) -> Result<Party> {
+        let (role, directory) = (service.0, self.at(&directory(service)));
+        let mut arguments = options(&directory);
+        arguments.extend(["--listen".into(), "127.0.0.1:0".into(), "--state".into(), directory.join("state").into()]);
+        arguments.extend(["--allow-insecure".into()]);
+        if role == "database" {
+            arguments.extend(["--round".into(), ROUND.into()]);
+            if let Some(storage) = &self.simulation.storage {
+                arguments.extend(["--storage".into(), storage.into()]);
+            }
+        }
+        self.spawn(&name, role, arguments)
+    }
+
+    fn run(
+        &self,
+        spec: &JobSpec,
+        roles: &[Service],
+        mut services: Vec<Party>,
+        readers: &[String],
+    ) -> Result<std::result::Result<Outcome, Failure>> {
+        let submit = |name: &String| {
+            let directory = self.of(name);
+            let mut arguments = options(&directory);
+            arguments.extend(["--as".into(), name.into(), "--round".into(), ROUND.into(), "--allow-insecure".into()]);
+            let path = &self.simulation.inputs[name][0];
+            arguments.extend(["--input".into(), std::path::absolute(path).unwrap_or_else(|_| path.clone()).into()]);
+            let reading = self.simulation.reading.get(name).cloned().unwrap_or_default();
+            if let Some(delimiter) = reading.delimiter {
+                let shown = if delimiter == b'\t' { "tab".to_owned() } else { char::from(delimiter).to_string() };
+                arguments.push(format!("--delimiter={shown}").into());
+            }
+            if let Some(encoding) = reading.encoding {
+                arguments.push(format!("--encoding={}", encoding.name()).into());
+            }
+            if self.simulation.allow_unreadable {
+                arguments.push("--allow-unreadable".into());
+            }
+            self.spawn(name, "submit", arguments)
+        };
+        if let Err(failure) = self.each(self.simulation.inputs.keys(), &mut services, submit)? {
+            return Ok(Err(failure));
+        }
+        let setting = Setting::new(JobSpec::load(&self.directory.join(JOB))?)?;
+        let identity = Identity::load(&self.at("database-1").join("id"))?;
+        let operator = Operator::new(&setting, &identity, Some(&self.directory.join("addresses")))?;
+        operator.order(ROUND, &Order::Close { without: Vec::new() })?;
+        loop {
+            if let Some(failure) = failed(&mut services)? {
+                return Ok(Err(failure));
+            }
+            let status: Status = serde_json::from_value(operator.order(ROUND, &Order::Status)?)
+                .map_err(|error| Error::Internal(format!("the database's status: {error}")))?;
+            match (status.state, status.failure) {
+                (State::Failed, Some(failure)) => {
+                    let party = failure.culprit.clone().unwrap_or_else(|| "the database".into());
+                    let code = match ErrorKind::from_code(failure.kind) {
+                        Some(ErrorKind::Network) => 3,
+                        Some(ErrorKind::Protocol | ErrorKind::Authentication) => 4,
+                        _ => 2,
+                    };
+                    return Ok(Err(Failure { party, text: failure.reason, code }));
+                }
+                // The operator's part.
+                (State::Counted, _) => drop(operator.order(ROUND, &Order::Reveal)?),
+                (state, _) if state.is_over() => break,
+                _ => (),
+            }
+            std::thread::sleep(LOOK);
+        }
+        let mut printed = Vec::new();
+        let results = |name: &String| {
+            let directory = self.of(name);
+            let mut arguments = vec!["--identity".into(), directory.join("id").into()];
+            arguments.extend(["--report".into(), directory.join("results.json").into()]);
+            arguments.extend(["--as".into(), name.into(), "--round".into(), ROUND.into()]);
+            if let Some(output) = &self.simulation.output {
+                arguments.extend(["--output".into(), output_of(self.simulation, output, name).into()]);
+                arguments.extend((self.simulation.existing == Existing::Replaced).then(|| "--force".into()));
+            }
+            self.spawn(name, "results", arguments)
+        };
+        match self.each(readers.iter(), &mut services, results)? {
+            Err(failure) => return Ok(Err(failure)),
+            Ok(ended) => printed.extend(ended.iter().map(|party| (party.name.clone(), party.printed()))),
+        }
+        services.iter().for_each(Party::tell_to_end);
+        for service in &mut services {
+            while !service.has_ended()? {
+                std::thread::sleep(LOOK);
+            }
+        }
+        Ok(Ok(Outcome { report: self.report(spec, roles, &services, readers)?, printed }))
+    }
+
+    /// Starts a process for each, so many at a time, until all have ended; or the failure of one, or of a service.
+    fn each<'n>(
+        &self,
+        names: impl Iterator<Item = &'n String>,
+        services: &mut [Party],
+        start: impl Fn(&String) -> Result<Party>,
+    ) -> Result<std::result::Result<Vec<Party>, Failure>> {
+        let mut waiting: VecDeque<&String> = names.collect();
+        let (mut under_way, mut ended): (Vec<Party>, Vec<Party>) = (Vec::new(), Vec::new());
+        while !waiting.is_empty() || !under_way.is_empty() {
+            while under_way.len() < self.simulation.at_once
+                && let Some(name) = waiting.pop_front()
+            {
+                under_way.push(start(name)?);
+            }
+            let mut place = 0;
+            while place < under_way.len() {
+                match under_way[place].has_ended()? {
+                    false => place += 1,
+                    true => ended.push(under_way.swap_remove(place)),
+                }
+            }
+            if let Some(failure) = failed(services)?.or_else(|| ended.iter().find_map(Party::failure)) {
+                return Ok(Err(failure));
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(Ok(ended))
+    }
+
+    fn report(&self, spec: &JobSpec, all: &[Service], services: &[Party], readers: &[String]) -> Result<Value> {
+        let read = |directory: PathBuf, name: &str| -> Option<Value> {
+            serde_json::from_slice(&std::fs::read(directory.join(name)).ok()?).ok()
+        };
+        let mut parties = Map::new();
+        for name in self.simulation.inputs.keys().chain(readers) {
+            let directory = self.of(name);
+            let submitted = read(directory.clone(), "report.json").filter(|_| name != "database");
+            let collected = read(directory, "results.json");
+            let report = match (submitted, collected) {
+                (Some(submitted), Some(collected)) => both(submitted, &collected),
+                (one, other) => one.or(other).unwrap_or_default(),
+            };
+            parties.insert(name.clone(), report);
+        }
+        let mut roles = Map::new();
+        for (service, party) in all.iter().zip(services) {
+            let report = read(self.at(&directory(*service)), "report.json");
+            let mut report = report.ok_or_else(|| Error::Internal(format!("{} left no report", party.name)))?;
+            report["name"] = party.name.clone().into();
+            roles.insert(directory(*service), report);
+        }
+        Ok(json!({
+            "job": spec.job.name(),
+            "id": spec.id,
+            "agreement": Terms::of(spec).agreement(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "parties": parties,
+            "roles": roles,
+        }))
+    }
+}
+
+/// The report of a participant that has submitted and collected.
+fn both(mut submitted: Value, collected: &Value) -> Value {
+    for key in ["result", "reveal_when", "learned"] {
+        submitted[key] = collected[key].clone();
+    }
+    for key in ["sent", "received"] {
+        let sum =
+            [&submitted, collected].map(|report| report["bytes"][key].as_u64().unwrap_or_default()).iter().sum::<u64>();
+        submitted["bytes"][key] = sum.into();
+    }
+    let seconds = [&submitted, collected].map(|report| report["cpu_seconds"].as_f64().unwrap_or_default());
+    submitted["cpu_seconds"] = (seconds[0] + seconds[1]).into();
+    submitted
+}
+
+/// What every process is told of its directory.
+fn options(directory: &Path) -> Vec<OsString> {
+    vec!["--identity".into(), directory.join("id").into(), "--report".into(), directory.join("report.json").into()]
+}
+
+/// The failure of a service that has ended.
+fn failed(services: &mut [Party]) -> Result<Option<Failure>> {
+    for service in services.iter_mut() {
+        if service.has_ended()? {
+            return Ok(Some(service.failure().unwrap_or_else(|| Failure {
+                party: service.name.clone(),
+                // With 0 ends who was told to, and here nobody else does that than the user who interrupts.
+                text: "was told to end".into(),
+                code: exit_code(ErrorKind::Interrupted),
+            })));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,88 @@
+//! HTTP/2 over TLS 1.3, both ends authenticated by the fingerprints of their keys: how the roles of an aggregation speak with each
+//! other. Requests can all be repeated: whoever has no answer asks again.
+
+mod addresses;
+mod admission;
+mod body;
+mod client;
+mod counted;
+mod server;
+mod stream;
+mod taken;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use addresses::{Addresses, Named};
+pub use admission::{Admission, Caller, Counting, Going};
+pub use body::{Pool, expect_binary, read, read_json};
+pub use client::{Answer, Ask, Client, Contact, Persistence, Place, Replicas, Waiting, all_silent};
+pub use server::{Server, UnderWay, Who, files, stand};
+pub(crate) use stream::cancelled;
+pub use stream::{Bounds, Outlet, join, outlet};
+pub use taken::Within;
+
+/// Media type of binary bodies; its version is that of all of them.
+pub const MEDIA_TYPE: &str = "application/vnd.tacita.v1";
+
+/// No body is longer, in bytes.
+pub const MOST_BODY_BYTES: usize = 1 << 20;
+
+/// How long a handshake may take.
+pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a body may take to arrive.
+pub const BODY_LIMIT: Duration = Duration::from_secs(20);
+
+/// Connections at a time, in all.
+pub const MOST_CONNECTIONS: usize = 2048;
+
+/// Connections of one identity at a time.
+pub const CONNECTIONS_EACH: usize = 8;
+
+/// Requests that are worked on at a time, in all: each may hold a body.
+pub const MOST_REQUESTS: usize = 128;
+
+/// Requests of one identity that are worked on at a time, where enough are free; one where few are.
+pub const REQUESTS_EACH: usize = 8;
+
+/// Requests whose bodies travel both ways at once, in all: each keeps threads, and the memory of its protocol.
+pub const MOST_INTERACTIONS: usize = 16;
+
+/// Those of one identity: one that goes on, and one whose end has not been noticed yet.
+pub const INTERACTIONS_EACH: usize = 2;
+
+/// What has travelled, TLS included.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    sent: AtomicU64,
+    received: AtomicU64,
+    refused: AtomicU64,
+    turned_away: AtomicU64,
+}
+
+impl Traffic {
+    /// Bytes sent so far.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Bytes received so far.
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Connections of others that came to no request: of strangers, for example.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Requests of others that came while too much was going on.
+    pub fn turned_away(&self) -> u64 {
+        self.turned_away.load(Ordering::Relaxed)
+    }
+}
+
+/// The same counters in several places.
+pub type SharedTraffic = Arc<Traffic>;

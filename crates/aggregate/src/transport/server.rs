@@ -1,0 +1,315 @@
+//! The listener's end.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::Extension;
+use axum::response::{IntoResponse, Response};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http2;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::identity::{Fingerprint, Identity};
+use tacita_node::transport::handshakes::{Handshakes, is_short};
+use tacita_node::transport::http::{Door, presented};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use super::admission::{Counting, Going};
+use super::counted::Counted;
+use super::stream::cancelled;
+use super::taken::taken;
+use super::{Admission, HANDSHAKE_LIMIT, MOST_CONNECTIONS, MOST_REQUESTS, REQUESTS_EACH, SharedTraffic};
+use crate::wire::reply::{Kind, Reply};
+
+/// Handshakes at a time. Who comes then takes the place of the oldest one of the network that holds most: where that is the own one, only if
+/// it has had the time that a handshake takes, so that a crowd of honest ones gets done.
+const MOST_HANDSHAKES: usize = 1024;
+const HANDSHAKE: Duration = Duration::from_secs(1);
+
+/// After how long without a request a connection is closed.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How often the other end has to show that it is there, and how long it may take to.
+const PING: Duration = Duration::from_secs(15);
+const PONG: Duration = Duration::from_secs(10);
+
+/// How long a connection may take to end when it is to.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Requests of one connection at a time.
+const STREAMS: u32 = 16;
+
+/// Bytes that one connection may send before they are read.
+const WINDOW: u32 = 1 << 17;
+
+/// Bytes of one request's head.
+const HEAD_BYTES: u32 = 16 << 10;
+
+/// How long who is refused may take to read why.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+const LOOK: Duration = Duration::from_millis(250);
+
+/// How long to wait when no connection can be taken.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What serves.
+pub struct Server {
+    /// Whose it is.
+    pub identity: Identity,
+    /// Who is let in.
+    pub admission: Arc<Admission>,
+    /// What travels.
+    pub traffic: SharedTraffic,
+    /// What is answered.
+    pub routes: Router,
+    /// Ends it: requests under way may end.
+    pub cancel: Cancel,
+}
+
+/// Ends a handshake, which began then.
+struct Shaking {
+    since: Instant,
+    task: AbortHandle,
+}
+
+/// The handshakes going on.
+type SharedHandshakes = Arc<Mutex<Handshakes<Shaking>>>;
+
+/// Takes a handshake out when it is over, or its task has ended.
+struct Place {
+    handshakes: SharedHandshakes,
+    number: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock(&self.handshakes).remove(self.number);
+    }
+}
+
+/// What a connection has going on.
+struct Activity {
+    began: Instant,
+    under_way: AtomicUsize,
+    /// Milliseconds after it began.
+    last: AtomicU64,
+}
+
+/// Lets processes of services open as many files as they may: each connection is one.
+pub fn files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limits = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, maximum: limits.maximum });
+}
+
+/// Serves until it is cancelled, and what was being answered is.
+///
+/// Errors ([`Error::Input`]): the listener is none.
+pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Result<()> {
+    let failed = |error: std::io::Error| Error::Input(format!("cannot listen: {error}"));
+    listener.set_nonblocking(true).map_err(failed)?;
+    let listener = TcpListener::from_std(listener).map_err(failed)?;
+    let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let handshakes: SharedHandshakes = Arc::new(Mutex::new(Handshakes::new(MOST_HANDSHAKES)));
+    let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
+    loop {
+        let (socket, from) = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    let displaced = if is_short(&error) { lock(&handshakes).displace() } else { None };
+                    displaced.iter().for_each(|one| one.task.abort());
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            },
+            () = cancelled(&server.cancel) => break,
+        };
+        // Who finds no place comes again.
+        let Ok(place) = connections.clone().try_acquire_owned() else { continue };
+        let mut shaking = lock(&handshakes);
+        let is_young = |oldest: &Shaking| oldest.since.elapsed() <= HANDSHAKE;
+        if shaking.displaced_by(from.ip()).is_some_and(|(oldest, fair)| !fair && is_young(oldest)) {
+            continue;
+        }
+        let (server, requests, handshakes) = (server.clone(), requests.clone(), handshakes.clone());
+        let attend = async move |number| {
+            let met = meet(&server, socket, Place { handshakes, number }, requests).await;
+            if let Err(what) = met {
+                tracing::debug!("refused somebody from {from}: {what}");
+                server.traffic.refused.fetch_add(1, Ordering::Relaxed);
+                note(from, &what);
+            }
+            drop(place);
+        };
+        // A task waits for the lock before it takes itself off the list.
+        let (_, displaced) = shaking.add(from.ip(), |number| Shaking {
+            since: Instant::now(),
+            task: tokio::spawn(attend(number)).abort_handle(),
+        });
+        drop(shaking);
+        // Without the lock, which its end takes.
+        displaced.iter().for_each(|one| one.task.abort());
+    }
+    // Every connection holds a place.
+    let _ = timeout(FAREWELL, connections.acquire_many(MOST_CONNECTIONS as u32)).await;
+    Ok(())
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says who was refused, without filling the log.
+fn note(from: SocketAddr, what: &str) {
+    static TOLD: AtomicU64 = AtomicU64::new(0);
+    let told = TOLD.fetch_add(1, Ordering::Relaxed);
+    if told < 100 || told.is_power_of_two() {
+        tracing::info!("refused somebody from {from}: {what}");
+    }
+}
+
+/// One connection from its first byte to its last.
+async fn meet(
+    server: &Arc<Server>,
+    socket: TcpStream,
+    shaking: Place,
+    requests: Arc<Semaphore>,
+) -> std::result::Result<(), String> {
+    let _ = socket.set_nodelay(true);
+    let stream = {
+        let door = Door::new(&server.identity, server.admission.pins()).map_err(|error| error.to_string())?;
+        let accepting = TlsAcceptor::from(door.config.clone()).accept(Counted::new(socket, server.traffic.clone()));
+        let accepted = timeout(HANDSHAKE_LIMIT, accepting.into_fallible()).await;
+        match accepted.map_err(|_| "it does not go on with the TLS handshake".to_owned())? {
+            Ok(stream) => stream,
+            Err((error, socket)) => {
+                let what = door.refused(&error);
+                // A socket that is closed with unread bytes would destroy the alert on its way.
+                let _ = timeout(GOODBYE, linger(socket)).await;
+                return Err(what);
+            }
+        }
+    };
+    drop(shaking);
+    let connection = stream.get_ref().1;
+    if connection.alpn_protocol() != Some(b"h2") {
+        return Err("it does not speak HTTP/2".into());
+    }
+    let who = presented(connection).ok_or("it shows no certificate")?;
+    let _counted = server.admission.enter(who, Going::Connection).ok_or("it has too many connections")?;
+    let activity =
+        Arc::new(Activity { began: Instant::now(), under_way: AtomicUsize::new(0), last: AtomicU64::new(0) });
+    let routes = TowerToHyperService::new(server.routes.clone().layer(Extension(who)));
+    let (admission, busy, traffic) = (server.admission.clone(), activity.clone(), server.traffic.clone());
+    let answer = service_fn(move |mut request: Request<Incoming>| {
+        let place = requests.clone().try_acquire_owned().ok();
+        // The fewer are free, the fewer one may have: a few identities that let bodies drip would have them all.
+        let most = (1 + requests.available_permits() * REQUESTS_EACH / MOST_REQUESTS).min(REQUESTS_EACH);
+        let own = admission.enter(who, Going::Request { most });
+        let (routes, busy, traffic) = (routes.clone(), Busy::new(&busy), traffic.clone());
+        async move {
+            let (Some(place), Some(own)) = (place, own) else {
+                traffic.turned_away.fetch_add(1, Ordering::Relaxed);
+                return Ok::<Response, std::convert::Infallible>(
+                    Reply::new(Kind::Busy, "too much is going on: come again").into_response(),
+                );
+            };
+            let under_way = UnderWay { _held: Arc::new((busy, place, own)) };
+            request.extensions_mut().insert(under_way.clone());
+            let Ok(answer) = routes.call(request).await;
+            Ok(taken(answer, under_way))
+        }
+    });
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING)
+        .keep_alive_timeout(PONG)
+        .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .max_header_list_size(HEAD_BYTES);
+    let mut serving = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+    let mut ending: Option<Instant> = None;
+    loop {
+        let ended = tokio::select! {
+            ended = serving.as_mut() => Some(ended),
+            () = sleep(LOOK) => None,
+        };
+        match ended {
+            // An end that is cut off is the other one's affair: it asks again.
+            Some(_) => return Ok(()),
+            None if ending.is_some_and(|since| since.elapsed() > FAREWELL) => return Ok(()),
+            None if ending.is_none() && (server.cancel.is_cancelled() || activity.idle() > IDLE) => {
+                serving.as_mut().graceful_shutdown();
+                ending = Some(Instant::now());
+            }
+            None => (),
+        }
+    }
+}
+
+/// Closes a socket's sending side, and reads on until the other end has hung up.
+async fn linger(mut socket: Counted) -> std::io::Result<()> {
+    poll_fn(|context| Pin::new(&mut socket).poll_shutdown(context)).await?;
+    let mut sink = [0; 1024];
+    loop {
+        let mut sink = ReadBuf::new(&mut sink);
+        poll_fn(|context| Pin::new(&mut socket).poll_read(context, &mut sink)).await?;
+        if sink.filled().is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+impl Activity {
+    fn idle(&self) -> Duration {
+        match self.under_way.load(Ordering::Acquire) {
+            0 => self.began.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Acquire))),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// A request that is being answered.
+struct Busy(Arc<Activity>);
+
+impl Busy {
+    fn new(activity: &Arc<Activity>) -> Busy {
+        activity.under_way.fetch_add(1, Ordering::AcqRel);
+        Busy(activity.clone())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.last.store(self.0.began.elapsed().as_millis() as u64, Ordering::Release);
+        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A request, which counts as one, and keeps its connection, until all of these are dropped: its answer may take longer than its
+/// beginning.
+#[derive(Clone)]
+pub struct UnderWay {
+    _held: Arc<(Busy, OwnedSemaphorePermit, Counting)>,
+}
+
+/// Whose request it is.
+pub type Who = Extension<Fingerprint>;

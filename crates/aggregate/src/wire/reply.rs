@@ -1,0 +1,176 @@
+//! Answers that say what is wrong.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use tacita_core::{Error, ErrorKind};
+
+/// Why a request was not granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Too much is going on, or a queue is full: come again.
+    Busy,
+    /// Something is not there yet: come again.
+    NotYet,
+    /// There is no such round.
+    UnknownRound,
+    /// The round takes no reports any more, or is not in the state that this needs.
+    Closed,
+    /// The participant has reported as much as it may.
+    Quota,
+    /// The body, or the path, is not what it has to be.
+    Malformed,
+    /// The body is longer than any may be.
+    TooLarge,
+    /// Another body was given by this name before.
+    Conflict,
+    /// The round has other keys here than where the request comes from.
+    OtherKeys,
+    /// The proxy's state directory is not the one that has what it acknowledged, or the database's storage is not.
+    Stale,
+    /// Who asks may not.
+    Forbidden,
+    /// It failed here.
+    Failed,
+}
+
+/// What is told in JSON.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Told {
+    /// Why, for programs.
+    pub error: Kind,
+    /// Why, for people.
+    pub message: String,
+    /// The round that is open instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// What a request has led to.
+pub type Granted<T> = Result<T, Reply>;
+
+/// A request that was not granted.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    told: Told,
+    /// What failed here, for the operator alone.
+    cause: Option<String>,
+    /// In how many seconds to come again.
+    again: Option<u64>,
+}
+
+impl Reply {
+    /// Says why.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Reply {
+        let again = matches!(kind, Kind::Busy | Kind::NotYet).then_some(1);
+        Reply { told: Told { error: kind, message: message.into(), next: None }, cause: None, again }
+    }
+
+    /// In so many seconds.
+    pub fn again_in(mut self, seconds: u64) -> Reply {
+        self.again = Some(seconds);
+        self
+    }
+
+    /// Names the round that is open instead.
+    pub fn next(mut self, round: Option<String>) -> Reply {
+        self.told.next = round;
+        self
+    }
+
+    /// The same for who operates this machine, who is told what failed.
+    pub fn for_operator(mut self) -> Reply {
+        if let Some(cause) = self.cause.take() {
+            self.told.message = cause;
+        }
+        self
+    }
+
+    /// What is told.
+    pub fn told(&self) -> &Told {
+        &self.told
+    }
+
+    /// Whether the same request would be refused again.
+    pub fn is_final(&self) -> bool {
+        !matches!(self.told.error, Kind::Busy | Kind::NotYet | Kind::OtherKeys | Kind::Failed)
+    }
+
+    /// What the answer to a request would be, where it is the last word of one that was granted: the status (2 bytes), in how many
+    /// seconds to come again (2; 0 if not), and JSON. [`Answer::decode`](crate::transport::Answer::decode) reads it.
+    pub fn outcome(granted: &Granted<serde_json::Value>) -> Vec<u8> {
+        let (status, again, json) = match granted {
+            Ok(value) => (StatusCode::OK, 0, value.to_string()),
+            Err(reply) => {
+                let told = serde_json::to_string(&reply.told).unwrap_or_default();
+                (reply.status(), reply.again.unwrap_or(0), told)
+            }
+        };
+        let again = u16::try_from(again).unwrap_or(u16::MAX);
+        [&status.as_u16().to_le_bytes()[..], &again.to_le_bytes(), json.as_bytes()].concat()
+    }
+
+    /// The status of the answer.
+    pub fn status(&self) -> StatusCode {
+        match self.told.error {
+            Kind::Busy | Kind::Quota => StatusCode::TOO_MANY_REQUESTS,
+            Kind::NotYet => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::UnknownRound => StatusCode::NOT_FOUND,
+            Kind::Closed => StatusCode::GONE,
+            Kind::Malformed => StatusCode::BAD_REQUEST,
+            Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::Conflict | Kind::OtherKeys | Kind::Stale => StatusCode::CONFLICT,
+            Kind::Forbidden => StatusCode::FORBIDDEN,
+            Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let mut response = (self.status(), Json(&self.told)).into_response();
+        // For whoever counts what is refused.
+        response.extensions_mut().insert(self.told.error);
+        if let Some(seconds) = self.again {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+/// How long the same failure is not told again: who is told to come again does.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// Says what failed, without filling the log.
+fn tell(what: &str) {
+    static LAST: Mutex<Option<(String, Instant)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.as_ref().is_none_or(|(told, when)| told != what || when.elapsed() > QUIET) {
+        tracing::warn!("a request failed: {what}");
+        *last = Some((what.to_owned(), Instant::now()));
+    }
+}
+
+/// What fails here is told to this machine's log, and to its operator alone.
+impl From<Error> for Reply {
+    fn from(error: Error) -> Reply {
+        tell(&error.to_string());
+        let reply = match error.kind() {
+            // Who does not let this end in may do so later.
+            ErrorKind::NotReady | ErrorKind::Network | ErrorKind::Authentication | ErrorKind::Interrupted => {
+                Reply::new(Kind::NotYet, "it cannot be done at the moment")
+            }
+            // A disk that is full, for example: that may pass.
+            ErrorKind::Input => {
+                Reply::new(Kind::NotYet, "it cannot be done: its operator finds the reason in the log").again_in(5)
+            }
+            _ => Reply::new(Kind::Failed, "it failed: its operator finds the reason in the log"),
+        };
+        Reply { cause: Some(error.to_string()), ..reply }
+    }
+}

@@ -1,0 +1,365 @@
+//! Rounds: their names, and what the database tells of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tacita_core::{Error, ErrorKind, Result};
+use tacita_node::base::text::{shown, shown_within};
+use tacita_serve::clock;
+
+use super::same_keys::KeysFingerprint;
+use super::signed::Signed;
+
+/// The longest name of a round, in bytes.
+const MOST_NAME_BYTES: usize = 64;
+
+/// Characters of a reason that are shown: it has to be read to its end.
+const MOST_REASON: usize = 400;
+
+/// Refuses what is no name of a round.
+pub fn check_name(round: &str) -> Result<()> {
+    let fits = (1..=MOST_NAME_BYTES).contains(&round.len())
+        && round.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        && !round.starts_with('.');
+    match fits {
+        true => Ok(()),
+        false => Err(Error::Input(format!(
+            "round \"{}\": use 1 to {MOST_NAME_BYTES} letters, digits, - _ and ., as 2026-11-30",
+            shown(round)
+        ))),
+    }
+}
+
+/// What is wrong with a round that was kept by this service itself, where that does not fit its job file: nobody else is to blame.
+pub(crate) fn of_other_terms(round: &str, error: Error) -> Error {
+    match error {
+        Error::Protocol { .. } | Error::Authentication { .. } => Error::Terms(format!(
+            "round {round} was opened on other terms, or by other identities, than the job file says now: put back the job file of then, or \
+             begin with another --state, and a database with rows in PostgreSQL with another ?schema= as well"
+        )),
+        other => other,
+    }
+}
+
+/// How far a round is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It takes reports.
+    Open,
+    /// It takes none any more, and those that were taken are on their way.
+    Closed,
+    /// All are there. Rows are counted, and the operator may look at how often, and decide.
+    Counted,
+    /// Keys of rows that passed are being asked for.
+    Revealing,
+    /// Its result can be collected.
+    Revealed,
+    /// It has no result, for a reason.
+    Failed,
+    /// Nothing of it is left.
+    Removed,
+}
+
+impl State {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Open => "open",
+            State::Closed => "closed",
+            State::Counted => "counted",
+            State::Revealing => "revealing",
+            State::Revealed => "revealed",
+            State::Failed => "failed",
+            State::Removed => "removed",
+        }
+    }
+
+    /// What is said of a round in this state.
+    pub fn told(self) -> &'static str {
+        match self {
+            State::Open => "is open",
+            State::Closed => "is closed",
+            State::Counted => "is counted",
+            State::Revealing => "is being revealed",
+            State::Revealed => "is revealed",
+            State::Failed => "has failed",
+            State::Removed => "was removed",
+        }
+    }
+
+    /// Whether nothing will change any more without the operator.
+    pub fn is_over(self) -> bool {
+        matches!(self, State::Revealed | State::Failed | State::Removed)
+    }
+}
+
+/// Why a round has no result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// Who is to blame, if somebody is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<String>,
+    /// Of what kind it is: see [`ErrorKind::code`].
+    pub kind: u8,
+    /// What happened.
+    pub reason: String,
+    /// What others than the operator are told in its place, where it says numbers that are the operator's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
+}
+
+impl Failure {
+    /// Of an error here.
+    pub fn of(error: &Error) -> Failure {
+        let (culprit, kind) = (error.peer().map(str::to_owned), error.kind().code());
+        Failure { culprit, kind, reason: error.to_string(), told: None }
+    }
+
+    /// As it is told to the operator, or to others. These learn who broke the protocol, and why a round cannot have a result. What failed here may name a file; what
+    /// connects services names addresses and identities: where to look for that is all that others are told.
+    pub(crate) fn for_others(mut self, operator: bool) -> Failure {
+        if let Some(told) = self.told.take().filter(|_| !operator) {
+            return Failure { reason: told, ..self };
+        }
+        let reason = match (operator, ErrorKind::from_code(self.kind)) {
+            (true, _) | (false, Some(ErrorKind::Protocol | ErrorKind::Terms)) => return self,
+            (false, Some(ErrorKind::Network | ErrorKind::Authentication)) => "the database had no answer",
+            (false, _) => "it failed at the database",
+        };
+        Failure { reason: format!("{reason}: its operator finds more in the log"), ..self }
+    }
+
+    /// The same as an error of whoever hears of it from `by`.
+    pub fn error(&self, round: &str, by: &str) -> Error {
+        let reason = shown_within(&self.reason, MOST_REASON);
+        match (&self.culprit, ErrorKind::from_code(self.kind)) {
+            (Some(culprit), Some(ErrorKind::Protocol)) => Error::Protocol {
+                peer: culprit.clone(),
+                check: format!("round {round} has no result, as {by} says: {reason}"),
+            },
+            (Some(culprit), Some(ErrorKind::Authentication)) => Error::Authentication {
+                peer: culprit.clone(),
+                what: format!("round {round} has no result, as {by} says: {reason}"),
+            },
+            (Some(culprit), _) => Error::Network {
+                peer: culprit.clone(),
+                what: format!("round {round} has no result, as {by} says: {reason}"),
+            },
+            (None, _) => Error::Input(format!("round {round} has no result: {reason}")),
+        }
+    }
+}
+
+/// What a proxy says when it has sent all that it had of a round, or cannot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Completion {
+    /// Entries that it has sent.
+    pub entries: u64,
+    /// Reports that it has discarded: it was handing them over to a proxy that the round goes on without.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub discarded: u64,
+    /// Why what it has cannot be sent, if it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unshufflable: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What a proxy of several has of a round that has closed, when it has claimed what is its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rest {
+    /// No report.
+    Nothing,
+    /// Reports that can be shuffled.
+    Enough,
+    /// Reports that cannot be shuffled by themselves.
+    TooFew,
+}
+
+/// A proxy tells the database what it has.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resting {
+    /// What it is.
+    pub rest: Rest,
+}
+
+/// How the operator closes a round.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Closing {
+    /// The places of proxies that it goes on without, from 0 on.
+    #[serde(default)]
+    pub without: Vec<usize>,
+}
+
+/// How a threshold is raised.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tighten {
+    /// Of what: `count`, `distinct` and so on.
+    pub measure: String,
+    /// To which number; absent: into the widest gap of the histogram.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<i64>,
+}
+
+/// Which proxy takes over what others have too few of: the first that has enough, or else the first that has any.
+pub fn collector(rests: &BTreeMap<usize, Rest>) -> Option<usize> {
+    let first = |wanted| rests.iter().find(|(_, rest)| **rest == wanted).map(|(place, _)| *place);
+    first(Rest::Enough).or_else(|| first(Rest::TooFew))
+}
+
+/// What only the operator of the database sees of a round.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// Reports that are there.
+    pub reports: u64,
+    /// Entries that were dropped since they held nothing that could be one.
+    pub dropped: u64,
+    /// Reports that proxies have discarded: they were handing them over to one that the round goes on without.
+    #[serde(default)]
+    pub discarded: u64,
+    /// Rows that all reports make, once they are counted.
+    pub rows: Option<u64>,
+    /// Rows that pass as things stand.
+    pub passing: Option<u64>,
+    /// Keys that were revealed.
+    pub keys: Option<u64>,
+    /// Reports that the oracle found to be inconsistent with their rows.
+    pub inconsistent: u64,
+    /// Rows that passed, and had more reports than an oracle can be asked about.
+    #[serde(default)]
+    pub too_long: u64,
+}
+
+/// How many rows have which number of reports, and of reporters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// By the number of reports.
+    pub count: BTreeMap<u64, u64>,
+    /// By the number of reporters, where they are told apart.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub distinct: BTreeMap<u64, u64>,
+}
+
+/// What the database tells of a round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its name.
+    pub round: String,
+    /// How far it is.
+    pub state: State,
+    /// When it closed, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<u64>,
+    /// When its rows' keys are revealed, as it stands.
+    pub reveal_when: String,
+    /// The places of the proxies that it waits for, from 0 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<usize>,
+    /// What is said of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<String>,
+    /// What each of several proxies has, once it has told, for proxies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rests: BTreeMap<usize, Rest>,
+    /// The places of the proxies that it goes on without: what they had not sent is in no result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<usize>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// Another round that is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// How many parts the result has, for those who get it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<u64>,
+    /// The database's public key of the round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<Signed>,
+    /// The proxies'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Signed>,
+    /// The fingerprint of both, once both are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeysFingerprint>,
+    /// For the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numbers: Option<Numbers>,
+}
+
+impl Status {
+    /// What is said while its result is not there.
+    pub fn waiting(&self) -> String {
+        let waits = match self.waits_for.is_empty() {
+            true => String::new(),
+            false => format!(", and waits for {}", self.waits_for.join(" and ")),
+        };
+        format!("round {} {}{waits}: ask again later", self.round, self.state.told())
+    }
+
+    /// When it closed, in UTC, as `2026-11-23T08:05:09Z`.
+    pub fn closed_at(&self) -> Option<String> {
+        self.closed.map(clock::written)
+    }
+}
+
+/// What a proxy tells of a round to who takes part in it: the keys that reports are encrypted under.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Open {
+    /// Its name.
+    pub round: String,
+    /// The database's public key.
+    pub database: Signed,
+    /// The proxies'.
+    pub proxy: Signed,
+    /// Reports that one participant may send to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_reports: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_rounds_stand_in_paths() {
+        for good in ["1", "2026-11-30", "a.b_C-9", &"x".repeat(64)] {
+            check_name(good).unwrap();
+        }
+        for bad in ["", ".", "..", "a/b", "a b", "ä", "a\n", "a%2f", &"x".repeat(65)] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_failure_keeps_its_culprit_and_kind() {
+        let error = Error::Protocol { peer: "the oracle".into(), check: "it lies".into() };
+        let told = Failure::of(&error).error("r", "the database");
+        assert_eq!((told.kind(), told.peer()), (ErrorKind::Protocol, Some("the oracle")));
+        let stranger = "at 10.0.0.9:7610 it presents SHA256:A, expected SHA256:B";
+        let silent = Failure::of(&Error::Network { peer: "the oracle".into(), what: stranger.into() });
+        assert!(silent.clone().for_others(true).reason.contains(stranger));
+        let told = silent.for_others(false);
+        assert!(!told.reason.contains("10.0.0.9") && !told.reason.contains("SHA256"), "{}", told.reason);
+        assert_eq!((told.kind, told.culprit.as_deref()), (ErrorKind::Network.code(), Some("the oracle")));
+        let file = Failure::of(&Error::Input("/state/rows: no space".into())).for_others(false);
+        assert!(!file.reason.contains("/state"), "{}", file.reason);
+        assert_eq!(Failure::of(&error).for_others(false), Failure::of(&error));
+        let numbers =
+            Failure { told: Some("some are missing".into()), ..Failure::of(&Error::Terms("it lacks 3".into())) };
+        let both = [true, false].map(|operator| numbers.clone().for_others(operator));
+        assert_eq!(both.each_ref().map(|told| &told.reason[..]), ["it lacks 3", "some are missing"]);
+        assert!(both.iter().all(|told| told.told.is_none() && told.kind == ErrorKind::Terms.code()));
+        let own = Failure::of(&Error::Input("too few".into())).error("r", "the database");
+        assert_eq!(own, Error::Input("round r has no result: too few".into()));
+    }
+}

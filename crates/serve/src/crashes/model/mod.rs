@@ -1,0 +1,155 @@
+//! Cuts of the power at every write: what may be on disk then, and whether the promise is kept there.
+//!
+//! A process is recorded while it runs ([`Recording`]). After each of its changes the power may fail. What it has waited for (`fsync` of a file for what is in
+//! it, of a directory for its entries) is on disk then; of everything else, anything: nothing or all of it, names without data, data without names, a
+//! length without its bytes, each change alone or missing, and the last write torn or with blocks missing. No file system is so bad, and each does
+//! some of it (Pillai et al., "All File Systems Are Not Created Equal: On the Complexity of Crafting Crash-Consistent Applications", OSDI 2014, whose model
+//! this is).
+
+mod disk;
+mod recording;
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use disk::{Disk, Tree};
+use recording::{Event, record};
+
+/// As much of what is wrong is told.
+const LONG: usize = 400;
+
+/// What a process did, in order.
+pub(crate) struct Recording(Vec<Event>);
+
+/// Which waits for the disk count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syncs {
+    /// All.
+    All,
+    /// None: as if they had been left out.
+    None,
+    /// Those for files alone.
+    OfFiles,
+    /// Those for directories alone.
+    OfDirectories,
+}
+
+/// What is found after a cut.
+pub(crate) struct Found {
+    how: String,
+    tree: Tree,
+}
+
+/// All that may be found.
+pub(crate) struct Cuts {
+    /// Changes behind which the power fails.
+    pub(crate) points: usize,
+    /// What is found then; nothing twice.
+    pub(crate) found: Vec<Found>,
+}
+
+impl Recording {
+    /// Runs a test of this program in a process of its own, told its directory by an environment variable.
+    pub(crate) fn of(test: &str, variable: &str) -> Recording {
+        let home = tempfile::tempdir().unwrap();
+        Recording(record(home.path(), test, variable))
+    }
+
+    /// How many files it opened to write them whose paths begin like this.
+    pub(crate) fn made(&self, beginning: &str) -> usize {
+        self.0.iter().filter(|event| matches!(event, Event::Opened { path, .. } if path.starts_with(beginning))).count()
+    }
+
+    /// What may be found of what the process did at `volatile`, in the state of everything else at that moment: that is on disk at once.
+    pub(crate) fn cuts(&self, volatile: &str, syncs: Syncs) -> Cuts {
+        let mut disk = Disk::new(volatile);
+        let (mut points, mut found, mut known) = (0, Vec::new(), HashSet::new());
+        for (place, event) in self.0.iter().enumerate() {
+            let counts = match event {
+                Event::Synced { inode } => match syncs {
+                    Syncs::All => true,
+                    Syncs::None => false,
+                    Syncs::OfFiles => !disk.is_directory(*inode),
+                    Syncs::OfDirectories => disk.is_directory(*inode),
+                },
+                _ => true,
+            };
+            points += usize::from(counts && disk.follow(event));
+            // Where waits are left out, so much is open that a few ways do.
+            disk.cuts(syncs == Syncs::All, &mut |how, tree| {
+                if known.insert(tree.fingerprint()) {
+                    found.push(Found { how: format!("cut behind event {place} ({}), {how}", shown(event)), tree });
+                }
+            });
+        }
+        Cuts { points, found }
+    }
+}
+
+fn shown(event: &Event) -> String {
+    match event {
+        Event::Written { inode, at, bytes } => format!("{} bytes written to {inode} at {at}", bytes.len()),
+        other => format!("{other:?}"),
+    }
+}
+
+impl Cuts {
+    /// Every so many of them alone.
+    pub(crate) fn thinned(self, every: usize) -> Cuts {
+        Cuts { found: self.found.into_iter().step_by(every).collect(), ..self }
+    }
+
+    /// What `check` finds wrong, that panics then, in a directory with what is found: each with how that came; at most `most` of them.
+    pub(crate) fn wrong(&self, most: usize, check: impl Fn(&Path) + Sync) -> Vec<String> {
+        let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let work = || {
+            while let Some(found) = self.found.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let home = memory();
+                found.tree.put(home.path());
+                let checked = catch_unwind(AssertUnwindSafe(|| check(home.path())));
+                let Err(panic) = checked else { continue };
+                let texts = [panic.downcast_ref::<String>().map(String::as_str), panic.downcast_ref::<&str>().copied()];
+                let text = texts.into_iter().flatten().next().unwrap_or("a panic");
+                let text: String = text.chars().take(LONG).collect();
+                let mut wrong = wrong.lock().unwrap();
+                wrong.push(format!("{}: {text}", found.how));
+                if wrong.len() >= most {
+                    next.store(self.found.len(), Ordering::Relaxed);
+                }
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+        wrong.into_inner().unwrap()
+    }
+
+    /// Whether the promise is kept wherever the power fails.
+    pub(crate) fn keep(&self, what: &str, check: impl Fn(&Path) + Sync) {
+        let wrong = self.wrong(10, check);
+        println!("{what}: cut at {} points, {} states found", self.points, self.found.len());
+        assert!(wrong.is_empty(), "{what}: {}", wrong.join("\n\n"));
+    }
+}
+
+fn told_at(home: &Path, what: &str, number: usize) -> PathBuf {
+    home.join(format!("told-{what}-{number}"))
+}
+
+/// Tells somebody elsewhere that so much has been done, each number after the one before.
+pub(crate) fn tell(home: &Path, what: &str, number: usize) {
+    std::fs::File::create_new(told_at(home, what, number)).unwrap();
+}
+
+/// How much somebody was told of.
+pub(crate) fn told(home: &Path, what: &str) -> usize {
+    (1..).take_while(|number| told_at(home, what, *number).exists()).count()
+}
+
+/// A directory that waits for no disk, where there is one.
+fn memory() -> tempfile::TempDir {
+    let made = tempfile::Builder::new().prefix("cut").tempdir_in("/dev/shm");
+    made.or_else(|_| tempfile::tempdir()).unwrap()
+}
