@@ -19,8 +19,8 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad, maybe_from_word};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Filters, Found, Glance, Job, JobSpec, Known, Left, MOST_PARTIES, Network,
-    OUTSOURCED_BLOOM, Part, PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Filters, Found, Glance, Helped, Job, JobSpec, Known, Left, MOST_PARTIES,
+    Network, Part, PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source, Topology,
 };
 use crate::base::hex::hex;
 use crate::jobs::{Own, on_disk};
@@ -64,10 +64,7 @@ const QUESTIONS: [Question; 3] = [
 
 impl Own for Intersect {
     fn all_protocols() -> Vec<Protocol> {
-        methods::all()
-            .map(|method| method.protocol())
-            .chain([star::PROTOCOL, outsourced::PROTOCOL, OUTSOURCED_BLOOM])
-            .collect()
+        methods::all().map(|method| method.protocol()).chain([star::PROTOCOL]).chain(outsourced::PROTOCOLS).collect()
     }
 }
 
@@ -95,10 +92,23 @@ impl Job for Intersect {
         &["rows", "count", "sum:COLUMN", "mean:COLUMN", "counts:COLUMN", "payload"]
     }
 
+    fn topology<'a>(&self, spec: &'a JobSpec) -> Topology<'a> {
+        let (several, protocol) = (spec.parties.0.len() > 2, spec.protocol);
+        if outsourced::PROTOCOLS.contains(&protocol) || (protocol.is_auto() && spec.helper.is_some()) {
+            Topology::Helper
+        } else if several || protocol == star::PROTOCOL {
+            Topology::Mesh
+        } else if spec.clients.is_some() {
+            Topology::Served
+        } else {
+            Topology::Pair
+        }
+    }
+
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
         match spec.parties.0.len() {
             ..3 => Self::all_protocols(),
-            _ => vec![star::PROTOCOL, POLYNOMIAL, outsourced::PROTOCOL, OUTSOURCED_BLOOM],
+            _ => [star::PROTOCOL, POLYNOMIAL].into_iter().chain(outsourced::PROTOCOLS).collect(),
         }
     }
 
@@ -123,8 +133,8 @@ impl Job for Intersect {
     fn check(&self, spec: &JobSpec) -> Result<()> {
         self.polynomials().check(spec)?;
         self.filters().check(spec)?;
-        match spec.is_mesh() {
-            _ if spec.is_outsourced() => outsourced::check(spec)?,
+        match spec.topology() == Topology::Mesh {
+            _ if (spec.topology() == Topology::Helper) => outsourced::check(spec)?,
             _ if kissner_song::is_for(spec) => kissner_song::check(spec)?,
             true => star::check(spec)?,
             false => check(spec)?,
@@ -139,7 +149,7 @@ impl Job for Intersect {
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
         let scale = spec.summed().map(|_| ("scale", spec.summed_decimals().into()));
         let polynomials = (spec.protocol == POLYNOMIAL).then(|| self.polynomials().terms());
-        let filters = (spec.protocol == OUTSOURCED_BLOOM).then(|| self.filters().terms());
+        let filters = (spec.protocol == outsourced::PROTOCOLS[1]).then(|| self.filters().terms());
         scale.into_iter().chain(polynomials.into_iter().flatten()).chain(filters.into_iter().flatten()).collect()
     }
 
@@ -152,20 +162,20 @@ impl Job for Intersect {
     }
 
     fn leak(&self, spec: &JobSpec) -> Option<String> {
-        (spec.protocol == OUTSOURCED_BLOOM).then(|| {
+        (spec.protocol == outsourced::PROTOCOLS[1]).then(|| {
             "protocol = \"outsourced-bloom\" tells who learns, of every key that can be guessed, whether all others have it".into()
         })
     }
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
-            Ability::Disk | Ability::Prepared if spec.is_outsourced() => {
+            Ability::Disk | Ability::Prepared if (spec.topology() == Topology::Helper) => {
                 bad("--work: a run through a helper keeps its table in memory: leave it out")
             }
             Ability::Disk if kissner_song::is_for(spec) => {
                 bad("--work: polynomials among several keep their tables in memory: leave it out")
             }
-            Ability::Prepared if spec.is_mesh() => {
+            Ability::Prepared if (spec.topology() == Topology::Mesh) => {
                 bad("--work: a part is prepared for one peer, and this job is among several")
             }
             Ability::Disk => disk::check_job(spec),
@@ -196,21 +206,23 @@ impl Job for Intersect {
         Ok(sizes)
     }
 
-    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
-        choose::choose_intersection(spec, me, own, theirs, network)
-    }
-
-    fn choose_among(&self, spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>) -> Result<Choice> {
-        Ok(match spec.is_outsourced() {
-            true => outsourced::choose(spec),
-            false if kissner_song::is_for(spec) => kissner_song::choose(),
-            false => star::choose(spec),
+    fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
+        Ok(match spec.topology() {
+            Topology::Helper => outsourced::choose(spec),
+            _ if kissner_song::is_for(spec) => kissner_song::choose(),
+            Topology::Mesh => star::choose(spec),
+            _ => {
+                let [(first, own), (_, theirs)] = spec.both(sizes);
+                choose::choose_intersection(spec, first, own, theirs, network)?
+            }
         })
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
-        if spec.is_outsourced() || spec.is_mesh() {
-            return self.choose_among(spec, &BTreeMap::new()).is_ok_and(|choice| *chosen == choice.chosen);
+        if (spec.topology() == Topology::Helper) || (spec.topology() == Topology::Mesh) {
+            return self
+                .choose(spec, &BTreeMap::new(), Network::default())
+                .is_ok_and(|choice| *chosen == choice.chosen);
         }
         let Some(method) = methods::named(chosen.protocol) else { return false };
         let open = spec.protocol == chosen.protocol || (spec.protocol.is_auto() && method.advantage().is_some());
@@ -222,10 +234,10 @@ impl Job for Intersect {
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-        if spec.is_outsourced() {
+        if spec.topology() == Topology::Helper {
             return outsourced::memory(spec, me);
         }
-        if spec.is_mesh() {
+        if spec.topology() == Topology::Mesh {
             return match kissner_song::is_for(spec) {
                 true => kissner_song::memory(spec, sizes),
                 false => star::memory(spec, me, sizes),
@@ -264,24 +276,24 @@ impl Job for Intersect {
         sizes: &BTreeMap<String, Sizes>,
         machine: &Calibration,
     ) -> Result<Cost> {
-        match spec.is_mesh() {
-            _ if spec.is_outsourced() => outsourced::cost(spec, machine),
+        match spec.topology() == Topology::Mesh {
+            _ if (spec.topology() == Topology::Helper) => outsourced::cost(spec, machine),
             _ if kissner_song::is_for(spec) => kissner_song::cost(spec, sizes, machine),
             true => star::cost(spec, sizes, machine),
             false => cost::intersection_cost(chosen, spec, sizes, machine),
         }
     }
 
-    fn at_helper(&self, spec: &JobSpec, place: usize) -> Result<Expected> {
-        outsourced::expected(spec, place)
+    fn helped(&self) -> Option<&dyn Helped> {
+        Some(self)
     }
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         match spec.clients {
             Some(_) => live::learned(spec, party),
-            None if spec.is_outsourced() => outsourced::learned(spec, party, known),
+            None if (spec.topology() == Topology::Helper) => outsourced::learned(spec, party, known),
             None if kissner_song::is_for(spec) => kissner_song::learned(spec, party, known),
-            None if spec.is_mesh() => star::learned(spec, party, known),
+            None if (spec.topology() == Topology::Mesh) => star::learned(spec, party, known),
             None => learned::intersect(spec, party, known),
         }
     }
@@ -289,7 +301,7 @@ impl Job for Intersect {
     fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
         match spec.parties.0.len() {
             ..3 => Vec::new(),
-            _ if spec.is_outsourced() => outsourced::at_a_glance(spec),
+            _ if (spec.topology() == Topology::Helper) => outsourced::at_a_glance(spec),
             _ => star::at_a_glance(spec),
         }
     }
@@ -300,13 +312,13 @@ impl Job for Intersect {
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
         live::refuse_run(spec)?;
-        if spec.is_outsourced() {
+        if spec.topology() == Topology::Helper {
             return Ok(Box::new(outsourced::Outsourced::load(spec, me, source)?));
         }
         if kissner_song::is_for(spec) {
             return Ok(Box::new(kissner_song::Several::load(spec, me, source)?));
         }
-        if spec.is_mesh() {
+        if spec.topology() == Topology::Mesh {
             return Ok(Box::new(star::Star::load(spec, me, source)?));
         }
         match spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
@@ -328,6 +340,16 @@ impl Job for Intersect {
         let Some(disk) = super::left_disk(spec, me, work, done)? else { return Ok(None) };
         let (part, found) = super::left_on_disk(spec, me, Arc::new(disk))?;
         Ok(Some((Box::new(part), found)))
+    }
+}
+
+impl Helped for Intersect {
+    fn protocol(&self) -> Protocol {
+        outsourced::PROTOCOL
+    }
+
+    fn expected(&self, spec: &JobSpec, place: usize) -> Result<Expected> {
+        outsourced::expected(spec, place)
     }
 }
 

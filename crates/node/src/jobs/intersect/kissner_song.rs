@@ -12,7 +12,7 @@ use super::{Brought, found, hint, in_group, load, methods, star};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::words::bad;
-use crate::agreement::{Choice, Chosen, Found, JobSpec, Known, Part, Peers, Reveal, Run, Sizes, Source};
+use crate::agreement::{Choice, Chosen, Found, JobSpec, Known, Part, Peers, Reveal, Run, Sizes, Source, Topology};
 use crate::base::text::{count, names};
 use crate::jobs::learned::have;
 use crate::table::RowCounts;
@@ -28,7 +28,7 @@ const MAX_UNAGREED_KEYS: u64 = 20_000;
 
 /// Whether a job is for this.
 pub(super) fn is_for(job: &JobSpec) -> bool {
-    job.is_mesh() && job.protocol == POLYNOMIAL
+    job.topology() == Topology::Mesh && job.protocol == POLYNOMIAL
 }
 
 /// Refuses what it does not do.

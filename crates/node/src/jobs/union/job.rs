@@ -182,9 +182,10 @@ impl Job for Union {
         Ok(sizes)
     }
 
-    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, _network: Network) -> Result<Choice> {
+    fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, _network: Network) -> Result<Choice> {
         if let Some(named) = methods::named(spec.protocol) {
-            let (asks, has) = if spec.learns(me) { (own, theirs) } else { (theirs, own) };
+            let [(first, own), (_, theirs)] = spec.both(sizes);
+            let (asks, has) = if spec.learns(first) { (own, theirs) } else { (theirs, own) };
             let way = named.way(&Pair { job: spec, asks, has })?.map_or(String::new(), |way| format!(": {way}"));
             return Ok(Choice { chosen: Chosen::only(named.protocol()), why: format!("the job names it{way}") });
         }

@@ -17,7 +17,7 @@ use tacita_core::{Error, Result, Security};
 
 pub use self::attempt::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
 pub use self::run::{LANES, bucketed, buckets_of, check_sizes, is_bucketed, params, run};
-use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Work as WorkSizes};
+use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Topology, Work as WorkSizes};
 use crate::jobs::intersect::{check_limits, methods, star};
 use crate::jobs::on_disk::rows::OnDisk;
 use crate::jobs::on_disk::table::{Loading, SortedTable};
@@ -85,12 +85,12 @@ pub fn check_job(job: &JobSpec) -> Result<()> {
 
 /// How many buckets are in flight at most.
 pub fn at_once(job: &JobSpec) -> usize {
-    if job.is_mesh() { 1 } else { LANES }
+    if job.topology() == Topology::Mesh { 1 } else { LANES }
 }
 
 /// The protocol with this name that does a job in buckets, if there is one.
 fn protocol_called(job: &JobSpec, name: &str) -> Option<Protocol> {
-    if job.is_mesh() {
+    if job.topology() == Topology::Mesh {
         return Some(star::PROTOCOL).filter(|star| star.name() == name);
     }
     methods::called(name).filter(|method| method.in_buckets().is_some()).map(|method| method.protocol())

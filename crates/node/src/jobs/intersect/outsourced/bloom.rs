@@ -11,9 +11,12 @@ use tacita_core::{Level, Result};
 
 use super::super::{Loaded, in_group};
 use super::{helper_learns, place};
-use crate::agreement::JobSpec;
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
+use crate::agreement::{JobSpec, Protocol};
 use crate::transport::depot::Client;
+
+/// The word for it.
+pub const PROTOCOL: Protocol = Protocol::named("outsourced-bloom");
 
 /// What all derive from the terms.
 pub struct Published {

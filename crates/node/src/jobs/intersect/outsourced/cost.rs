@@ -7,8 +7,8 @@ use tacita_core::primitive::elgamal::small;
 use tacita_core::protocol::intersect::outsourced::{Params, Reveal};
 
 use super::{bloom, helper_learns, params};
+use crate::agreement::JobSpec;
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
-use crate::agreement::{JobSpec, OUTSOURCED_BLOOM};
 
 /// Passes of `ecdh` that an item costs the leader and another party, measured with points multiplied eight at a time; and those
 /// that values cost the two besides.
@@ -33,7 +33,7 @@ const FIXED_BYTES: u64 = 32 << 20;
 
 /// What the protocol costs all.
 pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
-    if job.protocol == OUTSOURCED_BLOOM {
+    if job.protocol == bloom::PROTOCOL {
         return Ok(bloom::params(job)?.cost(job, machine));
     }
     let params = params(job)?;
@@ -70,7 +70,7 @@ fn most_steps(params: &Params) -> u64 {
 
 /// Memory of a party, its table aside, in bytes: an estimate from above.
 pub fn memory(job: &JobSpec, me: &str) -> Result<u64> {
-    let search = match job.protocol == OUTSOURCED_BLOOM || me != job.receiver() {
+    let search = match job.protocol == bloom::PROTOCOL || me != job.receiver() {
         true => 0,
         false => small::STEP_BYTES * most_steps(&params(job)?),
     };

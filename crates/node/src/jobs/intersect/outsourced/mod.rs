@@ -15,7 +15,7 @@ use tacita_core::{Error, Result, Security};
 
 use super::sizes::quota_limit;
 use crate::agreement::words::bad;
-use crate::agreement::{Choice, Chosen, JobSpec, OUTSOURCED, OUTSOURCED_BLOOM, Protocol, Reveal, Terms};
+use crate::agreement::{Choice, Chosen, JobSpec, Protocol, Reveal, Terms, Topology};
 use crate::transport::Peer;
 use crate::transport::depot::Expected;
 use crate::transport::depot::word::SIGNED_BYTES;
@@ -26,13 +26,16 @@ pub(super) use learned::{at_a_glance, learned};
 pub(super) use part::Outsourced;
 
 /// The word for it.
-pub const PROTOCOL: Protocol = OUTSOURCED;
+pub const PROTOCOL: Protocol = Protocol::named("outsourced");
+
+/// The words for it and for the same as it was published.
+pub(super) const PROTOCOLS: [Protocol; 2] = [PROTOCOL, bloom::PROTOCOL];
 
 /// Refuses what it does not do.
 pub(super) fn check(job: &JobSpec) -> Result<()> {
     let protocol = choose(job).chosen.protocol;
     let with = format!("with protocol = \"{}\"", protocol.name());
-    if protocol == OUTSOURCED_BLOOM && job.reveal != Reveal::Rows {
+    if protocol == bloom::PROTOCOL && job.reveal != Reveal::Rows {
         return bad(format!("reveal = \"{}\" is not there {with}: use \"rows\"", job.reveal.kind()));
     }
     if job.reveal == Reveal::Payload {
@@ -76,7 +79,7 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         (_, Some(_)) => return bad("scale is for reveal = \"sum:COLUMN\": leave it out"),
         (_, None) => (),
     }
-    if protocol == OUTSOURCED_BLOOM {
+    if protocol == bloom::PROTOCOL {
         return bloom::params(job).map(drop);
     }
     job.check_level()?;
@@ -120,7 +123,7 @@ pub fn params(job: &JobSpec) -> Result<Params> {
 
 /// What the party at `place` leaves at the helper, and collects there.
 pub fn expected(job: &JobSpec, place: usize) -> Result<Expected> {
-    if job.protocol == OUTSOURCED_BLOOM {
+    if job.protocol == bloom::PROTOCOL {
         return Ok(Expected { left: bloom::params(job)?.bytes_left_by(place), collected: None });
     }
     let params = params(job)?;
@@ -154,7 +157,7 @@ impl Helping {
     ///
     /// Errors ([`Error::Input`]): it is not through a helper.
     pub fn new(job: &JobSpec, parties: Vec<Peer>) -> Result<Helping> {
-        if !job.is_outsourced() {
+        if job.topology() != Topology::Helper {
             return bad(format!(
                 "job {} has no work for a helper: agree on protocol = \"{}\" in the place of \"{}\", or leave the job to its parties",
                 job.id,
@@ -162,7 +165,7 @@ impl Helping {
                 job.protocol.name()
             ));
         }
-        let work = match job.protocol == OUTSOURCED_BLOOM {
+        let work = match job.protocol == bloom::PROTOCOL {
             true => Work::Published(bloom::params(job)?),
             false => Work::Sound(params(job)?),
         };
@@ -181,8 +184,8 @@ impl Helping {
     /// What the helper learns, in sentences.
     pub fn learns(&self) -> [&'static str; 2] {
         helper_learns(match &self.work {
-            Work::Sound(_) => OUTSOURCED,
-            Work::Published(_) => OUTSOURCED_BLOOM,
+            Work::Sound(_) => PROTOCOL,
+            Work::Published(_) => bloom::PROTOCOL,
         })
     }
 

@@ -13,7 +13,7 @@ use super::super::found;
 use super::super::{Brought, hint};
 use super::values::Values;
 use super::{PROTOCOL, bloom, learned, params, place};
-use crate::agreement::{Answer, Found, JobSpec, Known, OUTSOURCED_BLOOM, Part, Peers, Run, Sizes, Source, Terms};
+use crate::agreement::{Answer, Found, JobSpec, Known, Part, Peers, Run, Sizes, Source, Terms};
 use crate::base::text::{count, counted};
 use crate::table::RowCounts;
 use crate::table::output::counts;
@@ -58,11 +58,11 @@ impl Part for Outsourced {
         let mut terms = Transcript::new("outsourced job");
         terms.append("terms", Terms::of(job).canonical().as_bytes());
         let learned = learned(job, me, Known::default());
-        if job.protocol == OUTSOURCED_BLOOM {
+        if job.protocol == bloom::PROTOCOL {
             let published = bloom::params(job)?;
             let common = published.run(own, &terms, loaded, depot, rng)?;
             let found = common.map_or(found::Found::Nothing, found::Found::Rows);
-            let found = self.brought.found(job, me, found, OUTSOURCED_BLOOM, learned)?;
+            let found = self.brought.found(job, me, found, bloom::PROTOCOL, learned)?;
             return Ok(Found { further_rounds: published.rounds(), ..found });
         }
         let params = params(job)?;

@@ -14,14 +14,14 @@ use tacita_core::{Error, Result, Security};
 use super::load::given_columns;
 use super::sizes::quota_limit;
 use crate::agreement::words::bad;
-use crate::agreement::{Choice, Chosen, JobSpec, Protocol, Reveal, STAR, Sizes};
+use crate::agreement::{Choice, Chosen, JobSpec, Protocol, Reveal, Sizes};
 
 pub(super) use cost::{cost, longest, memory};
 pub(super) use learned::{at_a_glance, learned};
 pub(super) use part::Star;
 
 /// The word for it.
-pub const PROTOCOL: Protocol = STAR;
+pub const PROTOCOL: Protocol = Protocol::named("star");
 
 /// Refuses what it does not do.
 pub(super) fn check(job: &JobSpec) -> Result<()> {

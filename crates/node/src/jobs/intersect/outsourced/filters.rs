@@ -6,7 +6,10 @@ use tacita_core::primitive::bloom::Rate;
 use tacita_core::primitive::elgamal::threshold::Order;
 
 use super::words::bad;
-use super::{JobSpec, OUTSOURCED_BLOOM};
+use super::{JobSpec, Protocol};
+
+/// The word for the protocol.
+const OUTSOURCED_BLOOM: Protocol = Protocol::named("outsourced-bloom");
 
 /// How filters are made and decrypted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
