@@ -15,8 +15,8 @@ use zeroize::Zeroizing;
 
 use super::cost::{Calibration, Cost};
 use super::{
-    Answer, Choice, Chosen, Filters, Found, Gathered, JobSpec, Known, Levels, Network, Part, Polynomials, PoolPlace,
-    Protocol, Reveal, Sizes, Source, Topology,
+    Answer, Choice, Chosen, Found, Gathered, JobSpec, Known, Levels, Network, Part, PoolPlace, Protocol, Reveal, Sizes,
+    Source, Topology,
 };
 use crate::table::Table;
 use crate::transport::depot::Expected;
@@ -203,16 +203,6 @@ pub trait Job: Any + Debug + Send + Sync {
 
     /// Its keys for the terms, with defaults filled in.
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)>;
-
-    /// How polynomials are made by the protocol of them, in a job that has it.
-    fn polynomials(&self) -> Polynomials {
-        Polynomials::default()
-    }
-
-    /// How filters are made and decrypted by the published protocol through a helper, in a job that has it.
-    fn filters(&self) -> Filters {
-        Filters::default()
-    }
 
     /// Whether this party pads what it brings to `limits.pad_to`.
     fn pads(&self, _spec: &JobSpec, _party: &str) -> bool {

@@ -9,6 +9,7 @@ mod learned;
 pub mod numbers;
 pub mod on_disk;
 pub mod paillier;
+pub mod polynomials;
 mod read;
 pub mod rules;
 pub mod shares;

@@ -2,8 +2,8 @@
 
 use tacita_core::{Error, Result, Security};
 
-use super::methods::{Method, ecdh};
-use super::{kissner_song, live};
+use super::live;
+use super::methods::{self, PairMethod, ecdh};
 use crate::agreement::{JobSpec, Reveal, Topology};
 
 /// The same job, if it can be done bucket by bucket.
@@ -15,7 +15,7 @@ pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
             "buckets have room for more keys than a party says that it has, which one that cheats would use; security = \"semi-honest\" is spread",
         );
     }
-    if job.topology() == Topology::Helper || kissner_song::is_for(job) {
+    if !methods::of(job).is_spread() {
         return bad("it goes through a helper, or by a published protocol for comparisons");
     }
     if !matches!(job.reveal, Reveal::Rows | Reveal::Payload | Reveal::Count) {

@@ -2,9 +2,10 @@
 
 use tacita_core::primitive::bloom::Rate;
 
+use super::super::Intersect;
 use super::super::learned::{WHICH, limit, of_sum};
 use super::bloom;
-use crate::agreement::{Glance, JobSpec, Known, Protocol, Reveal};
+use crate::agreement::{Glance, JobSpec, Protocol, Reveal};
 use crate::base::text::{count, names};
 use crate::jobs::learned::{have, list};
 
@@ -24,8 +25,8 @@ const LEARNS: [&str; 2] = [
      and all follow the protocol; a helper that does not can leave out what a party has left, and the result is then of the other parties' keys",
 ];
 
-/// What `party` learns, given what is known.
-pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+/// What `party` learns.
+pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     let others = job.others(party);
     let all = names(&others);
     let leader = job.receiver();
@@ -145,7 +146,7 @@ fn of_counts(party: &str, gives: bool) -> String {
 }
 
 /// Who learns what, thing by thing.
-pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     let to = |what: String, learns: &dyn Fn(&str) -> bool| Glance {
         what,
         parties: job.parties.names().into_iter().filter(|name| learns(name)).map(str::to_owned).collect(),
@@ -174,7 +175,7 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
 
 /// How many keys are wrongly in the result of the published form, unless there are as good as none.
 fn wrong(job: &JobSpec) -> Option<&'static str> {
-    let rate = job.job.filters().rate();
+    let rate = Intersect::of(job).filters().rate();
     (rate != Rate::Negligible).then(|| rate.name())
 }
 
