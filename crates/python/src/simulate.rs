@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 use tacita_aggregate::simulate as aggregate;
 use tacita_core::{Error, Result};
-use tacita_node::agreement::{JobSpec, Source, Terms};
+use tacita_node::agreement::{JobSpec, Source, Terms, Topology};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::{Existing, scratch};
 use tacita_node::identity::{Identity, VALIDITY};
@@ -124,7 +124,7 @@ impl Parties {
         let identities = names.iter().map(String::as_str).chain([HELPER]).map(identity);
         let identities: BTreeMap<_, _> = identities.collect::<Result<_>>()?;
         let drain = transport::Cancel::default();
-        let helper = self.job.is_outsourced().then(|| self.helper(&identities, &drain)).transpose()?;
+        let helper = (self.job.topology() == Topology::Helper).then(|| self.helper(&identities, &drain)).transpose()?;
         let (ended, mut report) = (self.run_all(&names, &identities, helper.is_some()), self.report());
         if ended.is_err() {
             drain.cancel();

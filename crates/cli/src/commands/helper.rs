@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tacita_core::{Error, Result};
-use tacita_node::agreement::JobSpec;
+use tacita_node::agreement::{JobSpec, Topology};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::run::reach::parties;
@@ -66,13 +66,14 @@ impl Helper {
                     identity.fingerprint()
                 )));
             }
-            if job.is_outsourced() && job.helper.is_none() {
+            let through_one = job.topology() == Topology::Helper;
+            if through_one && job.helper.is_none() {
                 return Err(Error::Input(format!(
                     "{name}: has no [helper]: its first party, {}, is in its place; add [helper] with this one's address and identity",
                     job.parties.names()[0]
                 )));
             }
-            let all = if job.is_outsourced() { parties(&job) } else { Ok(Vec::new()) };
+            let all = if through_one { parties(&job) } else { Ok(Vec::new()) };
             let helping = all.and_then(|parties| Helping::new(&job, parties));
             let helping = helping.map_err(|error| match error {
                 Error::Input(text) => Error::Input(format!("{name}: {text}")),

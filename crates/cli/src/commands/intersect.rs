@@ -9,8 +9,9 @@ use tacita_core::Result;
 use super::pair::{Least, Pair, Receiver, named_columns};
 use super::run::{Page, ShownRows, Stock};
 use crate::console::Voice;
-use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, Polynomials, all_columns};
+use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, all_columns};
 use tacita_node::jobs::intersect::Intersect;
+use tacita_node::jobs::polynomials::Polynomials;
 
 /// Find the rows that two parties have in common, without a job file: one listens, the other connects.
 #[derive(Args)]

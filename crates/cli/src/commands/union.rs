@@ -9,7 +9,8 @@ use tacita_core::Result;
 use super::pair::{Least, Pair, Receiver, named_columns};
 use super::run::{Page, Stock};
 use crate::console::Voice;
-use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, Polynomials};
+use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls};
+use tacita_node::jobs::polynomials::Polynomials;
 use tacita_node::jobs::union::Union;
 
 /// Bring together all rows that either of two parties has, without showing which both have: one listens, the other connects.

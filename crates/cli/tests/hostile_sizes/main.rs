@@ -249,7 +249,7 @@ impl Case {
                 let choice = self
                     .job
                     .job
-                    .choose(&self.job, "a", &own, &theirs, Network::default())?
+                    .choose(&self.job, &self.job.sizes_of_both("a", &own, &theirs), Network::default())?
                     .chosen
                     .to_string()
                     .into_bytes();

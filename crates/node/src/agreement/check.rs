@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tacita_core::{Level, Result};
 
 use super::words::{bad, check_distinct, either};
-use super::{JobSpec, OUTSOURCED, Party, Reveal, Shared};
+use super::{JobSpec, Party, Reveal, Shared, Topology};
 use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
 use crate::table::payload::MAX_ROW_BYTES;
@@ -33,9 +33,10 @@ impl JobSpec {
     /// A helper is nobody else, and for protocols that have one.
     fn check_helper(&self) -> Result<()> {
         let Some(helper) = &self.helper else { return Ok(()) };
-        if !self.is_outsourced() {
+        if self.topology() != Topology::Helper {
+            let through_one = self.job.helped().map_or("", |helped| helped.protocol().name());
             return bad(format!(
-                "[helper] is for protocol = \"{OUTSOURCED:?}\", and this is \"{:?}\": leave one of the two out",
+                "[helper] is for protocol = \"{through_one}\", and this is \"{:?}\": leave one of the two out",
                 self.protocol
             ));
         }

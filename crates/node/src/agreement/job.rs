@@ -15,8 +15,8 @@ use zeroize::Zeroizing;
 
 use super::cost::{Calibration, Cost};
 use super::{
-    Answer, Choice, Chosen, Filters, Found, Gathered, JobSpec, Known, Levels, Network, Part, Polynomials, PoolPlace,
-    Protocol, Reveal, Sizes, Source,
+    Answer, Choice, Chosen, Found, Gathered, JobSpec, Known, Levels, Network, Part, PoolPlace, Protocol, Reveal, Sizes,
+    Source, Topology,
 };
 use crate::table::Table;
 use crate::transport::depot::Expected;
@@ -146,6 +146,11 @@ pub trait Job: Any + Debug + Send + Sync {
     /// What can be revealed: see [`Reveal::kind`].
     fn reveals(&self) -> &'static [&'static str];
 
+    /// Who talks to whom.
+    fn topology<'a>(&self, _spec: &'a JobSpec) -> Topology<'a> {
+        Topology::Pair
+    }
+
     /// The protocols that the job may name.
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol>;
 
@@ -199,16 +204,6 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Its keys for the terms, with defaults filled in.
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)>;
 
-    /// How polynomials are made by the protocol of them, in a job that has it.
-    fn polynomials(&self) -> Polynomials {
-        Polynomials::default()
-    }
-
-    /// How filters are made and decrypted by the published protocol through a helper, in a job that has it.
-    fn filters(&self) -> Filters {
-        Filters::default()
-    }
-
     /// Whether this party pads what it brings to `limits.pad_to`.
     fn pads(&self, _spec: &JobSpec, _party: &str) -> bool {
         true
@@ -245,14 +240,8 @@ pub trait Job: Any + Debug + Send + Sync {
         Ok(Sizes { items, ..Sizes::default() })
     }
 
-    /// What runs between `me` and its peer. Both parties get the same for the same sizes and network; in a run the first party's
-    /// choice holds.
-    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice>;
-
-    /// As [`Job::choose`], in a job in which all parties are connected.
-    fn choose_among(&self, _spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>) -> Result<Choice> {
-        Err(Error::Internal(format!("{} is between two", self.name())))
-    }
+    /// What runs. All parties get the same for the same sizes and network; in a run the first party's choice holds.
+    fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice>;
 
     /// How many parties it may have at most that are all connected.
     fn most_parties(&self) -> usize {
@@ -293,9 +282,9 @@ pub trait Job: Any + Debug + Send + Sync {
         Ok(None)
     }
 
-    /// What the party at this place of the job file leaves at a helper, and collects there, in a job through one.
-    fn at_helper(&self, _spec: &JobSpec, _place: usize) -> Result<Expected> {
-        Err(Error::Internal(format!("{} has no helper", self.name())))
+    /// What it does through a helper, in a job that can.
+    fn helped(&self) -> Option<&dyn Helped> {
+        None
     }
 
     /// What `party` learns, given what is known, in plain sentences.
@@ -371,6 +360,15 @@ pub trait Job: Any + Debug + Send + Sync {
     ) -> Result<Option<(Box<dyn Part>, Found)>> {
         Ok(None)
     }
+}
+
+/// A job that its parties can run through a helper.
+pub trait Helped {
+    /// The protocol for it, for messages.
+    fn protocol(&self) -> Protocol;
+
+    /// What the party at this place of the job file leaves at the helper, and collects there.
+    fn expected(&self, spec: &JobSpec, place: usize) -> Result<Expected>;
 }
 
 /// Something that some parties of a job learn.

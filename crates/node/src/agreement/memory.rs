@@ -18,8 +18,7 @@ pub fn check(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>, cha
     let (own, theirs, limit) = (&agreed.own_sizes, &agreed.peer_sizes, Limit::of(allowed));
     let on_disk = on_disk_instead(job, own);
     let check = |theirs: &Sizes, advice: &str| {
-        let sizes = [(me, own), (job.peer_of(me), theirs)].map(|(name, sizes)| (name.to_owned(), sizes.clone()));
-        let needed = job.job.memory(job, me, &agreed.chosen, &BTreeMap::from(sizes))?;
+        let needed = job.job.memory(job, me, &agreed.chosen, &job.sizes_of_both(me, own, theirs))?;
         // On disk there are as many buckets as it takes.
         if own.work.is_some() { Ok(()) } else { limit.check(needed, &format!("{advice}{on_disk}")) }
     };
@@ -119,9 +118,8 @@ mod tests {
                 Agreed { session, chosen: Chosen::only(Protocol::named("vole")), own_sizes, peer_sizes }
             };
             let fits = of([few, few]);
-            let sizes = [(me, &fits.own_sizes), (peer, &fits.peer_sizes)];
-            let sizes = sizes.map(|(name, sizes)| (name.to_owned(), sizes.clone()));
-            let enough = job.job.memory(&job, me, &fits.chosen, &BTreeMap::from(sizes)).unwrap();
+            let sizes = job.sizes_of_both(me, &fits.own_sizes, &fits.peer_sizes);
+            let enough = job.job.memory(&job, me, &fits.chosen, &sizes).unwrap();
             check(&job, me, &of(items), Some(enough), &channel)
         };
         for me in ["a", "b"] {

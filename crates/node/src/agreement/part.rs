@@ -108,6 +108,25 @@ pub struct Pair<'a> {
     pub rng: &'a mut ChaCha20Rng,
 }
 
+impl<'a> Peers<'a> {
+    /// The connections to them.
+    pub(crate) fn channels(&mut self) -> &mut [Channel] {
+        match self {
+            Peers::One { channel, .. } => std::slice::from_mut(*channel),
+            Peers::Mesh { channels, .. } | Peers::Several { channels, .. } => channels,
+            Peers::Depot(_) => &mut [],
+        }
+    }
+
+    /// The helper in their place.
+    pub(crate) fn helper(&self) -> Option<&'a Client> {
+        match self {
+            Peers::Depot(client) => Some(client),
+            Peers::One { .. } | Peers::Mesh { .. } | Peers::Several { .. } => None,
+        }
+    }
+}
+
 impl<'a> Run<'a> {
     /// The same for a job that is between two.
     pub fn pair(self) -> Result<Pair<'a>> {

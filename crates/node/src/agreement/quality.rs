@@ -13,7 +13,7 @@ use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Result, RowLimit};
 
 use super::words::{bad, unknown};
-use super::{JobSpec, MOST_SPREAD_ROWS, Written};
+use super::{JobSpec, MOST_SPREAD_ROWS, Topology, Written};
 use crate::base::text::{count, counted, shown};
 use crate::table::RowCounts;
 
@@ -183,18 +183,16 @@ impl JobSpec {
         if self.quality == Quality::Hidden {
             return Ok(());
         }
-        if self.job.served().is_some() || self.clients.is_some() {
-            return bad(
+        match self.topology() {
+            Topology::Served => bad(
                 "quality = \"told\" is for jobs that are run between their parties, and this one is served: leave it out",
-            );
-        }
-        if self.is_outsourced() {
-            return bad(
+            ),
+            Topology::Helper => bad(
                 "quality = \"told\": parties that go to a helper tell each other nothing directly: leave it out, or use limits.max_null and \
                  limits.max_unreadable",
-            );
+            ),
+            Topology::Pair | Topology::Mesh | Topology::Clients(_) => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether `party` tells `peer` how many of its rows it could not use.
@@ -212,11 +210,12 @@ impl JobSpec {
     /// What `party` learns of the quality of the others' rows, in sentences that stand behind those of the job, of which the last may say
     /// that it learns nothing else.
     pub fn learned_of_rows(&self, party: &str) -> Vec<String> {
-        if self.job.served().is_some() || self.clients.is_some() {
-            return Vec::new();
-        }
-        let peers = if self.is_outsourced() { self.others(party) } else { self.peers_of(party) };
-        let others = peers.join(", ");
+        let helper = match self.topology() {
+            Topology::Served => return Vec::new(),
+            Topology::Helper => ", and so does the helper",
+            Topology::Pair | Topology::Mesh | Topology::Clients(_) => "",
+        };
+        let others = self.partners_of(party).join(", ");
         let mut learned = Vec::new();
         if self.tells(party) {
             learned.push(format!(
@@ -232,7 +231,6 @@ impl JobSpec {
         ];
         let limits: Vec<_> = limits.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
         if !limits.is_empty() {
-            let helper = if self.is_outsourced() { ", and so does the helper" } else { "" };
             learned.push(format!(
                 "Besides, {party} learns whether the rows of {others} keep to {}{helper}: a party whose rows do not ends the run, and tells which limit it \
                  was, and no number.",

@@ -1,10 +1,12 @@
 //! How much a party brings, as the other is told.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use tacita_core::Result;
 use tacita_core::channel::Channel;
 
-use super::Wish;
+use super::{JobSpec, Wish};
 
 /// How much a party brings, after its table is loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +71,20 @@ impl Sizes {
             return Err(channel.violation("it announces shares in a job that opens none"));
         }
         Ok(())
+    }
+}
+
+impl JobSpec {
+    /// The sizes of `me` and of its peer by name, in a job of two.
+    pub fn sizes_of_both(&self, me: &str, own: &Sizes, theirs: &Sizes) -> BTreeMap<String, Sizes> {
+        let both = [(me, own), (self.peer_of(me), theirs)];
+        both.map(|(name, sizes)| (name.to_owned(), sizes.clone())).into()
+    }
+
+    /// The two parties of a job of two, each with its sizes.
+    pub(crate) fn both<'a>(&'a self, sizes: &'a BTreeMap<String, Sizes>) -> [(&'a str, &'a Sizes); 2] {
+        let names = self.parties.names();
+        [names[0], names[1]].map(|name| (name, &sizes[name]))
     }
 }
 

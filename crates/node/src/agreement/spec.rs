@@ -229,7 +229,7 @@ impl JobSpec {
     /// The party that learns first and, in two-party protocols, plays the receiver: of a sum the one whose numbers are not
     /// added.
     pub fn receiver(&self) -> &str {
-        if let Some((giver, _)) = self.summed().filter(|_| !self.is_outsourced()) {
+        if let Some((giver, _)) = self.summed().filter(|_| self.sums_for_the_other()) {
             return self.peer_of(giver);
         }
         self.parties.names().into_iter().find(|name| self.learns(name)).unwrap_or_default()

@@ -3,7 +3,7 @@
 use tacita_core::Result;
 
 use super::words::{bad, check_distinct};
-use super::{JobSpec, Reveal};
+use super::{JobSpec, Reveal, Topology};
 use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
 
@@ -62,9 +62,14 @@ impl JobSpec {
         self.gives.iter().find(|(_, given)| gives_all(given)).map(|(giver, _)| giver.as_str())
     }
 
+    /// Whether numbers are added up for the party that does not give them: through a helper, anybody may learn sums.
+    pub(super) fn sums_for_the_other(&self) -> bool {
+        self.topology() != Topology::Helper
+    }
+
     /// How many decimals the numbers of a column that is added up have at most.
     pub fn summed_decimals(&self) -> u32 {
-        self.scale.unwrap_or(if self.is_outsourced() { 0 } else { MAX_DECIMALS })
+        self.scale.unwrap_or(if self.sums_for_the_other() { MAX_DECIMALS } else { 0 })
     }
 
     /// Sums, and counts by category, are of columns of one party, and between two for the other.
@@ -90,7 +95,7 @@ impl JobSpec {
                 "{reveal}: at most {most} columns are added up in one run: run another job for the others"
             ));
         }
-        if self.is_outsourced() || self.learns(self.peer_of(giver)) {
+        if !self.sums_for_the_other() || self.learns(self.peer_of(giver)) {
             return Ok(());
         }
         let gives = if columns.len() == 1 { "that column" } else { "those columns" };

@@ -9,6 +9,7 @@ mod learned;
 pub mod numbers;
 pub mod on_disk;
 pub mod paillier;
+pub mod polynomials;
 mod read;
 pub mod rules;
 pub mod shares;
@@ -203,7 +204,8 @@ mod tests {
                 .filter(|choice| Chosen::read(&job, choice).is_some_and(|chosen| job.job.allows(&job, &chosen)));
             assert_eq!(allowed.collect::<Vec<_>>(), expected, "{text}");
             let sizes = Sizes { items: 1000, ..Sizes::default() };
-            let chosen = job.job.choose(&job, "a", &sizes, &sizes, Network::default()).unwrap().chosen;
+            let sizes = job.sizes_of_both("a", &sizes, &sizes);
+            let chosen = job.job.choose(&job, &sizes, Network::default()).unwrap().chosen;
             assert!(job.job.allows(&job, &chosen), "{text}: {chosen}");
         }
     }

@@ -8,7 +8,9 @@ use serde::Serialize;
 use tacita_core::Result;
 
 use crate::agreement::cost::Calibration;
-use crate::agreement::{Choice, Glance, JobSpec, Known, Network, Part, Sizes, group, handshake, memory, mesh, quality};
+use crate::agreement::{
+    Choice, Glance, JobSpec, Known, Network, Part, Sizes, Topology, group, handshake, memory, mesh, quality,
+};
 use crate::transport::Shape;
 
 /// A job's plan.
@@ -85,17 +87,14 @@ pub fn plan(
     calibration: Calibration,
     network: Shape,
 ) -> Result<Plan> {
-    if job.job.served().is_some() {
+    let topology = job.topology();
+    if topology == Topology::Served {
         return served(job, sizes, &calibration, network);
     }
     let names = job.parties.names();
     let (first, second) = (names[0], names[1]);
     let line = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
-    let Choice { chosen, why } = match job.is_mesh() {
-        _ if job.is_outsourced() => job.job.choose_among(job, sizes)?,
-        true => job.job.choose_among(job, sizes)?,
-        false => job.job.choose(job, first, &sizes[first], &sizes[second], line)?,
-    };
+    let Choice { chosen, why } = job.job.choose(job, sizes, line)?;
     let exact = parts.values().next().map_or(Ok(None), |part| part.cost(job, sizes, &calibration))?;
     let mut cost = exact.map_or_else(|| job.job.cost(job, &chosen, sizes, &calibration), Ok)?;
     let frequent = |name: &str| parts.get(name).map_or(Ok(None), |part| part.frequent_items(job));
@@ -104,29 +103,31 @@ pub fn plan(
     {
         cost = more.and(cost);
     }
-    let clients = job.clients();
-    let slices = clients.as_ref().map(|roles| roles.slices(sizes));
-    let of_handshake = match &clients {
-        Some(_) => group::ROUNDS,
-        None if job.is_outsourced() => 0,
-        None if job.is_mesh() => mesh::ROUNDS,
-        None => handshake::ROUNDS,
+    let slices = match &topology {
+        Topology::Clients(roles) => Some(roles.slices(sizes)),
+        _ => None,
+    };
+    let of_handshake = match topology {
+        Topology::Pair => handshake::ROUNDS,
+        Topology::Mesh => mesh::ROUNDS,
+        Topology::Clients(_) => group::ROUNDS,
+        Topology::Helper | Topology::Served => 0,
     };
     let rounds = cost.rounds + of_handshake + quality::rounds(job);
     let mut parties = BTreeMap::new();
     for me in names {
         let role = &cost.roles[me];
-        let (handshake, known) = match &clients {
-            Some(roles) => {
+        let (handshake, known) = match &topology {
+            Topology::Clients(roles) => {
                 let known = Known { slices: slices.as_ref(), ..Known::default() };
                 (group::bytes_sent(job, roles, me, sizes), known)
             }
-            None if job.is_outsourced() => (0, Known::default()),
-            None if job.is_mesh() => {
+            Topology::Helper | Topology::Served => (0, Known::default()),
+            Topology::Mesh => {
                 let known = Known { all: Some(sizes), ..Known::default() };
                 (mesh::bytes_sent(job, me, &chosen, &sizes[me]), known)
             }
-            None => {
+            Topology::Pair => {
                 let theirs = &sizes[job.peer_of(me)];
                 let known = Known {
                     entries: (!theirs.schema.is_empty()).then_some(theirs.entries),
@@ -170,7 +171,7 @@ pub fn plan(
 
 /// Plans a job in which others serve those who come, of whom `sizes` has each.
 fn served(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: &Calibration, network: Shape) -> Result<Plan> {
-    let Choice { chosen, why } = job.job.choose_among(job, sizes)?;
+    let Choice { chosen, why } = job.job.choose(job, sizes, Network::default())?;
     let cost = job.job.cost(job, &chosen, sizes, calibration)?;
     let all: u64 = sizes.values().map(|sizes| sizes.items).sum();
     let mut parties = BTreeMap::new();

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
+use super::connections::Connections;
 use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Ability, JobSpec, Part};
+use crate::agreement::{Ability, JobSpec, Part, Source};
 use crate::base::random::fresh_rng;
 use crate::identity::Identity;
 use crate::run::party::PartyRun;
@@ -155,36 +156,52 @@ pub(crate) struct Met {
 pub(crate) struct Ready {
     pub(crate) part: Box<dyn Part>,
     pub(crate) load: Duration,
-    /// In the order of the job file.
-    pub(crate) met: Vec<Met>,
-    pub(crate) links: Links,
+    pub(crate) connect: Duration,
+    /// What came of each peer's `hello`, in the order of the job file.
+    pub(crate) greeted: Vec<Greeted>,
+    pub(crate) round_trip: Duration,
+    pub(crate) connections: Connections,
 }
 
 impl PartyRun {
-    /// Loads the table and meets the peers, at the same time. Whichever fails first ends all; so does what was `checked` before,
-    /// of which the peers are told.
-    pub(crate) fn load_and_meet(&self, checked: Result<()>) -> Result<Ready> {
+    /// Gets ready to run: loads the table and connects, at the same time. What was `checked` before in vain ends all, and the others
+    /// hear of it.
+    pub(super) fn prepare(&self, checked: Result<()>) -> Result<Ready> {
+        match self.meeting.helper.clone() {
+            Some(place) => self.load_and_arrive(place, checked),
+            None => self.load_and_meet(checked),
+        }
+    }
+
+    /// Reads the party's data, unless what was `checked` before has failed.
+    pub(super) fn loader(&self, checked: Result<()>) -> impl FnOnce() -> Result<Box<dyn Part>> + Send + use<> {
+        let (job, me, source, pool) = (self.job.clone(), self.me.clone(), self.source.clone(), self.pool.clone());
+        move || {
+            checked?;
+            if pool.is_some() {
+                job.job.can(&job, Ability::Pool)?;
+            }
+            let part = job.job.load(&job, &me, &source, pool.as_ref())?;
+            job.check_quality(&me, &part.rows())?;
+            Ok(part)
+        }
+    }
+
+    /// Loads the table and meets the peers. Whichever fails first ends all.
+    fn load_and_meet(&self, checked: Result<()>) -> Result<Ready> {
         let listener = self.meeting.listener()?;
         let (cancel, links) = (Cancel::default(), Links::new(self.cancel.clone()));
         let met = std::thread::scope(|scope| {
             let (events, reported) = mpsc::channel();
             let (loading, meeting) = (events.clone(), events);
-            let (job, me, source) = (self.job.clone(), self.me.clone(), self.source.clone());
-            let place = self.pool.clone();
+            let load = self.loader(checked);
             // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
             let span = tracing::Span::current();
             let of_span = span.clone();
             std::thread::spawn(move || {
                 let _within = of_span.entered();
                 let started = Instant::now();
-                let loaded = checked.and_then(|()| {
-                    if place.is_some() {
-                        job.job.can(&job, Ability::Pool)?;
-                    }
-                    let part = job.job.load(&job, &me, &source, place.as_ref())?;
-                    job.check_quality(&me, &part.rows())?;
-                    Ok(part)
-                });
+                let loaded = load();
                 let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
             });
             let (cancelled, linked) = (&cancel, &links);
@@ -230,7 +247,15 @@ impl PartyRun {
         let (part, mut met) = met?;
         let (part, load) = part.ok_or_else(|| Error::Internal("nothing was loaded".into()))?;
         met.sort_by_key(|met| self.job.parties.position(met.channel.peer()));
-        Ok(Ready { part, load, met, links })
+        if matches!(self.source, Source::File { .. } | Source::Table { .. } | Source::Disk { .. })
+            && part.rows().read == 0
+        {
+            tracing::warn!("{}: its own table has no rows, so that there is nothing to find", self.me);
+        }
+        let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
+        let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();
+        let (channels, greeted) = met.into_iter().map(|met| (met.channel, met.greeted)).unzip();
+        Ok(Ready { part, load, connect, greeted, round_trip, connections: Connections::Peers { channels, links } })
     }
 
     /// How many peers this party has connections to.

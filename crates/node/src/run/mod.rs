@@ -1,12 +1,14 @@
 //! A party's run of a job.
 
 pub mod check;
+pub(crate) mod connections;
+pub(crate) mod execute;
+pub mod helper;
 pub mod kept;
 pub mod meet;
-pub mod outsourced;
+mod negotiate;
 pub mod party;
 pub mod reach;
 pub mod rehearsal;
 pub mod report;
-pub(crate) mod settle;
 pub mod write;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use crate::agreement::{
@@ -15,11 +14,11 @@ use crate::base::cancel::Cancel;
 use crate::base::files::{Existing, write_over};
 use crate::base::usage::round;
 use crate::identity::Identity;
+use crate::run::connections::Connections;
+use crate::run::execute::{Executed, RunContext};
 use crate::run::meet::{Meeting, Ready};
 use crate::run::report::{Bytes, Report, Seconds};
-use crate::run::settle::{Settled, Settling, conclude};
 use crate::run::write::{Destination, Written, all_beside, write};
-use crate::transport::links::Links;
 use crate::watch::Screen;
 
 /// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
@@ -82,8 +81,7 @@ struct Ran {
     part: Box<dyn Part>,
     found: Found,
     report: Report,
-    channels: Vec<Channel>,
-    links: Links,
+    connections: Connections,
 }
 
 impl PartyRun {
@@ -102,24 +100,19 @@ impl PartyRun {
             return Ok(outcome);
         }
         self.announce();
-        if self.job.is_outsourced() {
-            let (part, found, report) = self.run_at_helper(self.check_paths())?;
-            let Found { answer, page, .. } = found;
-            let written = self.cancel.uncut(|| self.write_answer(answer()?));
-            return self.end_with(&*part, report, page, written?, started);
-        }
-        let ready = match self.load_and_meet(self.check_paths()) {
+        let ready = match self.prepare(self.check_paths()) {
             Ok(ready) => ready,
             Err(error) => return self.write_alone(error, started),
         };
-        let Ran { part, found, mut report, channels, links } = self.settle_and_run(ready)?;
+        let Ran { part, found, mut report, connections } = self.execute(ready)?;
         let Found { answer, further_rounds, page, .. } = found;
         let write = || {
             let started = Instant::now();
             let result = self.cancel.uncut(|| self.write_answer(answer()?))?;
-            Ok((result, started.elapsed()))
+            let writing = if self.meeting.helper.is_some() { Duration::ZERO } else { started.elapsed() };
+            Ok((result, writing))
         };
-        let (traffic, (result, writing)) = conclude(&self.job, &*part, channels, &links, write)?;
+        let (traffic, (result, writing)) = connections.conclude(&self.job, &*part, write)?;
         report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);
         report.rounds = traffic.all.rounds + further_rounds;
         report.seconds.output = round(writing);
@@ -161,42 +154,28 @@ impl PartyRun {
                 work.directory.display()
             )));
         }
-        if self.job.is_outsourced() {
-            let (_, found, mut report) = self.run_at_helper(self.check_party())?;
-            let answer = (found.answer)()?;
-            report.measure(started);
-            return Ok((report, answer));
-        }
         let blame = |error| self.meeting.blame(error, &self.identity);
-        let ready = self.load_and_meet(self.check_party()).map_err(blame)?;
-        let Ran { part, found, mut report, channels, links } = self.settle_and_run(ready).map_err(blame)?;
-        let (traffic, answer) = conclude(&self.job, &*part, channels, &links, found.answer).map_err(blame)?;
+        let ready = self.prepare(self.check_party()).map_err(blame)?;
+        let Ran { part, found, mut report, connections } = self.execute(ready).map_err(blame)?;
+        let (traffic, answer) = connections.conclude(&self.job, &*part, found.answer).map_err(blame)?;
         report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);
         report.rounds = traffic.all.rounds + found.further_rounds;
         report.measure(started);
         Ok((report, answer))
     }
 
-    /// Runs what the peers have met for.
-    fn settle_and_run(&self, ready: Ready) -> Result<Ran> {
-        let Ready { mut part, load, met, links } = ready;
-        if matches!(self.source, Source::File { .. } | Source::Table { .. } | Source::Disk { .. })
-            && part.rows().read == 0
-        {
-            tracing::warn!("{}: its own table has no rows, so that there is nothing to find", self.me);
-        }
-        let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
-        let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();
-        let (mut channels, greeted): (Vec<_>, Vec<_>) = met.into_iter().map(|met| (met.channel, met.greeted)).unzip();
-        let settling = Settling {
+    /// Runs what the parties have come together for.
+    fn execute(&self, ready: Ready) -> Result<Ran> {
+        let Ready { mut part, load, connect, greeted, round_trip, mut connections } = ready;
+        let context = RunContext {
             job: &self.job,
             me: &self.me,
             memory: self.memory,
             bandwidth: self.meeting.shape.bandwidth,
             screen: &self.screen,
         };
-        let settled = links.guard(|| settling.run(&mut *part, greeted, round_trip, &mut channels, &links))?;
-        let Settled { mut found, choice, unusable, setup, running } = settled;
+        let executed = context.run(&mut *part, greeted, round_trip, &mut connections)?;
+        let Executed { mut found, choice, unusable, setup, running } = executed;
         let (learned, mut extras) = (std::mem::take(&mut found.learned), std::mem::take(&mut found.extras));
         if !unusable.is_empty() {
             extras.insert("quality".into(), json!(unusable));
@@ -206,7 +185,7 @@ impl PartyRun {
         report.seconds.connect = round(connect);
         report.seconds.setup = round(setup);
         report.seconds.protocol = round(running);
-        Ok(Ran { part, found, report, channels, links })
+        Ok(Ran { part, found, report, connections })
     }
 
     /// A peer that cannot be reached is not missed by a party that was cut off when it had all it needs.

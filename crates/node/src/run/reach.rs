@@ -2,14 +2,14 @@
 
 use tacita_core::{Error, Result};
 
-use crate::agreement::{JobSpec, Party};
+use crate::agreement::{JobSpec, Party, Topology};
 use crate::run::meet::Meeting;
 use crate::transport::relay::Place;
 use crate::transport::{Peer, Shape, depot};
 
 /// How a party of a job file meets its peers: a later party dials earlier ones.
 pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
-    if job.is_outsourced() {
+    if job.topology() == Topology::Helper {
         return at_helper(job, me, listen);
     }
     let (mut dials, mut awaits) = (Vec::new(), Vec::new());

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Ability, JobSpec, Reveal, Terms};
+use crate::agreement::{Ability, JobSpec, Reveal, Terms, Topology};
 use crate::base::files::{self, Existing, check_distinct, check_readable, scratch};
 use crate::base::text_file::read_text;
 use crate::identity::Identity;
@@ -191,7 +191,7 @@ pub fn simulate(
     }
     let work = scratch()?;
     let mut pins = BTreeMap::new();
-    let helper = job.is_outsourced().then_some(HELPER);
+    let helper = (job.topology() == Topology::Helper).then_some(HELPER);
     let all: Vec<&str> = helper.into_iter().chain(job.parties.names()).collect();
     for name in all.iter().copied() {
         let identity = Identity::create(&work.path().join(name), name)?;
@@ -210,8 +210,10 @@ pub fn simulate(
     let mut parties: Vec<Party> = Vec::new();
     for name in all {
         let mut dials = BTreeMap::new();
-        let earlier: Vec<_> =
-            peers(&job, name).into_iter().filter(|peer| parties.iter().any(|party| party.name == *peer)).collect();
+        let earlier: Vec<_> = peers(&job, helper, name)
+            .into_iter()
+            .filter(|peer| parties.iter().any(|party| party.name == *peer))
+            .collect();
         for listener in &earlier {
             let address = announced_address(&work.path().join(listener), &mut parties)?;
             dials.extend(address.map(|address| (String::from(*listener), address)));
@@ -285,12 +287,11 @@ impl Simulation {
     }
 }
 
-/// Whom a party has connections to.
-fn peers<'a>(job: &'a JobSpec, name: &str) -> Vec<&'a str> {
-    match (job.is_outsourced(), name == HELPER) {
-        (true, true) => Vec::new(),
-        (true, false) => vec![HELPER],
-        _ => job.peers_of(name),
+/// Whom a party has connections to, or the helper, if there is one.
+fn peers<'a>(job: &'a JobSpec, helper: Option<&'a str>, name: &str) -> Vec<&'a str> {
+    match helper {
+        Some(helper) => Vec::from_iter((name != helper).then_some(helper)),
+        None => job.peers_of(name),
     }
 }
 

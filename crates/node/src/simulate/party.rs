@@ -36,14 +36,12 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
             None => meeting.awaits.push(peer),
         }
     }
-    if job.is_outsourced() {
+    if let Some(address) = told.dials.get(HELPER).cloned() {
         let pin = |name: &str| {
             let pin = told.pins.get(name).map(|pin| pin.parse()).transpose()?;
             let pin = pin.ok_or_else(|| Error::Internal("a simulated party has no pin for another".into()))?;
             Ok(Peer { name: name.to_owned(), pin })
         };
-        let address = told.dials.get(HELPER).cloned();
-        let address = address.ok_or_else(|| Error::Internal("a simulated party does not know its helper".into()))?;
         let parties = job.parties.names().into_iter().map(pin).collect::<Result<Vec<_>>>()?;
         let announce = meeting.announce.take();
         meeting = Meeting { announce, ..Meeting::at(depot::Place { address, helper: pin(HELPER)?, parties }) };

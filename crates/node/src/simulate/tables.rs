@@ -11,8 +11,9 @@ use crate::agreement::handshake::{fresh_nonce, greet_as};
 use crate::agreement::{Answer, Found, JobSpec, Protocol, Source};
 use crate::base::cancel::Cancel;
 use crate::base::random::fresh_rng;
+use crate::run::connections::Connections;
+use crate::run::execute::{Executed, RunContext};
 use crate::run::meet::company;
-use crate::run::settle::{Settled, Settling, conclude};
 use crate::table::Table;
 use crate::transport::links::Links;
 use crate::watch::{Nowhere, Screen};
@@ -72,7 +73,7 @@ fn party(
     let links = Links::new(cancel.clone());
     channels.iter_mut().for_each(|channel| company(job, me, channel));
     channels.iter().for_each(|channel| links.add(channel.handle()));
-    let settled = links.guard(|| {
+    let executed = links.guard(|| {
         let table = table.ok_or_else(|| Error::Input(format!("{me} has no table")))?.clone();
         let mut part = job.job.load(job, me, &Source::Table { table, allow_unreadable: false }, None)?;
         let nonce = fresh_nonce(&mut fresh_rng()?);
@@ -81,12 +82,12 @@ fn party(
         let greet = |channel: &mut Channel| greet_as(job, me, nonce, &[0; 32], channel);
         let greeted = channels.iter_mut().map(greet).collect::<Result<Vec<_>>>()?;
         let screen: Arc<dyn Screen> = Arc::new(Nowhere);
-        let settling = Settling { job, me, memory: None, bandwidth: None, screen: &screen };
-        let settled = settling.run(&mut *part, greeted, Duration::ZERO, &mut channels, &links)?;
-        Ok((part, settled))
+        let context = RunContext { job, me, memory: None, bandwidth: None, screen: &screen };
+        let executed = context.run_with_peers(&mut *part, greeted, Duration::ZERO, &mut channels, &links)?;
+        Ok((part, executed))
     });
-    let (part, Settled { found, .. }) = settled?;
+    let (part, Executed { found, .. }) = executed?;
     let Found { answer, protocol, learned, .. } = found;
-    let (traffic, answer) = conclude(job, &*part, channels, &links, answer)?;
+    let (traffic, answer) = Connections::Peers { channels, links }.conclude(job, &*part, answer)?;
     Ok(Simulated { answer, learned, protocol, traffic: traffic.all })
 }

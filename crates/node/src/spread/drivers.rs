@@ -12,7 +12,7 @@ use super::words::{MAX_MESSAGE_BYTES, Word, read, write};
 use super::{Meet, Work, in_buckets};
 use crate::agreement::{Answer, Gathered, JobSpec, Levels, Protocol, Reveal};
 use crate::base::hex::hex;
-use crate::run::settle::finish;
+use crate::run::connections::finish;
 use crate::transport::links::Links;
 
 /// How often the same shares, or the same pool, may be opened: for drivers whose connection was lost meanwhile.

@@ -155,7 +155,7 @@ fn settle(
         false => Err(channel.violation("it announces more than rows and buckets")),
     };
     let network = Network { round_trip, bandwidth: meet.meeting.shape.bandwidth };
-    let choose = |sizes: &BTreeMap<String, Sizes>| choose(&of_buckets, meet.me, sizes, buckets_of(job, sizes), network);
+    let choose = |sizes: &BTreeMap<String, Sizes>| choose(&of_buckets, sizes, buckets_of(job, sizes), network);
     let agreed = mesh::agree(job, meet.me, &own, greeted, channels, check, choose)?;
 
     let names = job.parties.names();
@@ -227,7 +227,6 @@ fn learners(job: &JobSpec) -> Vec<usize> {
 /// What runs in each bucket.
 fn choose(
     job: &JobSpec,
-    me: &str,
     sizes: &BTreeMap<String, Sizes>,
     buckets: usize,
     network: Network,
@@ -239,11 +238,7 @@ fn choose(
         (name.clone(), Sizes { items, entries: if given { items } else { 0 }, ..Sizes::default() })
     };
     let sizes: BTreeMap<_, _> = sizes.iter().map(of_bucket).collect();
-    let choice = match job.is_mesh() {
-        true => job.job.choose_among(job, &sizes),
-        false => job.job.choose(job, me, &sizes[me], &sizes[job.peer_of(me)], network),
-    };
-    choice.map(|choice| choice.chosen)
+    job.job.choose(job, &sizes, network).map(|choice| choice.chosen)
 }
 
 /// Where the own rows are padded, there may be too few of them for so many buckets, which only this party sees.

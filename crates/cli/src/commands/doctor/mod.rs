@@ -18,7 +18,7 @@ use super::roles::Registering;
 use crate::console::print;
 use crate::instructions::instructions;
 use crate::interrupt;
-use tacita_node::agreement::{Ability, JobSpec, Source, Terms, memory};
+use tacita_node::agreement::{Ability, JobSpec, Source, Terms, Topology, memory};
 use tacita_node::base::files::Existing;
 use tacita_node::base::folder::Folder;
 use tacita_node::base::text::{count, counted, duration};
@@ -27,7 +27,7 @@ use tacita_node::jobs::aggregate::Aggregate;
 use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk::room_for;
 use tacita_node::run::check::{check_output, unwritten};
-use tacita_node::run::outsourced::terms;
+use tacita_node::run::helper::terms;
 use tacita_node::run::reach::{meeting, place};
 use tacita_node::run::rehearsal::{Rehearsal, Seen};
 use tacita_node::transport::depot::look as look_at_helper;
@@ -147,8 +147,7 @@ impl Doctor {
                 findings.dates(&identity);
             }
         }
-        let peers = if job.is_outsourced() { job.others(&self.me) } else { job.peers_of(&self.me) };
-        for peer in peers {
+        for peer in job.partners_of(&self.me) {
             match job.party(peer).ok().and_then(|party| party.identity) {
                 Some(pin) => findings.good("peer", format_args!("{peer} is {pin}")),
                 None => findings.bad(
@@ -161,7 +160,7 @@ impl Doctor {
 
     /// The addresses of those whom this party dials, which stand before it in the job, and its own if it is dialed.
     fn network(&self, job: &JobSpec, findings: &mut Findings) {
-        if job.is_outsourced() {
+        if job.topology() == Topology::Helper {
             return self.helper(job, findings);
         }
         if job.relay.is_some() {
@@ -308,7 +307,7 @@ impl Doctor {
 
     /// Meets the peers' doctors.
     fn peers(&self, job: &JobSpec, findings: &mut Findings) {
-        if job.is_outsourced() {
+        if job.topology() == Topology::Helper {
             return findings.note(
                 "meet",
                 "nobody is met: the parties of this job go to the helper alone, whose terms each doctor compares with its own",

@@ -1,7 +1,7 @@
 //! Who takes part in a job, and how they reach each other.
 
 use tacita_core::{Error, Result};
-use tacita_node::agreement::{Job, OUTSOURCED, Shared, check_name};
+use tacita_node::agreement::{Job, Shared, check_name};
 use tacita_node::base::text::meant;
 use tacita_node::identity::Fingerprint;
 use toml::Value;
@@ -94,6 +94,9 @@ impl Init {
                 format!("Fingerprint of the {word} (`tacita identity show` there); empty to fill it in later");
             let identity = asker.ask(("--identity", &question), identities.get(word).cloned(), Some(""), pin)?;
             write_between(word, &address, &identity, draft);
+            if let (Way::Helper, Some(helped)) = (way, job.helped()) {
+                draft.set(key("protocol"), helped.protocol().name(), "the helper does the work");
+            }
         }
         if way == Way::Desk {
             self.desk(asker, draft)?;
@@ -294,8 +297,5 @@ fn write_between(word: &'static str, address: &str, identity: &str, draft: &mut 
     match identity {
         "" => draft.leave(at("identity"), "SHA256:..., its `tacita identity show`"),
         identity => draft.set(at("identity"), identity, "its `tacita identity show`"),
-    }
-    if word == "helper" {
-        draft.set(key("protocol"), OUTSOURCED.name(), "the helper does the work");
     }
 }

@@ -12,7 +12,7 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
     Answering, Choice, Chosen, Glance, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question, Reveal,
-    Served, Shared, Sizes, Source,
+    Served, Shared, Sizes, Source, Topology,
 };
 use crate::jobs::Own;
 
@@ -104,6 +104,10 @@ impl Job for Aggregate {
         &["keys", "keys+values", "keys+histogram", "keys+values+histogram"]
     }
 
+    fn topology<'a>(&self, _spec: &'a JobSpec) -> Topology<'a> {
+        Topology::Served
+    }
+
     fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
         Aggregate::all_protocols()
     }
@@ -183,12 +187,14 @@ impl Job for Aggregate {
         all
     }
 
-    fn choose(&self, spec: &JobSpec, _me: &str, _own: &Sizes, _theirs: &Sizes, _network: Network) -> Result<Choice> {
-        Ok(self.choice(spec))
-    }
-
-    fn choose_among(&self, spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>) -> Result<Choice> {
-        Ok(self.choice(spec))
+    fn choose(&self, spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>, _network: Network) -> Result<Choice> {
+        let protocol = self.with(spec).chosen();
+        let why = if protocol == DH {
+            "one message from each participant, and none back"
+        } else {
+            "the file asks for the published protocol"
+        };
+        Ok(Choice { chosen: Chosen::only(protocol), why: why.into() })
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
@@ -219,17 +225,5 @@ impl Job for Aggregate {
 
     fn load(&self, _spec: &JobSpec, _me: &str, _source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
         bad(format!("job = \"aggregate\" is not run between its parties: {}", SERVED.commands))
-    }
-}
-
-impl Aggregate {
-    fn choice(&self, spec: &JobSpec) -> Choice {
-        let protocol = self.with(spec).chosen();
-        let why = if protocol == DH {
-            "one message from each participant, and none back"
-        } else {
-            "the file asks for the published protocol"
-        };
-        Choice { chosen: Chosen::only(protocol), why: why.into() }
     }
 }

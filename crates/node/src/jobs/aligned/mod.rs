@@ -4,6 +4,7 @@ pub mod cost;
 pub mod learned;
 pub mod spec;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
@@ -18,12 +19,10 @@ use crate::jobs::intersect;
 /// What aligns rows, as the first party chooses.
 pub fn choose(
     alignment: Option<&JobSpec>,
-    me: &str,
-    own: &Sizes,
-    theirs: &Sizes,
+    sizes: &BTreeMap<String, Sizes>,
     network: Network,
 ) -> Result<Option<Protocol>> {
-    let choose = |job: &JobSpec| Ok(job.job.choose(job, me, own, theirs, network)?.chosen.protocol);
+    let choose = |job: &JobSpec| Ok(job.job.choose(job, sizes, network)?.chosen.protocol);
     alignment.map(choose).transpose()
 }
 

@@ -1,5 +1,7 @@
 //! What `auto` stands for in a scalar product.
 
+use std::collections::BTreeMap;
+
 use tacita_core::{Error, Result, Side};
 
 use super::methods::{self, Method};
@@ -8,10 +10,10 @@ use crate::agreement::{Choice, Chosen, Network, Sizes};
 use crate::base::text;
 use crate::jobs::aligned;
 
-pub(crate) fn choose_dot(job: &Spec<'_>, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
-    let alignment = aligned::choose(job.alignment().as_ref(), me, own, theirs, network)?;
+pub(crate) fn choose_dot(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
+    let alignment = aligned::choose(job.alignment().as_ref(), sizes, network)?;
     // Of aligned rows there are no more than the shorter table has.
-    let rows = own.items.min(theirs.items) as usize;
+    let rows = job.both(sizes).map(|(_, sizes)| sizes.items).into_iter().min().unwrap_or_default() as usize;
     let products = job.dot_shape(rows)?.products();
     let named = |method: &&dyn Method| match job.protocol.is_auto() {
         true => !method.is_published(),

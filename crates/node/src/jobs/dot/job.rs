@@ -16,7 +16,7 @@ use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
     Ability, Answer, Answering, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
-    Reveal, Shared, Sizes, Source,
+    Reveal, Shared, Sizes, Source, Topology,
 };
 use crate::jobs::{Own, aligned};
 use crate::table::Table;
@@ -76,6 +76,10 @@ impl Job for Dot {
 
     fn reveals(&self) -> &'static [&'static str] {
         &["value", "shares"]
+    }
+
+    fn topology<'a>(&self, spec: &'a JobSpec) -> Topology<'a> {
+        spec.clients().map_or(Topology::Pair, Topology::Clients)
     }
 
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
@@ -176,10 +180,10 @@ impl Job for Dot {
         if what == Ability::Pool { Ok(()) } else { Err(what.missing(self.name())) }
     }
 
-    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
+    fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
         match spec.clients() {
             Some(_) => Ok(Choice { chosen: Chosen::only(clients::PROTOCOL), why: "the one for clients".into() }),
-            None => choose::choose_dot(&self.of(spec), me, own, theirs, network),
+            None => choose::choose_dot(&self.of(spec), sizes, network),
         }
     }
 

@@ -3,7 +3,7 @@
 use tacita_core::protocol::intersect::entries::ReturnedRows;
 use tacita_core::{Level, Result, Security};
 
-use super::methods::{self, Method};
+use super::methods::{self, PairMethod};
 use super::sizes::params;
 use super::{any, disk};
 use crate::agreement::cost::Calibration;
@@ -31,7 +31,7 @@ pub(crate) fn choose_intersection(
     network: Network,
 ) -> Result<Choice> {
     let settled =
-        |method: &dyn Method, why: &str| Ok(Choice { chosen: Chosen::only(method.protocol()), why: why.into() });
+        |method: &dyn PairMethod, why: &str| Ok(Choice { chosen: Chosen::only(method.protocol()), why: why.into() });
     if let Some(named) = methods::named(job.protocol) {
         let way = named.way(job, params(job, me, own, theirs))?.map_or(String::new(), |way| format!(": {way}"));
         return settled(named, &format!("the job names it{way}"));
@@ -48,24 +48,24 @@ pub(crate) fn choose_intersection(
         return settled(method, "the run began with it");
     }
     let prepared = own.epoch.is_some() || theirs.epoch.is_some();
-    let can = |method: &&dyn Method| method.check(job).is_ok() && (method.uses_prepared() || !prepared);
+    let can = |method: &&dyn PairMethod| method.check(job).is_ok() && (method.uses_prepared() || !prepared);
     let candidates: Vec<_> =
-        methods::all().filter(can).filter_map(|method| Some((method, method.advantage()?))).collect();
+        methods::of_two().filter(can).filter_map(|method| Some((method, method.advantage()?))).collect();
     if let [(only, _)] = candidates[..] {
         return settled(only, why_only_one(job));
     }
     // Of a line of which nothing is known the slower speed is taken: sets for which that makes a difference are small, and a
     // round trip that a busy machine lengthens does not change the protocol.
     let network = Network { bandwidth: Some(network.bandwidth.unwrap_or(FAR_BANDWIDTH as u64)), ..network };
-    let seconds_of = |method: &dyn Method, job: &JobSpec, own: &Sizes, theirs: &Sizes| -> Result<f64> {
+    let seconds_of = |method: &dyn PairMethod, job: &JobSpec, own: &Sizes, theirs: &Sizes| -> Result<f64> {
         let cost = method.cost(job, params(job, me, own, theirs), ReturnedRows::default(), &ASSUMED)?;
         let (receiver, sender) = (cost.receiver, cost.sender);
         Ok(network.seconds(receiver.cpu.max(sender.cpu), receiver.bytes + sender.bytes, cost.rounds))
     };
-    let seconds = |method: &dyn Method| -> Result<f64> {
+    let seconds = |method: &dyn PairMethod| -> Result<f64> {
         each.iter().map(|(job, own, theirs)| seconds_of(method, job, own, theirs)).sum()
     };
-    let (mut best, mut refused) = (None::<(f64, &dyn Method, &str)>, None);
+    let (mut best, mut refused) = (None::<(f64, &dyn PairMethod, &str)>, None);
     for (method, advantage) in candidates {
         match seconds(method) {
             Ok(seconds) if best.is_none_or(|(least, ..)| seconds < least) => best = Some((seconds, method, advantage)),

@@ -1,28 +1,28 @@
 //! The job as an object: its room's answers to what the rest of the program asks.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tacita_core::Result;
 use tacita_core::primitive::elgamal::threshold::Order;
 use tacita_core::primitive::published::bloom::Rate;
 use tacita_core::protocol::published::intersect::polynomial::Strategy;
-use tacita_core::{Result, Role, Security};
 
-use super::{
-    any, choose, cost, disk, kissner_song, learned, live, load, memory, methods, multiset, outsourced, shown, spread,
-    star,
-};
+use super::load;
+use super::outsourced::{self, Filters};
+use super::{any, live, methods, multiset, shown, spread};
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
-use crate::agreement::words::{MAX_ROWS, bad, maybe_from_word};
+use crate::agreement::words::{MAX_ROWS, maybe_from_word};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Filters, Found, Glance, Job, JobSpec, Known, Left, MOST_PARTIES, Network,
-    OUTSOURCED_BLOOM, Part, PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Found, Glance, Helped, Job, JobSpec, Known, Left, MOST_PARTIES, Network, Part,
+    PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source, Topology,
 };
 use crate::base::hex::hex;
+use crate::jobs::polynomials::{OrAuto, Polynomials};
 use crate::jobs::{Own, on_disk};
 use crate::table::PayloadSchema;
 use crate::transport::depot::Expected;
@@ -64,10 +64,25 @@ const QUESTIONS: [Question; 3] = [
 
 impl Own for Intersect {
     fn all_protocols() -> Vec<Protocol> {
-        methods::all()
-            .map(|method| method.protocol())
-            .chain([star::PROTOCOL, outsourced::PROTOCOL, OUTSOURCED_BLOOM])
-            .collect()
+        methods::protocols(None)
+    }
+}
+
+impl Intersect {
+    /// The own keys of a job.
+    pub(super) fn of(job: &JobSpec) -> Intersect {
+        let own: &dyn Any = &*job.job;
+        own.downcast_ref().copied().unwrap_or_default()
+    }
+
+    /// How polynomials are made, by the protocols of them.
+    pub(super) fn polynomials(&self) -> Polynomials {
+        Polynomials { strategy: self.strategy, bins: self.bins }
+    }
+
+    /// How filters are made and decrypted, by the published protocol through a helper.
+    pub(super) fn filters(&self) -> Filters {
+        Filters { decryption: self.decryption, false_positives: self.false_positives }
     }
 }
 
@@ -95,11 +110,12 @@ impl Job for Intersect {
         &["rows", "count", "sum:COLUMN", "mean:COLUMN", "counts:COLUMN", "payload"]
     }
 
+    fn topology<'a>(&self, spec: &'a JobSpec) -> Topology<'a> {
+        methods::of(spec).topology()
+    }
+
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
-        match spec.parties.0.len() {
-            ..3 => Self::all_protocols(),
-            _ => vec![star::PROTOCOL, POLYNOMIAL, outsourced::PROTOCOL, OUTSOURCED_BLOOM],
-        }
+        methods::protocols(Some(spec.parties.0.len()))
     }
 
     fn protocols_from(&self, spec: &JobSpec) -> Option<String> {
@@ -123,12 +139,7 @@ impl Job for Intersect {
     fn check(&self, spec: &JobSpec) -> Result<()> {
         self.polynomials().check(spec)?;
         self.filters().check(spec)?;
-        match spec.is_mesh() {
-            _ if spec.is_outsourced() => outsourced::check(spec)?,
-            _ if kissner_song::is_for(spec) => kissner_song::check(spec)?,
-            true => star::check(spec)?,
-            false => check(spec)?,
-        }
+        methods::of(spec).check(spec)?;
         any::check(spec)?;
         multiset::check(spec)?;
         shown::check(spec)?;
@@ -138,41 +149,17 @@ impl Job for Intersect {
 
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
         let scale = spec.summed().map(|_| ("scale", spec.summed_decimals().into()));
-        let polynomials = (spec.protocol == POLYNOMIAL).then(|| self.polynomials().terms());
-        let filters = (spec.protocol == OUTSOURCED_BLOOM).then(|| self.filters().terms());
-        scale.into_iter().chain(polynomials.into_iter().flatten()).chain(filters.into_iter().flatten()).collect()
-    }
-
-    fn polynomials(&self) -> Polynomials {
-        Polynomials { strategy: self.strategy, bins: self.bins }
-    }
-
-    fn filters(&self) -> Filters {
-        Filters { decryption: self.decryption, false_positives: self.false_positives }
+        scale.into_iter().chain(methods::of(spec).terms(self)).collect()
     }
 
     fn leak(&self, spec: &JobSpec) -> Option<String> {
-        (spec.protocol == OUTSOURCED_BLOOM).then(|| {
-            "protocol = \"outsourced-bloom\" tells who learns, of every key that can be guessed, whether all others have it".into()
-        })
+        methods::of(spec).leak().map(str::to_owned)
     }
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
-            Ability::Disk | Ability::Prepared if spec.is_outsourced() => {
-                bad("--work: a run through a helper keeps its table in memory: leave it out")
-            }
-            Ability::Disk if kissner_song::is_for(spec) => {
-                bad("--work: polynomials among several keep their tables in memory: leave it out")
-            }
-            Ability::Prepared if spec.is_mesh() => {
-                bad("--work: a part is prepared for one peer, and this job is among several")
-            }
-            Ability::Disk => disk::check_job(spec),
-            Ability::Prepared if spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) => bad(
-                "--work: a part is prepared for one key, and this job has several (key.any): run it without, or agree on one",
-            ),
-            Ability::Prepared => multiset::check_prepared(spec),
+            Ability::Disk => methods::of(spec).check_disk(spec),
+            Ability::Prepared => methods::of(spec).check_prepared(spec),
             _ => Err(what.missing(self.name())),
         }
     }
@@ -196,25 +183,12 @@ impl Job for Intersect {
         Ok(sizes)
     }
 
-    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
-        choose::choose_intersection(spec, me, own, theirs, network)
-    }
-
-    fn choose_among(&self, spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>) -> Result<Choice> {
-        Ok(match spec.is_outsourced() {
-            true => outsourced::choose(spec),
-            false if kissner_song::is_for(spec) => kissner_song::choose(),
-            false => star::choose(spec),
-        })
+    fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
+        methods::of(spec).choose(spec, sizes, network)
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
-        if spec.is_outsourced() || spec.is_mesh() {
-            return self.choose_among(spec, &BTreeMap::new()).is_ok_and(|choice| *chosen == choice.chosen);
-        }
-        let Some(method) = methods::named(chosen.protocol) else { return false };
-        let open = spec.protocol == chosen.protocol || (spec.protocol.is_auto() && method.advantage().is_some());
-        open && method.check(spec).is_ok() && *chosen == Chosen::only(chosen.protocol)
+        methods::of(spec).allows(spec, chosen)
     }
 
     fn uses_prepared(&self, chosen: &Chosen) -> bool {
@@ -222,39 +196,7 @@ impl Job for Intersect {
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-        if spec.is_outsourced() {
-            return outsourced::memory(spec, me);
-        }
-        if spec.is_mesh() {
-            return match kissner_song::is_for(spec) {
-                true => kissner_song::memory(spec, sizes),
-                false => star::memory(spec, me, sizes),
-            };
-        }
-        let (own, theirs) = (&sizes[me], &sizes[spec.peer_of(me)]);
-        if !own.any.is_empty() {
-            let each = any::split(spec, own, theirs).map(|(one, own, theirs)| {
-                let sizes =
-                    [(me, own), (spec.peer_of(me), theirs)].map(|(name, sizes)| (name.to_owned(), sizes.clone()));
-                self.memory(&one, me, chosen, &BTreeMap::from(sizes))
-            });
-            let each = each.collect::<Result<Vec<_>>>()?.into_iter();
-            // One after the other. Malicious parties hold the states of all runs until all are bound, and all entries until the
-            // last one has come.
-            return Ok(match spec.security {
-                Security::SemiHonest => each.max().unwrap_or(0),
-                Security::Malicious => each.fold(0, u64::saturating_add),
-            });
-        }
-        if !disk::is_bucketed(own, theirs) {
-            return memory::needed(spec, me, chosen, own, theirs);
-        }
-        let params = disk::params(spec, me, chosen.protocol, own, theirs)?;
-        let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as u64);
-        let one = memory::of_bucket(me == spec.receiver(), disk::bucketed(chosen.protocol)?, spec.level, asked, sent);
-        let in_memory = if own.work.is_none() { own.items.saturating_mul(memory::ITEM_IN_MEMORY_BYTES) } else { 0 };
-        let lanes = one.saturating_mul(params.buckets.min(disk::LANES) as u64);
-        Ok(lanes.saturating_add(on_disk::memory::FIXED_BYTES).saturating_add(in_memory))
+        methods::of(spec).memory(spec, me, chosen, sizes)
     }
 
     fn cost(
@@ -264,33 +206,21 @@ impl Job for Intersect {
         sizes: &BTreeMap<String, Sizes>,
         machine: &Calibration,
     ) -> Result<Cost> {
-        match spec.is_mesh() {
-            _ if spec.is_outsourced() => outsourced::cost(spec, machine),
-            _ if kissner_song::is_for(spec) => kissner_song::cost(spec, sizes, machine),
-            true => star::cost(spec, sizes, machine),
-            false => cost::intersection_cost(chosen, spec, sizes, machine),
-        }
+        methods::of(spec).cost(spec, chosen, sizes, machine)
     }
 
-    fn at_helper(&self, spec: &JobSpec, place: usize) -> Result<Expected> {
-        outsourced::expected(spec, place)
+    fn helped(&self) -> Option<&dyn Helped> {
+        Some(self)
     }
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
-        match spec.clients {
-            Some(_) => live::learned(spec, party),
-            None if spec.is_outsourced() => outsourced::learned(spec, party, known),
-            None if kissner_song::is_for(spec) => kissner_song::learned(spec, party, known),
-            None if spec.is_mesh() => star::learned(spec, party, known),
-            None => learned::intersect(spec, party, known),
-        }
+        methods::of(spec).learned(spec, party, known)
     }
 
     fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
         match spec.parties.0.len() {
             ..3 => Vec::new(),
-            _ if spec.is_outsourced() => outsourced::at_a_glance(spec),
-            _ => star::at_a_glance(spec),
+            _ => methods::of(spec).at_a_glance(spec),
         }
     }
 
@@ -299,20 +229,7 @@ impl Job for Intersect {
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
-        live::refuse_run(spec)?;
-        if spec.is_outsourced() {
-            return Ok(Box::new(outsourced::Outsourced::load(spec, me, source)?));
-        }
-        if kissner_song::is_for(spec) {
-            return Ok(Box::new(kissner_song::Several::load(spec, me, source)?));
-        }
-        if spec.is_mesh() {
-            return Ok(Box::new(star::Star::load(spec, me, source)?));
-        }
-        match spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
-            true => Ok(Box::new(any::load_all(spec, me, source)?)),
-            false => Ok(Box::new(load(spec, me, source)?)),
-        }
+        methods::of(spec).load(spec, me, source)
     }
 
     fn holds_run(&self, directory: &Path) -> bool {
@@ -331,34 +248,12 @@ impl Job for Intersect {
     }
 }
 
-fn check(job: &JobSpec) -> Result<()> {
-    if matches!(job.reveal, Reveal::CountsBy(_)) {
-        return bad("reveal = \"counts:COLUMN\" is there through a helper: use protocol = \"outsourced\"");
+impl Helped for Intersect {
+    fn protocol(&self) -> Protocol {
+        outsourced::PROTOCOL
     }
-    match methods::named(job.protocol) {
-        Some(named) => named.check(job)?,
-        None if methods::automatic().any(|method| method.check(job).is_ok()) => (),
-        None => job.check_level()?,
-    }
-    let kind = job.reveal.kind();
-    match (&job.reveal, job.scale) {
-        (Reveal::Sum(_), _) => job.check_scale()?,
-        (_, Some(_)) => {
-            return bad(format!("scale is for reveal = \"sum:COLUMN\", and this is \"{kind}\": leave it out"));
-        }
-        (_, None) => (),
-    }
-    if job.security == Security::SemiHonest {
-        return Ok(());
-    }
-    if matches!(job.reveal, Reveal::Count | Reveal::Sum(_)) {
-        return bad(format!("security = \"malicious\" is not there with reveal = \"{kind}\": use \"semi-honest\""));
-    }
-    match job.reveal_to.len() {
-        ..2 => Ok(()),
-        _ => bad(
-            "security = \"malicious\" is there with one learner only, because nothing would make it tell the other the \
-             truth: name one party in reveal_to, or run two jobs",
-        ),
+
+    fn expected(&self, spec: &JobSpec, place: usize) -> Result<Expected> {
+        outsourced::expected(spec, place)
     }
 }

@@ -4,17 +4,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::Value;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::published::intersect::kissner_song::{Params, Party, Strategy, run};
 use tacita_core::{Error, Result};
 
-use super::{Brought, found, hint, in_group, load, methods, star};
+use super::methods::{self, Method};
+use super::{Brought, Intersect, found, hint, in_group, load, star};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
-use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::words::bad;
-use crate::agreement::{Choice, Chosen, Found, JobSpec, Known, Part, Peers, Reveal, Run, Sizes, Source};
+use crate::agreement::{
+    Chosen, Found, Glance, JobSpec, Known, Part, Peers, Protocol, Reveal, Run, Sizes, Source, Topology,
+};
 use crate::base::text::{count, names};
 use crate::jobs::learned::have;
+use crate::jobs::polynomials::POLYNOMIAL;
 use crate::table::RowCounts;
 
 /// Bytes of an element in memory, and besides.
@@ -26,31 +30,89 @@ const FIXED_BYTES: u64 = 32 << 20;
 /// agreed on that work.
 const MAX_UNAGREED_KEYS: u64 = 20_000;
 
-/// Whether a job is for this.
-pub(super) fn is_for(job: &JobSpec) -> bool {
-    job.is_mesh() && job.protocol == POLYNOMIAL
-}
+/// The protocol.
+pub struct KissnerSong;
 
-/// Refuses what it does not do.
-pub(super) fn check(job: &JobSpec) -> Result<()> {
-    let among = format!("with protocol = \"polynomial\" among {} parties", job.parties.0.len());
-    if job.reveal != Reveal::Rows {
-        return bad(format!("reveal = \"{}\" is not there {among}: use \"rows\"", job.reveal.kind()));
+impl Method for KissnerSong {
+    fn protocol(&self) -> Protocol {
+        POLYNOMIAL
     }
-    star::check_several(job, &among)?;
-    let polynomials = job.job.polynomials();
-    if polynomials.bins.is_some() {
-        return bad(format!("bins is not there {among}, where polynomials have all keys: leave it out"));
-    }
-    match polynomials.strategy() {
-        Some(Strategy::Fft) => bad(format!("strategy = \"fft\" is not there {among}: use \"points\" or \"toom3\"")),
-        _ => Ok(()),
-    }
-}
 
-/// What runs.
-pub(super) fn choose() -> Choice {
-    Choice { chosen: Chosen::only(POLYNOMIAL), why: "the job names it".into() }
+    fn topology(&self) -> Topology<'static> {
+        Topology::Mesh
+    }
+
+    fn is_for(&self, parties: usize) -> bool {
+        parties > 2
+    }
+
+    fn check(&self, job: &JobSpec) -> Result<()> {
+        let among = format!("with protocol = \"polynomial\" among {} parties", job.parties.0.len());
+        if job.reveal != Reveal::Rows {
+            return bad(format!("reveal = \"{}\" is not there {among}: use \"rows\"", job.reveal.kind()));
+        }
+        star::check_several(job, &among)?;
+        let polynomials = Intersect::of(job).polynomials();
+        if polynomials.bins.is_some() {
+            return bad(format!("bins is not there {among}, where polynomials have all keys: leave it out"));
+        }
+        match polynomials.strategy() {
+            Some(Strategy::Fft) => bad(format!("strategy = \"fft\" is not there {among}: use \"points\" or \"toom3\"")),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_disk(&self, _job: &JobSpec) -> Result<()> {
+        bad("--work: polynomials among several keep their tables in memory: leave it out")
+    }
+
+    fn check_prepared(&self, _job: &JobSpec) -> Result<()> {
+        star::refuse_prepared()
+    }
+
+    fn is_spread(&self) -> bool {
+        false
+    }
+
+    fn terms(&self, own: &Intersect) -> Vec<(&'static str, Value)> {
+        own.polynomials().terms().into()
+    }
+
+    fn memory(&self, job: &JobSpec, _me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        let params = params(job, sizes)?;
+        let ciphertexts = (params.parties as u64 + 4).saturating_mul(2 * params.bound as u64 + 1);
+        Ok(ciphertexts.saturating_mul(2 * POINT_BYTES).saturating_add(FIXED_BYTES))
+    }
+
+    fn cost(
+        &self,
+        job: &JobSpec,
+        _chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        let params = params(job, sizes)?;
+        let cpu = machine.ecdh_pass * work(&params);
+        let role = |(from, name): (usize, &str)| {
+            let others = (0..params.parties).filter(|to| *to != from);
+            let bytes = in_group!(job.level, group => others.map(|to| params.bytes_sent_by(group, from, to)).sum());
+            (name.to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() })
+        };
+        let roles = job.parties.names().into_iter().enumerate().map(role).collect();
+        Ok(Cost { roles, rounds: params.rounds(), ..Cost::default() })
+    }
+
+    fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+        learned(job, party, known)
+    }
+
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+        star::at_a_glance(job)
+    }
+
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
+        Ok(Box::new(Several::load(job, me, source)?))
+    }
 }
 
 /// What all derive from terms and sizes: as many keys as the largest set has are what all fill up to.
@@ -60,7 +122,7 @@ fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
     let mut learners = job.reveal_to.iter().map(place).collect::<Result<Vec<_>>>()?;
     learners.sort_unstable();
     let params = Params::new(job.parties.0.len(), bound, learners)?;
-    Ok(Params { strategy: job.job.polynomials().strategy().unwrap_or(Strategy::Points), ..params })
+    Ok(Params { strategy: Intersect::of(job).polynomials().strategy().unwrap_or(Strategy::Points), ..params })
 }
 
 /// Refuses a set that would have all work for days, unless all have agreed on how large sets may be.
@@ -89,28 +151,8 @@ fn work(params: &Params) -> f64 {
     others * (10.0 * keys + products) + 0.4 * keys * keys
 }
 
-/// What it costs all.
-pub(super) fn cost(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
-    let params = params(job, sizes)?;
-    let cpu = machine.ecdh_pass * work(&params);
-    let role = |(from, name): (usize, &str)| {
-        let others = (0..params.parties).filter(|to| *to != from);
-        let bytes = in_group!(job.level, group => others.map(|to| params.bytes_sent_by(group, from, to)).sum());
-        (name.to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() })
-    };
-    let roles = job.parties.names().into_iter().enumerate().map(role).collect();
-    Ok(Cost { roles, rounds: params.rounds(), ..Cost::default() })
-}
-
-/// Memory of a party, its table aside, in bytes: an estimate from above.
-pub(super) fn memory(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-    let params = params(job, sizes)?;
-    let ciphertexts = (params.parties as u64 + 4).saturating_mul(2 * params.bound as u64 + 1);
-    Ok(ciphertexts.saturating_mul(2 * POINT_BYTES).saturating_add(FIXED_BYTES))
-}
-
 /// What `party` learns, given what is known.
-pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
     let others = job.others(party);
     let (all, have) = (names(&others), have(&others));
     let mut learned = Vec::new();
@@ -153,11 +195,11 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<Strin
 }
 
 /// What a party brings.
-pub(super) struct Several(Brought);
+struct Several(Brought);
 
 impl Several {
     /// Reads and normalises a party's data.
-    pub(super) fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Several> {
+    fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Several> {
         let loaded = load(job, me, source)?;
         check_work(job, &format!("{me} has"), loaded.sizes().items).map_err(Error::Input)?;
         Ok(Several(loaded))

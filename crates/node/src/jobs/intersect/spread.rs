@@ -2,9 +2,9 @@
 
 use tacita_core::{Error, Result, Security};
 
-use super::methods::{Method, ecdh};
-use super::{kissner_song, live};
-use crate::agreement::{JobSpec, Reveal};
+use super::live;
+use super::methods::{self, PairMethod, ecdh};
+use crate::agreement::{JobSpec, Reveal, Topology};
 
 /// The same job, if it can be done bucket by bucket.
 pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
@@ -15,7 +15,7 @@ pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
             "buckets have room for more keys than a party says that it has, which one that cheats would use; security = \"semi-honest\" is spread",
         );
     }
-    if job.is_outsourced() || kissner_song::is_for(job) {
+    if !methods::of(job).is_spread() {
         return bad("it goes through a helper, or by a published protocol for comparisons");
     }
     if !matches!(job.reveal, Reveal::Rows | Reveal::Payload | Reveal::Count) {
@@ -27,7 +27,7 @@ pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
     if job.reveal != Reveal::Count {
         return Ok(job.clone());
     }
-    if job.is_mesh() {
+    if job.topology() == Topology::Mesh {
         return bad("a count among more than two");
     }
     if !job.protocol.is_auto() && job.protocol != ecdh::PROTOCOL {

@@ -1,5 +1,7 @@
 //! What `auto` stands for in association rules.
 
+use std::collections::BTreeMap;
+
 use tacita_core::Result;
 use tacita_core::protocol::dot::ot::Extension;
 
@@ -20,8 +22,8 @@ pub fn bandwidth_for(extension: Option<Extension>) -> f64 {
 
 /// What multiplies in rules. How many products there are depends on what is frequent, so that each level has its own
 /// choice; how transfers are made depends on the network alone.
-pub(crate) fn choose_rules(job: &Spec<'_>, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
-    let alignment = aligned::choose(job.alignment().as_ref(), me, own, theirs, network)?;
+pub(crate) fn choose_rules(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
+    let alignment = aligned::choose(job.alignment().as_ref(), sizes, network)?;
     let settled = |protocol, extension, why: &str| {
         let chosen = Chosen { extension, alignment, ..Chosen::only(protocol) };
         Ok(Choice { chosen, why: why.into() })

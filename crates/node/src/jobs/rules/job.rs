@@ -255,8 +255,8 @@ impl Job for Rules {
         &[("itemsets", "the itemsets")]
     }
 
-    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
-        choose::choose_rules(&self.of(spec), me, own, theirs, network)
+    fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
+        choose::choose_rules(&self.of(spec), sizes, network)
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {

@@ -110,7 +110,7 @@ impl Job for Shares {
         Ok(Sizes { items, runs: Some(vec!["0".repeat(64)]), ..Sizes::default() })
     }
 
-    fn choose(&self, _spec: &JobSpec, _me: &str, _own: &Sizes, _theirs: &Sizes, _network: Network) -> Result<Choice> {
+    fn choose(&self, _spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>, _network: Network) -> Result<Choice> {
         Ok(choose::choose_for_shares(self))
     }
 

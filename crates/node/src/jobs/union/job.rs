@@ -1,5 +1,6 @@
 //! The job as an object: its room's answers to what the rest of the program asks.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -11,7 +12,6 @@ use tacita_core::{Error, Result};
 use super::methods::{self, Pair};
 use super::{disk, learned, load};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
-use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials, is_of_polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
     Ability, Answering, Choice, Chosen, Each, Found, Job, JobSpec, Known, Left, Network, Part, PoolPlace, Protocol,
@@ -20,6 +20,7 @@ use crate::agreement::{
 use crate::base::hex::hex;
 use crate::jobs::Own;
 use crate::jobs::on_disk::{self, SORTED_ROW, memory, sorted_bytes};
+use crate::jobs::polynomials::{OrAuto, POLYNOMIAL, Polynomials, is_of_polynomials};
 use crate::table::PayloadSchema;
 
 /// All rows that either has: which of them both have stays hidden.
@@ -57,6 +58,19 @@ const ASSUMED_COLUMN_BYTES: u64 = 24;
 impl Own for Union {
     fn all_protocols() -> Vec<Protocol> {
         methods::all().map(|method| method.protocol()).collect()
+    }
+}
+
+impl Union {
+    /// The own keys of a job.
+    pub(super) fn of(job: &JobSpec) -> Union {
+        let own: &dyn Any = &*job.job;
+        own.downcast_ref().copied().unwrap_or_default()
+    }
+
+    /// How polynomials are made, by the protocols of them.
+    pub(super) fn polynomials(&self) -> Polynomials {
+        Polynomials { strategy: self.strategy, bins: self.bins }
     }
 }
 
@@ -140,10 +154,6 @@ impl Job for Union {
         named.then(|| self.polynomials().terms()).into_iter().flatten().collect()
     }
 
-    fn polynomials(&self) -> Polynomials {
-        Polynomials { strategy: self.strategy, bins: self.bins }
-    }
-
     fn leak(&self, spec: &JobSpec) -> Option<String> {
         (spec.protocol == POLYNOMIAL).then(|| {
             "protocol = \"polynomial\" lets the party that learns test every key that it can guess for being the other's, its own \
@@ -182,9 +192,10 @@ impl Job for Union {
         Ok(sizes)
     }
 
-    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, _network: Network) -> Result<Choice> {
+    fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, _network: Network) -> Result<Choice> {
         if let Some(named) = methods::named(spec.protocol) {
-            let (asks, has) = if spec.learns(me) { (own, theirs) } else { (theirs, own) };
+            let [(first, own), (_, theirs)] = spec.both(sizes);
+            let (asks, has) = if spec.learns(first) { (own, theirs) } else { (theirs, own) };
             let way = named.way(&Pair { job: spec, asks, has })?.map_or(String::new(), |way| format!(": {way}"));
             return Ok(Choice { chosen: Chosen::only(named.protocol()), why: format!("the job names it{way}") });
         }

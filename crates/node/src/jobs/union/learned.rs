@@ -2,10 +2,10 @@
 
 use super::methods;
 use super::sizes::hands_over;
-use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
 use crate::base::text::count;
 use crate::jobs::learned::{filtered, list};
+use crate::jobs::polynomials::POLYNOMIAL;
 
 /// What `party` learns in a union, given what is known.
 pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {

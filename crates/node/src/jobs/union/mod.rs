@@ -14,8 +14,8 @@ use std::sync::Arc;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::{self, Ability, JobSpec, Known, Left, Pair, Part, Run, Sizes, Source};
+use crate::jobs::polynomials::POLYNOMIAL;
 use crate::table::{RowCounts, read};
 use disk::Disk;
 use load::Loaded;

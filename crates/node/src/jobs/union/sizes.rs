@@ -6,9 +6,9 @@ use tacita_core::primitive::ot::chosen::MAX_OFFERED_BYTES;
 use tacita_core::protocol::union::Params;
 
 use super::load::COUNT_BYTES;
-use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::{Duplicates, JobSpec, Reveal, Sizes};
 use crate::base::hex::unhex;
+use crate::jobs::polynomials::POLYNOMIAL;
 use crate::table::Profile;
 use crate::table::payload::PayloadSchema;
 

@@ -5,7 +5,7 @@ use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::agreement::handshake::{self, Greeted};
 use tacita_node::agreement::mesh::{self, Agreed};
-use tacita_node::agreement::{Chosen, JobSpec, Sizes, Terms};
+use tacita_node::agreement::{Chosen, JobSpec, Network, Sizes, Terms};
 use tacita_node::transport::links::Links;
 
 const CHOICE: Label = Label::new(0xf2, "choice");
@@ -62,7 +62,7 @@ fn agree(job: &JobSpec, me: &str, greeted: Vec<Greeted>, channels: &mut [Channel
         0 => Ok(()),
         _ => Err(channel.violation("it gives rows")),
     };
-    let choose = |sizes: &_| job.job.choose_among(job, sizes).map(|choice| choice.chosen);
+    let choose = |sizes: &_| job.job.choose(job, sizes, Network::default()).map(|choice| choice.chosen);
     mesh::agree(job, me, &sizes(3), greeted, channels, check, choose)
 }
 

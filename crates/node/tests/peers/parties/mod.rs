@@ -111,7 +111,10 @@ fn run_over(
     let greeted = greet(job, me, &[0; 32], channel, &mut fresh_rng()?)?;
     let own = part.sizes();
     let check = |theirs: &_, channel: &_| part.check_peer(job, theirs, channel);
-    let choose = |theirs: &_| job.job.choose(job, me, &own, theirs, Network::default()).map(|choice| choice.chosen);
+    let choose = |theirs: &_| {
+        let sizes = job.sizes_of_both(me, &own, theirs);
+        job.job.choose(job, &sizes, Network::default()).map(|choice| choice.chosen)
+    };
     let agreed = settle(greeted, job, me, &own, check, choose, channel)?;
     confirm(&agreed.session, job, me, channel)?;
     let peers = Peers::One { agreed: &agreed, channel };

@@ -16,8 +16,8 @@ use tacita_node::base::cancel::Cancel as RunCancel;
 use tacita_node::base::files::Existing;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::outsourced::{Helping, expected};
+use tacita_node::run::helper::terms;
 use tacita_node::run::meet::Meeting;
-use tacita_node::run::outsourced;
 use tacita_node::run::party::PartyRun;
 use tacita_node::table::ReadOptions;
 use tacita_node::transport::depot::frame::{Answer, MAX_FRAME_BYTES, Request};
@@ -96,7 +96,7 @@ impl Setting {
 
     fn client(&self, me: usize) -> Client {
         let place = self.place();
-        let terms = outsourced::terms(&self.job);
+        let terms = terms(&self.job);
         let times = [Duration::from_secs(5), Duration::from_secs(5)];
         let ways = (Shape::default(), Expected::default());
         Client::new(place, me, self.parties[me].clone(), terms, times, ways, RunCancel::default()).unwrap()
@@ -298,7 +298,7 @@ fn a_look_is_answered_and_begins_nothing() {
     let setting = Setting::new(home.path());
     let ask = |text: &str, differences: fn(&str, &[u8]) -> Option<Vec<String>>| {
         let job = JobSpec::parse(text, false).unwrap();
-        let terms = depot::Terms { differences, ..outsourced::terms(&job) };
+        let terms = depot::Terms { differences, ..terms(&job) };
         look(&setting.place(), &setting.parties[1], &terms, Duration::from_secs(5))
     };
     let text = setting.text();

@@ -17,8 +17,8 @@ use tacita_core::{Error, Result, Security};
 
 pub use self::attempt::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
 pub use self::run::{LANES, bucketed, buckets_of, check_sizes, is_bucketed, params, run};
-use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Work as WorkSizes};
-use crate::jobs::intersect::{check_limits, methods, star};
+use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Topology, Work as WorkSizes};
+use crate::jobs::intersect::{check_limits, methods};
 use crate::jobs::on_disk::rows::OnDisk;
 use crate::jobs::on_disk::table::{Loading, SortedTable};
 use crate::jobs::on_disk::{self, memory};
@@ -60,7 +60,7 @@ pub struct Done {
 pub fn check_job(job: &JobSpec) -> Result<()> {
     let bad = |text: String| Err(Error::Input(format!("--work: {text}")));
     if methods::named(job.protocol).is_some_and(|method| method.in_buckets().is_none()) {
-        let on_disk = methods::all().filter(|method| method.in_buckets().is_some());
+        let on_disk = methods::of_two().filter(|method| method.in_buckets().is_some());
         let names: Vec<_> = on_disk.map(|method| format!("\"{}\"", method.protocol().name())).collect();
         return bad(format!(
             "protocol = \"{}\" keeps its tables in memory: {} can be on disk",
@@ -85,15 +85,7 @@ pub fn check_job(job: &JobSpec) -> Result<()> {
 
 /// How many buckets are in flight at most.
 pub fn at_once(job: &JobSpec) -> usize {
-    if job.is_mesh() { 1 } else { LANES }
-}
-
-/// The protocol with this name that does a job in buckets, if there is one.
-fn protocol_called(job: &JobSpec, name: &str) -> Option<Protocol> {
-    if job.is_mesh() {
-        return Some(star::PROTOCOL).filter(|star| star.name() == name);
-    }
-    methods::called(name).filter(|method| method.in_buckets().is_some()).map(|method| method.protocol())
+    if job.topology() == Topology::Mesh { 1 } else { LANES }
 }
 
 impl Disk {
@@ -184,7 +176,7 @@ impl Disk {
     pub fn protocol(&self, job: &JobSpec) -> Result<Protocol> {
         let state = self.table.state();
         let run = state.run.as_ref().ok_or_else(|| Error::Internal("nothing has run".into()))?;
-        protocol_called(job, &run.protocol).ok_or_else(|| Error::Internal("a run by no protocol".into()))
+        methods::of(job).in_buckets_called(&run.protocol).ok_or_else(|| Error::Internal("a run by no protocol".into()))
     }
 
     /// Notes that all parties have all they need of each other.

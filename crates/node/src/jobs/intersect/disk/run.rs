@@ -9,7 +9,7 @@ use tacita_core::{Error, Level, Progress, Result, Role};
 
 use super::attempt::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
 use super::buckets::role;
-use super::{Agreed as Kept, check_job, protocol_called};
+use super::{Agreed as Kept, check_job};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{JobSpec, Protocol, Sizes};
 use crate::base::hex::unhex;
@@ -38,7 +38,7 @@ pub fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()
     }
     let Some(kept) = &work.kept else { return Ok(()) };
     let bounded = (1..=MAX_BUCKETS as u64).contains(&kept.buckets) && kept.finished <= kept.buckets;
-    let known = protocol_called(job, &kept.protocol).is_some();
+    let known = methods::of(job).in_buckets_called(&kept.protocol).is_some();
     match bounded && known && unhex(&kept.run).is_some_and(|run| run.len() == 32) {
         true => Ok(()),
         false => refuse("it announces a run that cannot be"),
@@ -199,7 +199,7 @@ mod tests {
     fn lanes_and_their_queues_fit_the_own_memory() {
         let counts = [0, 1, 1000, 1 << 20, 200_000_000, 1 << 31, u64::from(u32::MAX)];
         let (mut fitting, mut refused) = (0, 0);
-        let cases = methods::all()
+        let cases = methods::of_two()
             .filter_map(|method| method.in_buckets())
             .flat_map(|protocol| [Level::Bits128, Level::Bits256].map(|level| (protocol, level)))
             .flat_map(|which| counts.into_iter().flat_map(move |own| counts.map(|peer| (which, own, peer))));

@@ -5,15 +5,20 @@ mod learned;
 mod reader;
 mod roll;
 
+use std::collections::BTreeMap;
+
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::live::Params;
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Security};
 
-use super::methods;
+use super::methods::{self, Method, Pair, ecdh};
 use super::prepared::{DEFAULT_MAX_CLIENTS, MAX_TOTAL_QUERIES};
+use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
-use crate::agreement::{Duplicates, JobSpec, KeyVerdict, Reveal, Terms};
+use crate::agreement::{
+    Chosen, Duplicates, JobSpec, KeyVerdict, Known, Part, Protocol, Reveal, Sizes, Source, Terms, Topology,
+};
 use crate::base::text;
 
 pub use learned::{learned, protocol};
@@ -138,14 +143,72 @@ fn params(job: &JobSpec) -> Result<Params> {
 ///
 /// Errors ([`Error::Input`]): it has `[clients]`.
 pub fn refuse_run(job: &JobSpec) -> Result<()> {
-    match (&job.clients, job.peer_of(job.receiver())) {
-        (Some(_), authority) => bad(format!(
-            "[clients]: this job is for a list that one party keeps and many ask, and is no single run: {authority} starts `tacita serve`, \
-             and each of the others `tacita desk`"
-        )),
-        (None, _) => Ok(()),
+    if job.clients.is_some() { not_run(job) } else { Ok(()) }
+}
+
+/// An error about a job that is served, and was to be run.
+fn not_run<T>(job: &JobSpec) -> Result<T> {
+    bad(format!(
+        "[clients]: this job is for a list that one party keeps and many ask, and is no single run: {} starts `tacita serve`, \
+         and each of the others `tacita desk`",
+        job.peer_of(job.receiver())
+    ))
+}
+
+/// The protocol of a list that is served, which is one between two parties again and again.
+pub struct LiveList;
+
+impl Method for LiveList {
+    fn protocol(&self) -> Protocol {
+        ecdh::PROTOCOL
+    }
+
+    fn topology(&self) -> Topology<'static> {
+        Topology::Served
+    }
+
+    /// A job goes by it that says who asks, whatever it names.
+    fn is_for(&self, _parties: usize) -> bool {
+        false
+    }
+
+    fn check(&self, job: &JobSpec) -> Result<()> {
+        methods::check_pair(job)
+    }
+
+    fn check_disk(&self, job: &JobSpec) -> Result<()> {
+        ONCE.check_disk(job)
+    }
+
+    fn check_prepared(&self, job: &JobSpec) -> Result<()> {
+        ONCE.check_prepared(job)
+    }
+
+    fn memory(&self, job: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        ONCE.memory(job, me, chosen, sizes)
+    }
+
+    fn cost(
+        &self,
+        job: &JobSpec,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        ONCE.cost(job, chosen, sizes, machine)
+    }
+
+    fn learned(&self, job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+        learned(job, party)
+    }
+
+    fn load(&self, job: &JobSpec, _me: &str, _source: &Source) -> Result<Box<dyn Part>> {
+        not_run(job)
     }
 }
+
+/// What it does for one who asks.
+const ONCE: Pair = Pair(&ecdh::Ecdh);
 
 /// Checks what a job for a live list has to be, and that no other has what is for them alone.
 pub(super) fn check(job: &JobSpec) -> Result<()> {
@@ -169,8 +232,7 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
             "limits.{name} is for jobs that are run, and this one is served ([clients]): leave it out"
         ));
     }
-    let ecdh = methods::ecdh::PROTOCOL;
-    if !job.protocol.is_auto() && job.protocol != ecdh {
+    if !job.protocol.is_auto() && job.protocol != ecdh::PROTOCOL {
         return bad(format!(
             "protocol = \"{}\" has no live list ([clients]): use \"ecdh\" or \"auto\"",
             job.protocol.name()

@@ -6,7 +6,7 @@ use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
 use tacita_core::protocol::published::intersect::bloom;
 use tacita_core::{Error, Result, Role, Security};
 
-use super::{Cost, Method, Setting};
+use super::{Cost, PairMethod, Setting};
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
@@ -28,7 +28,7 @@ const SENDER_SLOT: f64 = 20e-9;
 /// Memory of a party for each of its items beside the protocol's, in bytes.
 const ITEM_BYTES: u64 = 96;
 
-impl Method for Bloom {
+impl PairMethod for Bloom {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }

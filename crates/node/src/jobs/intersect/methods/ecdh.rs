@@ -9,7 +9,7 @@ use tacita_core::protocol::intersect::ecdh::{Domain, count, payload, rows, sum};
 use tacita_core::protocol::intersect::entries::{CHUNK, Params, ReturnedRows};
 use tacita_core::{Error, Level, Result, Role, Security};
 
-use super::{Bucketed, Cost, Method, Setting};
+use super::{Bucketed, Cost, PairMethod, Setting};
 use crate::agreement::cost::{Calibration, P384_PASSES, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
@@ -23,7 +23,7 @@ pub const PROTOCOL: Protocol = Protocol::named("ecdh");
 /// The protocol.
 pub struct Ecdh;
 
-impl Method for Ecdh {
+impl PairMethod for Ecdh {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }

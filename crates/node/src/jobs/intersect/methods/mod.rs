@@ -2,28 +2,132 @@
 
 pub mod bloom;
 pub mod ecdh;
+mod pair;
 pub mod polynomial;
 pub mod vole;
 
+use std::collections::BTreeMap;
+
 use chacha20::ChaCha20Rng;
+use serde_json::Value;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets;
 use tacita_core::protocol::intersect::entries::{Common, Params, ReturnedRows};
 use tacita_core::{Error, Item, Level, Result};
 
+use super::Intersect;
 use super::found::{Found, found_payload};
+use super::kissner_song::KissnerSong;
+use super::live::LiveList;
 use super::load::Loaded;
-use crate::agreement::cost::{Calibration, RoleCost};
+use super::outsourced::{Outsourced, OutsourcedBloom};
+use super::star::Star;
+use crate::agreement::cost::{Calibration, Cost as WholeCost, RoleCost};
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{JobSpec, Protocol};
+use crate::agreement::{Choice, Chosen, Glance, JobSpec, Known, Network, Part, Protocol, Sizes, Source, Topology};
+pub use pair::{Pair, check as check_pair};
 
-/// A protocol of an intersection.
+/// A protocol of an intersection, among any number of parties: all that the job asks of it.
 pub trait Method: Sync {
+    /// The word for it in job files.
+    fn protocol(&self) -> Protocol;
+
+    /// Who talks to whom.
+    fn topology(&self) -> Topology<'static>;
+
+    /// Whether there is a form of it for so many parties.
+    fn is_for(&self, parties: usize) -> bool;
+
+    /// Whether a job that names no protocol goes by it.
+    fn is_usual(&self, _job: &JobSpec) -> bool {
+        false
+    }
+
+    /// The same as a protocol between two parties.
+    fn pair(&self) -> Option<&'static dyn PairMethod> {
+        None
+    }
+
+    /// Whether it does what the terms ask. The error is for who names it, and says what else does.
+    fn check(&self, job: &JobSpec) -> Result<()>;
+
+    /// Refuses a table that is sorted on disk, where it has no use for one.
+    fn check_disk(&self, job: &JobSpec) -> Result<()>;
+
+    /// Refuses a part that was prepared, where it has no use for one.
+    fn check_prepared(&self, job: &JobSpec) -> Result<()>;
+
+    /// Whether it can be done bucket by bucket on many machines.
+    fn is_spread(&self) -> bool {
+        true
+    }
+
+    /// What the terms say of its own keys.
+    fn terms(&self, _own: &Intersect) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
+
+    /// What it tells against the purpose of an intersection, so that it is there for comparisons only.
+    fn leak(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Why it is the one that runs.
+    fn why(&self, _job: &JobSpec) -> &'static str {
+        "the job names it"
+    }
+
+    /// What runs.
+    fn choose(&self, job: &JobSpec, _sizes: &BTreeMap<String, Sizes>, _network: Network) -> Result<Choice> {
+        Ok(Choice { chosen: Chosen::only(self.protocol()), why: self.why(job).into() })
+    }
+
+    /// Whether the terms allow the first party to choose this.
+    fn allows(&self, _job: &JobSpec, chosen: &Chosen) -> bool {
+        *chosen == Chosen::only(self.protocol())
+    }
+
+    /// The protocol of this name, if it is by it that such jobs do buckets on disk.
+    fn in_buckets_called(&self, _name: &str) -> Option<Protocol> {
+        None
+    }
+
+    /// Memory of a party, its table aside, in bytes: an estimate from above.
+    fn memory(&self, job: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64>;
+
+    /// What it costs all, the handshake aside.
+    fn cost(
+        &self,
+        job: &JobSpec,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<WholeCost>;
+
+    /// What `party` learns, given what is known, in plain sentences.
+    fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
+
+    /// Who learns what at a glance, among three parties or more.
+    fn at_a_glance(&self, _job: &JobSpec) -> Vec<Glance> {
+        Vec::new()
+    }
+
+    /// Reads a party's data.
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>>;
+}
+
+/// A protocol of an intersection between two parties.
+pub trait PairMethod: Sync {
     /// The word for it in job files.
     fn protocol(&self) -> Protocol;
 
     /// Whether it does what the terms ask. The error is for who names it, and says what else does.
     fn check(&self, job: &JobSpec) -> Result<()>;
+
+    /// What the terms say of its own keys.
+    fn terms(&self, _own: &Intersect) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
 
     /// Why it is chosen, where it is the fastest of those that can do it; none: only who names it gets it.
     fn advantage(&self) -> Option<&'static str>;
@@ -77,32 +181,65 @@ pub trait Bucketed {
     fn received(&self, receives: bool, params: &Params) -> u64;
 }
 
-/// The protocols, in the order in which messages list them.
-static METHODS: [&dyn Method; 4] = [&vole::Vole, &ecdh::Ecdh, &bloom::Bloom, &polynomial::Polynomial];
+/// The protocols, in the order in which messages list them. A word may stand for several, of which each is for other jobs.
+static METHODS: [&dyn Method; 9] = [
+    &Pair(&vole::Vole),
+    &Pair(&ecdh::Ecdh),
+    &Pair(&bloom::Bloom),
+    &Pair(&polynomial::Polynomial),
+    &Star,
+    &KissnerSong,
+    &Outsourced,
+    &OutsourcedBloom,
+    &LiveList,
+];
 
-/// All of them.
-pub fn all() -> impl Iterator<Item = &'static dyn Method> {
-    METHODS.into_iter()
+/// The words for those that there are for so many parties, each once; for any number where none is given.
+pub fn protocols(parties: Option<usize>) -> Vec<Protocol> {
+    let mut words = Vec::new();
+    for method in METHODS.into_iter().filter(|method| parties.is_none_or(|parties| method.is_for(parties))) {
+        if !words.contains(&method.protocol()) {
+            words.push(method.protocol());
+        }
+    }
+    words
 }
 
-/// Those among which the first party chooses, with what speaks for each.
-pub fn automatic() -> impl Iterator<Item = &'static dyn Method> {
-    all().filter(|method| method.advantage().is_some())
+/// The one that a job goes by, or one of those among which its first party chooses.
+pub fn of(job: &JobSpec) -> &'static dyn Method {
+    let goes_by = |method: &&dyn Method| {
+        let named = method.protocol() == job.protocol && method.is_for(job.parties.0.len());
+        named || (job.protocol.is_auto() && method.is_usual(job))
+    };
+    match METHODS.into_iter().find(goes_by).unwrap_or(&Pair(&vole::Vole)) {
+        method if method.topology() == Topology::Pair && job.clients.is_some() => &LiveList,
+        method => method,
+    }
 }
 
-/// The one that a job names; none: the first party chooses.
-pub fn named(protocol: Protocol) -> Option<&'static dyn Method> {
-    all().find(|method| method.protocol() == protocol)
+/// Those between two parties.
+pub fn of_two() -> impl Iterator<Item = &'static dyn PairMethod> {
+    METHODS.into_iter().filter_map(|method| method.pair())
 }
 
-/// The one that was chosen.
-pub fn chosen(protocol: Protocol) -> Result<&'static dyn Method> {
+/// Those between two among which the first party chooses, with what speaks for each.
+pub fn automatic() -> impl Iterator<Item = &'static dyn PairMethod> {
+    of_two().filter(|method| method.advantage().is_some())
+}
+
+/// The one between two that a job names; none: the first party chooses.
+pub fn named(protocol: Protocol) -> Option<&'static dyn PairMethod> {
+    of_two().find(|method| method.protocol() == protocol)
+}
+
+/// The one between two that was chosen.
+pub fn chosen(protocol: Protocol) -> Result<&'static dyn PairMethod> {
     named(protocol).ok_or_else(|| Error::Internal(format!("an intersection by {}", protocol.name())))
 }
 
-/// The one that is called so.
-pub fn called(name: &str) -> Option<&'static dyn Method> {
-    all().find(|method| method.protocol().name() == name)
+/// The one between two that is called so.
+pub fn called(name: &str) -> Option<&'static dyn PairMethod> {
+    of_two().find(|method| method.protocol().name() == name)
 }
 
 /// What an intersection costs.

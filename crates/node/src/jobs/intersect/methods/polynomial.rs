@@ -3,18 +3,20 @@
 use std::time::Duration;
 
 use chacha20::ChaCha20Rng;
+use serde_json::Value;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
 use tacita_core::protocol::published::intersect::polynomial::{self, Curve, Params, Strategy, Wanted};
 use tacita_core::{Level, Result, Role, Security};
 
-use super::{Cost, Method, Setting};
+use super::{Cost, PairMethod, Setting};
 use crate::agreement::cost::{Calibration, RoleCost};
-use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::base::text::count;
+use crate::jobs::intersect::Intersect;
 use crate::jobs::intersect::found::Found;
+use crate::jobs::polynomials::POLYNOMIAL;
 
 /// The protocol. It costs far more than others that do the same.
 pub struct Polynomial;
@@ -33,7 +35,7 @@ pub(in crate::jobs) fn patience(work: f64) -> Duration {
     PATIENCE + Duration::from_secs_f64(work * SLOW_MULTIPLICATION)
 }
 
-impl Method for Polynomial {
+impl PairMethod for Polynomial {
     fn protocol(&self) -> Protocol {
         POLYNOMIAL
     }
@@ -64,7 +66,7 @@ impl Method for Polynomial {
                 "protocol = \"polynomial\" tells one party alone what is common: name one in reveal_to, or use another protocol",
             );
         }
-        let strategy = job.job.polynomials().strategy().unwrap_or(Strategy::Points);
+        let strategy = Intersect::of(job).polynomials().strategy().unwrap_or(Strategy::Points);
         match Curve::of(job.level, strategy) {
             Some(_) => Ok(()),
             None if Curve::of(job.level, Strategy::Points).is_some() => bad(format!(
@@ -80,6 +82,10 @@ impl Method for Polynomial {
                 Level::Bits256
             )),
         }
+    }
+
+    fn terms(&self, own: &Intersect) -> Vec<(&'static str, Value)> {
+        own.polynomials().terms().into()
     }
 
     fn advantage(&self) -> Option<&'static str> {
@@ -121,7 +127,7 @@ impl Method for Polynomial {
             return;
         }
         // Values may be those of no polynomial of the agreed degree; coefficients are always those of one.
-        let by_values = job.job.polynomials().strategy().is_none_or(|strategy| strategy == Strategy::Points);
+        let by_values = Intersect::of(job).polynomials().strategy().is_none_or(|strategy| strategy == Strategy::Points);
         let peer = job.peer_of(party);
         learned.push(match job.reveal {
             Reveal::Rows if by_values => format!(
@@ -167,7 +173,7 @@ fn polynomials(job: &JobSpec, sizes: &entries::Params) -> Result<Params> {
         Reveal::Count => polynomial::Reveal::Count,
         _ => polynomial::Reveal::Rows,
     };
-    let (strategy, bins) = (job.job.polynomials().strategy(), job.job.polynomials().bins());
+    let (strategy, bins) = (Intersect::of(job).polynomials().strategy(), Intersect::of(job).polynomials().bins());
     let wanted = Wanted { level: job.level, reveal, strategy, bins, runs: job.runs_in_all() };
     Params::new(wanted, sizes.receiver_items, sizes.sender_entries)
 }

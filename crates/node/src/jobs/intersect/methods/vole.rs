@@ -7,7 +7,7 @@ use tacita_core::protocol::intersect::entries::{Params, ReturnedRows};
 use tacita_core::protocol::intersect::vole::{self, payload, rows};
 use tacita_core::{Error, Level, Result, Role};
 
-use super::{Bucketed, Cost, Method, Setting};
+use super::{Bucketed, Cost, PairMethod, Setting};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
@@ -33,7 +33,7 @@ const SENDER_ENTRY_BYTES: u64 = 100;
 /// Bytes that the receiver sends for each of its items, rounded up: its share of the masked store.
 const MASKED_BYTES: u64 = 22;
 
-impl Method for Vole {
+impl PairMethod for Vole {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }

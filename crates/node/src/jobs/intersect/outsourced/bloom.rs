@@ -1,7 +1,10 @@
 //! `outsourced-bloom`: the same as it was published, which gives away more than the intersection. See
 //! `tacita_core::protocol::published::intersect::outsourced_bloom`.
 
+use std::collections::BTreeMap;
+
 use chacha20::ChaCha20Rng;
+use serde_json::Value;
 use tacita_core::depot::Depot;
 use tacita_core::primitive::group::Group;
 use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
@@ -9,11 +12,97 @@ use tacita_core::protocol::published::intersect::outsourced_bloom::{Params, Part
 use tacita_core::session::Transcript;
 use tacita_core::{Level, Result};
 
-use super::super::{Loaded, in_group};
-use super::{helper_learns, place};
-use crate::agreement::JobSpec;
+use super::super::methods::Method;
+use super::super::{Intersect, Loaded, in_group};
+use super::cost::memory_of_items;
+use super::part::BloomInput;
+use super::{check, helper_learns, learned, place, refuse_work};
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
+use crate::agreement::words::bad;
+use crate::agreement::{Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Topology};
 use crate::transport::depot::Client;
+
+/// The word for it.
+pub const PROTOCOL: Protocol = Protocol::named("outsourced-bloom");
+
+/// What it is not for.
+const LEAK: &str =
+    "protocol = \"outsourced-bloom\" tells who learns, of every key that can be guessed, whether all others have it";
+
+/// The protocol.
+pub struct OutsourcedBloom;
+
+impl Method for OutsourcedBloom {
+    fn protocol(&self) -> Protocol {
+        PROTOCOL
+    }
+
+    fn topology(&self) -> Topology<'static> {
+        Topology::Helper
+    }
+
+    fn is_for(&self, _parties: usize) -> bool {
+        true
+    }
+
+    fn check(&self, job: &JobSpec) -> Result<()> {
+        if job.reveal != Reveal::Rows {
+            return bad(format!(
+                "reveal = \"{}\" is not there with protocol = \"{}\": use \"rows\"",
+                job.reveal.kind(),
+                PROTOCOL.name()
+            ));
+        }
+        check(job, PROTOCOL)?;
+        params(job).map(drop)
+    }
+
+    fn check_disk(&self, _job: &JobSpec) -> Result<()> {
+        refuse_work()
+    }
+
+    fn check_prepared(&self, _job: &JobSpec) -> Result<()> {
+        refuse_work()
+    }
+
+    fn is_spread(&self) -> bool {
+        false
+    }
+
+    fn terms(&self, own: &Intersect) -> Vec<(&'static str, Value)> {
+        own.filters().terms().into()
+    }
+
+    fn leak(&self) -> Option<&'static str> {
+        Some(LEAK)
+    }
+
+    fn memory(&self, job: &JobSpec, _me: &str, _chosen: &Chosen, _sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        Ok(memory_of_items(job))
+    }
+
+    fn cost(
+        &self,
+        job: &JobSpec,
+        _chosen: &Chosen,
+        _sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        Ok(params(job)?.cost(job, machine))
+    }
+
+    fn learned(&self, job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+        learned::learned(job, party)
+    }
+
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+        learned::at_a_glance(job)
+    }
+
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
+        Ok(Box::new(BloomInput::load(job, me, source)?))
+    }
+}
 
 /// What all derive from the terms.
 pub struct Published {
@@ -32,7 +121,7 @@ pub fn params(job: &JobSpec) -> Result<Published> {
     let bound = job.limits.pad_to.unwrap_or_default() as usize;
     let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
     learners.sort_unstable();
-    let filters = job.job.filters();
+    let filters = Intersect::of(job).filters();
     let params = Params::new(job.parties.0.len(), bound, filters.rate(), filters.order(), learners)?;
     Ok(Published { params, level: job.level })
 }

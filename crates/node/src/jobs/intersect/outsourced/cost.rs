@@ -6,9 +6,9 @@ use tacita_core::Result;
 use tacita_core::primitive::elgamal::small;
 use tacita_core::protocol::intersect::outsourced::{Params, Reveal};
 
-use super::{bloom, helper_learns, params};
+use super::{PROTOCOL, helper_learns, params};
+use crate::agreement::JobSpec;
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
-use crate::agreement::{JobSpec, OUTSOURCED_BLOOM};
 
 /// Passes of `ecdh` that an item costs the leader and another party, measured with points multiplied eight at a time; and those
 /// that values cost the two besides.
@@ -33,9 +33,6 @@ const FIXED_BYTES: u64 = 32 << 20;
 
 /// What the protocol costs all.
 pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
-    if job.protocol == OUTSOURCED_BLOOM {
-        return Ok(bloom::params(job)?.cost(job, machine));
-    }
     let params = params(job)?;
     let bound = params.bound() as f64;
     let [leaders, others] = match params.reveal() {
@@ -56,7 +53,7 @@ pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
     }
     let [sent, received] = params.helper_bytes()?;
     let cpu = machine.ecdh_pass * bound * HELPED * (job.parties.0.len() - 1) as f64;
-    let helper = Some(HelperCost { cpu, sent, received, learns: helper_learns(job.protocol) });
+    let helper = Some(HelperCost { cpu, sent, received, learns: helper_learns(PROTOCOL) });
     Ok(Cost { roles, rounds: params.rounds(), helper, ..Cost::default() })
 }
 
@@ -70,9 +67,11 @@ fn most_steps(params: &Params) -> u64 {
 
 /// Memory of a party, its table aside, in bytes: an estimate from above.
 pub fn memory(job: &JobSpec, me: &str) -> Result<u64> {
-    let search = match job.protocol == OUTSOURCED_BLOOM || me != job.receiver() {
-        true => 0,
-        false => small::STEP_BYTES * most_steps(&params(job)?),
-    };
-    Ok(job.limits.pad_to.unwrap_or_default().saturating_mul(ITEM_BYTES).saturating_add(FIXED_BYTES + search))
+    let search = if me == job.receiver() { small::STEP_BYTES * most_steps(&params(job)?) } else { 0 };
+    Ok(memory_of_items(job).saturating_add(search))
+}
+
+/// What grows with the bound, and what is there whatever it is.
+pub fn memory_of_items(job: &JobSpec) -> u64 {
+    job.limits.pad_to.unwrap_or_default().saturating_mul(ITEM_BYTES).saturating_add(FIXED_BYTES)
 }

@@ -2,16 +2,17 @@
 
 use tacita_core::primitive::published::bloom::Rate;
 
+use super::super::Intersect;
 use super::super::learned::{WHICH, limit, of_sum};
 use super::bloom;
-use crate::agreement::{Glance, JobSpec, Known, OUTSOURCED_BLOOM, Protocol, Reveal};
+use crate::agreement::{Glance, JobSpec, Protocol, Reveal};
 use crate::base::text::{count, names};
 use crate::jobs::learned::{have, list};
 
 /// What the helper learns of a job by this protocol.
 pub fn helper_learns(protocol: Protocol) -> [&'static str; 2] {
     let [alone, pooled] = LEARNS;
-    [alone, if protocol == OUTSOURCED_BLOOM { LEARNS_BY_BLOOM } else { pooled }]
+    [alone, if protocol == bloom::PROTOCOL { LEARNS_BY_BLOOM } else { pooled }]
 }
 
 /// What the helper learns together with those who learn, of the published form.
@@ -24,8 +25,8 @@ const LEARNS: [&str; 2] = [
      and all follow the protocol; a helper that does not can leave out what a party has left, and the result is then of the other parties' keys",
 ];
 
-/// What `party` learns, given what is known.
-pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+/// What `party` learns.
+pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     let others = job.others(party);
     let all = names(&others);
     let leader = job.receiver();
@@ -52,7 +53,7 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
             _ => {}
         }
         limit(job, &mut learned);
-        if job.protocol == OUTSOURCED_BLOOM {
+        if job.protocol == bloom::PROTOCOL {
             if let Some(rate) = wrong(job) {
                 learned.push(format!(
                     "{party} takes up to {rate} of its other keys for such, too, and cannot tell which: false_positives = \"{rate}\" is the rate of \
@@ -82,10 +83,10 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
             "{party} does not learn which keys all have in common, nor how many; but if it has no key, there are none."
         ));
     }
-    if others.len() > 1 && !(job.protocol == OUTSOURCED_BLOOM && job.learns(party)) {
+    if others.len() > 1 && !(job.protocol == bloom::PROTOCOL && job.learns(party)) {
         learned.push(format!("Of a key that not all have, {party} does not learn who has it, nor how many do."));
     }
-    let published = job.protocol == OUTSOURCED_BLOOM && job.learns(party);
+    let published = job.protocol == bloom::PROTOCOL && job.learns(party);
     if published {
         return learned;
     }
@@ -112,7 +113,7 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
 /// which tells them more if there are several.
 fn in_the_helpers_place(job: &JobSpec, party: &str) -> Option<String> {
     let first = job.parties.names().into_iter().next().filter(|_| job.helper.is_none())?;
-    let leads = first == job.receiver() && job.others(first).len() > 1 && job.protocol != OUTSOURCED_BLOOM;
+    let leads = first == job.receiver() && job.others(first).len() > 1 && job.protocol != bloom::PROTOCOL;
     let keys = count(job.limits.pad_to.unwrap_or_default());
     match (first == party, leads) {
         (true, false) => Some(format!(
@@ -145,7 +146,7 @@ fn of_counts(party: &str, gives: bool) -> String {
 }
 
 /// Who learns what, thing by thing.
-pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     let to = |what: String, learns: &dyn Fn(&str) -> bool| Glance {
         what,
         parties: job.parties.names().into_iter().filter(|name| learns(name)).map(str::to_owned).collect(),
@@ -158,7 +159,7 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
         Reveal::CountsBy(column) => format!("how many keys all have, by {}'s {column}", giver(job)),
         _ => "which of its own rows all have".to_owned(),
     };
-    if job.protocol == OUTSOURCED_BLOOM {
+    if job.protocol == bloom::PROTOCOL {
         let what = wrong(job).map_or(what.clone(), |rate| format!("{what}, and up to {rate} of the others with them"));
         return vec![
             to(what, &|name| job.learns(name)),
@@ -174,7 +175,7 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
 
 /// How many keys are wrongly in the result of the published form, unless there are as good as none.
 fn wrong(job: &JobSpec) -> Option<&'static str> {
-    let rate = job.job.filters().rate();
+    let rate = Intersect::of(job).filters().rate();
     (rate != Rate::Negligible).then(|| rate.name())
 }
 

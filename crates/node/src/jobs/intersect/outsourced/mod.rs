@@ -3,9 +3,12 @@
 
 mod bloom;
 mod cost;
+mod filters;
 mod learned;
 mod part;
 mod values;
+
+use std::collections::BTreeMap;
 
 use tacita_core::depot::Depot;
 use tacita_core::primitive::group::Ristretto255;
@@ -13,28 +16,103 @@ use tacita_core::protocol::intersect::outsourced::meet::announcement_bytes;
 use tacita_core::protocol::intersect::outsourced::{self, MAX_CATEGORIES, Params, helper};
 use tacita_core::{Error, Result, Security};
 
+use super::methods::Method;
 use super::sizes::quota_limit;
+use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
-use crate::agreement::{Choice, Chosen, JobSpec, OUTSOURCED, OUTSOURCED_BLOOM, Protocol, Reveal, Terms};
+use crate::agreement::{Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Terms, Topology};
 use crate::transport::Peer;
 use crate::transport::depot::Expected;
 use crate::transport::depot::word::SIGNED_BYTES;
 
-pub(super) use cost::{cost, memory};
+pub use bloom::OutsourcedBloom;
+pub use filters::Filters;
 pub use learned::helper_learns;
-pub(super) use learned::{at_a_glance, learned};
-pub(super) use part::Outsourced;
 
 /// The word for it.
-pub const PROTOCOL: Protocol = OUTSOURCED;
+pub const PROTOCOL: Protocol = Protocol::named("outsourced");
 
-/// Refuses what it does not do.
-pub(super) fn check(job: &JobSpec) -> Result<()> {
-    let protocol = choose(job).chosen.protocol;
-    let with = format!("with protocol = \"{}\"", protocol.name());
-    if protocol == OUTSOURCED_BLOOM && job.reveal != Reveal::Rows {
-        return bad(format!("reveal = \"{}\" is not there {with}: use \"rows\"", job.reveal.kind()));
+/// The protocol.
+pub struct Outsourced;
+
+impl Method for Outsourced {
+    fn protocol(&self) -> Protocol {
+        PROTOCOL
     }
+
+    fn topology(&self) -> Topology<'static> {
+        Topology::Helper
+    }
+
+    fn is_for(&self, _parties: usize) -> bool {
+        true
+    }
+
+    fn is_usual(&self, job: &JobSpec) -> bool {
+        job.helper.is_some()
+    }
+
+    fn check(&self, job: &JobSpec) -> Result<()> {
+        check(job, PROTOCOL)?;
+        job.check_level()?;
+        // Gives that are not there yet are told of later.
+        if job.reveal.columns().is_empty() || job.number_giver().is_some() {
+            params(job)?;
+        }
+        Ok(())
+    }
+
+    fn check_disk(&self, _job: &JobSpec) -> Result<()> {
+        refuse_work()
+    }
+
+    fn check_prepared(&self, _job: &JobSpec) -> Result<()> {
+        refuse_work()
+    }
+
+    fn is_spread(&self) -> bool {
+        false
+    }
+
+    fn why(&self, job: &JobSpec) -> &'static str {
+        if job.protocol.is_auto() { "the job has a helper" } else { "the job names it" }
+    }
+
+    fn memory(&self, job: &JobSpec, me: &str, _chosen: &Chosen, _sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        cost::memory(job, me)
+    }
+
+    fn cost(
+        &self,
+        job: &JobSpec,
+        _chosen: &Chosen,
+        _sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        cost::cost(job, machine)
+    }
+
+    fn learned(&self, job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+        learned::learned(job, party)
+    }
+
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+        learned::at_a_glance(job)
+    }
+
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
+        Ok(Box::new(part::OutsourcedInput::load(job, me, source)?))
+    }
+}
+
+/// Refuses tables elsewhere than in memory.
+fn refuse_work() -> Result<()> {
+    bad("--work: a run through a helper keeps its table in memory: leave it out")
+}
+
+/// Refuses what neither form of it does.
+fn check(job: &JobSpec, protocol: Protocol) -> Result<()> {
+    let with = format!("with protocol = \"{}\"", protocol.name());
     if job.reveal == Reveal::Payload {
         return bad(format!(
             "reveal = \"payload\" is not there {with}: use \"rows\", \"count\", \"sum:COLUMN\" or \"counts:COLUMN\", or protocol = \"star\""
@@ -76,24 +154,7 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         (_, Some(_)) => return bad("scale is for reveal = \"sum:COLUMN\": leave it out"),
         (_, None) => (),
     }
-    if protocol == OUTSOURCED_BLOOM {
-        return bloom::params(job).map(drop);
-    }
-    job.check_level()?;
-    // Gives that are not there yet are told of later.
-    if job.reveal.columns().is_empty() || job.number_giver().is_some() {
-        params(job)?;
-    }
     Ok(())
-}
-
-/// What runs: there is no other.
-pub(super) fn choose(job: &JobSpec) -> Choice {
-    let (protocol, why) = match job.protocol.is_auto() {
-        true => (PROTOCOL, "the job has a helper"),
-        false => (job.protocol, "the job names it"),
-    };
-    Choice { chosen: Chosen::only(protocol), why: why.into() }
 }
 
 /// What all derive from the terms.
@@ -120,7 +181,7 @@ pub fn params(job: &JobSpec) -> Result<Params> {
 
 /// What the party at `place` leaves at the helper, and collects there.
 pub fn expected(job: &JobSpec, place: usize) -> Result<Expected> {
-    if job.protocol == OUTSOURCED_BLOOM {
+    if job.protocol == bloom::PROTOCOL {
         return Ok(Expected { left: bloom::params(job)?.bytes_left_by(place), collected: None });
     }
     let params = params(job)?;
@@ -154,7 +215,7 @@ impl Helping {
     ///
     /// Errors ([`Error::Input`]): it is not through a helper.
     pub fn new(job: &JobSpec, parties: Vec<Peer>) -> Result<Helping> {
-        if !job.is_outsourced() {
+        if job.topology() != Topology::Helper {
             return bad(format!(
                 "job {} has no work for a helper: agree on protocol = \"{}\" in the place of \"{}\", or leave the job to its parties",
                 job.id,
@@ -162,7 +223,7 @@ impl Helping {
                 job.protocol.name()
             ));
         }
-        let work = match job.protocol == OUTSOURCED_BLOOM {
+        let work = match job.protocol == bloom::PROTOCOL {
             true => Work::Published(bloom::params(job)?),
             false => Work::Sound(params(job)?),
         };
@@ -181,8 +242,8 @@ impl Helping {
     /// What the helper learns, in sentences.
     pub fn learns(&self) -> [&'static str; 2] {
         helper_learns(match &self.work {
-            Work::Sound(_) => OUTSOURCED,
-            Work::Published(_) => OUTSOURCED_BLOOM,
+            Work::Sound(_) => PROTOCOL,
+            Work::Published(_) => bloom::PROTOCOL,
         })
     }
 

@@ -10,33 +10,35 @@ use tacita_core::session::Transcript;
 use tacita_core::{Error, Result};
 
 use super::super::found;
-use super::super::{Brought, hint};
+use super::super::{Brought, Loaded, hint};
+use super::learned::learned;
 use super::values::Values;
-use super::{PROTOCOL, bloom, learned, params, place};
-use crate::agreement::{Answer, Found, JobSpec, Known, OUTSOURCED_BLOOM, Part, Peers, Run, Sizes, Source, Terms};
+use super::{PROTOCOL, bloom, params, place};
+use crate::agreement::{Answer, Found, JobSpec, Part, Peers, Run, Sizes, Source, Terms};
 use crate::base::text::{count, counted};
 use crate::table::RowCounts;
 use crate::table::output::counts;
+use crate::transport::depot::Client;
 
 /// What a party brings.
-pub struct Outsourced {
+pub struct OutsourcedInput {
     brought: Brought,
     values: Values,
 }
 
-impl Outsourced {
+impl OutsourcedInput {
     /// Reads and normalises a party's data.
-    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Outsourced> {
+    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<OutsourcedInput> {
         let brought = super::super::load(job, me, source)?;
         let values = match &brought {
             Brought::Table(loaded) => Values::of(job, me, loaded)?,
             _ => return Err(Error::Internal("a table on disk in a run through a helper".into())),
         };
-        Ok(Outsourced { brought, values })
+        Ok(OutsourcedInput { brought, values })
     }
 }
 
-impl Part for Outsourced {
+impl Part for OutsourcedInput {
     fn sizes(&self) -> Sizes {
         self.brought.sizes()
     }
@@ -46,27 +48,14 @@ impl Part for Outsourced {
     }
 
     fn check_peer(&self, _job: &JobSpec, _theirs: &Sizes, _channel: &Channel) -> Result<()> {
-        Err(Error::Internal("a peer in a run through a helper".into()))
+        refuse_peer()
     }
 
     fn run(&mut self, run: Run<'_>) -> Result<Found> {
         let Run { job, me, rng, peers, .. } = run;
-        let (Peers::Depot(depot), Brought::Table(loaded)) = (peers, &self.brought) else {
-            return Err(Error::Internal("a run through a helper without a depot".into()));
-        };
-        let own = place(job, me)?;
-        let mut terms = Transcript::new("outsourced job");
-        terms.append("terms", Terms::of(job).canonical().as_bytes());
-        let learned = learned(job, me, Known::default());
-        if job.protocol == OUTSOURCED_BLOOM {
-            let published = bloom::params(job)?;
-            let common = published.run(own, &terms, loaded, depot, rng)?;
-            let found = common.map_or(found::Found::Nothing, found::Found::Rows);
-            let found = self.brought.found(job, me, found, OUTSOURCED_BLOOM, learned)?;
-            return Ok(Found { further_rounds: published.rounds(), ..found });
-        }
-        let params = params(job)?;
-        let (met, post) = meet(&Ristretto255, own, job.parties.0.len(), &terms, depot, rng)?;
+        let (depot, loaded) = at_helper(peers, &self.brought)?;
+        let (own, learned, params) = (place(job, me)?, learned(job, me), params(job)?);
+        let (met, post) = meet(&Ristretto255, own, job.parties.0.len(), &terms(job), depot, rng)?;
         tracing::info!("all parties are there");
         let items = loaded.items(&met.session.derive("item"));
         let values = self.values.given();
@@ -96,6 +85,59 @@ impl Part for Outsourced {
         all.further_rounds = params.rounds();
         Ok(all)
     }
+}
+
+/// What a party brings to the published form.
+pub struct BloomInput(Brought);
+
+impl BloomInput {
+    /// Reads and normalises a party's data.
+    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<BloomInput> {
+        super::super::load(job, me, source).map(BloomInput)
+    }
+}
+
+impl Part for BloomInput {
+    fn sizes(&self) -> Sizes {
+        self.0.sizes()
+    }
+
+    fn rows(&self) -> RowCounts {
+        self.0.rows()
+    }
+
+    fn check_peer(&self, _job: &JobSpec, _theirs: &Sizes, _channel: &Channel) -> Result<()> {
+        refuse_peer()
+    }
+
+    fn run(&mut self, run: Run<'_>) -> Result<Found> {
+        let Run { job, me, rng, peers, .. } = run;
+        let (depot, loaded) = at_helper(peers, &self.0)?;
+        let published = bloom::params(job)?;
+        let common = published.run(place(job, me)?, &terms(job), loaded, depot, rng)?;
+        let found = common.map_or(found::Found::Nothing, found::Found::Rows);
+        let found = self.0.found(job, me, found, bloom::PROTOCOL, learned(job, me))?;
+        Ok(Found { further_rounds: published.rounds(), ..found })
+    }
+}
+
+/// The helper, and the own table in memory.
+fn at_helper<'a>(peers: Peers<'a>, brought: &'a Brought) -> Result<(&'a Client, &'a Loaded)> {
+    match (peers, brought) {
+        (Peers::Depot(depot), Brought::Table(loaded)) => Ok((depot, loaded)),
+        _ => Err(Error::Internal("a run through a helper without a depot".into())),
+    }
+}
+
+fn refuse_peer() -> Result<()> {
+    Err(Error::Internal("a peer in a run through a helper".into()))
+}
+
+/// What all of a run have in common before they meet.
+fn terms(job: &JobSpec) -> Transcript {
+    let mut terms = Transcript::new("outsourced job");
+    terms.append("terms", Terms::of(job).canonical().as_bytes());
+    terms
 }
 
 /// How many are of which category. Those that are too few are held back.

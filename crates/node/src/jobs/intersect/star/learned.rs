@@ -7,7 +7,7 @@ use crate::base::text::{count, counted, names};
 use crate::jobs::learned::{have, list};
 
 /// What `party` learns, given what is known.
-pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
     let others = job.others(party);
     let all = names(&others);
     let leader = job.receiver();

@@ -12,34 +12,102 @@ use tacita_core::protocol::intersect::star::{Gives, Params};
 use tacita_core::{Error, Result, Security};
 
 use super::load::given_columns;
+use super::methods::Method;
 use super::sizes::quota_limit;
+use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
-use crate::agreement::{Choice, Chosen, JobSpec, Protocol, Reveal, STAR, Sizes};
+use crate::agreement::{Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Topology};
 
-pub(super) use cost::{cost, longest, memory};
-pub(super) use learned::{at_a_glance, learned};
-pub(super) use part::Star;
+use cost::longest;
+pub(super) use learned::at_a_glance;
 
 /// The word for it.
-pub const PROTOCOL: Protocol = STAR;
+const PROTOCOL: Protocol = Protocol::named("star");
 
-/// Refuses what it does not do.
-pub(super) fn check(job: &JobSpec) -> Result<()> {
-    let among = match job.parties.0.len() {
-        2 => "protocol = \"star\"".to_owned(),
-        count => format!("among {count} parties"),
-    };
-    match job.reveal {
-        Reveal::Rows | Reveal::Payload => (),
-        _ => {
+/// The protocol.
+pub struct Star;
+
+impl Method for Star {
+    fn protocol(&self) -> Protocol {
+        PROTOCOL
+    }
+
+    fn topology(&self) -> Topology<'static> {
+        Topology::Mesh
+    }
+
+    fn is_for(&self, _parties: usize) -> bool {
+        true
+    }
+
+    fn is_usual(&self, job: &JobSpec) -> bool {
+        job.parties.0.len() > 2 && job.helper.is_none()
+    }
+
+    fn check(&self, job: &JobSpec) -> Result<()> {
+        let among = match job.parties.0.len() {
+            2 => "protocol = \"star\"".to_owned(),
+            count => format!("among {count} parties"),
+        };
+        if !matches!(job.reveal, Reveal::Rows | Reveal::Payload) {
             return bad(format!(
                 "reveal = \"{}\" is not there {among}: use \"rows\" or \"payload\", or protocol = \"outsourced\" for numbers",
                 job.reveal.kind()
             ));
         }
+        check_several(job, &among)?;
+        job.check_level()
     }
-    check_several(job, &among)?;
-    job.check_level()
+
+    fn check_disk(&self, job: &JobSpec) -> Result<()> {
+        super::disk::check_job(job)
+    }
+
+    fn check_prepared(&self, _job: &JobSpec) -> Result<()> {
+        refuse_prepared()
+    }
+
+    fn why(&self, job: &JobSpec) -> &'static str {
+        match job.protocol.is_auto() {
+            true => "it is the one for more than two parties that does what the job asks",
+            false => "the job names it",
+        }
+    }
+
+    fn in_buckets_called(&self, name: &str) -> Option<Protocol> {
+        Some(PROTOCOL).filter(|protocol| protocol.name() == name)
+    }
+
+    fn memory(&self, job: &JobSpec, me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        cost::memory(job, me, sizes)
+    }
+
+    fn cost(
+        &self,
+        job: &JobSpec,
+        _chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        cost::cost(job, sizes, machine)
+    }
+
+    fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+        learned::learned(job, party, known)
+    }
+
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+        at_a_glance(job)
+    }
+
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
+        Ok(Box::new(part::StarInput::load(job, me, source)?))
+    }
+}
+
+/// Refuses a part that was prepared, among several.
+pub(super) fn refuse_prepared() -> Result<()> {
+    bad("--work: a part is prepared for one peer, and this job is among several")
 }
 
 /// Refuses what there is between two parties only. `among` says where it is not.
@@ -67,15 +135,6 @@ pub(super) fn check_several(job: &JobSpec, among: &str) -> Result<()> {
         return bad(format!("key.any is there between two parties, and not {among}: agree on key.columns"));
     }
     Ok(())
-}
-
-/// What runs: there is no other.
-pub(super) fn choose(job: &JobSpec) -> Choice {
-    let why = match job.protocol == PROTOCOL {
-        true => "the job names it",
-        false => "it is the one for more than two parties that does what the job asks",
-    };
-    Choice { chosen: Chosen::only(PROTOCOL), why: why.into() }
 }
 
 /// What all derive from terms and sizes.

@@ -12,22 +12,23 @@ use super::super::found::{self, given_table};
 use super::super::shown::Shown;
 use super::super::sizes::peer_schema;
 use super::super::{Brought, Loaded, hint};
-use super::{PROTOCOL, disk, learned, longest, params, place};
+use super::learned::learned;
+use super::{PROTOCOL, disk, longest, params, place};
 use crate::agreement::{Answer, Deferred, Found, JobSpec, Known, Part, Peers, Run, Sizes, Source, mesh};
 use crate::table::payload::PayloadSchema;
 use crate::table::{RowCounts, Selection};
 
 /// What a party brings.
-pub struct Star(Brought);
+pub struct StarInput(Brought);
 
-impl Star {
+impl StarInput {
     /// Reads and normalises a party's data.
-    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Star> {
-        super::super::load(job, me, source).map(Star)
+    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<StarInput> {
+        super::super::load(job, me, source).map(StarInput)
     }
 }
 
-impl Part for Star {
+impl Part for StarInput {
     fn sizes(&self) -> Sizes {
         self.0.sizes()
     }
@@ -93,7 +94,7 @@ impl Part for Star {
     }
 }
 
-impl Star {
+impl StarInput {
     fn party(&self) -> Result<Party<'_>> {
         match &self.0 {
             Brought::Disk(disk) => Ok(Party::Disk(disk)),

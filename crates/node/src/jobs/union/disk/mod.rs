@@ -19,13 +19,13 @@ use self::given::Measured;
 use super::found::{All, Own};
 use super::load::{announce, check_limits, check_names, filling};
 use super::sizes::sends;
-use crate::agreement::polynomials::is_of_polynomials;
 use crate::agreement::{Duplicates, JobSpec, OnDisk as Work, Protocol, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::jobs::on_disk::records::{FileWriter, Room};
 use crate::jobs::on_disk::rows::{Batches, OnDisk as Rows};
 use crate::jobs::on_disk::table::{Loading, SortedTable};
 use crate::jobs::on_disk::{GIVEN, ITEMS, RECEIVED, ROWS, RUNS, memory};
+use crate::jobs::polynomials::is_of_polynomials;
 use crate::table::{ReadOptions, RowCounts, output, read};
 
 /// A table on disk, in the order of its keys, and how far the run has come.

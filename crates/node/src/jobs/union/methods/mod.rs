@@ -11,7 +11,7 @@ use tacita_core::session::Session;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::{Brought, sizes};
+use super::{Brought, Union, sizes};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{JobSpec, Protocol, Reveal, Sizes};
@@ -119,7 +119,7 @@ impl Setting<'_> {
 impl Pair<'_> {
     /// How polynomials are to be made.
     pub fn wanted(&self) -> Wanted {
-        let own = self.job.job.polynomials();
+        let own = Union::of(self.job).polynomials();
         Wanted {
             level: self.job.level,
             reveal: intersect::polynomial::Reveal::Count,

@@ -8,11 +8,11 @@ use tacita_core::{Error, Result, Role, Security};
 
 use super::{Cost, Found, Method, Pair, Setting};
 use crate::agreement::cost::{Calibration, RoleCost};
-use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::jobs::intersect::methods::polynomial::{MULTIPLICATION, patience, way};
-use crate::jobs::union::load;
+use crate::jobs::polynomials::POLYNOMIAL;
+use crate::jobs::union::{Union, load};
 
 /// The protocol. It tells which keys both have, to whom can guess them.
 pub(in crate::jobs::union) struct Polynomial;
@@ -36,7 +36,7 @@ impl Method for Polynomial {
                 "protocol = \"polynomial\" tells one party alone: name one in reveal_to, or use another protocol",
             );
         }
-        let strategy = job.job.polynomials().strategy().unwrap_or(Strategy::Points);
+        let strategy = Union::of(job).polynomials().strategy().unwrap_or(Strategy::Points);
         match Curve::of(job.level, strategy) {
             Some(_) => Ok(()),
             None => bad(format!(

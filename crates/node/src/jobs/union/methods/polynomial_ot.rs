@@ -9,10 +9,10 @@ use zeroize::Zeroizing;
 
 use super::{Cost, Found, Method, Pair, Setting};
 use crate::agreement::cost::{Calibration, RoleCost};
-use crate::agreement::polynomials::POLYNOMIAL_OT;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::jobs::intersect::methods::polynomial::{MULTIPLICATION, patience, way};
+use crate::jobs::polynomials::POLYNOMIAL_OT;
 
 /// The protocol. It costs far more than the one that does the same.
 pub(in crate::jobs::union) struct PolynomialOt;

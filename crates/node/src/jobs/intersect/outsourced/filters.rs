@@ -5,8 +5,9 @@ use tacita_core::Result;
 use tacita_core::primitive::elgamal::threshold::Order;
 use tacita_core::primitive::published::bloom::Rate;
 
-use super::words::bad;
-use super::{JobSpec, OUTSOURCED_BLOOM};
+use super::bloom;
+use crate::agreement::JobSpec;
+use crate::agreement::words::bad;
 
 /// How filters are made and decrypted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,8 +33,8 @@ impl Filters {
     pub(crate) fn check(&self, job: &JobSpec) -> Result<()> {
         let present = [("decryption", self.decryption.is_some()), ("false_positives", self.false_positives.is_some())];
         match present.into_iter().find(|(_, present)| *present) {
-            Some((key, _)) if job.protocol != OUTSOURCED_BLOOM => {
-                bad(format!("{key} is for protocol = \"{}\": leave it out", OUTSOURCED_BLOOM.name()))
+            Some((key, _)) if job.protocol != bloom::PROTOCOL => {
+                bad(format!("{key} is for protocol = \"{}\": leave it out", bloom::PROTOCOL.name()))
             }
             _ => Ok(()),
         }

@@ -1,26 +1,31 @@
-//! Who talks to whom: two parties, several that all talk to each other, or several, the *clients*, who have one side's rows
-//! together.
+//! Who talks to whom in a job, and the parties that a party has connections to.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use tacita_core::{Error, Result};
 
-use super::{JobSpec, Protocol, Sizes, Slices};
-
-/// The word for the protocol by which several parties intersect their sets, also where they are two.
-pub const STAR: Protocol = Protocol::named("star");
-
-/// The word for the protocol by which several parties intersect their sets through a helper.
-pub const OUTSOURCED: Protocol = Protocol::named("outsourced");
-
-/// The word for the same as it was published, which is for comparisons.
-pub const OUTSOURCED_BLOOM: Protocol = Protocol::named("outsourced-bloom");
+use super::{JobSpec, Sizes, Slices};
 
 /// The most parties of a job in which all are connected to each other.
 pub const MOST_PARTIES: usize = 64;
 
-/// What a party is in such a job.
+/// Who talks to whom in a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Topology<'a> {
+    /// Two parties, over one connection.
+    Pair,
+    /// Any number of parties, each connected to every other.
+    Mesh,
+    /// One side's rows are in slices at several parties, each connected to the server and to its neighbours.
+    Clients(Clients<'a>),
+    /// Any number of parties, each connected to a helper alone, or to the party in its place.
+    Helper,
+    /// No run between the parties: some of them serve whoever comes.
+    Served,
+}
+
+/// The role of a party where one side's rows are in slices at several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Has some of one side's rows.
@@ -29,7 +34,7 @@ pub enum Role {
     Server,
 }
 
-/// The parties of such a job.
+/// The parties of a job in which one side's rows are in slices at several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clients<'a> {
     /// The server.
@@ -93,14 +98,9 @@ impl JobSpec {
         Some(Clients { server: &server.0, clients: clients.into_iter().map(|(_, name)| name).collect() })
     }
 
-    /// Whether every party has a connection to every other, in a run of all of them.
-    pub fn is_mesh(&self) -> bool {
-        self.clients().is_none() && !self.is_outsourced() && (self.parties.0.len() > 2 || self.protocol == STAR)
-    }
-
-    /// Whether the parties have no connections to each other, but to a helper alone, or to the party in its place.
-    pub fn is_outsourced(&self) -> bool {
-        [OUTSOURCED, OUTSOURCED_BLOOM].contains(&self.protocol) || (self.protocol.is_auto() && self.helper.is_some())
+    /// Who talks to whom.
+    pub fn topology(&self) -> Topology<'_> {
+        self.job.topology(self)
     }
 
     /// All parties but this one, in the order of the file.
@@ -108,19 +108,24 @@ impl JobSpec {
         self.parties.names().into_iter().filter(|name| *name != party).collect()
     }
 
-    /// The parties to which `party` has connections, in the order of the file: the other one of two; of clients, the server
-    /// and those who have the slices before and after. Through a helper, none.
+    /// The parties to which `party` has connections, in the order of the file. Through a helper, none.
     pub fn peers_of(&self, party: &str) -> Vec<&str> {
-        if self.is_outsourced() {
-            return Vec::new();
+        match self.topology() {
+            Topology::Helper => Vec::new(),
+            _ => self.partners_of(party),
         }
-        let others = self.parties.names().into_iter().filter(|name| *name != party);
-        let Some(clients) = self.clients() else { return others.collect() };
-        let linked = |other: &str| match (clients.place(party), clients.place(other)) {
+    }
+
+    /// The parties with which `party` runs the job, in the order of the file: of clients, the server and those who have the slices
+    /// before and after; else all others.
+    pub fn partners_of(&self, party: &str) -> Vec<&str> {
+        let others = self.others(party);
+        let Some(clients) = self.clients() else { return others };
+        let linked = |other: &&str| match (clients.place(party), clients.place(other)) {
             (Some(one), Some(other)) => one.abs_diff(other) == 1,
             _ => true,
         };
-        others.filter(|other| linked(other)).collect()
+        others.into_iter().filter(linked).collect()
     }
 
     /// Whether some party has a key that only jobs with clients have.

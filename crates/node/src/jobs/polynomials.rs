@@ -5,8 +5,8 @@ use serde::de::{Deserializer, Error as _};
 use tacita_core::protocol::published::intersect::polynomial::{MAX_BINS, Strategy};
 use tacita_core::{Error, Result};
 
-use super::words::{bad, either};
-use super::{JobSpec, Protocol};
+use crate::agreement::words::{bad, either};
+use crate::agreement::{JobSpec, Protocol};
 
 /// The word for the protocol.
 pub const POLYNOMIAL: Protocol = Protocol::named("polynomial");

@@ -1,0 +1,133 @@
+//! From connections to what was found: it is agreed what runs, and the part runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tacita_core::channel::Channel;
+use tacita_core::{Error, Result};
+
+use super::connections::Connections;
+use crate::agreement::handshake::Greeted;
+use crate::agreement::{Chosen, Found, JobSpec, Part, Peers, Run, Topology, Unusable, quality};
+use crate::base::random::fresh_rng;
+use crate::transport::depot::Client;
+use crate::transport::links::Links;
+use crate::watch::{Screen, Watcher};
+
+/// What a run has come to, before its connections end.
+pub(crate) struct Executed {
+    pub(crate) found: Found,
+    pub(crate) choice: String,
+    /// What the peers have said of rows that they could not use, where they have.
+    pub(crate) unusable: BTreeMap<String, Unusable>,
+    pub(crate) setup: Duration,
+    pub(crate) running: Duration,
+}
+
+/// A party of a run.
+pub(crate) struct RunContext<'a> {
+    pub(crate) job: &'a JobSpec,
+    pub(crate) me: &'a str,
+    /// Memory that the job may use, in bytes.
+    pub(crate) memory: Option<u64>,
+    /// Bits a second of the network, if that is known.
+    pub(crate) bandwidth: Option<u64>,
+    /// What is said meanwhile.
+    pub(crate) screen: &'a Arc<dyn Screen>,
+}
+
+impl RunContext<'_> {
+    /// From connections to what was found. `greeted` is what came of each peer's `hello`.
+    pub(crate) fn run(
+        &self,
+        part: &mut dyn Part,
+        greeted: Vec<Greeted>,
+        round_trip: Duration,
+        connections: &mut Connections,
+    ) -> Result<Executed> {
+        match connections {
+            Connections::Peers { channels, links } => {
+                links.guard(|| self.run_with_peers(part, greeted, round_trip, channels, links))
+            }
+            Connections::Helper(client) => self.run_at_helper(part, client).inspect_err(|error| client.end(error)),
+        }
+    }
+
+    /// From connections to peers to what was found.
+    pub(crate) fn run_with_peers(
+        &self,
+        part: &mut dyn Part,
+        mut greeted: Vec<Greeted>,
+        round_trip: Duration,
+        channels: &mut [Channel],
+        links: &Links,
+    ) -> Result<Executed> {
+        for warning in greeted.iter().flat_map(|greeted| &greeted.warnings) {
+            tracing::warn!("{warning}");
+        }
+        let unusable = quality::exchange(self.job, self.me, &part.rows(), channels)?;
+        quality::told(&unusable).iter().for_each(|text| tracing::warn!("{text}"));
+        let started = Instant::now();
+        let executed = match self.job.topology() {
+            Topology::Mesh => {
+                let agreed = &self.negotiate_in_mesh(part, greeted, channels)?;
+                self.execute(part, &agreed.chosen, started, Peers::Mesh { agreed, channels })
+            }
+            Topology::Clients(roles) => {
+                let (chosen, rows) = &self.negotiate_with_clients(&roles, part, greeted, channels)?;
+                self.execute(part, chosen, started, Peers::Several { rows, channels, links })
+            }
+            Topology::Pair | Topology::Helper | Topology::Served => {
+                let ([channel], Some(greeted)) = (channels, greeted.pop()) else {
+                    return Err(Error::Internal("a job of two, and not one peer".into()));
+                };
+                let agreed = &self.negotiate_with_one(part, greeted, round_trip, channel)?;
+                self.execute(part, &agreed.chosen, started, Peers::One { agreed, channel })
+            }
+        };
+        executed.map(|executed| Executed { unusable, ..executed })
+    }
+
+    fn run_at_helper(&self, part: &mut dyn Part, client: &Client) -> Result<Executed> {
+        let chosen = self.negotiate_at_helper(part)?;
+        self.execute(part, &chosen, Instant::now(), Peers::Depot(client))
+    }
+
+    /// Runs a part over its connections, by what was agreed on since `negotiating`.
+    fn execute(
+        &self,
+        part: &mut dyn Part,
+        chosen: &Chosen,
+        negotiating: Instant,
+        mut peers: Peers<'_>,
+    ) -> Result<Executed> {
+        let (job, me, setup, started) = (self.job, self.me, negotiating.elapsed(), Instant::now());
+        peers.channels().iter_mut().for_each(|channel| job.note_answer(channel));
+        let watcher = self.watch(&mut peers);
+        let helper = peers.helper();
+        let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
+        let found = found.and_then(|found| helper.map_or(Ok(()), Client::done).map(|()| found));
+        drop(watcher);
+        Ok(Executed {
+            found: found?,
+            choice: chosen.to_string(),
+            unusable: BTreeMap::new(),
+            setup,
+            running: started.elapsed(),
+        })
+    }
+
+    /// Shows how far a run has come until what is returned is dropped.
+    fn watch(&self, peers: &mut Peers<'_>) -> Option<Watcher> {
+        let screen = self.screen.clone();
+        match peers {
+            Peers::One { channel, .. } => Some(Watcher::start(channel.handle(), screen)),
+            Peers::Mesh { channels, .. } => {
+                Some(Watcher::of_several(channels.iter().map(Channel::handle).collect(), screen))
+            }
+            Peers::Several { channels, .. } => channels.first().map(|channel| Watcher::start(channel.handle(), screen)),
+            Peers::Depot(client) => Some(Watcher::of_connections(client.progress(), client.counting(), screen)),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The way of a party to its helper, where it leaves and collects what the protocol says.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use tacita_core::{Error, Result};
+
+use super::connections::Connections;
+use super::meet::Ready;
+use crate::agreement::{JobSpec, Terms};
+use crate::run::party::PartyRun;
+use crate::transport::depot::{self, Client};
+
+/// How often a party that loads its table looks whether it was interrupted.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl PartyRun {
+    /// Loads the table and goes to the helper, at the same time. What was `checked` before in vain is said there.
+    pub(super) fn load_and_arrive(&self, place: depot::Place, checked: Result<()>) -> Result<Ready> {
+        let me = self.job.parties.position(&self.me).unwrap_or_default();
+        tracing::info!("going to {} at {}", place.helper.name, place.address);
+        let times = [self.timeout, self.patience];
+        let helped = self.job.job.helped();
+        let helped = helped.ok_or_else(|| Error::Internal("a helper, and a job that has none".into()))?;
+        let (identity, ways) = (self.identity.clone(), (self.meeting.shape, helped.expected(&self.job, me)?));
+        let client = Client::new(place, me, identity, terms(&self.job), times, ways, self.cancel.clone())?;
+        let (load, started) = (self.loader(checked), Instant::now());
+        let (loaded, reported) = mpsc::channel();
+        let loaded_and_there = || {
+            // Left to itself when the helper cannot be reached: nobody waits for a table that is no longer needed.
+            std::thread::spawn(move || loaded.send((load(), started.elapsed())));
+            client.arrive()?;
+            let connect = started.elapsed();
+            loop {
+                match reported.recv_timeout(LOOK) {
+                    Ok((part, load)) => return Ok((part?, load, connect)),
+                    Err(RecvTimeoutError::Timeout) if self.cancel.is_cancelled() => return Err(Error::Interrupted),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(Error::Internal("loading ended without a word".into()));
+                    }
+                }
+            }
+        };
+        let (part, load, connect) = loaded_and_there().inspect_err(|error| client.end(error))?;
+        let connections = Connections::Helper(Box::new(client));
+        Ok(Ready { part, load, connect, greeted: Vec::new(), round_trip: Duration::ZERO, connections })
+    }
+}
+
+/// What the helper compares.
+pub fn terms(job: &JobSpec) -> depot::Terms {
+    let terms = Terms::of(job);
+    depot::Terms { id: job.id.clone(), text: terms.canonical(), agreement: terms.agreement_bytes(), differences }
+}
+
+fn differences(ours: &str, theirs: &[u8]) -> Option<Vec<String>> {
+    let [ours, theirs] = [ours.as_bytes(), theirs].map(|text| serde_json::from_slice(text).ok());
+    Some(Terms::from_peer(&ours?).differences(&Terms::from_peer(&theirs?)))
+}
