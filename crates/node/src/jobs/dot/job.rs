@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::methods::{self, Keys};
 use super::spec::{ColumnNames, Dot, Spec};
-use super::{Brought, choose, clients, cost, density, learned, memory, spread};
+use super::{Brought, density, spread};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
@@ -83,10 +83,7 @@ impl Job for Dot {
     }
 
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
-        match spec.clients() {
-            Some(_) => vec![clients::PROTOCOL],
-            None => Self::all_protocols(),
-        }
+        methods::of(spec).protocols()
     }
 
     fn things(&self, _spec: &JobSpec) -> &'static str {
@@ -181,10 +178,7 @@ impl Job for Dot {
     }
 
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
-        match spec.clients() {
-            Some(_) => Ok(Choice { chosen: Chosen::only(clients::PROTOCOL), why: "the one for clients".into() }),
-            None => choose::choose_dot(&self.of(spec), sizes, network),
-        }
+        methods::of(spec).choose(&self.of(spec), sizes, network)
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
@@ -198,10 +192,7 @@ impl Job for Dot {
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-        match spec.clients() {
-            Some(roles) => clients::cost::memory(&self.of(spec), &roles, me, &roles.slices(sizes)),
-            None => memory(&self.of(spec), me, chosen, &sizes[me], &sizes[spec.peer_of(me)]),
-        }
+        methods::of(spec).memory(&self.of(spec), me, chosen, sizes)
     }
 
     fn cost(
@@ -211,17 +202,11 @@ impl Job for Dot {
         sizes: &BTreeMap<String, Sizes>,
         machine: &Calibration,
     ) -> Result<Cost> {
-        match spec.clients() {
-            Some(roles) => clients::cost::cost(&self.of(spec), &roles, &roles.slices(sizes), machine),
-            None => cost::dot_cost(chosen, &self.of(spec), sizes, machine),
-        }
+        methods::of(spec).cost(&self.of(spec), chosen, sizes, machine)
     }
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
-        match spec.clients() {
-            Some(roles) => clients::learned(&self.of(spec), &roles, party, known.slices),
-            None => learned::dot(&self.of(spec), party, known),
-        }
+        methods::of(spec).learned(&self.of(spec), party, known)
     }
 
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
