@@ -15,8 +15,8 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
-    Reveal, Shared, Sizes, Source, Topology,
+    Ability, Answer, Answering, Choice, Chosen, Distributed, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol,
+    Question, Reveal, Shared, Sizes, Source, Sums, Topology,
 };
 use crate::jobs::{Own, aligned};
 use crate::table::Table;
@@ -209,6 +209,16 @@ impl Job for Dot {
         methods::of(spec).learned(&self.of(spec), party, known)
     }
 
+    fn distributed(&self) -> Option<&dyn Distributed> {
+        Some(self)
+    }
+
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+        Ok(Box::new(Brought::load(&self.of(spec), me, source, pool)?))
+    }
+}
+
+impl Distributed for Dot {
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
         spread::in_buckets(&self.of(spec))
     }
@@ -217,6 +227,12 @@ impl Job for Dot {
         spread::look(&self.of(spec), me, table).map(|()| Value::Null)
     }
 
+    fn sums(&self) -> Option<&dyn Sums> {
+        Some(self)
+    }
+}
+
+impl Sums for Dot {
     fn add_up(
         &self,
         spec: &JobSpec,
@@ -226,9 +242,5 @@ impl Job for Dot {
         opens: &mut dyn FnMut(&str) -> Result<()>,
     ) -> Result<Answer> {
         spread::add_up(&self.of(spec), me, shares, channel, opens)
-    }
-
-    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
-        Ok(Box::new(Brought::load(&self.of(spec), me, source, pool)?))
     }
 }
