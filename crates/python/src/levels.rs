@@ -28,7 +28,7 @@ pub fn wanted_of(bytes: &[u8]) -> Result<Wanted> {
 pub fn join_facts(py: Python<'_>, spec: &Spec, party: &str, facts: Vec<String>) -> PyResult<String> {
     let parse = |text: &String| serde_json::from_str(text).map_err(|error| Error::Internal(error.to_string()));
     let joined = facts.iter().map(parse).collect::<Result<Vec<Value>>>();
-    let joined = joined.and_then(|facts| spec.job.job.join_facts(&spec.job, party, facts));
+    let joined = joined.and_then(|facts| spec.job.distributed()?.join_facts(&spec.job, party, facts));
     joined.map(|facts| facts.to_string()).map_err(|error| raise(py, error))
 }
 
@@ -39,7 +39,7 @@ pub fn partition(py: Python<'_>, spec: &Spec, party: String, data: &Bound<'_, Py
     let scratch = scratch().map_err(|error| raise(py, error))?;
     let place = scratch.path().to_owned();
     let work = move || {
-        let answer = job.job.partition(&job, &party, &data.source(&job, &party, true, &place)?)?;
+        let answer = job.repeated_counts()?.partition(&job, &party, &data.source(&job, &party, true, &place)?)?;
         Ok(Outcome::with(&job, json!({}), answer)?)
     };
     wait(py, || (), &Shown::default(), None, work)

@@ -82,7 +82,7 @@ pub fn read_block(
         let source = data.source(&job, &party, allow_unreadable, &place)?;
         let (table, allow_unreadable) =
             source.table()?.ok_or_else(|| Error::Input(format!("{party}: give one table, or one file, at a time")))?;
-        let facts = job.job.facts(&job, &party, &table)?;
+        let facts = job.distributed()?.facts(&job, &party, &table)?;
         Ok::<_, Failure>((Block::read(&job, &party, &table, allow_unreadable)?, facts))
     };
     let work = move || told.within(read).map(|read| (read, told.warnings()));

@@ -96,6 +96,32 @@ pub struct Served {
     pub commands: &'static str,
 }
 
+impl JobSpec {
+    /// How the job is done on many machines.
+    ///
+    /// Errors ([`Error::Input`]): it is not.
+    pub fn distributed(&self) -> Result<&dyn Distributed> {
+        let missing = || Error::Input(format!("job \"{}\" runs on one machine of each party", self.job.name()));
+        self.job.distributed().ok_or_else(missing)
+    }
+
+    /// How shares of its buckets are added up.
+    ///
+    /// Errors ([`Error::Input`]): they are not.
+    pub fn sums(&self) -> Result<&dyn Sums> {
+        let missing = || Error::Input(format!("job \"{}\" leaves no shares that add up", self.job.name()));
+        self.distributed()?.sums().ok_or_else(missing)
+    }
+
+    /// How its buckets are counted in again and again.
+    ///
+    /// Errors ([`Error::Input`]): they are not.
+    pub fn repeated_counts(&self) -> Result<&dyn RepeatedCounts> {
+        let missing = || Error::Input(format!("job \"{}\" counts once", self.job.name()));
+        self.distributed()?.counts().ok_or_else(missing)
+    }
+}
+
 /// What `tacita init` asks of somebody who writes a job file, for one of its keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Question {
@@ -168,11 +194,6 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Who serves, in a job that is not run between its parties.
     fn served(&self) -> Option<Served> {
         None
-    }
-
-    /// Whether this party's name and identity are a part of the terms.
-    fn agrees_on(&self, _spec: &JobSpec, _party: &str) -> bool {
-        true
     }
 
     /// Files that it names are beside the job file, in this directory, wherever a command is run.
@@ -270,18 +291,6 @@ pub trait Job: Any + Debug + Send + Sync {
         machine: &Calibration,
     ) -> Result<Cost>;
 
-    /// What is added to that if so many items of each party, in the order of the job file, are frequent.
-    fn cost_of_items(
-        &self,
-        _spec: &JobSpec,
-        _chosen: &Chosen,
-        _sizes: &BTreeMap<String, Sizes>,
-        _machine: &Calibration,
-        _items: [u32; 2],
-    ) -> Result<Option<Cost>> {
-        Ok(None)
-    }
-
     /// What it does through a helper, in a job that can.
     fn helped(&self) -> Option<&dyn Helped> {
         None
@@ -299,67 +308,75 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Reads a party's data. `pool` is where encryptions are taken from that were made in advance, in a job that can.
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>>;
 
-    /// The job that is done in each bucket where this one is spread over many machines; the error says why it is not.
-    fn in_buckets(&self, _spec: &JobSpec) -> Result<JobSpec> {
-        Err(Error::Input(format!("job \"{}\" runs on one machine of each party", self.name())))
+    /// How it is done on many machines of each party, in a job that can be spread.
+    fn distributed(&self) -> Option<&dyn Distributed> {
+        None
     }
 
-    /// Puts together the shares that buckets have left, as the text of their files, with the peer's driver. `opens` hears what stands for
-    /// the shares before they are opened; if it fails, they are not.
-    fn add_up(
-        &self,
-        _spec: &JobSpec,
-        _me: &str,
-        _shares: &[Zeroizing<String>],
-        _channel: &mut Channel,
-        _opens: &mut dyn FnMut(&str) -> Result<()>,
-    ) -> Result<Answer> {
-        Err(Error::Internal(format!("{} leaves no shares", self.name())))
+    /// How a run of it that was cut off is gone on with, in a job that keeps some on disk.
+    fn resumable(&self) -> Option<&dyn Resumable> {
+        None
     }
+}
 
-    /// What is known of one part of `me`'s table that says how the others are read, where a job is spread over many machines.
+/// A job that can be done on many machines of each party, bucket by bucket.
+pub trait Distributed {
+    /// The job that is done in each bucket; the error says why there is none.
+    fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec>;
+
+    /// What one part of `me`'s table says of how the others are read.
     ///
     /// Errors: the part cannot be used.
     fn facts(&self, _spec: &JobSpec, _me: &str, _table: &Table) -> Result<Value> {
         Ok(Value::Null)
     }
 
-    /// What is known of all parts together. Errors: they do not go together.
+    /// What all parts say together. Errors: they do not go together.
     fn join_facts(&self, _spec: &JobSpec, _me: &str, _facts: Vec<Value>) -> Result<Value> {
         Ok(Value::Null)
     }
 
-    /// The items of a bucket's rows, where rows go by their position.
-    fn partition(&self, _spec: &JobSpec, _me: &str, _source: &Source) -> Result<Answer> {
-        Err(Error::Internal(format!("{} has no items", self.name())))
+    /// How shares of buckets become shares of all, in a job whose buckets leave shares.
+    fn sums(&self) -> Option<&dyn Sums> {
+        None
     }
 
-    /// Begins to count, in a job that counts again and again.
-    fn levels(
+    /// How buckets are counted in again and again, in a job that does so.
+    fn counts(&self) -> Option<&dyn RepeatedCounts> {
+        None
+    }
+}
+
+/// A job whose buckets leave shares that add up.
+pub trait Sums {
+    /// Puts together the shares that buckets have left, as the text of their files, with the peer's driver. `opens` hears what stands for
+    /// the shares before they are opened; if it fails, they are not.
+    fn add_up(
         &self,
-        _spec: &JobSpec,
-        _me: &str,
-        _gathered: Gathered,
-        _channel: &mut Channel,
-    ) -> Result<Box<dyn Levels>> {
-        Err(Error::Internal(format!("{} counts once", self.name())))
-    }
+        spec: &JobSpec,
+        me: &str,
+        shares: &[Zeroizing<String>],
+        channel: &mut Channel,
+        opens: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<Answer>;
+}
 
+/// A job whose buckets are counted in again and again.
+pub trait RepeatedCounts {
+    /// The items of a bucket's rows, where rows go by their position.
+    fn partition(&self, spec: &JobSpec, me: &str, source: &Source) -> Result<Answer>;
+
+    /// Begins to count.
+    fn levels(&self, spec: &JobSpec, me: &str, gathered: Gathered, channel: &mut Channel) -> Result<Box<dyn Levels>>;
+}
+
+/// A job of which a run that was cut off can be gone on with.
+pub trait Resumable {
     /// Whether a directory holds a run that was cut off.
-    fn holds_run(&self, _directory: &Path) -> bool {
-        false
-    }
+    fn holds_run(&self, directory: &Path) -> bool;
 
     /// A run that was cut off when so much was done that all that is left is to write the result.
-    fn left(
-        &self,
-        _spec: &JobSpec,
-        _me: &str,
-        _source: &Source,
-        _done: Left,
-    ) -> Result<Option<(Box<dyn Part>, Found)>> {
-        Ok(None)
-    }
+    fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>>;
 }
 
 /// A job that its parties can run through a helper.

@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 
 use super::cost::{Calibration, Cost};
 use super::handshake::Agreed;
-use super::{Found, JobSpec, Sizes, Slices, mesh};
+use super::{Chosen, Found, JobSpec, Sizes, Slices, mesh};
 use crate::table::RowCounts;
 use crate::transport::depot::Client;
 use crate::transport::links::Links;
@@ -32,6 +32,18 @@ pub trait Part: Send {
 
     /// How many of the own items could be in what is found, where the cost depends on that: those that are frequent in the own rows.
     fn frequent_items(&self, _job: &JobSpec) -> Result<Option<u32>> {
+        Ok(None)
+    }
+
+    /// What is added to that if so many items of each party, in the order of the job file, are frequent.
+    fn cost_of_items(
+        &self,
+        _job: &JobSpec,
+        _chosen: &Chosen,
+        _sizes: &BTreeMap<String, Sizes>,
+        _machine: &Calibration,
+        _items: [u32; 2],
+    ) -> Result<Option<Cost>> {
         Ok(None)
     }
 

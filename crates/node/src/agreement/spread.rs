@@ -49,7 +49,7 @@ pub struct Bucket {
     pub bounds: BTreeMap<String, u64>,
     /// What is to be counted there, in a job that counts again and again; none where its rows are aligned.
     pub counts: Option<Counts>,
-    /// What is known of all the party's rows: what [`Job::join_facts`](super::Job::join_facts) made. Its own matter.
+    /// What is known of all the party's rows: what [`Distributed::join_facts`](super::Distributed::join_facts) made. Its own matter.
     pub facts: Value,
     /// The file that is made before the first message leaves from which another party learns a part of the answer. Its own matter.
     pub told: Option<PathBuf>,
@@ -140,7 +140,7 @@ impl JobSpec {
         addresses: &BTreeMap<String, String>,
     ) -> Result<JobSpec> {
         let spread = Some(Spread::Bucket { bucket: Box::new(bucket), of: self.agreement_in_file() });
-        let mut job = JobSpec { spread, protocol, ..self.job.in_buckets(self)? };
+        let mut job = JobSpec { spread, protocol, ..self.distributed()?.in_buckets(self)? };
         // The bounds of each bucket hide what they would.
         job.limits.pad_to = None;
         // The drivers have looked at all rows; a bucket may have few of them.

@@ -79,7 +79,9 @@ impl Terms {
         if let Some(spread) = &job.spread {
             put("spread", spread.terms());
         }
-        let agreed: Vec<_> = job.parties.0.iter().filter(|(name, _)| job.job.agrees_on(job, name)).collect();
+        // Where others serve, those who get results: of those who come there may be more next time, each with a mapping of its own.
+        let is_agreed_on = |name: &str| job.job.served().is_none() || job.learns(name);
+        let agreed: Vec<_> = job.parties.0.iter().filter(|(name, _)| is_agreed_on(name)).collect();
         put("order", agreed.iter().map(|(name, _)| name.as_str()).collect());
         let parties = agreed.iter().map(|(name, party)| {
             let mut known = json!({ "identity": party.identity.as_ref().map(ToString::to_string) });

@@ -98,8 +98,8 @@ pub fn plan(
     let exact = parts.values().next().map_or(Ok(None), |part| part.cost(job, sizes, &calibration))?;
     let mut cost = exact.map_or_else(|| job.job.cost(job, &chosen, sizes, &calibration), Ok)?;
     let frequent = |name: &str| parts.get(name).map_or(Ok(None), |part| part.frequent_items(job));
-    if let (Some(one), Some(other)) = (frequent(first)?, frequent(second)?)
-        && let Some(more) = job.job.cost_of_items(job, &chosen, sizes, &calibration, [one, other])?
+    if let (Some(part), Some(one), Some(other)) = (parts.get(first), frequent(first)?, frequent(second)?)
+        && let Some(more) = part.cost_of_items(job, &chosen, sizes, &calibration, [one, other])?
     {
         cost = more.and(cost);
     }

@@ -92,7 +92,7 @@ impl PartyRun {
 
     fn run_to_its_end(&self) -> Result<Outcome> {
         let started = Instant::now();
-        if let Some((part, found)) = self.job.job.left(&self.job, &self.me, &self.source, Left::Ended)? {
+        if let Some((part, found)) = self.left(Left::Ended)? {
             self.check_paths()?;
             tracing::info!("all that the parties need of each other is there: what is left is to write the result");
             let mut outcome = self.write_left(&*part, found, started)?;
@@ -117,6 +117,12 @@ impl PartyRun {
         report.rounds = traffic.all.rounds + further_rounds;
         report.seconds.output = round(writing);
         self.end_with(&*part, report, page, result, started)
+    }
+
+    /// A run that was cut off, if so much of it is done.
+    fn left(&self, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {
+        let resumable = self.job.job.resumable();
+        resumable.map_or(Ok(None), |resumable| resumable.left(&self.job, &self.me, &self.source, done))
     }
 
     /// Writes what stands beside the answer.
@@ -193,7 +199,7 @@ impl PartyRun {
         let (Error::Network { peer, .. }, Source::Disk { work, .. }) = (&error, &self.source) else {
             return Err(error);
         };
-        let Ok(Some((part, found))) = self.job.job.left(&self.job, &self.me, &self.source, Left::Complete) else {
+        let Ok(Some((part, found))) = self.left(Left::Complete) else {
             return Err(error);
         };
         let mut outcome = self.write_left(&*part, found, started)?;

@@ -158,9 +158,8 @@ pub fn simulate(
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.settings.work {
         job.job.can(&job, Ability::Disk)?;
-        if let Some(held) =
-            job.parties.names().into_iter().map(|name| directory.join(name)).find(|at| job.job.holds_run(at))
-        {
+        let holds_run = |at: &PathBuf| job.job.resumable().is_some_and(|resumable| resumable.holds_run(at));
+        if let Some(held) = job.parties.names().into_iter().map(|name| directory.join(name)).find(holds_run) {
             return Err(Error::Input(format!(
                 "{}: left by a run that was cut off, which a simulation cannot resume: remove it",
                 held.display()

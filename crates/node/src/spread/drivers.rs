@@ -126,10 +126,10 @@ impl Drivers {
     /// Puts together what all buckets have left in shares, as the text of their files in the order of the buckets, after [`Word::End`]. `work` is
     /// told what is opened, and refuses other shares than those that were.
     ///
-    /// Errors: those of [`Job::add_up`](crate::agreement::Job::add_up).
+    /// Errors: those of [`Sums::add_up`](crate::agreement::Sums::add_up).
     pub fn add_up(&mut self, shares: &[Zeroizing<String>], work: &mut Work) -> Result<Answer> {
         let opens = &mut |what: &str| work.note_opening(what, MAX_OPENINGS);
-        self.with_peer(|job, me, channel| job.job.add_up(job, me, shares, channel, opens))
+        self.with_peer(|job, me, channel| job.sums()?.add_up(job, me, shares, channel, opens))
     }
 
     /// Does something with the driver of the only other party, after [`Word::End`].
@@ -144,7 +144,7 @@ impl Drivers {
     /// Begins to count again and again, when the rows of all buckets are aligned. Whose own items still count then, by number:
     /// [`Drivers::names`].
     ///
-    /// Errors: those of [`Job::levels`](crate::agreement::Job::levels); `work` knows of other rows that were counted, or of too many counts.
+    /// Errors: those of [`RepeatedCounts::levels`](crate::agreement::RepeatedCounts::levels); `work` knows of other rows that were counted, or of too many counts.
     pub fn begin_levels(
         &mut self,
         rows: u64,
@@ -158,7 +158,7 @@ impl Drivers {
         let [channel] = &mut self.channels[..] else {
             return Err(Error::Internal("levels among more than two".into()));
         };
-        self.levels = Some(self.links.guard(|| job.job.levels(job, me, gathered, channel))?);
+        self.levels = Some(self.links.guard(|| job.repeated_counts()?.levels(job, me, gathered, channel))?);
         Ok(())
     }
 

@@ -39,7 +39,7 @@ pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
             "quality = \"told\": this job runs on one machine of each party: leave it out to spread it".into(),
         ));
     }
-    job.job.in_buckets(job)
+    job.distributed()?.in_buckets(job)
 }
 
 /// How many buckets are usual: enough that a party's `slots` are all busy to the end, few enough that what fills them up is little, and none so large

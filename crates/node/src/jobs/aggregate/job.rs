@@ -124,11 +124,6 @@ impl Job for Aggregate {
         Some(SERVED)
     }
 
-    /// Those who get results; of other participants there may be more next time, each with a mapping of its own.
-    fn agrees_on(&self, spec: &JobSpec, party: &str) -> bool {
-        spec.learns(party)
-    }
-
     fn is_in(&mut self, directory: &Path) {
         if let Some(allow) = &mut self.participants.allow {
             *allow = directory.join(&*allow);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tacita_core::{Error, Result, Side};
 
-use super::methods::{self, Method};
+use super::methods::{self, PairMethod};
 use super::spec::Spec;
 use crate::agreement::{Choice, Chosen, Network, Sizes};
 use crate::base::text;
@@ -15,11 +15,11 @@ pub(crate) fn choose_dot(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, networ
     // Of aligned rows there are no more than the shorter table has.
     let rows = job.both(sizes).map(|(_, sizes)| sizes.items).into_iter().min().unwrap_or_default() as usize;
     let products = job.dot_shape(rows)?.products();
-    let named = |method: &&dyn Method| match job.protocol.is_auto() {
+    let named = |method: &&dyn PairMethod| match job.protocol.is_auto() {
         true => !method.is_published(),
         false => job.protocol == method.protocol(),
     };
-    let ways = |method: &'static dyn Method| {
+    let ways = |method: &'static dyn PairMethod| {
         let ways = method.ways(job, products).into_iter();
         ways.map(move |extension| Chosen { extension, alignment, ..Chosen::only(method.protocol()) })
     };

@@ -9,14 +9,14 @@ use zeroize::Zeroizing;
 
 use super::methods::{self, Keys};
 use super::spec::{ColumnNames, Dot, Spec};
-use super::{Brought, choose, clients, cost, density, learned, memory, spread};
+use super::{Brought, density, spread};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
-    Reveal, Shared, Sizes, Source, Topology,
+    Ability, Answer, Answering, Choice, Chosen, Distributed, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol,
+    Question, Reveal, Shared, Sizes, Source, Sums, Topology,
 };
 use crate::jobs::{Own, aligned};
 use crate::table::Table;
@@ -83,10 +83,7 @@ impl Job for Dot {
     }
 
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
-        match spec.clients() {
-            Some(_) => vec![clients::PROTOCOL],
-            None => Self::all_protocols(),
-        }
+        methods::of(spec).protocols()
     }
 
     fn things(&self, _spec: &JobSpec) -> &'static str {
@@ -181,10 +178,7 @@ impl Job for Dot {
     }
 
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
-        match spec.clients() {
-            Some(_) => Ok(Choice { chosen: Chosen::only(clients::PROTOCOL), why: "the one for clients".into() }),
-            None => choose::choose_dot(&self.of(spec), sizes, network),
-        }
+        methods::of(spec).choose(&self.of(spec), sizes, network)
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
@@ -198,10 +192,7 @@ impl Job for Dot {
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-        match spec.clients() {
-            Some(roles) => clients::cost::memory(&self.of(spec), &roles, me, &roles.slices(sizes)),
-            None => memory(&self.of(spec), me, chosen, &sizes[me], &sizes[spec.peer_of(me)]),
-        }
+        methods::of(spec).memory(&self.of(spec), me, chosen, sizes)
     }
 
     fn cost(
@@ -211,19 +202,23 @@ impl Job for Dot {
         sizes: &BTreeMap<String, Sizes>,
         machine: &Calibration,
     ) -> Result<Cost> {
-        match spec.clients() {
-            Some(roles) => clients::cost::cost(&self.of(spec), &roles, &roles.slices(sizes), machine),
-            None => cost::dot_cost(chosen, &self.of(spec), sizes, machine),
-        }
+        methods::of(spec).cost(&self.of(spec), chosen, sizes, machine)
     }
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
-        match spec.clients() {
-            Some(roles) => clients::learned(&self.of(spec), &roles, party, known.slices),
-            None => learned::dot(&self.of(spec), party, known),
-        }
+        methods::of(spec).learned(&self.of(spec), party, known)
     }
 
+    fn distributed(&self) -> Option<&dyn Distributed> {
+        Some(self)
+    }
+
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+        Ok(Box::new(Brought::load(&self.of(spec), me, source, pool)?))
+    }
+}
+
+impl Distributed for Dot {
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
         spread::in_buckets(&self.of(spec))
     }
@@ -232,6 +227,12 @@ impl Job for Dot {
         spread::look(&self.of(spec), me, table).map(|()| Value::Null)
     }
 
+    fn sums(&self) -> Option<&dyn Sums> {
+        Some(self)
+    }
+}
+
+impl Sums for Dot {
     fn add_up(
         &self,
         spec: &JobSpec,
@@ -241,9 +242,5 @@ impl Job for Dot {
         opens: &mut dyn FnMut(&str) -> Result<()>,
     ) -> Result<Answer> {
         spread::add_up(&self.of(spec), me, shares, channel, opens)
-    }
-
-    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
-        Ok(Box::new(Brought::load(&self.of(spec), me, source, pool)?))
     }
 }

@@ -19,13 +19,12 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::Columns;
 use tacita_core::{Error, Result, Side};
 
-use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Peers, PoolPlace, Run, Sizes, Source};
+use crate::agreement::{Chosen, Found, JobSpec, Part, PoolPlace, Run, Sizes, Source};
 use crate::jobs::dot::pool::Pool;
 use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::jobs::{aligned, intersect};
 use crate::table::{RowCounts, Table, numbers};
 
-use found::Found;
 use run::check_density;
 pub use spec::{ColumnNames, Dot, Spec};
 
@@ -103,23 +102,8 @@ impl Part for Brought {
         aligned::check_peer(alignment.as_ref(), &self.sizes, theirs, channel)
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
-        let own = self.own.clone();
-        if let Peers::Several { .. } = run.peers {
-            return clients::run(&own, &self.columns, run);
-        }
-        let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
-        let job = &Spec { spec: job, own: &own };
-        let Found { rows, outcome, encryptions } = self::run(job, me, self, agreed, channel, rng)?;
-        let learned = learned::dot(job, me, Known { common: Some(rows as u64), ..Known::of(agreed) });
-        let found = agreement::Found {
-            answer: outcome.answer(job),
-            ..agreement::Found::nothing(agreed.chosen.protocol, learned)
-        };
-        match encryptions {
-            Some(encryptions) => found.with("encryptions", encryptions),
-            None => Ok(found),
-        }
+    fn run(&mut self, run: Run<'_>) -> Result<Found> {
+        methods::of(run.job).run(self, run)
     }
 }
 

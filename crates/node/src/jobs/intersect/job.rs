@@ -18,8 +18,8 @@ use super::{any, live, methods, multiset, shown, spread};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{MAX_ROWS, maybe_from_word};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Found, Glance, Helped, Job, JobSpec, Known, Left, MOST_PARTIES, Network, Part,
-    PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source, Topology,
+    Ability, Answering, Choice, Chosen, Distributed, Found, Glance, Helped, Job, JobSpec, Known, Left, MOST_PARTIES,
+    Network, Part, PoolPlace, Protocol, Question, Resumable, Reveal, Shared, Sizes, Source, Topology,
 };
 use crate::base::hex::hex;
 use crate::jobs::polynomials::{OrAuto, Polynomials};
@@ -224,14 +224,26 @@ impl Job for Intersect {
         }
     }
 
-    fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
-        spread::in_buckets(spec)
+    fn distributed(&self) -> Option<&dyn Distributed> {
+        Some(self)
+    }
+
+    fn resumable(&self) -> Option<&dyn Resumable> {
+        Some(self)
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
         methods::of(spec).load(spec, me, source)
     }
+}
 
+impl Distributed for Intersect {
+    fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
+        spread::in_buckets(spec)
+    }
+}
+
+impl Resumable for Intersect {
     fn holds_run(&self, directory: &Path) -> bool {
         on_disk::holds_run(directory) || any::holds_run(directory)
     }

@@ -16,8 +16,8 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Basket, Choice, Chosen, Gathered, ItemsFrom, Job, JobSpec, Known, Levels, Network,
-    Part, PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source,
+    Ability, Answer, Answering, Basket, Choice, Chosen, Distributed, Gathered, ItemsFrom, Job, JobSpec, Known, Levels,
+    Network, Part, PoolPlace, Protocol, Question, RepeatedCounts, Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::dot::density;
 use crate::jobs::dot::methods::{self, Keys, lattice, ot};
@@ -290,17 +290,6 @@ impl Job for Rules {
         cost::rules_cost(chosen, &self.of(spec), sizes, machine)
     }
 
-    fn cost_of_items(
-        &self,
-        spec: &JobSpec,
-        chosen: &Chosen,
-        sizes: &BTreeMap<String, Sizes>,
-        machine: &Calibration,
-        items: [u32; 2],
-    ) -> Result<Option<Cost>> {
-        cost::of_items(chosen, &self.of(spec), sizes, machine, items).map(Some)
-    }
-
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         learned::rules(&self.of(spec), party, known)
     }
@@ -313,6 +302,12 @@ impl Job for Rules {
         }
     }
 
+    fn distributed(&self) -> Option<&dyn Distributed> {
+        Some(self)
+    }
+}
+
+impl Distributed for Rules {
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
         spread::in_buckets(&self.of(spec))
     }
@@ -325,6 +320,12 @@ impl Job for Rules {
         spread::join(me, facts)
     }
 
+    fn counts(&self) -> Option<&dyn RepeatedCounts> {
+        Some(self)
+    }
+}
+
+impl RepeatedCounts for Rules {
     fn partition(&self, spec: &JobSpec, me: &str, source: &Source) -> Result<Answer> {
         spread::by_position(&self.of(spec), me, source)
     }

@@ -14,6 +14,7 @@ mod shown;
 pub mod spec;
 pub mod spread;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
@@ -22,6 +23,7 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::rules::{self as mining, Params, baskets::Baskets};
 use tacita_core::{Error, Result, Side};
 
+use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Protocol, Run, Sizes};
 use crate::base::memory::Limit;
@@ -78,6 +80,17 @@ impl Part for Brought {
         let count =
             |items: &Items| (0..items.len()).filter(|&item| items.rows_of(item).len() >= params.minimum).count();
         Ok(Some((count(&self.items) + count(&self.items.binned(|_| true, None))) as u32))
+    }
+
+    fn cost_of_items(
+        &self,
+        job: &JobSpec,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+        items: [u32; 2],
+    ) -> Result<Option<Cost>> {
+        cost::of_items(chosen, &Spec { spec: job, own: &self.own }, sizes, machine, items).map(Some)
     }
 
     fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {

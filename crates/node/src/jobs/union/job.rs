@@ -14,8 +14,8 @@ use super::{disk, learned, load};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Each, Found, Job, JobSpec, Known, Left, Network, Part, PoolPlace, Protocol,
-    Question, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Distributed, Each, Found, Job, JobSpec, Known, Left, Network, Part, PoolPlace,
+    Protocol, Question, Resumable, Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::Own;
@@ -261,6 +261,20 @@ impl Job for Union {
         learned::union(spec, party, known)
     }
 
+    fn distributed(&self) -> Option<&dyn Distributed> {
+        Some(self)
+    }
+
+    fn resumable(&self) -> Option<&dyn Resumable> {
+        Some(self)
+    }
+
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+        Ok(Box::new(load(spec, me, source)?))
+    }
+}
+
+impl Distributed for Union {
     fn in_buckets(&self, _spec: &JobSpec) -> Result<JobSpec> {
         Err(Error::Input(
             "this job runs on one machine of each party: who learns a union would see from which bucket each row of the others came, and how many there are in \
@@ -268,11 +282,9 @@ impl Job for Union {
                 .into(),
         ))
     }
+}
 
-    fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
-        Ok(Box::new(load(spec, me, source)?))
-    }
-
+impl Resumable for Union {
     fn holds_run(&self, directory: &Path) -> bool {
         on_disk::holds_run(directory)
     }

@@ -2,12 +2,13 @@
 //! *server* (Yang, Wright & Subramaniam, section 3.4). `tacita_core::protocol::dot::paillier::clients` has the protocol.
 //!
 //! Every client has a connection to the server, and one to the client before it and after it. [`agree`](crate::agreement::group::agree) binds all of them to
-//! one run; [`run`] is what each party then does.
+//! one run; [`WithClients`] is what each party then does.
 
 mod check;
 pub mod cost;
 mod learned;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
@@ -19,11 +20,13 @@ use tacita_core::protocol::dot::paillier::{self, Live, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shares};
 use tacita_core::{Error, Result, Side};
 
-use crate::agreement::{Clients, Found, Peers, Protocol, Run, Slices};
+use crate::agreement::cost::{Calibration, Cost};
+use crate::agreement::{Choice, Chosen, Clients, Found, Known, Network, Peers, Protocol, Run, Sizes, Slices};
 use crate::base::random::fresh_rng;
+use crate::jobs::dot::Brought;
 use crate::jobs::dot::found::Outcome;
-use crate::jobs::dot::methods;
-use crate::jobs::dot::spec::{Dot, Spec};
+use crate::jobs::dot::methods::{self, Method};
+use crate::jobs::dot::spec::Spec;
 use crate::transport::links::Links;
 
 use cost::rounds_of_chain;
@@ -39,6 +42,66 @@ pub const PROTOCOL: Protocol = methods::paillier::PROTOCOL;
 /// encrypts all numbers that there are, under keys of 3072 bits (longer ones take the third power of their length).
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 const ENCRYPTION: Duration = Duration::from_millis(10);
+
+/// Products with clients.
+pub struct WithClients<'a>(pub Clients<'a>);
+
+impl Method for WithClients<'_> {
+    fn protocols(&self) -> Vec<Protocol> {
+        vec![PROTOCOL]
+    }
+
+    fn choose(&self, _job: &Spec<'_>, _sizes: &BTreeMap<String, Sizes>, _network: Network) -> Result<Choice> {
+        Ok(Choice { chosen: Chosen::only(PROTOCOL), why: "the one for clients".into() })
+    }
+
+    fn memory(&self, job: &Spec<'_>, me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        cost::memory(job, &self.0, me, &self.0.slices(sizes))
+    }
+
+    fn cost(
+        &self,
+        job: &Spec<'_>,
+        _chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        cost::cost(job, &self.0, &self.0.slices(sizes), machine)
+    }
+
+    fn learned(&self, job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
+        learned(job, &self.0, party, known.slices)
+    }
+
+    /// The clients get the products of all rows, the server nothing.
+    ///
+    /// Errors: a connection fails, or a peer breaks the protocol; all have then ended.
+    fn run(&self, brought: &Brought, run: Run<'_>) -> Result<Found> {
+        let Run { job, me, rng, peers, .. } = run;
+        let (job, columns, roles) = (&Spec { spec: job, own: &brought.own }, &brought.columns, &self.0);
+        let Peers::Several { rows, channels, links } = peers else {
+            return Err(Error::Internal("clients in another job".into()));
+        };
+        let values = match roles.place(me) {
+            None => {
+                warn_of_empty(rows, roles);
+                serve(job, roles, columns, rows, channels, links)?;
+                None
+            }
+            Some(place) => {
+                warn_of_slice(me, columns, rows);
+                let sums = ask(job, roles, place, columns, rows, channels, rng)?;
+                let (modulus, signed) = (sums.modulus(), job.integers()?.signed());
+                Some(sums.residues().iter().map(|&residue| modulus.integer(residue, signed)).collect())
+            }
+        };
+        Ok(Found {
+            answer: values.map_or(Outcome::Nothing, Outcome::Values).answer(job),
+            further_rounds: rounds_of_chain(roles),
+            ..Found::nothing(PROTOCOL, learned(job, roles, me, Some(rows)))
+        })
+    }
+}
 
 /// Warns of clients that add nothing to the sums, which are then those of the others.
 fn warn_of_empty(rows: &Slices, roles: &Clients<'_>) {
@@ -73,35 +136,6 @@ fn warn_of_slice(me: &str, columns: &Columns, rows: &Slices) {
             "no other client than {me} has rows: the sums are those of {me} alone, which every client learns"
         );
     }
-}
-
-/// A party's part: the clients get the products of all rows, the server nothing.
-///
-/// Errors: a connection fails, or a peer breaks the protocol; all have then ended.
-pub fn run(own: &Dot, columns: &Columns, run: Run<'_>) -> Result<Found> {
-    let Run { job, me, rng, peers, .. } = run;
-    let job = &Spec { spec: job, own };
-    let (Peers::Several { rows, channels, links }, Some(roles)) = (peers, job.clients()) else {
-        return Err(Error::Internal("clients in another job".into()));
-    };
-    let values = match roles.place(me) {
-        None => {
-            warn_of_empty(rows, &roles);
-            serve(job, &roles, columns, rows, channels, links)?;
-            None
-        }
-        Some(place) => {
-            warn_of_slice(me, columns, rows);
-            let sums = ask(job, &roles, place, columns, rows, channels, rng)?;
-            let (modulus, signed) = (sums.modulus(), job.integers()?.signed());
-            Some(sums.residues().iter().map(|&residue| modulus.integer(residue, signed)).collect())
-        }
-    };
-    Ok(Found {
-        answer: values.map_or(Outcome::Nothing, Outcome::Values).answer(job),
-        further_rounds: rounds_of_chain(&roles),
-        ..Found::nothing(PROTOCOL, learned(job, &roles, me, Some(rows)))
-    })
 }
 
 /// The server's part: it answers all clients at once, each with its own blindings.

@@ -7,7 +7,7 @@ use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::protocol::published::dot::gm_bloom::{self, Lengths, Params};
 use tacita_core::{Level, Result, Session, Side};
 
-use super::{Cpu, Keys, Method, PairTerms, Pairs, Product, Wanted, ot};
+use super::{Cpu, Keys, PairMethod, PairTerms, Pairs, Product, Wanted, ot};
 use crate::agreement::cost::Calibration;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
@@ -29,7 +29,7 @@ const READ: f64 = 25e-6;
 const RENEW: f64 = 15e-6;
 const SLOT: f64 = 45e-9;
 
-impl Method for GmBloom {
+impl PairMethod for GmBloom {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }

@@ -7,7 +7,7 @@ use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares};
 use tacita_core::{Result, Session, Side};
 
-use super::{Cpu, Method, Product, Wanted};
+use super::{Cpu, PairMethod, Product, Wanted};
 use crate::agreement::Protocol;
 use crate::agreement::cost::Calibration;
 use crate::jobs::dot::Spec;
@@ -26,7 +26,7 @@ const PREPARE: f64 = 8e-9;
 const MULTIPLY: f64 = 0.43e-9;
 const START: f64 = 2e-3;
 
-impl Method for Lattice {
+impl PairMethod for Lattice {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }

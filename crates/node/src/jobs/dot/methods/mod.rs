@@ -4,6 +4,9 @@ pub mod gm_bloom;
 pub mod lattice;
 pub mod ot;
 pub mod paillier;
+mod pair;
+
+use std::collections::BTreeMap;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -13,13 +16,50 @@ use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Level, Result, Session, Side};
 
-use super::{Spec, clients};
-use crate::agreement::cost::Calibration;
+use super::clients::{self, WithClients};
+use super::{Brought, Spec};
+use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{bad, either};
-use crate::agreement::{Chosen, JobSpec, Names, Protocol, Reveal, Written};
+use crate::agreement::{Choice, Chosen, Found, JobSpec, Known, Names, Network, Protocol, Reveal, Run, Sizes, Written};
+use pair::Pair;
 
-/// A protocol that multiplies columns.
-pub trait Method: Sync {
+/// A way to make a job's products: between two parties, or with clients.
+pub trait Method {
+    /// The protocols that do it.
+    fn protocols(&self) -> Vec<Protocol>;
+
+    /// What runs.
+    fn choose(&self, job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice>;
+
+    /// Memory of a party, its table aside, in bytes: an estimate from above.
+    fn memory(&self, job: &Spec<'_>, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64>;
+
+    /// What it costs all, the handshake aside.
+    fn cost(
+        &self,
+        job: &Spec<'_>,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost>;
+
+    /// What `party` learns, given what is known, in plain sentences.
+    fn learned(&self, job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String>;
+
+    /// A party's part.
+    fn run(&self, brought: &Brought, run: Run<'_>) -> Result<Found>;
+}
+
+/// The way of a job.
+pub fn of(job: &JobSpec) -> Box<dyn Method + '_> {
+    match job.clients() {
+        Some(roles) => Box::new(WithClients(roles)),
+        None => Box::new(Pair),
+    }
+}
+
+/// A protocol that multiplies columns of two parties.
+pub trait PairMethod: Sync {
     /// The word for it in job files.
     fn protocol(&self) -> Protocol;
 
@@ -180,15 +220,15 @@ impl Cpu {
 }
 
 /// The protocols, in the order in which messages list them.
-static METHODS: [&dyn Method; 4] = [&ot::Ot, &lattice::Lattice, &paillier::Paillier, &gm_bloom::GmBloom];
+static METHODS: [&dyn PairMethod; 4] = [&ot::Ot, &lattice::Lattice, &paillier::Paillier, &gm_bloom::GmBloom];
 
 /// All of them.
-pub fn all() -> impl Iterator<Item = &'static dyn Method> {
+pub fn all() -> impl Iterator<Item = &'static dyn PairMethod> {
     METHODS.into_iter()
 }
 
 /// The one that a job names; none: the first party chooses.
-pub fn named(protocol: Protocol) -> Option<&'static dyn Method> {
+pub fn named(protocol: Protocol) -> Option<&'static dyn PairMethod> {
     all().find(|method| method.protocol() == protocol)
 }
 
@@ -226,7 +266,7 @@ pub fn check(job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
     // Clients have one protocol, whether the job names it or not.
     let protocol = if job.has_roles() { clients::PROTOCOL } else { job.protocol };
     let named = named(protocol);
-    let those = |does: &dyn Fn(&dyn Method) -> bool| {
+    let those = |does: &dyn Fn(&dyn PairMethod) -> bool| {
         either(all().filter(|method| does(*method)).map(|method| method.protocol().name()))
     };
     if keys.chunk.is_some() && !named.is_some_and(|method| method.sends_chunks()) {

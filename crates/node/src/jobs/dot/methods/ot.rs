@@ -6,7 +6,7 @@ use tacita_core::protocol::dot::ot::{self, Extension, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares};
 use tacita_core::{Error, Result, Session, Side};
 
-use super::{Cpu, Method, Product, Wanted};
+use super::{Cpu, PairMethod, Product, Wanted};
 use crate::agreement::Protocol;
 use crate::agreement::cost::{Calibration, MEASURED};
 use crate::jobs::dot::Spec;
@@ -42,7 +42,7 @@ pub fn transfer_seconds(extension: Extension) -> f64 {
     known.map_or(TRANSFERS[2].1, |(_, seconds)| *seconds)
 }
 
-impl Method for Ot {
+impl PairMethod for Ot {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }

@@ -8,7 +8,7 @@ use tacita_core::protocol::dot::paillier::{self, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares};
 use tacita_core::{Level, Result, Session, Side};
 
-use super::{Cpu, Keys, Method, PairTerms, Pairs, Product, Wanted};
+use super::{Cpu, Keys, PairMethod, PairTerms, Pairs, Product, Wanted};
 use crate::agreement::cost::Calibration;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol};
@@ -21,7 +21,7 @@ pub const PROTOCOL: Protocol = Protocol::named("paillier");
 /// The protocol.
 pub struct Paillier;
 
-impl Method for Paillier {
+impl PairMethod for Paillier {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
