@@ -8,11 +8,9 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use tacita_core::protocol::aggregate::Params;
 use tacita_core::session::{Session, Transcript};
-use tacita_aggregate::oracle::questions::{
-    Question, decode_questions, decode_replies, encode_questions, encode_replies,
-};
-use tacita_aggregate::participant::rows::{decode_rows, encode_rows};
-use tacita_aggregate::proxy::{decode_answers, encode_answers};
+use tacita_aggregate::wire::claims::{decode_answers, encode_answers};
+use tacita_aggregate::wire::questions::{Question, decode_questions, decode_replies, encode_questions, encode_replies};
+use tacita_aggregate::wire::rows::{decode_rows, encode_rows};
 
 /// Rounds in which reporters are told apart, and in which they are not.
 static ROUNDS: LazyLock<[Params; 2]> = LazyLock::new(|| {

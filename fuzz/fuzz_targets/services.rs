@@ -5,15 +5,17 @@
 use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tacita_aggregate::here::Here;
-use tacita_aggregate::keys::Role;
-use tacita_aggregate::proxy::{Handed, Held};
 use tacita_aggregate::registry;
-use tacita_aggregate::rounds::{Closing, Completion, Counts, Open, Resting, Status};
-use tacita_aggregate::same_keys::KeysFingerprint;
-use tacita_aggregate::sessions::{Advance, Session};
-use tacita_aggregate::signed::{Purpose, Signed};
-use tacita_aggregate::transport::{Answer, Peers, Told, is_address};
+use tacita_aggregate::transport::Answer;
+use tacita_aggregate::wire::handed::Handed;
+use tacita_aggregate::wire::held::Held;
+use tacita_aggregate::wire::here::Here;
+use tacita_aggregate::wire::peers::{Peers, is_address};
+use tacita_aggregate::wire::reply::Told;
+use tacita_aggregate::wire::rounds::{Closing, Completion, Counts, Open, Resting, Status};
+use tacita_aggregate::wire::same_keys::KeysFingerprint;
+use tacita_aggregate::wire::sessions::{Advance, Session};
+use tacita_aggregate::wire::signed::{Purpose, Role, Signed};
 
 const PURPOSE: Purpose<'_> = Purpose { agreement: &[7; 32], round: "r", role: Role::Proxy };
 

@@ -11,7 +11,7 @@ use clap::Parser;
 use rand_core::{Rng, SeedableRng};
 use tacita_bench::{MISSED, about};
 use tacita_node::base::usage::{cpu_time, peak_memory};
-use tacita_aggregate::store::{self, Ingested, Row, Stored};
+use tacita_aggregate::store::{Ingested, Row, Stored, self};
 
 /// Bytes of a key that is encrypted for the oracles: a point and its key.
 const SEALED_BYTES: usize = 64;

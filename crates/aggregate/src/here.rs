@@ -6,54 +6,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::Terms;
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::shown;
 
-use super::Setting;
-use super::setting::file;
-use super::transport::{Admission, Ask, Client, Granted, Kind, Persistence, Replicas, Reply, Service, Who};
+use crate::setting::Setting;
+use crate::transport::{Admission, Ask, Client, Persistence, Replicas, Who};
+use crate::wire::here::Here;
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::service::{Service, file};
 
 /// Bytes of an answer, and of the terms: these may name a great many values.
 const MOST_BYTES: usize = 1 << 14;
 const MOST_TERMS_BYTES: usize = 1 << 22;
-
-/// What a service says of itself, and of who asks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Here {
-    /// The fingerprint of its terms, in hexadecimal.
-    pub agreement: String,
-    /// Which service of the job it is, as `proxy-1`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service: Option<String>,
-    /// Its version.
-    pub version: String,
-    /// Its clock, in milliseconds since 1970.
-    pub clock: u64,
-    /// What its list of participants calls who asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub participant: Option<String>,
-}
-
-impl Here {
-    /// Refuses to go on under another name than that by which the service knows this identity.
-    ///
-    /// Errors ([`Error::Input`]): it is another one, or `by` has no participant of this identity.
-    pub fn check_name(&self, me: &str, by: &str) -> Result<()> {
-        match &self.participant {
-            Some(name) if name == me => Ok(()),
-            Some(name) => Err(Error::Input(format!(
-                "--as {me}: {by} knows this identity as {name}: use --as {name}, or the identity of {me}"
-            ))),
-            None => Err(Error::Input(format!(
-                "--as {me}: to {by} this identity is no participant's: use the identity that its list of participants has for {me}"
-            ))),
-        }
-    }
-}
 
 /// `GET /v1/here` and `GET /v1/terms`, for all who are let in.
 pub(super) fn routes(setting: &Arc<Setting>, admission: &Arc<Admission>, service: Service) -> Router {

@@ -10,9 +10,9 @@ use tacita_core::protocol::aggregate::{Params, naor_reingold};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Result};
 
-use super::Setting;
-use super::store::BatchId;
-use super::transport::Bounds;
+use crate::setting::Setting;
+use crate::transport::Bounds;
+use crate::wire::batch::BatchId;
 
 /// Bytes of the number that each side draws.
 const NONCE_BYTES: usize = 32;

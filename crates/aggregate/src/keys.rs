@@ -4,7 +4,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use tacita_core::protocol::aggregate::DatabaseKey;
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
@@ -15,18 +14,9 @@ use tacita_node::identity::Identity;
 use tacita_node::store::seal::{self, Key, Reader};
 use zeroize::Zeroizing;
 
-use super::Setting;
-use super::secret::Secret;
-
-/// Whose keys they are: the proxies and oracles of a job share one, the databases another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// The proxies', and the oracles'.
-    Proxy = 1,
-    /// The databases'.
-    Database = 2,
-}
+use crate::secret::Secret;
+use crate::setting::Setting;
+use crate::wire::signed::Role;
 
 /// No key is longer, in bytes.
 const MOST_BYTES: u64 = 1 << 16;
@@ -42,16 +32,6 @@ pub struct Keys {
     folder: Arc<Folder>,
     key: Key,
     role: Role,
-}
-
-impl Role {
-    /// Its word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Proxy => "proxy",
-            Role::Database => "database",
-        }
-    }
 }
 
 impl Keys {

@@ -10,6 +10,7 @@ extern crate self as tacita_aggregate;
 #[path = "../../serve/src/crashes/model/mod.rs"]
 mod crashes;
 pub mod database;
+mod gather;
 pub mod here;
 pub mod interaction;
 pub mod keys;
@@ -17,28 +18,27 @@ pub mod keys;
 mod kills;
 pub mod look;
 mod metrics;
+#[cfg(test)]
+mod model;
 pub mod oracle;
 pub mod participant;
 mod peers;
 pub mod proxy;
 pub mod queue;
+mod reach;
 pub mod registry;
-pub mod rounds;
-pub mod same_keys;
+mod role;
 pub mod secret;
-mod serve;
-pub mod sessions;
-mod setting;
-pub mod signed;
+pub mod serve;
+pub mod setting;
 pub mod simulate;
 pub mod store;
 #[cfg(test)]
 mod testing;
 pub mod transport;
 mod trust;
+pub mod wire;
 
-pub use serve::{Serving, Started};
-pub use setting::Setting;
 #[cfg(test)]
 use testing::{message, step};
 

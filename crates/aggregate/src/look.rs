@@ -6,11 +6,13 @@ use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 
-use super::Setting;
-use super::here::{Here, meet, milliseconds};
-use super::participant::Reach;
-use super::registry::Registry;
-use super::transport::{Persistence, Service};
+use crate::here::{meet, milliseconds};
+use crate::reach::Reach;
+use crate::registry::Registry;
+use crate::setting::Setting;
+use crate::transport::Persistence;
+use crate::wire::here::Here;
+use crate::wire::service::Service;
 
 /// Who looks: each dials others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,9 +6,11 @@ use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
 
-use super::Setting;
-use super::setting::parts;
-use super::transport::{Addresses, Admission, Granted, Kind, Listening, Peers, Reply, Service, Who};
+use crate::setting::Setting;
+use crate::transport::{Addresses, Admission, Who};
+use crate::wire::peers::{Listening, Peers};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::service::{Service, parts};
 
 /// What is needed for an answer.
 #[derive(Clone)]

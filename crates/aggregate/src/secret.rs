@@ -3,9 +3,15 @@
 use rand_core::CryptoRng;
 use tacita_core::primitive::group::{Group, Ristretto255};
 use tacita_core::protocol::aggregate::{Blinding, Params, ProxyKey, RowFunction, naor_reingold};
+use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::Setting;
+use crate::setting::Setting;
+use crate::transport::{Ask, Client, Persistence};
+use crate::wire::same_keys::KeysFingerprint;
+
+/// Bytes of a round's secrets.
+const MOST_KEY_BYTES: usize = 1 << 13;
 
 /// The secrets of proxy and oracle.
 #[derive(Debug)]
@@ -60,5 +66,27 @@ impl RowFunction<Ristretto255> for Secret {
             Secret::Dh(key) => key.blinding(),
             Secret::NaorReingold(key) => key.blinding(),
         }
+    }
+}
+
+/// The secrets of a round, from a proxy: those that belong to these public keys, if any are named.
+///
+/// Errors: [`Error::NotReady`] if it has none; those of a connection.
+pub(crate) fn fetch_key(
+    proxy: &Client,
+    round: &str,
+    keys: Option<&KeysFingerprint>,
+    persistence: Persistence,
+) -> Result<Zeroizing<Vec<u8>>> {
+    let path = format!("/v1/rounds/{round}/key");
+    let ask = Ask::get(keys.map_or(path.clone(), |keys| keys.on(&path)), MOST_KEY_BYTES);
+    let answer = proxy.ask(&ask, persistence)?;
+    match answer.is_ok() {
+        true => Ok(Zeroizing::new(answer.body)),
+        false => Err(Error::NotReady(format!(
+            "{} gives no secrets of round {round}: {}",
+            proxy.name(),
+            answer.told().message
+        ))),
     }
 }

@@ -8,27 +8,27 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use serde_json::json;
 use tacita_core::{Error, Result};
-use tacita_node::agreement::Known;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::write_whole;
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::shown;
 use tacita_node::base::usage;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::aggregate::Spec;
 use tacita_node::run::report::write_json;
 use tacita_node::transport::listening_at;
-use tacita_serve::status::{self, Check, Page, Readiness};
+use tacita_serve::status::{self, Readiness};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-use super::metrics::{Requests, Watch, watched};
-use super::registry::{Registrar, Registry};
-use super::setting::{Setting, file, parts};
-use super::transport::{
-    Addresses, Admission, Client, Contact, Named, Place, Replicas, Server, Service, SharedTraffic, files, is_address,
-    stand,
+use crate::metrics::{Requests, Watch, watched};
+use crate::registry::{Registrar, Registry};
+use crate::role::Role;
+use crate::setting::Setting;
+use crate::transport::{
+    Addresses, Admission, Client, Contact, Named, Place, Replicas, Server, SharedTraffic, files, stand,
 };
+use crate::wire::peers::is_address;
+use crate::wire::service::{Service, file, parts};
 
 /// How long taking the entry out of the registry may take.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -73,27 +73,6 @@ pub struct Started {
     listener: TcpListener,
     here: SocketAddr,
     began: Instant,
-}
-
-/// A role, as what all have in common sees it.
-pub(super) trait Role: Send + Sync {
-    /// Its word.
-    fn word(&self) -> &'static str;
-
-    /// Looks after what is due, until the role is to end. What it returns ends the role.
-    fn keep_house(&self) -> Result<()>;
-
-    /// What it has learned, in sentences.
-    fn learned(&self) -> Vec<String>;
-
-    /// Numbers for its report.
-    fn numbers(&self) -> Vec<(&'static str, u64)>;
-
-    /// Adds numbers for whoever watches it; at once, whatever else is going on.
-    fn measures(&self, page: &mut Page);
-
-    /// What has to be so for it to do its work.
-    fn checks(&self) -> Vec<Check<'_>>;
 }
 
 impl Started {
@@ -160,7 +139,7 @@ impl Started {
     pub fn databases(&self) -> Result<Replicas> {
         let setting = &self.serving.setting;
         let clients = (0..setting.count("database")?.max(1)).map(|place| self.client(Service::Database(place)));
-        super::here::any_of(clients.collect::<Result<_>>()?, setting)
+        crate::here::any_of(clients.collect::<Result<_>>()?, setting)
     }
 
     /// Serves until it is cancelled.
@@ -191,9 +170,9 @@ impl Started {
         let status = status.map(|listener| status::serve(listener, watch.clone())).transpose()?;
         tracing::info!("{name} {} listens on {here}", serving.identity.fingerprint());
         role.learned().iter().for_each(|sentence| tracing::info!("{sentence}"));
-        let mut routes = routes.merge(super::here::routes(&serving.setting, &admission, service));
+        let mut routes = routes.merge(crate::here::routes(&serving.setting, &admission, service));
         if !matches!(service, Service::Oracle(_)) {
-            routes = routes.merge(super::peers::routes(&serving.setting, &admission, &addresses));
+            routes = routes.merge(crate::peers::routes(&serving.setting, &admission, &addresses));
         }
         let registering = registrar.map(|registrar| runtime.spawn(registrar.keep(serving.cancel.clone())));
         let server = Server {
@@ -260,9 +239,4 @@ fn advertised(registry: &Registry, here: SocketAddr, written: Option<String>) ->
             ))
         }),
     }
-}
-
-/// What a role learns.
-pub(super) fn learned(own: Spec<'_>, role: &str) -> Vec<String> {
-    own.spec.job.learned(own.spec, role, Known::default())
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use tacita_core::protocol::aggregate::{Params, naor_reingold};
+use tacita_core::protocol::aggregate::{Params, RoundKeys, naor_reingold};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Member, Terms};
@@ -14,7 +14,12 @@ use tacita_node::jobs::aggregate::{Aggregate, Spec};
 use tacita_node::transport::Peer;
 use tacita_serve::allow_list::AllowList;
 
-use super::transport::{MOST_BODY_BYTES, Place, Service};
+use crate::transport::{MOST_BODY_BYTES, Place};
+use crate::wire::rounds::Open;
+use crate::wire::service::Service;
+use crate::wire::service::{file, parts};
+use crate::wire::signed::{Purpose, Role};
+use tacita_node::base::random::fresh_rng;
 
 /// Reports in one request, at most: more do not make it faster.
 const MOST_REPORTS: usize = 2048;
@@ -143,6 +148,17 @@ impl Setting {
         Ok(self.members(role)?.iter().filter_map(|member| member.identity).collect())
     }
 
+    /// The public keys of a round, if both are signed by who has to and prove what they have to; `database` and `proxy` are who is to blame if not.
+    pub(crate) fn round_keys(&self, params: &Params, open: &Open, database: &str, proxy: &str) -> Result<RoundKeys> {
+        let purpose = |role| Purpose { agreement: &self.agreement, round: &open.round, role };
+        let of_database = open.database.open(purpose(Role::Database), &self.pins("database")?, database)?;
+        let of_proxy = open.proxy.open(purpose(Role::Proxy), &self.pins("proxy")?, proxy)?;
+        RoundKeys::new(params, &of_database, &of_proxy, &mut fresh_rng()?).ok_or_else(|| Error::Protocol {
+            peer: proxy.to_owned(),
+            check: format!("the keys of round {} prove nothing", open.round),
+        })
+    }
+
     /// How many there are of a role.
     pub fn count(&self, role: &str) -> Result<usize> {
         Ok(self.members(role)?.len())
@@ -194,21 +210,6 @@ impl Setting {
 
     fn members(&self, role: &str) -> Result<&[Member]> {
         Ok(self.own()?.own.members(role))
-    }
-}
-
-/// A service's name where it stands for itself, as `proxy-1` for the first: in a registry, in measures, and of the file in which it says where it listens.
-pub(super) fn file(service: Service) -> String {
-    let (role, place) = parts(service);
-    format!("{role}-{}", place + 1)
-}
-
-/// The word for its role, and its place among those of the role.
-pub(super) fn parts(service: Service) -> (&'static str, usize) {
-    match service {
-        Service::Proxy(place) => ("proxy", place),
-        Service::Oracle(place) => ("oracle", place),
-        Service::Database(place) => ("database", place),
     }
 }
 

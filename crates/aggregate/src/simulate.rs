@@ -23,9 +23,9 @@ use tacita_node::table::ReadOptions;
 use tacita_node::watch::Screen;
 
 use self::rows::Rows;
-use super::Setting;
-use super::participant::operate::{Operator, Order};
-use super::rounds::{State, Status};
+use crate::participant::operate::{Operator, Order};
+use crate::setting::Setting;
+use crate::wire::rounds::{State, Status};
 
 /// What the round of a simulation is called.
 pub const ROUND: &str = "simulated";

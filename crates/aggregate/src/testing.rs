@@ -10,7 +10,7 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::{Identity, VALIDITY};
 
-use super::Setting;
+use crate::setting::Setting;
 
 /// The step at which a process ends itself: `NAME#NUMBER`, with the number counted from 1 among those of the name, or `#NUMBER` among all.
 pub(super) const KILL_AT: &str = "TACITA_TEST_KILL_AT";

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tacita_aggregate::Setting;
 use tacita_aggregate::participant::results::{Collecting, collect};
 use tacita_aggregate::participant::submit::{Submitting, submit as submit_all};
+use tacita_aggregate::setting::Setting;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::scratch;

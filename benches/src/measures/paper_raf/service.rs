@@ -19,11 +19,11 @@ use tacita_node::jobs::aggregate::reports::Input;
 use tacita_node::jobs::aggregate::results::ResultFormat;
 use tacita_node::table::ReadOptions;
 use tacita_node::watch::Nowhere;
-use tacita_aggregate::Setting;
 use tacita_aggregate::participant::operate::{Operator, Order};
 use tacita_aggregate::participant::results::{Collecting, collect};
 use tacita_aggregate::participant::submit::{Submitting, submit};
-use tacita_aggregate::rounds::{State, Status};
+use tacita_aggregate::setting::Setting;
+use tacita_aggregate::wire::rounds::{State, Status};
 use tempfile::TempDir;
 
 use crate::measures::paper_raf::cores::{cores, pinned};

@@ -6,8 +6,9 @@ use tacita_serve::status::Check;
 
 use super::{Database, lock};
 use crate::metrics::{SILENCE, heard};
-use crate::rounds::State;
-use crate::transport::{Ask, Service};
+use crate::transport::Ask;
+use crate::wire::rounds::State;
+use crate::wire::service::Service;
 
 /// How often an oracle is asked whether it is there: nobody asks it for anything before a reveal.
 const MEET: Duration = Duration::from_secs(SILENCE.as_secs() / 3);

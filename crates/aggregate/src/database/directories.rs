@@ -17,10 +17,12 @@ use super::reveal::MISSING;
 use super::round::Round;
 use super::routes::{At, no_more};
 use super::{Database, lock};
-use crate::rounds::{State as Stage, Status};
-use crate::same_keys::Under;
-use crate::sessions::{Advance, Session};
-use crate::transport::{Granted, Kind, Reply, Service, read_json};
+use crate::transport::read_json;
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{State as Stage, Status};
+use crate::wire::same_keys::Under;
+use crate::wire::service::Service;
+use crate::wire::sessions::{Advance, Session};
 
 /// A proxy that has another directory says so again more often than this.
 const STRANGE: Duration = Duration::from_secs(30);
@@ -194,7 +196,7 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::same_keys::KeysFingerprint;
+    use crate::wire::same_keys::KeysFingerprint;
 
     /// A query may say both, in any order: neither hides the other.
     #[test]

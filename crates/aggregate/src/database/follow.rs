@@ -8,7 +8,7 @@ use tacita_core::Result;
 use super::record::{Kept, NAME};
 use super::round::Round;
 use super::{Database, lock};
-use crate::rounds::State;
+use crate::wire::rounds::State;
 
 /// How often it is looked what others have done.
 const LOOK: Duration = Duration::from_millis(250);

@@ -10,10 +10,11 @@ use axum::http::HeaderMap;
 use super::round::Round;
 use super::routes::At;
 use super::{Database, lock};
-use crate::rounds::{State as Stage, Status};
-use crate::same_keys::{KeysFingerprint, Under, other_keys, unsaid};
-use crate::signed::Signed;
-use crate::transport::{Granted, Kind, Reply, read_json};
+use crate::transport::read_json;
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{State as Stage, Status};
+use crate::wire::same_keys::{KeysFingerprint, Under, other_keys, unsaid};
+use crate::wire::signed::Signed;
 
 /// A proxy that comes under other keys says so again more often than this; and for as long it is not told again.
 const OTHER: Duration = Duration::from_secs(30);

@@ -10,8 +10,9 @@ use serde::Deserialize;
 
 use super::Database;
 use super::round::Round;
-use crate::rounds::{State, Status};
-use crate::transport::{Granted, Kind, Reply, Who};
+use crate::transport::Who;
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{State, Status};
 
 /// Which rounds are listed: all, where nothing is said.
 #[derive(Deserialize)]

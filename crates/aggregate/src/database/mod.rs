@@ -7,11 +7,9 @@ pub(super) mod directories;
 mod follow;
 mod keyed;
 mod list;
-#[cfg(test)]
-mod model;
 pub mod operator;
-mod progress;
-mod record;
+pub(crate) mod progress;
+pub(crate) mod record;
 mod reveal;
 mod round;
 mod routes;
@@ -35,18 +33,19 @@ use tacita_serve::status::{Check, Page};
 use self::dashboard::Dashboard;
 use self::record::{Kept, Record};
 use self::round::Round;
-pub(super) use self::routes::batch_id;
 use self::secrets::Offers;
-use super::keys::{self, Keys};
-use super::metrics::{Noted, rounds as by_state, timed};
-pub use super::oracle::MOST_QUESTION_BYTES;
-use super::rounds::{Failure, State, check_name};
-use super::same_keys::KeysFingerprint;
-use super::serve::Role;
-use super::signed::{Purpose, Signed};
-use super::store::{self, Holder, Storage};
-use super::transport::{Admission, Client, Pool, Service};
-use super::{Serving, Setting, Started};
+use crate::keys::{self, Keys};
+use crate::metrics::{Noted, rounds as by_state, timed};
+use crate::role::Role;
+use crate::serve::{Serving, Started};
+use crate::setting::Setting;
+use crate::store::{self, Holder, Storage};
+use crate::transport::{Admission, Client, Pool};
+use crate::wire::questions::MOST_QUESTION_BYTES;
+use crate::wire::rounds::{Failure, State, check_name};
+use crate::wire::same_keys::KeysFingerprint;
+use crate::wire::service::Service;
+use crate::wire::signed::{self, Purpose, Signed};
 
 /// How long another database may take to begin an answer.
 const PEER_PATIENCE: Duration = Duration::from_secs(3);
@@ -125,7 +124,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
     let oracles = (0..setting.count("oracle")?).map(|place| started.client(Service::Oracle(place)));
     let peers = (0..databases).filter(|other| *other != place).map(|other| started.client(Service::Database(other)));
     let database = Database {
-        keys: Keys::new(folder, &identity, keys::Role::Database),
+        keys: Keys::new(folder, &identity, signed::Role::Database),
         oracles: oracles.collect::<Result<_>>()?,
         peers: peers.map(|peer| Ok(peer?.answered_within(PEER_PATIENCE))).collect::<Result<_>>()?,
         holder: holder(&identity),
@@ -234,14 +233,14 @@ impl Database {
         let secret = match self.keys.load(name)? {
             Some(secret) => secret,
             None => {
-                let secret = keys::fresh(&self.setting, keys::Role::Database, name)?;
+                let secret = keys::fresh(&self.setting, signed::Role::Database, name)?;
                 self.keys.keep(name, &secret)?;
                 tracing::info!("round {name}: made the database's key");
                 secret
             }
         };
         let key = DatabaseKey::from_bytes(&params, &secret).ok_or_else(|| self.keys.none(name))?;
-        let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: keys::Role::Database };
+        let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: signed::Role::Database };
         let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
         self.offer(name, &secret);
         self.keys.use_up(name)?;
@@ -397,7 +396,7 @@ impl Role for Database {
     }
 
     fn learned(&self) -> Vec<String> {
-        self.setting.own().map_or_else(|_| Vec::new(), |own| super::serve::learned(own, "database"))
+        self.setting.own().map_or_else(|_| Vec::new(), |own| crate::role::learned(own, "database"))
     }
 
     fn numbers(&self) -> Vec<(&'static str, u64)> {

@@ -6,7 +6,6 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
-use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::text::shown;
 use tacita_node::jobs::aggregate::predicate::largest_gap;
@@ -16,19 +15,10 @@ use super::Database;
 use super::record::Record;
 use super::round::Round;
 use super::routes::At;
-use crate::rounds::{Closing, Counts, State as Stage, Status};
-use crate::transport::{Caller, Granted, Kind, Reply, Who, read_json};
-
-/// How a threshold is raised.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tighten {
-    /// Of what: `count`, `distinct` and so on.
-    pub measure: String,
-    /// To which number; absent: into the widest gap of the histogram.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<i64>,
-}
+use crate::transport::{Caller, Who, read_json};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::Tighten;
+use crate::wire::rounds::{Closing, Counts, State as Stage, Status};
 
 /// `POST /v1/rounds/{round}/open`
 pub(super) async fn open((State(database), who, Path(name)): At) -> Granted<Json<Status>> {

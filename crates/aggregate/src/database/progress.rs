@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::record::Record;
-use crate::rounds::{Completion, Rest, State, collector};
-use crate::sessions::{Advance, Session, Standing, differ};
+use crate::wire::rounds::{Completion, Rest, State, collector};
+use crate::wire::sessions::{Advance, Session, Standing, differ};
 
 /// Why a round does not take what a proxy brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// The round goes on without this proxy.
     GivenUp,
     /// The round is over, or the proxy has said that it has sent all.
@@ -22,17 +22,17 @@ pub(super) enum Refused {
 
 /// A proxy of which not as many entries are there as it says that it has sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mismatch {
-    pub(super) proxy: usize,
+pub(crate) struct Mismatch {
+    pub(crate) proxy: usize,
     /// What it says that it has sent.
-    pub(super) sent: u64,
+    pub(crate) sent: u64,
     /// What is there.
-    pub(super) here: u64,
+    pub(crate) here: u64,
 }
 
 impl Record {
     /// Whether anything is taken of a proxy.
-    pub(super) fn takes(&self, place: usize) -> Result<(), Refused> {
+    pub(crate) fn takes(&self, place: usize) -> Result<(), Refused> {
         if self.without.contains(&place) {
             return Err(Refused::GivenUp);
         }
@@ -42,7 +42,7 @@ impl Record {
 
     /// Whether a proxy's state directory holds the last session. One of a round that was put back is told to ask for its session again: whether it goes on with
     /// that is seen then.
-    pub(super) fn holds(&self, place: usize, session: Session) -> Result<(), Refused> {
+    pub(crate) fn holds(&self, place: usize, session: Session) -> Result<(), Refused> {
         let last = self.sessions.get(&place).copied();
         match differ(last, Some(session)) {
             _ if last == Some(session) => Ok(()),
@@ -55,7 +55,7 @@ impl Record {
     ///
     /// A round of one proxy that was put back by its operator goes on from a later session. With several, another proxy may have been granted the claims that are
     /// not in the record any more.
-    pub(super) fn advance(&mut self, place: usize, proxies: usize, advance: &Advance) -> Result<bool, Refused> {
+    pub(crate) fn advance(&mut self, place: usize, proxies: usize, advance: &Advance) -> Result<bool, Refused> {
         if self.without.contains(&place) {
             return Err(Refused::GivenUp);
         }
@@ -71,7 +71,7 @@ impl Record {
     }
 
     /// A proxy of several says what it has of a round that has closed; whether that is new. What it has said once stays.
-    pub(super) fn tell_rest(&mut self, place: usize, session: Session, rest: Rest) -> Result<bool, Refused> {
+    pub(crate) fn tell_rest(&mut self, place: usize, session: Session, rest: Rest) -> Result<bool, Refused> {
         if self.rests.contains_key(&place) {
             return Ok(false);
         }
@@ -84,7 +84,7 @@ impl Record {
     }
 
     /// The proxies whose claims are also those of `owner`, which takes over what they have too little of.
-    pub(super) fn handed_to(&self, owner: usize, proxies: usize) -> Vec<usize> {
+    pub(crate) fn handed_to(&self, owner: usize, proxies: usize) -> Vec<usize> {
         if self.rests.len() < proxies || collector(&self.rests) != Some(owner) {
             return Vec::new();
         }
@@ -93,7 +93,7 @@ impl Record {
     }
 
     /// A proxy has sent all that it had, or cannot; whether that is new.
-    pub(super) fn finish(&mut self, place: usize, session: Session, completion: &Completion) -> Result<bool, Refused> {
+    pub(crate) fn finish(&mut self, place: usize, session: Session, completion: &Completion) -> Result<bool, Refused> {
         if self.without.contains(&place) {
             return Err(Refused::GivenUp);
         }
@@ -110,7 +110,7 @@ impl Record {
     }
 
     /// The operator has a round that has closed go on without what a proxy has not sent; whether that is new.
-    pub(super) fn go_without(&mut self, place: usize) -> Result<bool, Refused> {
+    pub(crate) fn go_without(&mut self, place: usize) -> Result<bool, Refused> {
         if self.state != State::Closed || self.complete.contains_key(&place) {
             return Err(Refused::Over);
         }
@@ -120,18 +120,18 @@ impl Record {
     }
 
     /// The proxies that a round that has closed waits for.
-    pub(super) fn missing(&self, proxies: usize) -> Vec<usize> {
+    pub(crate) fn missing(&self, proxies: usize) -> Vec<usize> {
         let is_missing = |place: &usize| !self.complete.contains_key(place) && !self.without.contains(place);
         if self.state == State::Closed { (0..proxies).filter(is_missing).collect() } else { Vec::new() }
     }
 
     /// Whether a round that has closed has all that it waits for: then its rows are counted.
-    pub(super) fn has_all(&self, proxies: usize) -> bool {
+    pub(crate) fn has_all(&self, proxies: usize) -> bool {
         self.state == State::Closed && self.missing(proxies).is_empty()
     }
 
     /// The proxies of which other entries are in the storage, `sent` by place, than those that they say they have sent.
-    pub(super) fn mismatches(&self, sent: &BTreeMap<u32, u64>) -> Vec<Mismatch> {
+    pub(crate) fn mismatches(&self, sent: &BTreeMap<u32, u64>) -> Vec<Mismatch> {
         let here = |place: usize| {
             let put_back = self.put_back.as_ref().and_then(|kept| kept.get(&place)).copied().unwrap_or(0);
             let since = u32::try_from(place).ok().and_then(|place| sent.get(&place)).copied().unwrap_or(0);
@@ -146,7 +146,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::signed::Signed;
+    use crate::wire::signed::Signed;
 
     fn session(number: u64) -> Session {
         Session { number, name: [number as u8; 16] }

@@ -10,18 +10,19 @@ use tacita_core::{Error, Result};
 use tacita_node::base::hex::{hex, unhex};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{count, counted};
-use tacita_node::jobs::aggregate::{Histogram, Predicate, Summary};
+use tacita_node::jobs::aggregate::{Histogram, Predicate, Spec, Summary};
 
 use super::Database;
 use super::progress::Mismatch;
 use super::record::part;
 use super::round::Round;
-use crate::oracle::questions::{Question, Reply, decode_replies, encode_questions};
-use crate::participant::rows::{Found, encode_rows};
-use crate::rounds::{Counts, State};
-use crate::same_keys::KeysFingerprint;
 use crate::store::{RowId, Stored};
-use crate::transport::{Ask, Persistence, Service, all_silent};
+use crate::transport::{Ask, Persistence, all_silent};
+use crate::wire::questions::{Question, Reply, decode_replies, encode_questions};
+use crate::wire::rounds::{Counts, State};
+use crate::wire::rows::{Found, encode_rows};
+use crate::wire::same_keys::KeysFingerprint;
+use crate::wire::service::Service;
 
 /// Bytes of questions that are sent at once: a row of more is sent alone.
 const QUESTION_BYTES: usize = 1 << 19;
@@ -257,7 +258,7 @@ impl Database {
             let mut again = Vec::new();
             for (mut row, reply) in rows.into_iter().zip(replies) {
                 match reply {
-                    Reply::Key(key) => found.push(Found::new(&own, key, &row.entries)),
+                    Reply::Key(key) => found.push(found_of(&own, key, &row.entries)),
                     Reply::TooFew => {
                         let check = "it withholds the key of a row that has as many reports as agreed".to_owned();
                         return Err(Error::Protocol { peer: oracle.to_owned(), check });
@@ -362,6 +363,15 @@ fn shuffle<T>(all: &mut [T], rng: &mut impl CryptoRng) {
         };
         all.swap(last, place);
     }
+}
+
+/// What is revealed of a row with this key and these reports.
+fn found_of(own: &Spec<'_>, key: Vec<u8>, entries: &[Stored]) -> Found {
+    let mut values = std::collections::BTreeMap::<u32, u64>::new();
+    if own.revealed().values && own.own.round.values.has_values() {
+        entries.iter().for_each(|entry| *values.entry(entry.value).or_default() += 1);
+    }
+    Found { key, count: entries.len() as u64, values: values.into_iter().collect() }
 }
 
 #[cfg(test)]

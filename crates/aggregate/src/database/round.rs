@@ -9,13 +9,12 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::jobs::aggregate::Predicate;
 
 use super::record::{Kept, Record};
-use crate::Setting;
-use crate::keys::Role;
-use crate::rounds::{State, of_other_terms};
-use crate::same_keys::KeysFingerprint;
-use crate::signed::{Purpose, Signed};
+use crate::setting::Setting;
 use crate::step;
 use crate::store::Storage;
+use crate::wire::rounds::{State, of_other_terms};
+use crate::wire::same_keys::KeysFingerprint;
+use crate::wire::signed::{Purpose, Role, Signed};
 
 pub(super) struct Round {
     pub(super) name: String,

@@ -12,7 +12,7 @@ use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use tacita_core::Error;
 use tacita_core::protocol::aggregate::open;
-use tacita_node::base::hex::{hex, unhex};
+use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
 
 use super::directories::Presented;
@@ -20,14 +20,17 @@ use super::progress::Refused;
 use super::record::part;
 use super::round::Round;
 use super::{Database, directories, keyed, list, lock, operator, secrets};
-use crate::Setting;
-use crate::proxy::claims::{MOST_CLAIMS, encode_answers};
-use crate::rounds::{Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name};
-use crate::same_keys::Under;
-use crate::sessions::Standing;
+use crate::setting::Setting;
 use crate::step;
-use crate::store::{BatchId, ClaimId, Ingested, Origin, Row, Stored};
-use crate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
+use crate::store::{Ingested, Origin, Row, Stored};
+use crate::transport::{Caller, MEDIA_TYPE, Who, read, read_json};
+use crate::wire::batch::ClaimId;
+use crate::wire::batch::batch_id;
+use crate::wire::claims::{MOST_CLAIMS, encode_answers};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name};
+use crate::wire::same_keys::Under;
+use crate::wire::sessions::Standing;
 
 /// What is the same for all requests about a round.
 pub(super) type At = (State<Arc<Database>>, Who, Path<String>);
@@ -289,7 +292,7 @@ impl Database {
     /// Which proxy it is, and what it is called.
     pub(super) fn proxy(&self, caller: &Caller) -> Granted<(usize, String)> {
         let place = caller.proxy().ok_or_else(|| Reply::new(Kind::Forbidden, "only proxies may"))?;
-        Ok((place, self.setting.name(crate::transport::Service::Proxy(place))?))
+        Ok((place, self.setting.name(crate::wire::service::Service::Proxy(place))?))
     }
 
     /// A round, as it stands now: what others have done with it is in the storage.
@@ -377,11 +380,4 @@ fn check_taking(round: &Round, place: usize, what: &str) -> Granted<()> {
 
 pub(super) fn no_more(round: &Round, what: &str) -> Reply {
     Reply::new(Kind::Closed, format!("round {} takes no {what}: it {}", round.name, round.record().state.told()))
-}
-
-/// The name of a batch, from a path.
-pub(crate) fn batch_id(text: &str) -> Granted<BatchId> {
-    unhex(text)
-        .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| Reply::new(Kind::Malformed, "a batch has a name of 32 hexadecimal digits"))
 }

@@ -15,8 +15,9 @@ use zeroize::Zeroizing;
 use super::round::Round;
 use super::routes::At;
 use super::{Database, lock};
-use crate::rounds::{State as Stage, check_name};
-use crate::transport::{Ask, Granted, Kind, MEDIA_TYPE, Reply, Who, read};
+use crate::transport::{Ask, MEDIA_TYPE, Who, read};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{State as Stage, check_name};
 
 /// No secret is longer, in bytes.
 const MOST_BYTES: usize = 1 << 10;

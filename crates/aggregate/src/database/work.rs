@@ -7,8 +7,8 @@ use tacita_core::{Error, Result};
 
 use super::round::Round;
 use super::{Database, lock};
-use crate::rounds::State;
-use crate::transport::Service;
+use crate::wire::rounds::State;
+use crate::wire::service::Service;
 
 /// How often it looks whether something is due. Tests play rounds by the hundred.
 const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 100 });

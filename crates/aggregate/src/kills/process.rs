@@ -11,9 +11,9 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 
 use super::world::{serve, serving};
-use crate::Setting;
-use crate::database::MOST_QUESTION_BYTES;
+use crate::setting::Setting;
 use crate::testing::KILL_AT;
+use crate::wire::questions::MOST_QUESTION_BYTES;
 
 /// The directory of the job, and the role.
 const CHILD: &str = "TACITA_TEST_ROLE";

@@ -12,8 +12,9 @@ use tacita_core::{Error, Result};
 use super::process::Process;
 use super::world::{ONCE, World, put};
 use crate::participant::operate::Order;
-use crate::rounds::{State, Status};
-use crate::transport::{Client, Service};
+use crate::transport::Client;
+use crate::wire::rounds::{State, Status};
+use crate::wire::service::Service;
 
 /// How long anything may take that has to come.
 const PATIENCE: Duration = Duration::from_secs(60);

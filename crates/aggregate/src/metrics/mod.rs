@@ -21,10 +21,10 @@ use tacita_serve::status::{Check, Page, Readiness, Watched, labels, seconds, val
 
 pub(super) use self::requests::{Requests, watched};
 pub(super) use self::storage::{Noted, timed};
-use super::rounds::State;
-use super::serve::Role;
-use super::setting::file;
-use super::transport::{Contact, Service, SharedTraffic};
+use crate::role::Role;
+use crate::transport::{Contact, SharedTraffic};
+use crate::wire::rounds::State;
+use crate::wire::service::{Service, file};
 
 /// How often it is looked whether a role can do its work.
 const LOOK: Duration = Duration::from_secs(1);

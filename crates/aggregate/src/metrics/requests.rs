@@ -12,8 +12,10 @@ use tacita_serve::status::{Durations, Page, labels};
 use tracing::Instrument;
 
 use crate::message;
-use crate::rounds::check_name;
-use crate::transport::{Admission, Kind, Service};
+use crate::transport::Admission;
+use crate::wire::reply::Kind;
+use crate::wire::rounds::check_name;
+use crate::wire::service::Service;
 
 /// How the patterns of routes begin that are about a round.
 const OF_ROUND: &str = "/v1/rounds/{round}";

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use tacita_core::{Error, Result};
 use tacita_serve::status::{Durations, Page, labels};
 
-use crate::store::{BatchId, ClaimId, Each, Holder, Ingested, Origin, Row, RowId, Storage, Stored, Totals};
+use crate::store::{Each, Holder, Ingested, Origin, Row, RowId, Storage, Stored, Totals};
+use crate::wire::batch::{BatchId, ClaimId};
 
 /// A storage that notes how it does.
 struct Timed {

@@ -1,7 +1,6 @@
 //! The oracle: it tells the database the keys of rows that have as many reports as agreed. It belongs to the proxies' domain, and has the secrets
 //! of a round from any of the proxies.
 
-pub mod questions;
 mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,27 +19,23 @@ use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::text::counted;
 use tacita_serve::status::{Check, Page};
-use zeroize::Zeroizing;
 
-use self::questions::{Reply as Answered, decode_questions, encode_replies};
-use super::here::meet;
-use super::keys::{self, Keys};
-use super::metrics::heard;
-use super::proxy::{Held, MOST_LIST_BYTES, PAGE_ROUNDS};
-use super::rounds::check_name;
-use super::same_keys::{KeysFingerprint, Under, unsaid};
-use super::secret::Secret;
-use super::serve::Role;
-use super::transport::{
-    Admission, Ask, Client, Granted, Kind, MEDIA_TYPE, Persistence, Pool, Reply, Service, Who, read,
-};
-use super::{Serving, Setting, Started};
-
-/// Bytes of the questions in one request, at most. Only databases ask.
-pub const MOST_QUESTION_BYTES: usize = 64 << 20;
-
-/// Bytes of a round's secrets.
-const MOST_KEY_BYTES: usize = 1 << 13;
+use crate::here::meet;
+use crate::keys::{self, Keys};
+use crate::metrics::heard;
+use crate::role::Role;
+use crate::secret::Secret;
+use crate::serve::{Serving, Started};
+use crate::setting::Setting;
+use crate::transport::{Admission, Ask, Client, MEDIA_TYPE, Persistence, Pool, Who, read};
+use crate::wire::held::{Held, MOST_LIST_BYTES, PAGE_ROUNDS};
+use crate::wire::questions::MOST_QUESTION_BYTES;
+use crate::wire::questions::{Reply as Answered, decode_questions, encode_replies};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::check_name;
+use crate::wire::same_keys::{KeysFingerprint, Under, unsaid};
+use crate::wire::service::Service;
+use crate::wire::signed;
 
 const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 500 });
 
@@ -79,7 +74,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     let (folder, _lock) = keys::lock(&serving.state, Some("oracle"))?;
     let databases = setting.services()?.into_iter().filter(|(_, service)| matches!(service, Service::Database(_)));
     let admission = Arc::new(Admission::new(databases.collect(), Vec::new(), None)?);
-    let keys = Keys::new(folder, &serving.identity, keys::Role::Proxy);
+    let keys = Keys::new(folder, &serving.identity, signed::Role::Proxy);
     let cancel = serving.cancel.clone();
     let started = Started::new(serving, Service::Oracle(place))?;
     let proxies = (0..setting.count("proxy")?.max(1)).map(|place| started.client(Service::Proxy(place)));
@@ -149,28 +144,6 @@ impl Oracle {
     }
 }
 
-/// The secrets of a round, from a proxy: those that belong to these public keys, if any are named.
-///
-/// Errors: [`Error::NotReady`] if it has none; those of a connection.
-pub(super) fn fetch_key(
-    proxy: &Client,
-    round: &str,
-    keys: Option<&KeysFingerprint>,
-    persistence: Persistence,
-) -> Result<Zeroizing<Vec<u8>>> {
-    let path = format!("/v1/rounds/{round}/key");
-    let ask = Ask::get(keys.map_or(path.clone(), |keys| keys.on(&path)), MOST_KEY_BYTES);
-    let answer = proxy.ask(&ask, persistence)?;
-    match answer.is_ok() {
-        true => Ok(Zeroizing::new(answer.body)),
-        false => Err(Error::NotReady(format!(
-            "{} gives no secrets of round {round}: {}",
-            proxy.name(),
-            answer.told().message
-        ))),
-    }
-}
-
 impl Role for Oracle {
     fn word(&self) -> &'static str {
         "oracle"
@@ -188,7 +161,7 @@ impl Role for Oracle {
     }
 
     fn learned(&self) -> Vec<String> {
-        self.setting.own().map_or_else(|_| Vec::new(), |own| super::serve::learned(own, "oracle"))
+        self.setting.own().map_or_else(|_| Vec::new(), |own| crate::role::learned(own, "oracle"))
     }
 
     fn numbers(&self) -> Vec<(&'static str, u64)> {

@@ -6,11 +6,12 @@ use std::time::Duration;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::{ONCE, Oracle, Round, fetch_key, lock};
-use crate::rounds::check_name;
-use crate::same_keys::{KeysFingerprint, other_keys};
-use crate::secret::Secret;
-use crate::transport::{Client, Granted, Kind, Persistence, Reply};
+use super::{ONCE, Oracle, Round, lock};
+use crate::secret::{Secret, fetch_key};
+use crate::transport::{Client, Persistence};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::check_name;
+use crate::wire::same_keys::{KeysFingerprint, other_keys};
 
 /// How long the only proxy is asked for secrets; of several, none is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);

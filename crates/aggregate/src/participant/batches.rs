@@ -10,10 +10,7 @@ use tacita_core::protocol::aggregate::Entry;
 use tacita_node::identity::Identity;
 use zeroize::Zeroizing;
 
-use crate::store::BatchId;
-
-/// Bits of a report's number that count within its batch: no batch has more reports.
-const WITHIN_BITS: u32 = 20;
+use crate::wire::batch::BatchId;
 
 /// Names the batches of a participant in a round.
 pub(super) struct Batches {
@@ -42,14 +39,6 @@ impl Batches {
         name.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
         name
     }
-}
-
-/// The number of a batch's first report among all that its participant reports in the round. It follows from the batch's name: reports of one batch so pass
-/// in no other.
-pub(crate) fn first_of(batch: &BatchId) -> u64 {
-    let mut number = [0; 8];
-    number.copy_from_slice(&batch[..8]);
-    u64::from_le_bytes(number) >> WITHIN_BITS << WITHIN_BITS
 }
 
 #[cfg(test)]
@@ -81,6 +70,5 @@ mod tests {
         ] {
             assert_ne!(others, name);
         }
-        assert_eq!(first_of(&[0xff; 16]), u64::MAX - ((1 << WITHIN_BITS) - 1));
     }
 }

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::identity::Identity;
 
-use super::Reach;
-use crate::Setting;
-use crate::rounds::{State, Status, check_name};
-use crate::transport::{Ask, Kind, Persistence, Replicas};
+use crate::reach::Reach;
+use crate::setting::Setting;
+use crate::transport::{Ask, Persistence, Replicas};
+use crate::wire::reply::Kind;
+use crate::wire::rounds::{State, Status, check_name};
 
 /// Bytes of an answer.
 const MOST_BYTES: usize = 1 << 24;

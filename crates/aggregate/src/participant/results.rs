@@ -16,12 +16,14 @@ use tacita_node::jobs::aggregate::results::Results;
 use tacita_node::jobs::aggregate::{Histogram, Moment, Packing};
 use tacita_serve::clock;
 
-use super::Reach;
-use super::gather::Gathering;
-use crate::Setting;
+use crate::gather::Gathering;
 use crate::here::meet;
-use crate::rounds::{Counts, State, Status, check_name};
-use crate::transport::{Answer, Ask, Client, Kind, Persistence, Service};
+use crate::reach::Reach;
+use crate::setting::Setting;
+use crate::transport::{Answer, Ask, Client, Persistence};
+use crate::wire::reply::Kind;
+use crate::wire::rounds::{Counts, State, Status, check_name};
+use crate::wire::service::Service;
 
 /// Bytes of a part of a result.
 const MOST_PART_BYTES: usize = 256 << 20;

@@ -23,13 +23,14 @@ use tacita_node::table::read::source_name;
 use tacita_node::watch::{Display, Screen, Snapshot, warn_own_user};
 
 use self::proxies::Proxies;
-use super::Reach;
 use super::batches::Batches;
-use crate::Setting;
-use crate::proxy::public;
-use crate::rounds::{Open, check_name};
-use crate::same_keys::KeysFingerprint;
-use crate::transport::{Ask, Client, Kind, Service};
+use crate::reach::Reach;
+use crate::setting::Setting;
+use crate::transport::{Ask, Client};
+use crate::wire::reply::Kind;
+use crate::wire::rounds::{Open, check_name};
+use crate::wire::same_keys::KeysFingerprint;
+use crate::wire::service::Service;
 
 /// Bytes of an answer.
 const MOST_BYTES: usize = 1 << 16;
@@ -264,7 +265,7 @@ fn next_round(answer: &crate::transport::Answer, round: &str, proxy: &Client) ->
 impl Target {
     fn new(told: &Submitting, open: Open, proxy: &str) -> Result<Target> {
         let params = told.setting.params(&open.round)?;
-        let keys = public(&told.setting, &params, &open, proxy, proxy)?;
+        let keys = told.setting.round_keys(&params, &open, proxy, proxy)?;
         let most = told.setting.submission(&params);
         let size = match told.batch {
             None => most,

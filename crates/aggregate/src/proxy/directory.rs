@@ -16,10 +16,11 @@ use super::names::Names;
 use super::round::Round;
 use super::{Proxy, lock};
 use crate::queue::{Fresh, Queue};
-use crate::rounds::{State as Stage, Status};
-use crate::same_keys::KeysFingerprint;
-use crate::sessions::{Advance, Session};
-use crate::transport::{Answer, Ask, Client, Granted, Kind, Reply};
+use crate::transport::{Answer, Ask, Client};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{State as Stage, Status};
+use crate::wire::same_keys::KeysFingerprint;
+use crate::wire::sessions::{Advance, Session};
 
 /// How long whoever brings reports waits for the database to hold the session that covers them.
 const PATIENCE: Duration = Duration::from_secs(5);

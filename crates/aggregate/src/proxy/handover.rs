@@ -19,21 +19,22 @@ use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
-use tacita_node::identity::{FINGERPRINT_BYTES, Fingerprint};
+use tacita_node::identity::FINGERPRINT_BYTES;
 
 use super::house::{MOST_BYTES, ONCE, TURN, refusal, wrong};
 use super::round::Round;
 use super::{Proxy, lock};
-use crate::Setting;
-use crate::database::batch_id;
 use crate::queue::Submission;
-use crate::rounds::{Rest, Resting, Status, collector};
-use crate::same_keys::{KeysFingerprint, Under};
-use crate::sessions::Session;
+use crate::setting::Setting;
 use crate::step;
-use crate::transport::{Ask, Granted, Kind, Reply, Service, Who, read};
-
-const DIGEST_BYTES: usize = 32;
+use crate::transport::{Ask, Who, read};
+use crate::wire::batch::batch_id;
+use crate::wire::handed::{DIGEST_BYTES, Handed};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{Rest, Resting, Status, collector};
+use crate::wire::same_keys::{KeysFingerprint, Under};
+use crate::wire::service::Service;
+use crate::wire::sessions::Session;
 
 /// `PUT /v1/rounds/{round}/handed/{batch}`: a participant's batch that another proxy cannot shuffle.
 pub(super) async fn handed(
@@ -72,30 +73,6 @@ pub(super) async fn handed(
     // Whoever hands it over drops it then.
     taken.covered(&taking).await?;
     Ok(Json(json!({ "taken": true })))
-}
-
-/// A batch on its way from one proxy to another.
-pub struct Handed<'a> {
-    /// Whose it is.
-    pub participant: Fingerprint,
-    /// The fingerprint of what the participant sent.
-    pub digest: [u8; DIGEST_BYTES],
-    /// The records that were made of it, at least one byte of them.
-    pub records: &'a [u8],
-}
-
-impl Handed<'_> {
-    /// The fingerprint of the participant's identity, that of what the participant sent, and the records that were made of it.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        [&self.participant.0[..], &self.digest, self.records].concat()
-    }
-
-    /// What [`Handed::to_bytes`] has written, if it holds a record.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Handed<'_>> {
-        let (participant, rest) = bytes.split_first_chunk()?;
-        let (digest, records) = rest.split_first_chunk()?;
-        (!records.is_empty()).then_some(Handed { participant: Fingerprint(*participant), digest: *digest, records })
-    }
 }
 
 impl Proxy {
@@ -206,21 +183,5 @@ impl Proxy {
     /// Whether all of a round has been sent from here.
     fn is_complete(&self, round: &str) -> Result<bool> {
         Ok(!lock(&self.rounds).contains_key(round) || self.completed(round)?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn batches_come_back_and_what_is_cut_off_is_none() {
-        let handed = Handed { participant: Fingerprint([9; 32]), digest: [7; 32], records: &[1, 2, 3] };
-        let bytes = handed.to_bytes();
-        let back = Handed::from_bytes(&bytes).unwrap();
-        assert_eq!((back.participant, back.digest, back.records), (handed.participant, handed.digest, handed.records));
-        for length in 0..bytes.len() - 2 {
-            assert!(Handed::from_bytes(&bytes[..length]).is_none(), "{length}");
-        }
     }
 }

@@ -14,11 +14,13 @@ use super::directory::Track;
 use super::journal::file_name;
 use super::round::{Round, queue_path};
 use super::workers::WORKERS;
-use super::{MOST_LIST_BYTES, Proxy, lock};
+use super::{Proxy, lock};
 use crate::queue::{Queue, Shuffled};
-use crate::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
 use crate::step;
-use crate::transport::{Answer, Ask, Client, Kind, Persistence};
+use crate::transport::{Answer, Ask, Client, Persistence};
+use crate::wire::held::MOST_LIST_BYTES;
+use crate::wire::reply::Kind;
+use crate::wire::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
 
 /// How often the database is asked how its rounds stand. Tests play rounds by the hundred.
 pub(super) const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 250 });

@@ -19,12 +19,12 @@ use tokio::time::timeout;
 
 use super::Proxy;
 use super::round::{Round, fingerprint};
-use crate::database::batch_id;
 use crate::interaction::{Batch, Side, bounds, session};
-use crate::participant::batches::first_of;
-use crate::same_keys::Under;
 use crate::secret::Secret;
-use crate::transport::{Going, Granted, Kind, MEDIA_TYPE, Reply, UnderWay, Who, Within, expect_binary, join, outlet};
+use crate::transport::{Going, MEDIA_TYPE, UnderWay, Who, Within, expect_binary, join, outlet};
+use crate::wire::batch::{batch_id, first_of};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::same_keys::Under;
 
 /// How long somebody waits for a place before it is told to come again.
 const PATIENCE: Duration = Duration::from_secs(10);

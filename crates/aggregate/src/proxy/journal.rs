@@ -15,8 +15,8 @@ use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::{hex, unhex};
 
 use crate::queue::BatchName;
-use crate::sessions::{Advance, Session};
 use crate::step;
+use crate::wire::sessions::{Advance, Session};
 
 #[cfg(test)]
 mod power;

@@ -9,9 +9,10 @@ use tacita_core::{Error, Result};
 use super::house::{MOST_BYTES, TELL};
 use super::round::Round;
 use super::{Proxy, lock};
-use crate::rounds::{State as Stage, Status};
-use crate::same_keys::ADVICE;
-use crate::transport::{Ask, Kind, Reply};
+use crate::transport::Ask;
+use crate::wire::reply::{Kind, Reply};
+use crate::wire::rounds::{State as Stage, Status};
+use crate::wire::same_keys::ADVICE;
 
 /// What is said of a round that the database has under other keys, and when it was told to the database last.
 pub(super) struct Differing {

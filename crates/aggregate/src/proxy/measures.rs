@@ -6,7 +6,7 @@ use tacita_serve::status::{Check, Page};
 
 use super::{Proxy, lock};
 use crate::metrics::{heard, rounds};
-use crate::rounds::State;
+use crate::wire::rounds::State;
 
 impl Proxy {
     /// Adds numbers to a page.

@@ -1,12 +1,12 @@
 //! The proxy: it takes the participants' reports, blinds and shuffles them, and forwards them so that nobody can tell who reported what.
 
 mod bell;
-pub(super) mod claims;
+mod claims;
 mod directory;
 mod handover;
 mod house;
 mod interact;
-pub(super) mod journal;
+pub(crate) mod journal;
 mod keyed;
 mod list;
 mod measures;
@@ -22,7 +22,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::folder::Folder;
@@ -31,22 +30,17 @@ use tacita_serve::status::{Check, Page};
 use tokio::sync::{Semaphore, watch};
 
 use self::bell::Bell;
-pub use self::claims::{decode_answers, encode_answers};
-pub use self::handover::Handed;
-pub(super) use self::list::PAGE_ROUNDS;
 use self::names::Names;
 use self::round::Round;
-pub(super) use self::round::public;
 use self::workers::Workers;
-use super::keys::{self, Keys};
-use super::rounds::Status;
-use super::same_keys::KeysFingerprint;
-use super::serve::Role;
-use super::transport::{Admission, Client, MOST_INTERACTIONS, Pool, Replicas, Service};
-use super::{Serving, Setting, Started};
-
-/// Bytes of a list of rounds.
-pub(super) const MOST_LIST_BYTES: usize = 1 << 22;
+use crate::keys::{self, Keys};
+use crate::role::Role;
+use crate::serve::{Serving, Started};
+use crate::setting::Setting;
+use crate::transport::{Admission, Client, MOST_INTERACTIONS, Pool, Replicas};
+use crate::wire::rounds::Status;
+use crate::wire::service::Service;
+use crate::wire::signed;
 
 /// What waits in the queue of a round takes no more on disk, where nothing else is said.
 pub const QUEUE_BYTES: u64 = 64 << 30;
@@ -57,15 +51,6 @@ pub struct Proxying {
     pub serving: Serving,
     /// The most that the reports of a round may take on disk, in bytes.
     pub queue_bytes: u64,
-}
-
-/// What a proxy tells oracles, and other proxies, of its secrets.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Held {
-    /// Rounds whose secrets it has, with the fingerprints of their keys.
-    pub rounds: BTreeMap<String, KeysFingerprint>,
-    /// Rounds that were removed.
-    pub removed: Vec<String>,
 }
 
 /// How much has been done.
@@ -136,7 +121,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
     let started = Started::new(serving, Service::Proxy(place))?;
     let others = (0..setting.count("proxy")?).filter(|other| *other != place);
     let proxy = Proxy {
-        keys: Keys::new(folder.clone(), &identity, keys::Role::Proxy),
+        keys: Keys::new(folder.clone(), &identity, signed::Role::Proxy),
         names: Names::open(folder.clone())?,
         database: started.databases()?,
         others: others.map(|other| started.client(Service::Proxy(other))).collect::<Result<_>>()?,
@@ -177,7 +162,7 @@ impl Role for Proxy {
     }
 
     fn learned(&self) -> Vec<String> {
-        self.setting.own().map_or_else(|_| Vec::new(), |own| super::serve::learned(own, "proxy"))
+        self.setting.own().map_or_else(|_| Vec::new(), |own| crate::role::learned(own, "proxy"))
     }
 
     fn numbers(&self) -> Vec<(&'static str, u64)> {

@@ -13,7 +13,7 @@ use tacita_node::base::folder::Folder;
 use tacita_node::identity::Fingerprint;
 
 use crate::queue::{BatchName, MarkKey};
-use crate::store::BatchId;
+use crate::wire::batch::BatchId;
 
 const FILE: &str = "participants.json";
 

@@ -7,21 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tacita_core::protocol::aggregate::{Params, RoundKeys, RowFunction};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
-use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
 use tacita_node::store::seal::Key;
 
 use super::claims::ClaimKey;
 use super::directory::{Cover, Track};
 use super::keyed::Differing;
-use crate::Setting;
-use crate::keys::Role;
 use crate::queue::{Accepted, Conditions, Limits, Queue, Submission};
-use crate::rounds::{Open, State};
-use crate::same_keys::KeysFingerprint;
 use crate::secret::Secret;
-use crate::signed::Purpose;
-use crate::store::BatchId;
+use crate::setting::Setting;
+use crate::wire::batch::BatchId;
+use crate::wire::rounds::{Open, State};
+use crate::wire::same_keys::KeysFingerprint;
 
 /// Batches of one participant in a round. Of each the proxy keeps its name, about 150 bytes in memory, as long as the round.
 const MOST_BATCHES: u64 = 1 << 17;
@@ -63,7 +60,7 @@ impl Round {
         let params = setting.params(&name)?;
         let secret = Secret::from_bytes(setting, &params, secret)
             .ok_or_else(|| Error::Input(format!("the secrets of round {name} are of another job")))?;
-        let keys = public(setting, &params, &open, "the database", "the proxy")?;
+        let keys = setting.round_keys(&params, &open, "the database", "the proxy")?;
         if !secret.blinding().is_of(&params, &keys) {
             return Err(Error::Input(format!(
                 "the secrets of round {name} are not those that it was opened with: put these back with `tacita key restore`"
@@ -167,21 +164,4 @@ impl Round {
 /// The directory of a round's queue.
 pub(super) fn queue_path(state: &Path, round: &str) -> PathBuf {
     state.join(format!("queue-{}", hex(round.as_bytes())))
-}
-
-/// The public keys of a round, if both are signed by who has to and prove what they have to; `database` and `proxy` are who is to blame if not.
-pub(crate) fn public(
-    setting: &Setting,
-    params: &Params,
-    open: &Open,
-    database: &str,
-    proxy: &str,
-) -> Result<RoundKeys> {
-    let purpose = |role| Purpose { agreement: &setting.agreement, round: &open.round, role };
-    let of_database = open.database.open(purpose(Role::Database), &setting.pins("database")?, database)?;
-    let of_proxy = open.proxy.open(purpose(Role::Proxy), &setting.pins("proxy")?, proxy)?;
-    RoundKeys::new(params, &of_database, &of_proxy, &mut fresh_rng()?).ok_or_else(|| Error::Protocol {
-        peer: proxy.to_owned(),
-        check: format!("the keys of round {} prove nothing", open.round),
-    })
 }

@@ -22,15 +22,14 @@ use super::interact::{interact, taken};
 use super::list::held;
 use super::round::{Round, fingerprint};
 use super::{Proxy, lock};
-use crate::Setting;
-use crate::database::batch_id;
-use crate::participant::batches::first_of;
 use crate::queue::{Accepted, Refusal};
-use crate::rounds::{Open, State as Stage, check_name};
-use crate::same_keys::Under;
 use crate::secret::Secret;
-use crate::store::BatchId;
-use crate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read};
+use crate::setting::Setting;
+use crate::transport::{Caller, MEDIA_TYPE, Who, read};
+use crate::wire::batch::{BatchId, batch_id, first_of};
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{Open, State as Stage, check_name};
+use crate::wire::same_keys::Under;
 
 /// How long it is waited for what the database says of a round that is not known.
 const NEWS: Duration = Duration::from_secs(2);

@@ -6,14 +6,14 @@ use tacita_core::{Error, Result};
 use tacita_node::base::random::fresh_rng;
 use zeroize::Zeroizing;
 
+use super::Proxy;
 use super::house::{MOST_BYTES, ONCE, TURN, wrong};
-use super::{Proxy, public};
-use crate::keys::{self, Role};
-use crate::oracle::fetch_key;
-use crate::rounds::Open;
-use crate::secret::Secret;
-use crate::signed::{Purpose, Signed};
-use crate::transport::{Ask, Kind};
+use crate::keys;
+use crate::secret::{Secret, fetch_key};
+use crate::transport::Ask;
+use crate::wire::reply::Kind;
+use crate::wire::rounds::Open;
+use crate::wire::signed::{Purpose, Role, Signed};
 
 impl Proxy {
     /// Offers the public key of a round to the database: of the secrets that are here, or else at another proxy, or else of new ones. Returns it if
@@ -96,7 +96,7 @@ impl Proxy {
     fn belongs(&self, open: &Open, secret: &[u8]) -> Result<bool> {
         let params = self.setting.params(&open.round)?;
         let database = self.database.current().name();
-        let keys = public(&self.setting, &params, open, database, database)?;
+        let keys = self.setting.round_keys(&params, open, database, database)?;
         let secret = Secret::from_bytes(&self.setting, &params, secret);
         Ok(secret.is_some_and(|secret| secret.blinding().is_of(&params, &keys)))
     }

@@ -10,7 +10,7 @@ use super::files::{self, Mark, MarkKey};
 use super::held::InQueue;
 use super::mix::Source;
 use super::{Queue, Submission, lock};
-use crate::rounds::Rest;
+use crate::wire::rounds::Rest;
 
 impl Queue {
     /// Batches that wait, and that it is not known of whether this queue has claimed them. It is not known after a start, either.

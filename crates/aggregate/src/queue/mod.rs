@@ -39,7 +39,7 @@ use mix::Source;
 use shuffle::Waiting;
 use state::{State, Unwritten};
 
-use super::step;
+use crate::step;
 
 /// The random name of a batch.
 pub type BatchId = [u8; 16];

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::transport::is_address;
+use crate::wire::peers::is_address;
 
 /// Bytes of a value; a longer one is not read.
 const MOST_BYTES: usize = 1 << 10;

@@ -21,8 +21,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use crate::transport::is_address;
 use crate::trust::{Shown, trusting};
+use crate::wire::peers::is_address;
 
 /// How long a member may take for an answer, a connection included.
 const LIMIT: Duration = Duration::from_secs(3);

@@ -25,9 +25,9 @@ use tokio::time::sleep;
 pub use self::entries::decode;
 use self::entries::encode;
 use self::etcd::{Etcd, Lease};
-use super::Setting;
-use super::setting::file;
-use super::transport::{Addresses, Contact, Service, cancelled};
+use crate::setting::Setting;
+use crate::transport::{Addresses, Contact, cancelled};
+use crate::wire::service::{Service, file};
 
 /// For how long an entry outlives the role that does not end in order, in seconds, and how often it is told that the role lives.
 const LIFE: u64 = 10;

@@ -26,13 +26,13 @@ use self::disk::{create, damaged, fault, keep_trees, make_private, open_trees};
 use self::key::{CLAIM, MARK, RECORD, REMOVED, ROUND, Round, SEALED};
 use self::mark::{read_mark, write_mark};
 use super::rows::{DIGEST_BYTES, digest, group};
-use super::{BatchId, ClaimId, Each, Holder, Ingested, NO_PROXY, Origin, Row, RowId, Storage, Stored, Totals};
+use super::{Each, Holder, Ingested, NO_PROXY, Origin, Row, RowId, Storage, Stored, Totals};
+use crate::wire::batch::{BatchId, ClaimId};
 
 const LOCK: &str = "storage.lock";
 const TREES: &str = "storage";
 /// The same until it is whole.
 const UNFINISHED: &str = "storage.part";
-
 /// The tree of marks and records.
 const STATE: &str = "state";
 

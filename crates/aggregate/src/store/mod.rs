@@ -21,20 +21,16 @@ use std::time::Duration;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
+use crate::wire::batch::{BatchId, ClaimId};
+
 pub use embedded::Embedded;
 pub use postgres::Postgres;
 
 /// A row: what all reports of one key have in common, and nobody can tell which key it is.
 pub type RowId = [u8; 32];
 
-/// The random name of a batch.
-pub type BatchId = [u8; 16];
-
 /// The random name of a process that shares a storage with others.
 pub type Holder = [u8; 16];
-
-/// The name under which a proxy claims a participant's batch: pseudorandom, and the same at all proxies.
-pub type ClaimId = [u8; 16];
 
 /// A report as the database has opened it.
 #[derive(Clone, PartialEq, Eq)]

@@ -8,7 +8,8 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::{Error, Result};
 
-use super::{BatchId, ClaimId, Ingested, Origin, Row, RowId, Storage, Stored, Totals};
+use super::{Ingested, Origin, Row, RowId, Storage, Stored, Totals};
+use crate::wire::batch::{BatchId, ClaimId};
 
 type Open<'a> = &'a dyn Fn() -> Box<dyn Storage>;
 type Groups = BTreeMap<RowId, Vec<Stored>>;

@@ -7,18 +7,9 @@ use tacita_core::{Error, Result};
 use tacita_node::identity::Fingerprint;
 use tacita_serve::allow_list::AllowList;
 
-use super::{CONNECTIONS_EACH, INTERACTIONS_EACH, Reply};
-
-/// A role of the job that serves others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Service {
-    /// Takes the participants' reports.
-    Proxy(usize),
-    /// Decrypts keys of rows.
-    Oracle(usize),
-    /// Keeps rows and rounds.
-    Database(usize),
-}
+use super::{CONNECTIONS_EACH, INTERACTIONS_EACH};
+use crate::wire::reply::Reply;
+use crate::wire::service::Service;
 
 /// What an identity is in the job: it may be several things.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

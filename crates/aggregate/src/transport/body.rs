@@ -11,7 +11,8 @@ use tacita_core::Error;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::{BODY_LIMIT, Granted, Kind, MEDIA_TYPE, Reply};
+use super::{BODY_LIMIT, MEDIA_TYPE};
+use crate::wire::reply::{Granted, Kind, Reply};
 
 /// How long a request waits for a place among those that compute.
 const PATIENCE: Duration = Duration::from_secs(20);

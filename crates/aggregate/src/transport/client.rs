@@ -26,8 +26,9 @@ use tokio::time::{sleep, timeout};
 use super::addresses::Named;
 use super::counted::Fault;
 use super::stream::cancelled;
-use super::{Kind, MEDIA_TYPE, SharedTraffic, Told};
+use super::{MEDIA_TYPE, SharedTraffic};
 use crate::message;
+use crate::wire::reply::{Kind, Told};
 
 pub use self::replicas::{Replicas, all_silent};
 pub use self::waiting::Waiting;
@@ -162,7 +163,7 @@ impl Answer {
         Answer { status, body, again: again.map(|seconds| Duration::from_secs(seconds.min(60))) }
     }
 
-    /// An answer that was the last word of a channel: see [`Reply::outcome`](super::Reply::outcome).
+    /// An answer that was the last word of a channel: see [`Reply::outcome`](crate::wire::reply::Reply::outcome).
     pub fn decode(bytes: &[u8]) -> Option<Answer> {
         let (status, rest) = bytes.split_first_chunk()?;
         let (again, body) = rest.split_first_chunk()?;

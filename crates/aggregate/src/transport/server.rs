@@ -32,7 +32,8 @@ use super::admission::{Counting, Going};
 use super::counted::Counted;
 use super::stream::cancelled;
 use super::taken::taken;
-use super::{Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, REQUESTS_EACH, Reply, SharedTraffic};
+use super::{Admission, HANDSHAKE_LIMIT, MOST_CONNECTIONS, MOST_REQUESTS, REQUESTS_EACH, SharedTraffic};
+use crate::wire::reply::{Kind, Reply};
 
 /// Handshakes at a time. Who comes then takes the place of the oldest one of the network that holds most: where that is the own one, only if
 /// it has had the time that a handshake takes, so that a crowd of honest ones gets done.

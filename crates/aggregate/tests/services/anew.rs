@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::rounds::{State, Status};
-use tacita_aggregate::same_keys::KeysFingerprint;
-use tacita_aggregate::transport::{Ask, Kind, Service};
+use tacita_aggregate::transport::Ask;
+use tacita_aggregate::wire::reply::Kind;
+use tacita_aggregate::wire::rounds::{State, Status};
+use tacita_aggregate::wire::same_keys::KeysFingerprint;
+use tacita_aggregate::wire::service::Service;
 
 use super::world::{ONCE, PATIENT, ROUND, World, put, refused};
 

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::rounds::State as Stage;
-use tacita_aggregate::sessions::Session;
-use tacita_aggregate::transport::{Ask, Client, Service};
+use tacita_aggregate::transport::{Ask, Client};
+use tacita_aggregate::wire::rounds::State as Stage;
+use tacita_aggregate::wire::service::Service;
+use tacita_aggregate::wire::sessions::Session;
 use tacita_node::agreement::{JobSpec, Terms};
 
 use super::faked::{Fake, faked, nothing};

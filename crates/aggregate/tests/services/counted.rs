@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::rounds::{State, Status};
 use tacita_aggregate::store::{self, Ingested, Storage};
+use tacita_aggregate::wire::rounds::{State, Status};
 
 use super::faked::faked;
 use super::world::{ROUND, World};

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tacita_aggregate::interaction::bounds;
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::proxy::Handed;
-use tacita_aggregate::rounds::State;
-use tacita_aggregate::transport::{Answer, Ask, Client, Service};
+use tacita_aggregate::transport::{Answer, Ask, Client};
+use tacita_aggregate::wire::handed::Handed;
+use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::service::Service;
 use tacita_core::Result;
 
 use super::together::{Until, participate};

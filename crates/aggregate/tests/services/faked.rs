@@ -1,12 +1,12 @@
 //! Proxies that do as the test likes.
 
 use serde_json::{Value, json};
-use tacita_aggregate::keys::Role;
-use tacita_aggregate::same_keys::KeysFingerprint;
 use tacita_aggregate::secret::Secret;
-use tacita_aggregate::sessions::{Advance, Session};
-use tacita_aggregate::signed::{Purpose, Signed};
-use tacita_aggregate::transport::{Answer, Ask, Client, Service};
+use tacita_aggregate::transport::{Answer, Ask, Client};
+use tacita_aggregate::wire::same_keys::KeysFingerprint;
+use tacita_aggregate::wire::service::Service;
+use tacita_aggregate::wire::sessions::{Advance, Session};
+use tacita_aggregate::wire::signed::{Purpose, Role, Signed};
 use tacita_node::base::random::fresh_rng;
 
 use super::world::{PATIENT, ROUND, World, names};

@@ -1,7 +1,7 @@
 //! A participant that encrypts what it likes.
 
-use tacita_aggregate::rounds::Open;
 use tacita_aggregate::transport::Ask;
+use tacita_aggregate::wire::rounds::Open;
 use tacita_core::primitive::elgamal::masks;
 use tacita_core::primitive::group::{Embedding, Group, Ristretto255, ScalarField};
 use tacita_core::session::{Session, Transcript};

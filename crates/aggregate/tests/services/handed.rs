@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::proxy::Handed;
-use tacita_aggregate::rounds::State;
-use tacita_aggregate::same_keys::KeysFingerprint;
-use tacita_aggregate::transport::{Answer, Ask, Client, Service};
+use tacita_aggregate::transport::{Answer, Ask, Client};
+use tacita_aggregate::wire::handed::Handed;
+use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::same_keys::KeysFingerprint;
+use tacita_aggregate::wire::service::Service;
 
 use super::lying::{Shared, looked, lying, until};
 use super::world::{ONCE, PATIENT, ROUND, World, names, put, refused};

@@ -5,8 +5,9 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tacita_aggregate::rounds::State;
-use tacita_aggregate::transport::{Ask, MOST_BODY_BYTES, Persistence, REQUESTS_EACH, Service};
+use tacita_aggregate::transport::{Ask, MOST_BODY_BYTES, Persistence, REQUESTS_EACH};
+use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::service::Service;
 use tacita_core::Error;
 use tacita_node::identity::Identity;
 

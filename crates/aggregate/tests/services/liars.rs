@@ -7,9 +7,10 @@ use axum::http::header;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::json;
-use tacita_aggregate::here::Here;
-use tacita_aggregate::rounds::State;
-use tacita_aggregate::transport::{Admission, Ask, MEDIA_TYPE, Server, Service, SharedTraffic, stand};
+use tacita_aggregate::transport::{Admission, Ask, MEDIA_TYPE, Server, SharedTraffic, stand};
+use tacita_aggregate::wire::here::Here;
+use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::service::Service;
 use tacita_core::{Error, ErrorKind};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::hex::hex;
@@ -136,8 +137,7 @@ fn a_proxy_that_repeats_a_name_is_named() {
 /// Keys of a round that nobody who has to has signed are not encrypted under.
 #[test]
 fn keys_that_the_right_ones_have_not_signed_are_not_used() {
-    use tacita_aggregate::keys::Role;
-    use tacita_aggregate::signed::{Purpose, Signed};
+    use tacita_aggregate::wire::signed::{Purpose, Role, Signed};
 
     let world = World::started(&["a", "b"], json!({}));
     let proxy = world.proxy("a");

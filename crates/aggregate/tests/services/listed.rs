@@ -8,10 +8,11 @@ use axum::extract::Query;
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use tacita_aggregate::here::Here;
 use tacita_aggregate::participant::operate::{Operator, Order};
-use tacita_aggregate::rounds::Status;
-use tacita_aggregate::transport::{Admission, Ask, Server, Service, SharedTraffic, stand};
+use tacita_aggregate::transport::{Admission, Ask, Server, SharedTraffic, stand};
+use tacita_aggregate::wire::here::Here;
+use tacita_aggregate::wire::rounds::Status;
+use tacita_aggregate::wire::service::Service;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::hex::hex;
 

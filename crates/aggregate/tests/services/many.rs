@@ -1,7 +1,7 @@
 //! A thousand participants at once: all are taken, or told to come again, and each counts once.
 
 use serde_json::json;
-use tacita_aggregate::rounds::State;
+use tacita_aggregate::wire::rounds::State;
 
 use super::world::{PATIENT, World, put};
 

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tacita_aggregate::database::operator::Tighten;
-use tacita_aggregate::here::Here;
-use tacita_aggregate::proxy::Held;
-use tacita_aggregate::rounds::{Closing, Completion, Counts, Failure, Numbers, Open, Rest, Resting, State, Status};
-use tacita_aggregate::same_keys::KeysFingerprint;
-use tacita_aggregate::sessions::{Advance, Session};
-use tacita_aggregate::signed::Signed;
-use tacita_aggregate::transport::{Kind, Listening, Peers, Told};
+use tacita_aggregate::wire::held::Held;
+use tacita_aggregate::wire::here::Here;
+use tacita_aggregate::wire::peers::{Listening, Peers};
+use tacita_aggregate::wire::reply::{Kind, Told};
+use tacita_aggregate::wire::rounds::{
+    Closing, Completion, Counts, Failure, Numbers, Open, Rest, Resting, State, Status, Tighten,
+};
+use tacita_aggregate::wire::same_keys::KeysFingerprint;
+use tacita_aggregate::wire::sessions::{Advance, Session};
+use tacita_aggregate::wire::signed::Signed;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::rounds::State;
-use tacita_aggregate::transport::{Ask, Service};
+use tacita_aggregate::transport::Ask;
+use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::service::Service;
 
 use super::world::{ONCE, ROUND, World, refused};
 

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tacita_aggregate::here::Here;
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::rounds::State;
 use tacita_aggregate::transport::Ask;
+use tacita_aggregate::wire::here::Here;
+use tacita_aggregate::wire::rounds::State;
 use tacita_core::ErrorKind;
 
 use super::world::{PATIENT, World, put, refused};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tacita_aggregate::database::backup::{Size, Where, back_up, restore};
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::rounds::{State, Status};
 use tacita_aggregate::store::{self, Row, Stored};
+use tacita_aggregate::wire::rounds::{State, Status};
 use tacita_core::Error;
 
 use super::world::{ROUND, World, names};

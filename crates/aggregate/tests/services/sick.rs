@@ -12,10 +12,12 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use tacita_aggregate::Serving;
 use tacita_aggregate::proxy::{self, Proxying};
-use tacita_aggregate::rounds::State as Stage;
-use tacita_aggregate::transport::{Admission, Ask, Client, Kind, Reply, Server, Service, SharedTraffic, stand};
+use tacita_aggregate::serve::Serving;
+use tacita_aggregate::transport::{Admission, Ask, Client, Server, SharedTraffic, stand};
+use tacita_aggregate::wire::reply::{Kind, Reply};
+use tacita_aggregate::wire::rounds::State as Stage;
+use tacita_aggregate::wire::service::Service;
 use tacita_node::base::cancel::Cancel;
 
 use super::world::World;

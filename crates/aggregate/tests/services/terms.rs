@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::rounds::{State, Status};
+use tacita_aggregate::wire::rounds::{State, Status};
 use tacita_core::ErrorKind;
 
 use super::world::World;

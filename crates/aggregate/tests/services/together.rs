@@ -12,11 +12,11 @@ use axum::routing::post;
 use serde_json::json;
 use tacita_aggregate::interaction::{Batch, MOST_OUTCOME_BYTES, Side, bounds, session};
 use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::rounds::State;
 use tacita_aggregate::transport::{
     Admission, Answer, Ask, Bounds, Client, INTERACTIONS_EACH, MEDIA_TYPE, MOST_INTERACTIONS, Server, SharedTraffic,
     join, outlet, stand,
 };
+use tacita_aggregate::wire::rounds::State;
 use tacita_core::channel::Label;
 use tacita_core::channel::labels::interaction::{NONCE, OUTCOME};
 use tacita_core::protocol::aggregate::naor_reingold::{Reporting, participant};

@@ -8,14 +8,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tacita_aggregate::database::{self, Databasing};
+use tacita_aggregate::oracle;
 use tacita_aggregate::participant::operate::{Operator, Order};
 use tacita_aggregate::participant::results::{Collecting, collect};
 use tacita_aggregate::proxy::{self, Proxying};
-use tacita_aggregate::rounds::{Open, Status};
-use tacita_aggregate::same_keys::KeysFingerprint;
-use tacita_aggregate::sessions::Session;
-use tacita_aggregate::transport::{Answer, Ask, Client, Persistence, Service, SharedTraffic};
-use tacita_aggregate::{Serving, Setting, oracle};
+use tacita_aggregate::serve::Serving;
+use tacita_aggregate::setting::Setting;
+use tacita_aggregate::transport::{Answer, Ask, Client, Persistence, SharedTraffic};
+use tacita_aggregate::wire::questions::MOST_QUESTION_BYTES;
+use tacita_aggregate::wire::rounds::{Open, Status};
+use tacita_aggregate::wire::same_keys::KeysFingerprint;
+use tacita_aggregate::wire::service::Service;
+use tacita_aggregate::wire::sessions::Session;
 use tacita_core::Result;
 use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys, report};
 use tacita_node::agreement::JobSpec;
@@ -83,7 +87,7 @@ impl World {
         std::fs::create_dir(at("addresses")).unwrap();
         let setting = Arc::new(Setting::new(JobSpec::load(&at("job.json")).unwrap()).unwrap());
         let runtime = Arc::new(Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
-        let (question_bytes, patience) = (database::MOST_QUESTION_BYTES, Duration::from_secs(5));
+        let (question_bytes, patience) = (MOST_QUESTION_BYTES, Duration::from_secs(5));
         World { home, setting, runtime, question_bytes, patience, running: Vec::new() }
     }
 

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use tacita_aggregate::Setting;
 use tacita_aggregate::keys::{self, Keys};
+use tacita_aggregate::setting::Setting;
+use tacita_aggregate::wire::signed;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
@@ -101,13 +102,13 @@ impl Which {
         self,
         make: bool,
         done: &str,
-        act: impl FnOnce(&Keys, &Setting, keys::Role, &str) -> Result<()>,
+        act: impl FnOnce(&Keys, &Setting, signed::Role, &str) -> Result<()>,
     ) -> Result<()> {
         let role = match self.role {
-            Role::Proxy => keys::Role::Proxy,
-            Role::Database => keys::Role::Database,
+            Role::Proxy => signed::Role::Proxy,
+            Role::Database => signed::Role::Database,
         };
-        tacita_aggregate::rounds::check_name(&self.round)?;
+        tacita_aggregate::wire::rounds::check_name(&self.round)?;
         let setting = Setting::new(JobSpec::load(&self.job)?)?;
         let identity = Identity::load(&self.identity)?;
         setting.place_of(role.name(), &identity)?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tacita_aggregate::Setting;
 use tacita_aggregate::participant::results::{Collecting, collect};
+use tacita_aggregate::setting::Setting;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;

@@ -9,8 +9,11 @@ use tacita_aggregate::database::Databasing;
 use tacita_aggregate::database::dashboard::Dashboard;
 use tacita_aggregate::proxy::Proxying;
 use tacita_aggregate::registry::Registry;
+use tacita_aggregate::serve::Serving;
+use tacita_aggregate::setting::Setting;
 use tacita_aggregate::store::holds_password;
-use tacita_aggregate::{Serving, Setting, database, oracle, proxy};
+use tacita_aggregate::wire::questions::MOST_QUESTION_BYTES;
+use tacita_aggregate::{database, oracle, proxy};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
@@ -196,7 +199,7 @@ impl Database {
                 let _ = print(link.to_owned());
             },
         });
-        let question_bytes = database::MOST_QUESTION_BYTES;
+        let question_bytes = MOST_QUESTION_BYTES;
         database::serve(Databasing {
             serving: role.serving()?,
             storage,

@@ -16,10 +16,12 @@ use self::file::{BATCH_BYTES, Header, Part, Saved, Saving, row_bytes};
 use super::record::{Kept, Record, part};
 use super::round::Round;
 use super::{check_storage, open_storage};
-use crate::Setting;
-use crate::keys::{self, Keys, Role};
-use crate::rounds::{State, check_name};
-use crate::store::{BatchId, Ingested, Row, Storage};
+use crate::keys::{self, Keys};
+use crate::setting::Setting;
+use crate::store::{Ingested, Row, Storage};
+use crate::wire::batch::BatchId;
+use crate::wire::rounds::{State, check_name};
+use crate::wire::signed::Role;
 
 /// Which round is saved or put back, and where it is.
 pub struct Where {

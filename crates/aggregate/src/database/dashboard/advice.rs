@@ -6,7 +6,7 @@ use tacita_core::ErrorKind;
 use tacita_node::base::text::{count, counted};
 
 use super::view::{Proxy, RoundView, long};
-use crate::rounds::State;
+use crate::wire::rounds::State;
 
 /// From then on a proxy is said to be silent: it asks for rounds far more often.
 const SILENT: Duration = Duration::from_secs(10);

@@ -13,9 +13,9 @@ use tacita_serve::page::{Guard, escaped};
 use super::parts::frame;
 use super::view::RoundView;
 use super::{Desk, Shared, page, problem, refused, work};
-use crate::database::operator::{self, Tighten};
-use crate::rounds::{Closing, check_name};
-use crate::transport::{Granted, Kind, Reply};
+use crate::database::operator;
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::{Closing, Tighten, check_name};
 
 /// Something that can be done with a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

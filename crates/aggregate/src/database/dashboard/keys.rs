@@ -17,10 +17,10 @@ use super::parts::{frame, link, table};
 use super::{Desk, Shared, page as made, refused, work};
 use crate::database::record::{Record, part};
 use crate::database::round::Round;
-use crate::participant::gather::Gathering;
-use crate::participant::rows::{Found, decode_rows};
-use crate::rounds::State as Stage;
-use crate::transport::{Granted, Kind, Reply};
+use crate::gather::Gathering;
+use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::rounds::State as Stage;
+use crate::wire::rows::{Found, decode_rows};
 
 /// Keys on a page.
 const EACH: usize = 100;

@@ -32,7 +32,7 @@ use tokio::runtime::Runtime;
 
 use self::watch::Watch;
 use super::Database;
-use crate::transport::{Granted, Reply};
+use crate::wire::reply::{Granted, Reply};
 
 /// The longest form, in bytes.
 const MAX_FORM_BYTES: usize = 4 << 10;

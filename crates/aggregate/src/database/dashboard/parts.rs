@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tacita_serve::page::{Guard, escaped};
 
 use super::advice::Advice;
-use crate::rounds::State;
+use crate::wire::rounds::State;
 
 /// Seconds after which a page loads itself again.
 const AGAIN: u32 = 5;

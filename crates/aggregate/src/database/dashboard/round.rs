@@ -12,7 +12,7 @@ use super::chart::{self, Mark};
 use super::overview::{since, time};
 use super::parts::{self, badge, frame, link, table, tiles};
 use super::view::{RoundView, Threshold, long};
-use crate::rounds::State;
+use crate::wire::rounds::State;
 
 /// The page.
 pub(super) fn page(guard: &Guard, round: &RoundView, still: bool) -> String {

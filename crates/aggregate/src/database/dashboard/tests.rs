@@ -11,8 +11,8 @@ use super::change::{Action, Raise, asked};
 use super::keys::Keys;
 use super::view::{Oracle, Proxy, RoundView, Threshold, Trouble, View};
 use super::{advice, keys, overview, parts, round};
-use crate::rounds::{Completion, Counts, Failure, Numbers, State};
 use crate::store::Totals;
+use crate::wire::rounds::{Completion, Counts, Failure, Numbers, State};
 
 const EVIL: &str = "\"><script>alert(1)</script>\u{202e}'&<b>";
 

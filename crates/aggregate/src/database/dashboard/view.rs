@@ -13,9 +13,9 @@ use super::super::record::Record;
 use super::super::round::Round;
 use super::super::{Database, lock};
 use super::watch::Watch;
-use crate::rounds::{Completion, Counts, Failure, Numbers, State};
 use crate::store::Totals;
-use crate::transport::Service;
+use crate::wire::rounds::{Completion, Counts, Failure, Numbers, State};
+use crate::wire::service::Service;
 
 /// The database as a whole.
 pub(super) struct View {
@@ -133,7 +133,7 @@ impl Database {
             rates: watch.rates(),
             totals,
             free: files::free_bytes(state),
-            learned: crate::serve::learned(own, "database"),
+            learned: crate::role::learned(own, "database"),
             rounds,
         })
     }

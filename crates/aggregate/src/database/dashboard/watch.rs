@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tacita_serve::clock;
 
 use super::super::Database;
-use crate::rounds::State;
 use crate::transport::{Ask, Persistence};
+use crate::wire::rounds::State;
 
 /// How often rounds are looked at.
 const LOOK: Duration = Duration::from_secs(1);

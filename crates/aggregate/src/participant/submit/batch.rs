@@ -8,9 +8,8 @@ use tacita_node::base::random::fresh_rng;
 
 use super::{MOST_BYTES, Submission};
 use crate::interaction::{self, Batch, MOST_OUTCOME_BYTES, Side};
-use crate::participant::batches::first_of;
-use crate::store::BatchId;
 use crate::transport::{Answer, Ask};
+use crate::wire::batch::{BatchId, first_of};
 
 impl Submission<'_> {
     /// Sends reports that are encrypted for this attempt, with fresh randomness. A proxy that has the batch already tells it by its name.

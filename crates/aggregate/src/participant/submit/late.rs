@@ -10,7 +10,8 @@ use tacita_node::base::text::shown;
 
 use super::{MOST_BYTES, Submission};
 use crate::participant::batches::Batches;
-use crate::transport::{Answer, Ask, Client, Kind, Persistence};
+use crate::transport::{Answer, Ask, Client, Persistence};
+use crate::wire::reply::Kind;
 
 /// How soon a proxy is asked again that closes a round.
 const CLOSING: Duration = Duration::from_millis(100);

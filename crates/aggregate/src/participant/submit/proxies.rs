@@ -8,7 +8,8 @@ use tacita_node::base::text::shown;
 
 use super::Submitting;
 use crate::here::meet;
-use crate::transport::{Answer, Client, Kind, Persistence, Waiting, all_silent};
+use crate::transport::{Answer, Client, Persistence, Waiting, all_silent};
+use crate::wire::reply::Kind;
 
 /// Pauses when each of them has been asked in vain: the first, which doubles, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);

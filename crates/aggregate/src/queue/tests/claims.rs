@@ -1,7 +1,7 @@
 //! Batches that another queue has claimed, or may have.
 
 use super::*;
-use crate::rounds::Rest;
+use crate::wire::rounds::Rest;
 
 const CLAIMED: Limits = Limits { claims: true, quota: 100, ..LIMITS };
 

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::super::ClaimId;
 use super::fault::Fault;
+use crate::wire::batch::ClaimId;
 
 /// Claims batches of a round: whether each is the owner's or one of `handed`'s, or nothing if it is sealed.
 ///

@@ -8,9 +8,10 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
 
 use super::super::rows::digest;
-use super::super::{BatchId, Ingested, Origin, Row, Stored};
+use super::super::{Ingested, Origin, Row, Stored};
 use super::fault::Fault;
 use super::{attempt, schema};
+use crate::wire::batch::BatchId;
 
 /// What the columns of a report are, in the order in which they are written.
 const COLUMNS: [Type; 6] = [Type::BYTEA, Type::BYTEA, Type::INT4, Type::BYTEA, Type::INT8, Type::BYTEA];

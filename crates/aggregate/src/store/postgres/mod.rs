@@ -32,7 +32,8 @@ pub(super) use self::place::SCHEMES;
 use self::pool::Pool;
 use self::record::Change;
 use super::rows::group;
-use super::{BatchId, ClaimId, Each, Holder, Ingested, NO_PROXY, Origin, Row, RowId, Storage, Stored, Totals};
+use super::{Each, Holder, Ingested, NO_PROXY, Origin, Row, RowId, Storage, Stored, Totals};
+use crate::wire::batch::{BatchId, ClaimId};
 
 const ATTEMPT_BYTES: usize = 16;
 

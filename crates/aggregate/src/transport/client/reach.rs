@@ -14,11 +14,11 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::{Client, Link, Place};
-use crate::here::Here;
-use crate::setting::file;
 use crate::transport::addresses::Named;
 use crate::transport::counted::{Counted, Noted};
 use crate::transport::{HANDSHAKE_LIMIT, MEDIA_TYPE};
+use crate::wire::here::Here;
+use crate::wire::service::file;
 
 /// Bytes of what a service says of itself.
 const MOST_HERE_BYTES: usize = 1 << 14;

@@ -2,9 +2,10 @@
 
 use std::net::TcpListener;
 
-use tacita_aggregate::Setting;
 use tacita_aggregate::look::{Found, Looker, look};
-use tacita_aggregate::transport::{Place, Service};
+use tacita_aggregate::setting::Setting;
+use tacita_aggregate::transport::Place;
+use tacita_aggregate::wire::service::Service;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::base::files::Existing;

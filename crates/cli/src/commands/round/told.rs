@@ -1,6 +1,6 @@
 //! How a round stands, for people.
 
-use tacita_aggregate::rounds::{Counts, Status};
+use tacita_aggregate::wire::rounds::{Counts, Status};
 use tacita_core::Result;
 use tacita_node::base::text::{count, counted};
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::progress::Refused;
 use super::home::{Files, Run};
 use super::world::{Set, World, each, name};
+use crate::database::progress::Refused;
 use crate::proxy::journal::Past;
-use crate::rounds::{Completion, Rest, State, collector};
-use crate::sessions::Session;
+use crate::wire::rounds::{Completion, Rest, State, collector};
+use crate::wire::sessions::Session;
 
 type Steps = Vec<(String, World)>;
 

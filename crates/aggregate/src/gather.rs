@@ -5,7 +5,7 @@ use tacita_node::base::text::count;
 use tacita_node::jobs::aggregate::Spec;
 use tacita_node::jobs::aggregate::results::ResultRow;
 
-use super::rows::{Found, decode_rows};
+use crate::wire::rows::{Found, decode_rows};
 
 /// Values that are listed, at most: each takes memory, and a database's numbers are not believed beyond it.
 const MOST_LISTED: u64 = 1 << 26;

@@ -2,7 +2,10 @@
 
 use tacita_core::protocol::aggregate::Params;
 
-use crate::participant::rows::take;
+use super::rows::take;
+
+/// Bytes of the questions in one request, at most. Only databases ask.
+pub const MOST_QUESTION_BYTES: usize = 64 << 20;
 
 /// A question about one row.
 #[derive(Clone, PartialEq, Eq)]

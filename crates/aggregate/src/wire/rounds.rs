@@ -31,7 +31,7 @@ pub fn check_name(round: &str) -> Result<()> {
 }
 
 /// What is wrong with a round that was kept by this service itself, where that does not fit its job file: nobody else is to blame.
-pub(super) fn of_other_terms(round: &str, error: Error) -> Error {
+pub(crate) fn of_other_terms(round: &str, error: Error) -> Error {
     match error {
         Error::Protocol { .. } | Error::Authentication { .. } => Error::Terms(format!(
             "round {round} was opened on other terms, or by other identities, than the job file says now: put back the job file of then, or \
@@ -119,7 +119,7 @@ impl Failure {
 
     /// As it is told to the operator, or to others. These learn who broke the protocol, and why a round cannot have a result. What failed here may name a file; what
     /// connects services names addresses and identities: where to look for that is all that others are told.
-    pub(super) fn for_others(mut self, operator: bool) -> Failure {
+    pub(crate) fn for_others(mut self, operator: bool) -> Failure {
         if let Some(told) = self.told.take().filter(|_| !operator) {
             return Failure { reason: told, ..self };
         }
@@ -197,6 +197,17 @@ pub struct Closing {
     /// The places of proxies that it goes on without, from 0 on.
     #[serde(default)]
     pub without: Vec<usize>,
+}
+
+/// How a threshold is raised.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tighten {
+    /// Of what: `count`, `distinct` and so on.
+    pub measure: String,
+    /// To which number; absent: into the widest gap of the histogram.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<i64>,
 }
 
 /// Which proxy takes over what others have too few of: the first that has enough, or else the first that has any.

@@ -102,7 +102,7 @@ impl Reply {
     }
 
     /// What the answer to a request would be, where it is the last word of one that was granted: the status (2 bytes), in how many
-    /// seconds to come again (2; 0 if not), and JSON. [`Answer::decode`](super::Answer::decode) reads it.
+    /// seconds to come again (2; 0 if not), and JSON. [`Answer::decode`](crate::transport::Answer::decode) reads it.
     pub fn outcome(granted: &Granted<serde_json::Value>) -> Vec<u8> {
         let (status, again, json) = match granted {
             Ok(value) => (StatusCode::OK, 0, value.to_string()),

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-use super::super::progress::Refused;
-use super::super::record::Record;
 use super::world::{Set, Step, World, each, key};
-use crate::rounds::State;
-use crate::sessions::{Advance, Session, Standing};
+use crate::database::progress::Refused;
+use crate::database::record::Record;
+use crate::wire::rounds::State;
+use crate::wire::sessions::{Advance, Session, Standing};
 
 /// What the database's process knows.
 #[derive(Clone)]

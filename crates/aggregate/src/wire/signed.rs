@@ -7,10 +7,28 @@ use tacita_core::protocol::aggregate::Params;
 use tacita_core::{Error, Result};
 use tacita_node::identity::{ED25519_KEY_BYTES, Fingerprint, Identity, SIGNATURE_BYTES, ed25519_fingerprint, verify};
 
-use super::keys::Role;
-
 /// What every signed message begins with.
 const PURPOSE: &[u8] = b"tacita 1 aggregate round key\0";
+
+/// Whose keys they are: the proxies and oracles of a job share one, the databases another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The proxies', and the oracles'.
+    Proxy = 1,
+    /// The databases'.
+    Database = 2,
+}
+
+impl Role {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Proxy => "proxy",
+            Role::Database => "database",
+        }
+    }
+}
 
 /// A public key with its signature, each in base64.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +68,7 @@ impl Signed {
     }
 
     /// Whether this and another public key are of one secret, whatever proofs and signatures they come with.
-    pub(super) fn holds_point_of(&self, other: &Signed, params: &Params) -> bool {
+    pub(crate) fn holds_point_of(&self, other: &Signed, params: &Params) -> bool {
         let point = |signed: &Signed| {
             let public = BASE64.decode(signed.public.as_bytes()).ok()?;
             public.get(..params.group().point_bytes()).map(<[u8]>::to_vec)

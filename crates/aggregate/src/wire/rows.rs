@@ -1,9 +1,5 @@
 //! Rows of a result as they travel: the key, how many reports it had, and where values are revealed, how many had which.
 
-use tacita_node::jobs::aggregate::Spec;
-
-use crate::store::Stored;
-
 /// The most values of a row: as many as a domain may have.
 const MOST_VALUES: usize = 1 << 20;
 
@@ -22,17 +18,6 @@ pub struct Found {
 impl std::fmt::Debug for Found {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Found(.., {} reports)", self.count)
-    }
-}
-
-impl Found {
-    /// What is revealed of a row with this key and these reports.
-    pub(crate) fn new(own: &Spec<'_>, key: Vec<u8>, entries: &[Stored]) -> Found {
-        let mut values = std::collections::BTreeMap::<u32, u64>::new();
-        if own.revealed().values && own.own.round.values.has_values() {
-            entries.iter().for_each(|entry| *values.entry(entry.value).or_default() += 1);
-        }
-        Found { key, count: entries.len() as u64, values: values.into_iter().collect() }
     }
 }
 

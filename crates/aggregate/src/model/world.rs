@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
-use super::super::record::Record;
 use super::database::Process;
 use super::home::{Files, Home};
+use crate::database::record::Record;
 use crate::queue::BatchName;
-use crate::rounds::State;
-use crate::signed::Signed;
+use crate::wire::rounds::State;
+use crate::wire::signed::Signed;
 
 /// How large a round is, and how much may happen to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

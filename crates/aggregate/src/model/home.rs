@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::world::{Set, each, name};
 use crate::proxy::journal::{Chain, Line, Past};
-use crate::sessions::{Advance, Session};
+use crate::wire::sessions::{Advance, Session};
 
 /// A queue on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]

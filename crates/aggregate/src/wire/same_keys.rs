@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tacita_core::protocol::aggregate::{Params, RoundKeys};
 use tacita_node::base::hex::{hex, unhex};
 
-use super::transport::{Granted, Kind, Reply};
+use super::reply::{Granted, Kind, Reply};
 
 /// The parameter of a request that holds it.
 const PARAMETER: &str = "keys=";
@@ -75,7 +75,7 @@ impl TryFrom<String> for KeysFingerprint {
 
 impl Under {
     /// Refuses a request that names other keys of a round than those here; one that names none, unless it is `wanted`.
-    pub(super) fn check(&self, round: &str, here: &KeysFingerprint, wanted: bool) -> Granted<()> {
+    pub(crate) fn check(&self, round: &str, here: &KeysFingerprint, wanted: bool) -> Granted<()> {
         match &self.0 {
             Some(keys) if keys != here => Err(other_keys(round, here, keys)),
             None if wanted => Err(unsaid()),
@@ -95,7 +95,7 @@ impl<S: Sync> FromRequestParts<S> for Under {
 }
 
 /// What is told of a request under other keys than those here.
-pub(super) fn other_keys(round: &str, here: &KeysFingerprint, asked: &KeysFingerprint) -> Reply {
+pub(crate) fn other_keys(round: &str, here: &KeysFingerprint, asked: &KeysFingerprint) -> Reply {
     Reply::new(
         Kind::OtherKeys,
         format!(
@@ -107,12 +107,12 @@ pub(super) fn other_keys(round: &str, here: &KeysFingerprint, asked: &KeysFinger
 }
 
 /// What is told of a request that has to say under which keys it is made, and does not.
-pub(super) fn unsaid() -> Reply {
+pub(crate) fn unsaid() -> Reply {
     Reply::new(Kind::Malformed, "the request does not say under which keys of the round it is made")
 }
 
 /// What to do where services have different keys of a round.
-pub(super) const ADVICE: &str = "one of both has lost what it kept of the round, and nothing is taken; have it started with the --state and the storage of before, or \
+pub(crate) const ADVICE: &str = "one of both has lost what it kept of the round, and nothing is taken; have it started with the --state and the storage of before, or \
                                  have the database's operator remove the round and open another one";
 
 #[cfg(test)]

@@ -1,0 +1,113 @@
+//! How somebody who is none of the services reaches them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::base::hex::hex;
+use tacita_node::identity::Identity;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::here::any_of;
+use crate::registry::{self, Registry};
+use crate::setting::Setting;
+use crate::transport::{Addresses, Client, Named, Place, Replicas, SharedTraffic};
+use crate::wire::service::Service;
+
+/// How somebody reaches the services of a job.
+pub(crate) struct Reach {
+    setting: Setting,
+    identity: Identity,
+    announced: Option<PathBuf>,
+    /// What proxies and databases that the job file leads to name, or a registry.
+    addresses: Arc<Addresses>,
+    /// It is a registry.
+    is_registered: bool,
+    runtime: Arc<Runtime>,
+    pub(crate) traffic: SharedTraffic,
+    cancel: Cancel,
+}
+
+impl Reach {
+    pub(crate) fn new(
+        setting: &Setting,
+        identity: &Identity,
+        announced: Option<&Path>,
+        cancel: &Cancel,
+    ) -> Result<Reach> {
+        let proxies = (0..setting.count("proxy")?).map(Service::Proxy);
+        let databases = (0..setting.count("database")?).map(Service::Database);
+        Reach::asking(proxies.chain(databases), setting, identity, announced, cancel)
+    }
+
+    /// That of a database's operator, whom no proxy lets in.
+    pub(crate) fn of_operator(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Reach> {
+        let databases = (0..setting.count("database")?).map(Service::Database);
+        Reach::asking(databases, setting, identity, announced, &Cancel::default())
+    }
+
+    /// That of a service that finds the others by a registry, as it names them now.
+    pub(crate) fn registered(setting: &Setting, identity: &Identity, registry: &Registry) -> Result<Reach> {
+        let nobody = std::iter::empty();
+        let mut reach = Reach::asking(nobody, setting, identity, None, &Cancel::default())?;
+        let addresses = Addresses::new("the registry", Vec::new());
+        for (service, address) in registry::named(registry, setting, &reach.runtime)? {
+            addresses.learn(service, address);
+        }
+        (reach.addresses, reach.is_registered) = (Arc::new(addresses), true);
+        Ok(reach)
+    }
+
+    /// These are asked where others listen.
+    fn asking(
+        services: impl Iterator<Item = Service>,
+        setting: &Setting,
+        identity: &Identity,
+        announced: Option<&Path>,
+        cancel: &Cancel,
+    ) -> Result<Reach> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.map_err(|error| Error::Internal(format!("no threads: {error}")))?;
+        let (runtime, traffic) = (Arc::new(runtime), SharedTraffic::default());
+        let mut seeds = Vec::new();
+        for service in services {
+            if let (Some(address), Ok(peer)) = (setting.written(service)?, setting.peer(service)) {
+                let client = Client::new(&runtime, identity, peer, Place::At(address), &traffic, cancel);
+                seeds.push((service, client));
+            }
+        }
+        Ok(Reach {
+            setting: setting.clone(),
+            identity: identity.clone(),
+            announced: announced.map(Path::to_owned),
+            addresses: Arc::new(Addresses::new("another service", seeds)),
+            is_registered: false,
+            runtime,
+            traffic,
+            cancel: cancel.clone(),
+        })
+    }
+
+    /// A client of a service.
+    pub(crate) fn client(&self, service: Service) -> Result<Client> {
+        let place = match self.announced.is_none() && (self.is_registered || self.addresses.has_seeds()) {
+            false => self.setting.place(service, self.announced.as_deref())?,
+            true => Place::Named(Named {
+                service,
+                agreement: hex(&self.setting.agreement),
+                addresses: self.addresses.clone(),
+                written: self.setting.written(service)?,
+                written_first: !self.is_registered,
+            }),
+        };
+        let peer = self.setting.peer(service)?;
+        Ok(Client::new(&self.runtime, &self.identity, peer, place, &self.traffic, &self.cancel))
+    }
+
+    /// A client of the databases, of which any will do.
+    pub(crate) fn databases(&self) -> Result<Replicas> {
+        let clients = (0..self.setting.count("database")?.max(1)).map(|place| self.client(Service::Database(place)));
+        any_of(clients.collect::<Result<_>>()?, &self.setting)
+    }
+}

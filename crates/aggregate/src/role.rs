@@ -1,0 +1,32 @@
+//! A role that serves, as whatever all of them have in common sees it.
+
+use tacita_core::Result;
+use tacita_node::agreement::Known;
+use tacita_node::jobs::aggregate::Spec;
+use tacita_serve::status::{Check, Page};
+
+/// A role, as what all have in common sees it.
+pub(crate) trait Role: Send + Sync {
+    /// Its word.
+    fn word(&self) -> &'static str;
+
+    /// Looks after what is due, until the role is to end. What it returns ends the role.
+    fn keep_house(&self) -> Result<()>;
+
+    /// What it has learned, in sentences.
+    fn learned(&self) -> Vec<String>;
+
+    /// Numbers for its report.
+    fn numbers(&self) -> Vec<(&'static str, u64)>;
+
+    /// Adds numbers for whoever watches it; at once, whatever else is going on.
+    fn measures(&self, page: &mut Page);
+
+    /// What has to be so for it to do its work.
+    fn checks(&self) -> Vec<Check<'_>>;
+}
+
+/// What a role learns.
+pub(crate) fn learned(own: Spec<'_>, role: &str) -> Vec<String> {
+    own.spec.job.learned(own.spec, role, Known::default())
+}

@@ -1,0 +1,38 @@
+//! What a service says of itself before anything else.
+
+use serde::{Deserialize, Serialize};
+use tacita_core::{Error, Result};
+
+/// What a service says of itself, and of who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Here {
+    /// The fingerprint of its terms, in hexadecimal.
+    pub agreement: String,
+    /// Which service of the job it is, as `proxy-1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// Its version.
+    pub version: String,
+    /// Its clock, in milliseconds since 1970.
+    pub clock: u64,
+    /// What its list of participants calls who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub participant: Option<String>,
+}
+
+impl Here {
+    /// Refuses to go on under another name than that by which the service knows this identity.
+    ///
+    /// Errors ([`Error::Input`]): it is another one, or `by` has no participant of this identity.
+    pub fn check_name(&self, me: &str, by: &str) -> Result<()> {
+        match &self.participant {
+            Some(name) if name == me => Ok(()),
+            Some(name) => Err(Error::Input(format!(
+                "--as {me}: {by} knows this identity as {name}: use --as {name}, or the identity of {me}"
+            ))),
+            None => Err(Error::Input(format!(
+                "--as {me}: to {by} this identity is no participant's: use the identity that its list of participants has for {me}"
+            ))),
+        }
+    }
+}
