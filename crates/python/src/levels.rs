@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use serde_json::{Value, json};
-use tacita_core::protocol::rules::Wanted;
 use tacita_core::{Error, Result};
 use tacita_node::base::files::scratch;
 use tacita_node::jobs::rules::spread::count;
@@ -15,13 +14,8 @@ use crate::arrow;
 use crate::data::Data;
 use crate::errors::raise;
 use crate::outcome::Outcome;
-use crate::spec::Spec;
+use crate::spec::{Spec, wanted_of};
 use crate::work::{Shown, wait};
-
-/// What is to be counted, as a driver has written it.
-pub fn wanted_of(bytes: &[u8]) -> Result<Wanted> {
-    Wanted::from_bytes(bytes).ok_or_else(|| Error::Internal("these are no itemsets".into()))
-}
 
 /// What all parts of a party's table say together of how they are read, as JSON, by what each says.
 #[pyfunction]

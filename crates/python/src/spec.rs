@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use tacita_core::Error;
+use tacita_core::protocol::rules::Wanted;
+use tacita_core::{Error, Result};
 use tacita_node::agreement::{Bucket, Counts, JobSpec, Known, Pooled, Terms};
 use tacita_node::jobs::protocol as protocol_called;
 use tacita_node::simulate::JobText;
 use zeroize::Zeroizing;
 
 use crate::errors::raise;
-use crate::levels::wanted_of;
 
 /// A job: what the parties agree on.
 #[pyclass(frozen, module = "tacita._tacita")]
@@ -175,4 +175,9 @@ impl Spec {
         known.map_err(|error| raise(py, error))?;
         Ok(self.job.learned(party, Known::default()))
     }
+}
+
+/// What is to be counted, as a driver has written it.
+pub fn wanted_of(bytes: &[u8]) -> Result<Wanted> {
+    Wanted::from_bytes(bytes).ok_or_else(|| Error::Internal("these are no itemsets".into()))
 }

@@ -12,6 +12,7 @@ mod crashes;
 pub mod desk;
 pub mod helper;
 mod journal;
+mod live;
 pub mod page;
 mod refusals;
 pub mod relay;

@@ -8,8 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 
 use super::round::Round;
-use super::routes::At;
-use super::{Database, lock};
+use super::{At, Database, lock};
 use crate::transport::read_json;
 use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::{State as Stage, Status};

@@ -22,6 +22,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::extract;
 use tacita_core::protocol::aggregate::DatabaseKey;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
@@ -40,8 +41,9 @@ use crate::role::Role;
 use crate::serve::{Serving, Started};
 use crate::setting::Setting;
 use crate::store::{self, Holder, Storage};
-use crate::transport::{Admission, Client, Pool};
+use crate::transport::{Admission, Client, Pool, Who};
 use crate::wire::questions::MOST_QUESTION_BYTES;
+use crate::wire::reply::{Kind, Reply};
 use crate::wire::rounds::{Failure, State, check_name};
 use crate::wire::same_keys::KeysFingerprint;
 use crate::wire::service::Service;
@@ -102,6 +104,9 @@ pub(super) struct Database {
     question_bytes: usize,
     cancel: Cancel,
 }
+
+/// What is the same for all requests about a round.
+type At = (extract::State<Arc<Database>>, Who, extract::Path<String>);
 
 /// Serves a database until it is cancelled.
 ///
@@ -372,6 +377,10 @@ fn is_open(round: &Round) -> Result<()> {
         State::Open => Ok(()),
         state => Err(Error::Input(format!("round {} {}: open one of another name", round.name, state.told()))),
     }
+}
+
+fn no_more(round: &Round, what: &str) -> Reply {
+    Reply::new(Kind::Closed, format!("round {} takes no {what}: it {}", round.name, round.record().state.told()))
 }
 
 impl Role for Database {

@@ -11,10 +11,9 @@ use tacita_node::base::text::shown;
 use tacita_node::jobs::aggregate::predicate::largest_gap;
 use tacita_node::jobs::aggregate::{Measure, Predicate, Summary};
 
-use super::Database;
 use super::record::Record;
 use super::round::Round;
-use super::routes::At;
+use super::{At, Database};
 use crate::transport::{Caller, Who, read_json};
 use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::Tighten;

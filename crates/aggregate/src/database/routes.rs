@@ -19,7 +19,7 @@ use super::directories::Presented;
 use super::progress::Refused;
 use super::record::part;
 use super::round::Round;
-use super::{Database, directories, keyed, list, lock, operator, secrets};
+use super::{At, Database, directories, keyed, list, lock, no_more, operator, secrets};
 use crate::setting::Setting;
 use crate::step;
 use crate::store::{Ingested, Origin, Row, Stored};
@@ -31,9 +31,6 @@ use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::{Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name};
 use crate::wire::same_keys::Under;
 use crate::wire::sessions::Standing;
-
-/// What is the same for all requests about a round.
-pub(super) type At = (State<Arc<Database>>, Who, Path<String>);
 
 /// All that is answered.
 pub(super) fn routes(database: &Arc<Database>) -> Router {
@@ -376,8 +373,4 @@ fn check_taking(round: &Round, place: usize, what: &str) -> Granted<()> {
         Refused::GivenUp => directories::given_up(round),
         _ => no_more(round, what),
     })
-}
-
-pub(super) fn no_more(round: &Round, what: &str) -> Reply {
-    Reply::new(Kind::Closed, format!("round {} takes no {what}: it {}", round.name, round.record().state.told()))
 }

@@ -13,8 +13,7 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::round::Round;
-use super::routes::At;
-use super::{Database, lock};
+use super::{At, Database, lock};
 use crate::transport::{Ask, MEDIA_TYPE, Who, read};
 use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::{State as Stage, check_name};

@@ -1,44 +1,14 @@
 //! What the database's process does with the record and the rows, and its operator has it do.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 
-use super::world::{Set, Step, World, each, key};
+use super::batches::{Set, each};
+use super::process::{Process, Work, key};
+use super::world::{Step, World};
 use crate::database::progress::Refused;
 use crate::database::record::Record;
 use crate::wire::rounds::State;
 use crate::wire::sessions::{Advance, Session, Standing};
-
-/// What the database's process knows.
-#[derive(Clone)]
-pub(super) struct Process {
-    /// The record as it has seen it last: it is had from the storage anew when a change of it finds another one there.
-    pub(super) record: Record,
-    /// What it is doing with the rows: one thing at a time.
-    work: Option<Work>,
-}
-
-/// What a database does with the rows of a round that has all.
-#[derive(Clone, Hash)]
-enum Work {
-    /// It has read them, so many entries of each proxy, and counts them.
-    Counts(BTreeMap<u32, u64>),
-    /// It has compared what is there, and reveals it.
-    Reveals,
-}
-
-impl Process {
-    /// One that has been started.
-    pub(super) fn new(record: Record) -> Process {
-        Process { record, work: None }
-    }
-}
-
-impl Hash for Process {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (key(&self.record), &self.work).hash(state);
-    }
-}
 
 impl World {
     /// What the database and its operator may do next.

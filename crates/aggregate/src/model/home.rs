@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::world::{Set, each, name};
+use super::batches::{Set, each, name};
 use crate::proxy::journal::{Chain, Line, Past};
 use crate::wire::sessions::{Advance, Session};
 

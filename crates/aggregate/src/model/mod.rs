@@ -5,8 +5,10 @@
 //! In a round that is revealed no report counts twice, and none that was acknowledged is missing unless its operator went on without the proxy that had it. Each
 //! rule that is left out breaks this, and the search says how.
 
+mod batches;
 mod database;
 mod home;
+mod process;
 mod proxy;
 mod world;
 

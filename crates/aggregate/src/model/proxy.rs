@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::batches::{Set, each, name};
 use super::home::{Files, Run};
-use super::world::{Set, World, each, name};
+use super::world::World;
 use crate::database::progress::Refused;
 use crate::proxy::journal::Past;
 use crate::wire::rounds::{Completion, Rest, State, collector};

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
-use super::database::Process;
+use super::batches::{Set, each};
 use super::home::{Files, Home};
+use super::process::{Process, key};
 use crate::database::record::Record;
-use crate::queue::BatchName;
 use crate::wire::rounds::State;
 use crate::wire::signed::Signed;
 
@@ -68,17 +68,6 @@ impl Rules {
     };
 }
 
-/// Batches, a bit each.
-pub(super) type Set = u8;
-
-pub(super) fn name(batch: u8) -> BatchName {
-    [batch; 16]
-}
-
-pub(super) fn each(set: Set) -> impl Iterator<Item = u8> {
-    (0..8).filter(move |batch| set >> batch & 1 == 1)
-}
-
 /// What the database has on disk.
 #[derive(Clone)]
 pub(super) struct Base {
@@ -86,19 +75,6 @@ pub(super) struct Base {
     pub(super) claims: BTreeMap<u8, usize>,
     /// Batches that were sent, by their random names: whose, and what is in them.
     pub(super) rows: BTreeMap<[u8; 3], (usize, Set)>,
-}
-
-/// What one record is told from another one by.
-pub(super) fn key(record: &Record) -> impl Hash + PartialEq + use<> {
-    let complete: Vec<_> = record
-        .complete
-        .iter()
-        .map(|(place, one)| (*place, one.entries, one.discarded, one.unshufflable.is_some()))
-        .collect();
-    let rests: Vec<_> = record.rests.iter().map(|(place, rest)| (*place, *rest as u8)).collect();
-    let sessions: Vec<_> = record.sessions.iter().map(|(place, session)| (*place, *session)).collect();
-    let without: Vec<_> = record.without.iter().copied().collect();
-    (record.state as u8, complete, rests, sessions, without)
 }
 
 impl Hash for Base {

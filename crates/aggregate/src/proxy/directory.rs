@@ -1,21 +1,18 @@
 //! What a proxy acknowledged is in the state directory that it worked with, and in no other. The database holds the last session of that directory
 //! (`sessions.rs`), and nothing is told to anybody before it holds one behind what was written.
 
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
-use tacita_node::base::folder::Folder;
-use tacita_node::base::text::counted;
-use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::house::{LOOK, MOST_BYTES, ONCE, TELL, wrong};
-use super::journal::{Journal, Line, Past, Unfit, file_name, round_of};
+use super::asking::{LOOK, MOST_BYTES, ONCE, TELL, wrong};
+use super::journal::{file_name, round_of};
 use super::names::Names;
 use super::round::Round;
+use super::track::{Refused, Seen, Track};
 use super::{Proxy, lock};
-use crate::queue::{Fresh, Queue};
+use crate::queue::Fresh;
 use crate::transport::{Answer, Ask, Client};
 use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::{State as Stage, Status};
@@ -30,110 +27,6 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// What is said of a round of which this directory does not have what was acknowledged.
 const ELSEWHERE: &str = "what this proxy acknowledged of it is in another state directory";
-
-/// The sessions of a state directory in a round.
-pub(super) struct Track {
-    journal: Journal,
-    past: Past,
-    /// When the database held the last one.
-    since: Instant,
-}
-
-/// How much of what a queue has written the database's last session covers.
-pub(super) struct Cover {
-    track: Mutex<Track>,
-    seen: watch::Sender<Seen>,
-}
-
-struct Seen {
-    /// So much of what was written; nothing while it is not known whether this is the right directory.
-    covers: Option<u64>,
-    refused: Option<Refused>,
-    /// When it was seen.
-    at: Instant,
-}
-
-/// Why nothing more is covered.
-#[derive(Clone)]
-enum Refused {
-    Elsewhere,
-    Closed(String),
-}
-
-impl Track {
-    /// That of a round, as it is on disk.
-    pub(super) fn open(folder: &Arc<Folder>, round: &str) -> Result<Track> {
-        let (journal, past) = Journal::open(folder, round)?;
-        Ok(Track { journal, past, since: Instant::now() })
-    }
-
-    /// What is wrong with a queue that is not the one that belongs here. What it has beside what the journal says is taken for new.
-    pub(super) fn check(&mut self, queue: &Queue, names: &Names, is_complete: bool) -> std::result::Result<(), String> {
-        let (generation, present) = queue.present();
-        let present = names.batches(present)?;
-        // They are not kept in memory: the file has them.
-        let past = Past { batches: std::mem::take(&mut self.past.batches), ..self.past.clone() };
-        past.check(generation, &present.keys().copied().collect()).map_err(|unfit| match unfit {
-            Unfit::Lacks(batches) => {
-                let shown = counted(batches as u64, "batch");
-                format!("its queue lacks {shown} that this proxy has acknowledged, or participants.json is another one")
-            }
-            Unfit::Older => "its queue is an older copy, from before a shuffle".into(),
-        })?;
-        if !is_complete {
-            queue.note_new(present.into_iter().filter(|(name, _)| !past.batches.contains(name)).map(|(_, key)| key));
-        }
-        Ok(())
-    }
-
-    /// Writes the next session, behind what has come.
-    fn propose(&mut self, fresh: &Fresh, names: &Names) -> Result<()> {
-        let next = self.past.chain.next()?;
-        let batches = names.batches(fresh.batches.iter().copied()).map_err(Error::Internal)?;
-        let lines: Vec<Line> =
-            batches.keys().map(|name| Line::Batch(*name)).chain([Line::Session(next.name, fresh.generation)]).collect();
-        self.journal.write(&lines)?;
-        self.past.chain.propose(next, fresh.written);
-        Ok(())
-    }
-
-    pub(super) fn propose_for(&mut self, queue: &Queue, names: &Names) -> Result<()> {
-        let fresh = queue.take_fresh();
-        self.propose(&fresh, names).inspect_err(|_| queue.put_back(fresh.batches))
-    }
-
-    /// How much of what was written the database's last session covers, as far as that is known.
-    fn covers(&self) -> Option<u64> {
-        self.past.chain.session().map(|_| self.past.chain.covered())
-    }
-
-    /// The session that the database holds.
-    pub(super) fn session(&self) -> Result<Session> {
-        let session = self.past.chain.session();
-        session.ok_or_else(|| Error::NotReady("waits until the database knows this state directory".into()))
-    }
-}
-
-impl Cover {
-    pub(super) fn new(track: Track) -> Cover {
-        let seen = Seen { covers: track.covers(), refused: None, at: Instant::now() };
-        Cover { track: Mutex::new(track), seen: watch::Sender::new(seen) }
-    }
-
-    /// Has the database asked again that has refused to hold a session.
-    pub(super) fn ask_again(&self) {
-        self.seen.send_modify(|seen| seen.refused = None);
-    }
-
-    /// The sessions, unless somebody is at work with them.
-    fn free_track(&self) -> Option<MutexGuard<'_, Track>> {
-        match self.track.try_lock() {
-            Ok(track) => Some(track),
-            Err(TryLockError::Poisoned(track)) => Some(track.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
-    }
-}
 
 impl Round {
     /// Does something with the sessions of this directory, which stay as they are meanwhile.

@@ -21,7 +21,7 @@ use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
 use tacita_node::identity::FINGERPRINT_BYTES;
 
-use super::house::{MOST_BYTES, ONCE, TURN, refusal, wrong};
+use super::asking::{MOST_BYTES, ONCE, TURN, refusal, wrong};
 use super::round::Round;
 use super::{Proxy, lock};
 use crate::queue::Submission;

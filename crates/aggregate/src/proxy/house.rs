@@ -3,30 +3,25 @@
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
 
-use super::directory::Track;
+use super::asking::{LOOK, MOST_BYTES, TELL, TURN, refusal, wrong};
 use super::journal::file_name;
 use super::round::{Round, queue_path};
+use super::track::Track;
 use super::workers::WORKERS;
 use super::{Proxy, lock};
 use crate::queue::{Queue, Shuffled};
 use crate::step;
-use crate::transport::{Answer, Ask, Client, Persistence};
+use crate::transport::{Answer, Ask};
 use crate::wire::held::MOST_LIST_BYTES;
 use crate::wire::reply::Kind;
 use crate::wire::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
-
-/// How often the database is asked how its rounds stand. Tests play rounds by the hundred.
-pub(super) const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 250 });
-
-/// After how long of silence it is said who is silent, and how often again.
-pub(super) const TELL: Duration = Duration::from_secs(10);
 
 /// Rounds that the database is asked for at once: each takes at most a few KiB of an answer.
 const PAGE_ROUNDS: usize = 512;
@@ -36,15 +31,6 @@ const MAX_ROUNDS: usize = 1 << 17;
 
 /// Memory of a shuffle.
 const SHUFFLE_BYTES: u64 = 64 << 20;
-
-/// Bytes of an answer.
-pub(super) const MOST_BYTES: usize = 1 << 16;
-
-/// A service that does not answer, or has too much to do, is asked again when the round is looked at again.
-pub(super) const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
-
-/// How long a worker tries one thing, and says for what it waits, before other rounds have their turn: what is due is looked at again in a moment.
-pub(super) const TURN: Persistence = Persistence { silence: Duration::from_secs(10), busy: Duration::from_secs(10) };
 
 /// What is kept of a round beside its secrets and its queue.
 #[derive(Serialize, Deserialize)]
@@ -425,21 +411,6 @@ impl Proxy {
 /// Whether a database holds another session of this state directory than it was shown.
 pub(super) fn is_stale(answer: &Answer) -> bool {
     !answer.is_ok() && answer.told().error == Kind::Stale
-}
-
-pub(super) fn wrong(database: &Client, check: &str) -> Error {
-    Error::Protocol { peer: database.name().to_owned(), check: check.to_owned() }
-}
-
-/// Why the database does not take what belongs to a round: it may be over, or fail for a while.
-pub(super) fn refusal(answer: &Answer, database: &Client, what: &str) -> Error {
-    let told = answer.told();
-    let check = format!("it does not take {what}: {}", told.message);
-    match told.error {
-        Kind::Closed | Kind::OtherKeys | Kind::Stale | Kind::Failed => Error::NotReady(check),
-        _ if answer.come_again() => Error::NotReady(check),
-        _ => wrong(database, &check),
-    }
 }
 
 /// The record of a round.

@@ -6,19 +6,13 @@ use std::time::Instant;
 
 use tacita_core::{Error, Result};
 
-use super::house::{MOST_BYTES, TELL};
-use super::round::Round;
+use super::asking::{MOST_BYTES, TELL};
+use super::round::{Differing, Round};
 use super::{Proxy, lock};
 use crate::transport::Ask;
 use crate::wire::reply::{Kind, Reply};
 use crate::wire::rounds::{State as Stage, Status};
 use crate::wire::same_keys::ADVICE;
-
-/// What is said of a round that the database has under other keys, and when it was told to the database last.
-pub(super) struct Differing {
-    what: String,
-    told: Option<Instant>,
-}
 
 impl Round {
     /// Compares the keys of the round with those that the database has for it now; whether they differ.

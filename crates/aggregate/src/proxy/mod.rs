@@ -1,6 +1,8 @@
 //! The proxy: it takes the participants' reports, blinds and shuffles them, and forwards them so that nobody can tell who reported what.
 
+mod asking;
 mod bell;
+mod claim_key;
 mod claims;
 mod directory;
 mod handover;
@@ -14,6 +16,7 @@ mod names;
 mod round;
 mod routes;
 mod secrets;
+mod track;
 mod workers;
 
 use std::collections::BTreeMap;

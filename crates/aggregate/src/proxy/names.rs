@@ -15,7 +15,7 @@ use tacita_node::identity::Fingerprint;
 use crate::queue::{BatchName, MarkKey};
 use crate::wire::batch::BatchId;
 
-const FILE: &str = "participants.json";
+pub(super) const FILE: &str = "participants.json";
 
 /// Version 1 was a list of names.
 const VERSION: u32 = 2;
@@ -99,7 +99,7 @@ impl Names {
 }
 
 /// Whoever does not know the batch's random name does not find the participant in it.
-fn batch_name(who: &Fingerprint, batch: &BatchId) -> BatchName {
+pub(super) fn batch_name(who: &Fingerprint, batch: &BatchId) -> BatchName {
     let mut hasher = blake3::Hasher::new_derive_key("tacita 1 aggregate journal batch");
     hasher.update(&who.0).update(batch);
     let mut name = BatchName::default();
@@ -131,73 +131,7 @@ fn read(folder: &Folder) -> Result<Vec<Fingerprint>> {
 
 #[cfg(test)]
 mod tests {
-    use tacita_node::store::seal::Key;
-    use zeroize::Zeroizing;
-
-    use super::super::directory::Track;
     use super::*;
-    use crate::queue::{Accepted, Limits, Queue, Submission};
-
-    /// Numbers are worth nothing without the list that gave them: a queue fits its journal under that one alone.
-    #[test]
-    fn a_queue_does_not_fit_its_journal_under_another_list() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = Arc::new(Folder::make(&home.path().join("state")).unwrap());
-        let limits = Limits { record_bytes: 4, batch_records: 8, bytes: 1 << 20, quota: 9, batches: 9, claims: false };
-        let queue = Queue::open(&folder.at("queue"), Key::new(Zeroizing::new([3; 32])), limits).unwrap();
-        let [a, b, c, d] = [1, 2, 3, 4].map(|byte| Fingerprint([byte; 32]));
-        let names = Names::open(folder.clone()).unwrap();
-        let accept = |who: &Fingerprint, batch: u8| {
-            let participant = names.number(who).unwrap();
-            queue
-                .accept(&Submission { participant, batch: [batch; 16], digest: [0; 32], records: &[batch; 4] })
-                .unwrap()
-        };
-        assert!([(a, 1), (b, 2), (c, 3)].iter().all(|(who, batch)| accept(who, *batch) == Accepted::New));
-        Track::open(&folder, "one").unwrap().propose_for(&queue, &names).unwrap();
-        let check = || {
-            let names = Names::open(folder.clone()).unwrap();
-            Track::open(&folder, "one").unwrap().check(&queue, &names, false)
-        };
-        assert_eq!(check(), Ok(()));
-        // Lost; and later, when others have come in another order.
-        std::fs::remove_file(folder.at(FILE)).unwrap();
-        assert!(check().unwrap_err().contains("participants.json lacks"));
-        for (list, lacks) in [([c, b, a], 2), ([a, b, d], 1)] {
-            let _ = std::fs::remove_file(folder.at(FILE));
-            let names = Names::open(folder.clone()).unwrap();
-            // An older one lacks the last.
-            for who in &list[..2] {
-                names.number(who).unwrap();
-            }
-            assert!(check().unwrap_err().contains("participants.json lacks"));
-            names.number(&list[2]).unwrap();
-            let said = check().unwrap_err();
-            assert!(said.contains(&format!("lacks {lacks} batch")) && said.contains("participants.json"), "{said}");
-        }
-    }
-
-    /// What could not be journaled, as on a full disk, is when there is room again: else nobody would miss it.
-    #[test]
-    fn what_could_not_be_journaled_is_journaled_later() {
-        use super::super::journal::{Journal, file_name};
-
-        let home = tempfile::tempdir().unwrap();
-        let folder = Arc::new(Folder::make(&home.path().join("state")).unwrap());
-        let limits = Limits { record_bytes: 4, batch_records: 8, bytes: 1 << 20, quota: 9, batches: 9, claims: false };
-        let queue = Queue::open(&folder.at("queue"), Key::new(Zeroizing::new([3; 32])), limits).unwrap();
-        let names = Names::open(folder.clone()).unwrap();
-        let participant = names.number(&Fingerprint([1; 32])).unwrap();
-        let batch = Submission { participant, batch: [1; 16], digest: [0; 32], records: &[1; 4] };
-        assert_eq!(queue.accept(&batch).unwrap(), Accepted::New);
-        let mut track = Track::open(&folder, "one").unwrap();
-        std::fs::create_dir(folder.at(&file_name("one"))).unwrap();
-        assert!(track.propose_for(&queue, &names).is_err());
-        std::fs::remove_dir(folder.at(&file_name("one"))).unwrap();
-        track.propose_for(&queue, &names).unwrap();
-        let past = Journal::open(&folder, "one").unwrap().1;
-        assert_eq!(past.batches, [batch_name(&Fingerprint([1; 32]), &[1; 16])].into());
-    }
 
     #[test]
     fn numbers_stay() {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use tacita_core::protocol::aggregate::{Params, RoundKeys, RowFunction};
 use tacita_core::{Error, Result};
@@ -10,9 +11,8 @@ use tacita_node::base::hex::hex;
 use tacita_node::identity::Identity;
 use tacita_node::store::seal::Key;
 
-use super::claims::ClaimKey;
-use super::directory::{Cover, Track};
-use super::keyed::Differing;
+use super::claim_key::ClaimKey;
+use super::track::{Cover, Track};
 use crate::queue::{Accepted, Conditions, Limits, Queue, Submission};
 use crate::secret::Secret;
 use crate::setting::Setting;
@@ -43,6 +43,12 @@ pub(super) struct Round {
     /// What is said while the database has other keys of it.
     pub(super) differing: Mutex<Option<Differing>>,
     closed: AtomicBool,
+}
+
+/// What is said of a round that the database has under other keys, and when it was told to the database last.
+pub(super) struct Differing {
+    pub(super) what: String,
+    pub(super) told: Option<Instant>,
 }
 
 impl Round {

@@ -7,7 +7,7 @@ use tacita_node::base::random::fresh_rng;
 use zeroize::Zeroizing;
 
 use super::Proxy;
-use super::house::{MOST_BYTES, ONCE, TURN, wrong};
+use super::asking::{MOST_BYTES, ONCE, TURN, wrong};
 use crate::keys;
 use crate::secret::{Secret, fetch_key};
 use crate::transport::Ask;

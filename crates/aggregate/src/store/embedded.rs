@@ -33,7 +33,6 @@ const LOCK: &str = "storage.lock";
 const TREES: &str = "storage";
 /// The same until it is whole.
 const UNFINISHED: &str = "storage.part";
-
 /// The tree of marks and records.
 const STATE: &str = "state";
 

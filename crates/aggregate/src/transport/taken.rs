@@ -14,7 +14,6 @@ use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 use super::body::time_for;
-use super::server::UnderWay;
 
 /// What an answer without a length may take until it was taken.
 #[derive(Debug, Clone, Copy)]
@@ -33,16 +32,16 @@ struct Taken {
 struct Left {
     body: Body,
     piece: Bytes,
-    _under_way: UnderWay,
+    _under_way: Box<dyn Send>,
 }
 
 /// An answer that counts as its request, and ends with it.
-pub(super) fn taken(answer: Response, under_way: UnderWay) -> Response {
+pub(super) fn taken(answer: Response, under_way: impl Send + 'static) -> Response {
     let within = answer.extensions().get::<Within>().map(|within| within.0);
     answer.map(|body| {
         let length = hyper::body::Body::size_hint(&body).exact().unwrap_or(0);
         let within = within.unwrap_or_else(|| time_for(usize::try_from(length).unwrap_or(usize::MAX)));
-        let left = Arc::new(Mutex::new(Some(Left { body, piece: Bytes::new(), _under_way: under_way })));
+        let left = Arc::new(Mutex::new(Some(Left { body, piece: Bytes::new(), _under_way: Box::new(under_way) })));
         let held = left.clone();
         let limit = tokio::spawn(async move {
             sleep(within).await;

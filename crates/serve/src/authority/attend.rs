@@ -6,9 +6,7 @@ use tacita_core::{Error, Result};
 
 use super::Authority;
 use super::ledger::{Charged, Mark};
-
-/// Bytes of the table in one message, at most.
-pub(crate) const TABLE_CHUNK: usize = 1 << 18;
+use crate::live::TABLE_CHUNK;
 
 /// Answers a desk until it goes.
 pub(super) fn attend(authority: &Authority, client: &str, channel: &mut Channel) -> Result<()> {

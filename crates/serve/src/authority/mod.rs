@@ -25,7 +25,6 @@ use tacita_node::jobs::intersect::live::{Live, Quota, Roll, learned, protocol};
 use tacita_node::table::{ReadOptions, read};
 use tacita_node::transport::{self, Cancel, Connected, Options, Purpose, door};
 
-pub(crate) use attend::TABLE_CHUNK;
 use control::{Order, Told};
 
 use keeper::{Epoch, Keeper, Next};
@@ -35,6 +34,7 @@ use schedule::Moment;
 use crate::allow_list::AllowList;
 use crate::clock;
 use crate::journal::Key;
+use crate::live::{HEARTBEAT, SILENCE};
 use crate::refusals::Refusals;
 
 const LOCK_FILE: &str = "lock";
@@ -50,10 +50,6 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// How long a desk may be connected and ask nothing: it shows its interest every second.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Heartbeats of the connections of desks, and after how long without one the other end is taken for gone.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
-pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 
 /// How to serve a list.
 pub struct Serving {

@@ -17,8 +17,8 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::{Asked, Live};
 use tacita_node::transport::{Cancel, OUR_IDENTITY, Options, Peer, Purpose, dial};
 
-use crate::authority::{HEARTBEAT, SILENCE, TABLE_CHUNK};
 use crate::clock;
+use crate::live::{HEARTBEAT, SILENCE, TABLE_CHUNK};
 
 /// How often a desk without questions looks what has changed.
 const LOOK: Duration = Duration::from_secs(1);

@@ -6,7 +6,7 @@ use tacita_node::jobs::intersect::live::Field;
 
 use super::super::upload::{DELIMITERS, ENCODINGS, USUAL_REFERENCE};
 use super::super::verdicts::Outcome;
-use super::html::{Shown, View};
+use super::view::{Shown, View};
 use crate::page::escaped;
 
 /// The form for one. What was typed stays if it is to be mended.

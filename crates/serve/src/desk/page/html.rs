@@ -2,42 +2,14 @@
 
 use std::fmt::Write;
 
-use tacita_node::jobs::intersect::live::Field;
-
-use super::super::Standing;
-use super::super::upload::Choices;
-use super::super::verdicts::{Counts, Outcome, Verdict};
+use super::super::verdicts::Outcome;
 use super::forms;
+use super::view::{Shown, View};
 use crate::clock;
 use crate::page::{Guard, escaped};
 
 /// Verdicts of the day that the page shows.
 pub(super) const SHOWN: usize = 50;
-
-/// What a page is made of.
-pub(super) struct View<'a> {
-    pub(super) job: &'a str,
-    pub(super) authority: &'a str,
-    pub(super) guard: &'a Guard,
-    pub(super) fields: &'a [Field],
-    pub(super) learned: &'a [String],
-    pub(super) standing: Standing,
-    /// Whether some key makes a possible match alone.
-    pub(super) has_possible: bool,
-    /// How the last table was said to be written.
-    pub(super) choices: Choices,
-    pub(super) counts: Counts,
-    pub(super) latest: Vec<Verdict>,
-}
-
-/// A verdict that was just made, and of whom: shown once, and kept nowhere.
-#[derive(Clone)]
-pub(super) struct Shown {
-    pub(super) verdict: Verdict,
-    pub(super) of: Vec<(String, String)>,
-    /// Whether there was something to ask for.
-    pub(super) could_be_asked: bool,
-}
 
 pub(super) fn class(outcome: Outcome) -> &'static str {
     match outcome {
@@ -156,6 +128,11 @@ pub(super) fn now() -> String {
 
 #[cfg(test)]
 mod tests {
+    use tacita_node::jobs::intersect::live::Field;
+
+    use super::super::super::Standing;
+    use super::super::super::upload::Choices;
+    use super::super::super::verdicts::Verdict;
     use super::*;
 
     #[test]

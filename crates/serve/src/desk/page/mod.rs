@@ -3,6 +3,7 @@
 mod batch_html;
 mod forms;
 mod html;
+mod view;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
@@ -29,7 +30,7 @@ use super::judge::Judge;
 use super::link::{Asking, Link};
 use super::upload::{self, Choices};
 use super::verdicts::{MAX_REFERENCE, Outcome, Verdict, Verdicts};
-use html::{Shown, View};
+use view::{Shown, View};
 
 use crate::page::{Guard, Origin, server};
 

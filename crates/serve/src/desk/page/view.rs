@@ -1,0 +1,33 @@
+//! What a page is made of.
+
+use tacita_node::jobs::intersect::live::Field;
+
+use super::super::Standing;
+use super::super::upload::Choices;
+use super::super::verdicts::{Counts, Verdict};
+use crate::page::Guard;
+
+/// All that a page shows.
+pub(super) struct View<'a> {
+    pub(super) job: &'a str,
+    pub(super) authority: &'a str,
+    pub(super) guard: &'a Guard,
+    pub(super) fields: &'a [Field],
+    pub(super) learned: &'a [String],
+    pub(super) standing: Standing,
+    /// Whether some key makes a possible match alone.
+    pub(super) has_possible: bool,
+    /// How the last table was said to be written.
+    pub(super) choices: Choices,
+    pub(super) counts: Counts,
+    pub(super) latest: Vec<Verdict>,
+}
+
+/// A verdict that was just made, and of whom: shown once, and kept nowhere.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub(super) verdict: Verdict,
+    pub(super) of: Vec<(String, String)>,
+    /// Whether there was something to ask for.
+    pub(super) could_be_asked: bool,
+}
