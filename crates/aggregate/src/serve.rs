@@ -16,6 +16,7 @@ use tacita_node::base::usage;
 use tacita_node::identity::Identity;
 use tacita_node::run::report::write_json;
 use tacita_node::transport::listening_at;
+use tacita_serve::accept::bind;
 use tacita_serve::status::{self, Readiness};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
@@ -89,11 +90,7 @@ impl Started {
             ))
         })?;
         let address = listening_at(&place)?;
-        let bad = |error: std::io::Error| {
-            Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
-        };
-        let listener = TcpListener::bind(&address).map_err(bad)?;
-        let here = listener.local_addr().map_err(bad)?;
+        let (listener, here) = bind(&address)?;
         let runtime = Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::Internal(format!("no threads: {error}")))?;
         let addresses = Arc::new(Addresses::new("the registry", Vec::new()));

@@ -1,5 +1,6 @@
 //! What a listener says of those whom it refuses, who may be many: the log does not grow with them.
 
+use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,12 @@ impl Default for Refusals {
 }
 
 impl Refusals {
-    /// Says that somebody was refused, if not too many were.
+    /// Says that somebody from an address was refused, if not too many were.
+    pub(crate) fn somebody(&self, from: SocketAddr, what: &str) {
+        self.tell(format!("refused somebody from {from}: {what}"));
+    }
+
+    /// Says that something was refused, if not too much was.
     pub(crate) fn tell(&self, what: String) {
         self.tell_rest();
         let mut told = self.lock();

@@ -19,7 +19,7 @@ mod work;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::extract;
@@ -30,6 +30,7 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
 use tacita_serve::clock;
 use tacita_serve::status::{Check, Page};
+use tacita_serve::sync::lock;
 
 use self::dashboard::Dashboard;
 use self::record::{Kept, Record};
@@ -425,8 +426,4 @@ impl Role for Database {
     fn checks(&self) -> Vec<Check<'_>> {
         self.look_after()
     }
-}
-
-fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! Requests that a role answers: how many, how long they took, why they were refused, and which services they came from.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime};
 
 use axum::extract::{MatchedPath, Request, State};
@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tacita_node::identity::Fingerprint;
 use tacita_serve::status::{Durations, Page, labels};
+use tacita_serve::sync::lock;
 use tracing::Instrument;
 
 use crate::message;
@@ -107,8 +108,4 @@ pub(crate) async fn watched(State(requests): State<Arc<Requests>>, request: Requ
     let answered = Answered { route, method, status: answer.status().as_u16() };
     lock(&requests.answered).entry(answered).or_default().add(began.elapsed());
     answer
-}
-
-fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,12 @@
 //! A storage whose work is timed, and whose failures are counted.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 use tacita_serve::status::{Durations, Page, labels};
+use tacita_serve::sync::lock;
 
 use crate::store::{Each, Holder, Ingested, Origin, Row, RowId, Storage, Stored, Totals};
 use crate::wire::batch::{BatchId, ClaimId};
@@ -170,8 +171,4 @@ impl Storage for Timed {
     fn lease(&self, name: &str, holder: &Holder, time: Duration) -> Result<bool> {
         self.time("lease", |inner| inner.lease(name, holder, time))
     }
-}
-
-fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,7 +5,7 @@ mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -19,6 +19,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::text::counted;
 use tacita_serve::status::{Check, Page};
+use tacita_serve::sync::lock;
 
 use crate::here::meet;
 use crate::keys::{self, Keys};
@@ -262,8 +263,4 @@ impl Oracle {
         }
         Ok(())
     }
-}
-
-fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

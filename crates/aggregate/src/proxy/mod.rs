@@ -22,7 +22,7 @@ mod workers;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tacita_core::{Error, Result};
@@ -30,6 +30,7 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
 use tacita_serve::status::{Check, Page};
+use tacita_serve::sync::lock;
 use tokio::sync::{Semaphore, watch};
 
 use self::bell::Bell;
@@ -192,8 +193,4 @@ impl Proxy {
     fn round(&self, name: &str) -> Option<Arc<Round>> {
         lock(&self.rounds).get(name).cloned()
     }
-}
-
-fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

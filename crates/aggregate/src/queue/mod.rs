@@ -29,6 +29,7 @@ use std::time::SystemTime;
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::store::seal::Key;
+use tacita_serve::sync::lock;
 
 pub use conditions::{Conditions, Counts};
 pub use files::{BatchName, MarkKey};
@@ -412,11 +413,6 @@ impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Queue({})", self.folder.path().display())
     }
-}
-
-/// What is guarded is changed in one go: a thread that panicked left none half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What tests count.

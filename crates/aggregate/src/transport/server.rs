@@ -3,8 +3,8 @@
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -19,12 +19,11 @@ use hyper_util::service::TowerToHyperService;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::{Fingerprint, Identity};
-use tacita_node::transport::handshakes::{Handshakes, is_short};
 use tacita_node::transport::http::{Door, presented};
+use tacita_serve::accept::{Handshake, Limits, accept};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -64,9 +63,6 @@ const GOODBYE: Duration = Duration::from_secs(1);
 
 const LOOK: Duration = Duration::from_millis(250);
 
-/// How long to wait when no connection can be taken.
-const PAUSE: Duration = Duration::from_millis(10);
-
 /// What serves.
 pub struct Server {
     /// Whose it is.
@@ -79,27 +75,6 @@ pub struct Server {
     pub routes: Router,
     /// Ends it: requests under way may end.
     pub cancel: Cancel,
-}
-
-/// Ends a handshake, which began then.
-struct Shaking {
-    since: Instant,
-    task: AbortHandle,
-}
-
-/// The handshakes going on.
-type SharedHandshakes = Arc<Mutex<Handshakes<Shaking>>>;
-
-/// Takes a handshake out when it is over, or its task has ended.
-struct Place {
-    handshakes: SharedHandshakes,
-    number: u64,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        lock(&self.handshakes).remove(self.number);
-    }
 }
 
 /// What a connection has going on.
@@ -122,57 +97,25 @@ pub fn files() {
 /// Errors ([`Error::Input`]): the listener is none.
 pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Result<()> {
     let failed = |error: std::io::Error| Error::Input(format!("cannot listen: {error}"));
-    listener.set_nonblocking(true).map_err(failed)?;
-    let listener = TcpListener::from_std(listener).map_err(failed)?;
     let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let handshakes: SharedHandshakes = Arc::new(Mutex::new(Handshakes::new(MOST_HANDSHAKES)));
     let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
-    loop {
-        let (socket, from) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    let displaced = if is_short(&error) { lock(&handshakes).displace() } else { None };
-                    displaced.iter().for_each(|one| one.task.abort());
-                    sleep(PAUSE).await;
-                    continue;
-                }
-            },
-            () = cancelled(&server.cancel) => break,
-        };
-        // Who finds no place comes again.
-        let Ok(place) = connections.clone().try_acquire_owned() else { continue };
-        let mut shaking = lock(&handshakes);
-        let is_young = |oldest: &Shaking| oldest.since.elapsed() <= HANDSHAKE;
-        if shaking.displaced_by(from.ip()).is_some_and(|(oldest, fair)| !fair && is_young(oldest)) {
-            continue;
-        }
-        let (server, requests, handshakes) = (server.clone(), requests.clone(), handshakes.clone());
-        let attend = async move |number| {
-            let met = meet(&server, socket, Place { handshakes, number }, requests).await;
-            if let Err(what) = met {
+    let attend = |place: OwnedSemaphorePermit, socket, from, handshake| {
+        let (server, requests) = (server.clone(), requests.clone());
+        async move {
+            if let Err(what) = meet(&server, socket, handshake, requests).await {
                 tracing::debug!("refused somebody from {from}: {what}");
                 server.traffic.refused.fetch_add(1, Ordering::Relaxed);
                 note(from, &what);
             }
             drop(place);
-        };
-        // A task waits for the lock before it takes itself off the list.
-        let (_, displaced) = shaking.add(from.ip(), |number| Shaking {
-            since: Instant::now(),
-            task: tokio::spawn(attend(number)).abort_handle(),
-        });
-        drop(shaking);
-        // Without the lock, which its end takes.
-        displaced.iter().for_each(|one| one.task.abort());
-    }
+        }
+    };
+    let enter = || connections.clone().try_acquire_owned().ok();
+    let limits = Limits { handshakes: MOST_HANDSHAKES, grace: HANDSHAKE };
+    accept(listener, limits, cancelled(&server.cancel), |_| (), enter, attend).await.map_err(failed)?;
     // Every connection holds a place.
     let _ = timeout(FAREWELL, connections.acquire_many(MOST_CONNECTIONS as u32)).await;
     Ok(())
-}
-
-fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Says who was refused, without filling the log.
@@ -188,7 +131,7 @@ fn note(from: SocketAddr, what: &str) {
 async fn meet(
     server: &Arc<Server>,
     socket: TcpStream,
-    shaking: Place,
+    handshake: Handshake,
     requests: Arc<Semaphore>,
 ) -> std::result::Result<(), String> {
     let _ = socket.set_nodelay(true);
@@ -206,7 +149,7 @@ async fn meet(
             }
         }
     };
-    drop(shaking);
+    drop(handshake);
     let connection = stream.get_ref().1;
     if connection.alpn_protocol() != Some(b"h2") {
         return Err("it does not speak HTTP/2".into());

@@ -73,6 +73,8 @@ const CRATES: [Crate; 6] = [
         rooms: &[
             "clock",
             "crashes",
+            "sync",
+            "accept",
             "allow_list",
             "refusals",
             "journal",

@@ -8,7 +8,7 @@ mod rotation;
 mod schedule;
 
 use std::collections::HashMap;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
@@ -31,6 +31,7 @@ use keeper::{Epoch, Keeper, Next};
 use ledger::Ledger;
 use schedule::Moment;
 
+use crate::accept::bind;
 use crate::allow_list::AllowList;
 use crate::clock;
 use crate::journal::Key;
@@ -105,11 +106,8 @@ pub fn serve(serving: Serving) -> Result<()> {
     let authority = Authority::open(&serving, folder.clone(), desks)?;
     let next = authority.catch_up()?;
     // Not before: how long all this takes depends on how many rows there are, and who waits at an open door could see it.
-    let listener = TcpListener::bind(&address).map_err(|error| {
-        Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
-    })?;
+    let (listener, here) = bind(&address)?;
     let socket = control::listen(&folder)?;
-    let here = listener.local_addr().map_err(|error| Error::Input(format!("cannot listen on {address}: {error}")))?;
     authority.announce(here);
     let options = Options {
         purpose: Purpose::Desk,
@@ -245,7 +243,7 @@ impl Authority {
             true => format!(": if it is a desk, put that on a line of {}", self.desks().path().display()),
             false => String::new(),
         };
-        self.refusals.tell(format!("refused somebody from {from}: {what}{advice}"));
+        self.refusals.somebody(from, &format!("{what}{advice}"));
     }
 
     fn keeper(&self) -> MutexGuard<'_, Keeper> {

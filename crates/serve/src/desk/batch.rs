@@ -1,7 +1,7 @@
 //! Many rows at once, asked for portion by portion, so that a single question never waits for long.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
@@ -13,6 +13,7 @@ use super::upload::Row;
 use super::verdicts::{MAX_REFERENCE, Outcome, Verdict, Verdicts};
 use super::{Found, Link};
 use crate::clock;
+use crate::sync::lock;
 
 /// Rows of a portion, at most.
 const PORTION: usize = 128;
@@ -224,8 +225,4 @@ fn cell(text: &str) -> String {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

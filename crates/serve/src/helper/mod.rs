@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -28,7 +28,9 @@ use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::run::report::write_json;
 use tacita_node::transport::{Cancel, Options, Purpose, door, listening_at};
 
+use crate::accept::bind;
 use crate::refusals::Refusals;
+use crate::sync::lock;
 use desk::Desk;
 
 pub use host::Hosting;
@@ -112,11 +114,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         let state = state.display();
         Error::Input(format!("{state}: another `tacita helper` uses it: end that, or name another directory"))
     })?;
-    let bad = |error: std::io::Error| {
-        Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
-    };
-    let listener = TcpListener::bind(&address).map_err(bad)?;
-    let here = listener.local_addr().map_err(bad)?;
+    let (listener, here) = bind(&address)?;
     let status = serving.status.as_deref().map(|address| crate::status::listen("--status", address)).transpose()?;
     let desk = |(_, helping)| Desk::open(helping, &state);
     let helper = Helper {
@@ -207,7 +205,7 @@ impl Helper {
             self.open.store(true, Ordering::Release);
             let refused = |from: SocketAddr, what: String| {
                 self.numbers.refused.fetch_add(1, Ordering::Relaxed);
-                self.refusals.tell(format!("refused somebody from {from}: {what}"));
+                self.refusals.somebody(from, &what);
             };
             let arrived = |who, connected| attend::attend(self, who, connected);
             let ended =
@@ -265,8 +263,4 @@ impl Numbers {
     fn over(&self) -> u64 {
         self.finished.load(Ordering::Relaxed) + self.failed.load(Ordering::Relaxed)
     }
-}
-
-fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

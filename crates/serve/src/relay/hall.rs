@@ -14,8 +14,9 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::Served;
 use super::splice::splice;
-use super::{Served, lock};
+use crate::sync::lock;
 
 /// How long one is waited for.
 const WAIT: Duration = Duration::from_secs(3600);

@@ -6,22 +6,21 @@ mod hall;
 mod splice;
 mod streams;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::base::text::counted;
 use tacita_node::identity::{Fingerprint, Identity};
-use tacita_node::transport::handshakes::{Handshakes, is_short};
 use tacita_node::transport::relay::prepare;
 use tacita_node::transport::{Cancel, HANDSHAKE_LIMIT, listening_at};
 use tokio::net::TcpStream;
-use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use crate::accept::{Handshake, Limits, accept, bind};
 use crate::refusals::Refusals;
 use hall::Hall;
 
@@ -33,9 +32,6 @@ const FAREWELL: Duration = Duration::from_millis(300);
 
 /// How often it looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
-
-/// How long to wait when no connection can be taken.
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// How to serve as a relay.
 pub struct Serving {
@@ -66,12 +62,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     if let Err(what) = serving.identity.certificate().check_dates(crate::clock::now() as i64) {
         tracing::warn!("the relay's certificate {what}: parties refuse it; set the clock, or `tacita identity renew`");
     }
-    let bad = |error: std::io::Error| {
-        Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
-    };
-    let listener = TcpListener::bind(&address).map_err(bad)?;
-    listener.set_nonblocking(true).map_err(bad)?;
-    let here = listener.local_addr().map_err(bad)?;
+    let (listener, here) = bind(&address)?;
     let most = jobs.iter().map(|job| job.parties.len() * (job.parties.len() - 1)).sum();
     allow_sockets(most);
     let internal = |error: std::io::Error| Error::Internal(error.to_string());
@@ -83,27 +74,19 @@ pub fn serve(serving: Serving) -> Result<()> {
         let agreement: String = job.agreement[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         tracing::info!("serving job {} (agreement {agreement}): {}", job.id, names.join(", "));
     }
-    let door = Arc::new(Door {
-        hall: Arc::new(Hall::new(serving.identity, jobs)),
-        shaking: Mutex::new(Handshakes::new(MAX_HANDSHAKES)),
-        refusals: Refusals::default(),
-    });
+    let (hall, refusals) = (Arc::new(Hall::new(serving.identity, jobs)), Arc::new(Refusals::default()));
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(internal)?;
-        while !serving.cancel.is_cancelled() {
-            match timeout(LOOK, listener.accept()).await {
-                Err(_) => door.refusals.tell_rest(),
-                Ok(Ok((socket, from))) => door.let_in(socket, from),
-                Ok(Err(error)) => {
-                    door.refusals.tell(format!("a connection could not be taken: {error}"));
-                    if is_short(&error) {
-                        lock(&door.shaking).displace().iter().for_each(AbortHandle::abort);
-                    }
-                    tokio::time::sleep(PAUSE).await;
-                }
+        let ended = async {
+            while !serving.cancel.is_cancelled() {
+                tokio::time::sleep(LOOK).await;
+                refusals.tell_rest();
             }
-        }
-        let (cut, waiting) = door.hall.close();
+        };
+        let failed = |error: &std::io::Error| refusals.tell(format!("a connection could not be taken: {error}"));
+        let attend = |(), socket, from, handshake| let_in(hall.clone(), refusals.clone(), socket, from, handshake);
+        let limits = Limits { handshakes: MAX_HANDSHAKES, grace: Duration::ZERO };
+        accept(listener, limits, ended, failed, || Some(()), attend).await.map_err(internal)?;
+        let (cut, waiting) = hall.close();
         tokio::time::sleep(FAREWELL).await;
         tracing::info!(
             "relay stopped: {} cut off, {} turned away",
@@ -167,45 +150,24 @@ fn allow_sockets(pairs: usize) {
     }
 }
 
-/// Where everybody comes in.
-struct Door {
-    hall: Arc<Hall>,
-    /// Connections whose owners have not said yet what they want.
-    shaking: Mutex<Handshakes<AbortHandle>>,
-    refusals: Refusals,
-}
-
-impl Door {
-    /// A connection has come: who it is and what it wants is found out on a task of its own.
-    fn let_in(self: &Arc<Door>, socket: TcpStream, from: SocketAddr) {
-        let door = self.clone();
-        let attend = async move |number| {
-            let prepared = socket.into_std().and_then(|socket| {
-                prepare(&socket)?;
-                TcpStream::from_std(socket)
-            });
-            let come = match prepared {
-                Ok(socket) => timeout(HANDSHAKE_LIMIT, streams::receive(socket, &door.hall))
-                    .await
-                    .unwrap_or_else(|_| Err("it does not go on with the TLS handshake, or asks for nothing".into())),
-                Err(error) => Err(format!("the socket failed: {error}")),
-            };
-            lock(&door.shaking).remove(number);
-            let ended = match come {
-                Ok((guest, request)) => door.hall.clone().attend(guest, request).await,
-                Err(what) => Err(what),
-            };
-            if let Err(what) = ended {
-                door.refusals.tell(format!("refused somebody from {from}: {what}"));
-            }
-        };
-        // A task waits for the lock before it takes itself off the list.
-        let mut shaking = lock(&self.shaking);
-        let (_, displaced) = shaking.add(from.ip(), |number| tokio::spawn(attend(number)).abort_handle());
-        displaced.iter().for_each(AbortHandle::abort);
+/// Finds out who has come and what they want, and attends to them.
+async fn let_in(hall: Arc<Hall>, refusals: Arc<Refusals>, socket: TcpStream, from: SocketAddr, handshake: Handshake) {
+    let prepared = socket.into_std().and_then(|socket| {
+        prepare(&socket)?;
+        TcpStream::from_std(socket)
+    });
+    let come = match prepared {
+        Ok(socket) => timeout(HANDSHAKE_LIMIT, streams::receive(socket, &hall))
+            .await
+            .unwrap_or_else(|_| Err("it does not go on with the TLS handshake, or asks for nothing".into())),
+        Err(error) => Err(format!("the socket failed: {error}")),
+    };
+    drop(handshake);
+    let ended = match come {
+        Ok((guest, request)) => hall.attend(guest, request).await,
+        Err(what) => Err(what),
+    };
+    if let Err(what) = ended {
+        refusals.somebody(from, &what);
     }
-}
-
-fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

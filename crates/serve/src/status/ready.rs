@@ -2,12 +2,13 @@
 //! who answers.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::clock;
+use crate::sync::lock;
 
 /// How long a check may take before it counts as failed.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -96,10 +97,6 @@ impl Readiness {
         }
         all
     }
-}
-
-fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
-    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

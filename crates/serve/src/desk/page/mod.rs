@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -33,6 +33,7 @@ use super::verdicts::{MAX_REFERENCE, Outcome, Verdict, Verdicts};
 use view::{Shown, View};
 
 use crate::page::{Guard, Origin, server};
+use crate::sync::lock;
 
 /// How long a clerk waits for one verdict.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -152,10 +153,6 @@ fn router(desk: Shared) -> Router {
         .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
         .with_state(desk);
     guard.over(pages)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Desk {
