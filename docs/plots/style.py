@@ -56,7 +56,7 @@ def caption(axis, title, x, y):
 def measured(axis, label, points, place=0):
     """Draws numbers that are measured here. `place` is that of the colour and the marker."""
     xs, ys = zip(*points)
-    axis.plot(xs, ys, label=label, color=COLOURS[place], marker=MARKERS[place])
+    axis.plot(xs, ys, label=label, color=COLOURS[place], marker=MARKERS[place], zorder=3)
 
 
 def stated(axis, label, points, place=0):
@@ -86,11 +86,15 @@ def plain(number, _place=None):
     return f"{number:,.10g}"
 
 
+def power_of_two(number, _place=None):
+    return "2" + f"{round(math.log2(number))}".translate(SUPERSCRIPTS)
+
+
 def powers_of_two(axis, first, last, step=2):
     """Puts powers of two, written as powers, on the horizontal axis."""
     axis.set_xscale("log", base=2)
     axis.xaxis.set_major_locator(FixedLocator([2**log2 for log2 in range(first, last + 1, step)]))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda number, _: "2" + f"{round(math.log2(number))}".translate(SUPERSCRIPTS)))
+    axis.xaxis.set_major_formatter(FuncFormatter(power_of_two))
     axis.xaxis.set_minor_locator(NullLocator())
 
 
@@ -103,8 +107,9 @@ def numbers(axis, values, scale="log"):
 
 
 def powers_of_ten(axis):
-    """Makes the vertical axis logarithmic, with plain numbers."""
+    """Makes the vertical axis logarithmic, with plain numbers: 2 and 5 too where powers of ten would be few."""
     axis.set_yscale("log")
-    axis.yaxis.set_major_locator(LogLocator(numticks=20))
+    low, high = axis.get_ylim()
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 100 else (1,), numticks=20))
     axis.yaxis.set_major_formatter(FuncFormatter(plain))
     axis.yaxis.set_minor_locator(NullLocator())
