@@ -6,7 +6,8 @@ import style
 SIZES = [2**log2 for log2 in (6, 8, 10, 12, 14)]
 LEVELS = [80, 112, 128, 192, 256]
 
-# Seconds that the paper's tables state. Tables 3 and 4: helper and party, by n. Table 7: by cores. Table 8: Kissner & Song's protocol and the paper's.
+# Seconds that the paper's tables state. Tables 3 and 4: helper and party, by n. Table 7: by cores. Table 8: Kissner & Song's
+# protocol and the paper's.
 TABLE_3 = {
     4: ([0.65, 2.69, 10.4, 36.7, 151], [0.82, 3.39, 13.4, 54.1, 214]),
     8: ([0.76, 2.95, 12.4, 44.4, 178], [0.90, 3.75, 15.7, 60.3, 241]),
