@@ -27,7 +27,7 @@ FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 
 ##@ Use
-.PHONY: demo dist docs-site wheel samples seeds
+.PHONY: demo dist docs-site wheel samples plots seeds
 demo: fetch  ## a guided tour: one small job after the other
 	$(BUILD)
 	$(BUILT)/tacita demo
@@ -41,6 +41,10 @@ wheel: fetch  ## the package for Python, with the command in it, in target/wheel
 
 samples:  ## make the samples in examples/ again
 	python3 examples/generate.py
+
+plots:  ## draw the plots in docs/plots again, from the data beside them
+	scripts/need matplotlib
+	$(TOOLS)/plots/bin/python docs/plots
 
 seeds: fetch  ## make the files of Parquet, Arrow, aggregation and Paillier in fuzz/seeds again
 	cargo run $(FLAGS) -p tacita-node --example fuzz_seeds -- fuzz/seeds

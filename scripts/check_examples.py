@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks what no compiler sees: the samples are what their generator makes, JSON and TOML files parse, and every
-relative link in the documentation leads somewhere; and that what is in deploy/ fits the program."""
+relative link in the documentation leads somewhere; the plots are drawn from the data beside them; and that what is in
+deploy/ fits the program."""
 
 import filecmp
 import json
@@ -19,6 +20,10 @@ except ImportError:  # before Python 3.11
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
+PLOTS = ROOT / "docs" / "plots"
+
+sys.path.append(str(PLOTS))
+from digest import digest
 
 # How the names of files end that the generator makes.
 MADE = (".csv", ".json", ".txt", ".ipset", ".netset", ".log")
@@ -89,8 +94,15 @@ def check_links():
                 yield None
 
 
+def check_plots():
+    """One result for each picture. They are not drawn again: that needs matplotlib."""
+    for picture in sorted(PLOTS.glob("*.svg")):
+        drawn = f"<dc:identifier>{digest(picture.stem)}</dc:identifier>" in picture.read_text(encoding="utf-8")
+        yield None if drawn else f"{picture.relative_to(ROOT)}: drawn from other data, or by another program; run `make plots`"
+
+
 def main():
-    results = [*check_samples(), *check_syntax(), *check_links(), *check_deploy.check()]
+    results = [*check_samples(), *check_syntax(), *check_links(), *check_plots(), *check_deploy.check()]
     failures = [result for result in results if result]
     for failure in failures:
         print(failure, file=sys.stderr)

@@ -1,45 +1,51 @@
-"""Draws dc.svg from dc.jsonl, which `paper_dc full --json docs/plots/dc.jsonl` (benches/src/measures/published/paper_dc.rs) writes.
+"""Figures 2 and 3 and table 2 of Dong & Chen, from dc.jsonl, which `paper_dc full --json docs/plots/dc.jsonl` writes
+(benches/src/measures/published/paper_dc.rs)."""
 
-    python3 docs/plots/dc.py
+import style
 
-The panels are figures 2 and 3 of Dong & Chen. Needs nothing but Python.
-"""
-
-import json
-import pathlib
-
-from panels import draw
-
-HERE = pathlib.Path(__file__).parent
 ROWS = 1_000_000
 
-# What the paper's text says of a million rows: by density, seconds with one thread a party and in parallel, and megabytes.
-PAPER = {0.1: (34.1, 18.9, 1.9 * 266), 1.0: (238, 57, 9.5 * 266)}
+# Numbers that the paper's text and table 2 state. Seconds by density; by rows; the traffic as a multiple of Paillier's.
+ONE_THREAD, PARALLEL = {0.1: 34.1, 1: 238}, {0.1: 18.9, 1: 57}
+TABLE_2 = {"gm-bloom": {1_000: 0.27, 10_000: 2.25, 100_000: 22.01, 1_000_000: 238.37},
+           "paillier": {1_000: 5.06, 10_000: 49.58, 100_000: 509, 1_000_000: 5039}}
+PAILLIER_MEGABYTES = 266
+MULTIPLES = {0.1: 1.9, 1: 9.5}
 
 
-def main():
-    points = [json.loads(line) for line in (HERE / "dc.jsonl").read_text().splitlines()]
-    points = [point for point in points if (point["protocol"], point["level"], point["rows"]) == ("gm-bloom", "paper80", ROWS)]
+def draw():
+    points = [point for point in style.rows("dc") if point["level"] == "paper80"]
+    figure, (table_2, one, parallel, traffic) = style.panels(4, 2)
 
-    def here(label, threads, value):
-        return label, sorted((point["density"], value(point)) for point in points if point["threads"] == threads)
+    for place, (protocol, seconds) in enumerate(TABLE_2.items()):
+        runs = [(p["rows"], p["seconds"]) for p in points if (p["protocol"], p["density"], p["threads"]) == (protocol, 1, 1)]
+        style.measured(table_2, f"{protocol}, here", sorted(runs), place)
+        style.stated(table_2, f"{protocol}, paper (table 2)", seconds.items(), place)
+    style.numbers(table_2, list(TABLE_2["paillier"]))
+    style.powers_of_ten(table_2)
+    style.caption(table_2, "Table 2: density 1, one thread a party", "rows", "running time (seconds)")
 
-    def paper(label, which):
-        return label, [(density, numbers[which]) for density, numbers in PAPER.items()]
+    def by_density(threads, value):
+        chosen = [p for p in points if (p["protocol"], p["rows"], p["threads"]) == ("gm-bloom", ROWS, threads)]
+        return sorted((p["density"], value(p)) for p in chosen)
 
-    def seconds(point):
-        return point["seconds"]
+    style.measured(one, "gm-bloom, here", by_density(1, lambda p: p["seconds"]))
+    style.stated(one, "gm-bloom, paper (section 4)", ONE_THREAD.items())
+    style.caption(one, "Figure 2: a million rows, one thread a party", "density", "running time (seconds)")
+    style.measured(parallel, "gm-bloom, here, 2 cores for both parties", by_density(2, lambda p: p["seconds"]))
+    style.stated(parallel, "gm-bloom, paper (section 4), 16 cores", PARALLEL.items())
+    style.caption(parallel, "Figure 2: a million rows, in parallel", "density", "running time (seconds)")
+    for axis in (one, parallel):
+        style.powers_of_ten(axis)
+        axis.set_ylim(1, 1000)
 
-    def megabytes(point):
-        return point["bytes"] / 1e6
-
-    panels = [
-        ("2: one thread a party, seconds", "a million rows; the paper: two machines", [here("here", 1, seconds), paper("paper", 0)]),
-        ("2: in parallel, seconds", "here 2 cores for both, the paper 16", [here("here", 2, seconds), paper("paper", 1)]),
-        ("3: megabytes, both ways", "the paper: Paillier took 266", [here("here", 1, megabytes), paper("paper", 2)]),
-    ]
-    draw(HERE / "dc.svg", panels, len(panels), [(tenths / 10, f"{tenths / 10:g}") for tenths in range(0, 11, 2)])
-
-
-if __name__ == "__main__":
-    main()
+    style.measured(traffic, "gm-bloom, here", by_density(1, lambda p: p["bytes"] / 1e6))
+    style.stated(traffic, "gm-bloom, paper (section 4)",
+                 [(density, times * PAILLIER_MEGABYTES) for density, times in MULTIPLES.items()])
+    style.stated_level(traffic, "paillier, paper (section 4)", PAILLIER_MEGABYTES, 1)
+    traffic.set_ylim(bottom=0)
+    traffic.yaxis.set_major_formatter(style.plain)
+    style.caption(traffic, "Figure 3: a million rows, both directions", "density", "traffic (MB)")
+    for axis in (table_2, one, parallel, traffic):
+        style.legend(axis)
+    return figure

@@ -1,21 +1,9 @@
-"""Draws raf.svg from raf.jsonl, which `paper_raf --json docs/plots/raf.jsonl` (benches/src/measures/published/paper_raf/) writes.
+"""Figures 3a to 3c and section 5.2 of Ringberg, Applebaum, Freedman, Caesar & Rexford, from raf.jsonl, which
+`paper_raf --json docs/plots/raf.jsonl` writes (benches/src/measures/published/paper_raf/). Rates are by the CPU time of the role."""
 
-    python3 docs/plots/raf.py
+import style
 
-The panels are figures 3a to 3c of Ringberg, Applebaum, Freedman, Caesar & Rexford, and what section 5.2 asks for. Rates are keys a second of one
-core's CPU, drawn as logarithms, as are the numbers of keys and of cores. Needs nothing but Python.
-"""
-
-import json
-import math
-import pathlib
-
-from panels import draw
-
-HERE = pathlib.Path(__file__).parent
-COLUMNS = 3
-
-# What the paper's text states; nothing is read off its pictures. Keys of a batch and its rates; cores and rates.
+# Rates that the paper's text states; nothing is read off its pictures. By keys of a batch, by participants, by cores.
 PROXY_3A = {5_000: 1_000 / 7.2}
 DATABASE_3A = {10: 90, 10_000: 90}
 PROXY_3B = {32: 900 / 4}
@@ -24,80 +12,86 @@ PROXY_3C = {4: 1_159, 8: 2_319}
 DATABASE_3C = {2: 173, 8: 651}
 
 MOD_P, CURVE = "mod p, 1024/160", "ristretto255"
-PROTOCOLS = {"naor-reingold": "published", "dh": "dh"}
+PROTOCOLS = {"naor-reingold": 0, "dh": 1}
+GROUPS = [("mod p, 32 bits", MOD_P, 32), ("ristretto255, 32 bits", CURVE, 32), ("ristretto255, 128 bits", CURVE, 128)]
+RATE = "keys a second; here of CPU"
 
 
-def main():
-    lines = [json.loads(line) for line in (HERE / "raf.jsonl").read_text().splitlines()]
+def rate(line, role):
+    setup = line["setup_ms"][["proxy", "participant"].index(role)] if role in ("proxy", "participant") else 0
+    return 1_000 * line["keys"] / (line[f"{role}_ms"] + setup)
+
+
+def draw():
+    lines = style.rows("raf")
+    figure, axes = style.panels(9, 3)
 
     def chosen(**wanted):
         return [line for line in lines if all(line.get(key) == value for key, value in wanted.items())]
 
-    def curve(label, points, scale, first):
-        """Points by what they stand over, with the last of those that were measured twice."""
-        return label, sorted((scale(x / first), math.log10(y)) for x, y in dict(points).items())
+    def measured(axis, label, points, place):
+        # The last counts of what was measured twice.
+        style.measured(axis, f"{label}, here", sorted(dict(points).items()), place)
 
-    def rate(line, role):
-        setup = line["setup_ms"][["proxy", "participant"].index(role)] if role in ("proxy", "participant") else 0
-        return 1_000 * line["keys"] / (line[f"{role}_ms"] + setup)
-
-    def batches(label, role, group, bits, protocol="naor-reingold", **more):
-        found = chosen(figure="3a", group=group, bits=bits, protocol=protocol, distinct=True, **more)
+    def batches(axis, label, role, group, bits, place, protocol="naor-reingold"):
+        found = chosen(figure="3a", group=group, bits=bits, protocol=protocol, distinct=True)
         whole = [line for line in found if line.get("amortised", True) and line.get("stage", line["keys"]) == line["keys"]]
-        return curve(label, [(line["keys"], rate(line, role)) for line in whole], math.log10, 10)
+        measured(axis, label, [(line["keys"], rate(line, role)) for line in whole], place)
 
-    def stages(label, group, bits):
+    def stages(axis, label, group, bits, place):
         found = chosen(figure="3a", group=group, bits=bits, protocol="naor-reingold", distinct=True, amortised=True)
         most = max(line["keys"] for line in found)
-        return curve(label, [(line["stage"], rate(line, "proxy")) for line in found if line["keys"] == most], math.log10, 10)
+        measured(axis, label, [(line["stage"], rate(line, "proxy")) for line in found if line["keys"] == most], place)
 
-    def clients(label, protocol, what):
-        return curve(label, [(line["participants"], line[what]) for line in chosen(figure="3b", protocol=protocol)], math.log2, 2)
+    def by(axis, label, key, value, place, **wanted):
+        measured(axis, label, [(line[key], line[value]) for line in chosen(**wanted)], place)
 
-    def replicas(label, role, **more):
-        return curve(label, [(line["replicas"], line["rate"]) for line in chosen(figure="3c", role=role, **more)], math.log2, 1)
+    proxy, database, in_stages, by_dh, proxy_b, database_b, proxy_c, database_c, loads = axes
+    for place, (label, group, bits) in enumerate(GROUPS):
+        batches(proxy, label, "proxy", group, bits, place)
+        batches(database, label, "database", group, bits, place)
+        stages(in_stages, label, group, bits, place)
+    for place, role in enumerate(("proxy", "participant", "database")):
+        batches(by_dh, role, role, CURVE, 128, place + 3, "dh")
+    style.stated(proxy, "mod p, paper (section 5.1: 7.2 ms a key)", PROXY_3A.items())
+    style.stated(database, "mod p, paper (section 5.1)", DATABASE_3A.items())
+    for axis, title, across in [(proxy, "Figure 3a: proxy", "keys of a batch"), (database, "Figure 3a: database", "keys of a batch"),
+                                (in_stages, "Figure 3a: proxy, in stages", "keys of a stage"),
+                                (by_dh, "Figure 3a by dh, 128 bits", "keys of a batch")]:
+        style.numbers(axis, [10, 100, 1_000, 10_000])
+        style.caption(axis, title, across, RATE)
 
-    def paper(points, scale, first):
-        return curve("paper", points.items(), scale, first)
+    for protocol, place in PROTOCOLS.items():
+        by(proxy_b, protocol, "participants", "proxy", place, figure="3b", protocol=protocol)
+        by(database_b, protocol, "participants", "database", place, figure="3b", protocol=protocol)
+        by(proxy_c, protocol, "replicas", "rate", place, figure="3c", role="proxy", protocol=protocol)
+    by(proxy_b, "naor-reingold, of wall time", "participants", "proxy_wall", 5, figure="3b", protocol="naor-reingold")
+    by(database_c, "databases", "replicas", "rate", 0, figure="3c", role="database")
+    style.stated(proxy_b, "paper (section 5.1: 900 by 4 cores)", PROXY_3B.items())
+    style.stated(database_b, "paper (section 5.1: 350 by 4 cores)", DATABASE_3B.items())
+    style.stated(proxy_c, "paper (section 5.1)", PROXY_3C.items())
+    style.stated(database_c, "paper (section 5.1)", DATABASE_3C.items())
+    for axis, title, ticks, across in [(proxy_b, "Figure 3b: proxy", [2, 4, 8, 16, 32], "participants"),
+                                       (database_b, "Figure 3b: database", [2, 4, 8, 16, 32], "participants"),
+                                       (proxy_c, "Figure 3c: proxies together", [1, 2, 4, 8], "cores, one a replica"),
+                                       (database_c, "Figure 3c: databases together", [1, 2, 4, 8], "cores, one a replica")]:
+        style.numbers(axis, ticks)
+        style.caption(axis, title, across, RATE)
+    applications(loads, chosen)
+    for axis in axes:
+        if axis is not loads:
+            style.powers_of_ten(axis)
+        style.legend(axis)
+    return figure
 
-    def load(label, protocol, value):
+
+def applications(axis, chosen):
+    """Bars: the proxy's CPU a report, as measured and as planned."""
+    for protocol, place in PROTOCOLS.items():
         found = chosen(section="5.2", protocol=protocol)
-        return label, [(place, math.log10(1e6 * value(line))) for place, line in enumerate(found)]
-
-    def proxy(line):
-        return line["seconds"][0]
-
-    def planned(line):
-        return line["planned"][0]
-
-    settings = [("mod p", MOD_P, 32), ("curve, 32", CURVE, 32), ("128 bits", CURVE, 128)]
-    keys = [(math.log10(keys / 10), f"{keys:,}") for keys in (10, 100, 1_000, 10_000)]
-    participants = [(math.log2(number / 2), str(number)) for number in (2, 4, 8, 16, 32, 64)]
-    cores = [(math.log2(number), str(number)) for number in (1, 2, 4, 8)]
-    loads = [(0, "networks"), (1, "hosts"), (2, "users")]
-    panels = [
-        ("3a: proxy, by keys of a batch: log10 keys/s", "published protocol, amortised", [
-            *(batches(label, "proxy", group, bits) for label, group, bits in settings), paper(PROXY_3A, math.log10, 10)]),
-        ("3a: database: log10 keys/s", "after the published protocol", [
-            *(batches(label, "database", group, bits) for label, group, bits in settings), paper(DATABASE_3A, math.log10, 10)]),
-        ("3a: 5,000 keys in stages: log10 keys/s", "proxy, by keys of a stage", [stages(*setting) for setting in settings]),
-        ("3a: by dh, 128 bits: log10 keys/s", "the same work without transfers",
-         [batches(role, role, CURVE, 128, "dh") for role in ("proxy", "participant", "database")]),
-        ("3b: proxy, by participants: log10 keys/s", "over the service, 32 bits; the paper's by 4 cores", [
-            *(clients(label, protocol, "proxy") for protocol, label in PROTOCOLS.items()),
-            clients("p., by clock", "naor-reingold", "proxy_wall"), paper(PROXY_3B, math.log2, 2)], participants),
-        ("3b: database: log10 keys/s", "over the service, 32 bits; the paper's by 4 cores", [
-            *(clients(label, protocol, "database") for protocol, label in PROTOCOLS.items()), paper(DATABASE_3B, math.log2, 2)], participants),
-        ("3c: proxies together: log10 keys/s", "by cores, one a replica", [
-            *(replicas(label, "proxy", protocol=protocol) for protocol, label in PROTOCOLS.items()), paper(PROXY_3C, math.log2, 1)], cores),
-        ("3c: databases together: log10 keys/s", "by cores, one a replica",
-         [replicas("here", "database"), paper(DATABASE_3C, math.log2, 1)], cores),
-        ("5.2: proxy, log10 us of CPU a report", "measured, and by tacita plan --load", [
-            load("published", "naor-reingold", proxy), load("planned", "naor-reingold", planned),
-            load("dh", "dh", proxy), load("planned", "dh", planned)], loads),
-    ]
-    draw(HERE / "raf.svg", panels, COLUMNS, keys)
-
-
-if __name__ == "__main__":
-    main()
+        for shift, key, said in [(0, "seconds", "measured"), (1, "planned", "planned")]:
+            left = [load + 0.2 * (2 * place + shift - 1.5) for load in range(len(found))]
+            axis.bar(left, [1e6 * line[key][0] for line in found], 0.18, color="white" if shift else style.COLOURS[place],
+                     edgecolor=style.COLOURS[place], label=f"{protocol}, {said}")
+    axis.set_xticks(range(3), ["networks", "hosts", "users"])
+    style.caption(axis, "Section 5.2: proxy", "application", "CPU a report (microseconds)")
