@@ -9,14 +9,16 @@ use tacita_core::{Error, Result};
 use super::Cli;
 use crate::console::print;
 
-/// Print what a shell needs to complete commands and options.
+/// Print the completion script of a shell.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  \
-  tacita completions bash > ~/.local/share/bash-completion/completions/tacita\n  \
-  tacita completions zsh > ~/.zfunc/_tacita     # with fpath+=~/.zfunc before compinit in ~/.zshrc\n  \
-  tacita completions fish > ~/.config/fish/completions/tacita.fish")]
+#[command(after_help = r"Examples:
+  tacita completions bash > ~/.local/share/bash-completion/completions/tacita
+  tacita completions zsh > ~/.zfunc/_tacita
+  tacita completions fish > ~/.config/fish/completions/tacita.fish
+
+For zsh, set fpath+=~/.zfunc before compinit in ~/.zshrc.")]
 pub struct Completions {
-    /// The shell.
+    /// Shell to complete commands in.
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
@@ -30,11 +32,14 @@ impl Completions {
     }
 }
 
-/// Write the manual page of each command, as tacita-run.1, to a directory.
+/// Write the manual pages to a directory.
+///
+/// Each command has its page, as tacita-run.1.
 #[derive(Args)]
-#[command(after_help = "Example: tacita man ~/.local/share/man/man1 && man tacita-run")]
+#[command(after_help = r"Examples:
+  tacita man ~/.local/share/man/man1 && man tacita-run")]
 pub struct Man {
-    /// The directory, which is made if it is not there. Pages of an earlier version are replaced.
+    /// Directory for the pages, created if missing. Pages of an earlier version are replaced.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }
