@@ -1,6 +1,7 @@
 //! `tacita completions` and `tacita man`
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -48,8 +49,23 @@ impl Man {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let failed =
-            |error: std::io::Error| Error::Input(format!("{}: cannot be written: {error}", self.directory.display()));
+            |error: io::Error| Error::Input(format!("{}: cannot be written: {error}", self.directory.display()));
         std::fs::create_dir_all(&self.directory).map_err(failed)?;
-        clap_mangen::generate_to(Cli::command(), &self.directory).map_err(failed)
+        let mut command = Cli::command().disable_help_subcommand(true);
+        command.build();
+        write_pages(&command, &self.directory).map_err(failed)
     }
+}
+
+/// Writes the pages of a command and of its actions.
+fn write_pages(command: &clap::Command, directory: &Path) -> io::Result<()> {
+    for action in command.get_subcommands().filter(|action| !action.is_hide_set()) {
+        write_pages(action, directory)?;
+    }
+    let page = clap_mangen::Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    // Examples have a heading of their own, and keep their lines.
+    let text = String::from_utf8_lossy(&text).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n.nf\n");
+    std::fs::write(directory.join(page.get_filename()), text.replace("\n.SH VERSION", "\n.fi\n.SH VERSION"))
 }
