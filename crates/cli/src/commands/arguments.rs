@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::help;
 use clap::Args;
 use tacita_core::Error;
 use tacita_node::agreement::JobSpec;
@@ -12,9 +13,10 @@ use tacita_node::table::read::{Encoding, Kind};
 
 /// How a table is read where it does not say itself.
 #[derive(Args, Clone)]
+#[command(next_help_heading = help::INPUT)]
 pub struct Reading {
-    /// What the table is, where the ending of its name does not say: csv, tsv, json (an object on each line), parquet, arrow or xlsx. Pipes are
-    /// CSV.
+    /// Table format: csv, tsv, json (one object per line), parquet, arrow or xlsx [default: by file name; CSV for
+    /// pipes].
     #[arg(long, value_name = "KIND")]
     format: Option<Kind>,
     #[command(flatten)]
@@ -23,20 +25,21 @@ pub struct Reading {
 
 /// How a file is read where it does not say itself, whatever its kind.
 #[derive(Args, Clone)]
+#[command(next_help_heading = help::INPUT)]
 pub struct Text {
-    /// The character between CSV fields [default: found out from the first lines].
+    /// Field separator of a CSV file [default: detected from the first lines].
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// How the characters of a text file are written, as windows-1252 [default: UTF-8, or UTF-16 if its first bytes say so].
+    /// Character encoding of a text file, as windows-1252 [default: UTF-8, or UTF-16 if detected].
     #[arg(long, value_name = "ENCODING")]
     encoding: Option<Encoding>,
-    /// Leave out so many lines at the beginning of a text file: those above its header.
+    /// Lines to skip above the header of a text file.
     #[arg(long, value_name = "LINES", default_value_t = 0, hide_default_value = true)]
     skip: usize,
-    /// The first line of a text file is a row: its columns are column_1, column_2 and so on.
+    /// Treat the first line of a text file as a row; columns are named column_1, column_2 and so on.
     #[arg(long)]
     no_header: bool,
-    /// The sheet to read of a spreadsheet (.xlsx) [default: the first that is not hidden].
+    /// Sheet of a spreadsheet (.xlsx) [default: the first visible one].
     #[arg(long, value_name = "NAME")]
     sheet: Option<String>,
 }
@@ -64,24 +67,24 @@ pub fn words(list: &[String]) -> Vec<String> {
 
 /// As [`Reading`], of several parties' files.
 #[derive(Args)]
+#[command(next_help_heading = help::INPUT)]
 pub struct ReadingOf {
-    /// What a party's table is, where the ending of its name does not say: csv, tsv, json, parquet, arrow or xlsx.
+    /// Format of a party's table: csv, tsv, json, parquet, arrow or xlsx [default: by file name].
     #[arg(long, value_name = "NAME=KIND", value_parser = named(kind))]
     input_format: Vec<(String, Kind)>,
-    /// The character between the CSV fields of a party's table [default: found out from the first lines].
+    /// Field separator of a party's CSV file [default: detected from the first lines].
     #[arg(long, value_name = "NAME=CHAR", value_parser = named(delimiter))]
     delimiter: Vec<(String, u8)>,
-    /// How the characters of a party's text file are written, as hospital=windows-1252 [default: UTF-8, or UTF-16 if its first
-    /// bytes say so].
+    /// Character encoding of a party's text file, as hospital=windows-1252 [default: UTF-8, or UTF-16 if detected].
     #[arg(long, value_name = "NAME=ENCODING", value_parser = named(encoding))]
     encoding: Vec<(String, Encoding)>,
-    /// Leave out so many lines at the beginning of a party's text file: those above its header.
+    /// Lines to skip above the header of a party's text file.
     #[arg(long, value_name = "NAME=LINES", value_parser = named(lines))]
     skip: Vec<(String, usize)>,
-    /// The first line of a party's text file is a row: its columns are column_1, column_2 and so on.
+    /// Party whose text file has no header; columns are named column_1, column_2 and so on.
     #[arg(long, value_name = "NAME")]
     no_header: Vec<String>,
-    /// The sheet to read of a party's spreadsheet (.xlsx) [default: the first that is not hidden].
+    /// Sheet of a party's spreadsheet (.xlsx) [default: the first visible one].
     #[arg(long, value_name = "NAME=SHEET", value_parser = named(sheet))]
     sheet: Vec<(String, Arc<str>)>,
 }

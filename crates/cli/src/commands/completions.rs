@@ -1,6 +1,7 @@
 //! `tacita completions` and `tacita man`
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -9,14 +10,16 @@ use tacita_core::{Error, Result};
 use super::Cli;
 use crate::console::print;
 
-/// Print what a shell needs to complete commands and options.
+/// Print the completion script of a shell.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  \
-  tacita completions bash > ~/.local/share/bash-completion/completions/tacita\n  \
-  tacita completions zsh > ~/.zfunc/_tacita     # with fpath+=~/.zfunc before compinit in ~/.zshrc\n  \
-  tacita completions fish > ~/.config/fish/completions/tacita.fish")]
+#[command(after_help = r"Examples:
+  tacita completions bash > ~/.local/share/bash-completion/completions/tacita
+  tacita completions zsh > ~/.zfunc/_tacita
+  tacita completions fish > ~/.config/fish/completions/tacita.fish
+
+For zsh, set fpath+=~/.zfunc before compinit in ~/.zshrc.")]
 pub struct Completions {
-    /// The shell.
+    /// Shell to complete commands in.
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
@@ -30,11 +33,14 @@ impl Completions {
     }
 }
 
-/// Write the manual page of each command, as tacita-run.1, to a directory.
+/// Write the manual pages to a directory.
+///
+/// Each command has its page, as tacita-run.1.
 #[derive(Args)]
-#[command(after_help = "Example: tacita man ~/.local/share/man/man1 && man tacita-run")]
+#[command(after_help = r"Examples:
+  tacita man ~/.local/share/man/man1 && man tacita-run")]
 pub struct Man {
-    /// The directory, which is made if it is not there. Pages of an earlier version are replaced.
+    /// Directory for the pages, created if missing. Pages of an earlier version are replaced.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }
@@ -43,8 +49,23 @@ impl Man {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let failed =
-            |error: std::io::Error| Error::Input(format!("{}: cannot be written: {error}", self.directory.display()));
+            |error: io::Error| Error::Input(format!("{}: cannot be written: {error}", self.directory.display()));
         std::fs::create_dir_all(&self.directory).map_err(failed)?;
-        clap_mangen::generate_to(Cli::command(), &self.directory).map_err(failed)
+        let mut command = Cli::command().disable_help_subcommand(true);
+        command.build();
+        write_pages(&command, &self.directory).map_err(failed)
     }
+}
+
+/// Writes the pages of a command and of its actions.
+fn write_pages(command: &clap::Command, directory: &Path) -> io::Result<()> {
+    for action in command.get_subcommands().filter(|action| !action.is_hide_set()) {
+        write_pages(action, directory)?;
+    }
+    let page = clap_mangen::Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    // Examples have a heading of their own, and keep their lines.
+    let text = String::from_utf8_lossy(&text).replace(".SH EXTRA\nExamples:\n", ".SH EXAMPLES\n.nf\n");
+    std::fs::write(directory.join(page.get_filename()), text.replace("\n.SH VERSION", "\n.fi\n.SH VERSION"))
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tacita_core::{Error, Result};
 
+use super::help;
 use super::simulate::program;
 use crate::console::print;
 use crate::interrupt;
@@ -17,11 +18,16 @@ use tacita_node::simulate::{JobText, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
 use tacita_node::watch::Nowhere;
 
-/// A guided tour: real jobs between parties on this machine, on small built-in samples.
+/// Run a guided tour on small built-in samples.
+///
+/// Runs real jobs between parties on this machine, in about a minute.
 #[derive(Args)]
+#[command(after_help = r"Examples:
+  tacita demo
+  tacita demo --output tour")]
 pub struct Demo {
-    /// Where the samples and results are written.
-    #[arg(long, value_name = "DIR", default_value = "tacita-demo")]
+    /// Directory for samples and results.
+    #[arg(long, value_name = "DIR", default_value = "tacita-demo", help_heading = help::RESULT)]
     output: PathBuf,
 }
 

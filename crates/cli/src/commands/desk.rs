@@ -13,50 +13,52 @@ use tacita_serve::desk::check::{Checked, Checking, check};
 use tacita_serve::desk::{self, Asking, Serving};
 use tacita_serve::page::Origin;
 
-use super::arguments;
+use super::{arguments, help};
 use crate::console::print;
 use crate::interrupt;
 use crate::threads::set_threads;
 
-/// Ask an authority whether rows are on its list, one by one or many at once, on a page in the browser.
+/// Check rows against an authority's list, in the browser.
 ///
-/// Prints the page's address, which holds its key: open it in a browser on this machine. The authority runs `tacita serve` with the same job
-/// file, and has this identity in its list of desks.
+/// Prints the address of a page, which contains its key: open it in a browser on this machine. The authority runs
+/// `tacita serve` with the same job file, and lists this identity among its desks.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  tacita desk job.toml --as airline --identity id --verdicts verdicts.jsonl\n  \
-    tacita desk job.toml --as airline --identity id --check flight.csv > verdicts.csv")]
+#[command(after_help = r"Examples:
+  tacita desk job.toml --as airline --identity id --verdicts verdicts.jsonl
+  tacita desk job.toml --as airline --identity id \
+    --check flight.csv > verdicts.csv")]
 pub struct Desk {
-    /// The job file: the same at the authority.
+    /// Job file, identical at the authority.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// The party to be: the one that asks.
-    #[arg(long = "as", value_name = "NAME")]
+    /// Name of the party that asks.
+    #[arg(long = "as", value_name = "NAME", help_heading = help::PARTY)]
     me: String,
     /// Directory of this desk's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     identity: PathBuf,
-    /// Where the page is.
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = page)]
+    /// Address of the page.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = page, help_heading = help::PAGE)]
     page: SocketAddr,
-    /// Allow a page that others can reach; it is not encrypted.
-    #[arg(long)]
+    /// Allow a page that other machines can reach; it is not encrypted.
+    #[arg(long, help_heading = help::PAGE)]
     allow_remote_page: bool,
-    /// Where the page is opened, if something in front of it encrypts: https://HOST, as in https://desk.example.
-    #[arg(long, value_name = "URL")]
+    /// Public address of the page behind a reverse proxy with TLS: https://HOST, as https://desk.example.
+    #[arg(long, value_name = "URL", help_heading = help::PAGE)]
     origin: Option<Origin>,
-    /// Where verdicts are kept, one line of JSON each: time, reference, verdict, list. Not whom was asked for.
-    #[arg(long, value_name = "FILE", default_value = "verdicts.jsonl")]
+    /// File for verdicts, one JSON object a line: time, reference, verdict, list. The rows asked about are not stored.
+    #[arg(long, value_name = "FILE", default_value = "verdicts.jsonl", help_heading = help::RESULT)]
     verdicts: PathBuf,
-    /// Check the rows of this table and end, without a page: prints the verdicts as CSV. The exit code is 0 if all were checked.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["page", "allow_remote_page", "origin"])]
+    /// Table to check without a page; prints the verdicts as CSV. Exit code 0 means that all rows were checked.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["page", "allow_remote_page", "origin"], help_heading = help::INPUT)]
     check: Option<PathBuf>,
-    /// The column of references of that table [default: reference, if there is one].
-    #[arg(long, value_name = "COLUMN", requires = "check")]
+    /// Column of references in that table [default: reference, if present].
+    #[arg(long, value_name = "COLUMN", requires = "check", help_heading = help::INPUT)]
     reference: Option<String>,
     #[command(flatten)]
     reading: arguments::Reading,
     /// Threads for computation [default: all cores].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     threads: Option<usize>,
 }
 

@@ -5,53 +5,58 @@ use std::sync::Arc;
 use clap::Args;
 use tacita_core::Result;
 
+use super::help;
 use super::pair::{Least, Pair, Receiver, named_columns};
 use super::run::{Page, Stock};
 use crate::console::Voice;
 use tacita_node::agreement::{JobSpec, Key, Names, Written};
 use tacita_node::jobs::dot::{ColumnNames, Dot};
 
-/// Multiply a column here with a column there, row by row, and learn the sum, without a job file: one party listens, the
-/// other connects.
+/// Multiply two parties' columns row by row, and add up.
+///
+/// Rows are aligned by position, or by ids with --row-id. No job file is needed: one party listens, the other
+/// connects, and both give the same terms.
 #[derive(Args)]
-#[command(after_help = "Example, on two machines: how many baskets hold both items?\n  \
-  tacita dot --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --column milk --receiver both\n  \
-  tacita dot --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --column beer --receiver both\n\
-Rows are aligned by position, or by ids with --row-id.")]
+#[command(after_help = r"Examples:
+  tacita dot --listen 0.0.0.0:7400 --peer SHA256:... --identity id \
+    --input a.csv --column milk --receiver both
+  tacita dot --connect a.example:7400 --peer SHA256:... --identity id \
+    --input b.csv --column beer --receiver both")]
 pub struct Options {
-    /// This table's column. Several make a matrix; with --peer-column, each party names its own, as NAME or NAME=HEADER.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
+    /// Column of this table; several make a matrix. With --peer-column, each party names its own, as NAME or
+    /// NAME=HEADER.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true, help_heading = help::NUMBERS)]
     column: Vec<String>,
-    /// The agreed names of the peer's columns, where they are others than this party's.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Agreed names of the peer's columns, if they differ from this party's.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::NUMBERS)]
     peer_column: Vec<String>,
-    /// Align rows by these columns rather than by position; NAME=HEADER where this table's header differs. An
-    /// intersection runs first: both learn which of their rows the other has too.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Columns to align rows by, in place of their position. NAME=HEADER if this table's header differs. An
+    /// intersection runs first: both parties learn which of their rows match.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::MATCHING)]
     row_id: Vec<String>,
-    /// value, or shares: each keeps a share in its --output, to be opened, added up or compared later.
-    #[arg(long, default_value = "value")]
+    /// Result: value, or shares. Each party keeps its share in --output, to be opened, added or compared later.
+    #[arg(long, default_value = "value", help_heading = help::RESULT)]
     reveal: String,
-    /// Length of the numbers: 1 for zeros and ones, up to 32.
-    #[arg(long, value_name = "N", default_value = "1")]
+    /// Bit length of the numbers: 1 for zeros and ones, at most 32.
+    #[arg(long, value_name = "N", default_value = "1", help_heading = help::NUMBERS)]
     bits: u32,
-    /// There are negative numbers.
-    #[arg(long)]
+    /// Allow negative numbers.
+    #[arg(long, help_heading = help::NUMBERS)]
     signed: bool,
-    /// How many decimals the numbers have.
-    #[arg(long, value_name = "N", default_value = "0")]
+    /// Number of decimals.
+    #[arg(long, value_name = "N", default_value = "0", help_heading = help::NUMBERS)]
     scale: u32,
-    /// What shares add up modulo, as 2^64 or a decimal number.
-    #[arg(long, value_name = "M")]
+    /// Modulus of the shares, as 2^64 or a decimal number.
+    #[arg(long, value_name = "M", help_heading = help::NUMBERS)]
     modulus: Option<String>,
-    /// How oblivious transfers are made: softspoken-1 to softspoken-8, or silent [default: chosen by the network].
-    #[arg(long, value_name = "HOW")]
+    /// Oblivious transfer extension: softspoken-1 to softspoken-8, or silent [default: chosen by the network].
+    #[arg(long, value_name = "HOW", help_heading = help::PROTOCOL)]
     extension: Option<String>,
-    /// Rows of a column in one message (protocol "paillier") [default: as many as keep both parties busy].
-    #[arg(long, value_name = "N")]
+    /// Rows of a column in one message (protocol "paillier") [default: enough to keep both parties busy].
+    #[arg(long, value_name = "N", help_heading = help::PROTOCOL)]
     chunk: Option<u64>,
-    /// Which part of a column's rows may be ones, as 0.1 or 10% (protocol "gm-bloom") [default: all].
-    #[arg(long, value_name = "PART")]
+    /// Maximum fraction of ones in a column, as 0.1 or 10% (protocol "gm-bloom") [default: all].
+    #[arg(long, value_name = "PART", help_heading = help::PROTOCOL)]
     density: Option<String>,
     #[command(flatten)]
     pair: Pair,

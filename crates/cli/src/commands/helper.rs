@@ -13,42 +13,47 @@ use tacita_node::simulate::Instructions;
 use tacita_node::transport::{Cancel, DEFAULT_TIMEOUT, Peer};
 use tacita_serve::helper::{self, Serving};
 
-use super::arguments;
+use super::{arguments, help};
 use crate::interrupt;
 
-/// Help the parties of jobs with protocol "outsourced": they leave here what is for each other and for the helper, which adds it up.
+/// Serve as the helper of jobs with protocol "outsourced".
 ///
-/// For the jobs whose files are given, and their parties alone, until Ctrl-C: runs under way may then come to their end, a second Ctrl-C ends
-/// at once. The parties' job file has [helper] with this address and identity. The helper sees who takes part and when; neither keys, nor how
-/// many a party has, nor the result.
+/// Parties leave messages here for each other and for the helper, which combines them. It serves only the given jobs
+/// and their parties, until Ctrl-C. Active runs then finish first; a second Ctrl-C ends at once. The parties' job file
+/// names this address and identity under [helper].
+///
+/// The helper learns who takes part, and when. It does not learn keys, how many a party has, or the result.
 #[derive(Args)]
-#[command(
-    after_help = "Example:\n  tacita helper --listen :7500 --identity id/helper --state state job.toml other-job.toml\n\n\
-                        In the job file of the parties:\n  protocol = \"outsourced\"\n  [helper]\n  address  = \"helper.example:7500\"\n  \
-                        identity = \"SHA256:...\"     # tacita identity show id/helper"
-)]
+#[command(after_help = r#"Examples:
+  tacita helper --listen :7500 --identity id/helper --state state \
+    job.toml other-job.toml
+
+In the job file of the parties:
+  protocol = "outsourced"
+  [helper]
+  address  = "helper.example:7500"
+  identity = "SHA256:..."     # tacita identity show id/helper"#)]
 pub struct Helper {
-    /// The job files of those who are helped: the same as theirs, with the identities of all parties.
+    /// Job files of the parties, with the identities of all.
     #[arg(value_name = "JOB", required = true)]
     jobs: Vec<PathBuf>,
-    /// Where to listen.
-    #[arg(long, value_name = "ADDR")]
+    /// Address to listen on.
+    #[arg(long, value_name = "ADDR", help_heading = help::CONNECTION)]
     listen: String,
     /// Directory of the helper's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     identity: PathBuf,
-    /// Directory where what parties leave is kept while a run is under way, so that a helper that was ended goes on when it is started again
-    /// [default: one that goes with the process].
-    #[arg(long, value_name = "DIR")]
+    /// Directory for messages of active runs, so that a restarted helper can continue [default: a temporary one].
+    #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
     state: Option<PathBuf>,
-    /// Serve /health and /metrics at this address of this machine, as 127.0.0.1:7501 or :7501.
-    #[arg(long, value_name = "ADDR")]
+    /// Address for /health and /metrics on this machine, as 127.0.0.1:7501 or :7501.
+    #[arg(long, value_name = "ADDR", help_heading = help::MONITORING)]
     status: Option<String>,
-    /// How long a party may be away that takes part in a run.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
+    /// Longest absence of a party during a run.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, help_heading = help::CONNECTION)]
     timeout: Duration,
-    /// How long a party may be there, and neither leave nor ask for anything.
-    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration)]
+    /// Longest inactivity of a connected party.
+    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration, help_heading = help::CONNECTION)]
     patience: Duration,
 }
 

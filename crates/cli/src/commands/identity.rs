@@ -5,11 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tacita_core::{Error, Result};
 
+use super::help;
 use crate::console::print;
 use tacita_node::identity;
 
-/// Make, show or renew the key pair by which the other parties know this one.
+/// Create, show or renew this party's key pair.
 #[derive(Args)]
+#[command(after_help = r"Examples:
+  tacita identity new id --name hospital
+  tacita identity show id
+  tacita identity renew id")]
 pub struct Identity {
     #[command(subcommand)]
     action: Action,
@@ -17,24 +22,32 @@ pub struct Identity {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make a key pair and a certificate in DIR, and print the fingerprint to give to the other parties.
+    /// Create a key pair and certificate, and print the fingerprint.
+    ///
+    /// Give the fingerprint to the other parties.
+    #[command(after_help = r"Examples:
+  tacita identity new id --name hospital")]
     New {
-        /// A new directory, or an existing one without an identity.
+        /// New directory, or an existing one without an identity.
         #[arg(value_name = "DIR")]
         directory: PathBuf,
-        /// Name in the certificate; it is for people, the fingerprint is what counts.
-        #[arg(long, default_value = "tacita")]
+        /// Name in the certificate, for people only; the fingerprint identifies the party.
+        #[arg(long, default_value = "tacita", help_heading = help::PARTY)]
         name: String,
     },
     /// Print the fingerprint alone.
+    #[command(after_help = r"Examples:
+  tacita identity show id")]
     Show {
-        /// The directory of the identity.
+        /// Directory of the identity.
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },
-    /// Make a new certificate for the same key: the fingerprint stays.
+    /// Create a new certificate for the same key; the fingerprint stays.
+    #[command(after_help = r"Examples:
+  tacita identity renew id")]
     Renew {
-        /// The directory of the identity.
+        /// Directory of the identity.
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },

@@ -6,8 +6,8 @@ use clap::{ArgAction, Args};
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 
-use super::arguments;
 use super::pair::named_columns;
+use super::{arguments, help};
 use crate::console::{Log, Voice, print};
 use tacita_node::base::files::{check_distinct, check_writable, write_whole};
 use tacita_node::base::text::{acts_on_terminal, count, counted};
@@ -16,33 +16,38 @@ use tacita_node::table::look::{ColumnFacts, FrequentValues, KeyFacts, Look, Look
 use tacita_node::table::read::{Form, Packing};
 use tacita_node::table::{DecimalMark, Duplicates, KeyColumn, KeySpec, Mark, NullWords, Nulls, Profile};
 
-/// Look at a table of your own: its form, what its columns hold, which profile reads them; and, with --key, what of it would be
-/// matched. Nothing is sent.
+/// Examine a table: columns, types and fitting key profiles.
+///
+/// With --key, also counts distinct keys, duplicates, empty and unreadable values. No data leaves this machine.
 #[derive(Args)]
-#[command(after_help = "Example: tacita inspect patients.csv --key name,dob --normalize name,date")]
+#[command(after_help = r"Examples:
+  tacita inspect examples/patients/hospital.csv
+  tacita inspect examples/patients/hospital.csv \
+    --key name,dob --normalize name,date
+  tacita inspect examples/office/members.csv --skip 2 --encoding windows-1252")]
 pub struct Inspect {
-    /// The table: CSV, Parquet, Arrow or .xlsx; - for CSV on standard input; FIMI .dat for baskets.
+    /// Table: CSV, Parquet, Arrow or .xlsx, FIMI .dat for baskets, or - for CSV on standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Columns that rows would be matched by. NAME=HEADER where the header differs from the agreed name.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', action = ArgAction::Set)]
+    /// Columns to match rows by. NAME=HEADER if the header differs from the agreed name.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', action = ArgAction::Set, help_heading = help::MATCHING)]
     key: Vec<String>,
-    /// How these columns are normalised, one profile a column [default: none, each as it is].
-    #[arg(long, value_name = "PROFILE,...", value_delimiter = ',', requires = "key")]
+    /// Normalisation profiles, one a key column [default: none, which keeps each value].
+    #[arg(long, value_name = "PROFILE,...", value_delimiter = ',', requires = "key", help_heading = help::MATCHING)]
     normalize: Vec<Profile>,
-    /// The columns to look at [default: the first 100].
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Columns to examine [default: the first 100].
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::INPUT)]
     columns: Vec<String>,
-    /// Words that stand for no value in these columns, in place of the usual ones.
-    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set, requires = "key")]
+    /// Null words in key columns, in place of the usual ones.
+    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set, requires = "key", help_heading = help::MATCHING)]
     nulls: Option<Vec<String>>,
     #[command(flatten)]
     reading: arguments::Reading,
-    /// The decimal mark of numbers: , or . [default: a point].
-    #[arg(long, value_name = "MARK")]
+    /// Decimal mark of numbers: , or . [default: a point].
+    #[arg(long, value_name = "MARK", help_heading = help::INPUT)]
     decimal: Option<DecimalMark>,
-    /// Write what was found to this JSON file, without any value of the table.
-    #[arg(long, value_name = "FILE")]
+    /// JSON file for the findings, without any value of the table.
+    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     report: Option<PathBuf>,
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use tacita_core::Result;
 
+use super::help;
 use super::pair::{Least, Pair, Receiver, named_columns};
 use super::run::{Page, ShownRows, Stock};
 use crate::console::Voice;
@@ -13,43 +14,51 @@ use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, all_columns};
 use tacita_node::jobs::intersect::Intersect;
 use tacita_node::jobs::polynomials::Polynomials;
 
-/// Find the rows that two parties have in common, without a job file: one listens, the other connects.
+const LEVEL: &str = "Security level: bits128; with protocol \"ecdh\" also bits192 and bits256. With \"bloom\" and --allow-insecure also \
+    bits112 and paper80";
+
+/// Find the rows that two parties have in common.
+///
+/// No job file is needed: one party listens, the other connects, and both give the same terms.
 #[derive(Args)]
 #[command(
-    mut_arg("security", |security| security.help("What the other party is taken to do: semi-honest, or malicious")),
-    mut_arg("level", |level| level.help("bits128; by protocol \"ecdh\" also bits192 and bits256; with \"bloom\" and --allow-insecure bits112 and paper80")),
-    after_help = "Example, on two machines:\n  \
-  tacita intersect --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --key name,dob --receiver me --output common.csv\n  \
-  tacita intersect --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --key name=insured,dob=birth --receiver peer"
-)]
+    mut_arg("security", |security| security.help("Threat model of the other party: semi-honest or malicious")),
+    mut_arg("level", |level| level.help(LEVEL)),
+    after_help = r"Examples:
+  tacita intersect --listen 0.0.0.0:7400 --peer SHA256:... --identity id \
+    --input a.csv --key name,dob --receiver me --output common.csv
+  tacita intersect --connect a.example:7400 --peer SHA256:... --identity id \
+    --input b.csv --key name=insured,dob=birth --receiver peer")]
 pub struct Options {
-    /// Columns that rows are matched by. NAME=HEADER where this table's header differs from the agreed name. Given several times, rows
-    /// match if any of these keys does.
-    #[arg(long, value_name = "A,B", required = true)]
+    /// Columns to match rows by. NAME=HEADER if this table's header differs from the agreed name. If repeated, rows
+    /// match by any of these keys.
+    #[arg(long, value_name = "A,B", required = true, help_heading = help::MATCHING)]
     key: Vec<String>,
-    /// What is learned: rows, count, sum:COLUMN (count and sum of a given column; several as sum:A,B), mean:COLUMN (also the mean) or payload.
-    #[arg(long, default_value = "rows")]
+    /// Result: rows, count, sum:COLUMN (count and sum), mean:COLUMN (also the mean) or payload. Several columns as
+    /// sum:A,B.
+    #[arg(long, default_value = "rows", help_heading = help::RESULT)]
     reveal: String,
     /// Columns that this party gives, with --reveal payload, sum:COLUMN or mean:COLUMN.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::RESULT)]
     gives: Vec<String>,
     /// Columns that the peer gives.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::RESULT)]
     peer_gives: Vec<String>,
-    /// How many decimals the numbers of a sum have at most [default: 9].
-    #[arg(long, value_name = "N")]
+    /// Maximum number of decimals in a sum [default: 9].
+    #[arg(long, value_name = "N", help_heading = help::RESULT)]
     scale: Option<u32>,
-    /// How polynomials travel and are multiplied (protocol "polynomial"): schoolbook, karatsuba, toom3, fft, points or auto.
-    #[arg(long, value_name = "HOW")]
+    /// Transfer and multiplication of polynomials (protocol "polynomial"): schoolbook, karatsuba, toom3, fft, points
+    /// or auto.
+    #[arg(long, value_name = "HOW", help_heading = help::PROTOCOL)]
     strategy: Option<String>,
-    /// Into how many bins keys go (protocol "polynomial"): a number, 1 as it was published, or auto.
-    #[arg(long, value_name = "N")]
+    /// Number of bins for the keys (protocol "polynomial"): 1 as published, another number, or auto.
+    #[arg(long, value_name = "N", help_heading = help::PROTOCOL)]
     bins: Option<String>,
-    /// What happens to rows with equal keys; multiset: as many of them are common as both parties have.
-    #[arg(long, value_name = "all|first|error|multiset", default_value = "all")]
+    /// Treatment of rows with equal keys. With multiset, as many of them are common as both parties have.
+    #[arg(long, value_name = "all|first|error|multiset", default_value = "all", help_heading = help::MATCHING)]
     duplicates: Duplicates,
-    /// What happens to rows without a key.
-    #[arg(long, value_name = "skip|error", default_value = "skip")]
+    /// Treatment of rows without a key.
+    #[arg(long, value_name = "skip|error", default_value = "skip", help_heading = help::MATCHING)]
     nulls: Nulls,
     #[command(flatten)]
     rows: ShownRows,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::help;
 use clap::{Args, Subcommand, ValueEnum};
 use tacita_aggregate::keys::{self, Keys};
 use tacita_aggregate::setting::Setting;
@@ -10,14 +11,17 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
 
-/// Make, change, save or put back the secrets of a round of an aggregate job.
+/// Create, rotate, back up or restore a round's secrets.
 ///
-/// The proxy and the database make the secrets of each round when it opens, so that this is for those who want them earlier, or saved. They are
-/// sealed under the role's identity, also when they are backed up: keep the identity as well. The oracle has the proxy's from the proxy.
+/// The proxy and the database create the secrets of a round when it opens. Use this command to create them earlier, or
+/// to save them. Secrets and backups are encrypted under the role's identity: keep the identity as well. The oracle
+/// obtains the proxy's secrets from the proxy.
 #[derive(Args)]
-#[command(
-    after_help = "Example: tacita key backup job.toml --role proxy --round 2026-11-30 --identity id/proxy --state proxy --file proxy.key"
-)]
+#[command(after_help = r"Examples:
+  tacita key backup job.toml --role proxy --round 2026-11-30 \
+    --identity id/proxy --state proxy --file proxy.key
+  tacita key restore job.toml --role proxy --round 2026-11-30 \
+    --identity id/proxy --state proxy --file proxy.key")]
 pub struct Key {
     #[command(subcommand)]
     action: Action,
@@ -25,32 +29,44 @@ pub struct Key {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make the secrets of a round that is not open yet.
+    /// Create the secrets of a round before it opens.
+    #[command(after_help = r"Examples:
+  tacita key new job.toml --role proxy --round 2026-11-30 \
+    --identity id/proxy --state proxy")]
     New(Which),
     /// Replace a round's secrets before it opens.
+    #[command(after_help = r"Examples:
+  tacita key rotate job.toml --role proxy --round 2026-11-30 \
+    --identity id/proxy --state proxy")]
     Rotate(Which),
-    /// Write them, sealed, to a file.
+    /// Save a round's secrets to an encrypted file.
+    #[command(after_help = r"Examples:
+  tacita key backup job.toml --role proxy --round 2026-11-30 \
+    --identity id/proxy --state proxy --file proxy.key")]
     Backup(Kept),
-    /// Take them from such a file.
+    /// Restore a round's secrets from such a file.
+    #[command(after_help = r"Examples:
+  tacita key restore job.toml --role proxy --round 2026-11-30 \
+    --identity id/proxy --state proxy --file proxy.key")]
     Restore(Kept),
 }
 
 #[derive(Args)]
 struct Which {
-    /// The job file.
+    /// Job file.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// Whose secrets they are.
-    #[arg(long, value_name = "proxy|database")]
+    /// Role that holds the secrets.
+    #[arg(long, value_name = "proxy|database", help_heading = help::PARTY)]
     role: Role,
-    /// The round.
-    #[arg(long, value_name = "ID")]
+    /// Identifier of the round.
+    #[arg(long, value_name = "ID", help_heading = help::ROUND)]
     round: String,
     /// Directory of the role's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     identity: PathBuf,
-    /// The role's state directory, which no process uses meanwhile.
-    #[arg(long, value_name = "DIR")]
+    /// State directory of the role; no process may use it meanwhile.
+    #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
     state: PathBuf,
 }
 
@@ -58,8 +74,8 @@ struct Which {
 struct Kept {
     #[command(flatten)]
     which: Which,
-    /// The file.
-    #[arg(long, value_name = "FILE")]
+    /// Backup file.
+    #[arg(long, value_name = "FILE", help_heading = help::RESOURCES)]
     file: PathBuf,
 }
 

@@ -6,6 +6,7 @@ mod demo;
 mod desk;
 mod doctor;
 mod dot;
+mod help;
 mod helper;
 mod identity;
 mod init;
@@ -34,24 +35,39 @@ use tacita_core::Result;
 
 use crate::console::{Log, Voice};
 
-/// Joint answers over data that nobody shows.
+/// Joint computation on private data of several organisations.
 ///
-/// Two organisations agree on a job file. Each runs `tacita run` on its own table; those who are meant to learn get
-/// their answer, the others learn nothing more than the job says. `tacita plan` says what that is before
-/// anything is sent.
+/// The parties agree on a job file, and each runs `tacita run` on its own table. The parties in `reveal_to` learn the result; the
+/// others learn no more than the job states. `tacita plan` prints what each party learns before any data is sent.
 #[derive(Parser)]
-#[command(name = "tacita", version, after_help = "Start with `tacita demo`, then docs/start.md.")]
+#[command(
+    name = "tacita",
+    version,
+    disable_help_flag = true,
+    disable_version_flag = true,
+    args = help::flags(),
+    help_template = help::template::<Command>(),
+    after_help = r"Examples:
+  tacita demo
+  tacita plan examples/patients/job.toml \
+    --rows hospital=1000000 --rows insurer=500000
+  tacita simulate examples/patients/job.toml \
+    --input hospital=examples/patients/hospital.csv \
+    --input insurer=examples/patients/insurer.csv --output out
+
+`tacita COMMAND --help` describes a command. docs/start.md has the first steps."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Say nothing but warnings and errors.
-    #[arg(long, short, global = true)]
+    /// Print only warnings and errors.
+    #[arg(long, short, global = true, help_heading = help::GENERAL)]
     quiet: bool,
-    /// Say more: how each batch and each connection fares. Never keys, items or values.
-    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    /// Print details of each batch and connection, but never keys, items or values.
+    #[arg(long, short, global = true, conflicts_with = "quiet", help_heading = help::GENERAL)]
     verbose: bool,
-    /// Form of what is said on standard error [default: $TACITA_LOG_FORMAT, or text].
-    #[arg(long, visible_alias = "log-format", global = true, value_enum)]
+    /// Format of messages on standard error [default: $TACITA_LOG_FORMAT, or text].
+    #[arg(long, visible_alias = "log-format", global = true, value_enum, help_heading = help::GENERAL)]
     log: Option<LogForm>,
 }
 
@@ -59,7 +75,7 @@ pub struct Cli {
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "lower")]
 enum LogForm {
-    /// For people.
+    /// Lines for people.
     Text,
     /// One JSON object a line.
     Json,
@@ -84,31 +100,31 @@ impl From<LogForm> for Log {
 
 #[derive(Subcommand)]
 enum Command {
-    Simulate(simulate::Simulate),
-    Init(Box<init::Init>),
-    Inspect(inspect::Inspect),
-    Plan(plan::Plan),
-    Identity(identity::Identity),
     Run(Box<run::Run>),
     Intersect(Box<intersect::Options>),
     Union(Box<union::Options>),
     Dot(Box<dot::Options>),
     Rules(Box<rules::Options>),
+    Demo(demo::Demo),
+    Init(Box<init::Init>),
+    Inspect(inspect::Inspect),
+    Plan(plan::Plan),
+    Doctor(doctor::Doctor),
+    Simulate(simulate::Simulate),
     Prepare(prepare::Prepare),
+    Pool(pool::Pool),
     Serve(Box<serve::Serve>),
     Desk(desk::Desk),
     Relay(relay::Relay),
     Helper(helper::Helper),
+    Submit(Box<submit::Submit>),
+    Results(Box<results::Results>),
+    Round(round::Round),
     Proxy(roles::Proxy),
     Oracle(roles::Oracle),
     Database(roles::Database),
-    Round(round::Round),
     Key(key::Key),
-    Submit(Box<submit::Submit>),
-    Results(Box<results::Results>),
-    Pool(pool::Pool),
-    Doctor(doctor::Doctor),
-    Demo(demo::Demo),
+    Identity(identity::Identity),
     Completions(completions::Completions),
     Man(completions::Man),
     #[command(name = "simulated-party", hide = true)]

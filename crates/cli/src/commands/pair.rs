@@ -8,8 +8,8 @@ use std::sync::Arc;
 use clap::{ArgAction, Args, ValueEnum};
 use tacita_core::{Error, Result};
 
-use super::arguments;
 use super::run::{Common, Page, Stock};
+use super::{arguments, help};
 use crate::console::Voice;
 use tacita_node::agreement::{Ability, Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
 use tacita_node::identity::{Fingerprint, Identity};
@@ -20,51 +20,53 @@ use tacita_node::transport::{Peer, Shape};
 /// Options of every such command.
 #[derive(Args)]
 pub struct Pair {
-    /// Listen on this address.
-    #[arg(long, value_name = "ADDR", conflicts_with = "connect")]
+    /// Address to listen on.
+    #[arg(long, value_name = "ADDR", conflicts_with = "connect", help_heading = help::CONNECTION)]
     listen: Option<String>,
-    /// Connect to this address.
-    #[arg(long, value_name = "ADDR")]
+    /// Address of the peer.
+    #[arg(long, value_name = "ADDR", help_heading = help::CONNECTION)]
     connect: Option<String>,
-    /// The peer's fingerprint, from its `tacita identity show`.
-    #[arg(long, value_name = "SHA256:...")]
+    /// Fingerprint of the peer, as its `tacita identity show` prints it.
+    #[arg(long, value_name = "SHA256:...", help_heading = help::CONNECTION)]
     peer: Fingerprint,
-    /// This party's table: CSV, Parquet or Arrow; - for CSV on standard input.
-    #[arg(long, value_name = "FILE")]
+    /// Table of this party: CSV, Parquet or Arrow, or - for CSV on standard input.
+    #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     input: PathBuf,
-    /// How this party's key columns are normalised: one profile a column, or COLUMN=PROFILE,...; it may differ from the peer's.
-    #[arg(long, value_name = "PROFILE,...", value_delimiter = ',')]
+    /// Normalisation of this party's key columns: one profile a column, or COLUMN=PROFILE pairs. The peer's may
+    /// differ.
+    #[arg(long, value_name = "PROFILE,...", value_delimiter = ',', help_heading = help::MATCHING)]
     pub normalize: Vec<String>,
-    /// Words that stand for no value in this party's key columns, as NULL,unknown, in place of the usual ones.
-    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set)]
+    /// Null words in this party's key columns, as NULL,unknown, in place of the usual ones.
+    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set, help_heading = help::MATCHING)]
     null_words: Option<Vec<String>>,
-    /// Who learns the result. Both must say so, each from its own side [default: me; both where both have to].
-    #[arg(long, value_enum)]
+    /// Party that learns the result. Both parties state it, each from its own side [default: me; both where both must
+    /// learn].
+    #[arg(long, value_enum, help_heading = help::RESULT)]
     receiver: Option<Receiver>,
-    /// The protocol; auto chooses by sizes and network.
-    #[arg(long, default_value = "auto")]
+    /// Protocol; auto chooses by sizes and network.
+    #[arg(long, default_value = "auto", help_heading = help::PROTOCOL)]
     protocol: String,
-    /// What the other party is taken to do: semi-honest, and no other word in this job.
-    #[arg(long, default_value = "semi-honest")]
+    /// Threat model of the other party: semi-honest, the only one for this job.
+    #[arg(long, default_value = "semi-honest", help_heading = help::PROTOCOL)]
     security: String,
-    /// bits128; with protocol "paillier" also bits192 and bits256; with "paillier" or "gm-bloom" and --allow-insecure bits112 and
-    /// paper80.
-    #[arg(long, default_value = "bits128")]
+    /// Security level: bits128; with protocol "paillier" also bits192 and bits256. With "paillier" or "gm-bloom" and
+    /// --allow-insecure also bits112 and paper80.
+    #[arg(long, default_value = "bits128", help_heading = help::PROTOCOL)]
     level: String,
-    /// Refuse a peer with more keys or rows.
-    #[arg(long, value_name = "N")]
+    /// Maximum number of keys or rows of the peer; more end the run.
+    #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     max_rows: Option<u64>,
-    /// Pad both sets of keys to this size, so that sizes are not revealed.
-    #[arg(long, value_name = "N")]
+    /// Size to which both key sets are padded, so that sizes stay hidden.
+    #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     pad_to: Option<u64>,
-    /// Both parties' name for this job.
-    #[arg(long, default_value = "adhoc")]
+    /// Name of the job, the same at both parties.
+    #[arg(long, default_value = "adhoc", help_heading = help::PARTY)]
     id: String,
-    /// This party's name [default: listener or dialer].
-    #[arg(long)]
+    /// Name of this party [default: listener or dialer].
+    #[arg(long, help_heading = help::PARTY)]
     name: Option<String>,
-    /// The peer's name [default: dialer or listener].
-    #[arg(long)]
+    /// Name of the peer [default: dialer or listener].
+    #[arg(long, help_heading = help::PARTY)]
     peer_name: Option<String>,
     #[command(flatten)]
     common: Common,
@@ -73,8 +75,8 @@ pub struct Pair {
 /// The option of commands whose answer can be a number.
 #[derive(Args)]
 pub struct Least {
-    /// Report a number below this only as being below it.
-    #[arg(long, value_name = "N")]
+    /// Smallest number to report exactly; below it, only that it is below.
+    #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     pub min_result: Option<u64>,
 }
 
@@ -83,9 +85,9 @@ pub struct Least {
 pub enum Receiver {
     /// This party.
     Me,
-    /// The other.
+    /// The peer.
     Peer,
-    /// Both.
+    /// Both parties.
     Both,
 }
 

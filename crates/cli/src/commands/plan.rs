@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use tacita_core::{Error, Result};
 
-use super::arguments;
+use super::{arguments, help};
 use crate::console::print;
 use crate::threads::set_threads;
 use tacita_node::agreement::cost::Calibration;
@@ -21,47 +21,54 @@ use tacita_node::jobs::on_disk::memory as disk_memory;
 use tacita_node::plan;
 use tacita_node::transport::Shape;
 
-/// Say what a job will cost, and who will learn what, before anything is sent.
+/// Estimate a job's cost, and state what each party learns.
+///
+/// Prints protocol, rounds, bytes, memory and time before any data is sent. The figures are calibrated on this
+/// machine.
 #[derive(Args)]
-#[command(
-    after_help = "Example: tacita plan job.toml --rows hospital=1000000 --rows insurer=500000 --bandwidth 100Mbit --latency 20ms"
-)]
+#[command(after_help = r"Examples:
+  tacita plan examples/patients/job.toml \
+    --rows hospital=1000000 --rows insurer=500000 \
+    --bandwidth 100Mbit --latency 20ms
+  tacita plan examples/patients/job.toml \
+    --input hospital=examples/patients/hospital.csv --rows insurer=150
+  tacita plan examples/attackers/job.toml --load 500/s")]
 pub struct Plan {
-    /// The job file.
+    /// Job file.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// How many distinct keys or rows a party has; once for each party without --input, unless limits.pad_to says it.
-    #[arg(long, value_name = "NAME=N", value_parser = arguments::named_count)]
+    /// Number of distinct keys or rows of a party without --input. Not needed where limits.pad_to gives it.
+    #[arg(long, value_name = "NAME=N", value_parser = arguments::named_count, help_heading = help::INPUT)]
     rows: Vec<(String, u64)>,
-    /// A party's table, to count exactly.
-    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file)]
+    /// Table of a party, for exact counts.
+    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, help_heading = help::INPUT)]
     input: Vec<(String, PathBuf)>,
     #[command(flatten)]
     reading: arguments::ReadingOf,
-    /// Greatest length of the columns that a party gives, together; 24 a column if not said.
-    #[arg(long, value_name = "NAME=BYTES", value_parser = arguments::named_count)]
+    /// Maximum total length of the columns that a party gives [default: 24 bytes a column].
+    #[arg(long, value_name = "NAME=BYTES", value_parser = arguments::named_count, help_heading = help::INPUT)]
     row_bytes: Vec<(String, u64)>,
     /// One-way latency of the network, as 20ms.
-    #[arg(long, value_name = "TIME", value_parser = arguments::latency)]
+    #[arg(long, value_name = "TIME", value_parser = arguments::latency, help_heading = help::CONNECTION)]
     latency: Option<Duration>,
     /// Bandwidth of the network, as 100Mbit.
-    #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth)]
+    #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth, help_heading = help::CONNECTION)]
     bandwidth: Option<u64>,
-    /// Plan a run with --work, where every party's table is on disk and the run may use so much memory, as 2GiB.
-    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    /// Memory of a run with --work, as 2GiB: plan for tables on disk.
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory, help_heading = help::RESOURCES)]
     memory: Option<u64>,
-    /// Reports that participants of an `aggregate` job bring together for as long as it stands, as 500/s, 2000000/h or 10000000/day: says how many
-    /// proxies, oracles and databases they need.
-    #[arg(long, value_name = "N/TIME", value_parser = arguments::rate, conflicts_with_all = ["rows", "input", "memory", "latency", "bandwidth"])]
+    /// Rate of reports from all participants of a standing aggregation, as 500/s, 2000000/h or 10000000/day. Prints
+    /// how many proxies, oracles and databases it needs.
+    #[arg(long, value_name = "N/TIME", value_parser = arguments::rate, conflicts_with_all = ["rows", "input", "memory", "latency", "bandwidth"], help_heading = help::AGGREGATION)]
     load: Option<f64>,
-    /// Reports of these that a participant submits at once: where they are few, a proxy needs more for each.
-    #[arg(long, value_name = "N", requires = "load", default_value_t = load::AT_ONCE, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Reports in one submission. In small submissions, each report costs a proxy more.
+    #[arg(long, value_name = "N", requires = "load", default_value_t = load::AT_ONCE, value_parser = clap::value_parser!(u64).range(1..), help_heading = help::AGGREGATION)]
     at_once: u64,
     /// Threads for computation [default: all cores].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     threads: Option<usize>,
     /// Print the plan as JSON.
-    #[arg(long)]
+    #[arg(long, help_heading = help::RESULT)]
     json: bool,
 }
 

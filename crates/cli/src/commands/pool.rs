@@ -5,16 +5,20 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tacita_core::Result;
 
+use super::help;
 use crate::console::print;
 use crate::threads::set_threads;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::jobs::dot::pool;
 
-/// Make encryptions in advance for runs of `dot` by `paillier`, or say how many are left.
+/// Precompute Paillier encryptions for job "dot".
 ///
-/// `tacita run JOB ... --pool DIR` takes them from there, each one once, and makes others when there are none left. All runs
-/// with one pool have the same public key: keep a pool for each peer.
+/// `tacita run JOB ... --pool DIR` uses each encryption once, and computes more when the pool is empty. All runs with
+/// one pool share a public key: keep one pool for each peer.
 #[derive(Args)]
+#[command(after_help = r"Examples:
+  tacita pool fill pool --key pool.key --ones 100000 --zeros 100000
+  tacita pool status pool")]
 pub struct Pool {
     #[command(subcommand)]
     action: Action,
@@ -22,34 +26,38 @@ pub struct Pool {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Add encryptions of 0 and of 1 to a pool, which is made if need be.
+    /// Add encryptions of 0 and 1 to a pool, created if missing.
+    #[command(after_help = r"Examples:
+  tacita pool fill pool --key pool.key --ones 100000 --zeros 100000")]
     Fill {
-        /// Where the pool is kept. Never copy it, and never restore it from a copy.
+        /// Directory of the pool. Never copy it, and never restore it from a copy.
         #[arg(value_name = "DIR")]
         directory: PathBuf,
-        /// The file of the pool's key, best on another disk than the pool; made if it is not there. Whoever reads it can read
-        /// all that was ever encrypted under it.
-        #[arg(long, value_name = "FILE")]
+        /// Key file of the pool, best on another disk; created if missing. Its readers can decrypt everything ever
+        /// encrypted under it.
+        #[arg(long, value_name = "FILE", help_heading = help::POOL)]
         key: PathBuf,
-        /// Encryptions of 1. Either kind serves any number; a run needs one for each number of the columns that it encrypts.
-        #[arg(long, value_name = "N")]
+        /// Number of encryptions of 1. Each number that a run encrypts takes one encryption, of either kind.
+        #[arg(long, value_name = "N", help_heading = help::POOL)]
         ones: u64,
-        /// Encryptions of 0.
-        #[arg(long, value_name = "N")]
+        /// Number of encryptions of 0.
+        #[arg(long, value_name = "N", help_heading = help::POOL)]
         zeros: u64,
-        /// The level of a new key, as in job files [default: bits128].
-        #[arg(long, value_name = "LEVEL")]
+        /// Security level of a new key, as in job files [default: bits128].
+        #[arg(long, value_name = "LEVEL", help_heading = help::PROTOCOL)]
         level: Option<String>,
-        /// Allow levels of security that can be broken: bits112 and paper80.
-        #[arg(long)]
+        /// Allow breakable security levels: bits112 and paper80.
+        #[arg(long, help_heading = help::PROTOCOL)]
         allow_insecure: bool,
         /// Threads for computation [default: all cores].
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
         threads: Option<usize>,
     },
-    /// Say how many encryptions of 0 and of 1 are left, and for which key.
+    /// Print the numbers of unused encryptions, and their key.
+    #[command(after_help = r"Examples:
+  tacita pool status pool")]
     Status {
-        /// Where the pool is kept.
+        /// Directory of the pool.
         #[arg(value_name = "DIR")]
         directory: PathBuf,
     },

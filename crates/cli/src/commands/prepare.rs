@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tacita_core::{Error, Result};
 
-use super::arguments;
+use super::{arguments, help};
 use crate::threads::set_threads;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::files::is_read_once;
@@ -13,35 +13,40 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{counted, pasted};
 use tacita_node::jobs::intersect::{Loaded, prepared};
 
-/// Make the reusable part of a party that answers many small clients.
+/// Precompute a sender that answers many small clients.
 ///
-/// `tacita run JOB --as NAME --work DIR` then answers one client after the other without reading the table again. The
-/// part is bound to the data and the terms, and refused for others; it holds a secret key. A client can link what it
-/// asks in different runs, so what it learns adds up: `[limits] max_queries` and `max_clients` bound it.
+/// `tacita run JOB --as NAME --work DIR` then answers clients without reading the table again. The prepared data holds
+/// a secret key, and is refused for other data or terms.
+///
+/// A client can link its queries across runs, and so combine what it learns. Bound it by `max_queries` and
+/// `max_clients` in `[limits]`.
 #[derive(Args)]
+#[command(after_help = r"Examples:
+  tacita prepare job.toml --as insurer --input insured.csv --work prepared
+  tacita run job.toml --as insurer --identity id --work prepared")]
 pub struct Prepare {
-    /// The job file; the client's party may differ from run to run.
+    /// Job file; its client may differ from run to run.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// The party to be: the one that does not learn.
-    #[arg(long = "as", value_name = "NAME")]
+    /// Name of the party that does not learn.
+    #[arg(long = "as", value_name = "NAME", help_heading = help::PARTY)]
     me: String,
-    /// Its table.
-    #[arg(long, value_name = "FILE")]
+    /// Table of this party.
+    #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     input: PathBuf,
-    /// Where the part is kept.
-    #[arg(long, value_name = "DIR")]
+    /// Directory for the prepared data.
+    #[arg(long, value_name = "DIR", help_heading = help::RESULT)]
     work: PathBuf,
-    /// Replace a part that is there: a new key, and fresh quotas.
-    #[arg(long)]
+    /// Replace existing prepared data: a new key and fresh quotas.
+    #[arg(long, help_heading = help::RESULT)]
     rotate: bool,
     /// Threads for computation [default: all cores].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     threads: Option<usize>,
     #[command(flatten)]
     reading: arguments::Reading,
-    /// Go on although more than half of the keys cannot be read.
-    #[arg(long)]
+    /// Continue although more than half of the keys are unreadable.
+    #[arg(long, help_heading = help::INPUT)]
     allow_unreadable: bool,
 }
 

@@ -9,25 +9,33 @@ use tacita_node::identity::Identity;
 use tacita_node::transport::Cancel;
 use tacita_serve::relay::{self, Serving};
 
+use super::help;
 use crate::interrupt;
 
-/// Let parties meet that can only dial out.
+/// Connect parties that can only dial out.
 ///
-/// They connect here, and what they say to each other is carried between them. For the jobs whose files are given, and their parties alone, until Ctrl-C. The parties' job file has [relay] with this address and
-/// identity. The relay sees who meets whom, when, and how many bytes they exchange; it has no key to any of them, and keeps nothing on disk.
+/// Parties connect here, and the relay forwards their encrypted traffic. It serves only the given jobs and their
+/// parties, until Ctrl-C. The parties' job file names this address and identity under [relay].
+///
+/// The relay learns which parties connect, when, and how many bytes they exchange. It does not learn what they
+/// exchange, and stores nothing on disk.
 #[derive(Args)]
-#[command(after_help = "Example:\n  tacita relay --listen :7500 --identity id/relay job.toml other-job.toml\n\n\
-                        In the job file of the parties:\n  [relay]\n  address  = \"relay.example:7500\"\n  \
-                        identity = \"SHA256:...\"     # tacita identity show id/relay")]
+#[command(after_help = r#"Examples:
+  tacita relay --listen :7500 --identity id/relay job.toml other-job.toml
+
+In the job file of the parties:
+  [relay]
+  address  = "relay.example:7500"
+  identity = "SHA256:..."     # tacita identity show id/relay"#)]
 pub struct Relay {
-    /// The job files of those who meet here: the same as theirs, with the identities of all parties.
+    /// Job files of the parties, with the identities of all.
     #[arg(value_name = "JOB", required = true)]
     jobs: Vec<PathBuf>,
-    /// Where to listen.
-    #[arg(long, value_name = "ADDR")]
+    /// Address to listen on.
+    #[arg(long, value_name = "ADDR", help_heading = help::CONNECTION)]
     listen: String,
     /// Directory of the relay's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     identity: PathBuf,
     /// Taken as by other services, and left alone: a relay keeps nothing.
     #[arg(long, value_name = "DIR", hide = true)]

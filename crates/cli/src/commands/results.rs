@@ -21,69 +21,72 @@ use tacita_node::table::Selection;
 use tacita_node::table::output::{self, Format};
 use tacita_node::table::read::Listing;
 
-use super::{arguments, wait};
+use super::{arguments, help, wait};
 use crate::console::print;
 use crate::interrupt;
 
-/// Collect the result of a round of an aggregate job: for those whom reveal_to names. With --kept, the result of any command that could not
-/// be written where it was wanted.
+/// Collect the result of a round, or one kept on disk.
 ///
-/// Ends with exit code 75 as long as there is no result: ask again later, or --wait.
+/// The participants in `reveal_to` collect the result of a round. Exit code 75 means that there is no result yet: try
+/// again later, or use --wait.
+///
+/// With --kept, recovers the result of any command that could not write its --output.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  tacita results job.toml --as alice --identity id --round 2026-11-30 --output attackers.csv\n  \
-    tacita results job.toml --as alice --identity id --round 2026-11-30 --wait=2h --output attackers.stix.json\n  \
-    tacita results --kept\n  tacita results --kept=kept-common.csv --output common.csv"
-)]
+#[command(after_help = r"Examples:
+  tacita results job.toml --as alice --identity id --round 2026-11-30 \
+    --output attackers.csv
+  tacita results job.toml --as alice --identity id --round 2026-11-30 \
+    --wait=2h --output attackers.stix.json
+  tacita results --kept
+  tacita results --kept=kept-common.csv --output common.csv")]
 pub struct Results {
-    /// The job file: the same everywhere.
+    /// Job file, identical everywhere.
     #[arg(value_name = "JOB", required_unless_present = "kept")]
     job: Option<PathBuf>,
-    /// The participant to be, as the list of participants calls it.
-    #[arg(long = "as", value_name = "NAME", required_unless_present = "kept")]
+    /// Name of this participant in the list of participants.
+    #[arg(long = "as", value_name = "NAME", required_unless_present = "kept", help_heading = help::PARTY)]
     me: Option<String>,
     /// Directory of this participant's key pair.
-    #[arg(long, value_name = "DIR", required_unless_present = "kept")]
+    #[arg(long, value_name = "DIR", required_unless_present = "kept", help_heading = help::PARTY)]
     identity: Option<PathBuf>,
-    /// The round.
-    #[arg(long, value_name = "ID", required_unless_present = "kept")]
+    /// Identifier of the round.
+    #[arg(long, value_name = "ID", required_unless_present = "kept", help_heading = help::ROUND)]
     round: Option<String>,
-    /// Wait until there is a result, for so long at most [default: for as long as it takes].
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = arguments::duration)]
+    /// Wait for the result, at most TIME [default: no limit].
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = arguments::duration, help_heading = help::ROUND)]
     wait: Option<Option<Duration>>,
-    /// Where the keys are written; by its ending a table (.csv, .parquet, .arrow, .json) or a list (.txt, .netset, .ipset, .misp.json,
-    /// .stix.json) [default: only how many there are is printed].
-    #[arg(long, value_name = "FILE")]
+    /// Output file: a table (.csv, .parquet, .arrow, .json) or a list (.txt, .netset, .ipset, .misp.json, .stix.json)
+    /// [default: print only the number of keys].
+    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     output: Option<PathBuf>,
-    /// Replace files that are there: the output, and what stands beside it.
-    #[arg(long)]
+    /// Overwrite existing files: the output, and the files beside it.
+    #[arg(long, help_heading = help::RESULT)]
     force: bool,
-    /// Its format, where its ending does not say.
-    #[arg(long, value_name = "FORMAT")]
+    /// Format of the output, if its ending does not show it.
+    #[arg(long, value_name = "FORMAT", help_heading = help::RESULT)]
     format: Option<ResultFormat>,
-    /// This participant's own reports, among which hashed keys are looked for (round.keys = "hashed").
-    #[arg(long, value_name = "FILE")]
+    /// Reports of this participant, in which hashed keys are looked up (round.keys = "hashed").
+    #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     input: Option<PathBuf>,
-    /// The kind of list or table that the input is, where its content does not tell.
-    #[arg(long, value_name = "table|list|netset|ipset|zeek", requires = "input")]
+    /// Kind of the input, if its content does not show it.
+    #[arg(long, value_name = "table|list|netset|ipset|zeek", requires = "input", help_heading = help::INPUT)]
     format_in: Option<Listing>,
     #[command(flatten)]
     reading: arguments::Text,
-    /// How long to try to reach the database.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
+    /// Longest wait for a connection to the database.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, help_heading = help::CONNECTION)]
     timeout: Duration,
-    /// Write a report to this JSON file.
-    #[arg(long, value_name = "FILE")]
+    /// JSON file for the report.
+    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     report: Option<PathBuf>,
-    /// Results that could not be written where they were wanted, as on a disk that was full: without --output, list them; with it, move
-    /// the named one, or the only one, there.
+    /// Recover a result that could not be written, as on a full disk. Without --output, list all; with it, move the
+    /// named one, or the only one, there.
     #[arg(
         long,
         value_name = "NAME",
         num_args = 0..=1,
         require_equals = true,
-        conflicts_with_all = ["job", "me", "identity", "round", "wait", "format", "input", "report"]
-    )]
+        conflicts_with_all = ["job", "me", "identity", "round", "wait", "format", "input", "report"], help_heading = help::RESULT)]
     kept: Option<Option<String>>,
     #[arg(long, hide = true)]
     announce: Option<PathBuf>,

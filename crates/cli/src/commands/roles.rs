@@ -20,92 +20,102 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 use tacita_serve::page::Origin;
 
-use super::arguments;
+use super::{arguments, help};
 use crate::console::print;
 use crate::interrupt;
 use crate::threads::set_threads;
 
-/// Take the participants' reports in an aggregate job, blind and shuffle them, and forward them to the database so that nobody can tell who reported what.
+/// Accept, blind, shuffle and forward the participants' reports.
 ///
-/// Rounds open and close at the database. What was accepted is on disk, sealed, and sent exactly once, whenever this program is ended and
-/// started again. The proxy sees who reports, when and how much; neither keys nor values nor the result. It must not be run by whoever runs the
-/// database.
+/// Rounds open and close at the database. Accepted reports are stored on disk, encrypted, and forwarded exactly once,
+/// across restarts.
+///
+/// The proxy learns who reports, when and how much. It does not learn keys, values or the result. The operator of the
+/// database must not run it.
 #[derive(Args)]
-#[command(
-    after_help = "Example: tacita proxy job.toml --listen :7600 --identity id/proxy --state proxy --status 127.0.0.1:7601"
-)]
+#[command(after_help = r"Examples:
+  tacita proxy job.toml --listen :7600 --identity id/proxy \
+    --state proxy --status 127.0.0.1:7601")]
 pub struct Proxy {
     #[command(flatten)]
     role: Role,
-    /// The most that the reports of a round that wait may take on disk, as 64GiB: who comes then is told to come again.
-    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    /// Maximum disk space for the waiting reports of a round, as 64GiB. Beyond it, participants are told to retry
+    /// later.
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory, help_heading = help::LIMITS)]
     queue: Option<u64>,
 }
 
-/// Tell the database of an aggregate job the keys of rows that have as many reports as agreed. Belongs to the proxy's domain.
+/// Reveal the keys of rows with enough reports to the database.
 ///
-/// The secrets of a round come from any of the proxies. The oracle sees the keys of rows that it is asked about and how many reports each has;
-/// no reporter, and no other key.
+/// The oracle belongs to the proxy's domain, and obtains the secrets of a round from any proxy.
+///
+/// The oracle learns the keys of rows that it is asked about, and how many reports each has. It does not learn
+/// reporters or other keys.
 #[derive(Args)]
-#[command(after_help = "Example: tacita oracle job.toml --listen :7610 --identity id/oracle --state oracle")]
+#[command(after_help = r"Examples:
+  tacita oracle job.toml --listen :7610 --identity id/oracle --state oracle")]
 pub struct Oracle {
     #[command(flatten)]
     role: Role,
 }
 
-/// Keep the rounds of an aggregate job and their rows, find the rows that pass, and give results to those in reveal_to.
+/// Store rounds, find rows that pass, and hand out results.
 ///
-/// `tacita round` opens and closes rounds, with the same identity. The database sees how many reports each row has, and their values, and
-/// neither its key, unless it passes, nor a reporter. It must not be run by whoever runs the proxy.
+/// `tacita round` opens and closes rounds, with the same identity.
+///
+/// The database learns how many reports each row has, and their values. It learns the key of a row only if the row
+/// passes. It does not learn reporters. The operator of the proxy must not run it.
 #[derive(Args)]
-#[command(
-    after_help = "Example: tacita database job.toml --listen :7620 --identity id/database --state database --round 2026-11-30\n\
-                  With rows in PostgreSQL: ... --storage 'postgresql://tacita@/rounds?host=/run/postgresql'"
-)]
+#[command(after_help = r"Examples:
+  tacita database job.toml --listen :7620 --identity id/database \
+    --state database --round 2026-11-30
+  tacita database job.toml --listen :7620 --identity id/database \
+    --state database \
+    --storage 'postgresql://tacita@/rounds?host=/run/postgresql'")]
 pub struct Database {
     #[command(flatten)]
     role: Role,
-    /// Where rows are kept: embedded:DIR, postgresql://USER@HOST/DATABASE, or file:PATH of a file that says one of these, as it has to
-    /// where there is a password [default: $TACITA_STORAGE, or in --state].
-    #[arg(long, value_name = "URL")]
+    /// Storage of rows: embedded:DIR, postgresql://USER@HOST/DATABASE, or file:PATH of a file that holds one of these.
+    /// A URL with a password must stand in such a file [default: $TACITA_STORAGE, or in --state].
+    #[arg(long, value_name = "URL", help_heading = help::RESOURCES)]
     storage: Option<String>,
-    /// Open this round, unless it is there.
-    #[arg(long, value_name = "ID")]
+    /// Round to open, unless it exists.
+    #[arg(long, value_name = "ID", help_heading = help::ROUND)]
     round: Vec<String>,
-    /// How long the oracle may be silent before a round fails.
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = arguments::duration)]
+    /// Longest silence of the oracle before a round fails.
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = arguments::duration, help_heading = help::CONNECTION)]
     patience: Duration,
-    /// Serve a page for the operator at this address of this machine, as 127.0.0.1:7622, and print the link that opens it.
-    #[arg(long, value_name = "ADDR")]
+    /// Address of the operator's page on this machine, as 127.0.0.1:7622. Prints the link that opens it.
+    #[arg(long, value_name = "ADDR", help_heading = help::MONITORING)]
     dashboard: Option<String>,
-    /// Take the key in that link from this file, which is made if it is not there; nothing is printed then.
-    #[arg(long, value_name = "FILE", requires = "dashboard")]
+    /// File with the key of that link, created if missing. The link is then not printed.
+    #[arg(long, value_name = "FILE", requires = "dashboard", help_heading = help::MONITORING)]
     dashboard_token_file: Option<PathBuf>,
-    /// Where that page is opened, if something in front of it encrypts: https://HOST, as in https://rounds.example.
-    #[arg(long, value_name = "URL", requires = "dashboard")]
+    /// Public address of that page behind a reverse proxy with TLS: https://HOST, as https://rounds.example.
+    #[arg(long, value_name = "URL", requires = "dashboard", help_heading = help::MONITORING)]
     dashboard_origin: Option<Origin>,
 }
 
 /// What all roles are told.
 #[derive(Args)]
 struct Role {
-    /// The job file: the same everywhere.
+    /// Job file, identical everywhere.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// Listen here rather than on the address in the job file.
-    #[arg(long, value_name = "ADDR")]
+    /// Address to listen on, in place of the one in the job file.
+    #[arg(long, value_name = "ADDR", help_heading = help::CONNECTION)]
     listen: Option<String>,
     /// Directory of this role's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     identity: PathBuf,
-    /// Directory for what must not be lost.
-    #[arg(long, value_name = "DIR")]
+    /// Directory for data that must not be lost.
+    #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
     state: PathBuf,
-    /// Serve /healthz, /readyz and /metrics at this address of this machine, as 127.0.0.1:7601.
-    #[arg(long, value_name = "ADDR")]
+    /// Address for /healthz, /readyz and /metrics on this machine, as 127.0.0.1:7601.
+    #[arg(long, value_name = "ADDR", help_heading = help::MONITORING)]
     status: Option<String>,
     /// Threads for computation [default: all cores].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     threads: Option<usize>,
     #[arg(long, hide = true)]
     report: Option<PathBuf>,
@@ -113,28 +123,29 @@ struct Role {
     announce: Option<PathBuf>,
     #[command(flatten)]
     registry: Registering,
-    /// Where others reach this role, as it is to stand in the registry [default: where it listens].
-    #[arg(long, value_name = "HOST:PORT", requires = "registry")]
+    /// Address of this role for the registry, as others reach it [default: the address that it listens on].
+    #[arg(long, value_name = "HOST:PORT", requires = "registry", help_heading = help::REGISTRY)]
     advertise: Option<String>,
-    /// Allow levels of security that can be broken.
-    #[arg(long)]
+    /// Allow breakable security levels.
+    #[arg(long, help_heading = help::PROTOCOL)]
     allow_insecure: bool,
 }
 
 /// Where roles register.
 #[derive(Args, Clone)]
+#[command(next_help_heading = help::REGISTRY)]
 pub(super) struct Registering {
-    /// Roles say in this etcd where they listen, and find each other there: http://HOST:PORT or https://HOST:PORT, with commas between
-    /// several. Identities stay those of the job file.
+    /// Addresses of an etcd where roles register and find each other, separated by commas: http://HOST:PORT or
+    /// https://HOST:PORT. Identities remain those of the job file.
     #[arg(long, value_name = "URL")]
     registry: Option<String>,
-    /// The certificate (PEM) of whoever issued that of an etcd at https://.
+    /// CA certificate (PEM) of an etcd at https://.
     #[arg(long, value_name = "FILE", requires = "registry")]
     registry_ca: Option<PathBuf>,
-    /// A certificate (PEM) to show to it.
+    /// Client certificate (PEM) for that etcd.
     #[arg(long, value_name = "FILE", requires_all = ["registry_ca", "registry_key"])]
     registry_cert: Option<PathBuf>,
-    /// The key of that certificate (PEM).
+    /// Private key (PEM) of the client certificate.
     #[arg(long, value_name = "FILE", requires = "registry_cert")]
     registry_key: Option<PathBuf>,
 }

@@ -6,92 +6,96 @@ use std::sync::Arc;
 use clap::Args;
 use tacita_core::{Error, Result};
 
+use super::help;
 use super::pair::{Pair, Receiver, named_columns};
 use super::run::{OUTPUT_OF_RULES, Page, Stock};
 use crate::console::Voice;
 use tacita_node::agreement::{Basket, ItemsFrom, JobSpec, Key, Measures, Names, Show, Star, Which, Written};
 use tacita_node::jobs::rules::{self, Bins};
 
-/// Find which items of both parties go together, without a job file: one party listens, the other connects.
+/// Mine association rules over the items of two parties.
+///
+/// Both parties learn the rules. Rows are aligned by position, or by ids with --row-id. No job file is needed: one
+/// party listens, the other connects, and both give the same terms.
 #[derive(Args)]
 #[command(
-    mut_arg("input", |input| input.help("This party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets")),
+    mut_arg("input", |input| input.help("Table of this party: CSV, Parquet or Arrow, FIMI .dat for baskets, or - for CSV on standard input")),
     mut_arg("output", |output| output.help(OUTPUT_OF_RULES)),
-    after_help = "Example, on two machines:\n  \
-  tacita rules --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --min-support 1% --output rules.csv\n  \
-  tacita rules --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --min-support 1% --output rules.csv\n\
-Both learn the rules. Rows are aligned by position, or by ids with --row-id."
-)]
+    after_help = r"Examples:
+  tacita rules --listen 0.0.0.0:7400 --peer SHA256:... --identity id \
+    --input a.csv --min-support 1% --output rules.csv
+  tacita rules --connect a.example:7400 --peer SHA256:... --identity id \
+    --input b.csv --min-support 1% --output rules.csv --html rules.html")]
 pub struct Options {
-    /// How many rows make an itemset frequent: 100, or a part of all rows, 0.01 or 1%.
-    #[arg(long, value_name = "N")]
+    /// Minimum support of an itemset: a number of rows, as 100, or a fraction, as 0.01 or 1%.
+    #[arg(long, value_name = "N", help_heading = help::RULES)]
     min_support: String,
-    /// How many of the rows with a rule's antecedents must have its consequents, as 0.8 or 80% [default: 0.8].
-    #[arg(long, value_name = "PART")]
+    /// Minimum confidence of a rule, as 0.8 or 80% [default: 0.8].
+    #[arg(long, value_name = "PART", help_heading = help::RULES)]
     min_confidence: Option<String>,
-    /// How many items an itemset has at most.
-    #[arg(long, value_name = "N")]
+    /// Maximum number of items in an itemset.
+    #[arg(long, value_name = "N", help_heading = help::RULES)]
     max_len: Option<u64>,
-    /// How many items a rule may promise: single or any.
-    #[arg(long, default_value = "single")]
+    /// Number of items among the consequents of a rule: single or any.
+    #[arg(long, default_value = "single", help_heading = help::RULES)]
     consequents: String,
-    /// Only rules with items of both parties.
-    #[arg(long)]
+    /// Keep only rules with items of both parties.
+    #[arg(long, help_heading = help::RULES)]
     mixed_only: bool,
-    /// The most candidates of one kind and length; more end the run [default: 1048576].
-    #[arg(long, value_name = "N")]
+    /// Maximum number of candidates of one kind and length; more end the run [default: 1048576].
+    #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     max_candidates: Option<u64>,
-    /// The most rules; more end the run [default: 250000].
-    #[arg(long, value_name = "N")]
+    /// Maximum number of rules; more end the run [default: 250000].
+    #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     max_rules: Option<u64>,
-    /// frequent, or counts: those of all candidates with items of both.
-    #[arg(long, default_value = "frequent")]
+    /// Result: frequent, or counts, which adds the counts of all candidates with items of both parties.
+    #[arg(long, default_value = "frequent", help_heading = help::RESULT)]
     reveal: String,
-    /// This table's column of baskets [default: items].
-    #[arg(long, value_name = "COLUMN", conflicts_with = "items")]
+    /// Column of baskets in this table [default: items].
+    #[arg(long, value_name = "COLUMN", conflicts_with = "items", help_heading = help::INPUT)]
     basket: Option<String>,
-    /// What stands between the items of a basket [default: |, with --lines a comma].
-    #[arg(long, value_name = "TEXT", conflicts_with = "items")]
+    /// Separator between the items of a basket [default: |, or a comma with --lines].
+    #[arg(long, value_name = "TEXT", conflicts_with = "items", help_heading = help::INPUT)]
     separator: Option<String>,
-    /// Each row has one item of a basket; rows with the same --row-id are one basket.
-    #[arg(long, requires = "row_id", conflicts_with_all = ["items", "lines", "separator"])]
+    /// Read one item a row; rows with the same --row-id form a basket.
+    #[arg(long, requires = "row_id", conflicts_with_all = ["items", "lines", "separator"], help_heading = help::INPUT)]
     long: bool,
-    /// The file has a basket in each line, and no header.
-    #[arg(long, conflicts_with_all = ["items", "basket", "row_id"])]
+    /// Read one basket a line, without a header.
+    #[arg(long, conflicts_with_all = ["items", "basket", "row_id"], help_heading = help::INPUT)]
     lines: bool,
-    /// This table's columns that hold an item each, or values that make items; * for all.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Columns that hold an item each, or values that make items; * for all.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::INPUT)]
     items: Vec<String>,
-    /// How a column of numbers is put into bins: so many, as age=4, or by bounds, as age=18:40:65. Both parties say the same.
-    #[arg(long, value_name = "COLUMN=BINS", value_delimiter = ',')]
+    /// Bins of a column of numbers: a count, as age=4, or bounds, as age=18:40:65. Both parties give the same.
+    #[arg(long, value_name = "COLUMN=BINS", value_delimiter = ',', help_heading = help::INPUT)]
     bins: Vec<String>,
-    /// Align rows by these columns rather than by position; NAME=HEADER where this table's header differs. An
-    /// intersection runs first: both learn which of their rows the other has too.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Columns to align rows by, in place of their position. NAME=HEADER if this table's header differs. An
+    /// intersection runs first: both parties learn which of their rows match.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::MATCHING)]
     row_id: Vec<String>,
-    /// How oblivious transfers are made: softspoken-1 to softspoken-8 [default: chosen by the network].
-    #[arg(long, value_name = "HOW")]
+    /// Oblivious transfer extension: softspoken-1 to softspoken-8 [default: chosen by the network].
+    #[arg(long, value_name = "HOW", help_heading = help::PROTOCOL)]
     extension: Option<String>,
-    /// Which part of the rows may hold an item, as 0.1 or 10% (protocol "gm-bloom") [default: all].
-    #[arg(long, value_name = "PART")]
+    /// Maximum fraction of rows with an item, as 0.1 or 10% (protocol "gm-bloom") [default: all].
+    #[arg(long, value_name = "PART", help_heading = help::PROTOCOL)]
     density: Option<String>,
-    /// Which measures this party's rules have: usual, or all that mlxtend has.
-    #[arg(long, value_name = "WHICH", default_value = "usual")]
+    /// Measures of each rule: usual, or all that mlxtend has.
+    #[arg(long, value_name = "WHICH", default_value = "usual", help_heading = help::RESULT)]
     measures: Measures,
-    /// Which itemsets this party's file has: all; closed ones, which no larger one contains that is in as many rows; or maximal ones, which
-    /// no larger one contains.
-    #[arg(long, value_name = "WHICH", default_value = "all")]
+    /// Itemsets to write: all, closed or maximal. Closed ones have no superset of equal support, maximal ones no
+    /// frequent superset.
+    #[arg(long, value_name = "WHICH", default_value = "all", help_heading = help::RESULT)]
     itemsets: Which,
-    /// Show this party only rules with one of these items among their antecedents.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Show this party only rules with one of these items among the antecedents.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::RESULT)]
     items_in_antecedents: Option<Vec<String>>,
-    /// Show this party only rules with one of these items among their consequents.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Show this party only rules with one of these items among the consequents.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::RESULT)]
     items_in_consequents: Option<Vec<String>>,
     #[command(flatten)]
     pair: Pair,
-    /// End the search before anything is counted, if fewer rows are common.
-    #[arg(long, value_name = "N")]
+    /// Minimum number of common rows; with fewer, the run ends before counting.
+    #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     min_rows: Option<u64>,
     #[command(flatten)]
     page: Page,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 use tacita_core::{Error, Result};
 
-use super::arguments;
 use super::show::show;
+use super::{arguments, help};
 use crate::console::{self, Voice};
 use crate::threads::set_threads;
 use tacita_node::agreement::{Ability, JobSpec, OnDisk, OwnRows, PoolPlace, Source};
@@ -23,36 +23,42 @@ use tacita_node::run::reach::meeting;
 use tacita_node::table::DecimalMark;
 use tacita_serve::helper::Hosting;
 
-/// Run one party of a job, on its own data, with the other parties elsewhere.
+/// Run one party of a job on its own data.
+///
+/// Every party starts its own `tacita run` with the same job file, in any order.
 #[derive(Args)]
 #[command(
     mut_arg("output", |output| output.help(OUTPUT_OF_RULES)),
-    after_help = "Example: tacita run job.toml --as hospital --input patients.csv --identity id --output common.csv"
-)]
+    after_help = r"Examples:
+  tacita run job.toml --as hospital --identity id \
+    --input patients.csv --output common.csv
+  tacita run job.toml --as hospital --identity id \
+    --input patients.parquet --output common.parquet --report report.json
+  tacita run job.toml --as hospital --identity id \
+    --input patients.csv --output common.csv --work work --resume")]
 pub struct Run {
-    /// The job file: the same at every party.
+    /// Job file, identical at every party.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// The party to be.
-    #[arg(long = "as", value_name = "NAME")]
+    /// Name of this party in the job file.
+    #[arg(long = "as", value_name = "NAME", help_heading = help::PARTY)]
     me: String,
-    /// The party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets. Or share files, each with an --input.
-    #[arg(long, value_name = "FILE", required_unless_present = "work")]
+    /// Table: CSV, Parquet or Arrow, FIMI .dat for baskets, or - for CSV on standard input. Repeat it for share files.
+    #[arg(long, value_name = "FILE", required_unless_present = "work", help_heading = help::INPUT)]
     input: Vec<PathBuf>,
-    /// Directory where a table larger than memory is sorted and worked on (jobs "intersect" and "union", reveal "rows"), sealed with a
-    /// key that only this identity can derive; the run's files go when it has succeeded. Or a directory made by `tacita prepare`. Then
-    /// leave out --input, or give the same table again.
-    #[arg(long, value_name = "DIR")]
+    /// Directory for sorting a table larger than memory (jobs "intersect" and "union", reveal "rows"). Its files are
+    /// encrypted under this identity, and deleted after success. A directory made by `tacita prepare` also works: omit
+    /// --input, or give the same table again.
+    #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
     work: Option<PathBuf>,
-    /// Go on with the run that was cut off in the directory of --work; the other party does the same.
-    #[arg(long, requires = "work")]
+    /// Resume the interrupted run in --work; the other party must do the same.
+    #[arg(long, requires = "work", help_heading = help::RESOURCES)]
     resume: bool,
-    /// Listen here rather than on the address in the job file; not in a job with a relay, where nobody listens.
-    #[arg(long, value_name = "ADDR")]
+    /// Address to listen on, in place of the one in the job file. Not for jobs with a relay, where no party listens.
+    #[arg(long, value_name = "ADDR", help_heading = help::CONNECTION)]
     listen: Option<String>,
-    /// Words that stand for no value in this party's key columns, as NULL,unknown, in place of the usual ones and of nulls in its part of
-    /// the job file.
-    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set)]
+    /// Null words in this party's key columns, as NULL,unknown. They replace the usual ones and those of the job file.
+    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set, help_heading = help::INPUT)]
     nulls: Option<Vec<String>>,
     #[command(flatten)]
     common: Common,
@@ -66,12 +72,13 @@ pub struct Run {
 
 /// Which rows the output of an intersection shows, and what beside them.
 #[derive(Args, Default)]
+#[command(next_help_heading = help::RESULT)]
 pub struct ShownRows {
-    /// Which of this party's rows the output has (job "intersect"): common; all, with a column `common`; or others, which are not common
-    /// [default: what the job file says, or common].
+    /// Rows to write (job "intersect"): common; all, with a column `common`; or others, which are not common [default:
+    /// the job file's setting, or common].
     #[arg(long, value_name = "WHICH")]
     keep: Option<OwnRows>,
-    /// Write the canonical form of each key column, as it was compared, behind this party's own columns (job "intersect").
+    /// Append the canonical form of each key column, as compared (job "intersect").
     #[arg(long)]
     with_key: bool,
 }
@@ -87,24 +94,26 @@ impl ShownRows {
 }
 
 /// The help of --output where there may be rules.
-pub const OUTPUT_OF_RULES: &str = "Where the result goes: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on standard \
-    output. Itemsets of rules go to NAME.itemsets.csv beside NAME.csv";
+pub const OUTPUT_OF_RULES: &str = "Output file: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on standard output. \
+    Itemsets of rules go to NAME.itemsets.csv beside NAME.csv";
 
 /// What some jobs can write besides.
 #[derive(Args, Default)]
+#[command(next_help_heading = help::RESULT)]
 pub struct Page {
-    /// Write a page with plots and tables to this HTML file (job "rules").
+    /// HTML file for a page with plots and tables (job "rules").
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
 /// Where some jobs can take from what was made in advance.
 #[derive(Args, Default)]
+#[command(next_help_heading = help::RESOURCES)]
 pub struct Stock {
-    /// Take encryptions from this pool (job "dot" with protocol "paillier"): see `tacita pool fill`.
+    /// Pool to take encryptions from (job "dot" with protocol "paillier"): see `tacita pool fill`.
     #[arg(long, value_name = "DIR")]
     pool: Option<PathBuf>,
-    /// The file of the pool's key, if it was moved.
+    /// Key file of the pool, if it was moved.
     #[arg(long, value_name = "FILE", requires = "pool")]
     pool_key: Option<PathBuf>,
 }
@@ -113,40 +122,40 @@ pub struct Stock {
 #[derive(Args)]
 pub struct Common {
     /// Directory of this party's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     pub identity: PathBuf,
-    /// Where the result goes: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on standard output.
-    #[arg(long, value_name = "FILE")]
+    /// Output file: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on standard output.
+    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     pub output: Option<PathBuf>,
-    /// Write a report to this JSON file.
-    #[arg(long, value_name = "FILE")]
+    /// JSON file for the report of the run.
+    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     pub report: Option<PathBuf>,
-    /// Replace files that are there: the output, what stands beside it, and the page.
-    #[arg(long)]
+    /// Overwrite existing files: the output, the files beside it, and the page.
+    #[arg(long, help_heading = help::RESULT)]
     pub force: bool,
-    /// How long to wait for the peer.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
+    /// Longest wait for the peer.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, help_heading = help::CONNECTION)]
     pub timeout: Duration,
-    /// How long the peer may be connected and alive, and neither send nor read anything.
-    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration)]
+    /// Longest silence of a connected peer that neither sends nor reads.
+    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration, help_heading = help::CONNECTION)]
     pub patience: Duration,
-    /// Memory that the job may use besides the table, as 4GiB [default: what the machine has available; with --work half of it,
-    /// for all that the process takes].
-    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    /// Memory for the job besides the table, as 4GiB [default: available memory]. With --work, memory of the whole
+    /// process [default: half of it].
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory, help_heading = help::RESOURCES)]
     pub memory: Option<u64>,
     /// Threads for computation [default: all cores].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     pub threads: Option<usize>,
     #[command(flatten)]
     pub reading: arguments::Reading,
-    /// The decimal mark of this party's numbers, where they are text: , or . [default: what the job file says, or a point].
-    #[arg(long, value_name = "MARK")]
+    /// Decimal mark of numbers in text: , or . [default: the job file's setting, or a point].
+    #[arg(long, value_name = "MARK", help_heading = help::INPUT)]
     pub decimal: Option<DecimalMark>,
-    /// Go on although more than half of the keys cannot be read.
-    #[arg(long)]
+    /// Continue although more than half of the keys are unreadable.
+    #[arg(long, help_heading = help::INPUT)]
     pub allow_unreadable: bool,
-    /// Allow levels of security that can be broken (bits112 and paper80), and protocols that tell more than they should.
-    #[arg(long)]
+    /// Allow breakable security levels (bits112 and paper80), and protocols that leak more than they should.
+    #[arg(long, help_heading = help::PROTOCOL)]
     pub allow_insecure: bool,
 }
 

@@ -13,48 +13,50 @@ use tacita_node::transport::Cancel;
 use tacita_serve::authority::control::{Order, order};
 use tacita_serve::authority::{self, Serving};
 
-use super::arguments;
+use super::{arguments, help};
 use crate::console::print;
 use crate::interrupt;
 use crate::threads::set_threads;
 
-/// Keep a list, and answer many desks that ask whether a row is on it.
+/// Serve a live list to many desks.
 ///
-/// The list lives: rows come and go while it is served. The first start takes --input; later ones go on with what is in --state, with the same
-/// key, so that desks go on where they were. A job file for a list has [clients], limits.pad_to and limits.daily_queries.
+/// The list can change while it is served. The first start needs --input; later starts continue from --state under the
+/// same key. The job file needs [clients], limits.pad_to and limits.daily_queries.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  tacita serve job.toml --as authority --input list.csv --identity id --state list\n  \
-    tacita serve --state list --add new.csv\n  tacita serve --state list --remove gone.csv"
-)]
+#[command(after_help = r"Examples:
+  tacita serve job.toml --as authority --identity id \
+    --input list.csv --state list
+  tacita serve --state list --add new.csv
+  tacita serve --state list --remove gone.csv
+  tacita serve --state list --status")]
 pub struct Serve {
-    /// The job file: the same at every desk.
+    /// Job file, identical at every desk.
     #[arg(value_name = "JOB", required_unless_present = "order")]
     job: Option<PathBuf>,
-    /// The party to be: the one that has the list.
-    #[arg(long = "as", value_name = "NAME", required_unless_present = "order", conflicts_with = "order")]
+    /// Name of the party that holds the list.
+    #[arg(long = "as", value_name = "NAME", required_unless_present = "order", conflicts_with = "order", help_heading = help::PARTY)]
     me: Option<String>,
-    /// The table that a new list begins with.
-    #[arg(long, value_name = "FILE", conflicts_with = "order")]
+    /// Table that starts a new list.
+    #[arg(long, value_name = "FILE", conflicts_with = "order", help_heading = help::INPUT)]
     input: Option<PathBuf>,
     /// Directory of this party's key pair.
-    #[arg(long, value_name = "DIR", required_unless_present = "order", conflicts_with = "order")]
+    #[arg(long, value_name = "DIR", required_unless_present = "order", conflicts_with = "order", help_heading = help::PARTY)]
     identity: Option<PathBuf>,
-    /// Directory where the list and the desks' quotas are kept, sealed.
-    #[arg(long, value_name = "DIR")]
+    /// Directory for the list and the desks' quotas, encrypted.
+    #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
     state: PathBuf,
-    /// Listen here rather than on the address in the job file.
-    #[arg(long, value_name = "ADDR", conflicts_with = "order")]
+    /// Address to listen on, in place of the one in the job file.
+    #[arg(long, value_name = "ADDR", conflicts_with = "order", help_heading = help::CONNECTION)]
     listen: Option<String>,
     #[command(flatten)]
     orders: Orders,
     /// Threads for computation [default: all cores].
-    #[arg(long, value_name = "N", conflicts_with = "order")]
+    #[arg(long, value_name = "N", conflicts_with = "order", help_heading = help::RESOURCES)]
     threads: Option<usize>,
     #[command(flatten)]
     reading: arguments::Reading,
-    /// Go on although more than half of the keys cannot be read.
-    #[arg(long, conflicts_with = "order")]
+    /// Continue although more than half of the keys are unreadable.
+    #[arg(long, conflicts_with = "order", help_heading = help::INPUT)]
     allow_unreadable: bool,
 }
 
@@ -62,17 +64,17 @@ pub struct Serve {
 #[derive(Args)]
 #[group(id = "order", multiple = false, conflicts_with = "job")]
 struct Orders {
-    /// Tell the program that serves --state to put the rows of this table on the list.
-    #[arg(long, value_name = "FILE")]
+    /// Add the rows of this table to the list served from --state.
+    #[arg(long, value_name = "FILE", help_heading = help::CHANGES)]
     add: Option<PathBuf>,
-    /// Tell it to take the rows of this table off the list.
-    #[arg(long, value_name = "FILE")]
+    /// Remove the rows of this table from that list.
+    #[arg(long, value_name = "FILE", help_heading = help::CHANGES)]
     remove: Option<PathBuf>,
-    /// Tell it to change its key now; it does so every limits.rotate_within by itself.
-    #[arg(long)]
+    /// Rotate the key of that list now. The server also rotates it every limits.rotate_within.
+    #[arg(long, help_heading = help::CHANGES)]
     rotate: bool,
-    /// Ask it how it stands.
-    #[arg(long)]
+    /// Print the status of that list.
+    #[arg(long, help_heading = help::CHANGES)]
     status: bool,
 }
 

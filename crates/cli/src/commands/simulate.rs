@@ -10,7 +10,7 @@ use tacita_core::{Error, ErrorKind, Result};
 use tempfile::TempDir;
 
 use super::show::show;
-use super::{arguments, helper, roles};
+use super::{arguments, help, helper, roles};
 use crate::console::{self, Log, Relay, Voice};
 use crate::interrupt;
 use crate::threads::set_threads;
@@ -25,62 +25,69 @@ use tacita_node::simulate::{self, HELPER, Instructions, JobText, Outcome, Settin
 use tacita_node::table::output::Format;
 use tacita_node::watch::{Nowhere, Screen};
 
-/// Run every party of a job on this machine, each a process of its own, over TLS on the loopback interface.
+/// Run all parties of a job on this machine.
+///
+/// Each party is a process of its own, and all communicate over TLS on the loopback interface.
 #[derive(Args)]
-#[command(
-    after_help = "Example: tacita simulate examples/patients/job.toml --input hospital=examples/patients/hospital.csv \
---input insurer=examples/patients/insurer.csv --output out"
-)]
+#[command(after_help = r"Examples:
+  tacita simulate examples/patients/job.toml \
+    --input hospital=examples/patients/hospital.csv \
+    --input insurer=examples/patients/insurer.csv --output out
+  tacita simulate examples/patients/count.toml \
+    --input hospital=examples/patients/hospital.csv \
+    --input insurer=examples/patients/insurer.csv \
+    --latency 20ms --bandwidth 100Mbit --report report.json")]
 pub struct Simulate {
-    /// The job file, TOML or JSON. Addresses and identities may be absent.
+    /// Job file, TOML or JSON. Addresses and identities are optional.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// A party's table, once for each party; or its share files.
-    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, required = true)]
+    /// Table of a party, or its share files. Repeat it for every party.
+    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, required = true, help_heading = help::INPUT)]
     input: Vec<(String, PathBuf)>,
     #[command(flatten)]
     reading: arguments::ReadingOf,
-    /// Directory for NAME.csv of every party that learns rows, rules or a number, or NAME.json with the shares of each.
-    #[arg(long, value_name = "DIR")]
+    /// Directory for NAME.csv of each party that learns rows, rules or a number, or NAME.json with its shares.
+    #[arg(long, value_name = "DIR", help_heading = help::RESULT)]
     output: Option<PathBuf>,
-    /// Format of those files.
-    #[arg(long, value_name = "csv|parquet|arrow|json|xlsx", default_value = "csv")]
+    /// Format of the files in --output.
+    #[arg(long, value_name = "csv|parquet|arrow|json|xlsx", default_value = "csv", help_heading = help::RESULT)]
     format: Format,
-    /// Write a page with plots and tables to this HTML file (job "rules").
-    #[arg(long, value_name = "FILE")]
+    /// HTML file for a page with plots and tables (job "rules").
+    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     html: Option<PathBuf>,
-    /// Write the reports of all parties to this JSON file.
-    #[arg(long, value_name = "FILE")]
+    /// JSON file for the reports of all parties.
+    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     report: Option<PathBuf>,
-    /// Replace files that are there: results, what stands beside them, and the page.
-    #[arg(long)]
+    /// Overwrite existing files: results, the files beside them, and the page.
+    #[arg(long, help_heading = help::RESULT)]
     force: bool,
-    /// One-way latency of the network, as 50ms.
-    #[arg(long, value_name = "TIME", value_parser = arguments::latency)]
+    /// One-way latency to simulate, as 50ms.
+    #[arg(long, value_name = "TIME", value_parser = arguments::latency, help_heading = help::CONNECTION)]
     latency: Option<Duration>,
-    /// Bandwidth of the network, as 100Mbit.
-    #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth)]
+    /// Bandwidth to simulate, as 100Mbit.
+    #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth, help_heading = help::CONNECTION)]
     bandwidth: Option<u64>,
     /// Threads of each party [default: all cores].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     threads: Option<usize>,
-    /// Memory that each party may use besides its table, as 4GiB [default: what the machine has available].
-    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    /// Memory of each party besides its table, as 4GiB [default: available memory].
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory, help_heading = help::RESOURCES)]
     memory: Option<u64>,
-    /// Directory where every party, each in one of its name, sorts a table larger than memory and works on it (jobs "intersect" and
+    /// Directory for sorting tables larger than memory, with a subdirectory for each party (jobs "intersect" and
     /// "union", reveal "rows").
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
     work: Option<PathBuf>,
-    /// Where the databases of a job "aggregate" keep rows, as `tacita database` has it: several [[database]] need postgresql://USER@HOST/DATABASE.
-    #[arg(long, value_name = "URL")]
+    /// Storage of the databases of an aggregation, as for `tacita database`. Several [[database]] need
+    /// postgresql://USER@HOST/DATABASE.
+    #[arg(long, value_name = "URL", help_heading = help::RESOURCES)]
     storage: Option<String>,
     #[arg(long, hide = true)]
     resume: bool,
-    /// Go on although more than half of the keys cannot be read.
-    #[arg(long)]
+    /// Continue although more than half of the keys are unreadable.
+    #[arg(long, help_heading = help::INPUT)]
     allow_unreadable: bool,
-    /// Allow levels of security that can be broken (bits112 and paper80), and protocols that tell more than they should.
-    #[arg(long)]
+    /// Allow breakable security levels (bits112 and paper80), and protocols that leak more than they should.
+    #[arg(long, help_heading = help::PROTOCOL)]
     allow_insecure: bool,
 }
 

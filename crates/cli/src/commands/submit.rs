@@ -15,70 +15,72 @@ use tacita_node::jobs::aggregate::reports::Input;
 use tacita_node::run::report::write_json;
 use tacita_node::table::read::Listing;
 
-use super::arguments;
+use super::{arguments, help};
 use crate::console::{self, Voice};
 use crate::interrupt;
 use crate::threads::set_threads;
 
-/// Submit this participant's reports to a round of an aggregate job.
+/// Submit a participant's reports to a round.
 ///
-/// The reports go to the proxy encrypted, batch by batch; each batch is taken once, however often it is sent. A run that was cut off is submitted
-/// again with the same file: nothing counts twice, and with --resume what is there is not encrypted again. If the round has closed, what
-/// was not submitted to it goes to the one that is open in its place.
+/// Reports travel encrypted to the proxy in batches, and each batch counts once. After an interruption, submit the
+/// same file again: nothing counts twice, and --resume skips delivered batches. If the round has closed, the remaining
+/// reports go to the round that replaced it.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  tacita submit job.toml --as alice --identity id --input attackers.csv --round 2026-11-30\n  \
-    zcat conn.log.gz | tacita submit job.toml --as alice --identity id --input - --format-in zeek --round 2026-11-30"
-)]
+#[command(after_help = r"Examples:
+  tacita submit job.toml --as alice --identity id \
+    --input attackers.csv --round 2026-11-30
+  zcat conn.log.gz | tacita submit job.toml --as alice --identity id \
+    --input - --format-in zeek --round 2026-11-30")]
 pub struct Submit {
-    /// The job file: the same everywhere.
+    /// Job file, identical everywhere.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// The participant to be, as the proxy's list of participants calls it.
-    #[arg(long = "as", value_name = "NAME")]
+    /// Name of this participant in the proxy's list.
+    #[arg(long = "as", value_name = "NAME", help_heading = help::PARTY)]
     me: String,
     /// Directory of this participant's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     identity: PathBuf,
-    /// What is reported: a table (CSV, Parquet, Arrow), a list of addresses or keys, a log, or - for standard input.
-    #[arg(long, value_name = "FILE")]
+    /// Reports: a table (CSV, Parquet, Arrow), a list of addresses or keys, a log, or - for standard input.
+    #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     input: PathBuf,
-    /// The round.
-    #[arg(long, value_name = "ID")]
+    /// Identifier of the round.
+    #[arg(long, value_name = "ID", help_heading = help::ROUND)]
     round: String,
-    /// What the input is, where its content does not tell.
-    #[arg(long, value_name = "table|list|netset|ipset|zeek")]
+    /// Kind of the input, if its content does not show it.
+    #[arg(long, value_name = "table|list|netset|ipset|zeek", help_heading = help::INPUT)]
     format_in: Option<Listing>,
-    /// Into how many addresses the networks of the input are expanded at most, all together.
-    #[arg(long, value_name = "N")]
+    /// Maximum number of addresses to which all networks of the input expand.
+    #[arg(long, value_name = "N", help_heading = help::INPUT)]
     expand: Option<u64>,
     #[command(flatten)]
     reading: arguments::Text,
-    /// Go on although more than half of the keys cannot be read.
-    #[arg(long)]
+    /// Continue although more than half of the keys are unreadable.
+    #[arg(long, help_heading = help::INPUT)]
     allow_unreadable: bool,
-    /// Ask which batches the proxy has, or any of several that answers, and leave those out.
-    #[arg(long)]
+    /// Ask a proxy for its batches, and skip those.
+    #[arg(long, help_heading = help::ROUND)]
     resume: bool,
-    /// Reports of a batch [default: as many as a request holds]. With another number the same file makes other batches, which count again.
-    #[arg(long, value_name = "N")]
+    /// Reports in a batch [default: as many as a request holds]. Another number splits the file into other batches,
+    /// which count again.
+    #[arg(long, value_name = "N", help_heading = help::ROUND)]
     batch: Option<usize>,
-    /// How long to try to reach the proxy; where there are several, each is tried for a tenth of it before the next.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
+    /// Longest wait for a connection to the proxy. With several proxies, each is tried for a tenth of it.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, help_heading = help::CONNECTION)]
     timeout: Duration,
-    /// How long to come again where the proxy, or each of several, is too busy, or its queue full.
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = arguments::duration)]
+    /// Longest time of retries while every proxy is busy, or its queue full.
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = arguments::duration, help_heading = help::CONNECTION)]
     patience: Duration,
-    /// Write a report to this JSON file.
-    #[arg(long, value_name = "FILE")]
+    /// JSON file for the report of the submission.
+    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     report: Option<PathBuf>,
     /// Threads for computation [default: all cores].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     threads: Option<usize>,
     #[arg(long, hide = true)]
     announce: Option<PathBuf>,
-    /// Allow levels of security that can be broken.
-    #[arg(long)]
+    /// Allow breakable security levels.
+    #[arg(long, help_heading = help::PROTOCOL)]
     allow_insecure: bool,
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use tacita_core::Result;
 
+use super::help;
 use super::pair::{Least, Pair, Receiver, named_columns};
 use super::run::{Page, Stock};
 use crate::console::Voice;
@@ -13,47 +14,50 @@ use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls};
 use tacita_node::jobs::polynomials::Polynomials;
 use tacita_node::jobs::union::Union;
 
-/// Bring together all rows that either of two parties has, without showing which both have: one listens, the other connects.
+/// Unite the rows of two parties, and hide which both have.
+///
+/// No job file is needed: one party listens, the other connects, and both give the same terms.
 #[derive(Args)]
 #[command(
-    mut_arg("protocol", |protocol| protocol.help("ecdh, which auto stands for; polynomial-ot; or, with --allow-insecure, polynomial")),
-    mut_arg("level", |level| level.help("bits128; with --reveal count also bits192 and bits256")),
-    mut_arg("pad_to", |pad_to| pad_to.help("Pad the set of the party that learns to this size, so that it is not revealed")),
-    after_help = "Example, on two machines:\n  \
-  tacita union --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --key name,dob --receiver me --output all.csv\n  \
-  tacita union --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --key name=insured,dob=birth --receiver peer"
-)]
+    mut_arg("protocol", |protocol| protocol.help("Protocol: ecdh, which auto selects; polynomial-ot; or, with --allow-insecure, polynomial")),
+    mut_arg("level", |level| level.help("Security level: bits128; with --reveal count also bits192 and bits256")),
+    mut_arg("pad_to", |pad_to| pad_to.help("Size to which the set of the learning party is padded, so that it stays hidden")),
+    after_help = r"Examples:
+  tacita union --listen 0.0.0.0:7400 --peer SHA256:... --identity id \
+    --input a.csv --key name,dob --receiver me --output all.csv
+  tacita union --connect a.example:7400 --peer SHA256:... --identity id \
+    --input b.csv --key name=insured,dob=birth --receiver peer")]
 pub struct Options {
-    /// Columns that say which rows are the same. NAME=HEADER where this table's header differs from the agreed name.
-    #[arg(long, value_name = "A,B", required = true, value_delimiter = ',')]
+    /// Columns that identify a row. NAME=HEADER if this table's header differs from the agreed name.
+    #[arg(long, value_name = "A,B", required = true, value_delimiter = ',', help_heading = help::MATCHING)]
     key: Vec<String>,
-    /// What is learned: rows, or count (how many distinct keys the two have together).
-    #[arg(long, default_value = "rows")]
+    /// Result: rows, or count, the number of distinct keys in both tables together.
+    #[arg(long, default_value = "rows", help_heading = help::RESULT)]
     reveal: String,
-    /// Columns that this party gives with its rows, beside those of the key.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    /// Columns that this party gives with its rows, besides the key.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::RESULT)]
     gives: Vec<String>,
     /// Columns that the peer gives.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::RESULT)]
     peer_gives: Vec<String>,
-    /// How polynomials travel and are multiplied (protocols "polynomial" and "polynomial-ot"): schoolbook, karatsuba, toom3, fft, points or
-    /// auto.
-    #[arg(long, value_name = "HOW")]
+    /// Transfer and multiplication of polynomials (protocols "polynomial" and "polynomial-ot"): schoolbook, karatsuba,
+    /// toom3, fft, points or auto.
+    #[arg(long, value_name = "HOW", help_heading = help::PROTOCOL)]
     strategy: Option<String>,
-    /// Into how many bins keys go (the same protocols): a number, 1 as it was published, or auto.
-    #[arg(long, value_name = "N")]
+    /// Number of bins for the keys (the same protocols): 1 as published, another number, or auto.
+    #[arg(long, value_name = "N", help_heading = help::PROTOCOL)]
     bins: Option<String>,
-    /// A table of keys to be tried, at the party that learns (protocol "polynomial").
-    #[arg(long, value_name = "FILE")]
+    /// Table of candidate keys, at the party that learns (protocol "polynomial").
+    #[arg(long, value_name = "FILE", help_heading = help::PROTOCOL)]
     candidates: Option<PathBuf>,
-    /// What happens to rows with equal keys.
-    #[arg(long, value_name = "all|first|error", default_value = "all")]
+    /// Treatment of rows with equal keys.
+    #[arg(long, value_name = "all|first|error", default_value = "all", help_heading = help::MATCHING)]
     duplicates: Duplicates,
-    /// What happens to rows without a key.
-    #[arg(long, value_name = "skip|error", default_value = "skip")]
+    /// Treatment of rows without a key.
+    #[arg(long, value_name = "skip|error", default_value = "skip", help_heading = help::MATCHING)]
     nulls: Nulls,
-    /// No text that is given is longer, in bytes: all are filled up to it.
-    #[arg(long, value_name = "N")]
+    /// Maximum length of a given text in bytes; shorter ones are padded to it.
+    #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     max_text: Option<u64>,
     #[command(flatten)]
     pair: Pair,

@@ -317,6 +317,7 @@ fn shells_complete_and_manual_pages_are_there() {
     assert!(done.success());
     let page = text(home.at("usr/share/man/man1/tacita-results.1"));
     assert!(page.contains(".TH tacita-results 1") && page.contains("\\-\\-wait"), "{page:.400}");
+    assert!(page.contains(".SH EXAMPLES\n.nf\n  tacita results") && !page.contains(".SH EXTRA"), "{page}");
     assert!(text(home.at("usr/share/bash-completion/completions/tacita")).contains("complete -F _tacita"));
     // The command that is for the program alone has no page.
     let pages = crate::common::files(&home.at("usr/share/man/man1"));

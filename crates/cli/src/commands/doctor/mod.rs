@@ -13,8 +13,8 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use self::findings::{Findings, enough};
-use super::arguments;
 use super::roles::Registering;
+use super::{arguments, help};
 use crate::console::print;
 use crate::instructions::instructions;
 use crate::interrupt;
@@ -34,44 +34,47 @@ use tacita_node::transport::depot::look as look_at_helper;
 use tacita_node::transport::listening_at;
 use tacita_node::transport::relay::look;
 
-/// Look at everything that a run, a list or its desk needs, and say what to mend: files, identities, names, ports, clock, CPU. With --meet at both
-/// parties, also what takes two: the connection, both identities, clocks, versions and terms. No data moves.
+/// Check files, identities, ports and clock before a run.
+///
+/// Reports each problem with its remedy, for a run, a list or a desk. With --meet at both parties, also tests the
+/// connection, identities, clocks, versions and terms. No data is transferred.
 #[derive(Args)]
-#[command(
-    after_help = "Example, at both parties: tacita doctor job.toml --as hospital --identity id --input patients.csv --meet"
-)]
+#[command(after_help = r"Examples:
+  tacita doctor job.toml --as hospital --identity id --input patients.csv
+  tacita doctor job.toml --as hospital --identity id --input patients.csv \
+    --output common.csv --meet")]
 pub struct Doctor {
-    /// The job file.
+    /// Job file.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// The party to be; in an aggregate job a participant, or proxy, oracle or database.
-    #[arg(long = "as", value_name = "NAME")]
+    /// Name of this party; in an aggregation a participant, or proxy, oracle or database.
+    #[arg(long = "as", value_name = "NAME", help_heading = help::PARTY)]
     me: String,
     /// Directory of this party's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     identity: PathBuf,
-    /// This party's table.
-    #[arg(long, value_name = "FILE")]
+    /// Table of this party.
+    #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     input: Vec<PathBuf>,
     #[command(flatten)]
     reading: arguments::Reading,
-    /// Where the result is to go: whether it can be written, and has room.
-    #[arg(long, value_name = "FILE")]
+    /// Output file to check: write access and free space.
+    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     output: Option<PathBuf>,
-    /// The output is to replace a file that is there.
-    #[arg(long, requires = "output")]
+    /// Allow the output to replace an existing file.
+    #[arg(long, requires = "output", help_heading = help::RESULT)]
     force: bool,
-    /// Where a table larger than memory is to be sorted: whether there is room.
-    #[arg(long, value_name = "DIR")]
+    /// Directory for sorting a table larger than memory, to check its free space.
+    #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
     work: Option<PathBuf>,
-    /// Meet the peers' doctors, who do the same: connect, and compare clocks, versions and terms.
-    #[arg(long)]
+    /// Connect to the peers' doctors, and compare clocks, versions and terms.
+    #[arg(long, help_heading = help::CONNECTION)]
     meet: bool,
-    /// How long to wait for them.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, requires = "meet")]
+    /// Longest wait for the peers.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, requires = "meet", help_heading = help::CONNECTION)]
     timeout: Duration,
-    /// Listen here rather than on the address in the job file.
-    #[arg(long, value_name = "ADDR")]
+    /// Address to listen on, in place of the one in the job file.
+    #[arg(long, value_name = "ADDR", help_heading = help::CONNECTION)]
     listen: Option<String>,
     #[command(flatten)]
     registry: Registering,

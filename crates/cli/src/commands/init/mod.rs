@@ -12,6 +12,7 @@ use clap::Args;
 use tacita_core::{Error, Result};
 use toml::Value;
 
+use super::help;
 use crate::console::print;
 use crate::interrupt;
 use ask::{Asker, list, some};
@@ -23,61 +24,66 @@ use tacita_node::jobs;
 use tacita_node::table::look::{ColumnFacts, Look, look};
 use tacita_node::table::read::ReadOptions;
 
-/// Write a job file: asks on a terminal, or takes the answers from options. What is written has passed the check that `run` makes, and no
-/// file is ever overwritten.
+/// Write a job file, by questions or from options.
+///
+/// Asks on a terminal; elsewhere, options give the answers. The file passes the same checks as in `tacita run`, and no
+/// existing file is overwritten.
 #[derive(Args)]
-#[command(after_help = "Example, without a terminal:\n  \
-  tacita init job.toml --job intersect --party hospital=hospital.example:7400 --party insurer --learns hospital \\\n    \
-  --key name,dob --normalize name,date --yes\n\
-Three parties that meet at a relay:\n  \
-  tacita init job.toml --job intersect --party a --party b --party c --via relay=relay.example:7450 --key id --learns a,b,c --yes")]
+#[command(after_help = r"Examples:
+  tacita init job.toml
+  tacita init job.toml --job intersect \
+    --party hospital=hospital.example:7400 --party insurer \
+    --learns hospital --key name,dob --normalize name,date --yes
+  tacita init job.toml --job intersect --party a --party b --party c \
+    --via relay=relay.example:7450 --key id --learns a,b,c --yes")]
 pub struct Init {
-    /// The file to write; - for standard output.
+    /// File to write; - for standard output.
     #[arg(value_name = "FILE", default_value = "job.toml")]
     file: PathBuf,
-    /// The question: intersect, union, dot, rules, shares or aggregate.
-    #[arg(long)]
+    /// Job: intersect, union, dot, rules, shares or aggregate.
+    #[arg(long, help_heading = help::TERMS)]
     job: Option<String>,
-    /// The parties' name for this job.
-    #[arg(long)]
+    /// Name of the job, the same at all parties.
+    #[arg(long, help_heading = help::TERMS)]
     id: Option<String>,
-    /// A party; in its order, each listens at its address, HOST:PORT, for those after it. In an aggregation: proxy, oracle and database,
-    /// each with its address.
-    #[arg(long, value_name = "NAME[=ADDRESS]")]
+    /// Party, in the order of the job file. Each party listens at its address, HOST:PORT, for those after it. In an
+    /// aggregation: proxy, oracle and database, each with its address.
+    #[arg(long, value_name = "NAME[=ADDRESS]", help_heading = help::PARTIES)]
     party: Vec<String>,
-    /// How the parties reach each other: direct; relay[=HOST:PORT], where all dial out; helper[=HOST:PORT], who does the work in their
-    /// place (protocol "outsourced"); or desk, where the first party serves a list and the second stands for all desks that ask it.
-    #[arg(long, value_name = "WAY")]
+    /// Connection of the parties: direct, relay[=HOST:PORT], helper[=HOST:PORT] or desk. With relay, all parties dial
+    /// out. With helper, it does the work in their place (protocol "outsourced"). With desk, the first party serves a
+    /// list, and the second stands for all desks.
+    #[arg(long, value_name = "WAY", help_heading = help::PARTIES)]
     via: Option<String>,
-    /// A party's fingerprint, from its `tacita identity show`; it can be filled in later.
-    #[arg(long, value_name = "NAME=SHA256:...")]
+    /// Fingerprint of a party, as its `tacita identity show` prints it. It can be added later.
+    #[arg(long, value_name = "NAME=SHA256:...", help_heading = help::PARTIES)]
     identity: Vec<String>,
-    /// What is learned.
-    #[arg(long, value_name = "WORD")]
+    /// Kind of result.
+    #[arg(long, value_name = "WORD", help_heading = help::TERMS)]
     reveal: Option<String>,
-    /// Who learns it.
-    #[arg(long, value_name = "NAME,...")]
+    /// Parties that learn the result.
+    #[arg(long, value_name = "NAME,...", help_heading = help::TERMS)]
     learns: Option<String>,
-    /// Whose columns the other gets, with --reveal payload, sum:COLUMN or mean:COLUMN, or beside the rows of a union.
-    #[arg(long, value_name = "NAME=A,B")]
+    /// Columns that a party gives, with --reveal payload, sum:COLUMN or mean:COLUMN, or with the rows of a union.
+    #[arg(long, value_name = "NAME=A,B", help_heading = help::TERMS)]
     gives: Vec<String>,
-    /// Columns that rows are matched by. NAME=HEADER where the header of --input differs from the agreed name.
-    #[arg(long, value_name = "A,B")]
+    /// Columns to match rows by. NAME=HEADER if the header in --input differs from the agreed name.
+    #[arg(long, value_name = "A,B", help_heading = help::MATCHING)]
     key: Option<String>,
-    /// How these columns are normalised, one profile a column.
-    #[arg(long, value_name = "PROFILE,...", requires = "key")]
+    /// Normalisation profiles, one a key column.
+    #[arg(long, value_name = "PROFILE,...", requires = "key", help_heading = help::MATCHING)]
     normalize: Option<String>,
     /// Any other key of the job file, as min_support=1% or limits.max_rows=1000.
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", help_heading = help::TERMS)]
     set: Vec<String>,
-    /// A table of one's own, to look at: its columns are offered, with the profiles that read them.
-    #[arg(long, value_name = "FILE")]
+    /// Table whose columns and fitting profiles are offered as answers.
+    #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     input: Option<PathBuf>,
-    /// Whose table that is [default: the first party].
-    #[arg(long = "as", value_name = "NAME", requires = "input")]
+    /// Owner of that table [default: the first party].
+    #[arg(long = "as", value_name = "NAME", requires = "input", help_heading = help::INPUT)]
     me: Option<String>,
     /// Ask nothing: take the usual answer where no option gives another.
-    #[arg(long)]
+    #[arg(long, help_heading = help::TERMS)]
     yes: bool,
 }
 

@@ -18,16 +18,18 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::base::text::counted;
 use tacita_node::identity::Identity;
 
-use super::arguments;
 use super::wait::{Wait, until_ready};
+use super::{arguments, help};
 use crate::console::print;
 
-/// Open, close and look at rounds of an aggregate job: for the operator of its database, who has the database's identity.
+/// Open, close and inspect rounds, as the database's operator.
+///
+/// All actions need the identity of the database.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  tacita round open job.toml --round 2026-11-30 --identity id/database\n  tacita round tighten job.toml --round \
-    2026-11-30 --identity id/database --measure distinct --gap"
-)]
+#[command(after_help = r"Examples:
+  tacita round open job.toml --round 2026-11-30 --identity id/database
+  tacita round close job.toml --round 2026-11-30 --identity id/database --wait
+  tacita round list job.toml --identity id/database")]
 pub struct Round {
     #[command(subcommand)]
     action: Action,
@@ -35,28 +37,55 @@ pub struct Round {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Open a round: it takes reports from now on.
+    /// Open a round for reports.
+    #[command(after_help = r"Examples:
+  tacita round open job.toml --round 2026-11-30 --identity id/database")]
     Open(Which),
-    /// Print all rounds that were opened, and how they stand.
+    /// List all rounds with their status.
+    #[command(after_help = r"Examples:
+  tacita round list job.toml --identity id/database --json")]
     List(List),
-    /// Close a round: it takes no reports any more, and its rows are counted when all of them are there.
+    /// Close a round. Its rows are counted when all reports are there.
+    #[command(after_help = r"Examples:
+  tacita round close job.toml --round 2026-11-30 --identity id/database
+  tacita round close job.toml --round 2026-11-30 --identity id/database \
+    --without-proxy 2 --wait=2h")]
     Close(Close),
-    /// Print how a round stands.
+    /// Print the status of a round.
+    #[command(after_help = r"Examples:
+  tacita round status job.toml --round 2026-11-30 --identity id/database")]
     Status(Which),
-    /// Print how many rows have how many reports, and reporters.
+    /// Print how many rows have how many reports and reporters.
+    #[command(after_help = r"Examples:
+  tacita round histogram job.toml --round 2026-11-30 --identity id/database")]
     Histogram(Which),
-    /// Raise a threshold before the reveal, where the job says round.tighten = true.
+    /// Raise a threshold before the reveal, if round.tighten = true.
+    #[command(after_help = r"Examples:
+  tacita round tighten job.toml --round 2026-11-30 --identity id/database \
+    --measure distinct --gap
+  tacita round tighten job.toml --round 2026-11-30 --identity id/database \
+    --measure count --to 10")]
     Tighten(Tighten),
-    /// Have the keys of rows that pass revealed.
+    /// Reveal the keys of rows that pass.
+    #[command(after_help = r"Examples:
+  tacita round reveal job.toml --round 2026-11-30 --identity id/database")]
     Reveal(Which),
-    /// Write all of a round that the database has to one sealed file, which is not there yet, with its key.
+    /// Save a round with its key to a new encrypted file.
     ///
-    /// It needs the database's identity to be put back: keep that as well, elsewhere. A round can be saved as soon as its proxies have sent all that they have,
-    /// and, where there is one proxy, before the first report has come.
+    /// A restore needs the database's identity: keep that as well, elsewhere. A round can be saved once its proxies
+    /// have sent all reports. With a single proxy, it can also be saved before the first report.
+    #[command(after_help = r"Examples:
+  tacita round backup job.toml --round 2026-11-30 --identity id/database \
+    --state database --file round.backup")]
     Backup(Saved),
-    /// Put a round back from such a file, into a storage that does not have it.
+    /// Restore a round from such a file into a storage without it.
+    #[command(after_help = r"Examples:
+  tacita round restore job.toml --round 2026-11-30 --identity id/database \
+    --state database --file round.backup")]
     Restore(Saved),
-    /// Remove a round and all that is left of it. Its name is not used again.
+    /// Delete a round and all its data. Its name cannot be used again.
+    #[command(after_help = r"Examples:
+  tacita round remove job.toml --round 2026-11-30 --identity id/database")]
     Remove(Which),
 }
 
@@ -64,21 +93,21 @@ enum Action {
 struct Which {
     #[command(flatten)]
     list: List,
-    /// The round.
-    #[arg(long, value_name = "ID")]
+    /// Identifier of the round.
+    #[arg(long, value_name = "ID", help_heading = help::ROUND)]
     round: String,
 }
 
 #[derive(Args)]
 struct List {
-    /// The job file.
+    /// Job file.
     #[arg(value_name = "JOB")]
     job: PathBuf,
     /// Directory of the database's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     identity: PathBuf,
-    /// Print JSON, with all that the database tells.
-    #[arg(long)]
+    /// Print JSON, with all details from the database.
+    #[arg(long, help_heading = help::RESULT)]
     json: bool,
     #[arg(long, hide = true)]
     announce: Option<PathBuf>,
@@ -86,23 +115,23 @@ struct List {
 
 #[derive(Args)]
 struct Saved {
-    /// The job file.
+    /// Job file.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// The round.
-    #[arg(long, value_name = "ID")]
+    /// Identifier of the round.
+    #[arg(long, value_name = "ID", help_heading = help::ROUND)]
     round: String,
     /// Directory of the database's key pair.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     identity: PathBuf,
-    /// The database's state directory, which no process uses meanwhile.
-    #[arg(long, value_name = "DIR")]
+    /// State directory of the database; no process may use it meanwhile.
+    #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
     state: PathBuf,
-    /// Where rows are kept, as the database is told.
-    #[arg(long, value_name = "URL")]
+    /// Storage of rows, as given to `tacita database`.
+    #[arg(long, value_name = "URL", help_heading = help::RESOURCES)]
     storage: Option<String>,
-    /// The file, in a directory that others cannot write to.
-    #[arg(long, value_name = "FILE")]
+    /// Backup file, in a directory that others cannot write to.
+    #[arg(long, value_name = "FILE", help_heading = help::RESOURCES)]
     file: PathBuf,
 }
 
@@ -110,13 +139,13 @@ struct Saved {
 struct Close {
     #[command(flatten)]
     which: Which,
-    /// Go on without what this proxy has not sent, the N-th of the job file: for one that will not come back. It is missing in the result for good, which says
-    /// so. Can be said of a round that is closed already, and several times.
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 16))]
+    /// Continue without the missing reports of the N-th proxy of the job file, which is lost for good. The result
+    /// states the gap. Works on closed rounds, and can be repeated.
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 16), help_heading = help::ROUND)]
     without_proxy: Vec<usize>,
-    /// Wait until nothing changes any more without the operator, for so long at most [default: for as long as it takes]: until the result is
-    /// there or the round has failed; with round.tighten = true, until its rows are counted.
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = arguments::duration)]
+    /// Wait for the result or a failure, at most TIME [default: no limit]. With round.tighten = true, wait until the
+    /// rows are counted.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = arguments::duration, help_heading = help::ROUND)]
     wait: Option<Option<Duration>>,
 }
 
@@ -124,20 +153,19 @@ struct Close {
 struct Tighten {
     #[command(flatten)]
     which: Which,
-    /// What the threshold is of.
-    #[arg(long, value_name = "count|distinct|sum|...")]
+    /// Measure of the threshold.
+    #[arg(long, value_name = "count|distinct|sum|...", help_heading = help::ROUND)]
     measure: String,
-    /// The new threshold.
+    /// New threshold.
     #[arg(
         long,
         value_name = "N",
         required_unless_present = "gap",
         conflicts_with = "gap",
-        allow_negative_numbers = true
-    )]
+        allow_negative_numbers = true, help_heading = help::ROUND)]
     to: Option<i64>,
-    /// Put it into the widest gap between counts of rows.
-    #[arg(long)]
+    /// Place the threshold in the widest gap between counts of rows.
+    #[arg(long, help_heading = help::ROUND)]
     gap: bool,
 }
 
