@@ -7,9 +7,8 @@ use std::sync::LazyLock;
 use chacha20::ChaCha20Rng;
 use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
-use tacita_core::protocol::aggregate::{
-    DatabaseKey, Least, Params, ProxyKey, RoundKeys, answer, ask, blind, naor_reingold, open,
-};
+use tacita_core::protocol::aggregate::{DatabaseKey, Least, Params, ProxyKey, RoundKeys, answer, ask, blind, open};
+use tacita_core::protocol::published::aggregate::naor_reingold;
 use tacita_core::session::{Session, Transcript};
 
 /// A round: what was agreed on, and its keys.

@@ -203,7 +203,7 @@ fn what_is_no_interaction_is_refused_and_changes_nothing() {
         (0..300_000u32).flat_map(|number| [[0; 4], number.to_le_bytes()].concat().into_iter().chain([1, 0]));
     assert_eq!(ends_in(heartbeats.collect()), told);
     // A message that is not due, one that is too long, and one that is none.
-    const OTHER: Label = Label { code: 99, name: "other" };
+    const OTHER: Label = Label::new(99, "other");
     for (label, length) in [(OTHER, 32), (OUTCOME, 32), (NONCE, 31)] {
         let run = |channel: &mut Channel| {
             channel.send(label, vec![0; length])?;

@@ -1,34 +1,37 @@
-//! The labels of all messages, in one table, so that no two have one code or one name.
-
-use super::Label;
+//! The labels of all messages, in one table (and one more, for protocols that are there to be compared), so that no two have one code or one
+//! name. `answers` stands behind those from which their receiver learns a part of the answer of an intersection.
 
 macro_rules! labels {
-    ($($(#[$about:meta])* $room:ident { $($(#[$what:meta])* $constant:ident = $code:literal, $name:literal;)* })*) => {
+    ($($(#[$about:meta])* $room:ident {
+        $($(#[$what:meta])* $constant:ident = $code:literal, $name:literal $(, $answers:ident)?;)*
+    })*) => {
         $($(#[$about])*
         pub mod $room {
-            use super::Label;
+            use crate::channel::Label;
 
             $($(#[$what])*
-            pub const $constant: Label = Label::new($code, $name);)*
+            pub const $constant: Label = Label::new($code, $name)$(.$answers())?;)*
         })*
 
         /// Every label.
         #[cfg(test)]
-        const ALL: &[Label] = &[$($($room::$constant,)*)*];
+        pub(crate) const ALL: &[crate::channel::Label] = &[$($($room::$constant,)*)*];
     };
 }
+
+pub(crate) use labels;
 
 labels! {
     /// What all intersections send: see [`crate::protocol::intersect::entries`].
     entries {
         /// Sender to receiver: tags, each with a sealed row in `payload`.
-        ENTRIES = 3, "entries";
+        ENTRIES = 3, "entries", answers;
         /// Receiver to sender: which of the entries matched.
-        MATCHES = 4, "matches";
+        MATCHES = 4, "matches", answers;
         /// Receiver to sender: how many rows it returns for each matched item.
-        RETURNED_COUNTS = 6, "returned counts";
+        RETURNED_COUNTS = 6, "returned counts", answers;
         /// Receiver to sender: those rows.
-        RETURNED_ROWS = 7, "returned rows";
+        RETURNED_ROWS = 7, "returned rows", answers;
     }
 
     /// Of [`crate::protocol::intersect::ecdh`].
@@ -38,7 +41,7 @@ labels! {
         /// Sender to receiver: evaluated elements.
         EVALUATED = 2, "evaluated";
         /// Receiver to sender: how many entries matched.
-        COUNT = 5, "count";
+        COUNT = 5, "count", answers;
     }
 
     /// Of [`crate::protocol::intersect::ecdh::pooled`], between drivers.
@@ -76,50 +79,19 @@ labels! {
     /// Of [`crate::protocol::intersect::opprf`], with those of `vole` for the function that is programmed.
     opprf {
         /// Sender to receiver: the seed of the store of programmed values.
-        STORE_SEED = 15, "programmed store seed";
+        STORE_SEED = 15, "programmed store seed", answers;
         /// Sender to receiver: the store of programmed values, plane by plane.
-        PROGRAMMED = 16, "programmed store";
+        PROGRAMMED = 16, "programmed store", answers;
     }
 
     /// Of [`crate::protocol::intersect::star`].
     star {
         /// Leader to another that learns: tags of the items that all have.
-        COMMON = 17, "common tags";
+        COMMON = 17, "common tags", answers;
         /// Leader to another that learns: how many rows each giver has for each of these items.
-        GIVEN_COUNTS = 18, "given counts";
+        GIVEN_COUNTS = 18, "given counts", answers;
         /// Leader to another that learns: those rows.
-        GIVEN_ROWS = 19, "given rows";
-    }
-
-    /// Of [`crate::protocol::published::intersect::bloom`].
-    bloom {
-        /// Sender to receiver: a piece of the garbled filter, each slot hidden by a hash of its OT.
-        SLOTS = 45, "masked slots";
-    }
-
-    /// Of [`crate::protocol::published::intersect::polynomial`], and of the unions by polynomials, which send the same.
-    polynomial {
-        /// Receiver to sender: its public key.
-        PUBLIC_KEY = 56, "polynomials' public key";
-        /// Receiver to sender: the polynomials of its items in some bins, encrypted.
-        POLYNOMIALS = 57, "encrypted polynomials";
-        /// Sender to receiver: the polynomials of what is common in some bins, encrypted, or of the union; or, for a count and for
-        /// `polynomial-ot`, values.
-        ANSWERS = 58, "polynomials' answers";
-    }
-
-    /// Of [`crate::protocol::published::intersect::kissner_song`].
-    kissner_song {
-        /// Both at once: a party's key, and a proof that it knows the share behind it.
-        KEY = 100, "share's key";
-        /// Both at once: the polynomial of a party's items, encrypted.
-        POLYNOMIAL = 101, "encrypted polynomial";
-        /// Each party to the next: the sum of the products so far, encrypted.
-        SUM = 102, "sum of products";
-        /// Last party to all others: the sum of all, encrypted.
-        WHOLE = 103, "whole sum";
-        /// To those who learn, and to the next in a line: a proof, and the sum with what a party adds to the decryption.
-        PARTIAL = 104, "partial decryption";
+        GIVEN_ROWS = 19, "given rows", answers;
     }
 
     /// Of [`crate::protocol::union`].
@@ -168,16 +140,6 @@ labels! {
         ANSWERS = 38, "Paillier answers";
     }
 
-    /// Of [`crate::protocol::published::dot::gm_bloom`].
-    gm_bloom {
-        /// Counter to labeller: its public key.
-        PUBLIC_KEY = 48, "Goldwasser-Micali public key";
-        /// Counter to labeller: a column, encrypted.
-        BITS = 49, "encrypted bits";
-        /// Labeller to counter: labels, and the column's ciphertexts made new, in random order.
-        LABELLED = 50, "labelled bits";
-    }
-
     /// Of [`crate::protocol::shares`].
     shares {
         /// Comparison, both at once: bits of the tree's nodes, each hidden by a random bit.
@@ -202,14 +164,6 @@ labels! {
         NAMES = 34, "names";
         /// First party to second: how the products of a level are made.
         WAY = 35, "way";
-    }
-
-    /// Of [`crate::protocol::published::aggregate::naor_reingold`].
-    naor_reingold {
-        /// Proxy to participant: one point for each key of a stage, with which what its transfers give is one of the function.
-        BLINDS = 105, "function's blinds";
-        /// Participant to proxy: the reports of a stage.
-        REPORTS = 106, "reports";
     }
 
     /// Of [`crate::primitive::ot`].
@@ -291,27 +245,6 @@ labels! {
     }
 }
 
-/// The messages from which their receiver learns a part of the answer of an intersection, or can compute it with what it has.
-const ANSWERS: [Label; 12] = [
-    entries::ENTRIES,
-    entries::MATCHES,
-    entries::RETURNED_COUNTS,
-    entries::RETURNED_ROWS,
-    ecdh::COUNT,
-    opprf::STORE_SEED,
-    opprf::PROGRAMMED,
-    star::COMMON,
-    star::GIVEN_COUNTS,
-    star::GIVEN_ROWS,
-    bloom::SLOTS,
-    polynomial::ANSWERS,
-];
-
-/// Whether a message answers: see [`Channel::before_answer`](super::Channel::before_answer).
-pub(super) fn answers(label: Label) -> bool {
-    ANSWERS.contains(&label)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -321,6 +254,7 @@ mod tests {
     use super::super::Channel;
     use super::*;
     use crate::error::Error;
+    use crate::protocol::published;
 
     #[test]
     fn an_answer_is_noted_once_before_it_leaves() {
@@ -401,8 +335,9 @@ mod tests {
 
     #[test]
     fn no_two_labels_have_one_code_or_one_name() {
-        let codes: BTreeSet<u8> = ALL.iter().map(|label| label.code).collect();
-        let names: BTreeSet<&str> = ALL.iter().map(|label| label.name).collect();
-        assert_eq!((codes.len(), names.len()), (ALL.len(), ALL.len()));
+        let all = [ALL, published::labels::ALL].concat();
+        let codes: BTreeSet<u8> = all.iter().map(|label| label.code).collect();
+        let names: BTreeSet<&str> = all.iter().map(|label| label.name).collect();
+        assert_eq!((codes.len(), names.len()), (all.len(), all.len()));
     }
 }

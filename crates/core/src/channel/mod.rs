@@ -46,12 +46,20 @@ pub struct Label {
     pub code: u8,
     /// As written in `docs/wire.md`.
     pub name: &'static str,
+    /// Whether its receiver learns a part of the answer of an intersection from it, or can compute it with what it has: see
+    /// [`Channel::before_answer`].
+    answers: bool,
 }
 
 impl Label {
     /// A label. Those of protocols stand in [`labels`].
     pub const fn new(code: u8, name: &'static str) -> Label {
-        Label { code, name }
+        Label { code, name, answers: false }
+    }
+
+    /// The label of messages that answer.
+    pub(crate) const fn answers(self) -> Label {
+        Label { answers: true, ..self }
     }
 }
 
@@ -340,7 +348,7 @@ impl Outgoing {
         if payload.len() > MAX_PAYLOAD_BYTES {
             return Err(Error::Internal(format!("`{}` of {} bytes does not fit a frame", label.name, payload.len())));
         }
-        if labels::answers(label) {
+        if label.answers {
             self.link.note_answer()?;
         }
         self.link.flights.lock_anyway().first_use(Direction::Sent, label);

@@ -17,7 +17,7 @@ pub mod proxy;
 mod stage;
 pub mod transfer;
 
-pub use crate::channel::labels::naor_reingold::{BLINDS, REPORTS};
+pub use crate::protocol::published::labels::naor_reingold::{BLINDS, REPORTS};
 pub use function::{Function, MAX_INPUT_BYTES, inputs};
 pub use keys::ProxyKey;
 pub use participant::report;

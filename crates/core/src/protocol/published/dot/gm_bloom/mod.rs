@@ -19,7 +19,7 @@ mod labeller;
 mod labels;
 mod params;
 
-pub use crate::channel::labels::gm_bloom::{BITS, LABELLED, PUBLIC_KEY};
+pub use crate::protocol::published::labels::gm_bloom::{BITS, LABELLED, PUBLIC_KEY};
 pub use params::{Dense, Lengths, MAX_COLUMNS, Params, dense};
 
 use rand_core::CryptoRng;

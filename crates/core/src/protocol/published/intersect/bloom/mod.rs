@@ -21,8 +21,8 @@ mod params;
 mod receiver;
 mod sender;
 
-pub use crate::channel::labels::bloom::SLOTS;
 pub use crate::primitive::published::bloom::Strength;
+pub use crate::protocol::published::labels::bloom::SLOTS;
 pub use params::Params;
 pub use receiver::{Receiver, receive, receive_over};
 pub use sender::{Sender, send, send_over};

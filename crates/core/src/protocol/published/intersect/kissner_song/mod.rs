@@ -50,9 +50,9 @@ use crate::protocol::published::intersect::polynomial::bins::root;
 use crate::protocol::published::intersect::polynomial::form::Form;
 use crate::session::{Session, Transcript};
 
-pub use crate::channel::labels::kissner_song::{KEY, PARTIAL, POLYNOMIAL, SUM, WHOLE};
 pub use crate::primitive::elgamal::threshold::Order;
 pub use crate::protocol::published::intersect::polynomial::Strategy;
+pub use crate::protocol::published::labels::kissner_song::{KEY, PARTIAL, POLYNOMIAL, SUM, WHOLE};
 pub use params::Params;
 
 /// A party of a run.

@@ -30,7 +30,7 @@ pub mod rows;
 mod tests;
 pub(in crate::protocol) mod values;
 
-pub use crate::channel::labels::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY};
+pub use crate::protocol::published::labels::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY};
 pub use cost::Cost;
 pub use group::Curve;
 pub(in crate::protocol) use params::{CHUNK, frames};

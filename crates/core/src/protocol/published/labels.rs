@@ -1,0 +1,54 @@
+//! The labels of their messages: no two of these and of [`channel::labels`](crate::channel::labels) have one code or one name.
+
+use crate::channel::labels::labels;
+
+labels! {
+    /// Of [`crate::protocol::published::intersect::bloom`].
+    bloom {
+        /// Sender to receiver: a piece of the garbled filter, each slot hidden by a hash of its OT.
+        SLOTS = 45, "masked slots", answers;
+    }
+
+    /// Of [`crate::protocol::published::intersect::polynomial`], and of the unions by polynomials, which send the same.
+    polynomial {
+        /// Receiver to sender: its public key.
+        PUBLIC_KEY = 56, "polynomials' public key";
+        /// Receiver to sender: the polynomials of its items in some bins, encrypted.
+        POLYNOMIALS = 57, "encrypted polynomials";
+        /// Sender to receiver: the polynomials of what is common in some bins, encrypted, or of the union; or, for a count and for
+        /// `polynomial-ot`, values.
+        ANSWERS = 58, "polynomials' answers", answers;
+    }
+
+    /// Of [`crate::protocol::published::intersect::kissner_song`].
+    kissner_song {
+        /// Both at once: a party's key, and a proof that it knows the share behind it.
+        KEY = 100, "share's key";
+        /// Both at once: the polynomial of a party's items, encrypted.
+        POLYNOMIAL = 101, "encrypted polynomial";
+        /// Each party to the next: the sum of the products so far, encrypted.
+        SUM = 102, "sum of products";
+        /// Last party to all others: the sum of all, encrypted.
+        WHOLE = 103, "whole sum";
+        /// To those who learn, and to the next in a line: a proof, and the sum with what a party adds to the decryption.
+        PARTIAL = 104, "partial decryption";
+    }
+
+    /// Of [`crate::protocol::published::dot::gm_bloom`].
+    gm_bloom {
+        /// Counter to labeller: its public key.
+        PUBLIC_KEY = 48, "Goldwasser-Micali public key";
+        /// Counter to labeller: a column, encrypted.
+        BITS = 49, "encrypted bits";
+        /// Labeller to counter: labels, and the column's ciphertexts made new, in random order.
+        LABELLED = 50, "labelled bits";
+    }
+
+    /// Of [`crate::protocol::published::aggregate::naor_reingold`].
+    naor_reingold {
+        /// Proxy to participant: one point for each key of a stage, with which what its transfers give is one of the function.
+        BLINDS = 105, "function's blinds";
+        /// Participant to proxy: the reports of a stage.
+        REPORTS = 106, "reports";
+    }
+}
