@@ -8,12 +8,10 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::PoolPlace;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::{Existing, scratch};
-use tacita_node::jobs::intersect::live;
-use tacita_node::run::check::check_identity;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::run::reach::meeting;
-use tacita_serve::helper::Hosting;
+use tacita_serve::run::{check, start};
 
 use crate::data::Data;
 use crate::errors::{Failure, raise};
@@ -55,15 +53,9 @@ pub fn run(
         let told = Told::of(&job.id, &party);
         let run = move || {
             let times = [seconds("timeout", timeout)?, seconds("patience", patience)?];
-            job.check_run()?;
-            job.party(&party)?;
-            live::refuse_run(&job)?;
+            check(&job, &party)?;
             let source = data.source(&job, &party, allow_unreadable, &scratch)?;
-            let mut meeting = Meeting { announce, ..meeting(&job, &party, listen)? };
-            job.check_secure(allow_insecure)?;
-            // Else the others would be served under a name that is not this party's.
-            check_identity(&job, &party, &identity)?;
-            let hosting = Hosting::begin(&job, &identity, &mut meeting, times)?;
+            let meeting = Meeting { announce, ..meeting(&job, &party, listen)? };
             let run = PartyRun {
                 job: job.clone(),
                 job_file: None,
@@ -82,12 +74,14 @@ pub fn run(
                 memory,
                 cancel,
             };
-            if job.spread.is_none() {
-                run.announce();
-            }
-            let outcome = run.answer().and_then(|(report, answer)| Outcome::new(&job, &report, answer));
-            let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(outcome.is_ok()));
-            Ok::<_, Failure>(outcome.and_then(|outcome| hosted.map(|()| outcome))?)
+            let answered = start(run, allow_insecure, |run| {
+                if job.spread.is_none() {
+                    run.announce();
+                }
+                let (report, answer) = run.answer()?;
+                Outcome::new(&job, &report, answer)
+            });
+            Ok::<_, Failure>(answered?)
         };
         move || told.within(run).map(|outcome| outcome.warned(told.warnings()))
     };

@@ -1,7 +1,7 @@
 //! What stands and waits for others: an authority that keeps a live list ([`authority`]), and a desk that asks it ([`desk`]) and serves a
 //! page to its clerks (the protocol is [`tacita_core::protocol::intersect::live`], what the job file says of it
 //! [`tacita_node::jobs::intersect::live`]); a relay, at which parties meet that can only dial out ([`relay`]); and a helper, at which parties of a job leave what
-//! they have for each other ([`helper`]). Below them is what everything has that listens, also in other crates: connections that are taken ([`accept`]), who is let in ([`allow_list`]), the time ([`clock`]), pages in a browser
+//! they have for each other ([`helper`]). [`run`] starts a party. Below them is what everything has that listens, also in other crates: connections that are taken ([`accept`]), who is let in ([`allow_list`]), the time ([`clock`]), pages in a browser
 //! ([`page`]), and pages for whoever watches ([`status`]).
 
 pub mod accept;
@@ -17,5 +17,6 @@ mod live;
 pub mod page;
 mod refusals;
 pub mod relay;
+pub mod run;
 pub mod status;
 pub mod sync;

@@ -14,14 +14,13 @@ use tacita_node::agreement::{Ability, JobSpec, OnDisk, OwnRows, PoolPlace, Sourc
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::Existing;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::intersect::{live, prepared};
+use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk;
-use tacita_node::run::check::check_identity;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::run::reach::meeting;
 use tacita_node::table::DecimalMark;
-use tacita_serve::helper::Hosting;
+use tacita_serve::run::{check, start};
 
 /// Run one party of a job on its own data.
 ///
@@ -163,8 +162,7 @@ impl Run {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
         let mut job = JobSpec::load(&self.job)?;
-        job.check_run()?;
-        job.party(&self.me).map_err(|error| match (self.me.as_str(), &job.helper) {
+        check(&job, &self.me).map_err(|error| match (self.me.as_str(), &job.helper) {
             ("helper", Some(_)) => Error::Input(
                 "--as helper: the helper is no party: it is started with `tacita helper --listen ADDR --identity DIR JOB`".into(),
             ),
@@ -174,7 +172,6 @@ impl Run {
         if let Some(own) = job.parties.get_mut(&self.me) {
             own.decimal = self.common.decimal.or(own.decimal);
         }
-        live::refuse_run(&job)?;
         if let (Some(words), Some(party)) = (&self.nulls, job.parties.get_mut(&self.me)) {
             party.nulls = Some(arguments::words(words));
             job.check()?;
@@ -236,17 +233,12 @@ impl Common {
         (job, job_file): (JobSpec, Option<PathBuf>),
         me: String,
         source: Source,
-        mut meeting: Meeting,
+        meeting: Meeting,
         (page, stock): (Page, Stock),
         voice: Voice,
     ) -> Result<()> {
-        job.check_secure(self.allow_insecure)?;
         set_threads(self.threads)?;
         let identity = Identity::load(&self.identity)?;
-        let times = [self.timeout, self.patience];
-        // Else the others would be served under a name that is not this party's.
-        check_identity(&job, &me, &identity)?;
-        let hosting = Hosting::begin(&job, &identity, &mut meeting, times)?;
         let run = PartyRun {
             job,
             job_file,
@@ -265,8 +257,6 @@ impl Common {
             screen: console::screen(voice),
             cancel: Cancel::default(),
         };
-        let shown = show(run);
-        let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(shown.is_ok()));
-        shown.and(hosted)
+        start(run, self.allow_insecure, show)
     }
 }

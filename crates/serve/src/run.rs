@@ -1,0 +1,30 @@
+//! The one way into a party's run, for the program and for the Python module. It is here and not in `tacita_node` because a party in the
+//! helper's place serves the others meanwhile.
+
+use tacita_core::Result;
+use tacita_node::agreement::JobSpec;
+use tacita_node::jobs::intersect::live;
+use tacita_node::run::check::check_identity;
+use tacita_node::run::party::PartyRun;
+
+use crate::helper::Hosting;
+
+/// Checks that `me` can run the job at all, before anything of its own is read.
+pub fn check(job: &JobSpec, me: &str) -> Result<()> {
+    job.check_run()?;
+    job.party(me)?;
+    live::refuse_run(job)
+}
+
+/// Runs a party by `carry_out`; if it is in the helper's place, serves the others until they have what they need.
+///
+/// Errors: the job's level or protocol is insecure and that is not allowed; the identity is not that of the party; those of the run.
+pub fn start<T>(mut run: PartyRun, allow_insecure: bool, carry_out: impl FnOnce(PartyRun) -> Result<T>) -> Result<T> {
+    run.job.check_secure(allow_insecure)?;
+    // Else the others would be served under a name that is not this party's.
+    check_identity(&run.job, &run.me, &run.identity)?;
+    let hosting = Hosting::begin(&run.job, &run.identity, &mut run.meeting, [run.timeout, run.patience])?;
+    let done = carry_out(run);
+    let served = hosting.map_or(Ok(()), |hosting| hosting.end(done.is_ok()));
+    done.and_then(|done| served.map(|()| done))
+}
