@@ -7,15 +7,17 @@
 //! Read a protocol from `protocol/<job>/<name>.rs`: it follows its paper from top to bottom. The primitives that it
 //! calls are in `primitive/`.
 
+#![warn(unreachable_pub)]
+
 pub mod channel;
 pub mod depot;
-pub mod error;
-pub mod item;
+pub(crate) mod error;
+pub(crate) mod item;
 mod parallel;
 pub mod primitive;
 pub mod progress;
 pub mod protocol;
-pub mod role;
+pub(crate) mod role;
 pub mod security;
 pub mod session;
 

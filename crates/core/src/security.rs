@@ -30,7 +30,8 @@ pub enum Chance {
 
 impl Chance {
     /// All of them.
-    pub const ALL: [Chance; 7] =
+    #[cfg(test)]
+    pub(crate) const ALL: [Chance; 7] =
         [Chance::Mask, Chance::Store, Chance::Tag, Chance::Code, Chance::Bucket, Chance::Fit, Chance::Member];
 
     /// In a job it happens with probability at most 2^-this. What costs most for a further bit has the largest part; what is not

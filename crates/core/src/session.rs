@@ -1,7 +1,7 @@
 //! The session that every hash of a protocol is bound to, and the transcript that makes it.
 
 /// Length of a [`Session`] id in bytes.
-pub const SESSION_ID_BYTES: usize = 32;
+pub(crate) const SESSION_ID_BYTES: usize = 32;
 
 /// One run of one job between its parties. Its id is public, fresh in every run, and known to all parties.
 ///

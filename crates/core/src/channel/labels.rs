@@ -6,6 +6,7 @@ macro_rules! labels {
         $($(#[$what:meta])* $constant:ident = $code:literal, $name:literal $(, $answers:ident)?;)*
     })*) => {
         $($(#[$about])*
+        #[allow(unreachable_pub, reason = "only some of the tables are open to others, who find the rest with their protocols")]
         pub mod $room {
             use crate::channel::Label;
 

@@ -185,7 +185,7 @@ impl Channel {
     }
 
     /// Both halves, for functions that also work in a [`duplex`](Channel::duplex) phase.
-    pub fn halves(&mut self) -> (&mut Outgoing, &mut Incoming) {
+    pub(crate) fn halves(&mut self) -> (&mut Outgoing, &mut Incoming) {
         (&mut self.outgoing, &mut self.incoming)
     }
 
@@ -226,7 +226,7 @@ impl Channel {
     }
 
     /// Takes over the progress that [`Handle`]s made so far show: what runs on the channel from now on tells its own to nobody.
-    pub fn take_progress(&mut self) -> Arc<Progress> {
+    pub(crate) fn take_progress(&mut self) -> Arc<Progress> {
         std::mem::take(&mut self.progress)
     }
 
@@ -372,7 +372,7 @@ impl Incoming {
     }
 
     /// The next message, which must be a `label` of at most `limit` bytes.
-    pub fn receive_up_to(&mut self, label: Label, limit: usize) -> Result<Vec<u8>> {
+    pub(crate) fn receive_up_to(&mut self, label: Label, limit: usize) -> Result<Vec<u8>> {
         let event = self.link.next()?;
         self.link.received.fetch_add(event.wire_bytes(), Ordering::Relaxed);
         let check = match event {
@@ -399,7 +399,7 @@ impl Incoming {
     }
 
     /// An error that blames the peer for failing `check`.
-    pub fn violation(&self, check: impl Into<String>) -> Error {
+    pub(crate) fn violation(&self, check: impl Into<String>) -> Error {
         self.link.violation(check)
     }
 }

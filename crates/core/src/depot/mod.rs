@@ -6,13 +6,11 @@
 mod post;
 mod shelf;
 
-pub use post::{Keys, Post, SEAL_BYTES};
+pub use post::Post;
+pub(crate) use post::{Keys, SEAL_BYTES};
 pub use shelf::{Shelf, User};
 
 use crate::error::Result;
-
-/// Bytes that a part of a parcel has at most.
-pub const MAX_PART_BYTES: usize = crate::channel::MAX_PAYLOAD_BYTES;
 
 /// Who leaves or collects something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -8,10 +8,10 @@ use super::{Depot, Parcel, Place, Step};
 use crate::error::{Error, Result};
 
 /// Bytes by which a part grows when it is sealed.
-pub const SEAL_BYTES: usize = 16;
+pub(crate) const SEAL_BYTES: usize = 16;
 
 /// A key for each other party, by place: one that only it and this party have, fresh in every run. This party's own is of no use.
-pub struct Keys(Vec<Zeroizing<[u8; 32]>>);
+pub(crate) struct Keys(Vec<Zeroizing<[u8; 32]>>);
 
 /// A party's way to the others.
 pub struct Post<'a, D> {
@@ -23,14 +23,14 @@ pub struct Post<'a, D> {
 
 impl Keys {
     /// These keys.
-    pub fn new(keys: Vec<Zeroizing<[u8; 32]>>) -> Keys {
+    pub(crate) fn new(keys: Vec<Zeroizing<[u8; 32]>>) -> Keys {
         Keys(keys)
     }
 }
 
 impl<'a, D: Depot> Post<'a, D> {
     /// The way of the party at `me`.
-    pub fn new(depot: &'a D, me: usize, keys: Keys) -> Post<'a, D> {
+    pub(crate) fn new(depot: &'a D, me: usize, keys: Keys) -> Post<'a, D> {
         Post { depot, me: me as u8, keys }
     }
 
@@ -60,12 +60,12 @@ impl<'a, D: Depot> Post<'a, D> {
     }
 
     /// What messages call the party at that place.
-    pub fn name(&self, party: usize) -> String {
+    pub(crate) fn name(&self, party: usize) -> String {
         self.depot.name(Place::Party(party as u8))
     }
 
     /// The party at `party` has sent what breaks the protocol.
-    pub fn violation(&self, party: usize, check: impl Into<String>) -> Error {
+    pub(crate) fn violation(&self, party: usize, check: impl Into<String>) -> Error {
         Error::Protocol { peer: self.name(party), check: check.into() }
     }
 

@@ -1,6 +1,6 @@
 //! What the protocols are made of.
 
-pub mod blum;
+pub(crate) mod blum;
 pub mod elgamal;
 pub mod group;
 pub mod kernel;

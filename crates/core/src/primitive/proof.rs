@@ -16,7 +16,7 @@ use crate::primitive::group::Group;
 use crate::session::Transcript;
 
 /// What is proved: that there are known scalars with which all equations hold.
-pub struct Statement<G: Group> {
+pub(crate) struct Statement<G: Group> {
     equations: Vec<Equation<G>>,
     scalars: usize,
     /// What the proof is bound to besides: who proves it, for what, in which session.
@@ -24,7 +24,7 @@ pub struct Statement<G: Group> {
 }
 
 /// `image` is the sum of each base times the scalar of that number.
-pub struct Equation<G: Group> {
+pub(crate) struct Equation<G: Group> {
     /// The sum.
     pub image: G::Point,
     /// Which scalar, and its base.
@@ -41,18 +41,21 @@ pub struct Proof<G: Group> {
 
 /// The proof at this place does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wrong(pub usize);
+pub(crate) struct Wrong(pub usize);
 
 impl<G: Group> Statement<G> {
     /// The conjunction of equations, in scalars that are numbered from 0.
-    pub fn new(equations: Vec<Equation<G>>, context: Transcript) -> Statement<G> {
+    pub(crate) fn new(equations: Vec<Equation<G>>, context: Transcript) -> Statement<G> {
         let numbers = equations.iter().flat_map(|equation| equation.terms.iter().map(|(scalar, _)| scalar + 1));
         let scalars = numbers.max().unwrap_or(0);
         Statement { equations, scalars, context }
     }
 
     /// Knowing x with each of these images x times its base.
-    pub fn one_scalar(pairs: impl IntoIterator<Item = (G::Point, G::Point)>, context: Transcript) -> Statement<G> {
+    pub(crate) fn one_scalar(
+        pairs: impl IntoIterator<Item = (G::Point, G::Point)>,
+        context: Transcript,
+    ) -> Statement<G> {
         let equation = |(base, image)| Equation { image, terms: vec![(0, base)] };
         Statement::new(pairs.into_iter().map(equation).collect(), context)
     }
@@ -75,7 +78,7 @@ impl<G: Group> Statement<G> {
 impl<G: Group + Sync> Statement<G> {
     /// Knowing x with `image` x times the generator and many images x times their bases: of one random combination of these, drawn
     /// when they are fixed (RFC 9497, section 2.2.1, `ComputeComposites`, with scalars of full length).
-    pub fn composite(
+    pub(crate) fn composite(
         group: &G,
         image: &G::Point,
         bases: &[G::Point],
@@ -100,7 +103,7 @@ impl<G: Group + Sync> Statement<G> {
 }
 
 /// A proof of each statement, from the scalars that satisfy it.
-pub fn prove<G: Group>(
+pub(crate) fn prove<G: Group>(
     group: &G,
     statements: &[Statement<G>],
     scalars: &[&[G::Scalar]],
@@ -131,7 +134,7 @@ pub fn prove<G: Group>(
 }
 
 /// Whether all proofs hold; if not, which is the first that does not.
-pub fn verify<G: Group>(
+pub(crate) fn verify<G: Group>(
     group: &G,
     statements: &[Statement<G>],
     proofs: &[Proof<G>],
@@ -182,7 +185,7 @@ impl<G: Group> Clone for Proof<G> {
 
 impl<G: Group> Proof<G> {
     /// Length of the encoding of a proof of so many equations in so many scalars.
-    pub fn bytes(group: &G, equations: usize, scalars: usize) -> usize {
+    pub(crate) fn bytes(group: &G, equations: usize, scalars: usize) -> usize {
         equations * group.point_bytes() + scalars * group.scalar_bytes()
     }
 

@@ -3,7 +3,7 @@
 
 mod primes;
 
-pub use primes::Primes;
+pub(crate) use primes::Primes;
 
 use crypto_bigint::BoxedUint;
 

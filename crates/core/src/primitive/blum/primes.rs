@@ -15,7 +15,7 @@ use super::KeySize;
 const DISTANCE_BITS: u32 = 100;
 
 /// p and q of a key. Zeroized when dropped, never printed.
-pub struct Primes {
+pub(crate) struct Primes {
     /// One of them.
     pub p: Zeroizing<BoxedUint>,
     /// The other.
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Primes {
 
 impl Primes {
     /// Fresh ones, whose product has exactly as many bits as keys of this size.
-    pub fn generate(size: KeySize, rng: &mut impl CryptoRng) -> Primes {
+    pub(crate) fn generate(size: KeySize, rng: &mut impl CryptoRng) -> Primes {
         let half = size.bits() as u32 / 2;
         loop {
             let mut seeds = Zeroizing::new([[0; 32]; 2]);
@@ -45,12 +45,12 @@ impl Primes {
     }
 
     /// N. It is public.
-    pub fn modulus(&self) -> Odd<BoxedUint> {
+    pub(crate) fn modulus(&self) -> Odd<BoxedUint> {
         self.p.concatenating_mul(&*self.q).into_odd().expect("a product of odd primes")
     }
 
     /// Whether these are primes as a key may have them.
-    pub fn are_of_a_key(&self, size: KeySize) -> bool {
+    pub(crate) fn are_of_a_key(&self, size: KeySize) -> bool {
         let (half, both) = (size.bits() as u32 / 2, [&self.p, &self.q]);
         let formed = both.iter().all(|prime| prime.bits() == half && prime.as_words()[0] & 3 == 3);
         formed && self.are_a_pair(size) && both.iter().all(|prime| is_prime(Flavor::Any, &***prime))

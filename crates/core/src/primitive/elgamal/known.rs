@@ -27,7 +27,7 @@ pub struct Opening<G: Group> {
 }
 
 /// Length of a proof: the ciphertext of a random scalar, and what hides m and r.
-pub fn proof_bytes<G: Group>(group: &G) -> usize {
+pub(crate) fn proof_bytes<G: Group>(group: &G) -> usize {
     2 * group.point_bytes() + 2 * group.scalar_bytes()
 }
 

@@ -19,7 +19,7 @@ use crate::primitive::proof::nonzero;
 use crate::session::Transcript;
 
 /// Length of a proof, for as many masks as it may be: a commitment and a response.
-pub fn proof_bytes<G: Group>(group: &G) -> usize {
+pub(crate) fn proof_bytes<G: Group>(group: &G) -> usize {
     group.point_bytes() + group.scalar_bytes()
 }
 
@@ -49,7 +49,7 @@ pub fn prove<G: Group>(
 
 /// Whether the proofs that follow each other in `proofs` hold, one for each row of `columns`, which are the first points of ciphertexts; if not, which
 /// is the first that does not. One wrong proof passes with a probability of 2^-128. The time tells of what is given, none of which is secret.
-pub fn verify<G: Group + Sync>(
+pub(crate) fn verify<G: Group + Sync>(
     group: &G,
     columns: &[&[G::Point]],
     proofs: &[u8],

@@ -18,7 +18,7 @@ use crate::parallel;
 use crate::primitive::group::{DecodeError, Group};
 
 /// A ciphertext: r G, and m G + r Y.
-pub type Ciphertext<G> = [<G as Group>::Point; 2];
+pub(crate) type Ciphertext<G> = [<G as Group>::Point; 2];
 
 /// A secret key.
 pub struct SecretKey<G: Group>(G::Scalar);
@@ -52,13 +52,14 @@ impl<G: Group> SecretKey<G> {
     }
 
     /// Whether each is a ciphertext of 0.
-    pub fn are_zero(&self, group: &G, ciphertexts: &[Ciphertext<G>]) -> Vec<bool> {
+    pub(crate) fn are_zero(&self, group: &G, ciphertexts: &[Ciphertext<G>]) -> Vec<bool> {
         let points = self.decrypt(group, ciphertexts);
         points.iter().map(|point| group.any_identity(std::slice::from_ref(point))).collect()
     }
 
     /// m for each ciphertext of an m below `bound`, none for others, as [`small`](small::small) finds it.
-    pub fn decrypt_small(&self, group: &G, ciphertexts: &[Ciphertext<G>], bound: u64) -> Vec<Option<u64>> {
+    #[cfg(test)]
+    pub(crate) fn decrypt_small(&self, group: &G, ciphertexts: &[Ciphertext<G>], bound: u64) -> Vec<Option<u64>> {
         small::small(group, &self.decrypt(group, ciphertexts), bound)
     }
 }

@@ -30,7 +30,8 @@ pub fn most_steps(bound: u64) -> u64 {
 /// m for each point m G with m below `bound`, none for others. It takes the time and the table for twice the root of the largest m, or of
 /// the bound if there is none: the table grows by twos until all are found, and is gone through whole, so that the time tells m within a
 /// factor of four.
-pub fn small<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option<u64>> {
+#[cfg(test)]
+pub(crate) fn small<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option<u64>> {
     let search = Search::new(group);
     let halves = group.multiply(points, &search.half);
     let mut found = vec![None; points.len()];
@@ -47,7 +48,7 @@ pub fn small<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option
 }
 
 /// As [`small`], in as many steps whatever the numbers are, those for the largest: where others see the time.
-pub fn in_full<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option<u64>> {
+pub(crate) fn in_full<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option<u64>> {
     let (search, steps) = (Search::new(group), most_steps(bound));
     let mut babies = Vec::new();
     search.grow(&mut babies, steps);

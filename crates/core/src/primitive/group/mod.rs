@@ -17,8 +17,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 pub use expand::expand_message_xmd;
 pub use modp::{ModP, safe_prime};
-pub use nist::{Nist, P384, P521};
-pub use ristretto255::{Base, Point, Ristretto255};
+pub use nist::{P384, P521};
+pub use ristretto255::{Point, Ristretto255};
 
 /// The integers modulo a prime q, the order of a group.
 ///

@@ -5,7 +5,7 @@ use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 
 use super::backend::{self, Backend};
 use super::block::{self, Block};
-use super::memory::{wipe, wipe_stack};
+use super::memory::wipe_stack;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 
@@ -69,7 +69,7 @@ impl Aes128 {
     }
 
     /// `out[i]` is the encryption of `input[i]`. The slices must be equally long.
-    pub fn encrypt_to(&self, input: &[Block], out: &mut [Block]) {
+    pub(crate) fn encrypt_to(&self, input: &[Block], out: &mut [Block]) {
         assert_eq!(input.len(), out.len(), "as many outputs as inputs");
         match &self.0 {
             Keys::Portable(_) => {
@@ -94,27 +94,7 @@ impl Aes128 {
             }
             // SAFETY: as in `encrypt_blocks`.
             #[cfg(target_arch = "x86_64")]
-            Keys::Avx512(keys) => unsafe { x86::aes::counters::<false>(keys, start, out) },
-        }
-    }
-
-    /// `out[i]` is added the encryption of the number `start + i`. The sum must stay below 2^64.
-    pub fn xor_counters(&self, start: u64, out: &mut [Block]) {
-        let count = out.len();
-        check_counters(start, count);
-        match &self.0 {
-            Keys::Portable(_) => {
-                let mut room = [Block::ZERO; BATCH];
-                for (index, out) in out.chunks_mut(BATCH).enumerate() {
-                    let room = &mut room[..out.len()];
-                    self.encrypt_counters(start + (index * BATCH) as u64, room);
-                    block::xor_into(room, out);
-                }
-                wipe(&mut room[..count.min(BATCH)]);
-            }
-            // SAFETY: as in `encrypt_blocks`.
-            #[cfg(target_arch = "x86_64")]
-            Keys::Avx512(keys) => unsafe { x86::aes::counters::<true>(keys, start, out) },
+            Keys::Avx512(keys) => unsafe { x86::aes::counters(keys, start, out) },
         }
     }
 }
@@ -228,8 +208,6 @@ mod tests {
             blocks.fill(Block::ZERO);
             cipher.encrypt_counters(90, blocks);
             assert_eq!(blocks, one_by_one);
-            cipher.xor_counters(90, blocks);
-            assert!(blocks.iter().all(|block| *block == Block::ZERO));
         }
     }
 }

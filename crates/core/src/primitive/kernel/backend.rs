@@ -28,7 +28,7 @@ pub(crate) enum Family {
 
 impl Backend {
     /// The one that every processor can run.
-    pub const PORTABLE: Backend = Backend(Family::Portable);
+    pub(crate) const PORTABLE: Backend = Backend(Family::Portable);
 
     /// Its name, for reports.
     pub fn name(self) -> &'static str {

@@ -12,17 +12,17 @@ fn is_fast(backend: Backend) -> bool {
 }
 
 /// How many bits are set in `a`.
-pub fn count(a: &[u64]) -> u64 {
+pub(crate) fn count(a: &[u64]) -> u64 {
     count_and(a, a)
 }
 
 /// How many bits are set in both `a` and `b`, which must be equally long.
-pub fn count_and(a: &[u64], b: &[u64]) -> u64 {
+pub(crate) fn count_and(a: &[u64], b: &[u64]) -> u64 {
     count_and_on(backend::chosen(), a, b)
 }
 
 /// `to[i] &= from[i]`. The slices must be equally long.
-pub fn and_into(from: &[u64], to: &mut [u64]) {
+pub(crate) fn and_into(from: &[u64], to: &mut [u64]) {
     assert_eq!(from.len(), to.len(), "bits of the same rows");
     // Compilers make vectors of this, and memory bounds it.
     to.iter_mut().zip(from).for_each(|(to, from)| *to &= from);

@@ -176,7 +176,7 @@ pub fn as_bytes(blocks: &[Block]) -> &[u8] {
 }
 
 /// As [`as_bytes`], to be written.
-pub fn as_bytes_mut(blocks: &mut [Block]) -> &mut [u8] {
+pub(crate) fn as_bytes_mut(blocks: &mut [Block]) -> &mut [u8] {
     // SAFETY: as in `as_bytes`; all bytes make a valid block, and the borrow is exclusive.
     unsafe { std::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), size_of_val(blocks)) }
 }
@@ -200,7 +200,7 @@ pub fn xor_into(from: &[Block], to: &mut [Block]) {
 }
 
 /// The sum (exclusive or) of blocks.
-pub fn xor_all(blocks: &[Block]) -> Block {
+pub(crate) fn xor_all(blocks: &[Block]) -> Block {
     // Eight sums side by side are what compilers turn into vectors.
     let mut sums = [Block::ZERO; 8];
     let (chunks, rest) = blocks.as_chunks::<8>();

@@ -66,7 +66,7 @@ impl Doubling {
     }
 
     /// As [`Doubling::expand`] with the parents in the first half of `nodes`, which their children replace.
-    pub fn expand_in_place(&self, nodes: &mut [Block]) -> [Block; 2] {
+    pub(crate) fn expand_in_place(&self, nodes: &mut [Block]) -> [Block; 2] {
         assert!(nodes.len().is_multiple_of(2), "two children for each parent");
         match [&self.ciphers[0].0, &self.ciphers[1].0] {
             // SAFETY: as in `expand`.
@@ -97,7 +97,7 @@ impl Doubling {
 
     /// Expands a level of `sums.len()` trees in lockstep: node j of tree t is at `j * trees + t`, among parents and among
     /// children. Writes the sums of each tree's left and right children.
-    pub fn expand_trees(&self, parents: &[Block], children: &mut [Block], sums: &mut [[Block; 2]]) {
+    pub(crate) fn expand_trees(&self, parents: &[Block], children: &mut [Block], sums: &mut [[Block; 2]]) {
         let trees = sums.len();
         assert!(trees > 0 && parents.len().is_multiple_of(trees), "each tree has as many parents");
         assert_eq!(children.len(), 2 * parents.len(), "two children for each parent");

@@ -13,7 +13,7 @@ use super::memory::{wipe, wipe_stack};
 use super::x86;
 
 /// The most bits an index of [`LeafStreams`] may have.
-pub const MAX_BITS: usize = 10;
+pub(crate) const MAX_BITS: usize = 10;
 
 /// 2^k streams of AES-128 in counter mode that are only ever wanted in sums: block i of stream x is the encryption of the
 /// number i under seed x, as of a [`super::Prg`].
@@ -106,38 +106,6 @@ impl std::fmt::Debug for LeafStreams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "LeafStreams({} bits, ..)", self.bits)
     }
-}
-
-/// As [`LeafStreams::fold`], for 2^k streams in memory, each `u.len()` blocks long, one after the other.
-pub fn fold(streams: &[Block], u: &mut [Block], v: &mut [Block], stride: usize) {
-    fold_on(backend::chosen(), streams, u, v, stride);
-}
-
-fn fold_on(backend: Backend, streams: &[Block], u: &mut [Block], v: &mut [Block], stride: usize) {
-    let count = u.len();
-    if count == 0 {
-        return;
-    }
-    assert!(streams.len().is_multiple_of(count), "streams are equally long");
-    let bits = index_bits(streams.len() / count);
-    check_planes(bits, count, v.len(), stride);
-    match backend.family() {
-        // SAFETY: the processor has what the back end needs.
-        #[cfg(target_arch = "x86_64")]
-        backend::Family::Avx512 => unsafe { x86::fold::fold_memory(streams, u, v, stride) },
-        _ => fold_portably(bits, streams, u, v, stride),
-    }
-}
-
-fn fold_portably(bits: usize, streams: &[Block], u: &mut [Block], v: &mut [Block], stride: usize) {
-    let count = u.len();
-    let stream = |x: usize, index: usize, tile: &mut [Block]| {
-        let start = x * count + index;
-        tile.copy_from_slice(&streams[start..start + tile.len()]);
-    };
-    fold_tiles(bits, count, stream, v, stride, |index, tile| {
-        u[index..index + tile.len()].copy_from_slice(tile);
-    });
 }
 
 /// Moves what is at index x to the index x + `shift` (exclusive or), for all of 2^k blocks. The shift may be secret: which
@@ -266,14 +234,6 @@ mod tests {
                 leaves.fold(start, &mut sum, &mut v, stride);
                 assert_eq!(sum, u);
                 check(&v, stride);
-
-                v.fill(Block::ALL_ONES);
-                sum.fill(Block::ALL_ONES);
-                fold_on(backend, &streams.concat(), &mut sum, &mut v, stride);
-                assert_eq!(sum, u);
-                if count > 0 {
-                    check(&v, stride);
-                }
 
                 v.fill(Block::ALL_ONES);
                 let mut hidden = seeds.clone();

@@ -42,7 +42,8 @@ pub fn multiply(a: &[Block], b: &[Block], out: &mut [Block]) {
 }
 
 /// `out[i] += a[i] * b[i]`. The slices must be equally long.
-pub fn multiply_add(a: &[Block], b: &[Block], out: &mut [Block]) {
+#[cfg(test)]
+pub(crate) fn multiply_add(a: &[Block], b: &[Block], out: &mut [Block]) {
     same_length(&[a.len(), b.len()], out.len());
     dispatch!(backend::chosen(), multiply::<true>(a, b, out));
 }
@@ -88,7 +89,7 @@ pub fn powers(first: Block, base: Block, out: &mut [Block]) {
 /// `out[i] = 1 / a[i]`, and zero where `a[i]` is zero. The slices must be equally long.
 ///
 /// The inverse is a^(2^128 - 2), found with 127 squarings and ten further products (Itoh and Tsujii 1988).
-pub fn invert(a: &[Block], out: &mut [Block]) {
+pub(crate) fn invert(a: &[Block], out: &mut [Block]) {
     same_length(&[a.len()], out.len());
     // Long enough for the kernels to be fast, short enough for the stack.
     const BATCH: usize = 128;

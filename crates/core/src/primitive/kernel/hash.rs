@@ -31,7 +31,7 @@ pub struct RekeyedHash {
 
 impl RekeyedHash {
     /// Tweaks that share a key.
-    pub const TWEAKS: u64 = 1 << 10;
+    pub(crate) const TWEAKS: u64 = 1 << 10;
 
     /// The hash under keys that are made from a public one.
     pub fn new(key: Block) -> RekeyedHash {
@@ -110,7 +110,7 @@ impl TweakableHash {
     }
 
     /// Replaces each block i by its hash with the tweak `start + i`.
-    pub fn hash_in_place(&self, start: u64, blocks: &mut [Block]) {
+    pub(crate) fn hash_in_place(&self, start: u64, blocks: &mut [Block]) {
         check_counters(start, blocks.len());
         match &self.cipher.0 {
             Keys::Portable(_) => self.hash_portably(start, blocks),

@@ -108,7 +108,7 @@ impl Jacobi {
     }
 
     /// As [`Jacobi::new`], on a back end that is available.
-    pub fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Jacobi {
+    pub(crate) fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Jacobi {
         let rounds = Rounds::new(64 * modulus.as_words().len());
         let mut lanes = Lanes::zero(rounds.longest.div_ceil(montgomery::LIMB_BITS));
         montgomery::split(modulus.as_words(), |limb, value| lanes.0[limb] = [value; LANES]);

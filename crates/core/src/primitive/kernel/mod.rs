@@ -9,7 +9,7 @@
 
 mod aes;
 pub mod backend;
-pub mod bits;
+pub(crate) mod bits;
 pub mod block;
 mod doubling;
 pub(crate) mod edwards;
@@ -37,4 +37,4 @@ pub use doubling::Doubling;
 pub use fold::LeafStreams;
 pub use hash::{RekeyedHash, TweakableHash};
 pub use prg::Prg;
-pub use prime::{Factor, MAX_PRIME_BITS, Prime};
+pub(crate) use prime::{Factor, MAX_PRIME_BITS, Prime};

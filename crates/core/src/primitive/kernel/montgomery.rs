@@ -16,7 +16,7 @@ use super::x86;
 pub const LANES: usize = 8;
 
 /// Bits of a limb: what AVX-512 multiplies.
-pub const LIMB_BITS: usize = 52;
+pub(crate) const LIMB_BITS: usize = 52;
 
 /// Numbers have a multiple of so many limbs, whatever the form.
 pub(super) const TOGETHER: usize = 4;
@@ -39,12 +39,12 @@ impl std::fmt::Debug for Lanes {
 
 impl Lanes {
     /// Zeros, of so many limbs.
-    pub fn zero(limbs: usize) -> Lanes {
+    pub(crate) fn zero(limbs: usize) -> Lanes {
         Lanes(vec![[0; LANES]; limbs])
     }
 
     /// The same numbers, those of lane i + `by` in lane i.
-    pub fn rotated(&self, by: usize) -> Lanes {
+    pub(crate) fn rotated(&self, by: usize) -> Lanes {
         Lanes(self.0.iter().map(|limbs| std::array::from_fn(|lane| limbs[(lane + by) % LANES])).collect())
     }
 
@@ -56,7 +56,7 @@ impl Lanes {
     }
 
     /// Of each lane its own number where the mask is all ones, and the other one where it is zero.
-    pub fn select(&self, other: &Lanes, masks: &Limbs) -> Lanes {
+    pub(crate) fn select(&self, other: &Lanes, masks: &Limbs) -> Lanes {
         let one = |(a, b): (&Limbs, &Limbs)| std::array::from_fn(|lane| b[lane] ^ (a[lane] ^ b[lane]) & masks[lane]);
         Lanes(self.0.iter().zip(&other.0).map(one).collect())
     }
@@ -93,7 +93,7 @@ impl Montgomery {
     }
 
     /// As [`Montgomery::new`], on a back end that is available.
-    pub fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Montgomery {
+    pub(crate) fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Montgomery {
         let words = modulus.as_words().len();
         let limbs = (64 * words + 4).div_ceil(LIMB_BITS).next_multiple_of(TOGETHER);
         let divisor = modulus.as_nz_ref();
@@ -125,18 +125,18 @@ impl Montgomery {
     }
 
     /// 64-bit words of a residue.
-    pub fn words(&self) -> usize {
+    pub(crate) fn words(&self) -> usize {
         self.words
     }
 
     /// Limbs of a residue.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.modulus.len()
     }
 
     /// Numbers as they are, in no form: at most eight, of at most [`words`](Montgomery::words) words each, the lowest
     /// first. The other lanes are zero.
-    pub fn pack<'a>(&self, numbers: impl IntoIterator<Item = &'a [u64]>) -> Lanes {
+    pub(crate) fn pack<'a>(&self, numbers: impl IntoIterator<Item = &'a [u64]>) -> Lanes {
         let mut lanes = Lanes::zero(self.limbs());
         for (lane, number) in numbers.into_iter().enumerate() {
             assert!(lane < LANES && number.len() <= self.words, "numbers that fit");
@@ -146,24 +146,24 @@ impl Montgomery {
     }
 
     /// Numbers below R, of any size, in Montgomery's form.
-    pub fn enter(&self, numbers: &Lanes) -> Lanes {
+    pub(crate) fn enter(&self, numbers: &Lanes) -> Lanes {
         self.multiply_shared(numbers, &self.square)
     }
 
     /// Numbers of twice as many words as residues, given by their lower and upper halves, in Montgomery's form.
-    pub fn enter_wide(&self, low: &Lanes, high: &Lanes) -> Lanes {
+    pub(crate) fn enter_wide(&self, low: &Lanes, high: &Lanes) -> Lanes {
         self.add(&self.enter(low), &self.multiply_shared(high, &self.wide))
     }
 
     /// The residues, all words of one lane after the other.
-    pub fn leave(&self, residues: &Lanes) -> Vec<u64> {
+    pub(crate) fn leave(&self, residues: &Lanes) -> Vec<u64> {
         let mut one = vec![0; self.limbs()];
         one[0] = 1;
         self.unpack(&self.multiply_shared(residues, &one))
     }
 
     /// Products' own words, reduced: numbers below 2 n in no form.
-    pub fn unpack(&self, numbers: &Lanes) -> Vec<u64> {
+    pub(crate) fn unpack(&self, numbers: &Lanes) -> Vec<u64> {
         self.words_of(&self.reduced(numbers).0)
     }
 
@@ -214,7 +214,7 @@ impl Montgomery {
     }
 
     /// a b / R, below 2 n, for a and b below 4 n, or for one below n and the other below R.
-    pub fn multiply(&self, a: &Lanes, b: &Lanes) -> Lanes {
+    pub(crate) fn multiply(&self, a: &Lanes, b: &Lanes) -> Lanes {
         let mut product = Lanes::zero(self.limbs());
         self.multiply_into(a, b, &mut product);
         product
@@ -236,7 +236,7 @@ impl Montgomery {
     }
 
     /// As [`Montgomery::multiply_into`] with itself. Faster where there is a form of its own.
-    pub fn square_into(&self, a: &Lanes, product: &mut Lanes) {
+    pub(crate) fn square_into(&self, a: &Lanes, product: &mut Lanes) {
         let limbs = self.limbs();
         assert!(a.0.len() == limbs && product.0.len() == limbs, "residues of this modulus");
         match self.backend.family() {
@@ -275,12 +275,12 @@ impl Montgomery {
     }
 
     /// a + b, below 4 n, for a and b below 2 n.
-    pub fn add(&self, a: &Lanes, b: &Lanes) -> Lanes {
+    pub(crate) fn add(&self, a: &Lanes, b: &Lanes) -> Lanes {
         carried(&a.0, &b.0, &self.modulus, |a, b, _| a.wrapping_add(b)).0
     }
 
     /// a - b modulo n, below 4 n, for a and b below 2 n.
-    pub fn subtract(&self, a: &Lanes, b: &Lanes) -> Lanes {
+    pub(crate) fn subtract(&self, a: &Lanes, b: &Lanes) -> Lanes {
         carried(&a.0, &b.0, &self.modulus, |a, b, n| a.wrapping_add(n << 1).wrapping_sub(b)).0
     }
 

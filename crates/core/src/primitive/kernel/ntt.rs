@@ -26,7 +26,7 @@ pub struct Ntt {
 
 impl Ntt {
     /// The transforms for `degree` and a prime p with p = 1 modulo 2 `degree`.
-    pub fn new(prime: Prime, degree: usize) -> Ntt {
+    pub(crate) fn new(prime: Prime, degree: usize) -> Ntt {
         Ntt::on(backend::chosen(), prime, degree)
     }
 
@@ -53,7 +53,7 @@ impl Ntt {
     }
 
     /// N.
-    pub fn degree(&self) -> usize {
+    pub(crate) fn degree(&self) -> usize {
         self.roots.len()
     }
 
@@ -86,7 +86,7 @@ impl Ntt {
     }
 
     /// Adds a * b to `sum`, residue by residue.
-    pub fn multiply_add(&self, a: &[u64], b: &[u64], sum: &mut [u64]) {
+    pub(crate) fn multiply_add(&self, a: &[u64], b: &[u64], sum: &mut [u64]) {
         assert!(a.len() == b.len() && b.len() == sum.len(), "equally many residues");
         match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
@@ -98,7 +98,7 @@ impl Ntt {
 
     /// Adds to `sum` the products of `pairs` with `factors`, all residues: for each pair of rows, w factors, of which
     /// each counts for [`LANES`] / w neighbours. w is a power of two up to [`LANES`]; `factors` holds w for each pair.
-    pub fn accumulate(&self, pairs: &[Pair], factors: &[u64], sum: &mut Pair) {
+    pub(crate) fn accumulate(&self, pairs: &[Pair], factors: &[u64], sum: &mut Pair) {
         if pairs.is_empty() {
             return;
         }
@@ -116,10 +116,10 @@ impl Ntt {
 }
 
 /// Values that are summed at once.
-pub const LANES: usize = 32;
+pub(crate) const LANES: usize = 32;
 
 /// The same [`LANES`] values of two polynomials.
-pub type Pair = [[u64; LANES]; 2];
+pub(crate) type Pair = [[u64; LANES]; 2];
 
 /// Products that are added before they are reduced.
 const MAX_PAIRS: usize = 256;

@@ -50,7 +50,7 @@ impl Pairs {
     }
 
     /// As [`Pairs::new`], on a back end that is available.
-    pub fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Pairs {
+    pub(crate) fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Pairs {
         let field = Montgomery::on(backend, modulus);
         let r = LIMB_BITS * field.limbs();
         let power = |bits: usize| scaled(&field, modulus, &BoxedUint::one(), bits);
@@ -62,7 +62,7 @@ impl Pairs {
     }
 
     /// Arithmetic modulo n itself.
-    pub fn field(&self) -> &Montgomery {
+    pub(crate) fn field(&self) -> &Montgomery {
         &self.field
     }
 
@@ -72,7 +72,7 @@ impl Pairs {
     }
 
     /// Limbs of a residue.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         2 * self.field.limbs()
     }
 
@@ -82,7 +82,7 @@ impl Pairs {
     }
 
     /// As [`Pairs::enter`], in no form.
-    pub fn reduce<'a>(&self, numbers: impl IntoIterator<Item = &'a [u64]> + Clone) -> Lanes {
+    pub(crate) fn reduce<'a>(&self, numbers: impl IntoIterator<Item = &'a [u64]> + Clone) -> Lanes {
         self.multiply(&self.sum_of_parts(numbers), &self.plain_one())
     }
 
@@ -102,36 +102,36 @@ impl Pairs {
     }
 
     /// A number of any size in Montgomery's form, with digits that are at most n, in all lanes.
-    pub fn enter_all(&self, number: &BoxedUint) -> Lanes {
+    pub(crate) fn enter_all(&self, number: &BoxedUint) -> Lanes {
         self.field.shared(&scaled(&self.field, &self.modulus, number, LIMB_BITS * self.field.limbs()))
     }
 
     /// 1 - d n in no form, for numbers d below 2 n in no form.
-    pub fn one_less(&self, d: &Lanes) -> Lanes {
+    pub(crate) fn one_less(&self, d: &Lanes) -> Lanes {
         let mut pairs = self.plain_one();
         pairs.0[self.field.limbs()..].copy_from_slice(&d.0);
         pairs
     }
 
     /// One, in all lanes.
-    pub fn one(&self) -> Lanes {
+    pub(crate) fn one(&self) -> Lanes {
         self.field.shared(&self.one)
     }
 
     /// a b / R.
-    pub fn multiply(&self, a: &Lanes, b: &Lanes) -> Lanes {
+    pub(crate) fn multiply(&self, a: &Lanes, b: &Lanes) -> Lanes {
         let mut product = Lanes::zero(self.limbs());
         self.field.multiply_pairs(a, b, &mut product);
         product
     }
 
     /// As [`Pairs::multiply`], without taking memory.
-    pub fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
+    pub(crate) fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
         self.field.multiply_pairs(a, b, product);
     }
 
     /// As [`Pairs::multiply_into`] with itself. Faster where there is a form of its own.
-    pub fn square_into(&self, a: &Lanes, product: &mut Lanes) {
+    pub(crate) fn square_into(&self, a: &Lanes, product: &mut Lanes) {
         self.field.square_pairs(a, product);
     }
 
@@ -141,7 +141,7 @@ impl Pairs {
     }
 
     /// a - b, with digits below 4 n + 2, of such as are below 2 n.
-    pub fn subtract(&self, a: &Lanes, b: &Lanes) -> Lanes {
+    pub(crate) fn subtract(&self, a: &Lanes, b: &Lanes) -> Lanes {
         self.digitwise(a, b, |a, b, lift| a.wrapping_add(lift).wrapping_sub(b))
     }
 
@@ -154,18 +154,18 @@ impl Pairs {
     }
 
     /// Residues in no form, all words of one lane after the other.
-    pub fn leave(&self, residues: &Lanes) -> Vec<u64> {
+    pub(crate) fn leave(&self, residues: &Lanes) -> Vec<u64> {
         self.unpack(&self.multiply(residues, &self.plain_one()))
     }
 
     /// Products' own words, reduced: residues in no form.
-    pub fn unpack(&self, residues: &Lanes) -> Vec<u64> {
+    pub(crate) fn unpack(&self, residues: &Lanes) -> Vec<u64> {
         let [low, high] = self.digits(residues).map(|digits| Zeroizing::new(self.field.words_of(&digits)));
         join(&low, &high, self.field.words(), &self.modulus)
     }
 
     /// (x - 1) / n for residues x, in Montgomery's form, that are 1 modulo n: in no form, below n.
-    pub fn logarithms(&self, residues: &Lanes) -> Lanes {
+    pub(crate) fn logarithms(&self, residues: &Lanes) -> Lanes {
         let [_, high] = self.digits(&self.multiply(residues, &self.plain_one()));
         high
     }

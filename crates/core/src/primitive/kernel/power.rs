@@ -11,7 +11,7 @@ use super::table::{self, SIZE, WINDOW as FIXED_WINDOW};
 const WINDOW: usize = 5;
 
 /// Eight exponents of one lane each, from the lowest word on; fewer for fewer lanes.
-pub type Exponents<'a> = [&'a [u64]];
+pub(crate) type Exponents<'a> = [&'a [u64]];
 
 /// What powers are made by: products of eight residues at a time, in Montgomery's form.
 pub trait Ring {
@@ -119,7 +119,7 @@ fn square_times(ring: &impl Ring, times: usize, result: &mut Lanes, spare: &mut 
 /// squarings; with a single row there is nothing to prepare. (Brickell, Gordon, McCurley & Wilson, "Fast exponentiation
 /// with precomputation", 1992; Lim & Lee, 1994.) Zeroized when dropped: the modulus may be secret.
 #[derive(Clone, ZeroizeOnDrop)]
-pub struct FixedBase {
+pub(crate) struct FixedBase {
     rows: Vec<Vec<u64>>,
     spacing: usize,
     bits: usize,
@@ -133,17 +133,17 @@ impl std::fmt::Debug for FixedBase {
 
 impl FixedBase {
     /// How many digits exponents of so many bits have: the largest spacing.
-    pub fn digits(bits: usize) -> usize {
+    pub(crate) fn digits(bits: usize) -> usize {
         bits.div_ceil(FIXED_WINDOW)
     }
 
     /// Memory of tables with a row for every digit.
-    pub fn bytes(ring: &impl Ring, bits: usize) -> usize {
+    pub(crate) fn bytes(ring: &impl Ring, bits: usize) -> usize {
         FixedBase::digits(bits) * 8 * ring.limbs() * SIZE
     }
 
     /// Tables for powers of `base`, in Montgomery's form and the same in all lanes, to exponents of at most `bits` bits.
-    pub fn new(ring: &impl Ring, base: Lanes, bits: usize, spacing: usize) -> FixedBase {
+    pub(crate) fn new(ring: &impl Ring, base: Lanes, bits: usize, spacing: usize) -> FixedBase {
         let count = FixedBase::digits(bits).div_ceil(spacing);
         let (mut current, mut spare) = (base, ring.one());
         let mut rows = Vec::with_capacity(count);
@@ -176,7 +176,7 @@ impl FixedBase {
 
     /// The base's powers, in Montgomery's form: as many lanes as there are exponents. `groups` are worked on side by side,
     /// so that a row is read from memory once for all of them.
-    pub fn powers(&self, ring: &impl Ring, groups: &[&Exponents<'_>]) -> Vec<Lanes> {
+    pub(crate) fn powers(&self, ring: &impl Ring, groups: &[&Exponents<'_>]) -> Vec<Lanes> {
         let count = FixedBase::digits(self.bits);
         let mut results: Vec<Lanes> = groups.iter().map(|_| ring.one()).collect();
         let (mut spare, mut chosen) = (ring.one(), ring.one());

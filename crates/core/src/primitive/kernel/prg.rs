@@ -19,18 +19,13 @@ impl Prg {
         Prg { cipher: Aes128::new(seed), position: 0 }
     }
 
-    /// The index of the next block.
-    pub fn position(&self) -> u64 {
-        self.position
-    }
-
     /// Goes to the block at `index`.
     pub fn seek(&mut self, index: u64) {
         self.position = index;
     }
 
     /// The next block.
-    pub fn block(&mut self) -> Block {
+    pub(crate) fn block(&mut self) -> Block {
         let mut blocks = [Block::ZERO];
         self.fill(&mut blocks);
         blocks[0]
@@ -39,12 +34,6 @@ impl Prg {
     /// Fills `out` with the next blocks.
     pub fn fill(&mut self, out: &mut [Block]) {
         self.cipher.encrypt_counters(self.position, out);
-        self.position += out.len() as u64;
-    }
-
-    /// Adds (exclusive or) the next blocks to `out`.
-    pub fn xor_into(&mut self, out: &mut [Block]) {
-        self.cipher.xor_counters(self.position, out);
         self.position += out.len() as u64;
     }
 
@@ -79,18 +68,16 @@ mod tests {
             rest = after;
         }
         assert_eq!(pieces, whole);
-        assert_eq!(prg.position(), 700);
         prg.seek(100);
         assert_eq!(prg.block(), whole[100]);
-        prg.xor_into(&mut pieces[101..]);
-        assert!(pieces[101..].iter().all(|block| *block == Block::ZERO));
         prg.seek(0);
         for length in [0, 1, 15, 16, 17, 4096, 4097, 11_000] {
             let mut bytes = vec![0; length];
             prg.seek(0);
             prg.fill_bytes(&mut bytes);
             assert_eq!(bytes, block::as_bytes(&whole)[..length]);
-            assert_eq!(prg.position(), length.div_ceil(16) as u64);
+            let after = length.div_ceil(16);
+            assert_eq!(prg.block(), Aes128::new(Block(3)).encrypt(Block(after as u128)));
         }
     }
 }

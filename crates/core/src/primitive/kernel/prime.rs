@@ -1,7 +1,7 @@
 //! Arithmetic modulo a prime of at most 50 bits, without division and without branches.
 
 /// The longest primes: four times a residue then fits 52 bits, which AVX-512's integer products take.
-pub const MAX_PRIME_BITS: u32 = 50;
+pub(crate) const MAX_PRIME_BITS: u32 = 50;
 
 /// A prime below 2^50, with what reductions modulo it need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,14 +18,14 @@ pub struct Prime {
 /// Harvey, "Faster arithmetic for number-theoretic transforms", 2014).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub struct Factor {
+pub(crate) struct Factor {
     pub(super) value: u64,
     pub(super) quotient: u64,
 }
 
 impl Prime {
     /// The prime `value`. That it is one is the caller's word; it is odd and below 2^50.
-    pub fn new(value: u64) -> Prime {
+    pub(crate) fn new(value: u64) -> Prime {
         assert!(value % 2 == 1 && value > 2 && value >> MAX_PRIME_BITS == 0, "{value} is no odd prime below 2^50");
         let factor = |residue| public_factor(residue, value);
         let power_of_two = |bits: u32| factor(((1u128 << bits) % u128::from(value)) as u64);
@@ -39,7 +39,7 @@ impl Prime {
     }
 
     /// A public residue as a factor.
-    pub fn factor(&self, residue: u64) -> Factor {
+    pub(crate) fn factor(&self, residue: u64) -> Factor {
         assert!(residue < self.value, "a factor is a residue");
         public_factor(residue, self.value)
     }
@@ -58,19 +58,19 @@ impl Prime {
 
     /// A number times a factor, below twice the prime.
     #[inline]
-    pub fn times_lazy(&self, number: u64, factor: Factor) -> u64 {
+    pub(crate) fn times_lazy(&self, number: u64, factor: Factor) -> u64 {
         times_lazy(number, factor, self.value)
     }
 
     /// A number times a factor.
     #[inline]
-    pub fn times(&self, number: u64, factor: Factor) -> u64 {
+    pub(crate) fn times(&self, number: u64, factor: Factor) -> u64 {
         once(self.times_lazy(number, factor), self.value)
     }
 
     /// a * b.
     #[inline]
-    pub fn multiply(&self, a: u64, b: u64) -> u64 {
+    pub(crate) fn multiply(&self, a: u64, b: u64) -> u64 {
         self.reduce_wide(u128::from(a) * u128::from(b))
     }
 
@@ -82,20 +82,21 @@ impl Prime {
 
     /// The residue of a long number.
     #[inline]
-    pub fn reduce_wide(&self, number: u128) -> u64 {
+    pub(crate) fn reduce_wide(&self, number: u128) -> u64 {
         let high = self.times_lazy((number >> 64) as u64, self.carry);
         let low = self.times_lazy(number as u64, self.one);
         once(once(high.wrapping_add(low), 2 * self.value), self.value)
     }
 
     /// The residue of a number in 64-bit limbs, the lowest first.
-    pub fn reduce_limbs(&self, limbs: &[u64]) -> u64 {
+    pub(crate) fn reduce_limbs(&self, limbs: &[u64]) -> u64 {
         limbs.iter().rev().fold(0, |sum, &limb| self.reduce_wide(u128::from(sum) << 64 | u128::from(limb)))
     }
 
     /// The residue of a signed number.
     #[inline]
-    pub fn reduce_signed(&self, number: i64) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn reduce_signed(&self, number: i64) -> u64 {
         // The number plus 2^63, less the residue of 2^63.
         let shifted = self.reduce((number as u64) ^ (1 << 63));
         self.subtract(shifted, self.reduce(1 << 63))
@@ -120,7 +121,7 @@ impl Prime {
     }
 
     /// A public residue's power.
-    pub fn power(&self, base: u64, mut exponent: u64) -> u64 {
+    pub(crate) fn power(&self, base: u64, mut exponent: u64) -> u64 {
         let (mut power, mut square) = (1, base);
         while exponent > 0 {
             if exponent & 1 == 1 {
@@ -133,7 +134,7 @@ impl Prime {
     }
 
     /// A public residue's inverse.
-    pub fn invert(&self, residue: u64) -> u64 {
+    pub(crate) fn invert(&self, residue: u64) -> u64 {
         self.power(residue, self.value - 2)
     }
 }

@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 use crate::primitive::kernel::memory::wipe;
 use crate::primitive::kernel::{Aes128, Block};
 
-pub use element::{Coefficient, Element};
+pub(crate) use element::Element;
 pub use params::Params;
 pub(crate) use params::bin_capacity;
 
@@ -132,7 +132,7 @@ impl Okvs {
     }
 
     /// As [`Okvs::encode`], with uniformly random columns where nothing determines them: for a store that others see.
-    pub fn encode_random<E: Element>(
+    pub(crate) fn encode_random<E: Element>(
         &self,
         keys: &Grouped,
         values: &[E],
@@ -222,7 +222,7 @@ impl Grouped {
     }
 
     /// The keys at their places.
-    pub fn keys(&self) -> &[Block] {
+    pub(crate) fn keys(&self) -> &[Block] {
         &self.keys
     }
 

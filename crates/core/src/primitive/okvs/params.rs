@@ -50,7 +50,7 @@ impl Params {
     }
 
     /// Columns of a bin.
-    pub fn bin_columns(&self) -> usize {
+    pub(crate) fn bin_columns(&self) -> usize {
         self.sparse + self.dense
     }
 

@@ -21,10 +21,10 @@ pub use suite::Suite;
 use suite::{Scalars, slices};
 
 /// Length of the function's output. A shorter hash is followed by zeros.
-pub const OUTPUT_BYTES: usize = 64;
+pub(crate) const OUTPUT_BYTES: usize = 64;
 
 /// Outputs of the function, zeroized when dropped.
-pub type Outputs = Zeroizing<Vec<[u8; OUTPUT_BYTES]>>;
+pub(crate) type Outputs = Zeroizing<Vec<[u8; OUTPUT_BYTES]>>;
 
 /// The function's secret key.
 pub struct Key(Scalars);
@@ -53,7 +53,7 @@ impl Key {
     }
 
     /// The key's suite.
-    pub fn suite(&self) -> Suite {
+    pub(crate) fn suite(&self) -> Suite {
         self.0.suite()
     }
 
@@ -84,7 +84,7 @@ impl Key {
 
     /// The function of each input, by the party that holds the key: `Evaluate` of section 3.3.1. Fails if an input
     /// hashes to the identity; nobody can find one that does.
-    pub fn evaluate<I: AsRef<[u8]> + Sync>(&self, inputs: &[I]) -> Result<Outputs> {
+    pub(crate) fn evaluate<I: AsRef<[u8]> + Sync>(&self, inputs: &[I]) -> Result<Outputs> {
         let elements = Zeroizing::new(self.elements(inputs)?);
         Ok(self.suite().finalize(inputs, &elements))
     }
@@ -113,7 +113,11 @@ impl Blinds {
 
     /// `Finalize` of section 3.3.1: the function of each input, from the encoded elements that the party with the key
     /// returned in the same order.
-    pub fn finalize<I: AsRef<[u8]> + Sync>(&self, inputs: &[I], evaluated: &[u8]) -> StdResult<Outputs, DecodeError> {
+    pub(crate) fn finalize<I: AsRef<[u8]> + Sync>(
+        &self,
+        inputs: &[I],
+        evaluated: &[u8],
+    ) -> StdResult<Outputs, DecodeError> {
         let suite = self.0.suite();
         if evaluated.len() != inputs.len() * suite.element_bytes() || self.0.len() != inputs.len() {
             return Err(DecodeError::Length);

@@ -79,7 +79,7 @@ impl Sharing {
     }
 
     /// Bytes of the message for `count` OTs.
-    pub fn message_bytes(&self, count: usize) -> usize {
+    pub(crate) fn message_bytes(&self, count: usize) -> usize {
         packing::bytes(count, self.bits)
     }
 

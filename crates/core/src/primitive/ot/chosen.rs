@@ -70,7 +70,7 @@ pub const MAX_OFFERED_BYTES: usize = MAX_PAYLOAD_BYTES;
 
 /// The sender's part where it has one message for each of `count` OTs: the receiver gets those for which its choice is 0. `load` yields
 /// those of a range, `bytes` long each, one after the other. A malicious receiver gets as many of them as it likes.
-pub fn offer(
+pub(crate) fn offer(
     ot: &mut impl RandomOtSender,
     count: usize,
     bytes: usize,
@@ -97,7 +97,7 @@ pub fn offer(
 
 /// The other side of [`offer`]: `take` is given every choice in order, with the message where the choice is 0, and as many bytes that
 /// tell nothing where it is 1. So it can last as long for each of them.
-pub fn accept(
+pub(crate) fn accept(
     ot: &mut impl RandomOtReceiver,
     choices: &Choices,
     bytes: usize,

@@ -22,7 +22,7 @@ mod stored;
 mod tests;
 
 pub use ciphertexts::{Ciphertexts, Plaintexts};
-pub use packed::{PACKED_BITS, unpack};
+pub(crate) use packed::{PACKED_BITS, unpack};
 pub use products::Products;
 pub use public::PublicKey;
 pub use secret::SecretKey;

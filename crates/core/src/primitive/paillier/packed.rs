@@ -7,7 +7,7 @@ use super::{Plaintexts, PublicKey};
 use crate::primitive::kernel::mask::mask;
 
 /// Bits of a plaintext that each integer has for itself.
-pub const PACKED_BITS: usize = 128;
+pub(crate) const PACKED_BITS: usize = 128;
 
 /// The borrow that an integer takes from the next one: 1 if it is negative, as a negative number.
 fn borrow(integer: i128) -> i128 {
@@ -21,7 +21,7 @@ impl PublicKey {
     }
 
     /// Plaintexts that hold `each` integers.
-    pub fn pack(&self, integers: &[i128], each: usize) -> Plaintexts {
+    pub(crate) fn pack(&self, integers: &[i128], each: usize) -> Plaintexts {
         let words = self.size().words();
         let mut all = vec![0; words * (integers.len() / each)];
         for (room, integers) in all.chunks_exact_mut(words).zip(integers.chunks_exact(each)) {
@@ -46,7 +46,7 @@ impl PublicKey {
 
 impl Plaintexts {
     /// The lowest 128 bits of the first one, the next 128, and so on, `count` times.
-    pub fn low(&self, count: usize) -> Zeroizing<Vec<u128>> {
+    pub(crate) fn low(&self, count: usize) -> Zeroizing<Vec<u128>> {
         let pairs = self.all[..2 * count].chunks(2);
         Zeroizing::new(pairs.map(|words| u128::from(words[0]) | u128::from(words[1]) << 64).collect())
     }
@@ -54,7 +54,7 @@ impl Plaintexts {
 
 /// The integers that are packed in `sum` - `mask`, of which the highest bit is left out, modulo a power of two. Both are as
 /// [`Plaintexts::low`] gives them.
-pub fn unpack(sum: &[u128], mask: &[u128]) -> Zeroizing<Vec<i128>> {
+pub(crate) fn unpack(sum: &[u128], mask: &[u128]) -> Zeroizing<Vec<i128>> {
     let mut carry = false;
     let difference = sum.iter().zip(mask).map(|(sum, mask)| {
         let (difference, first) = sum.overflowing_sub(*mask);

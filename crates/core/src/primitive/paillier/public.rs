@@ -171,7 +171,12 @@ impl PublicKey {
 
     /// Plaintexts that are uniformly random among those with these residues modulo `modulus` (but for the last ones before N,
     /// beyond the largest multiple of the modulus).
-    pub fn random_with_residues(&self, residues: &[u128], modulus: u128, rng: &mut impl CryptoRng) -> Plaintexts {
+    pub(crate) fn random_with_residues(
+        &self,
+        residues: &[u128],
+        modulus: u128,
+        rng: &mut impl CryptoRng,
+    ) -> Plaintexts {
         let words = self.size.words();
         let modulus = BoxedUint::from(modulus);
         let (multiples, _) = self.modulus.as_ref().div_rem(&NonZero::new(modulus.clone()).expect("a modulus"));

@@ -46,7 +46,7 @@ impl SecretKey {
     }
 
     /// The public key for a uniformly random polynomial `mask`: (-(mask s + e), mask). It is the encryption of zero.
-    pub fn public(&self, ring: &Ring, mask: Vec<u64>, prg: &mut Prg) -> PublicKey {
+    pub(crate) fn public(&self, ring: &Ring, mask: Vec<u64>, prg: &mut Prg) -> PublicKey {
         let error = errors(ring.degree(), prg);
         let mut first = ring.zero();
         for (index, values) in first.chunks_exact_mut(ring.degree()).enumerate() {
@@ -66,7 +66,7 @@ impl fmt::Debug for SecretKey {
 
 /// A public key: an encryption of zero under a secret key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicKey {
+pub(crate) struct PublicKey {
     /// -(mask s + e).
     pub first: Vec<u64>,
     /// Uniformly random.
@@ -76,7 +76,7 @@ pub struct PublicKey {
 impl PublicKey {
     /// Adds a fresh encryption of zero to a ciphertext: with a random polynomial u of coefficients -1, 0 and 1, `first` u
     /// and `mask` u. The two errors are still to be added, to the coefficients.
-    pub fn add_zero(&self, ring: &Ring, ciphertext: [&mut [u64]; 2], prg: &mut Prg) {
+    pub(crate) fn add_zero(&self, ring: &Ring, ciphertext: [&mut [u64]; 2], prg: &mut Prg) {
         self.add_times(ring, &ternary(ring.degree(), prg), ciphertext);
     }
 

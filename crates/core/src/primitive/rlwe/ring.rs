@@ -8,7 +8,7 @@ use crate::primitive::kernel::ntt::Ntt;
 /// computer, for a uniform secret with coefficients -1, 0 and 1 and errors of a standard deviation of 3.19 or more: Bossuat
 /// et al., "Security Guidelines for Implementing Homomorphic Encryption" (ePrint 2024/463). The standard of 2018 (Albrecht et
 /// al., HomomorphicEncryption.org) had 54, 109, 218, 438 and 881. 0 for degrees that are not used.
-pub fn most_modulus_bits(degree: usize) -> u32 {
+pub(crate) fn most_modulus_bits(degree: usize) -> u32 {
     match degree {
         2048 => 53,
         4096 => 106,
@@ -20,10 +20,10 @@ pub fn most_modulus_bits(degree: usize) -> u32 {
 }
 
 /// The shortest primes: there are enough of them for every degree.
-pub const LEAST_PRIME_BITS: u32 = 34;
+pub(crate) const LEAST_PRIME_BITS: u32 = 34;
 
 /// What no prime of a [`Ring`] of primes of `bits` bits is below.
-pub fn prime_at_least(bits: u32) -> u64 {
+pub(crate) fn prime_at_least(bits: u32) -> u64 {
     (1 << bits) - (1 << 27)
 }
 
@@ -50,12 +50,12 @@ impl Ring {
     }
 
     /// N.
-    pub fn degree(&self) -> usize {
+    pub(crate) fn degree(&self) -> usize {
         self.degree
     }
 
     /// Bits of a residue.
-    pub fn bits(&self) -> u32 {
+    pub(crate) fn bits(&self) -> u32 {
         self.bits
     }
 
@@ -65,12 +65,12 @@ impl Ring {
     }
 
     /// The zero polynomial.
-    pub fn zero(&self) -> Vec<u64> {
+    pub(crate) fn zero(&self) -> Vec<u64> {
         vec![0; self.degree * self.primes.len()]
     }
 
     /// The product of the first `count` primes, in limbs.
-    pub fn modulus(&self, count: usize) -> Vec<u64> {
+    pub(crate) fn modulus(&self, count: usize) -> Vec<u64> {
         self.primes[..count].iter().fold(vec![1], |product, ntt| super::multiply(&product, &[ntt.prime().value()]))
     }
 }

@@ -7,7 +7,7 @@ use crate::primitive::kernel::ntt::Ntt;
 use crate::primitive::kernel::{Block, Prg};
 
 /// The largest absolute value of an error.
-pub const ERROR_BOUND: u64 = 21;
+pub(crate) const ERROR_BOUND: u64 = 21;
 
 /// `count` errors: each the number of ones among 42 random bits, less 21. This centred binomial distribution has a standard
 /// deviation of sqrt(10.5) = 3.24.
@@ -54,7 +54,7 @@ impl Uniform {
     }
 
     /// Whether a seed has so many lists.
-    pub fn has(count: u64) -> bool {
+    pub(crate) fn has(count: u64) -> bool {
         count <= 1 << (64 - LIST_BITS)
     }
 
@@ -92,14 +92,14 @@ impl Uniform {
 
 /// Uniformly random integers from -F to F - 1, for an F = m 2^e that hides what it is added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flood {
+pub(crate) struct Flood {
     mantissa: u32,
     exponent: u32,
 }
 
 impl Flood {
     /// The least F with a mantissa of 16 bits that is at least `number` * 2^`exponent`. The number is not zero.
-    pub fn at_least(number: u128, exponent: u32) -> Flood {
+    pub(crate) fn at_least(number: u128, exponent: u32) -> Flood {
         let bits = 128 - number.leading_zeros();
         match bits.checked_sub(16) {
             None => Flood { mantissa: number as u32, exponent },
@@ -111,12 +111,12 @@ impl Flood {
     }
 
     /// F, in limbs.
-    pub fn bound(&self) -> Vec<u64> {
+    pub(crate) fn bound(&self) -> Vec<u64> {
         shifted(u64::from(self.mantissa), self.exponent as usize)
     }
 
     /// Adds one of these integers to a number, given by its residues modulo `primes`.
-    pub fn add(&self, primes: &[Ntt], residues: &mut [u64], prg: &mut Prg) {
+    pub(crate) fn add(&self, primes: &[Ntt], residues: &mut [u64], prg: &mut Prg) {
         let mut blocks = [Block::ZERO; 5];
         prg.fill(&mut blocks);
         let wide = 2 * u128::from(self.mantissa);

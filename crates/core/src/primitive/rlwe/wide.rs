@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 use crate::primitive::kernel::Prime;
 
 /// The product; as many limbs as both have.
-pub fn multiply(a: &[u64], b: &[u64]) -> Vec<u64> {
+pub(crate) fn multiply(a: &[u64], b: &[u64]) -> Vec<u64> {
     let mut product = vec![0; a.len() + b.len()];
     for (i, &a) in a.iter().enumerate() {
         let mut carry = 0;
@@ -20,12 +20,12 @@ pub fn multiply(a: &[u64], b: &[u64]) -> Vec<u64> {
 }
 
 /// A power.
-pub fn power(base: &[u64], exponent: usize) -> Vec<u64> {
+pub(crate) fn power(base: &[u64], exponent: usize) -> Vec<u64> {
     (0..exponent).fold(vec![1], |power, _| trimmed(multiply(&power, base)))
 }
 
 /// The sum.
-pub fn add(a: &[u64], b: &[u64]) -> Vec<u64> {
+pub(crate) fn add(a: &[u64], b: &[u64]) -> Vec<u64> {
     let mut carry = 0;
     let mut sum: Vec<_> = (0..a.len().max(b.len()))
         .map(|index| {
@@ -49,7 +49,7 @@ fn trimmed(mut limbs: Vec<u64>) -> Vec<u64> {
 }
 
 /// A number without its lowest `bits` bits.
-pub fn shift_right(number: &[u64], bits: usize) -> Vec<u64> {
+pub(crate) fn shift_right(number: &[u64], bits: usize) -> Vec<u64> {
     let limbs = &number[(bits / 64).min(number.len())..];
     let above = limbs.iter().skip(1).copied().chain([0]);
     limbs
@@ -61,7 +61,7 @@ pub fn shift_right(number: &[u64], bits: usize) -> Vec<u64> {
 }
 
 /// floor(number * 2^`shift` / divisor), for public numbers, bit by bit.
-pub fn divide(number: &[u64], shift: usize, divisor: &[u64]) -> Vec<u64> {
+pub(crate) fn divide(number: &[u64], shift: usize, divisor: &[u64]) -> Vec<u64> {
     let bits = 64 * number.len() + shift;
     let mut quotient = vec![0; bits.div_ceil(64)];
     let divisor = trimmed(divisor.to_vec());
@@ -89,7 +89,7 @@ pub fn divide(number: &[u64], shift: usize, divisor: &[u64]) -> Vec<u64> {
 }
 
 /// Whether a public number is at least another one.
-pub fn at_least(a: &[u64], b: &[u64]) -> bool {
+pub(crate) fn at_least(a: &[u64], b: &[u64]) -> bool {
     let limb = |number: &[u64], index: usize| number.get(index).copied().unwrap_or(0);
     let highest = (0..a.len().max(b.len())).rev().find(|&index| limb(a, index) != limb(b, index));
     highest.is_none_or(|index| limb(a, index) > limb(b, index))
@@ -100,7 +100,7 @@ pub fn at_least(a: &[u64], b: &[u64]) -> bool {
 /// By the Chinese remainder theorem x / q' = sum of ([x * (q' / p)^-1] mod p) / p, modulo 1; fixed-point fractions that
 /// wrap around are all that this takes. They have 64 bits more than q', so that their error is less than 1 / q'.
 #[derive(Debug)]
-pub struct Fraction {
+pub(crate) struct Fraction {
     /// For each prime: (q' / p)^-1 modulo it, and 1 / p.
     parts: Vec<(Prime, u64, Vec<u64>)>,
     /// What is added first: the digits' offset, and half of the lowest digit's unit.
@@ -112,7 +112,7 @@ pub struct Fraction {
 impl Fraction {
     /// For fractions m / `base`^`digits` with an error of less than half a unit of m, where m is a sum of digits d_j `base`^j
     /// and each d_j is at least -`offset` and less than `base` - `offset`.
-    pub fn new(primes: &[Prime], base: u128, digits: usize, offset: u128) -> Fraction {
+    pub(crate) fn new(primes: &[Prime], base: u128, digits: usize, offset: u128) -> Fraction {
         let product = primes.iter().fold(vec![1], |product, prime| trimmed(multiply(&product, &[prime.value()])));
         let limbs = product.len() + 1;
         let base = [base as u64, (base >> 64) as u64];
@@ -136,7 +136,7 @@ impl Fraction {
 
     /// The digits, each plus the offset, of the number that has these residues, the lowest digit first. In time that does
     /// not depend on them.
-    pub fn digits(&self, residues: &[u64]) -> Zeroizing<Vec<u128>> {
+    pub(crate) fn digits(&self, residues: &[u64]) -> Zeroizing<Vec<u128>> {
         let mut fraction = Zeroizing::new(self.offset.clone());
         for ((prime, inverse, unit), &residue) in self.parts.iter().zip(residues) {
             let factor = u128::from(prime.multiply(residue, *inverse));

@@ -8,21 +8,21 @@
 
 use super::code::{binary, field};
 use crate::error::{Error, Result};
-use crate::security::Chance;
 
 /// Computational security in bits.
-pub const SECURITY_BITS: f64 = 128.0;
+pub(crate) const SECURITY_BITS: f64 = 128.0;
 
 /// A code is worse than its distance says with probability at most 2^-this. There are few codes ([`Kind::code_outputs`]), all of which an attempt at a job
 /// draws at once, however many runs, keys, buckets or parties it has: any of them is worse with 2^-44 at most ([`Chance::Code`]). Only at
 /// the upper end of its distance's sizes a code is near 2^-46.
-pub const CODE_BITS: u32 = Chance::Code.bits() + 2;
+#[cfg(test)]
+pub(crate) const CODE_BITS: u32 = crate::security::Chance::Code.bits() + 2;
 
 /// The most outputs that a run can be made for.
 pub const MOST_OUTPUTS: usize = 1 << 25;
 
 /// The outputs of one run when more are wanted: memory stays bounded, and what is read at random stays near.
-pub const RUN_OUTPUTS: usize = 1 << 22;
+pub(crate) const RUN_OUTPUTS: usize = 1 << 22;
 
 /// The least outputs that are computed in a run, however few are wanted.
 pub const LEAST_OUTPUTS: usize = 1 << 12;
@@ -37,11 +37,11 @@ pub enum Kind {
 }
 
 /// For up to 2^i outputs, thousandths of the relative distance: those of [`Kind::Field`].
-pub const FIELD_DISTANCES: [(u32, u32); 10] =
+pub(crate) const FIELD_DISTANCES: [(u32, u32); 10] =
     [(16, 210), (17, 200), (18, 180), (19, 165), (20, 150), (21, 135), (22, 120), (23, 110), (24, 100), (25, 90)];
 
 /// As [`FIELD_DISTANCES`], for [`Kind::Binary`].
-pub const BINARY_DISTANCES: [(u32, u32); 4] = [(20, 95), (22, 85), (24, 80), (25, 75)];
+pub(crate) const BINARY_DISTANCES: [(u32, u32); 4] = [(20, 95), (22, 85), (24, 80), (25, 75)];
 
 impl Kind {
     /// Thousandths of the relative distance for so many outputs, which are at most [`MOST_OUTPUTS`].
@@ -55,7 +55,7 @@ impl Kind {
     }
 
     /// log2 of what one noisy place leaves of a linear test's success: log2(1 - d), or log2(1 - 2 d) for bits.
-    pub fn linear_bits(self, distance: f64) -> f64 {
+    pub(crate) fn linear_bits(self, distance: f64) -> f64 {
         match self {
             Kind::Field => -(1.0 - distance).log2(),
             Kind::Binary => -(1.0 - 2.0 * distance).log2(),
@@ -71,13 +71,13 @@ impl Kind {
     }
 
     /// Outputs of the code that a run with so many has: of the sizes that there are, the least that is enough. All runs whose code has one size have the same.
-    pub fn code_outputs(self, outputs: usize) -> usize {
+    pub(crate) fn code_outputs(self, outputs: usize) -> usize {
         let outputs = outputs.max(LEAST_OUTPUTS);
         outputs.next_multiple_of(outputs.next_power_of_two() / 2 / self.sizes())
     }
 
     /// Regions of the code.
-    pub fn regions(self) -> usize {
+    pub(crate) fn regions(self) -> usize {
         match self {
             Kind::Field => field::REGIONS,
             Kind::Binary => binary::REGIONS,
@@ -136,7 +136,7 @@ impl Parameters {
     }
 
     /// Correlated OTs that the trees take.
-    pub fn tree_transfers(&self) -> usize {
+    pub(crate) fn tree_transfers(&self) -> usize {
         self.trees * self.depth
     }
 

@@ -57,7 +57,7 @@ pub(crate) struct Key<G: Group> {
 
 impl<G: Group + Sync> Blinding<G> {
     /// Fresh secrets.
-    pub fn generate(group: &G, rng: &mut impl CryptoRng) -> Blinding<G> {
+    pub(crate) fn generate(group: &G, rng: &mut impl CryptoRng) -> Blinding<G> {
         let mut master = Zeroizing::new([0; MASTER_BYTES]);
         rng.fill_bytes(&mut *master);
         Blinding { master, unseal: group.random_scalars(1, rng).remove(0) }
@@ -76,19 +76,14 @@ impl<G: Group + Sync> Blinding<G> {
     }
 
     /// Their encoding, secret as they are, of [`Blinding::bytes`] bytes.
-    pub fn to_bytes(&self, group: &G) -> Zeroizing<Vec<u8>> {
+    pub(crate) fn to_bytes(&self, group: &G) -> Zeroizing<Vec<u8>> {
         Zeroizing::new([&self.master[..], &group.encode_scalar(&self.unseal)].concat())
     }
 
     /// The secrets that [`Blinding::to_bytes`] has encoded.
-    pub fn from_bytes(group: &G, bytes: &[u8]) -> Option<Blinding<G>> {
+    pub(crate) fn from_bytes(group: &G, bytes: &[u8]) -> Option<Blinding<G>> {
         let (master, unseal) = bytes.split_first_chunk::<MASTER_BYTES>()?;
         Some(Blinding { master: Zeroizing::new(*master), unseal: group.decode_scalar(unseal)? })
-    }
-
-    /// Length of their encoding.
-    pub fn bytes(group: &G) -> usize {
-        MASTER_BYTES + group.scalar_bytes()
     }
 
     /// t of a participant, by what identifies it (see [`report`](super::report())): pseudorandom under the master, and not zero.
@@ -178,11 +173,6 @@ impl<G: Group + Sync> RoundKeys<G> {
         let mut transcript = params.transcript("keys");
         transcript.append("keys", &self.encoded);
         transcript.challenge("fingerprint")
-    }
-
-    /// Length of what either of them gives.
-    pub fn public_bytes(params: &Params<G>) -> usize {
-        params.group.point_bytes() + Proof::bytes(&params.group, 1, 1)
     }
 }
 

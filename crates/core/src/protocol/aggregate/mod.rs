@@ -11,11 +11,11 @@
 //! function in its place ([`RowFunction`]).
 
 mod answer;
-pub(crate) mod blind;
+pub mod blind;
 mod keys;
 mod open;
 mod params;
-pub(crate) mod report;
+pub mod report;
 pub(crate) mod rows;
 
 use std::fmt;
@@ -30,7 +30,7 @@ pub use params::{MAX_KEY_BYTES, MAX_VALUES, Params};
 pub use report::{Entry, report};
 
 /// Length of a row's id, and of a tag.
-pub const ID_BYTES: usize = 32;
+pub(crate) const ID_BYTES: usize = 32;
 
 /// Which report or entry is refused, and why. The ones beside it may be well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

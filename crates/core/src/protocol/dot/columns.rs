@@ -156,7 +156,7 @@ impl Columns {
     }
 
     /// Which integers they hold.
-    pub fn integers(&self) -> Integers {
+    pub(crate) fn integers(&self) -> Integers {
         self.integers
     }
 
@@ -193,7 +193,7 @@ impl Columns {
     /// # Panics
     ///
     /// If there is no such column or row.
-    pub fn copy(&self, column: usize, start: usize, room: &mut [i64]) {
+    pub(crate) fn copy(&self, column: usize, start: usize, room: &mut [i64]) {
         match &self.columns[column] {
             Column::Bits(bits) => {
                 assert!(start + room.len() <= self.rows, "rows from {start} on of {}", self.rows);
@@ -220,7 +220,7 @@ impl Columns {
     /// # Panics
     ///
     /// If there is no such column or row.
-    pub fn plane(&self, column: usize, bit: u32, rows: std::ops::Range<usize>) -> Choices {
+    pub(crate) fn plane(&self, column: usize, bit: u32, rows: std::ops::Range<usize>) -> Choices {
         match &self.columns[column] {
             Column::Bits(bits) => bits.slice(rows),
             Column::Words(words) => Choices::from_bits(words[rows].iter().map(|word| word >> bit & 1 == 1)),

@@ -162,12 +162,12 @@ fn ratio(part: u64, whole: u64) -> f64 {
 
 /// There are more rules than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooManyRules;
+pub(crate) struct TooManyRules;
 
 /// The rules of some frequent itemsets, sorted; or that there are more than `limit`, of which no more are made than that.
 /// Those are left out whose antecedents or consequents are not among the itemsets, as happens with `mixed_only` where no
 /// rule needs them.
-pub fn rules(
+pub(crate) fn rules(
     frequent: &Frequent,
     terms: &Terms,
     limit: usize,

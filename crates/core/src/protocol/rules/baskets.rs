@@ -27,28 +27,24 @@ impl Rows {
         Rows { words: vec![0; length.div_ceil(WORD)], length }
     }
 
-    /// How many rows there are, in the set or not.
-    pub fn length(&self) -> usize {
-        self.length
-    }
-
     /// Whether row `row` is in the set.
     ///
     /// # Panics
     ///
     /// If there is no such row.
-    pub fn contains(&self, row: usize) -> bool {
+    #[cfg(test)]
+    pub(crate) fn contains(&self, row: usize) -> bool {
         assert!(row < self.length, "row {row} of {}", self.length);
         self.words[row / WORD] >> (row % WORD) & 1 == 1
     }
 
     /// How many rows are in the set.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         bits::count(&self.words) as usize
     }
 
     /// How many rows are in both sets. Both must be of the same rows.
-    pub fn count_both(&self, other: &Rows) -> usize {
+    pub(crate) fn count_both(&self, other: &Rows) -> usize {
         bits::count_and(&self.words, &other.words) as usize
     }
 
@@ -130,22 +126,22 @@ impl Baskets {
     }
 
     /// How many rows there are.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
     /// How many rows an item must be in for its own to be kept.
-    pub fn minimum(&self) -> usize {
+    pub(crate) fn minimum(&self) -> usize {
         self.minimum
     }
 
     /// How many such items there may be for their rows to be kept.
-    pub fn most(&self) -> usize {
+    pub(crate) fn most(&self) -> usize {
         self.most
     }
 
     /// How many items are in enough rows, kept or not.
-    pub fn frequent(&self) -> usize {
+    pub(crate) fn frequent(&self) -> usize {
         self.frequent
     }
 
@@ -178,7 +174,7 @@ impl fmt::Debug for Baskets {
 
 /// Rows that hold all of several items, for one itemset after the other: what the next has in common with the last at its
 /// beginning is not computed again.
-pub struct Conjunction<'a> {
+pub(crate) struct Conjunction<'a> {
     items: Vec<&'a Rows>,
     chosen: Vec<u32>,
     /// The rows of the first two, three, ... of the chosen.
@@ -187,7 +183,7 @@ pub struct Conjunction<'a> {
 
 impl<'a> Conjunction<'a> {
     /// Over items that all have the same number of rows.
-    pub fn new(items: Vec<&'a Rows>) -> Conjunction<'a> {
+    pub(crate) fn new(items: Vec<&'a Rows>) -> Conjunction<'a> {
         Conjunction { items, chosen: Vec::new(), rows: Vec::new() }
     }
 
@@ -196,7 +192,7 @@ impl<'a> Conjunction<'a> {
     /// # Panics
     ///
     /// If one of them is not there.
-    pub fn of(&mut self, items: &[u32]) -> &Rows {
+    pub(crate) fn of(&mut self, items: &[u32]) -> &Rows {
         let common = self.chosen.iter().zip(items).take_while(|(one, other)| one == other).count();
         self.chosen.clear();
         self.chosen.extend_from_slice(items);
@@ -216,7 +212,7 @@ impl<'a> Conjunction<'a> {
     }
 
     /// In how many rows all of `items` are: of the last, only the count is computed.
-    pub fn count(&mut self, items: &[u32]) -> usize {
+    pub(crate) fn count(&mut self, items: &[u32]) -> usize {
         match items {
             [] | [_] => self.of(items).count(),
             [first @ .., last] => {

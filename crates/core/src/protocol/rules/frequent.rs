@@ -14,12 +14,12 @@ pub struct Counted {
 
 impl Counted {
     /// None, of `length` items each.
-    pub fn none(length: usize) -> Counted {
+    pub(crate) fn none(length: usize) -> Counted {
         Counted { sets: Itemsets::none(length), counts: Vec::new() }
     }
 
     /// In how many rows `set` is, if it is here.
-    pub fn count(&self, set: &[Item]) -> Option<u32> {
+    pub(crate) fn count(&self, set: &[Item]) -> Option<u32> {
         self.sets.position(set).map(|index| self.counts[index])
     }
 }
@@ -34,7 +34,7 @@ pub struct Frequent {
 
 impl Frequent {
     /// Nothing yet, in `rows` rows.
-    pub fn new(rows: u32) -> Frequent {
+    pub(crate) fn new(rows: u32) -> Frequent {
         Frequent { rows, kinds: Default::default() }
     }
 

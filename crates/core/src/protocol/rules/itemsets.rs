@@ -68,7 +68,7 @@ impl Itemsets {
     }
 
     /// These itemsets, sorted.
-    pub fn sorted(length: usize, sets: impl IntoIterator<Item = Vec<Item>>) -> Itemsets {
+    pub(crate) fn sorted(length: usize, sets: impl IntoIterator<Item = Vec<Item>>) -> Itemsets {
         let mut sets: Vec<Vec<Item>> = sets.into_iter().collect();
         sets.sort_unstable();
         sets.dedup();
@@ -76,7 +76,7 @@ impl Itemsets {
     }
 
     /// Items of each.
-    pub fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         self.length
     }
 
@@ -122,7 +122,7 @@ impl Itemsets {
     }
 
     /// Those whose place `keep` says yes to.
-    pub fn select(&self, keep: impl Fn(usize) -> bool) -> Itemsets {
+    pub(crate) fn select(&self, keep: impl Fn(usize) -> bool) -> Itemsets {
         let kept = self.iter().enumerate().filter(|(index, _)| keep(*index));
         Itemsets { length: self.length, items: kept.flat_map(|(_, set)| set.iter().copied()).collect() }
     }

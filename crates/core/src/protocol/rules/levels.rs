@@ -39,11 +39,11 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.one.iter().chain([&self.mixed]).map(Itemsets::len).sum()
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
@@ -78,7 +78,7 @@ pub(super) fn first_level(
 
 impl Level {
     /// The candidates of one item more, which both parties compute alike.
-    pub fn candidates(&self, length: usize, params: &Params) -> Result<Candidates> {
+    pub(crate) fn candidates(&self, length: usize, params: &Params) -> Result<Candidates> {
         let (limit, mixed_only) = (params.max_candidates, params.rules.mixed_only);
         let one = |side: Side, whose| match mixed_only {
             true => Ok(Itemsets::none(length)),
@@ -117,7 +117,7 @@ impl Level {
     }
 
     /// Adds this level to the result.
-    pub fn keep(&self, params: &Params, frequent: &mut Frequent) {
+    pub(crate) fn keep(&self, params: &Params, frequent: &mut Frequent) {
         if !params.rules.mixed_only {
             frequent.push(Kind::One(Side::First), self.one[0].clone());
             frequent.push(Kind::One(Side::Second), self.one[1].clone());

@@ -29,7 +29,7 @@ pub use crate::channel::labels::rules::{FIT, ITEMS, LENGTHS, NAMES, SUPPORTS, TO
 pub use batch::{Batch, ScalarProducts};
 pub use compare::Comparisons;
 pub use exchange::{read_counts, write_counts};
-pub use frequent::{Counted, Frequent};
+pub use frequent::Frequent;
 pub use miner::{Miner, Wanted};
 pub use params::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal};
 pub use run::{Mined, counts_of, first_over, run, second_over};

@@ -10,7 +10,7 @@ use crate::error::Result;
 pub const MAX_NAME_BYTES: usize = 1024;
 
 /// What stands between items where itemsets are written, and so in no item's name.
-pub const JOINT: char = '|';
+pub(crate) const JOINT: char = '|';
 
 const LENGTH_BYTES: usize = 2;
 

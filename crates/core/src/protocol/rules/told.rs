@@ -33,18 +33,18 @@ pub(super) struct Telling {
 
 impl Telling {
     /// Of `frequent`, which holds the mixed itemsets; nothing, if there are none.
-    pub fn of(side: Side, frequent: &Frequent) -> Option<Telling> {
+    pub(crate) fn of(side: Side, frequent: &Frequent) -> Option<Telling> {
         frequent.mixed().next()?;
         Some(Telling { own: Parts::of(side, frequent), theirs: Parts::of(side.other(), frequent) })
     }
 
     /// The own itemsets whose counts are needed.
-    pub fn own(&self) -> &[Itemsets] {
+    pub(crate) fn own(&self) -> &[Itemsets] {
         &self.own.levels
     }
 
     /// Adds to `frequent` those of each party that stand in rules. `counts` are those of the own itemsets.
-    pub fn exchange(
+    pub(crate) fn exchange(
         self,
         counts: &[u32],
         params: &Params,

@@ -38,7 +38,7 @@ pub trait Given: Items {
 }
 
 /// Appends what is given for the item at an index: [`Params::payload_bytes`](super::Params::payload_bytes).
-pub type Payload<'a> = &'a (dyn Fn(usize, &mut Vec<u8>) + Sync);
+pub(crate) type Payload<'a> = &'a (dyn Fn(usize, &mut Vec<u8>) + Sync);
 
 /// What a sender gives, of items in memory.
 pub struct Shuffled<'a> {

@@ -21,6 +21,6 @@ mod sorting;
 pub mod transfer;
 
 pub use crate::channel::labels::union::{ELEMENTS, TAGS};
-pub use given::{Given, Items, Payload, Shuffled};
+pub use given::{Given, Items, Shuffled};
 pub use params::Params;
 pub use sorting::{InMemory, Room, Sorter};

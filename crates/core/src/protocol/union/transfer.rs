@@ -43,7 +43,7 @@ pub fn receive(
 
 /// As [`receive`]; `each` is told of every item whether the receiver has it, with what is given for it if not, and else with as many
 /// bytes that tell nothing.
-pub fn receive_each(
+pub(crate) fn receive_each(
     has: &Choices,
     payload_bytes: usize,
     session: &Session,
@@ -57,7 +57,7 @@ pub fn receive_each(
 }
 
 /// The sender's role.
-pub fn send(
+pub(crate) fn send(
     given: &dyn Given,
     payload_bytes: usize,
     session: &Session,
@@ -74,7 +74,7 @@ fn extension() -> Result<Extension> {
 }
 
 /// Bytes that a party sends, frame headers included.
-pub fn bytes_sent_by(role: Role, items: usize, payload_bytes: usize) -> u64 {
+pub(crate) fn bytes_sent_by(role: Role, items: usize, payload_bytes: usize) -> u64 {
     let (Ok(extension), Ok(chunk)) = (extension(), chosen::offered(payload_bytes)) else { return 0 };
     let calls = |items: usize| {
         let (whole, rest) = ((items / chunk) as u64, items % chunk);

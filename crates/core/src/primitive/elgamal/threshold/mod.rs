@@ -1,14 +1,12 @@
 //! Threshold exponential ElGamal: a key of which every party has a share, so that nobody decrypts alone.
 //!
-//! *(n, n)*: the key is the sum of all parties' (Desmedt & Frankel, CRYPTO 1989; as Miyaji, Nakasho & Nishida, "Privacy-Preserving
+//! The key is the sum of all parties' (Desmedt & Frankel, CRYPTO 1989; as Miyaji, Nakasho & Nishida, "Privacy-Preserving
 //! Integration of Medical Data", 2017, section 2.2, have it). Each party proves that it knows its own share, or the last to speak
-//! could choose the sum (rogue keys). *(t, n)*: [`dealing`] makes shares of which any t are enough; [`KeyShare::among`] makes those
-//! of a set of t into shares of the first kind.
+//! could choose the sum (rogue keys).
 //!
 //! To decrypt, each party adds x c_1 to what it is given, for its share x and every ciphertext, and proves that it has: all of it
 //! together is taken from c_2. In which order, [`Order`] says. Whoever adds something else is found by [`check`].
 
-pub mod dealing;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -134,7 +132,10 @@ pub fn joint_key<G: Group>(
 }
 
 /// The key of these shares alone: what is encrypted under the joint key is under that of the rest once the others have taken theirs off.
-pub fn key_of<'a, G: Group + 'a>(group: &G, keys: impl IntoIterator<Item = &'a VerificationKey<G>>) -> PublicKey<G> {
+pub(crate) fn key_of<'a, G: Group + 'a>(
+    group: &G,
+    keys: impl IntoIterator<Item = &'a VerificationKey<G>>,
+) -> PublicKey<G> {
     let points: Vec<G::Point> = keys.into_iter().map(|key| key.0.clone()).collect();
     PublicKey(group.combine(&points, &vec![group.scalar(1); points.len()]))
 }
@@ -175,7 +176,7 @@ pub fn check<G: Group + Sync>(
 }
 
 /// m G for each ciphertext of m, from what all parties have added together.
-pub fn open<G: Group>(group: &G, ciphertexts: &[Ciphertext<G>], sums: &[G::Point]) -> Vec<G::Point> {
+pub(crate) fn open<G: Group>(group: &G, ciphertexts: &[Ciphertext<G>], sums: &[G::Point]) -> Vec<G::Point> {
     let [_, hidden] = columns::<G>(ciphertexts);
     group.subtract(&hidden, sums)
 }

@@ -42,7 +42,7 @@ impl Order {
     }
 
     /// Those whose sums together are all.
-    pub fn last(self, parties: usize) -> Vec<usize> {
+    pub(crate) fn last(self, parties: usize) -> Vec<usize> {
         match self {
             Order::Chain | Order::Tree => vec![parties - 1],
             Order::Alone => (0..parties).collect(),
@@ -50,7 +50,7 @@ impl Order {
     }
 
     /// How many steps follow each other until all is there.
-    pub fn steps(self, parties: usize) -> u32 {
+    pub(crate) fn steps(self, parties: usize) -> u32 {
         match self {
             Order::Chain => parties as u32 - 1,
             Order::Tree => parties.ilog2(),

@@ -15,9 +15,9 @@ mod standard;
 #[cfg(test)]
 mod tests;
 
-pub use points::Point;
+pub(crate) use points::Point;
 pub use primes::safe_prime;
-pub use scalars::Scalar;
+pub(crate) use scalars::Scalar;
 
 use std::collections::HashMap;
 use std::fmt;

@@ -110,11 +110,11 @@ pub(super) mod tests {
     use super::*;
 
     /// Whether a number above them has no factor among the small primes, and is a prime.
-    pub fn is_large_prime(number: &BoxedUint, small: &[u64]) -> bool {
+    pub(crate) fn is_large_prime(number: &BoxedUint, small: &[u64]) -> bool {
         small.iter().all(|&prime| remainder(number.as_words(), prime) != 0) && is_prime(Flavor::Any, number)
     }
 
-    pub fn all_small_primes() -> Vec<u64> {
+    pub(crate) fn all_small_primes() -> Vec<u64> {
         small_primes()
     }
 

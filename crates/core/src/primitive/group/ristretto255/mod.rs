@@ -184,7 +184,7 @@ impl Ristretto255 {
     pub const POINT_BYTES: usize = ENCODED_BYTES;
 
     /// Length of an encoded scalar in bytes.
-    pub const SCALAR_BYTES: usize = ENCODED_BYTES;
+    pub(crate) const SCALAR_BYTES: usize = ENCODED_BYTES;
 }
 
 impl ScalarField for Ristretto255 {

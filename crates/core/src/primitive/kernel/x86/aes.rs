@@ -159,9 +159,9 @@ pub(in super::super) fn encrypt_to(keys: &Keys, input: &[Block], out: &mut [Bloc
     encrypt_in_place(keys, out_rest);
 }
 
-/// The encryptions of counters, which replace what is in `out` or are added to it.
+/// The encryptions of counters.
 #[target_feature(enable = "avx512f,vaes")]
-pub(in super::super) fn counters<const ADD: bool>(keys: &Keys, start: u64, out: &mut [Block]) {
+pub(in super::super) fn counters(keys: &Keys, start: u64, out: &mut [Block]) {
     let keys = keys.wide();
     let mut counter = count_from(start);
     let mut next = || {
@@ -175,24 +175,12 @@ pub(in super::super) fn counters<const ADD: bool>(keys: &Keys, start: u64, out: 
     };
     let (chunks, rest) = out.as_chunks_mut::<CHUNK>();
     for chunk in chunks {
-        let state = next();
-        add_chunk::<ADD>(quads_mut(chunk), &state);
+        store_chunk(quads_mut(chunk), &next());
     }
     if !rest.is_empty() {
         let mut padded = [Block::ZERO; CHUNK];
-        padded[..rest.len()].copy_from_slice(rest);
-        let state = next();
-        add_chunk::<ADD>(quads_mut(&mut padded), &state);
+        store_chunk(quads_mut(&mut padded), &next());
         rest.copy_from_slice(&padded[..rest.len()]);
         wipe(&mut padded);
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn add_chunk<const ADD: bool>(quads: &mut [Quad; WIDTH], vectors: &[__m512i; WIDTH]) {
-    for (quad, vector) in quads.iter_mut().zip(vectors) {
-        let old = if ADD { load(quad) } else { _mm512_setzero_si512() };
-        store(quad, _mm512_xor_si512(*vector, old));
     }
 }

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::super::block::Block;
 use super::super::fold::MAX_BITS;
 use super::super::memory::wipe;
-use super::aes::{CHUNK, Keys, WIDTH, load_chunk, quads, quads_mut, store_chunk};
+use super::aes::{CHUNK, Keys, WIDTH, quads_mut, store_chunk};
 use super::{LANES, count_from, steps_of};
 
 /// One chunk of a stream, or of a sum of streams.
@@ -136,22 +136,6 @@ fn encrypt(keys: &Keys, state: &mut Vectors) {
     }
 }
 
-/// A chunk, or the end of a stream.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn read(stream: &[Block]) -> Vectors {
-    match stream.try_into() {
-        Ok(chunk) => load_chunk(quads(chunk)),
-        Err(_) => {
-            let mut padded = [Block::ZERO; CHUNK];
-            padded[..stream.len()].copy_from_slice(stream);
-            let vectors = load_chunk(quads(&padded));
-            wipe(&mut padded);
-            vectors
-        }
-    }
-}
-
 /// The first blocks of a chunk.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -163,26 +147,5 @@ fn write(out: &mut [Block], vectors: &Vectors) {
         store_chunk(quads_mut(&mut room), vectors);
         out.copy_from_slice(&room[..out.len()]);
         wipe(&mut room);
-    }
-}
-
-/// As [`super::super::fold::fold`]: streams in memory, `u.len()` blocks each.
-#[target_feature(enable = "avx512f")]
-pub(in super::super) fn fold_memory(streams: &[Block], u: &mut [Block], v: &mut [Block], stride: usize) {
-    with_bits!((streams.len() / u.len()).ilog2() as usize, fold_slices(streams, u, v, stride));
-}
-
-#[target_feature(enable = "avx512f")]
-fn fold_slices<const K: usize>(streams: &[Block], u: &mut [Block], v: &mut [Block], stride: usize) {
-    let count = u.len();
-    for index in (0..count).step_by(CHUNK) {
-        let length = CHUNK.min(count - index);
-        let mut folding = Folding::<K>::new();
-        let mut sum = [_mm512_setzero_si512(); WIDTH];
-        for x in 0..1usize << K {
-            sum = folding.take(x, read(&streams[x * count + index..][..length]));
-        }
-        folding.write_planes(v, stride, index, length);
-        write(&mut u[index..index + length], &sum);
     }
 }

@@ -84,7 +84,8 @@ impl Params {
 
     /// How likely it is that choices that differ between trees, other than by a guess of delta, pass one check: at most
     /// 2^-`soundness_bits`. That two of the trees' rows of choices differ and have the same hash of 128 bits, for any two.
-    pub fn soundness_bits(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn soundness_bits(&self) -> f64 {
         let pairs = self.trees() * (self.trees() - 1) / 2;
         BLOCK_BITS as f64 - (pairs as f64).log2()
     }
@@ -102,7 +103,7 @@ impl Params {
     }
 
     /// Bytes that a party sends in setting up, frames' headers included, base OTs too.
-    pub fn setup_bytes_sent_by(&self, role: Role) -> u64 {
+    pub(crate) fn setup_bytes_sent_by(&self, role: Role) -> u64 {
         let (points, key) = base::message_bytes(BLOCK_BITS);
         let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
         match role {
@@ -112,7 +113,7 @@ impl Params {
     }
 
     /// Bytes that a party sends for one call of `count` OTs, frames' headers included: the sender none.
-    pub fn bytes_sent_by(&self, role: Role, count: usize) -> u64 {
+    pub(crate) fn bytes_sent_by(&self, role: Role, count: usize) -> u64 {
         if role == Role::Sender {
             return 0;
         }

@@ -61,7 +61,7 @@ impl Filter {
     }
 
     /// The elements whose slots add up to their values, ascending; call it when all pieces have been added.
-    pub fn matches(&self) -> Vec<usize> {
+    pub(crate) fn matches(&self) -> Vec<usize> {
         let sums = self.sums.iter().enumerate();
         sums.filter(|(_, sum)| **sum & self.mask == Block::ZERO).map(|(element, _)| element).collect()
     }

@@ -37,7 +37,7 @@ impl Hashes {
     }
 
     /// The functions of a filter of these sizes, under a public key that no other filter has.
-    pub fn of(sizes: Sizes, key: &[u8; 32]) -> Hashes {
+    pub(crate) fn of(sizes: Sizes, key: &[u8; 32]) -> Hashes {
         let Sizes { k, slots } = sizes;
         let elements = blake3::derive_key("tacita 1 bloom elements", key);
         let places = blake3::derive_key("tacita 1 bloom places", key);
@@ -45,7 +45,7 @@ impl Hashes {
     }
 
     /// Bytes of a garbled filter's slot.
-    pub fn slot_bytes(&self) -> usize {
+    pub(crate) fn slot_bytes(&self) -> usize {
         self.k.div_ceil(8)
     }
 
@@ -131,7 +131,7 @@ impl Places {
     }
 
     /// What the slots in an element's places add up to.
-    pub fn value(&self, element: usize) -> Block {
+    pub(crate) fn value(&self, element: usize) -> Block {
         self.values[element]
     }
 }

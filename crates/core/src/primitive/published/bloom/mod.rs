@@ -23,9 +23,11 @@ mod tests;
 
 pub use filter::Filter;
 pub use garbled::Garbled;
-pub use hashes::{Hashes, Places};
+pub use hashes::Hashes;
+pub(crate) use hashes::Places;
 pub use plain::Plain;
-pub use rate::{Rate, Sizes};
+pub use rate::Rate;
+pub(crate) use rate::Sizes;
 
 use crate::error::{Error, Result};
 use crate::security::Level;
@@ -34,10 +36,10 @@ use crate::security::Level;
 pub const PIECE: usize = 1 << 16;
 
 /// The most slots of a filter.
-pub const MAX_SLOTS: u64 = 1 << 32;
+pub(crate) const MAX_SLOTS: u64 = 1 << 32;
 
 /// Elements, if any, for which a filter has slots at least.
-pub const LEAST_BOUND: usize = 16;
+pub(crate) const LEAST_BOUND: usize = 16;
 
 /// k: the number of hash functions, and the bits of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +73,7 @@ impl Strength {
     }
 
     /// Bytes of a slot.
-    pub const fn slot_bytes(self) -> usize {
+    pub(crate) const fn slot_bytes(self) -> usize {
         self.bits() / 8
     }
 

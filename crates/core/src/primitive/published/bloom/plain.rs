@@ -27,11 +27,6 @@ impl Plain {
         filter
     }
 
-    /// How many slots it has.
-    pub fn slots(&self) -> usize {
-        self.slots
-    }
-
     /// Sets a slot.
     pub fn set(&mut self, slot: usize) {
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);

@@ -28,7 +28,7 @@ const FRACTION: f64 = (1u64 << 20) as f64;
 
 impl Rate {
     /// All of them.
-    pub const ALL: [Rate; 2] = [Rate::Published, Rate::Negligible];
+    pub(crate) const ALL: [Rate; 2] = [Rate::Published, Rate::Negligible];
 
     /// The word for it in job files.
     pub fn name(self) -> &'static str {
@@ -47,7 +47,7 @@ impl Rate {
     }
 
     /// The fewest hash functions that a filter of that rate has whose slots are half set: ceil(log2 1/rate).
-    pub fn k(self) -> usize {
+    pub(crate) fn k(self) -> usize {
         (-self.probability().log2()).ceil() as usize
     }
 
@@ -55,7 +55,7 @@ impl Rate {
     /// (Broder & Mitzenmacher, Internet Mathematics 2004), is the rate; and those for [`LEAST_BOUND`] elements if there are fewer, but any.
     ///
     /// Errors ([`Error::Input`]): more than [`MAX_SLOTS`].
-    pub fn sizes(self, bound: usize) -> Result<Sizes> {
+    pub(crate) fn sizes(self, bound: usize) -> Result<Sizes> {
         let k = self.k();
         let set = self.probability().powf(1.0 / k as f64);
         let each = (-(k as f64) / (-set).ln_1p() * FRACTION).ceil();

@@ -19,13 +19,8 @@ impl Ciphertexts {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len() / self.each
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
     }
 
     /// As they travel: one after the other, little-endian, [`KeySize::modulus_bytes`](super::KeySize::modulus_bytes) each.
@@ -43,7 +38,7 @@ impl Ciphertexts {
     /// # Panics
     ///
     /// If they are of a key of another size.
-    pub fn append(&mut self, further: &Ciphertexts) {
+    pub(crate) fn append(&mut self, further: &Ciphertexts) {
         assert_eq!(self.each, further.each, "ciphertexts of one key");
         self.bytes.extend_from_slice(&further.bytes);
     }

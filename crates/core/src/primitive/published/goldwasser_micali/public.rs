@@ -75,7 +75,7 @@ impl PublicKey {
     }
 
     /// No ciphertexts.
-    pub fn no_ciphertexts(&self) -> Ciphertexts {
+    pub(crate) fn no_ciphertexts(&self) -> Ciphertexts {
         Ciphertexts::new(self.size.modulus_bytes(), Vec::new())
     }
 
@@ -158,7 +158,8 @@ impl PublicKey {
     /// # Panics
     ///
     /// If there are not equally many.
-    pub fn xor(&self, a: &Ciphertexts, b: &Ciphertexts) -> Ciphertexts {
+    #[cfg(test)]
+    pub(crate) fn xor(&self, a: &Ciphertexts, b: &Ciphertexts) -> Ciphertexts {
         assert_eq!(a.len(), b.len(), "equally many ciphertexts");
         let products = self.groups(a.as_bytes()).zip(self.groups(b.as_bytes())).flat_map(|(a, b)| {
             let [first, second] = [&a, &b].map(|group| self.field.pack(group.iter().map(Vec::as_slice)));

@@ -15,7 +15,7 @@ impl Strategy {
     }
 
     /// The work of multiplying polynomials of so many coefficients.
-    pub fn work<M: Module>(self, first: usize, second: usize) -> f64 {
+    pub(crate) fn work<M: Module>(self, first: usize, second: usize) -> f64 {
         match self {
             Strategy::Schoolbook => first as f64 * second as f64 * M::IN_SUM,
             Strategy::Karatsuba => squares::<M>(first, second, karatsuba::<M>),
@@ -25,7 +25,7 @@ impl Strategy {
     }
 
     /// The work of evaluating a polynomial of so many coefficients at so many points: a middle product takes what a product does.
-    pub fn work_of_evaluation<M: Module>(self, coefficients: usize, points: usize) -> f64 {
+    pub(crate) fn work_of_evaluation<M: Module>(self, coefficients: usize, points: usize) -> f64 {
         let most = coefficients.max(GROUP);
         if points > most {
             return points as f64 / most as f64 * self.work_of_evaluation::<M>(coefficients, most);

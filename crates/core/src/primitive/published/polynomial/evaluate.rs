@@ -1,10 +1,9 @@
 //! Values of polynomials at many points.
 
 use crate::parallel;
-use std::ops::Range;
 
 use super::correlate::correlate;
-use super::divide::{divide, inverse};
+use super::divide::inverse;
 use super::module::{Module, ScalarOf, Scalars};
 use super::multiply::{Strategy, expand, multiply};
 use crate::primitive::group::ScalarField;
@@ -31,7 +30,7 @@ pub fn evaluate<M: Module>(
 }
 
 /// The same; `done` is told how many values are there, again and again.
-pub fn evaluate_and_tell<M: Module>(
+pub(crate) fn evaluate_and_tell<M: Module>(
     module: &M,
     strategy: Strategy,
     polynomial: &[M::Element],
@@ -113,22 +112,4 @@ impl<F: ScalarField + Sync> Tree<F> {
         first.extend(second);
         first
     }
-}
-
-/// The values at points, which are taken in groups of `size`: the remainder modulo the polynomial of a group is evaluated at each of
-/// them. (KK, algorithm 2.)
-pub fn evaluate_in_groups<M: Module>(
-    module: &M,
-    strategy: Strategy,
-    polynomial: &[M::Element],
-    points: &[ScalarOf<M>],
-    size: usize,
-) -> Vec<M::Element> {
-    let group = |range: Range<usize>| {
-        let points = &points[range];
-        let divisor = expand(module.field(), strategy, points);
-        let (_, remainder) = divide(module, strategy, polynomial, &divisor);
-        points.iter().map(|point| evaluate_one(module, &remainder, point)).collect::<Vec<_>>()
-    };
-    parallel::ranges(points.len(), size.max(1), group).concat()
 }

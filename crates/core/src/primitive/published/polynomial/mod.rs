@@ -17,6 +17,7 @@ mod tests;
 
 pub use divide::divide;
 pub use encrypted::Encrypted;
-pub use evaluate::{evaluate, evaluate_and_tell, evaluate_in_groups, evaluate_one};
+pub(crate) use evaluate::evaluate_and_tell;
+pub use evaluate::{evaluate, evaluate_one};
 pub use module::{Module, Points, Scalars};
 pub use multiply::{Strategy, expand, multiply};

@@ -39,7 +39,7 @@ pub trait Module: Sync {
 }
 
 /// The scalars of a module.
-pub type ScalarOf<M> = <<M as Module>::Field as ScalarField>::Scalar;
+pub(crate) type ScalarOf<M> = <<M as Module>::Field as ScalarField>::Scalar;
 
 /// A field over itself.
 #[derive(Debug, Clone, Copy)]

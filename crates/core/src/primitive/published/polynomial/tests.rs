@@ -79,8 +79,6 @@ fn in_the_exponent<G: Group + Sync>(group: &G, sizes: &[(usize, usize)]) {
             let expected: Vec<_> = roots.iter().map(|root| value(group, &b, root)).collect();
             let values = evaluate(&module, strategy, &points(&b), &roots);
             assert_eq!(group.encode(&values), group.encode(&points(&expected)));
-            let values = evaluate_in_groups(&module, strategy, &points(&b), &roots, 5);
-            assert_eq!(group.encode(&values), group.encode(&points(&expected)));
         }
     }
 }
@@ -203,10 +201,6 @@ fn division_and_evaluation_agree_with_their_definitions() {
             let expected: Vec<_> = roots.iter().map(|root| value(&Pallas, &polynomial, root)).collect();
             let expected = encoded(&Pallas, &expected);
             assert_eq!(encoded(&Pallas, &evaluate(&module, strategy, &polynomial, &roots)), expected);
-            for size in [1, 7, 1000] {
-                let values = evaluate_in_groups(&module, strategy, &polynomial, &roots, size);
-                assert_eq!(encoded(&Pallas, &values), expected);
-            }
         }
     }
 }

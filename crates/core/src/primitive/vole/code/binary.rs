@@ -8,10 +8,10 @@ use super::{FRONT, GROUP, position, streams};
 use crate::primitive::kernel::{Aes128, Block, block};
 
 /// Terms of the convolution, the last of which is always there.
-pub const MEMORY: usize = 15;
+pub(crate) const MEMORY: usize = 15;
 
 /// Regions of the expander, and edges of an output.
-pub const REGIONS: usize = 10;
+pub(crate) const REGIONS: usize = 10;
 
 /// Symbols of which the convolution's bits are generated at once.
 const STRETCH: usize = 512;

@@ -10,13 +10,13 @@ use crate::primitive::kernel::memory::wipe;
 use crate::primitive::kernel::{Aes128, Block, gf128};
 
 /// The first lag of the convolution: so many symbols are independent of each other.
-pub const FIRST_LAG: usize = 4;
+pub(crate) const FIRST_LAG: usize = 4;
 
 /// Terms of the convolution.
-pub const MEMORY: usize = 6;
+pub(crate) const MEMORY: usize = 6;
 
 /// Regions of the expander, and edges of an output.
-pub const REGIONS: usize = 8;
+pub(crate) const REGIONS: usize = 8;
 
 /// Symbols of which the convolution's constants are generated at once.
 pub(super) const STRETCH: usize = 64;

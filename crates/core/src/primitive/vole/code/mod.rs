@@ -13,8 +13,8 @@
 //! CRYPTO 2023. Why these numbers: [`super::params`]. Symbols are secret, all else is public: which memory is touched
 //! does not depend on symbols.
 
-pub mod binary;
-pub mod field;
+pub(crate) mod binary;
+pub(crate) mod field;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

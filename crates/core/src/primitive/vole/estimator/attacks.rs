@@ -9,7 +9,7 @@ use super::wide::ln_binomial;
 
 /// An instance of LPN with regular noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Instance {
+pub(crate) struct Instance {
     /// N: length of the code, samples.
     pub samples: usize,
     /// The dimension of the code that the noise is added to; N less the outputs of the dual form.
@@ -21,7 +21,7 @@ pub struct Instance {
 /// Pooled Gauss: guess as many places without noise as there are unknowns, and solve. The noise is taken for any t of N
 /// places (Liu, Wang, Yang and Yu, *The hardness of LPN over any integer ring and field for PCG applications*, ePrint
 /// 2022/712; also Esser, Kübler and May, CRYPTO 2017).
-pub fn pooled_gauss(instance: Instance) -> f64 {
+pub(crate) fn pooled_gauss(instance: Instance) -> f64 {
     let [n, k, t] = [instance.samples, instance.unknowns, instance.noise].map(|number| number as f64);
     2.8 * k.min(n - k).log2() - (ln_binomial(n - k, t) - ln_binomial(n, t)) / LN_2
 }
@@ -37,7 +37,7 @@ fn even(instance: Instance) -> (Instance, f64) {
 /// Information-set decoding of regular noise, permutation-based: as many places of each block are taken to be without
 /// noise as the unknowns need (Esser and Santini, *Not just regular decoding*, CRYPTO 2024, ePrint 2023/1568, appendix A).
 /// Over GF(2) each block gives one more equation: its noise has weight one.
-pub fn permutation_decoding(instance: Instance, binary: bool) -> f64 {
+pub(crate) fn permutation_decoding(instance: Instance, binary: bool) -> f64 {
     let (instance, _) = even(instance);
     let [n, k, t] = [instance.samples, instance.unknowns, instance.noise].map(|number| number as f64);
     let unknown = if binary { k - t } else { k };
@@ -46,7 +46,7 @@ pub fn permutation_decoding(instance: Instance, binary: bool) -> f64 {
 
 /// Information-set decoding of regular noise over GF(2), enumeration-based: p noisy places are allowed among the
 /// unknowns and `window` further places, and found by collisions (as [`permutation_decoding`]).
-pub fn enumeration_decoding(instance: Instance) -> f64 {
+pub(crate) fn enumeration_decoding(instance: Instance) -> f64 {
     let (instance, block) = even(instance);
     let [n, k, t] = [instance.samples, instance.unknowns, instance.noise].map(|number| number as f64);
     let unknown = k - t;
@@ -89,7 +89,7 @@ const STARTS: usize = 8;
 /// (1 + (b - m - 1) z)^f (1 + (b - 1) z)^(t-f) / (1 + z)^(n-k-1) over GF(2) (in the form of ePrint 2022/712's estimator),
 /// times (1 - z)^(n-k-t) instead of the divisor over larger fields. Attacks of a degree above four are not looked at, as
 /// in that estimator.
-pub fn algebraic(instance: Instance, binary: bool) -> f64 {
+pub(crate) fn algebraic(instance: Instance, binary: bool) -> f64 {
     let Instance { samples, unknowns, noise } = instance;
     let block = samples / noise;
     let least = |fs: Range<usize>, step_f: usize, ms: Range<usize>, step_m: usize| {

@@ -22,8 +22,9 @@ use super::wide::{Matrix, Wide, ln_binomial, ln_factorial, ln_sum};
 
 /// How the edges of a region fall on its positions.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Incidence {
+pub(crate) enum Incidence {
     /// Each position has exactly this many edges.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the formulas of both are compared with counted codes"))]
     TwoSided(usize),
     /// Edges fall independently.
     Regional,
@@ -31,7 +32,7 @@ pub enum Incidence {
 
 /// What follows the expander.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Map {
+pub(crate) enum Map {
     /// GF(2): y_t = u_t + y_(t-m) + sum of b_(t,j) y_(t-j) for j below m, with random bits b. No edge labels.
     Binary {
         /// m.
@@ -39,6 +40,7 @@ pub enum Map {
     },
     /// A field of 2^bits elements: y_t = u_t + sum of b_(t,j) y_(t-j) for j from 1 to m, with random b in the field, and
     /// random labels other than zero on the edges.
+    #[cfg_attr(not(test), expect(dead_code, reason = "what the tables were made with, which a test computes again"))]
     Field {
         /// m.
         memory: usize,
@@ -56,7 +58,7 @@ pub enum Map {
 
 /// An ensemble of codes of length `regions * length` and dimension `outputs`.
 #[derive(Debug, Clone, Copy)]
-pub struct Ensemble {
+pub(crate) struct Ensemble {
     /// k, the dimension: what the dual encoder puts out.
     pub outputs: usize,
     /// Edges of each output: one in every region.
@@ -74,7 +76,7 @@ pub struct Ensemble {
 /// Positive numbers that a bound holds for, whatever they are: z = e^-`output` marks a word's weight, v = e^-`equation`
 /// a condition on the code's random choices.
 #[derive(Debug, Clone, Copy)]
-pub struct Markers {
+pub(crate) struct Markers {
     /// -ln z, positive.
     pub output: f64,
     /// -ln v, positive and at most the logarithm of the field's size less one.
@@ -86,7 +88,7 @@ const GIVEN_AWAY: f64 = -100.0;
 
 impl Ensemble {
     /// The code's length.
-    pub fn n(&self) -> usize {
+    pub(crate) fn n(&self) -> usize {
         self.regions * self.length
     }
 
@@ -252,7 +254,7 @@ impl Ensemble {
     }
 
     /// ln of the bounds for all supports of 1 to `largest` elements, with the regions' coefficients computed exactly.
-    pub fn exact(&self, largest: usize, cutoff: f64, markers: Markers) -> Vec<f64> {
+    pub(crate) fn exact(&self, largest: usize, cutoff: f64, markers: Markers) -> Vec<f64> {
         let size = self.states();
         // x stands for x * unit, so that coefficients are comparable.
         let unit = largest as f64 / self.length as f64;
@@ -364,7 +366,7 @@ impl Ensemble {
     }
 
     /// log2 of a bound for the probability that the code has a word other than zero whose weight is at most `cutoff`.
-    pub fn failure(&self, cutoff: f64) -> f64 {
+    pub(crate) fn failure(&self, cutoff: f64) -> f64 {
         let mut parts = Vec::new();
         let start = [(100.0 / self.n() as f64).ln(), 20f64.ln()];
         let dimensions = if self.binary() { 1 } else { 2 };

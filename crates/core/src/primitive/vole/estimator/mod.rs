@@ -2,8 +2,8 @@
 //!
 //! `lpn_estimate` among the benchmarks prints the table.
 
-pub mod attacks;
-pub mod distance;
+pub(crate) mod attacks;
+pub(crate) mod distance;
 mod minimize;
 #[cfg(test)]
 mod recomputed;
@@ -52,7 +52,8 @@ impl Costs {
     }
 
     /// The least of all attacks on the code.
-    pub fn least(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn least(&self) -> f64 {
         let enumeration = self.enumeration_decoding.unwrap_or(f64::INFINITY);
         [self.linear_test, self.pooled_gauss, self.permutation_decoding, enumeration, self.algebraic]
             .into_iter()
@@ -61,13 +62,13 @@ impl Costs {
 }
 
 /// The instance of LPN whose dual form a run is.
-pub fn instance(parameters: &Parameters) -> Instance {
+pub(crate) fn instance(parameters: &Parameters) -> Instance {
     let samples = parameters.trees * parameters.leaves;
     Instance { samples, unknowns: samples - parameters.outputs, noise: parameters.trees }
 }
 
 /// The ensemble that a run's code is drawn from.
-pub fn ensemble(parameters: &Parameters) -> Ensemble {
+pub(crate) fn ensemble(parameters: &Parameters) -> Ensemble {
     let map = match parameters.kind {
         Kind::Field => Map::Delayed { memory: field::MEMORY, bits: 128.0 },
         Kind::Binary => Map::Binary { memory: binary::MEMORY },

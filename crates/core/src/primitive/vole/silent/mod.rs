@@ -25,5 +25,5 @@ mod trees;
 mod vole;
 
 pub use cot::{CotReceiver, CotSender};
-pub use traffic::{bytes_sent_by, run_bytes_sent_by};
+pub(crate) use traffic::{bytes_sent_by, run_bytes_sent_by};
 pub use vole::{SilentReceiver, SilentSender};

@@ -11,7 +11,7 @@ use crate::security::Security;
 
 /// Bytes that a party sends in one call for `outputs` elements of VOLE, by [`super::SilentSender`] and its receiver over SoftSpoken of
 /// this form, setting it up and frames' headers included.
-pub fn bytes_sent_by(role: Role, outputs: usize, transfers: &softspoken::Params) -> Result<u64> {
+pub(crate) fn bytes_sent_by(role: Role, outputs: usize, transfers: &softspoken::Params) -> Result<u64> {
     let mut bytes = transfers.setup_bytes_sent_by(role);
     for start in (0..outputs).step_by(RUN_OUTPUTS) {
         bytes += run_bytes_sent_by(role, Kind::Field, RUN_OUTPUTS.min(outputs - start), transfers)?;
@@ -20,7 +20,7 @@ pub fn bytes_sent_by(role: Role, outputs: usize, transfers: &softspoken::Params)
 }
 
 /// Bytes that a party sends in one run with `outputs` outputs, of VOLE or of COT, likewise; setting up is left out.
-pub fn run_bytes_sent_by(role: Role, kind: Kind, outputs: usize, transfers: &softspoken::Params) -> Result<u64> {
+pub(crate) fn run_bytes_sent_by(role: Role, kind: Kind, outputs: usize, transfers: &softspoken::Params) -> Result<u64> {
     let security = transfers.security();
     let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
     let parameters = Parameters::new(kind, outputs)?;

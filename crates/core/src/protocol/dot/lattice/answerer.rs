@@ -115,8 +115,7 @@ impl Answerer {
     }
 
     /// Prepares columns to be multiplied. The first of them is the answerer's column `start` among those agreed on, which
-    /// must be the first one of a polynomial; the last one must be the last of a polynomial or of all columns. They take
-    /// [`Params::prepared_bytes`] each.
+    /// must be the first one of a polynomial; the last one must be the last of a polynomial or of all columns.
     pub fn prepare(&self, columns: &Columns, start: usize) -> Result<PreparedColumns> {
         let (params, others) = (&self.params, self.params.others);
         let end = start + columns.count();

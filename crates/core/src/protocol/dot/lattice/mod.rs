@@ -22,10 +22,9 @@ mod search;
 mod tests;
 
 pub use crate::channel::labels::lattice::{ANSWERS, COLUMNS, PUBLIC_KEY, SEED};
-pub use answerer::{Answerer, EncryptedColumns, PreparedColumns, Products};
+pub use answerer::Answerer;
 pub use encryptor::Encryptor;
-pub use noise::{Noise, decodes};
-pub use params::{Answer, BATCHES, Group, Params};
+pub use params::{BATCHES, Params};
 pub use search::WORK_SECONDS;
 
 use rand_core::CryptoRng;

@@ -12,7 +12,7 @@ pub(super) const FLOOD_BITS: u32 = Chance::Mask.bits() - 1;
 
 /// What decides about the noise of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Noise {
+pub(crate) struct Noise {
     /// N.
     pub degree: usize,
     /// Rows of a column.
@@ -35,7 +35,7 @@ impl Noise {
     /// Each coefficient of a ciphertext has an error of 21 at most, and k digits that are rounded. It is multiplied with the
     /// answerer's numbers, n in each of c' columns, of at most Y. A fresh encryption of zero has the error e u + e' + e'' s,
     /// with u and s of coefficients -1, 0 and 1. Writing the share is the last error. `None` if B is 2^128 or more.
-    pub fn bound(&self) -> Option<u128> {
+    pub(crate) fn bound(&self) -> Option<u128> {
         let each = u128::from(ERROR_BOUND) + u128::from(ROUNDING) * self.digits as u128;
         let numbers = (self.rows as u128).checked_mul(self.others as u128)?;
         let products = each.checked_mul(u128::from(self.largest))?.checked_mul(numbers)?;
@@ -44,7 +44,7 @@ impl Noise {
 
     /// The flood: uniform from -F to F - 1 with F at least B 2^sigma N times the number of answers. It hides B in each of at
     /// most N outputs of all answers, but for a statistical distance of 2^-41 for all of them together.
-    pub fn flood(&self) -> Option<Flood> {
+    pub(crate) fn flood(&self) -> Option<Flood> {
         let number = self.bound()?.checked_mul(self.answers.max(1) as u128)?;
         Some(Flood::at_least(number, FLOOD_BITS + self.degree.ilog2()))
     }
@@ -53,7 +53,7 @@ impl Noise {
 /// Whether outputs are read without an error, always: 2 t (F + B + P (N + 2)) < q, for a plaintext modulus t and a factor P
 /// of q by which answers are divided. Dividing adds an error of (N + 1) / 2 at most for every prime, which the next one
 /// makes small, and reading one below 1.
-pub fn decodes(noise: &Noise, plaintext: &[u64], modulus: &[u64], divisor: &[u64]) -> bool {
+pub(crate) fn decodes(noise: &Noise, plaintext: &[u64], modulus: &[u64], divisor: &[u64]) -> bool {
     let (Some(bound), Some(flood)) = (noise.bound(), noise.flood()) else {
         return false;
     };

@@ -193,7 +193,7 @@ impl Params {
     }
 
     /// What decides about the noise.
-    pub fn noise(&self) -> Noise {
+    pub(crate) fn noise(&self) -> Noise {
         let (low, high) = self.shape.integers.range();
         Noise {
             degree: self.degree,
@@ -256,17 +256,6 @@ impl Params {
     /// Message flights in sequence, as [`crate::channel::Traffic`] counts them: columns, answers.
     pub fn rounds(&self) -> u32 {
         if self.products() == 0 { 0 } else { 2 }
-    }
-
-    /// Bytes that the answerer holds for each of its columns that it keeps prepared.
-    pub fn prepared_bytes(&self) -> u64 {
-        let mut slots: Vec<_> = self.groups.iter().map(|group| group.slots).collect();
-        slots.dedup();
-        let each = |slots: &usize| {
-            let layout = Layout { degree: self.degree, slots: *slots, others: self.others };
-            (layout.blocks(self.shape.rows) * self.degree / slots * self.primes * 8).div_ceil(self.others) as u64
-        };
-        slots.iter().map(each).sum()
     }
 
     /// Bytes that the answerer holds for sums while a group of columns streams by.

@@ -3,7 +3,10 @@
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
+use super::answerer::{EncryptedColumns, Products};
 use super::blocks::{EncryptedBlocks, PreparedBlocks, Sums};
+use super::noise::{Noise, decodes};
+use super::params::{Answer, Group};
 use super::plaintext::{Encoder, ShareEncoder};
 use super::*;
 use crate::primitive::kernel::{Block, Prg, Prime};

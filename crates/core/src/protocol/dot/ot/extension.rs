@@ -31,7 +31,7 @@ const SILENT: &str = "silent";
 
 impl Extension {
     /// The word for it: `softspoken-1` to `softspoken-8`, or `silent`.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Extension::SoftSpoken(k) => NAMES.get(k.wrapping_sub(1)).copied().unwrap_or("softspoken"),
             Extension::Silent => SILENT,

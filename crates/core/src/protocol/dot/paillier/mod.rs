@@ -27,7 +27,7 @@ mod stock;
 
 pub use crate::channel::labels::paillier::{ANSWERS, COLUMNS, PUBLIC_KEY};
 pub use encryptor::{Encryptions, Live};
-pub use params::{MAX_COLUMNS, Params, max_chunk};
+pub use params::{Params, max_chunk};
 pub use stock::{Stock, Store, Taken, Used};
 
 use rand_core::CryptoRng;

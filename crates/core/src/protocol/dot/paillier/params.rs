@@ -13,7 +13,7 @@ use crate::security::Chance;
 
 /// The most columns of a party: what the answerer keeps for each of its own, and for each bit of their integers, fits
 /// memory.
-pub const MAX_COLUMNS: usize = 1 << 12;
+pub(crate) const MAX_COLUMNS: usize = 1 << 12;
 
 /// A chunk's bytes, unless asked for otherwise: enough ciphertexts for all threads, and several chunks on their way.
 const CHUNK_BYTES: usize = 1 << 18;

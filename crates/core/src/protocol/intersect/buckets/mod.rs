@@ -21,6 +21,6 @@ mod run;
 
 pub use crate::channel::labels::buckets::{HEARD, SHARE, STATE};
 pub use agree::{Agreed, Kept, Party, Run, Shape, State, agree};
-pub(crate) use params::agreed_bytes;
-pub use params::{Attempt, MAX_BUCKETS, Params, Protocol, bound, bucket_of, buckets_for, check_bucket, least_buckets};
+pub use params::{Attempt, MAX_BUCKETS, Params, Protocol, bound, bucket_of, buckets_for};
+pub(crate) use params::{agreed_bytes, check_bucket, least_buckets};
 pub use run::{BucketSource, run};

@@ -135,7 +135,7 @@ impl Params {
     }
 
     /// Refuses a bucket with more items than its bound.
-    pub fn check_bucket(&self, role: Role, items: usize) -> Result<()> {
+    pub(crate) fn check_bucket(&self, role: Role, items: usize) -> Result<()> {
         check_bucket(items, self.bound(role))
     }
 
@@ -215,7 +215,7 @@ pub fn bound(items: usize, buckets: usize, sets: usize) -> usize {
 }
 
 /// Refuses a bucket with more items than its bound.
-pub fn check_bucket(items: usize, bound: usize) -> Result<()> {
+pub(crate) fn check_bucket(items: usize, bound: usize) -> Result<()> {
     match items <= bound {
         true => Ok(()),
         false => Err(Error::NotReady(
@@ -259,7 +259,7 @@ pub fn buckets_for(
 
 /// The least power of two of buckets with which `memory` bytes are enough, if any is, where `needed` tells what so many take; fewer
 /// may be too few for such sets, which is its error.
-pub fn least_buckets(needed: impl Fn(usize) -> Result<u64>, memory: u64) -> Result<Option<usize>> {
+pub(crate) fn least_buckets(needed: impl Fn(usize) -> Result<u64>, memory: u64) -> Result<Option<usize>> {
     for buckets in (0..=MAX_BUCKETS.ilog2()).map(|bits| 1 << bits) {
         match needed(buckets) {
             Err(_) if buckets < MAX_BUCKETS => (),

@@ -18,7 +18,8 @@ pub mod rows;
 mod shuffled;
 pub mod sum;
 
-pub use super::entries::{CHUNK, Domain, Params, Payload, ReturnedRows, Returns, Reveal, SEAL_BYTES};
-pub use super::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
-pub use super::entries::{epoch_tag_bytes, payload_tag_bytes, tag_bytes};
+pub use super::entries::{
+    CHUNK, Domain, ENTRIES, MATCHES, Params, Payload, RETURNED_COUNTS, RETURNED_ROWS, ReturnedRows, Reveal,
+    epoch_tag_bytes, payload_tag_bytes, tag_bytes,
+};
 pub use crate::channel::labels::ecdh::{BLINDED, COUNT, EVALUATED};

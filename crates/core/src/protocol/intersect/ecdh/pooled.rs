@@ -10,7 +10,7 @@
 //!
 //! Each party has one exponent for all buckets, and never uses it for another run: see `shuffled`.
 
-pub use crate::channel::labels::pooled::PART;
+pub(crate) use crate::channel::labels::pooled::PART;
 
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ impl Pool {
     }
 
     /// Length of an element, and of a tag.
-    pub fn bytes(&self) -> [usize; 2] {
+    pub(crate) fn bytes(&self) -> [usize; 2] {
         [self.suite.element_bytes(), self.tag_bytes]
     }
 

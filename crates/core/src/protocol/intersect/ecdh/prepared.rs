@@ -84,12 +84,12 @@ impl Prepared {
     }
 
     /// The suite of the key.
-    pub fn suite(&self) -> Suite {
+    pub(crate) fn suite(&self) -> Suite {
         self.key.suite()
     }
 
     /// Number of prepared items.
-    pub fn items(&self) -> usize {
+    pub(crate) fn items(&self) -> usize {
         self.entries.items()
     }
 

@@ -64,11 +64,6 @@ impl List {
         List { epoch, params, key, domain, first, table, chains, turns, items }
     }
 
-    /// The epoch's id.
-    pub fn epoch(&self) -> &[u8; 32] {
-        &self.epoch
-    }
-
     /// What is the same in all epochs.
     pub fn params(&self) -> &Params {
         &self.params

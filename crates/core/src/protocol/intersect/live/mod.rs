@@ -31,10 +31,10 @@ pub use messages::{Answer, Ask, Facts, Request, State};
 pub use replica::{Question, Replica};
 
 /// The longest tag, in bytes; 2^40 questions to a table that begins with 2^26 entries take 14.
-pub const MAX_TAG_BYTES: usize = 16;
+pub(crate) const MAX_TAG_BYTES: usize = 16;
 
 /// The most entries of a table as it begins.
-pub const MAX_ENTRIES: usize = 1 << 26;
+pub(crate) const MAX_ENTRIES: usize = 1 << 26;
 
 /// The most elements of one question.
 pub const MAX_ELEMENTS: usize = 1 << 10;
@@ -46,7 +46,7 @@ pub const MAX_CHANGES: usize = 1 << 14;
 pub const MAX_TURNS: u32 = 1 << 10;
 
 /// Length of what stands for all that a table has been through: see [`State`].
-pub const CHAIN_BYTES: usize = 16;
+pub(crate) const CHAIN_BYTES: usize = 16;
 
 /// What is the same for all of a list's desks and epochs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -46,7 +46,7 @@ impl Params {
     }
 
     /// Bytes that an end sends in all, frame headers included and heartbeats not.
-    pub fn bytes_sent_by(&self, role: Role) -> Result<u64> {
+    pub(crate) fn bytes_sent_by(&self, role: Role) -> Result<u64> {
         let asked = self.asked_store()?.columns();
         let store =
             |columns: usize| (columns * BLOCK_BYTES + columns.div_ceil(function::MASKED_BLOCKS) * HEADER_BYTES) as u64;
@@ -59,7 +59,7 @@ impl Params {
     }
 
     /// Message flights in sequence: base OTs; seed and corrections; trees; masked store; the programmed one.
-    pub fn rounds(&self) -> u32 {
+    pub(crate) fn rounds(&self) -> u32 {
         5
     }
 }

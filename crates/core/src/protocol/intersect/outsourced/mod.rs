@@ -31,7 +31,7 @@ mod values;
 
 pub use leader::lead;
 pub use other::follow;
-pub use params::{MAX_CATEGORIES, MAX_NAME_BYTES, MAX_VALUE_BITS, Params, Reveal};
+pub use params::{MAX_CATEGORIES, MAX_NAME_BYTES, Params, Reveal};
 
 use crate::depot::{Post, Step};
 use crate::item::Item;

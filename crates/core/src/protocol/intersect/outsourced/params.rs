@@ -10,7 +10,7 @@ use crate::protocol::intersect::entries::bits_of;
 use crate::security::Chance;
 
 /// The most bits that a value may be agreed to have: a sum of them is found by as many steps as the root of the largest one.
-pub const MAX_VALUE_BITS: u32 = 32;
+pub(crate) const MAX_VALUE_BITS: u32 = 32;
 
 /// The most bits that a sum may have: it is found with a table of as many elements as the root of the largest one.
 const MAX_SUM_BITS: u32 = 40;

@@ -18,7 +18,7 @@ pub mod rows;
 
 pub use params::{Params, overfitted_items};
 
-pub use super::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
+pub use super::entries::{ENTRIES, MATCHES};
 pub use crate::channel::labels::vole::{COIN, COMMITMENT, MASKED, OPENING, SEED};
 
 use crate::channel::Channel;

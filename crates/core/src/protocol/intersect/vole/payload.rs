@@ -18,7 +18,7 @@ use crate::protocol::intersect::entries::{Domain, Entries, Own, Payload, check_p
 use crate::security::Security;
 use crate::session::Session;
 
-pub use crate::protocol::intersect::entries::payload::Common;
+pub(crate) use crate::protocol::intersect::entries::payload::Common;
 
 /// The receiver's role. `own` are the rows of its own items, which it returns for the common ones if that was agreed
 /// on. Items must be distinct, and made with a key of this session. Among malicious parties this ends the channel's

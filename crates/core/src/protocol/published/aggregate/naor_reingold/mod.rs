@@ -15,7 +15,7 @@ mod keys;
 pub mod participant;
 pub mod proxy;
 mod stage;
-pub mod transfer;
+pub(crate) mod transfer;
 
 pub use crate::protocol::published::labels::naor_reingold::{BLINDS, REPORTS};
 pub use function::{Function, MAX_INPUT_BYTES, inputs};

@@ -10,10 +10,10 @@ use crate::primitive::kernel::mask::mask;
 use crate::primitive::published::bloom::Strength;
 
 /// A label, in its lowest bits.
-pub type Label = u128;
+pub(crate) type Label = u128;
 
 /// Step 1.3: `count` distinct labels, otherwise uniformly random.
-pub fn random(count: usize, strength: Strength, rng: &mut impl CryptoRng) -> Zeroizing<Vec<Label>> {
+pub(crate) fn random(count: usize, strength: Strength, rng: &mut impl CryptoRng) -> Zeroizing<Vec<Label>> {
     let mut bytes = Zeroizing::new([0; 16]);
     loop {
         let mut labels = Zeroizing::new(Vec::with_capacity(count));
@@ -28,19 +28,19 @@ pub fn random(count: usize, strength: Strength, rng: &mut impl CryptoRng) -> Zer
 }
 
 /// Whether no label is there twice.
-pub fn distinct(labels: &[Label]) -> bool {
+pub(crate) fn distinct(labels: &[Label]) -> bool {
     let mut sorted = Zeroizing::new(labels.to_vec());
     sorted.sort_unstable();
     sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 /// As they travel: little-endian, k bits each.
-pub fn write(labels: impl IntoIterator<Item = Label>, strength: Strength, message: &mut Vec<u8>) {
+pub(crate) fn write(labels: impl IntoIterator<Item = Label>, strength: Strength, message: &mut Vec<u8>) {
     labels.into_iter().for_each(|label| message.extend_from_slice(&label.to_le_bytes()[..strength.slot_bytes()]));
 }
 
 /// The other way.
-pub fn read(bytes: &[u8], strength: Strength) -> impl Iterator<Item = Label> {
+pub(crate) fn read(bytes: &[u8], strength: Strength) -> impl Iterator<Item = Label> {
     bytes.chunks_exact(strength.slot_bytes()).map(|bytes| {
         let mut label = [0; 16];
         label[..bytes.len()].copy_from_slice(bytes);
@@ -56,7 +56,7 @@ pub fn read(bytes: &[u8], strength: Strength) -> impl Iterator<Item = Label> {
 /// # Panics
 ///
 /// If bits and labels are not equally many.
-pub fn chosen<'a>(labels: &'a mut [Label], bits: &[bool]) -> &'a [Label] {
+pub(crate) fn chosen<'a>(labels: &'a mut [Label], bits: &[bool]) -> &'a [Label] {
     assert_eq!(labels.len(), bits.len(), "a bit for each label");
     let mut before = Zeroizing::new(vec![0; bits.len() + 1]);
     for (index, bit) in bits.iter().enumerate() {
@@ -104,7 +104,7 @@ fn swap(one: &mut Label, other: &mut Label, swaps: bool) {
 }
 
 /// Items for the intersection of the product number `index`.
-pub fn items(labels: &[Label], key: &[u8; 32], index: usize) -> Zeroizing<Vec<Item>> {
+pub(crate) fn items(labels: &[Label], key: &[u8; 32], index: usize) -> Zeroizing<Vec<Item>> {
     let item = |label: &Label| {
         let mut bytes = Zeroizing::new([0; 24]);
         bytes[..8].copy_from_slice(&(index as u64).to_le_bytes());
@@ -115,7 +115,7 @@ pub fn items(labels: &[Label], key: &[u8; 32], index: usize) -> Zeroizing<Vec<It
 }
 
 /// The rows of each message of a column.
-pub fn chunks(rows: usize, chunk: usize) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn chunks(rows: usize, chunk: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(chunk).map(move |start| start..rows.min(start + chunk))
 }
 

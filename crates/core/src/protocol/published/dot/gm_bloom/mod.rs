@@ -20,7 +20,7 @@ mod labels;
 mod params;
 
 pub use crate::protocol::published::labels::gm_bloom::{BITS, LABELLED, PUBLIC_KEY};
-pub use params::{Dense, Lengths, MAX_COLUMNS, Params, dense};
+pub use params::{Dense, Lengths, Params, dense};
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;

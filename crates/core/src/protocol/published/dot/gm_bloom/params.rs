@@ -13,7 +13,7 @@ use crate::role::{Role, Side};
 use crate::security::Level;
 
 /// The most columns of a party: each takes at least one execution.
-pub const MAX_COLUMNS: usize = 1 << 12;
+pub(crate) const MAX_COLUMNS: usize = 1 << 12;
 
 /// SoftSpoken's k of the intersection: 32 bits an OT, and the least time.
 const EXTENSION: usize = 4;

@@ -24,7 +24,7 @@ mod sender;
 pub use crate::primitive::published::bloom::Strength;
 pub use crate::protocol::published::labels::bloom::SLOTS;
 pub use params::Params;
-pub use receiver::{Receiver, receive, receive_over};
+pub use receiver::{Receiver, receive};
 pub use sender::{Sender, send, send_over};
 
 use crate::primitive::kernel::{Block, RekeyedHash};

@@ -51,12 +51,12 @@ impl Params {
     }
 
     /// Bytes that a party sends to set the OTs up, frames' headers included.
-    pub fn setup_bytes_sent_by(&self, role: Role) -> u64 {
+    pub(crate) fn setup_bytes_sent_by(&self, role: Role) -> u64 {
         self.extension.setup_bytes_sent_by(role)
     }
 
     /// Bytes that a party sends in one run, likewise.
-    pub fn run_bytes_sent_by(&self, role: Role) -> u64 {
+    pub(crate) fn run_bytes_sent_by(&self, role: Role) -> u64 {
         let pieces = self.slots.div_ceil(PIECE);
         let slots = match role {
             Role::Receiver => 0,

@@ -76,7 +76,7 @@ pub fn receive(
 }
 
 /// As [`Receiver::intersect`], with OTs from elsewhere; `run` is the purpose and the number of the run.
-pub fn receive_over(
+pub(crate) fn receive_over(
     items: &[Item],
     params: &Params,
     session: &Session,

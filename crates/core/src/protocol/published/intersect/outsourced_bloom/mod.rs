@@ -40,7 +40,7 @@ pub const SUMS: Step = Step { code: 2, name: "sum of filters" };
 /// Party to party: its share of a decryption.
 pub const SHARE: Step = Step { code: 3, name: "share of the decryption" };
 /// The last learner to the others: all shares together.
-pub const TOTAL: Step = Step { code: 4, name: "shares of all" };
+pub(crate) const TOTAL: Step = Step { code: 4, name: "shares of all" };
 
 /// A party of a run.
 pub struct Party<'a, G: Group, D> {

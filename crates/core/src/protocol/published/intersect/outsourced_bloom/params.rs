@@ -41,7 +41,7 @@ impl Params {
     }
 
     /// The most items that a party may have.
-    pub fn bound(&self) -> usize {
+    pub(crate) fn bound(&self) -> usize {
         self.bound
     }
 

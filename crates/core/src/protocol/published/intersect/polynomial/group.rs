@@ -67,7 +67,7 @@ impl Curve {
     }
 
     /// Length of an encoded point.
-    pub fn point_bytes(self) -> usize {
+    pub(crate) fn point_bytes(self) -> usize {
         with!(self, |group| group.point_bytes())
     }
 
