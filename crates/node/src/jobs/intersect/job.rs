@@ -158,8 +158,7 @@ impl Job for Intersect {
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
-            Ability::Disk => methods::of(spec).check_disk(spec),
-            Ability::Prepared => methods::of(spec).check_prepared(spec),
+            Ability::Disk | Ability::Prepared => methods::of(spec).check_work(spec, what),
             _ => Err(what.missing(self.name())),
         }
     }
