@@ -77,7 +77,7 @@ impl JobSpec {
         for name in self.parties.names() {
             check_name(name).or_else(|error| bad(format!("parties: {error}")))?;
         }
-        let most = self.job.most_parties();
+        let most = self.job.info().most_parties;
         let count = self.parties.0.len();
         let has_roles = self.job.has(Shared::Roles) && self.has_roles();
         let served = self.job.served();
@@ -142,11 +142,11 @@ impl JobSpec {
                 list(known.collect())
             ));
         }
-        if !self.job.reveals().contains(&self.reveal.kind()) {
+        if !self.job.info().reveals.contains(&self.reveal.kind()) {
             return bad(format!(
                 "reveal = \"{}\" is not for job = \"{job}\": use one of {}",
                 shown(&self.reveal.to_string()),
-                list(self.job.reveals().to_vec())
+                list(self.job.info().reveals.to_vec())
             ));
         }
         Ok(())
@@ -241,7 +241,7 @@ impl JobSpec {
             used.extend(self.key.iter().flat_map(|key| key.columns.clone()));
             used.extend(self.job.columns(self, name));
             if let Some(logical) = party.columns.keys().find(|logical| !used.contains(logical)) {
-                let places = self.job.columns_from();
+                let places = self.job.info().columns_from;
                 return bad(format!("parties.{name}.columns: \"{}\" is not in {places}", logical.escape_debug()));
             }
             if self.key.is_none() && party.normalize.is_some() {
@@ -278,7 +278,7 @@ impl JobSpec {
         }
         let given = self.gives.values().any(|columns| !columns.is_empty());
         if given && self.reveal.columns().is_empty() && !self.job.gives_rows(self) {
-            let others = match self.job.reveals().contains(&"payload") {
+            let others = match self.job.info().reveals.contains(&"payload") {
                 true => "\"payload\" (or \"sum:COLUMN\")",
                 false => "\"rows\"",
             };
@@ -322,7 +322,7 @@ impl JobSpec {
         }
         if let Some(longest) = limits.max_text {
             if !self.job.gives_rows(self) {
-                let others = if self.job.reveals().contains(&"payload") { "payload" } else { "rows" };
+                let others = if self.job.info().reveals.contains(&"payload") { "payload" } else { "rows" };
                 return bad(format!(
                     "limits.max_text bounds texts that are given, with reveal = \"{others}\": leave it out"
                 ));

@@ -148,29 +148,47 @@ pub enum Answering {
     Profiles,
 }
 
+/// What is the same for all jobs of a kind.
+#[derive(Debug)]
+pub struct JobInfo {
+    /// The word for it in job files.
+    pub name: &'static str,
+    /// The question in plain words.
+    pub about: &'static str,
+    /// What somebody who writes a job file is asked about its own keys, and about those that rows are matched by.
+    pub questions: &'static [Question],
+    /// What is revealed where the file does not say.
+    pub usual_reveal: Reveal,
+    /// The fewest keys that a party may bring where the file does not say; 0 means any number.
+    pub usual_min_rows: u64,
+    /// What can be revealed: see [`Reveal::kind`].
+    pub reveals: &'static [&'static str],
+    /// The keys that name the columns of a party, for messages.
+    pub columns_from: &'static str,
+    /// What stands beside an output: what is put into its file's name, and what messages call it.
+    pub beside: &'static [(&'static str, &'static str)],
+    /// How many parties it may have at most that are all connected.
+    pub most_parties: usize,
+    /// Who serves, in a job that is not run between its parties.
+    pub served: Option<Served>,
+}
+
+impl dyn Job + '_ {
+    /// The word for it in job files.
+    pub fn name(&self) -> &'static str {
+        self.info().name
+    }
+
+    /// Who serves, in a job that is not run between its parties.
+    pub fn served(&self) -> Option<Served> {
+        self.info().served
+    }
+}
+
 /// The question that a job asks, with its own keys. `spec` is the job that it is of.
 pub trait Job: Any + Debug + Send + Sync {
-    /// The word for it in job files.
-    fn name(&self) -> &'static str;
-
-    /// The question in plain words.
-    fn about(&self) -> &'static str;
-
-    /// What somebody who writes a job file is asked about its own keys, and about those that rows are matched by.
-    fn questions(&self) -> &'static [Question] {
-        &[]
-    }
-
-    /// What is revealed where the file does not say.
-    fn usual_reveal(&self) -> Reveal;
-
-    /// The fewest keys that a party may bring where the file does not say; 0 means any number.
-    fn usual_min_rows(&self) -> u64 {
-        0
-    }
-
-    /// What can be revealed: see [`Reveal::kind`].
-    fn reveals(&self) -> &'static [&'static str];
+    /// What is the same for all jobs of this kind.
+    fn info(&self) -> &'static JobInfo;
 
     /// Who talks to whom.
     fn topology<'a>(&self, _spec: &'a JobSpec) -> Topology<'a> {
@@ -191,11 +209,6 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Which of these keys it has, which only some jobs have, beside its own.
     fn has(&self, key: Shared) -> bool;
 
-    /// Who serves, in a job that is not run between its parties.
-    fn served(&self) -> Option<Served> {
-        None
-    }
-
     /// Files that it names are beside the job file, in this directory, wherever a command is run.
     fn is_in(&mut self, _directory: &Path) {}
 
@@ -215,11 +228,6 @@ pub trait Job: Any + Debug + Send + Sync {
     /// The columns of `party` that the job uses, by logical name, beside those of `gives` and `[key]`.
     fn columns(&self, _spec: &JobSpec, _party: &str) -> Vec<String> {
         Vec::new()
-    }
-
-    /// The keys that name the columns of a party, for messages.
-    fn columns_from(&self) -> &'static str {
-        "key.columns or gives"
     }
 
     /// Its keys for the terms, with defaults filled in.
@@ -247,12 +255,7 @@ pub trait Job: Any + Debug + Send + Sync {
 
     /// Whether it can do this with these terms; the error says why not.
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
-        Err(what.missing(self.name()))
-    }
-
-    /// What stands beside an output: what is put into its file's name, and what messages call it.
-    fn beside(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+        Err(what.missing(self.info().name))
     }
 
     /// Sizes of a party of which nothing is known but how much it brings, and perhaps the greatest length of the columns that it
@@ -263,11 +266,6 @@ pub trait Job: Any + Debug + Send + Sync {
 
     /// What runs. All parties get the same for the same sizes and network; in a run the first party's choice holds.
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice>;
-
-    /// How many parties it may have at most that are all connected.
-    fn most_parties(&self) -> usize {
-        2
-    }
 
     /// Whether the terms allow the peer to choose this: protocols that reveal what they say, with the security that they ask.
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool;

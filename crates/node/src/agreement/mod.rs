@@ -35,8 +35,8 @@ pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use found::{Answer, Deferred, Found, Page};
 pub use items::{Basket, ItemsFrom, Star};
 pub use job::{
-    Ability, Answering, Distributed, Glance, Helped, Job, Left, Of, Question, RepeatedCounts, Resumable, Served,
-    Shared, Sums,
+    Ability, Answering, Distributed, Glance, Helped, Job, JobInfo, Left, Of, Question, RepeatedCounts, Resumable,
+    Served, Shared, Sums,
 };
 pub use key::{Alternative, Key, KeyVerdict, MAX_ALTERNATIVES, Profiles, all_columns};
 pub use known::Known;

@@ -145,7 +145,7 @@ impl Unusable {
 impl JobSpec {
     /// The fewest distinct keys (rows, where these are aligned by position) that a party may bring, if there is a bound.
     pub fn least_rows(&self) -> Option<u64> {
-        Some(self.limits.min_rows.unwrap_or_else(|| self.job.usual_min_rows())).filter(|least| *least > 0)
+        Some(self.limits.min_rows.unwrap_or_else(|| self.job.info().usual_min_rows)).filter(|least| *least > 0)
     }
 
     /// Refuses own rows that do not keep to the limits.

@@ -181,7 +181,7 @@ impl JobSpec {
             protocol: Protocol::AUTO,
             security: Security::SemiHonest,
             level: Level::Bits128,
-            reveal: job.usual_reveal(),
+            reveal: job.info().usual_reveal.clone(),
             job,
             reveal_to: Vec::new(),
             gives: BTreeMap::new(),

@@ -117,7 +117,7 @@ impl JobSpec {
             None => return Err(Error::Input("missing key `parties`".into())),
         };
         let job = JobSpec {
-            reveal: common.reveal.unwrap_or_else(|| own.usual_reveal()),
+            reveal: common.reveal.unwrap_or_else(|| own.info().usual_reveal.clone()),
             job: own,
             id: common.id,
             protocol: common.protocol,

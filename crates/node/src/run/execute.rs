@@ -90,8 +90,9 @@ impl RunContext<'_> {
     }
 
     fn run_at_helper(&self, part: &mut dyn Part, client: &Client) -> Result<Executed> {
+        let started = Instant::now();
         let chosen = self.negotiate_at_helper(part)?;
-        self.execute(part, &chosen, Instant::now(), Peers::Depot(client))
+        self.execute(part, &chosen, started, Peers::Depot(client))
     }
 
     /// Runs a part over its connections, by what was agreed on since `negotiating`.

@@ -176,7 +176,9 @@ impl PartyRun {
     /// Reads the party's data, unless what was `checked` before has failed.
     pub(super) fn loader(&self, checked: Result<()>) -> impl FnOnce() -> Result<Box<dyn Part>> + Send + use<> {
         let (job, me, source, pool) = (self.job.clone(), self.me.clone(), self.source.clone(), self.pool.clone());
+        let span = tracing::Span::current();
         move || {
+            let _within = span.entered();
             checked?;
             if pool.is_some() {
                 job.job.can(&job, Ability::Pool)?;
@@ -196,15 +198,12 @@ impl PartyRun {
             let (loading, meeting) = (events.clone(), events);
             let load = self.loader(checked);
             // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
-            let span = tracing::Span::current();
-            let of_span = span.clone();
             std::thread::spawn(move || {
-                let _within = of_span.entered();
                 let started = Instant::now();
                 let loaded = load();
                 let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
             });
-            let (cancelled, linked) = (&cancel, &links);
+            let (cancelled, linked, span) = (&cancel, &links, tracing::Span::current());
             scope.spawn(move || span.in_scope(|| self.meet(listener, cancelled, linked, &meeting)));
             let (mut part, mut met) = (None, Vec::new());
             let ended = loop {

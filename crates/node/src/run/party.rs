@@ -109,8 +109,7 @@ impl PartyRun {
         let write = || {
             let started = Instant::now();
             let result = self.cancel.uncut(|| self.write_answer(answer()?))?;
-            let writing = if self.meeting.helper.is_some() { Duration::ZERO } else { started.elapsed() };
-            Ok((result, writing))
+            Ok((result, started.elapsed()))
         };
         let (traffic, (result, writing)) = connections.conclude(&self.job, &*part, write)?;
         report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);

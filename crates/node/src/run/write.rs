@@ -105,7 +105,7 @@ fn write_tables(
 
 /// The files that stand beside the output of a job, with what messages call them.
 pub fn all_beside(job: &JobSpec, output: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
-    let kinds = job.job.beside().iter();
+    let kinds = job.job.info().beside.iter();
     let all = kinds.map(|(name, what)| Ok(beside(job.job.name(), output, name)?.map(|path| (*what, path))));
     Ok(all.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }

@@ -125,7 +125,7 @@ impl Init {
     fn text(&self, asker: &Asker) -> Result<String> {
         let mut draft = Draft::default();
         let job = self.question(asker)?;
-        draft.set(key("job"), job.name(), job.about());
+        draft.set(key("job"), job.name(), job.info().about);
         let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let usual = stem.filter(|stem| !["job", "-"].contains(&stem.as_str())).unwrap_or_else(|| job.name().to_owned());
         let id = asker.ask(("--id", "The parties' name for this job"), self.id.clone(), Some(&usual), some)?;
@@ -140,10 +140,10 @@ impl Init {
         let own = self.own(&names)?;
         let given = pairs("--set", &self.set)?;
         let mut asked = Vec::new();
-        for question in job.questions() {
+        for question in job.info().questions {
             self.answer(asker, question, &given, own.as_ref(), &mut asked, &mut draft)?;
         }
-        let answered = |name: &str| job.questions().iter().any(|question| question.key == name);
+        let answered = |name: &str| job.info().questions.iter().any(|question| question.key == name);
         for (name, value) in given.iter().filter(|(name, _)| !answered(name)) {
             draft.set(key(name), typed(value), "");
         }
@@ -153,7 +153,7 @@ impl Init {
     /// Which job it is.
     fn question(&self, asker: &Asker) -> Result<Arc<dyn Job>> {
         let names: Vec<_> = jobs::usual().map(|job| job.name()).collect();
-        jobs::usual().try_for_each(|job| asker.tell(&format!("  {:10} {}", job.name(), job.about())))?;
+        jobs::usual().try_for_each(|job| asker.tell(&format!("  {:10} {}", job.name(), job.info().about)))?;
         let read = |answer: &str| {
             let found = jobs::usual().find(|job| job.name() == answer);
             let meant = meant(answer, names.iter().copied());
@@ -261,16 +261,16 @@ impl Init {
 
     /// Who learns what: the last question, so that the check of the whole file can say who has to. Returns the text.
     fn learners(&self, asker: &Asker, job: &dyn Job, names: &[String], draft: &mut Draft) -> Result<String> {
-        let mut usual = job.usual_reveal().to_string();
+        let mut usual = job.info().usual_reveal.to_string();
         if job.served().is_some() && !draft.has("round.value") {
             usual = usual.replace("+values", "");
         }
-        let words = job.reveals().join(", ");
+        let words = job.info().reveals.join(", ");
         let known = |answer: &str| match answer.parse::<Reveal>() {
-            Ok(reveal) if job.reveals().contains(&reveal.kind()) => Ok(answer.to_owned()),
+            Ok(reveal) if job.info().reveals.contains(&reveal.kind()) => Ok(answer.to_owned()),
             _ => Err(Error::Input(format!("reveal = \"{answer}\" is not for this job: use one of {words}"))),
         };
-        let reveal = match job.reveals() {
+        let reveal = match job.info().reveals {
             [one] => self.reveal.clone().unwrap_or_else(|| (*one).to_owned()),
             _ => asker.ask(
                 ("--reveal", &format!("What is learned: {words}")),

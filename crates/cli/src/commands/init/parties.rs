@@ -45,7 +45,7 @@ impl Init {
     /// Names, addresses and fingerprints of the parties, and of who stands between them; returns the names.
     pub(super) fn parties(&self, asker: &Asker, job: &dyn Job, draft: &mut Draft) -> Result<Vec<String>> {
         let (way, between) = self.way(asker, job)?;
-        let most = if way == Way::Desk { 2 } else { job.most_parties() };
+        let most = if way == Way::Desk { 2 } else { job.info().most_parties };
         if self.party.len() > most {
             let more = if most == 2 { "; see docs/guides/dot.md for clients" } else { "" };
             return Err(Error::Input(format!(

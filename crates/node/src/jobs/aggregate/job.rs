@@ -11,8 +11,8 @@ use super::{cost, learned};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Answering, Choice, Chosen, Glance, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question, Reveal,
-    Served, Shared, Sizes, Source, Topology,
+    Answering, Choice, Chosen, Glance, Job, JobInfo, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
+    Reveal, Served, Shared, Sizes, Source, Topology,
 };
 use crate::jobs::Own;
 
@@ -70,6 +70,20 @@ const QUESTIONS: [Question; 6] = [
     },
 ];
 
+/// What is the same for all jobs of this kind.
+static INFO: JobInfo = JobInfo {
+    name: "aggregate",
+    about: "which keys do enough of many participants report?",
+    questions: &QUESTIONS,
+    usual_reveal: Reveal::Keys { values: true, histogram: false },
+    usual_min_rows: 0,
+    reveals: &["keys", "keys+values", "keys+histogram", "keys+values+histogram"],
+    columns_from: "key.columns or round.value",
+    beside: &[],
+    most_parties: 2,
+    served: Some(SERVED),
+};
+
 impl Own for Aggregate {
     fn all_protocols() -> Vec<Protocol> {
         vec![DH, NAOR_REINGOLD]
@@ -84,24 +98,8 @@ impl Aggregate {
 }
 
 impl Job for Aggregate {
-    fn name(&self) -> &'static str {
-        "aggregate"
-    }
-
-    fn about(&self) -> &'static str {
-        "which keys do enough of many participants report?"
-    }
-
-    fn questions(&self) -> &'static [Question] {
-        &QUESTIONS
-    }
-
-    fn usual_reveal(&self) -> Reveal {
-        Reveal::Keys { values: true, histogram: false }
-    }
-
-    fn reveals(&self) -> &'static [&'static str] {
-        &["keys", "keys+values", "keys+histogram", "keys+values+histogram"]
+    fn info(&self) -> &'static JobInfo {
+        &INFO
     }
 
     fn topology<'a>(&self, _spec: &'a JobSpec) -> Topology<'a> {
@@ -120,10 +118,6 @@ impl Job for Aggregate {
         matches!(key, Shared::Key)
     }
 
-    fn served(&self) -> Option<Served> {
-        Some(SERVED)
-    }
-
     fn is_in(&mut self, directory: &Path) {
         if let Some(allow) = &mut self.participants.allow {
             *allow = directory.join(&*allow);
@@ -140,10 +134,6 @@ impl Job for Aggregate {
 
     fn columns(&self, _spec: &JobSpec, _party: &str) -> Vec<String> {
         self.round.value.iter().cloned().collect()
-    }
-
-    fn columns_from(&self) -> &'static str {
-        "key.columns or round.value"
     }
 
     fn terms(&self, _spec: &JobSpec) -> Vec<(&'static str, Value)> {

@@ -15,8 +15,8 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Choice, Chosen, Distributed, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol,
-    Question, Reveal, Shared, Sizes, Source, Sums, Topology,
+    Ability, Answer, Answering, Choice, Chosen, Distributed, Job, JobInfo, JobSpec, Known, Network, Part, PoolPlace,
+    Protocol, Question, Reveal, Shared, Sizes, Source, Sums, Topology,
 };
 use crate::jobs::{Own, aligned};
 use crate::table::Table;
@@ -40,6 +40,20 @@ const QUESTIONS: [Question; 3] = [
     ROW_ID,
 ];
 
+/// What is the same for all jobs of this kind.
+static INFO: JobInfo = JobInfo {
+    name: "dot",
+    about: "what do numbers here, times numbers there, add up to over all rows?",
+    questions: &QUESTIONS,
+    usual_reveal: Reveal::Value,
+    usual_min_rows: 0,
+    reveals: &["value", "shares"],
+    columns_from: "column, row_id or key.columns",
+    beside: &[],
+    most_parties: 2,
+    served: None,
+};
+
 impl Own for Dot {
     fn all_protocols() -> Vec<Protocol> {
         methods::all().map(|method| method.protocol()).collect()
@@ -58,24 +72,8 @@ impl Dot {
 }
 
 impl Job for Dot {
-    fn name(&self) -> &'static str {
-        "dot"
-    }
-
-    fn about(&self) -> &'static str {
-        "what do numbers here, times numbers there, add up to over all rows?"
-    }
-
-    fn questions(&self) -> &'static [Question] {
-        &QUESTIONS
-    }
-
-    fn usual_reveal(&self) -> Reveal {
-        Reveal::Value
-    }
-
-    fn reveals(&self) -> &'static [&'static str] {
-        &["value", "shares"]
+    fn info(&self) -> &'static JobInfo {
+        &INFO
     }
 
     fn topology<'a>(&self, spec: &'a JobSpec) -> Topology<'a> {
@@ -140,10 +138,6 @@ impl Job for Dot {
         ids.chain(self.of(spec).columns_of(party)).collect()
     }
 
-    fn columns_from(&self) -> &'static str {
-        "column, row_id or key.columns"
-    }
-
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
         let job = self.of(spec);
         let columns = spec.parties.names().into_iter().map(|name| (name.to_owned(), job.columns_of(name).into()));
@@ -174,7 +168,7 @@ impl Job for Dot {
     }
 
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
-        if what == Ability::Pool { Ok(()) } else { Err(what.missing(self.name())) }
+        if what == Ability::Pool { Ok(()) } else { Err(what.missing(INFO.name)) }
     }
 
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {

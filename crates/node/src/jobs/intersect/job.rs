@@ -18,8 +18,8 @@ use super::{any, live, methods, multiset, shown, spread};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{MAX_ROWS, maybe_from_word};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Distributed, Found, Glance, Helped, Job, JobSpec, Known, Left, MOST_PARTIES,
-    Network, Part, PoolPlace, Protocol, Question, Resumable, Reveal, Shared, Sizes, Source, Topology,
+    Ability, Answering, Choice, Chosen, Distributed, Found, Glance, Helped, Job, JobInfo, JobSpec, Known, Left,
+    MOST_PARTIES, Network, Part, PoolPlace, Protocol, Question, Resumable, Reveal, Shared, Sizes, Source, Topology,
 };
 use crate::base::hex::hex;
 use crate::jobs::polynomials::{OrAuto, Polynomials};
@@ -62,6 +62,20 @@ const QUESTIONS: [Question; 3] = [
     MAX_ROWS,
 ];
 
+/// What is the same for all jobs of this kind.
+static INFO: JobInfo = JobInfo {
+    name: "intersect",
+    about: "which rows do all have, by a key?",
+    questions: &QUESTIONS,
+    usual_reveal: Reveal::Rows,
+    usual_min_rows: 0,
+    reveals: &["rows", "count", "sum:COLUMN", "mean:COLUMN", "counts:COLUMN", "payload"],
+    columns_from: "key.columns or gives",
+    beside: &[],
+    most_parties: MOST_PARTIES,
+    served: None,
+};
+
 impl Own for Intersect {
     fn all_protocols() -> Vec<Protocol> {
         methods::protocols(None)
@@ -90,24 +104,8 @@ impl Intersect {
 const ASSUMED_COLUMN_BYTES: u64 = 24;
 
 impl Job for Intersect {
-    fn name(&self) -> &'static str {
-        "intersect"
-    }
-
-    fn about(&self) -> &'static str {
-        "which rows do all have, by a key?"
-    }
-
-    fn questions(&self) -> &'static [Question] {
-        &QUESTIONS
-    }
-
-    fn usual_reveal(&self) -> Reveal {
-        Reveal::Rows
-    }
-
-    fn reveals(&self) -> &'static [&'static str] {
-        &["rows", "count", "sum:COLUMN", "mean:COLUMN", "counts:COLUMN", "payload"]
+    fn info(&self) -> &'static JobInfo {
+        &INFO
     }
 
     fn topology<'a>(&self, spec: &'a JobSpec) -> Topology<'a> {
@@ -121,10 +119,6 @@ impl Job for Intersect {
     fn protocols_from(&self, spec: &JobSpec) -> Option<String> {
         let count = spec.parties.0.len();
         (count > 2).then(|| format!("{count} parties"))
-    }
-
-    fn most_parties(&self) -> usize {
-        MOST_PARTIES
     }
 
     fn things(&self, _spec: &JobSpec) -> &'static str {
@@ -158,9 +152,8 @@ impl Job for Intersect {
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
-            Ability::Disk => methods::of(spec).check_disk(spec),
-            Ability::Prepared => methods::of(spec).check_prepared(spec),
-            _ => Err(what.missing(self.name())),
+            Ability::Disk | Ability::Prepared => methods::of(spec).check_work(spec, what),
+            _ => Err(what.missing(INFO.name)),
         }
     }
 

@@ -14,7 +14,7 @@ use super::{Brought, Intersect, found, hint, in_group, load, star};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Chosen, Found, Glance, JobSpec, Known, Part, Peers, Protocol, Reveal, Run, Sizes, Source, Topology,
+    Ability, Chosen, Found, Glance, JobSpec, Known, Part, Peers, Protocol, Reveal, Run, Sizes, Source, Topology,
 };
 use crate::base::text::{count, names};
 use crate::jobs::learned::have;
@@ -62,11 +62,10 @@ impl Method for KissnerSong {
         }
     }
 
-    fn check_disk(&self, _job: &JobSpec) -> Result<()> {
-        bad("--work: polynomials among several keep their tables in memory: leave it out")
-    }
-
-    fn check_prepared(&self, _job: &JobSpec) -> Result<()> {
+    fn check_work(&self, _job: &JobSpec, what: Ability) -> Result<()> {
+        if what == Ability::Disk {
+            return bad("--work: polynomials among several keep their tables in memory: leave it out");
+        }
         star::refuse_prepared()
     }
 

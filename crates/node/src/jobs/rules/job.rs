@@ -16,8 +16,8 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Basket, Choice, Chosen, Distributed, Gathered, ItemsFrom, Job, JobSpec, Known, Levels,
-    Network, Part, PoolPlace, Protocol, Question, RepeatedCounts, Reveal, Shared, Sizes, Source,
+    Ability, Answer, Answering, Basket, Choice, Chosen, Distributed, Gathered, ItemsFrom, Job, JobInfo, JobSpec, Known,
+    Levels, Network, Part, PoolPlace, Protocol, Question, RepeatedCounts, Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::dot::density;
 use crate::jobs::dot::methods::{self, Keys, lattice, ot};
@@ -77,6 +77,20 @@ const QUESTIONS: [Question; 4] = [
     ROW_ID,
 ];
 
+/// What is the same for all jobs of this kind.
+static INFO: JobInfo = JobInfo {
+    name: "rules",
+    about: "which items here and there go together?",
+    questions: &QUESTIONS,
+    usual_reveal: Reveal::Frequent,
+    usual_min_rows: 0,
+    reveals: &["frequent", "counts"],
+    columns_from: "items, row_id or key.columns",
+    beside: &[("itemsets", "the itemsets")],
+    most_parties: 2,
+    served: None,
+};
+
 impl Own for Rules {
     /// Two that make many products at a time, and those that make parts of them.
     fn all_protocols() -> Vec<Protocol> {
@@ -102,24 +116,8 @@ impl Rules {
 }
 
 impl Job for Rules {
-    fn name(&self) -> &'static str {
-        "rules"
-    }
-
-    fn about(&self) -> &'static str {
-        "which items here and there go together?"
-    }
-
-    fn questions(&self) -> &'static [Question] {
-        &QUESTIONS
-    }
-
-    fn usual_reveal(&self) -> Reveal {
-        Reveal::Frequent
-    }
-
-    fn reveals(&self) -> &'static [&'static str] {
-        &["frequent", "counts"]
+    fn info(&self) -> &'static JobInfo {
+        &INFO
     }
 
     fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
@@ -209,10 +207,6 @@ impl Job for Rules {
         ids.chain(self.of(spec).items_of(party).columns()).collect()
     }
 
-    fn columns_from(&self) -> &'static str {
-        "items, row_id or key.columns"
-    }
-
     /// Which of its columns hold items is a party's own matter.
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
         let job = self.of(spec);
@@ -248,11 +242,7 @@ impl Job for Rules {
     }
 
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
-        if what == Ability::Page { Ok(()) } else { Err(what.missing(self.name())) }
-    }
-
-    fn beside(&self) -> &'static [(&'static str, &'static str)] {
-        &[("itemsets", "the itemsets")]
+        if what == Ability::Page { Ok(()) } else { Err(what.missing(INFO.name)) }
     }
 
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {

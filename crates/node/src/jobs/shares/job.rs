@@ -10,8 +10,8 @@ use super::{Brought, EXTENSION, OPEN, choose, cost, learned, memory};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question, Reveal,
-    Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Job, JobInfo, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
+    Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::Own;
 use crate::jobs::dot::methods::ot;
@@ -24,6 +24,20 @@ const QUESTIONS: [Question; 1] = [Question {
     answer: Answering::Word,
     means: "open, sum or at_least:N; each share opens once",
 }];
+
+/// What is the same for all jobs of this kind.
+static INFO: JobInfo = JobInfo {
+    name: "shares",
+    about: "what is in the shares that an earlier job left?",
+    questions: &QUESTIONS,
+    usual_reveal: Reveal::Value,
+    usual_min_rows: 0,
+    reveals: &["value"],
+    columns_from: "key.columns or gives",
+    beside: &[],
+    most_parties: 2,
+    served: None,
+};
 
 impl Own for Shares {
     fn all_protocols() -> Vec<Protocol> {
@@ -39,24 +53,8 @@ impl Shares {
 }
 
 impl Job for Shares {
-    fn name(&self) -> &'static str {
-        "shares"
-    }
-
-    fn about(&self) -> &'static str {
-        "what is in the shares that an earlier job left?"
-    }
-
-    fn questions(&self) -> &'static [Question] {
-        &QUESTIONS
-    }
-
-    fn usual_reveal(&self) -> Reveal {
-        Reveal::Value
-    }
-
-    fn reveals(&self) -> &'static [&'static str] {
-        &["value"]
+    fn info(&self) -> &'static JobInfo {
+        &INFO
     }
 
     fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
@@ -102,7 +100,7 @@ impl Job for Shares {
     }
 
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
-        if what == Ability::SeveralInputs { Ok(()) } else { Err(what.missing(self.name())) }
+        if what == Ability::SeveralInputs { Ok(()) } else { Err(what.missing(INFO.name)) }
     }
 
     /// One run of so many numbers.

@@ -14,8 +14,8 @@ use super::{disk, learned, load};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Distributed, Each, Found, Job, JobSpec, Known, Left, Network, Part, PoolPlace,
-    Protocol, Question, Resumable, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Distributed, Each, Found, Job, JobInfo, JobSpec, Known, Left, Network, Part,
+    PoolPlace, Protocol, Question, Resumable, Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::Own;
@@ -55,6 +55,21 @@ const QUESTIONS: [Question; 3] = [
 /// What is assumed of a column that has not been read: bytes of its longest value.
 const ASSUMED_COLUMN_BYTES: u64 = 24;
 
+/// What is the same for all jobs of this kind.
+static INFO: JobInfo = JobInfo {
+    name: "union",
+    about: "all rows that either has, without showing which both have",
+    questions: &QUESTIONS,
+    usual_reveal: Reveal::Rows,
+    // A party that brings nothing would get all rows of the other.
+    usual_min_rows: 1,
+    reveals: &["rows", "count"],
+    columns_from: "key.columns or gives",
+    beside: &[],
+    most_parties: 2,
+    served: None,
+};
+
 impl Own for Union {
     fn all_protocols() -> Vec<Protocol> {
         methods::all().map(|method| method.protocol()).collect()
@@ -75,29 +90,8 @@ impl Union {
 }
 
 impl Job for Union {
-    fn name(&self) -> &'static str {
-        "union"
-    }
-
-    fn about(&self) -> &'static str {
-        "all rows that either has, without showing which both have"
-    }
-
-    fn questions(&self) -> &'static [Question] {
-        &QUESTIONS
-    }
-
-    fn usual_reveal(&self) -> Reveal {
-        Reveal::Rows
-    }
-
-    /// A party that brings nothing would get all rows of the other.
-    fn usual_min_rows(&self) -> u64 {
-        1
-    }
-
-    fn reveals(&self) -> &'static [&'static str] {
-        &["rows", "count"]
+    fn info(&self) -> &'static JobInfo {
+        &INFO
     }
 
     fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
@@ -166,7 +160,7 @@ impl Job for Union {
         match what {
             Ability::Candidates if spec.protocol == POLYNOMIAL => Ok(()),
             Ability::Disk => disk::check_job(spec),
-            _ => Err(what.missing(self.name())),
+            _ => Err(what.missing(INFO.name)),
         }
     }
 

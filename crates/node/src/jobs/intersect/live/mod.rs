@@ -17,7 +17,7 @@ use super::prepared::{DEFAULT_MAX_CLIENTS, MAX_TOTAL_QUERIES};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Chosen, Duplicates, JobSpec, KeyVerdict, Known, Part, Protocol, Reveal, Sizes, Source, Terms, Topology,
+    Ability, Chosen, Duplicates, JobSpec, KeyVerdict, Known, Part, Protocol, Reveal, Sizes, Source, Terms, Topology,
 };
 use crate::base::text;
 
@@ -176,12 +176,8 @@ impl Method for LiveList {
         methods::check_pair(job)
     }
 
-    fn check_disk(&self, job: &JobSpec) -> Result<()> {
-        ONCE.check_disk(job)
-    }
-
-    fn check_prepared(&self, job: &JobSpec) -> Result<()> {
-        ONCE.check_prepared(job)
+    fn check_work(&self, job: &JobSpec, what: Ability) -> Result<()> {
+        ONCE.check_work(job, what)
     }
 
     fn memory(&self, job: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {

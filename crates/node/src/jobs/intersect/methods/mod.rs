@@ -24,7 +24,9 @@ use super::outsourced::{Outsourced, OutsourcedBloom};
 use super::star::Star;
 use crate::agreement::cost::{Calibration, Cost as WholeCost, RoleCost};
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{Choice, Chosen, Glance, JobSpec, Known, Network, Part, Protocol, Sizes, Source, Topology};
+use crate::agreement::{
+    Ability, Choice, Chosen, Glance, JobSpec, Known, Network, Part, Protocol, Sizes, Source, Topology,
+};
 pub use pair::{Pair, check as check_pair};
 
 /// A protocol of an intersection, among any number of parties: all that the job asks of it.
@@ -51,11 +53,8 @@ pub trait Method: Sync {
     /// Whether it does what the terms ask. The error is for who names it, and says what else does.
     fn check(&self, job: &JobSpec) -> Result<()>;
 
-    /// Refuses a table that is sorted on disk, where it has no use for one.
-    fn check_disk(&self, job: &JobSpec) -> Result<()>;
-
-    /// Refuses a part that was prepared, where it has no use for one.
-    fn check_prepared(&self, job: &JobSpec) -> Result<()>;
+    /// Refuses a table on disk, or a part that was prepared, where it has no use for one.
+    fn check_work(&self, job: &JobSpec, what: Ability) -> Result<()>;
 
     /// Whether it can be done bucket by bucket on many machines.
     fn is_spread(&self) -> bool {

@@ -8,7 +8,9 @@ use tacita_core::{Result, Role, Security};
 use super::{Method, PairMethod};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
-use crate::agreement::{Choice, Chosen, JobSpec, Known, Network, Part, Protocol, Reveal, Sizes, Source, Topology};
+use crate::agreement::{
+    Ability, Choice, Chosen, JobSpec, Known, Network, Part, Protocol, Reveal, Sizes, Source, Topology,
+};
 use crate::jobs::intersect::{Intersect, any, choose, cost, disk, learned, load, memory, methods, multiset};
 use crate::jobs::on_disk;
 
@@ -40,11 +42,10 @@ impl Method for Pair {
         check(job)
     }
 
-    fn check_disk(&self, job: &JobSpec) -> Result<()> {
-        disk::check_job(job)
-    }
-
-    fn check_prepared(&self, job: &JobSpec) -> Result<()> {
+    fn check_work(&self, job: &JobSpec, what: Ability) -> Result<()> {
+        if what == Ability::Disk {
+            return disk::check_job(job);
+        }
         if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
             return bad(
                 "--work: a part is prepared for one key, and this job has several (key.any): run it without, or agree on one",

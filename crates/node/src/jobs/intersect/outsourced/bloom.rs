@@ -19,7 +19,7 @@ use super::part::BloomInput;
 use super::{check, helper_learns, learned, place, refuse_work};
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
 use crate::agreement::words::bad;
-use crate::agreement::{Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Topology};
+use crate::agreement::{Ability, Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Topology};
 use crate::transport::depot::Client;
 
 /// The word for it.
@@ -57,11 +57,7 @@ impl Method for OutsourcedBloom {
         params(job).map(drop)
     }
 
-    fn check_disk(&self, _job: &JobSpec) -> Result<()> {
-        refuse_work()
-    }
-
-    fn check_prepared(&self, _job: &JobSpec) -> Result<()> {
+    fn check_work(&self, _job: &JobSpec, _what: Ability) -> Result<()> {
         refuse_work()
     }
 

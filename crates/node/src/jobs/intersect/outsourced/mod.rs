@@ -20,7 +20,9 @@ use super::methods::Method;
 use super::sizes::quota_limit;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
-use crate::agreement::{Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Terms, Topology};
+use crate::agreement::{
+    Ability, Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Terms, Topology,
+};
 use crate::transport::Peer;
 use crate::transport::depot::Expected;
 use crate::transport::depot::word::SIGNED_BYTES;
@@ -62,11 +64,7 @@ impl Method for Outsourced {
         Ok(())
     }
 
-    fn check_disk(&self, _job: &JobSpec) -> Result<()> {
-        refuse_work()
-    }
-
-    fn check_prepared(&self, _job: &JobSpec) -> Result<()> {
+    fn check_work(&self, _job: &JobSpec, _what: Ability) -> Result<()> {
         refuse_work()
     }
 

@@ -16,7 +16,7 @@ use super::methods::Method;
 use super::sizes::quota_limit;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
-use crate::agreement::{Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Topology};
+use crate::agreement::{Ability, Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Topology};
 
 use cost::longest;
 pub(super) use learned::at_a_glance;
@@ -59,12 +59,8 @@ impl Method for Star {
         job.check_level()
     }
 
-    fn check_disk(&self, job: &JobSpec) -> Result<()> {
-        super::disk::check_job(job)
-    }
-
-    fn check_prepared(&self, _job: &JobSpec) -> Result<()> {
-        refuse_prepared()
+    fn check_work(&self, job: &JobSpec, what: Ability) -> Result<()> {
+        if what == Ability::Disk { super::disk::check_job(job) } else { refuse_prepared() }
     }
 
     fn why(&self, job: &JobSpec) -> &'static str {
