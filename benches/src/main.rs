@@ -5,6 +5,7 @@ mod measures;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    tacita_node::base::kernels::choose();
     let name = tacita_bench::arguments().next();
     let Some(name) = name else {
         measures::NAMES.iter().for_each(|name| println!("{name}"));

@@ -13,10 +13,10 @@ use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
 use tacita_bench::{Json, Repeat, Row, Table, about, median};
-use tacita_core::primitive::kernel::backend::{self, PORTABLE_VARIABLE};
+use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::{Aes128, Block, Doubling, LeafStreams, Prg, TweakableHash};
 use tacita_core::primitive::kernel::{block, gf128, transpose};
-use tacita_node::base::usage;
+use tacita_node::base::{kernels, usage};
 
 /// A size is repeated until at least so many items are made in a run.
 const ITEMS_A_RUN: usize = 1 << 18;
@@ -64,7 +64,7 @@ pub fn main() -> std::io::Result<()> {
     if !portable && std::env::var_os(CHILD).is_none() {
         println!("\nthe portable forms:");
         let mut child = Command::new(std::env::current_exe()?);
-        child.env(PORTABLE_VARIABLE, "1").env(CHILD, "1").args(["kernel", &log2_max.to_string()]);
+        child.env(kernels::VARIABLE, "1").env(CHILD, "1").args(["kernel", &log2_max.to_string()]);
         child.arg("--runs").arg(runs.to_string());
         let part = json.path.as_ref().map(|path| PathBuf::from(format!("{}.portable", path.display())));
         if let Some(part) = &part {

@@ -16,6 +16,7 @@ use tacita_node::base::exit::{exit_code, one_line};
 
 /// Does what the arguments of this process say.
 pub fn main() -> ExitCode {
+    tacita_node::base::kernels::choose();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),

@@ -54,6 +54,7 @@ mod _tacita {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        tacita_node::base::kernels::choose();
         log::install();
         Ok(())
     }

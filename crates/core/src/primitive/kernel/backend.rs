@@ -2,9 +2,8 @@
 
 use std::sync::OnceLock;
 
-/// The environment variable that, set to `1`, makes every kernel take its portable form, and set to the name of a family
-/// that the processor can run ([`Backend::name`]), its form for that.
-pub const PORTABLE_VARIABLE: &str = "TACITA_PORTABLE";
+/// What this process takes.
+static CHOSEN: OnceLock<Backend> = OnceLock::new();
 
 /// A family of kernels that the processor can run: a value is made after it has been asked, so that whoever has one may
 /// call what the family needs.
@@ -82,14 +81,21 @@ impl Family {
     }
 }
 
-/// The fastest family that the processor can run, found once; another one if the environment asks for it
-/// ([`PORTABLE_VARIABLE`]).
+/// The fastest family that the processor can run, found once; another one if [`choose`] has chosen it before.
 pub fn chosen() -> Backend {
-    static CHOSEN: OnceLock<Backend> = OnceLock::new();
-    *CHOSEN.get_or_init(|| asked(&std::env::var(PORTABLE_VARIABLE).unwrap_or_default()))
+    // Tests of this crate have no `main` of their own that could choose.
+    #[cfg(test)]
+    let fastest = || asked(&std::env::var("TACITA_PORTABLE").unwrap_or_default());
+    *CHOSEN.get_or_init(fastest)
 }
 
-/// What this value of the variable asks for.
+/// Chooses for this process: `1` is the portable form of every kernel, the name of a family that the processor can run ([`Backend::name`])
+/// its form for that, and anything else the fastest. To be called before anything is computed: the first choice stands.
+pub fn choose(value: &str) {
+    CHOSEN.get_or_init(|| asked(value));
+}
+
+/// What this value asks for.
 fn asked(value: &str) -> Backend {
     let name = if value == "1" { Backend::PORTABLE.name() } else { value };
     available().into_iter().find(|backend| backend.name() == name).unwrap_or_else(fastest)
@@ -111,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variable_chooses_among_what_there_is() {
+    fn a_name_chooses_among_what_there_is() {
         assert!(asked("1") == Backend::PORTABLE);
         for value in ["", "0", "sse9"] {
             assert!(asked(value) == fastest());
