@@ -8,7 +8,6 @@ mod found;
 mod groups;
 pub(crate) mod hint;
 mod job;
-mod kissner_song;
 pub mod learned;
 pub mod live;
 mod load;

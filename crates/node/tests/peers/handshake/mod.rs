@@ -15,7 +15,8 @@ use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::agreement::handshake::{self, Agreed};
 use tacita_node::agreement::{Chosen, JobSpec, Sizes, Terms};
 use tacita_node::jobs::intersect;
-use tacita_node::jobs::intersect::methods::{bloom, ecdh, vole};
+use tacita_node::jobs::intersect::methods::published::bloom;
+use tacita_node::jobs::intersect::methods::{ecdh, vole};
 
 const HELLO: Label = Label::new(0xf0, "hello");
 const SIZES: Label = Label::new(0xf1, "sizes");

@@ -1,10 +1,10 @@
 //! The protocols that multiply columns, and the table of them: each is a file with all that is asked of it.
 
-pub mod gm_bloom;
 pub mod lattice;
 pub mod ot;
 pub mod paillier;
 mod pair;
+pub mod published;
 
 use std::collections::BTreeMap;
 
@@ -220,7 +220,7 @@ impl Cpu {
 }
 
 /// The protocols, in the order in which messages list them.
-static METHODS: [&dyn PairMethod; 4] = [&ot::Ot, &lattice::Lattice, &paillier::Paillier, &gm_bloom::GmBloom];
+static METHODS: [&dyn PairMethod; 4] = [&ot::Ot, &lattice::Lattice, &paillier::Paillier, &published::gm_bloom::GmBloom];
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static dyn PairMethod> {

@@ -1,9 +1,8 @@
 //! The protocols of an intersection, and the table of them: each is a file with all that is asked of it.
 
-pub mod bloom;
 pub mod ecdh;
 mod pair;
-pub mod polynomial;
+pub mod published;
 pub mod vole;
 
 use std::collections::BTreeMap;
@@ -17,7 +16,6 @@ use tacita_core::{Error, Item, Level, Result};
 
 use super::Intersect;
 use super::found::{Found, found_payload};
-use super::kissner_song::KissnerSong;
 use super::live::LiveList;
 use super::load::Loaded;
 use super::outsourced::{Outsourced, OutsourcedBloom};
@@ -184,10 +182,10 @@ pub trait Bucketed {
 static METHODS: [&dyn Method; 9] = [
     &Pair(&vole::Vole),
     &Pair(&ecdh::Ecdh),
-    &Pair(&bloom::Bloom),
-    &Pair(&polynomial::Polynomial),
+    &Pair(&published::bloom::Bloom),
+    &Pair(&published::polynomial::Polynomial),
     &Star,
-    &KissnerSong,
+    &published::kissner_song::KissnerSong,
     &Outsourced,
     &OutsourcedBloom,
     &LiveList,

@@ -4,7 +4,7 @@ use tacita_core::primitive::published::bloom::Rate;
 
 use super::super::Intersect;
 use super::super::learned::{WHICH, limit, of_sum};
-use super::bloom;
+use super::published::bloom;
 use crate::agreement::{Glance, JobSpec, Protocol, Reveal};
 use crate::base::text::{count, names};
 use crate::jobs::learned::{have, list};

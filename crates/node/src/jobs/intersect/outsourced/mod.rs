@@ -1,11 +1,10 @@
 //! `outsourced`: among any number of parties through a helper, or through the first party in its place. See
 //! `tacita_core::protocol::intersect::outsourced`.
 
-mod bloom;
 mod cost;
-mod filters;
 mod learned;
 mod part;
+mod published;
 mod values;
 
 use std::collections::BTreeMap;
@@ -27,9 +26,10 @@ use crate::transport::Peer;
 use crate::transport::depot::Expected;
 use crate::transport::depot::word::SIGNED_BYTES;
 
-pub use bloom::OutsourcedBloom;
-pub use filters::Filters;
 pub use learned::helper_learns;
+pub use published::Filters;
+use published::bloom;
+pub use published::bloom::OutsourcedBloom;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("outsourced");

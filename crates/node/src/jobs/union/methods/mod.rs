@@ -1,8 +1,7 @@
 //! The protocols of a union, and the table of them.
 
 pub mod ecdh;
-mod polynomial;
-mod polynomial_ot;
+mod published;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -46,7 +45,8 @@ pub(super) trait Method: Sync {
 }
 
 /// The protocols, in the order in which messages list them.
-static METHODS: [&dyn Method; 3] = [&ecdh::Ecdh, &polynomial_ot::PolynomialOt, &polynomial::Polynomial];
+static METHODS: [&dyn Method; 3] =
+    [&ecdh::Ecdh, &published::polynomial_ot::PolynomialOt, &published::polynomial::Polynomial];
 
 /// All of them.
 pub(super) fn all() -> impl Iterator<Item = &'static dyn Method> {

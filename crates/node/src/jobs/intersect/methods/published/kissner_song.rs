@@ -9,14 +9,15 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::published::intersect::kissner_song::{Params, Party, Strategy, run};
 use tacita_core::{Error, Result};
 
-use super::methods::{self, Method};
-use super::{Brought, Intersect, found, hint, in_group, load, star};
+use super::polynomial;
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{
     Ability, Chosen, Found, Glance, JobSpec, Known, Part, Peers, Protocol, Reveal, Run, Sizes, Source, Topology,
 };
 use crate::base::text::{count, names};
+use crate::jobs::intersect::methods::Method;
+use crate::jobs::intersect::{Brought, Intersect, found, hint, in_group, load, star};
 use crate::jobs::learned::have;
 use crate::jobs::polynomials::POLYNOMIAL;
 use crate::table::RowCounts;
@@ -157,7 +158,7 @@ fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
     let mut learned = Vec::new();
     if job.learns(party) {
         learned.push(format!("{party} learns which of its own rows have a key that {all} {have} too."));
-        super::learned::limit(job, &mut learned);
+        crate::jobs::intersect::learned::limit(job, &mut learned);
         learned.push(format!(
             "Of a key of its own that not all have, {party} learns no more than that: neither who has it, nor how many do."
         ));
@@ -226,7 +227,7 @@ impl Part for Several {
         };
         let params = params(job, &agreed.sizes)?;
         // The others wait for each other, whom this party does not see.
-        let patience = methods::polynomial::patience(work(&params) * params.parties as f64);
+        let patience = polynomial::patience(work(&params) * params.parties as f64);
         channels.iter_mut().for_each(|channel| channel.allow_longer(patience.max(Duration::from_secs(60))));
         let items = loaded.items(&agreed.session.derive("item"));
         let place = job.parties.position(me).unwrap_or_default();

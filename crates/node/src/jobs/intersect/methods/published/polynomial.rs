@@ -9,7 +9,7 @@ use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
 use tacita_core::protocol::published::intersect::polynomial::{self, Curve, Params, Strategy, Wanted};
 use tacita_core::{Level, Result, Role, Security};
 
-use super::{Cost, PairMethod, Setting};
+use super::super::{Cost, PairMethod, Setting};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};

@@ -7,7 +7,7 @@ use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::protocol::published::dot::gm_bloom::{self, Lengths, Params};
 use tacita_core::{Level, Result, Session, Side};
 
-use super::{Cpu, Keys, PairMethod, PairTerms, Pairs, Product, Wanted, ot};
+use super::super::{Cpu, Keys, PairMethod, PairTerms, Pairs, Product, Wanted, ot};
 use crate::agreement::cost::Calibration;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};

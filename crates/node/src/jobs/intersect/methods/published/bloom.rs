@@ -6,7 +6,7 @@ use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
 use tacita_core::protocol::published::intersect::bloom;
 use tacita_core::{Error, Result, Role, Security};
 
-use super::{Cost, PairMethod, Setting};
+use super::super::{Cost, PairMethod, Setting};
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};

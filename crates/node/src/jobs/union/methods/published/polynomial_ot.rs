@@ -7,11 +7,11 @@ use tacita_core::protocol::union::Shuffled;
 use tacita_core::{Result, Role, Security};
 use zeroize::Zeroizing;
 
-use super::{Cost, Found, Method, Pair, Setting};
+use super::super::{Cost, Found, Method, Pair, Setting};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
-use crate::jobs::intersect::methods::polynomial::{MULTIPLICATION, patience, way};
+use crate::jobs::intersect::methods::published::polynomial::{MULTIPLICATION, patience, way};
 use crate::jobs::polynomials::POLYNOMIAL_OT;
 
 /// The protocol. It costs far more than the one that does the same.

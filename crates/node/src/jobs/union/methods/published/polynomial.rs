@@ -6,11 +6,11 @@ use tacita_core::protocol::published::intersect::polynomial::{Curve, Strategy};
 use tacita_core::protocol::published::union::polynomial::{self, Params};
 use tacita_core::{Error, Result, Role, Security};
 
-use super::{Cost, Found, Method, Pair, Setting};
+use super::super::{Cost, Found, Method, Pair, Setting};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
-use crate::jobs::intersect::methods::polynomial::{MULTIPLICATION, patience, way};
+use crate::jobs::intersect::methods::published::polynomial::{MULTIPLICATION, patience, way};
 use crate::jobs::polynomials::POLYNOMIAL;
 use crate::jobs::union::{Union, load};
 

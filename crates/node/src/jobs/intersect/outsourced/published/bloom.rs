@@ -12,11 +12,11 @@ use tacita_core::protocol::published::intersect::outsourced_bloom::{Params, Part
 use tacita_core::session::Transcript;
 use tacita_core::{Level, Result};
 
-use super::super::methods::Method;
-use super::super::{Intersect, Loaded, in_group};
-use super::cost::memory_of_items;
-use super::part::BloomInput;
-use super::{check, helper_learns, learned, place, refuse_work};
+use super::super::super::methods::Method;
+use super::super::super::{Intersect, Loaded, in_group};
+use super::super::cost::memory_of_items;
+use super::super::part::BloomInput;
+use super::super::{check, helper_learns, learned, place, refuse_work};
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{Ability, Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Topology};
