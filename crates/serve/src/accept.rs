@@ -58,8 +58,8 @@ impl Drop for Handshake {
     }
 }
 
-/// Takes connections until `ended` is over. Each needs a place that `enter` gives, and is attended to on a task of its own, which others may end
-/// as long as it holds its [`Handshake`]; `failed` is told why one could not be taken.
+/// Takes connections until `ended` is over. Each needs a place that `enter` gives, and is attended to on a task of its own, which others may
+/// end as long as it holds its [`Handshake`]; `failed` is told why one could not be taken.
 ///
 /// Errors: the listener is none.
 pub async fn accept<P, A: Future<Output = ()> + Send + 'static>(
