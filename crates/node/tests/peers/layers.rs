@@ -85,6 +85,7 @@ const CRATES: [Crate; 6] = [
             "desk",
             "helper",
             "relay",
+            "run",
         ],
         apart: &["authority", "desk", "helper", "relay"],
         circles: &[],
