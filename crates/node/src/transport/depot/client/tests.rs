@@ -78,7 +78,9 @@ fn a_helper_that_goes_before_it_answers_is_dialled_again() {
             for answer in [None, Some(Answer::Welcome)] {
                 let mut channel = scene.welcome();
                 channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES).unwrap();
-                answer.map(|answer| channel.send(DEPOT_ANSWER, answer.write()).unwrap());
+                if let Some(answer) = answer {
+                    channel.send(DEPOT_ANSWER, answer.write()).unwrap();
+                }
             }
         });
         scene.client(Duration::ZERO).arrive().unwrap();
