@@ -65,7 +65,7 @@ pub struct Desk {
 /// `127.0.0.1:8080`
 fn page(text: &str) -> std::result::Result<SocketAddr, String> {
     let text = text.strip_prefix("localhost:").map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
-    text.parse().map_err(|_| "use a number and a port, as in 127.0.0.1:8080".into())
+    text.parse().map_err(|_| "use an IP address and a port, as 127.0.0.1:8080".into())
 }
 
 /// Checks a table, and prints its verdicts.
@@ -82,14 +82,14 @@ impl Desk {
         let live = Live::of(JobSpec::load(&self.job)?, &self.me)?;
         if self.me != live.desk {
             return Err(Error::Input(format!(
-                "--as {}: {} asks in this job; {} has the list, and serves it with `tacita serve`",
+                "--as {}: {} asks in this job; {} holds the list, and serves it with `tacita serve`",
                 self.me, live.desk, live.authority
             )));
         }
         let authority = live.job.party(&live.authority)?;
         if authority.address.is_none() || authority.identity.is_none() {
             return Err(Error::Input(format!(
-                "parties.{0}: a desk has to know its address and its identity: ask {0} for the job file that has both",
+                "parties.{0}: address or identity is missing; ask {0} for the complete job file",
                 live.authority
             )));
         }

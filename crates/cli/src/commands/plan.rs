@@ -89,7 +89,7 @@ impl Plan {
                     job.party(name)?;
                 }
                 if list[..position].iter().any(|(earlier, _)| earlier == name) {
-                    return Err(Error::Input(format!("{name} is there twice: say how many rows it has once")));
+                    return Err(Error::Input(format!("{name} is given twice: give its number of rows once")));
                 }
             }
         }
@@ -150,8 +150,7 @@ impl Plan {
             ))?;
         }
         print(
-            "\nOne machine more of each goes on when one is away. Every report is counted as if its key passed. What is on disk goes with its round: at the \
-             proxy when it has been sent, at the database when the round is removed.",
+            "\nAdd one machine of each role to tolerate a failure. The figures assume that every key passes. Proxies free their disk when reports are sent, databases when the round is removed.",
         )
     }
 
@@ -159,7 +158,7 @@ impl Plan {
     fn list(&self, job: JobSpec) -> Result<()> {
         if let Some((name, _)) = self.rows.first() {
             return Err(Error::Input(format!(
-                "--rows {name}: a list that is served ([clients]) is as long as limits.pad_to says, whatever is on it: leave --rows out"
+                "--rows {name}: a served list ([clients]) is padded to limits.pad_to; omit --rows"
             )));
         }
         let desk = job.receiver().to_owned();
@@ -194,17 +193,17 @@ impl Plan {
         let Some(served) = job.job.served() else { return Ok(job.parties.names()) };
         if let Some((name, _)) = self.input.first() {
             return Err(Error::Input(format!(
-                "--input {name}: reports are counted when they are submitted: say how many there will be, as --rows {name}=N"
+                "--input {name}: a plan of an aggregation takes numbers only; give the number of reports, as --rows {name}=N"
             )));
         }
         let names: Vec<&str> = self.rows.iter().map(|(name, _)| name.as_str()).collect();
         match (names.is_empty(), names.iter().find(|name| served.roles.contains(name))) {
             (true, _) => Err(Error::Input(format!(
-                "how many {} has each participant? Add --rows NAME=N for each of them",
+                "the number of {} of each participant is missing: add --rows NAME=N for each",
                 job.things()
             ))),
             (false, Some(role)) => {
-                Err(Error::Input(format!("--rows {role}: it serves, and brings nothing: name those who report")))
+                Err(Error::Input(format!("--rows {role}: a role has no reports of its own; name participants")))
             }
             (false, None) => Ok(names),
         }
@@ -228,12 +227,12 @@ impl Plan {
         })?;
         if let Some(bound) = padded.filter(|bound| items > *bound) {
             return Err(Error::Input(format!(
-                "--rows {name}={items}: more do not fit than limits.pad_to = {}: agree on a higher bound",
+                "--rows {name}={items}: exceeds limits.pad_to = {}; agree on a higher bound",
                 count(bound)
             )));
         }
         if items > u64::from(u32::MAX) {
-            return Err(Error::Input(format!("--rows {name}={items}: at most {} {things} fit", u32::MAX)));
+            return Err(Error::Input(format!("--rows {name}={items}: exceeds the maximum of {} {things}", u32::MAX)));
         }
         Ok((job.job.assumed(job, name, padded.unwrap_or(items), find(&self.row_bytes))?, None))
     }

@@ -228,8 +228,7 @@ impl Database {
 pub(super) fn storage(told: Option<String>) -> Result<Option<String>> {
     if told.as_deref().is_some_and(holds_password) {
         return Err(Error::Input(
-            "--storage: a password on the command line is seen by everybody on this machine, and has to be changed now: write the URL into a file \
-             that only you can read, and give file:PATH, or set TACITA_STORAGE"
+            "--storage: every user of this machine can see a password on the command line: change it now. Put the URL into a file that only you can read, and give file:PATH, or set TACITA_STORAGE"
                 .into(),
         ));
     }

@@ -166,7 +166,7 @@ impl Run {
         job.check_run()?;
         job.party(&self.me).map_err(|error| match (self.me.as_str(), &job.helper) {
             ("helper", Some(_)) => Error::Input(
-                "--as helper: the helper is no party: it is started with `tacita helper --listen ADDR --identity DIR JOB`".into(),
+                "--as helper: the helper is not a party; start it with `tacita helper --listen ADDR --identity DIR JOB`".into(),
             ),
             _ => error,
         })?;
@@ -201,20 +201,20 @@ impl Run {
         }
         if !prepared && on_disk::holds_run(&directory) {
             return Err(Error::Input(format!(
-                "{}: there is an unfinished run in it: give the --input that it began with, too",
+                "{}: holds an unfinished run; to resume it, also give the --input that it began with",
                 directory.display()
             )));
         }
         job.job.can(job, Ability::Prepared)?;
         if !prepared && self.resume {
             return Err(Error::Input(format!(
-                "{}: there is no run in it to go on with, and no prepared part: give --input, to start one",
+                "{}: holds neither a run to resume nor a prepared part; give --input to start a run",
                 directory.display()
             )));
         }
         if self.resume {
             return Err(Error::Input(format!(
-                "--resume: {} is for a prepared part, which answers every run from the beginning: leave --resume out",
+                "--resume: {} holds a prepared part, which needs no resuming; omit --resume",
                 directory.display()
             )));
         }

@@ -185,7 +185,7 @@ impl Round {
             }
             Action::Reveal(which) => which.order(Order::Reveal),
             Action::Backup(saved) => saved.act("saved", back_up),
-            Action::Restore(saved) => saved.act("put back", restore),
+            Action::Restore(saved) => saved.act("restored", restore),
             Action::Remove(which) => which.order(Order::Remove),
         }
     }
@@ -239,7 +239,7 @@ impl List {
 
 fn read<T: DeserializeOwned>(told: Value) -> Result<T> {
     serde_json::from_value(told)
-        .map_err(|_| Error::Protocol { peer: "the database".into(), check: "its answer cannot be read".into() })
+        .map_err(|_| Error::Protocol { peer: "the database".into(), check: "its answer is malformed".into() })
 }
 
 fn print_json(told: &impl Serialize) -> Result<()> {
