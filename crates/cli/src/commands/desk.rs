@@ -50,7 +50,12 @@ pub struct Desk {
     #[arg(long, value_name = "FILE", default_value = "verdicts.jsonl", help_heading = help::RESULT)]
     verdicts: PathBuf,
     /// Table to check without a page; prints the verdicts as CSV. Exit code 0 means that all rows were checked.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["page", "allow_remote_page", "origin"], help_heading = help::INPUT)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["page", "allow_remote_page", "origin"],
+        help_heading = help::INPUT
+    )]
     check: Option<PathBuf>,
     /// Column of references in that table [default: reference, if present].
     #[arg(long, value_name = "COLUMN", requires = "check", help_heading = help::INPUT)]

@@ -39,7 +39,13 @@ pub struct Inspect {
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::INPUT)]
     columns: Vec<String>,
     /// Null words in key columns, in place of the usual ones.
-    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set, requires = "key", help_heading = help::MATCHING)]
+    #[arg(
+        long,
+        value_name = "WORD,...",
+        value_delimiter = ',', action = ArgAction::Set,
+        requires = "key",
+        help_heading = help::MATCHING
+    )]
     nulls: Option<Vec<String>>,
     #[command(flatten)]
     reading: arguments::Reading,
@@ -227,7 +233,9 @@ fn show_frequent(frequent: &FrequentValues) -> Result<()> {
 /// What a peer would learn of the file, whatever the job.
 fn seen(facts: &KeyFacts) -> String {
     format!(
-        "A peer learns that this file has {}, and nothing else unless the job says so. Parties that learn rows can learn the common ones, and the columns that you give. (limits.pad_to hides the number; with duplicates = \"multiset\" it is {}.)",
+        "A peer learns that this file has {}, and nothing else unless the job says so. Parties that learn rows \
+         can learn the common ones, and the columns that you give. (limits.pad_to hides the number; with \
+         duplicates = \"multiset\" it is {}.)",
         counted(facts.counts.items as u64, "distinct key"),
         counted((facts.counts.items + facts.counts.duplicates) as u64, "row")
     )

@@ -89,19 +89,22 @@ impl Key {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         match self.action {
-            Action::New(which) => which.with(true, "created", |keys, setting, role, round| {
-                match keys.load(round)? {
-                    None => keys.keep(round, &keys::fresh(setting, role, round)?),
-                    Some(_) => Err(Error::Input(format!("round {round} already has secrets; replace them with `tacita key rotate`"))),
-                }
-            }),
-            Action::Rotate(which) => which.with(false, "replaced", |keys, setting, role, round| match keys.is_used(round) {
-                false if keys.load(round)?.is_none() => Err(keys.none(round)),
-                false => keys.keep(round, &keys::fresh(setting, role, round)?),
-                true => Err(Error::Input(format!(
-                    "round {round} was opened with its secrets, which cannot change any more; open another round, which has its own"
+            Action::New(which) => which.with(true, "created", |keys, setting, role, round| match keys.load(round)? {
+                None => keys.keep(round, &keys::fresh(setting, role, round)?),
+                Some(_) => Err(Error::Input(format!(
+                    "round {round} already has secrets; replace them with `tacita key rotate`"
                 ))),
             }),
+            Action::Rotate(which) => {
+                which.with(false, "replaced", |keys, setting, role, round| match keys.is_used(round) {
+                    false if keys.load(round)?.is_none() => Err(keys.none(round)),
+                    false => keys.keep(round, &keys::fresh(setting, role, round)?),
+                    true => Err(Error::Input(format!(
+                        "round {round} was opened with its secrets, which cannot change any more; open another round, \
+                     which has its own"
+                    ))),
+                })
+            }
             Action::Backup(Kept { which, file }) => {
                 which.with(false, "backed up", |keys, _, _, round| keys.back_up(round, &file))
             }

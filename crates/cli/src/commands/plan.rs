@@ -59,10 +59,23 @@ pub struct Plan {
     memory: Option<u64>,
     /// Rate of reports from all participants of a standing aggregation, as 500/s, 2000000/h or 10000000/day. Prints
     /// how many proxies, oracles and databases it needs.
-    #[arg(long, value_name = "N/TIME", value_parser = arguments::rate, conflicts_with_all = ["rows", "input", "memory", "latency", "bandwidth"], help_heading = help::AGGREGATION)]
+    #[arg(
+        long,
+        value_name = "N/TIME",
+        value_parser = arguments::rate,
+        conflicts_with_all = ["rows", "input", "memory", "latency", "bandwidth"],
+        help_heading = help::AGGREGATION
+    )]
     load: Option<f64>,
     /// Reports in one submission. In small submissions, each report costs a proxy more.
-    #[arg(long, value_name = "N", requires = "load", default_value_t = load::AT_ONCE, value_parser = clap::value_parser!(u64).range(1..), help_heading = help::AGGREGATION)]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "load",
+        default_value_t = load::AT_ONCE,
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = help::AGGREGATION
+    )]
     at_once: u64,
     /// Threads for computation [default: all cores].
     #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
@@ -150,7 +163,8 @@ impl Plan {
             ))?;
         }
         print(
-            "\nAdd one machine of each role to tolerate a failure. The figures assume that every key passes. Proxies free their disk when reports are sent, databases when the round is removed.",
+            "\nAdd one machine of each role to tolerate a failure. The figures assume that every key passes. \
+             Proxies free their disk when reports are sent, databases when the round is removed.",
         )
     }
 
@@ -193,7 +207,8 @@ impl Plan {
         let Some(served) = job.job.served() else { return Ok(job.parties.names()) };
         if let Some((name, _)) = self.input.first() {
             return Err(Error::Input(format!(
-                "--input {name}: a plan of an aggregation takes numbers only; give the number of reports, as --rows {name}=N"
+                "--input {name}: a plan of an aggregation takes numbers only; give the number of reports, as \
+                 --rows {name}=N"
             )));
         }
         let names: Vec<&str> = self.rows.iter().map(|(name, _)| name.as_str()).collect();

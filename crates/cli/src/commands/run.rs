@@ -94,8 +94,8 @@ impl ShownRows {
 }
 
 /// The help of --output where there may be rules.
-pub const OUTPUT_OF_RULES: &str = "Output file: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on standard output. \
-    Itemsets of rules go to NAME.itemsets.csv beside NAME.csv";
+pub const OUTPUT_OF_RULES: &str = "Output file: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on \
+    standard output. Itemsets of rules go to NAME.itemsets.csv beside NAME.csv";
 
 /// What some jobs can write besides.
 #[derive(Args, Default)]
@@ -134,10 +134,22 @@ pub struct Common {
     #[arg(long, help_heading = help::RESULT)]
     pub force: bool,
     /// Longest wait for the peer.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     pub timeout: Duration,
     /// Longest silence of a connected peer that neither sends nor reads.
-    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30min",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     pub patience: Duration,
     /// Memory for the job besides the table, as 4GiB [default: available memory]. With --work, memory of the whole
     /// process [default: half of it].
@@ -166,7 +178,9 @@ impl Run {
         job.check_run()?;
         job.party(&self.me).map_err(|error| match (self.me.as_str(), &job.helper) {
             ("helper", Some(_)) => Error::Input(
-                "--as helper: the helper is not a party; start it with `tacita helper --listen ADDR --identity DIR JOB`".into(),
+                "--as helper: the helper is not a party; start it with `tacita helper --listen ADDR --identity \
+                 DIR JOB`"
+                    .into(),
             ),
             _ => error,
         })?;

@@ -34,13 +34,25 @@ pub struct Serve {
     #[arg(value_name = "JOB", required_unless_present = "order")]
     job: Option<PathBuf>,
     /// Name of the party that holds the list.
-    #[arg(long = "as", value_name = "NAME", required_unless_present = "order", conflicts_with = "order", help_heading = help::PARTY)]
+    #[arg(
+        long = "as",
+        value_name = "NAME",
+        required_unless_present = "order",
+        conflicts_with = "order",
+        help_heading = help::PARTY
+    )]
     me: Option<String>,
     /// Table that starts a new list.
     #[arg(long, value_name = "FILE", conflicts_with = "order", help_heading = help::INPUT)]
     input: Option<PathBuf>,
     /// Directory of this party's key pair.
-    #[arg(long, value_name = "DIR", required_unless_present = "order", conflicts_with = "order", help_heading = help::PARTY)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        required_unless_present = "order",
+        conflicts_with = "order",
+        help_heading = help::PARTY
+    )]
     identity: Option<PathBuf>,
     /// Directory for the list and the desks' quotas, encrypted.
     #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]

@@ -42,7 +42,13 @@ pub struct Simulate {
     #[arg(value_name = "JOB")]
     job: PathBuf,
     /// Table of a party, or its share files. Repeat it for every party.
-    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, required = true, help_heading = help::INPUT)]
+    #[arg(
+        long,
+        value_name = "NAME=FILE",
+        value_parser = arguments::named_file,
+        required = true,
+        help_heading = help::INPUT
+    )]
     input: Vec<(String, PathBuf)>,
     #[command(flatten)]
     reading: arguments::ReadingOf,
@@ -106,7 +112,8 @@ impl Simulate {
         self.reading.check(&spec)?;
         if self.resume {
             return Err(Error::Input(
-                "--resume: a simulation cannot be resumed, because its parties have new identities each time; use `tacita run`"
+                "--resume: a simulation cannot be resumed, because its parties have new identities each time; use \
+                 `tacita run`"
                     .into(),
             ));
         }

@@ -160,7 +160,8 @@ impl Doctor {
             Err(error) => findings.bad("list", error),
             Ok(0) => findings.bad(
                 "list",
-                "no participant is allowed: list names and identities in a file, one a line, and set participants.allow to it",
+                "no participant is allowed: list names and identities in a file, one a line, and set \
+                 participants.allow to it",
             ),
             Ok(number) => {
                 let told = format!("{} may report", counted(number as u64, "participant"));

@@ -71,7 +71,14 @@ pub struct Doctor {
     #[arg(long, help_heading = help::CONNECTION)]
     meet: bool,
     /// Longest wait for the peers.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, requires = "meet", help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = arguments::duration,
+        requires = "meet",
+        help_heading = help::CONNECTION
+    )]
     timeout: Duration,
     /// Address to listen on, in place of the one in the job file.
     #[arg(long, value_name = "ADDR", help_heading = help::CONNECTION)]

@@ -141,11 +141,23 @@ struct Close {
     which: Which,
     /// Continue without the missing reports of the N-th proxy of the job file, which is lost for good. The result
     /// states the gap. Works on closed rounds, and can be repeated.
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 16), help_heading = help::ROUND)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 16),
+        help_heading = help::ROUND
+    )]
     without_proxy: Vec<usize>,
     /// Wait for the result or a failure, at most TIME [default: no limit]. With round.tighten = true, wait until the
     /// rows are counted.
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = arguments::duration, help_heading = help::ROUND)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = arguments::duration,
+        help_heading = help::ROUND
+    )]
     wait: Option<Option<Duration>>,
 }
 
