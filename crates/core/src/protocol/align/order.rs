@@ -52,7 +52,10 @@ pub fn first(
     // 4. The union in order.
     channel.send(ROWS, (all.len() as u64).to_le_bytes().to_vec())?;
     for range in params.frames(all.len()) {
-        channel.send(ORDER, all[range].iter().flat_map(|id| id.to_bytes()).collect())?;
+        let ids = all[range].iter();
+        let count = ids.len();
+        channel.send(ORDER, ids.flat_map(|id| id.to_bytes()).collect())?;
+        channel.progress().advance(count);
     }
     let positions = places(ids, &all).ok_or_else(|| Error::Internal("align: an own id is not in the union".into()))?;
     Ok(Order { rows: all.len(), positions })
