@@ -65,13 +65,13 @@ fn every_message_of_all_steps_cut_or_replaced() {
     let case = whole();
     let mut attacks = Vec::new();
     for (party, frames) in frames(&case).iter().enumerate() {
-        for frame in 0..frames.len() {
+        for (frame, data) in frames.iter().enumerate() {
             let mut add = |name: &str, mutation, expected| {
                 let culprit = CULPRITS[party];
                 attacks.push(Attack { name: name.into(), case: case.clone(), culprit, frame, mutation, expected });
             };
             add("cut", Arc::new(|_| None), network as fn(&_) -> bool);
-            if frames[frame].kind == Frame::DATA {
+            if data.kind == Frame::DATA {
                 add("wrong label", change(|frame| frame.label ^= 0x40), blames);
                 add("shortened", change(|frame| frame.payload.truncate(frame.payload.len() - 1)), blames);
             }
