@@ -28,7 +28,7 @@ pub fn pair() -> (Party, Party) {
 }
 
 impl Party {
-    /// As [`run`](super::run), by the dealer.
+    /// Returns the alignment, as [`run`](super::run) does, from the dealer.
     pub fn run(self, items: &[Item], params: &Params, rng: &mut impl CryptoRng) -> Result<Alignment> {
         let gone = || Error::Internal("the dealer's other end is gone".into());
         let mut share = [0; 32];

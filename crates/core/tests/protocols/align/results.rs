@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use tacita_core::protocol::align::{self, Alignment, Params};
 use tacita_core::{ErrorKind, Item, Side};
 
-/// What both parties got agrees with the plaintext.
+/// Checks the alignments of both parties against the plaintext.
 fn agrees(first: &[Item], second: &[Item], params: &Params, [one, other]: [&Alignment; 2]) {
     let shared = common(first, second);
     for alignment in [one, other] {
@@ -65,7 +65,7 @@ fn random_items_fill_up() {
     }
 }
 
-/// As one of several runs it is right, and costs what it says, too.
+/// Longer tags and larger stores of one of several runs give the same result at the stated cost.
 #[test]
 fn the_probability_of_a_wrong_answer_is_divided_among_runs() {
     let params = Params::new(600, 500);
@@ -152,7 +152,7 @@ proptest! {
     }
 }
 
-/// As many items as a table of a million rows has.
+/// Items of tables with a million rows.
 #[test]
 #[ignore = "takes a minute"]
 fn large_sets() {

@@ -1,4 +1,4 @@
-//! What each party receives, compared with what a simulator makes of its own items, the sizes and the number of common items. Every check
+//! Views of each party, compared with those that a simulator makes of its own items, the sizes and the number of common items. Every check
 //! is also run on a leaky variant, which must fail it.
 
 use std::collections::HashSet;
@@ -120,12 +120,12 @@ fn ids_of_two_runs_have_nothing_in_common() {
     ids_are_fresh([[1, 2], [1, 2]]).unwrap_err();
 }
 
-/// In which order the second party gives its ids.
+/// Order in which the second party gives its ids.
 #[derive(Clone, Copy, PartialEq)]
 enum Giving {
     /// Random, as it should.
     Shuffled,
-    /// That of its rows.
+    /// The order of its rows.
     InRowOrder,
 }
 
