@@ -1,10 +1,11 @@
 //! Two parties in one process, each with threads of its own.
 
 use rayon::ThreadPool;
+use tacita_core::channel::Traffic;
 use tacita_core::{Channel, Result};
 use tacita_node::base::usage;
 
-use crate::measure;
+use crate::{Sample, measure};
 
 /// The two parties' ends and threads.
 pub struct Pair {
@@ -48,4 +49,23 @@ impl Pair {
     pub fn bytes(&self) -> [u64; 2] {
         self.channels.each_ref().map(|channel| channel.traffic().sent)
     }
+}
+
+/// Both sides of one run, on all threads of the process, and the CPU and wall time of both: what the receiver returns, and its traffic.
+pub fn both<R: Send, S: Send>(
+    receive: impl FnOnce(&mut Channel) -> Result<R>,
+    send: impl FnOnce(&mut Channel) -> Result<S> + Send,
+) -> (Result<(R, Traffic)>, Sample) {
+    let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
+    measure(|| {
+        std::thread::scope(|scope| {
+            let sending = scope.spawn(move || {
+                send(&mut sender)?;
+                sender.finish()
+            });
+            let found = receive(&mut receiver)?;
+            receiver.finish()?;
+            Ok((found, sending.join().expect("the sender does not panic")?))
+        })
+    })
 }

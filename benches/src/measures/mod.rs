@@ -30,6 +30,7 @@ measures! {
     today {
         aggregate_dh
         aggregate_store
+        align
         desk
         dot_lattice
         dot_ot

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita_bench::{Repeat, Sample, Verdicts, about, measure, median};
-use tacita_core::channel::Traffic;
+use tacita_bench::pair::both;
+use tacita_bench::{Repeat, Verdicts, about, median};
 use tacita_core::protocol::intersect::ecdh::{self, rows};
 use tacita_core::protocol::union::{self, InMemory, Shuffled};
 use tacita_core::session::{Session, Transcript};
-use tacita_core::{Channel, Item, Result, Role};
+use tacita_core::{Item, Result, Role};
 use tacita_node::base::usage;
 
 /// What the CPU time of a union may be, in that of an intersection by `ecdh`.
@@ -28,25 +28,6 @@ struct Arguments {
     payload: u32,
     #[command(flatten)]
     repeat: Repeat<5>,
-}
-
-/// Both sides of one run, and the CPU and wall time of both.
-fn both<R: Send, S: Send>(
-    receive: impl FnOnce(&mut Channel) -> Result<R>,
-    send: impl FnOnce(&mut Channel) -> Result<S> + Send,
-) -> (Result<(R, Traffic)>, Sample) {
-    let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
-    measure(|| {
-        std::thread::scope(|scope| {
-            let sending = scope.spawn(move || {
-                send(&mut sender)?;
-                sender.finish()
-            });
-            let found = receive(&mut receiver)?;
-            receiver.finish()?;
-            Ok((found, sending.join().expect("the sender does not panic")?))
-        })
-    })
 }
 
 pub fn main() -> Result<ExitCode> {

@@ -103,6 +103,14 @@ labels! {
         TAGS = 60, "sorted tags";
     }
 
+    /// Of [`crate::protocol::align`], with those of `vole` for the functions and those of the union.
+    align {
+        /// First party to second: the number of rows of the union.
+        ROWS = 61, "union rows";
+        /// First party to second: the ids of all rows, in order.
+        ORDER = 62, "row order";
+    }
+
     /// Of [`crate::protocol::intersect::buckets`].
     buckets {
         /// Both parties at once: whether it starts or resumes, what its input is committed to, which buckets it has finished.

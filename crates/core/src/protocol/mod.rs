@@ -1,6 +1,7 @@
 //! The protocols, one file each, named as on the command line.
 
 pub mod aggregate;
+pub mod align;
 pub mod dot;
 pub mod intersect;
 pub mod published;

@@ -5,6 +5,7 @@ mod support;
 
 mod adversary;
 mod aggregate;
+mod align;
 mod channel;
 mod dot;
 mod intersect;

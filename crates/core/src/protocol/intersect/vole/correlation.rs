@@ -23,7 +23,7 @@ pub(in crate::protocol::intersect) fn bytes_sent_by(role: Role, elements: usize,
 }
 
 /// The part of the intersection's receiver, who gets A and C.
-pub(in crate::protocol::intersect) fn receiver(
+pub(in crate::protocol) fn receiver(
     params: &Params,
     session: &Session,
     channel: &mut Channel,
@@ -35,7 +35,7 @@ pub(in crate::protocol::intersect) fn receiver(
 }
 
 /// The part of the intersection's sender, who gets D and B.
-pub(in crate::protocol::intersect) fn sender(
+pub(in crate::protocol) fn sender(
     params: &Params,
     session: &Session,
     channel: &mut Channel,

@@ -42,7 +42,7 @@ pub(super) const OPENING_BYTES: usize = COIN_BYTES + 16;
 pub(super) const COMMITMENT_BYTES: usize = 32;
 
 /// The function's inputs to its output hash for some items, grouped as the store groups them: Decode(...) [+ w].
-pub(super) struct Evaluated {
+pub(in crate::protocol) struct Evaluated {
     grouped: Grouped,
     /// H(x) of each.
     values: Zeroizing<Vec<Block>>,
@@ -50,10 +50,10 @@ pub(super) struct Evaluated {
 }
 
 /// The key of the hash that makes outputs of [`Evaluated`]; bound to the session.
-pub(super) struct OutputHash([u8; 32]);
+pub(in crate::protocol) struct OutputHash([u8; 32]);
 
 /// The sender's key of the function.
-pub(super) struct Key {
+pub(in crate::protocol) struct Key {
     okvs: Okvs,
     /// K.
     store: Secrets,
@@ -62,7 +62,7 @@ pub(super) struct Key {
 }
 
 /// The receiver's part: the function at its own items, of which there are as many as agreed. They must be distinct.
-pub(super) fn receive(
+pub(in crate::protocol) fn receive(
     items: &[Item],
     params: &Params,
     session: &Session,
@@ -134,7 +134,7 @@ pub(super) fn receive(
 }
 
 /// The sender's part: the function's key. The correlation's secret is used once: `vole` must be fresh.
-pub(super) fn send(
+pub(in crate::protocol) fn send(
     params: &Params,
     session: &Session,
     vole: &mut impl VoleSender,
@@ -186,7 +186,7 @@ pub(in crate::protocol::intersect) fn runs(elements: usize) -> impl Iterator<Ite
 
 impl Key {
     /// 4. Decode(K, x) - D * H(x) for any items.
-    pub(super) fn evaluate(&self, items: &[Item]) -> Evaluated {
+    pub(in crate::protocol) fn evaluate(&self, items: &[Item]) -> Evaluated {
         let (grouped, values) = group(&self.okvs, items);
         let mut inner = Zeroizing::new(self.okvs.decode(&grouped, &self.store));
         inner.par_chunks_mut(BATCH).zip(values.par_chunks(BATCH)).with_min_len(16).for_each(|(inner, values)| {
@@ -199,19 +199,19 @@ impl Key {
 
 impl OutputHash {
     /// The output hash of a session.
-    pub(super) fn new(session: &Session) -> OutputHash {
+    pub(in crate::protocol) fn new(session: &Session) -> OutputHash {
         OutputHash(session.derive("vole output"))
     }
 }
 
 impl Evaluated {
     /// Index of the item at each place.
-    pub(super) fn order(&self) -> &[u32] {
+    pub(in crate::protocol) fn order(&self) -> &[u32] {
         self.grouped.order()
     }
 
     /// Tags of `length` bytes, at the items' places: the first bytes of [`Evaluated::strings`].
-    pub(super) fn tags(&self, hash: &OutputHash, length: usize) -> Vec<u8> {
+    pub(in crate::protocol) fn tags(&self, hash: &OutputHash, length: usize) -> Vec<u8> {
         let mut tags = vec![0; self.inner.len() * length];
         let inputs = self.inner.par_chunks(BATCH).zip(self.grouped.keys().par_chunks(BATCH));
         let inputs = inputs.zip(self.values.par_chunks(BATCH));

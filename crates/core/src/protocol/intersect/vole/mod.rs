@@ -10,8 +10,8 @@
 //! tell the sender the same afterwards, among semi-honest parties. Malicious parties do several runs at once ([`Input`]), where one
 //! table has several keys. What each role learns, and why, is in `docs/protocols/vole.md`.
 
-pub(in crate::protocol::intersect) mod correlation;
-pub(in crate::protocol::intersect) mod function;
+pub(in crate::protocol) mod correlation;
+pub(in crate::protocol) mod function;
 mod params;
 pub mod payload;
 pub mod rows;

@@ -46,31 +46,44 @@ impl Params {
     /// Bytes that a party sends in all, frame headers included and heartbeats not. `returned` matters for the receiver in a
     /// `payload` that returns rows.
     pub fn bytes_sent_by(&self, role: Role, returned: ReturnedRows) -> Result<u64> {
+        let entries = match role {
+            Role::Receiver => self.entries.bytes_told(returned),
+            Role::Sender => self.entries.bytes_of_entries(),
+        };
+        Ok(self.function_bytes_sent_by(role)? + entries)
+    }
+
+    /// Bytes that a party sends until both have their part of the function.
+    pub(in crate::protocol) fn function_bytes_sent_by(&self, role: Role) -> Result<u64> {
         let columns = self.okvs()?.columns();
         let coin = match (self.security, role) {
             (Security::SemiHonest, _) => 0,
             (Security::Malicious, Role::Receiver) => frame(COIN_BYTES),
             (Security::Malicious, Role::Sender) => frame(COMMITMENT_BYTES) + frame(OPENING_BYTES),
         };
-        let rest = match role {
+        let store = match role {
             Role::Receiver => {
                 let masked = (columns * BLOCK_BYTES + columns.div_ceil(MASKED_BLOCKS) * HEADER_BYTES) as u64;
-                frame(SEED_BYTES) + masked + self.entries.bytes_told(returned)
+                frame(SEED_BYTES) + masked
             }
-            Role::Sender => self.entries.bytes_of_entries(),
+            Role::Sender => 0,
         };
-        Ok(correlation::bytes_sent_by(role, columns, self.security)? + coin + rest)
+        Ok(correlation::bytes_sent_by(role, columns, self.security)? + coin + store)
     }
 
     /// Message flights in sequence, as [`crate::channel::Traffic`] counts them.
     pub fn rounds(&self, returned: ReturnedRows) -> u32 {
-        let before_entries = match self.security {
+        self.function_rounds() + self.entries.flights_of_entries(self.security == Security::Malicious, returned)
+    }
+
+    /// Message flights until both have their part of the function.
+    pub(in crate::protocol) fn function_rounds(&self) -> u32 {
+        match self.security {
             // Base OTs; seed, corrections; trees; masked store.
             Security::SemiHonest => 4,
             // The same, with the commitment before the seed, a challenge and its answer after the trees.
             Security::Malicious => 8,
-        };
-        before_entries + self.entries.flights_of_entries(self.security == Security::Malicious, returned)
+        }
     }
 
     /// Refuses more items than were agreed on, and agreed values that cannot work.
