@@ -13,5 +13,5 @@ pub fn instructions() -> String {
             return format!("with {}", found.join(" and "));
         }
     }
-    "without vector instructions that help: it works, more slowly".into()
+    "no AVX2 or AVX-512 IFMA: slower, but works".into()
 }

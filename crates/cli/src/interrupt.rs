@@ -15,7 +15,7 @@ pub fn ends(run: Cancel) {
     let _ = ctrlc::set_handler(move || {
         match run.cancel() {
             Cancelled::Writing => {
-                tracing::warn!("interrupted while writing the result; it will be whole in a moment");
+                tracing::warn!("interrupted while writing the result; finishing the file first");
                 return;
             }
             Cancelled::Telling => std::thread::sleep(FAREWELL),
@@ -45,7 +45,7 @@ pub fn stands(ending: &'static str, stop: impl Fn() + Send + 'static) {
             tracing::error!("{}", Error::Interrupted);
             std::process::exit(130);
         }
-        tracing::info!("{ending}; Ctrl-C again ends at once");
+        tracing::info!("{ending}; press Ctrl-C again to end at once");
         stop();
     });
 }

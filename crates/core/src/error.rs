@@ -182,7 +182,7 @@ impl fmt::Display for Error {
 /// What a peer's report of `kind` means, as the end of a sentence that starts with its name.
 fn reported(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Input => "stopped: its input or its limits do not allow the job; its own message says which",
+        ErrorKind::Input => "stopped: its input, its files or its limits do not allow the job; its own message says which",
         ErrorKind::Terms => "refused: its terms differ from ours; compare the job files",
         ErrorKind::Network => "stopped: it lost a connection",
         ErrorKind::Protocol => "stopped: a message of ours failed its checks; are both versions the same?",
@@ -207,7 +207,7 @@ fn above(kind: ErrorKind) -> &'static str {
 /// Whoever has passed it on is named: that is all that this party has heard itself.
 fn reported_by(kind: ErrorKind, culprit: &str, by: &str, through: Option<&str>) -> String {
     let what = match kind {
-        ErrorKind::Input => "stopped: its input or its limits do not allow the job",
+        ErrorKind::Input => "stopped: its input, its files or its limits do not allow the job",
         ErrorKind::Terms => "stopped: its terms differ from another party's",
         ErrorKind::Network => "cannot be reached any more",
         ErrorKind::Protocol => "broke the protocol",

@@ -50,7 +50,12 @@ pub struct Desk {
     #[arg(long, value_name = "FILE", default_value = "verdicts.jsonl", help_heading = help::RESULT)]
     verdicts: PathBuf,
     /// Table to check without a page; prints the verdicts as CSV. Exit code 0 means that all rows were checked.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["page", "allow_remote_page", "origin"], help_heading = help::INPUT)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["page", "allow_remote_page", "origin"],
+        help_heading = help::INPUT
+    )]
     check: Option<PathBuf>,
     /// Column of references in that table [default: reference, if present].
     #[arg(long, value_name = "COLUMN", requires = "check", help_heading = help::INPUT)]
@@ -65,7 +70,7 @@ pub struct Desk {
 /// `127.0.0.1:8080`
 fn page(text: &str) -> std::result::Result<SocketAddr, String> {
     let text = text.strip_prefix("localhost:").map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
-    text.parse().map_err(|_| "use a number and a port, as in 127.0.0.1:8080".into())
+    text.parse().map_err(|_| "use an IP address and a port, as 127.0.0.1:8080".into())
 }
 
 /// Checks a table, and prints its verdicts.
@@ -82,14 +87,14 @@ impl Desk {
         let live = Live::of(JobSpec::load(&self.job)?, &self.me)?;
         if self.me != live.desk {
             return Err(Error::Input(format!(
-                "--as {}: {} asks in this job; {} has the list, and serves it with `tacita serve`",
+                "--as {}: {} asks in this job; {} holds the list, and serves it with `tacita serve`",
                 self.me, live.desk, live.authority
             )));
         }
         let authority = live.job.party(&live.authority)?;
         if authority.address.is_none() || authority.identity.is_none() {
             return Err(Error::Input(format!(
-                "parties.{0}: a desk has to know its address and its identity: ask {0} for the job file that has both",
+                "parties.{0}: address or identity is missing; ask {0} for the complete job file",
                 live.authority
             )));
         }

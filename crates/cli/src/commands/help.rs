@@ -46,9 +46,8 @@ pub fn template<C: Subcommand>() -> String {
         format!("{header}{heading}:{header:#}\n{}\n", names.iter().map(line).collect::<String>())
     };
     let groups: String = GROUPS.iter().map(group).collect();
-    format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{header}{GENERAL}:{header:#}\n{{options}}{{after-help}}"
-    )
+    let usage = "{about-with-newline}\n{usage-heading} {usage}";
+    format!("{usage}\n\n{groups}{header}{GENERAL}:{header:#}\n{{options}}{{after-help}}")
 }
 
 /// The options `--help` and `--version`, under a heading that clap's own have not.

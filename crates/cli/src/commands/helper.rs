@@ -50,10 +50,22 @@ pub struct Helper {
     #[arg(long, value_name = "ADDR", help_heading = help::MONITORING)]
     status: Option<String>,
     /// Longest absence of a party during a run.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     timeout: Duration,
     /// Longest inactivity of a connected party.
-    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30min",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     patience: Duration,
 }
 
@@ -67,14 +79,16 @@ impl Helper {
                 && named != identity.fingerprint()
             {
                 return Err(Error::Input(format!(
-                    "{name}: helper.identity is {named}, the identity given is {}: use the right --identity, or tell the parties",
+                    "{name}: helper.identity is {named}, but --identity has {}; use the right --identity, or \
+                     correct the job file at all parties",
                     identity.fingerprint()
                 )));
             }
             let through_one = job.topology() == Topology::Helper;
             if through_one && job.helper.is_none() {
                 return Err(Error::Input(format!(
-                    "{name}: has no [helper]: its first party, {}, is in its place; add [helper] with this one's address and identity",
+                    "{name}: has no [helper], so its first party, {}, acts as the helper; add [helper] with this \
+                     address and identity",
                     job.parties.names()[0]
                 )));
             }

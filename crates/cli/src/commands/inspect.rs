@@ -39,7 +39,13 @@ pub struct Inspect {
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::INPUT)]
     columns: Vec<String>,
     /// Null words in key columns, in place of the usual ones.
-    #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set, requires = "key", help_heading = help::MATCHING)]
+    #[arg(
+        long,
+        value_name = "WORD,...",
+        value_delimiter = ',', action = ArgAction::Set,
+        requires = "key",
+        help_heading = help::MATCHING
+    )]
     nulls: Option<Vec<String>>,
     #[command(flatten)]
     reading: arguments::Reading,
@@ -86,7 +92,7 @@ impl Inspect {
         let (names, headers) = named_columns("key", &self.key)?;
         if !self.normalize.is_empty() && self.normalize.len() != names.len() {
             return Err(Error::Input(format!(
-                "--normalize: {} for {}: give one each",
+                "--normalize: {} for {}; give one for each column",
                 counted(self.normalize.len() as u64, "profile"),
                 counted(names.len() as u64, "key column")
             )));
@@ -111,7 +117,7 @@ impl Inspect {
     fn baskets(&self) -> Result<Value> {
         if !self.key.is_empty() || !self.columns.is_empty() {
             return Err(Error::Input(format!(
-                "{}: baskets have no columns: leave --key and --columns out",
+                "{}: baskets have no columns; omit --key and --columns",
                 self.file.display()
             )));
         }
@@ -139,10 +145,10 @@ fn show(looked: &Looked, key: Option<&KeySpec>, with_values: bool) -> Result<()>
     let part = if all < looked.width { " looked at" } else { "" };
     print(format_args!("{}, {}{part}", counted(looked.rows as u64, "row"), counted(all as u64, "column")))?;
     if looked.header_is_data {
-        print("Its header looks like data: if the first line is a row, say so with --no-header.")?;
+        print("The header looks like data. If the first line is a row, add --no-header.")?;
     }
     if looked.rows == 0 {
-        print("A header and nothing below it: a table without rows.")?;
+        print("The table has a header, but no rows.")?;
     }
     print("")?;
     let header = ["column", "type", "empty", "distinct", "length", "mostly like", "read by"].map(str::to_owned);
@@ -161,7 +167,7 @@ fn show(looked: &Looked, key: Option<&KeySpec>, with_values: bool) -> Result<()>
     }
     match (&looked.key, key) {
         (Some(facts), Some(spec)) => show_key(facts, spec, with_values),
-        _ => print("\nWith --key A,B: what rows would be matched by, and what a peer would see."),
+        _ => print("\nAdd --key A,B to see the keys of the rows, and what a peer would learn."),
     }
 }
 
@@ -181,17 +187,17 @@ fn show_key(facts: &KeyFacts, spec: &KeySpec, with_values: bool) -> Result<()> {
         counted(counts.items as u64, "distinct key")
     ))?;
     if let Some(place) = &facts.repeated {
-        print(format_args!("The first key that was there before is in {place}."))?;
+        print(format_args!("The first repeated key is in {place}."))?;
     }
     if with_values && !facts.first.is_empty() {
-        print("The first keys, as they are compared (here, and nowhere else):")?;
+        print("The first keys, as compared (shown only here):")?;
         for (place, parts) in &facts.first {
             let parts: Vec<_> = parts.iter().map(|part| printable(part)).collect();
             print(format_args!("  {place}: {}", parts.join(" | ")))?;
         }
     }
     if with_values && !facts.unreadable.is_empty() {
-        print("The first values that cannot be read:")?;
+        print("The first unreadable values:")?;
         for (place, header, value) in &facts.unreadable {
             print(format_args!("  {place}, {header}: \"{}\"", printable(value)))?;
         }
@@ -215,7 +221,7 @@ fn show_frequent(frequent: &FrequentValues) -> Result<()> {
     print(format_args!("The most frequent values of `{}`:", printable(&frequent.header)))?;
     for (value, rows, mark) in &frequent.values {
         let mark = match mark {
-            Some(Mark::Null) => ", which stands for no value (nulls)",
+            Some(Mark::Null) => ", a null word (nulls)",
             Some(Mark::Doubtful) => ", a placeholder? If it stands for no value, list it in nulls",
             None => "",
         };
@@ -227,8 +233,9 @@ fn show_frequent(frequent: &FrequentValues) -> Result<()> {
 /// What a peer would learn of the file, whatever the job.
 fn seen(facts: &KeyFacts) -> String {
     format!(
-        "A peer would see of this file that it has {}, and nothing else unless the job says so: the rows in common to those who \
-         learn them, and the columns that you give. (limits.pad_to hides the number; with duplicates = \"multiset\" it is {}.)",
+        "A peer learns that this file has {}, and nothing else unless the job says so. Parties that learn rows \
+         can learn the common ones, and the columns that you give. (limits.pad_to hides the number; with \
+         duplicates = \"multiset\" it is {}.)",
         counted(facts.counts.items as u64, "distinct key"),
         counted((facts.counts.items + facts.counts.duplicates) as u64, "row")
     )

@@ -14,8 +14,8 @@ use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, all_columns};
 use tacita_node::jobs::intersect::Intersect;
 use tacita_node::jobs::polynomials::Polynomials;
 
-const LEVEL: &str = "Security level: bits128; with protocol \"ecdh\" also bits192 and bits256. With \"bloom\" and --allow-insecure also \
-    bits112 and paper80";
+const LEVEL: &str = "Security level: bits128; with protocol \"ecdh\" also bits192 and bits256. With \"bloom\" and \
+    --allow-insecure also bits112 and paper80";
 
 /// Find the rows that two parties have in common.
 ///

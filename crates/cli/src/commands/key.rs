@@ -89,24 +89,27 @@ impl Key {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         match self.action {
-            Action::New(which) => which.with(true, "made", |keys, setting, role, round| {
-                match keys.load(round)? {
-                    None => keys.keep(round, &keys::fresh(setting, role, round)?),
-                    Some(_) => Err(Error::Input(format!("round {round} has secrets: `tacita key rotate` makes others"))),
-                }
-            }),
-            Action::Rotate(which) => which.with(false, "made anew", |keys, setting, role, round| match keys.is_used(round) {
-                false if keys.load(round)?.is_none() => Err(keys.none(round)),
-                false => keys.keep(round, &keys::fresh(setting, role, round)?),
-                true => Err(Error::Input(format!(
-                    "round {round} was opened with its secrets, which stay as long as it does: each round has secrets of its own, open another"
+            Action::New(which) => which.with(true, "created", |keys, setting, role, round| match keys.load(round)? {
+                None => keys.keep(round, &keys::fresh(setting, role, round)?),
+                Some(_) => Err(Error::Input(format!(
+                    "round {round} already has secrets; replace them with `tacita key rotate`"
                 ))),
             }),
+            Action::Rotate(which) => {
+                which.with(false, "replaced", |keys, setting, role, round| match keys.is_used(round) {
+                    false if keys.load(round)?.is_none() => Err(keys.none(round)),
+                    false => keys.keep(round, &keys::fresh(setting, role, round)?),
+                    true => Err(Error::Input(format!(
+                        "round {round} was opened with its secrets, which cannot change any more; open another round, \
+                     which has its own"
+                    ))),
+                })
+            }
             Action::Backup(Kept { which, file }) => {
                 which.with(false, "backed up", |keys, _, _, round| keys.back_up(round, &file))
             }
             Action::Restore(Kept { which, file }) => {
-                which.with(true, "put back", |keys, _, _, round| keys.restore(round, &file))
+                which.with(true, "restored", |keys, _, _, round| keys.restore(round, &file))
             }
         }
     }
@@ -130,7 +133,7 @@ impl Which {
         setting.place_of(role.name(), &identity)?;
         if !make && !self.state.is_dir() {
             return Err(Error::Input(format!(
-                "{}: no such directory, so that there is no key of round {}: name the one that the {} has as --state",
+                "{}: no such directory, so no secrets of round {} are there; give the --state of the {}",
                 self.state.display(),
                 self.round,
                 role.name()

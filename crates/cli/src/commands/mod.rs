@@ -140,8 +140,8 @@ pub fn usage_error(error: &clap::Error) -> String {
     let (command, actions) = asked_for(std::env::args().skip(1));
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return match actions.is_empty() {
-            true => format!("no command: see `{command} --help`"),
-            false => format!("`{command}` alone does nothing: give {}; see `{command} --help`", actions.join(" or ")),
+            true => format!("no command is given: see `{command} --help`"),
+            false => format!("`{command}` needs an action: {}; see `{command} --help`", actions.join(" or ")),
         };
     }
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
@@ -152,7 +152,7 @@ pub fn usage_error(error: &clap::Error) -> String {
             "aggregate" => "start its roles with `tacita proxy`, `oracle` and `database`, and `tacita submit` to it",
             _ => "`tacita run` it",
         };
-        return format!("`{word}` is a job and no command: write a job file with job = \"{word}\", and {does}");
+        return format!("`{word}` is a job, not a command: write a job file with job = \"{word}\", and {does}");
     }
     // Up to the usage, which --help shows in full. The hidden command is nobody's typo.
     let text = error.render().to_string();

@@ -95,13 +95,17 @@ impl Pair {
     /// This party's and the peer's name.
     pub fn names(&self) -> Result<(String, String)> {
         if self.listen.is_none() && self.connect.is_none() {
-            return Err(Error::Input("give --listen ADDR at one party, and --connect ADDR at the other".into()));
+            return Err(Error::Input(
+                "no address is given: use --listen ADDR at one party, and --connect ADDR at the other".into(),
+            ));
         }
         let (own_role, peer_role) = if self.listens() { ("listener", "dialer") } else { ("dialer", "listener") };
         let me = self.name.clone().unwrap_or_else(|| own_role.into());
         let peer = self.peer_name.clone().unwrap_or_else(|| peer_role.into());
         match me == peer {
-            true => Err(Error::Input(format!("--name and --peer-name: both parties are called \"{me}\""))),
+            true => {
+                Err(Error::Input(format!("--name and --peer-name: both parties are called \"{me}\"; choose two names")))
+            }
             false => Ok((me, peer)),
         }
     }
@@ -155,8 +159,7 @@ impl Pair {
         let (me, name) = self.names()?;
         if job.learns(&me) && keeps_a_table(&job.reveal) && self.common.output.is_none() && besides.0.html.is_none() {
             return Err(Error::Input(format!(
-                "{me} learns {}, and nothing says where they go: give --output FILE, as --output common.csv, or --output - to \
-                 see them here",
+                "{me} learns {}, but no output is given: use --output FILE, or --output - for standard output",
                 if matches!(job.reveal, Reveal::Rows | Reveal::Payload) { "rows" } else { "rules" }
             )));
         }

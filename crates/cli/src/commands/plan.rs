@@ -59,10 +59,23 @@ pub struct Plan {
     memory: Option<u64>,
     /// Rate of reports from all participants of a standing aggregation, as 500/s, 2000000/h or 10000000/day. Prints
     /// how many proxies, oracles and databases it needs.
-    #[arg(long, value_name = "N/TIME", value_parser = arguments::rate, conflicts_with_all = ["rows", "input", "memory", "latency", "bandwidth"], help_heading = help::AGGREGATION)]
+    #[arg(
+        long,
+        value_name = "N/TIME",
+        value_parser = arguments::rate,
+        conflicts_with_all = ["rows", "input", "memory", "latency", "bandwidth"],
+        help_heading = help::AGGREGATION
+    )]
     load: Option<f64>,
     /// Reports in one submission. In small submissions, each report costs a proxy more.
-    #[arg(long, value_name = "N", requires = "load", default_value_t = load::AT_ONCE, value_parser = clap::value_parser!(u64).range(1..), help_heading = help::AGGREGATION)]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "load",
+        default_value_t = load::AT_ONCE,
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = help::AGGREGATION
+    )]
     at_once: u64,
     /// Threads for computation [default: all cores].
     #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
@@ -89,7 +102,7 @@ impl Plan {
                     job.party(name)?;
                 }
                 if list[..position].iter().any(|(earlier, _)| earlier == name) {
-                    return Err(Error::Input(format!("{name} is there twice: say how many rows it has once")));
+                    return Err(Error::Input(format!("{name} is given twice: give its number of rows once")));
                 }
             }
         }
@@ -150,8 +163,8 @@ impl Plan {
             ))?;
         }
         print(
-            "\nOne machine more of each goes on when one is away. Every report is counted as if its key passed. What is on disk goes with its round: at the \
-             proxy when it has been sent, at the database when the round is removed.",
+            "\nAdd one machine of each role to tolerate a failure. The figures assume that every key passes. \
+             Proxies free their disk when reports are sent, databases when the round is removed.",
         )
     }
 
@@ -159,7 +172,7 @@ impl Plan {
     fn list(&self, job: JobSpec) -> Result<()> {
         if let Some((name, _)) = self.rows.first() {
             return Err(Error::Input(format!(
-                "--rows {name}: a list that is served ([clients]) is as long as limits.pad_to says, whatever is on it: leave --rows out"
+                "--rows {name}: a served list ([clients]) is padded to limits.pad_to; omit --rows"
             )));
         }
         let desk = job.receiver().to_owned();
@@ -194,17 +207,18 @@ impl Plan {
         let Some(served) = job.job.served() else { return Ok(job.parties.names()) };
         if let Some((name, _)) = self.input.first() {
             return Err(Error::Input(format!(
-                "--input {name}: reports are counted when they are submitted: say how many there will be, as --rows {name}=N"
+                "--input {name}: a plan of an aggregation takes numbers only; give the number of reports, as \
+                 --rows {name}=N"
             )));
         }
         let names: Vec<&str> = self.rows.iter().map(|(name, _)| name.as_str()).collect();
         match (names.is_empty(), names.iter().find(|name| served.roles.contains(name))) {
             (true, _) => Err(Error::Input(format!(
-                "how many {} has each participant? Add --rows NAME=N for each of them",
+                "the number of {} of each participant is missing: add --rows NAME=N for each",
                 job.things()
             ))),
             (false, Some(role)) => {
-                Err(Error::Input(format!("--rows {role}: it serves, and brings nothing: name those who report")))
+                Err(Error::Input(format!("--rows {role}: a role has no reports of its own; name participants")))
             }
             (false, None) => Ok(names),
         }
@@ -228,12 +242,12 @@ impl Plan {
         })?;
         if let Some(bound) = padded.filter(|bound| items > *bound) {
             return Err(Error::Input(format!(
-                "--rows {name}={items}: more do not fit than limits.pad_to = {}: agree on a higher bound",
+                "--rows {name}={items}: exceeds limits.pad_to = {}; agree on a higher bound",
                 count(bound)
             )));
         }
         if items > u64::from(u32::MAX) {
-            return Err(Error::Input(format!("--rows {name}={items}: at most {} {things} fit", u32::MAX)));
+            return Err(Error::Input(format!("--rows {name}={items}: exceeds the maximum of {} {things}", u32::MAX)));
         }
         Ok((job.job.assumed(job, name, padded.unwrap_or(items), find(&self.row_bytes))?, None))
     }

@@ -56,7 +56,10 @@ impl Prepare {
         let job = JobSpec::load(&self.job)?;
         job.party(&self.me)?;
         if is_read_once(&self.input) {
-            return Err(Error::Input(format!("--input {}: a part is prepared from a file", self.input.display())));
+            return Err(Error::Input(format!(
+                "--input {}: cannot be read twice; prepare from a file",
+                self.input.display()
+            )));
         }
         set_threads(self.threads)?;
         prepared::check_job(&job, &self.me)?;

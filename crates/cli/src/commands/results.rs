@@ -53,7 +53,14 @@ pub struct Results {
     #[arg(long, value_name = "ID", required_unless_present = "kept", help_heading = help::ROUND)]
     round: Option<String>,
     /// Wait for the result, at most TIME [default: no limit].
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = arguments::duration, help_heading = help::ROUND)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = arguments::duration,
+        help_heading = help::ROUND
+    )]
     wait: Option<Option<Duration>>,
     /// Output file: a table (.csv, .parquet, .arrow, .json) or a list (.txt, .netset, .ipset, .misp.json, .stix.json)
     /// [default: print only the number of keys].
@@ -74,7 +81,13 @@ pub struct Results {
     #[command(flatten)]
     reading: arguments::Text,
     /// Longest wait for a connection to the database.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     timeout: Duration,
     /// JSON file for the report.
     #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
@@ -86,7 +99,9 @@ pub struct Results {
         value_name = "NAME",
         num_args = 0..=1,
         require_equals = true,
-        conflicts_with_all = ["job", "me", "identity", "round", "wait", "format", "input", "report"], help_heading = help::RESULT)]
+        conflicts_with_all = ["job", "me", "identity", "round", "wait", "format", "input", "report"],
+        help_heading = help::RESULT
+    )]
     kept: Option<Option<String>>,
     #[arg(long, hide = true)]
     announce: Option<PathBuf>,

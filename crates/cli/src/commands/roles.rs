@@ -83,7 +83,13 @@ pub struct Database {
     #[arg(long, value_name = "ID", help_heading = help::ROUND)]
     round: Vec<String>,
     /// Longest silence of the oracle before a round fails.
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10min",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     patience: Duration,
     /// Address of the operator's page on this machine, as 127.0.0.1:7622. Prints the link that opens it.
     #[arg(long, value_name = "ADDR", help_heading = help::MONITORING)]
@@ -228,8 +234,8 @@ impl Database {
 pub(super) fn storage(told: Option<String>) -> Result<Option<String>> {
     if told.as_deref().is_some_and(holds_password) {
         return Err(Error::Input(
-            "--storage: a password on the command line is seen by everybody on this machine, and has to be changed now: write the URL into a file \
-             that only you can read, and give file:PATH, or set TACITA_STORAGE"
+            "--storage: every user of this machine can see a password on the command line: change it now. Put the \
+             URL into a file that only you can read, and give file:PATH, or set TACITA_STORAGE"
                 .into(),
         ));
     }

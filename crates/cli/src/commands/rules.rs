@@ -19,7 +19,8 @@ use tacita_node::jobs::rules::{self, Bins};
 /// party listens, the other connects, and both give the same terms.
 #[derive(Args)]
 #[command(
-    mut_arg("input", |input| input.help("Table of this party: CSV, Parquet or Arrow, FIMI .dat for baskets, or - for CSV on standard input")),
+    mut_arg("input", |input| input.help("Table of this party: CSV, Parquet or Arrow, FIMI .dat for baskets, or - \
+     for CSV on standard input")),
     mut_arg("output", |output| output.help(OUTPUT_OF_RULES)),
     after_help = r"Examples:
   tacita rules --listen 0.0.0.0:7400 --peer SHA256:... --identity id \

@@ -93,8 +93,8 @@ impl ShownRows {
 }
 
 /// The help of --output where there may be rules.
-pub const OUTPUT_OF_RULES: &str = "Output file: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on standard output. \
-    Itemsets of rules go to NAME.itemsets.csv beside NAME.csv";
+pub const OUTPUT_OF_RULES: &str = "Output file: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on \
+    standard output. Itemsets of rules go to NAME.itemsets.csv beside NAME.csv";
 
 /// What some jobs can write besides.
 #[derive(Args, Default)]
@@ -133,10 +133,22 @@ pub struct Common {
     #[arg(long, help_heading = help::RESULT)]
     pub force: bool,
     /// Longest wait for the peer.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     pub timeout: Duration,
     /// Longest silence of a connected peer that neither sends nor reads.
-    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30min",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     pub patience: Duration,
     /// Memory for the job besides the table, as 4GiB [default: available memory]. With --work, memory of the whole
     /// process [default: half of it].
@@ -164,7 +176,9 @@ impl Run {
         let mut job = JobSpec::load(&self.job)?;
         check(&job, &self.me).map_err(|error| match (self.me.as_str(), &job.helper) {
             ("helper", Some(_)) => Error::Input(
-                "--as helper: the helper is no party: it is started with `tacita helper --listen ADDR --identity DIR JOB`".into(),
+                "--as helper: the helper is not a party; start it with `tacita helper --listen ADDR --identity \
+                 DIR JOB`"
+                    .into(),
             ),
             _ => error,
         })?;
@@ -198,20 +212,20 @@ impl Run {
         }
         if !prepared && on_disk::holds_run(&directory) {
             return Err(Error::Input(format!(
-                "{}: there is an unfinished run in it: give the --input that it began with, too",
+                "{}: holds an unfinished run; to resume it, also give the --input that it began with",
                 directory.display()
             )));
         }
         job.job.can(job, Ability::Prepared)?;
         if !prepared && self.resume {
             return Err(Error::Input(format!(
-                "{}: there is no run in it to go on with, and no prepared part: give --input, to start one",
+                "{}: holds neither a run to resume nor a prepared part; give --input to start a run",
                 directory.display()
             )));
         }
         if self.resume {
             return Err(Error::Input(format!(
-                "--resume: {} is for a prepared part, which answers every run from the beginning: leave --resume out",
+                "--resume: {} holds a prepared part, which needs no resuming; omit --resume",
                 directory.display()
             )));
         }

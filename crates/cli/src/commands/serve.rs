@@ -34,13 +34,25 @@ pub struct Serve {
     #[arg(value_name = "JOB", required_unless_present = "order")]
     job: Option<PathBuf>,
     /// Name of the party that holds the list.
-    #[arg(long = "as", value_name = "NAME", required_unless_present = "order", conflicts_with = "order", help_heading = help::PARTY)]
+    #[arg(
+        long = "as",
+        value_name = "NAME",
+        required_unless_present = "order",
+        conflicts_with = "order",
+        help_heading = help::PARTY
+    )]
     me: Option<String>,
     /// Table that starts a new list.
     #[arg(long, value_name = "FILE", conflicts_with = "order", help_heading = help::INPUT)]
     input: Option<PathBuf>,
     /// Directory of this party's key pair.
-    #[arg(long, value_name = "DIR", required_unless_present = "order", conflicts_with = "order", help_heading = help::PARTY)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        required_unless_present = "order",
+        conflicts_with = "order",
+        help_heading = help::PARTY
+    )]
     identity: Option<PathBuf>,
     /// Directory for the list and the desks' quotas, encrypted.
     #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
@@ -107,19 +119,22 @@ impl Serve {
         let live = Live::of(JobSpec::load(&job)?, &me)?;
         if me != live.authority {
             return Err(Error::Input(format!(
-                "--as {me}: {} has the list in this job; {me} asks it, with `tacita desk`",
+                "--as {me}: {} holds the list in this job; {me} asks it with `tacita desk`",
                 live.authority
             )));
         }
         if let Some(input) = self.input.as_deref().filter(|input| is_read_once(input)) {
-            return Err(Error::Input(format!("--input {}: a list begins with a file", input.display())));
+            return Err(Error::Input(format!(
+                "--input {}: cannot be read twice; start the list from a file",
+                input.display()
+            )));
         }
         set_threads(self.threads)?;
         let identity = Identity::load(&identity)?;
         check_identity(&live.job, &me, &identity)?;
         let address = live.job.party(&me)?.address.clone();
         let listen = self.listen.or(address).ok_or_else(|| {
-            Error::Input(format!("parties.{me}.address is missing: put it into the job file, or give --listen"))
+            Error::Input(format!("parties.{me}.address is missing: add it to the job file, or give --listen"))
         })?;
         let cancel = Cancel::default();
         let serving = Serving {

@@ -32,9 +32,9 @@ pub fn show(run: PartyRun) -> Result<()> {
     );
     if line.is_some() && !kept {
         match reveal {
-            Reveal::Rows | Reveal::Payload => tracing::info!("the rows were not kept: run again with --output FILE"),
+            Reveal::Rows | Reveal::Payload => tracing::info!("the rows were not written: run again with --output FILE"),
             Reveal::Frequent | Reveal::Counts => {
-                tracing::info!("the rules were not kept: run again with --output FILE");
+                tracing::info!("the rules were not written: run again with --output FILE");
             }
             _ => (),
         }

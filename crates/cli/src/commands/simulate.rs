@@ -42,7 +42,13 @@ pub struct Simulate {
     #[arg(value_name = "JOB")]
     job: PathBuf,
     /// Table of a party, or its share files. Repeat it for every party.
-    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, required = true, help_heading = help::INPUT)]
+    #[arg(
+        long,
+        value_name = "NAME=FILE",
+        value_parser = arguments::named_file,
+        required = true,
+        help_heading = help::INPUT
+    )]
     input: Vec<(String, PathBuf)>,
     #[command(flatten)]
     reading: arguments::ReadingOf,
@@ -101,13 +107,13 @@ impl Simulate {
             return self.aggregate(job, &spec, voice);
         }
         if self.storage.is_some() {
-            return Err(Error::Input("--storage: only a job = \"aggregate\" keeps rows: leave it out".into()));
+            return Err(Error::Input("--storage: only for job = \"aggregate\"; omit it".into()));
         }
         self.reading.check(&spec)?;
         if self.resume {
             return Err(Error::Input(
-                "--resume: the parties of a simulation have new identities each time, which open nothing of an earlier one: \
-                 `tacita run` can be resumed"
+                "--resume: a simulation cannot be resumed, because its parties have new identities each time; use \
+                 `tacita run`"
                     .into(),
             ));
         }
@@ -173,9 +179,7 @@ impl Simulate {
             (self.bandwidth.is_some(), "--bandwidth"),
         ] {
             if given {
-                return Err(Error::Input(format!(
-                    "{option}: a simulation of job = \"aggregate\" has no such option: leave it out"
-                )));
+                return Err(Error::Input(format!("{option}: not for a simulation of job = \"aggregate\"; omit it")));
             }
         }
         if let Some(path) = &self.report {
@@ -251,7 +255,10 @@ fn gathered(given: Vec<(String, PathBuf)>) -> Result<(Inputs, Option<TempDir>)> 
         let mut file = file.clone();
         if is_read_once(&file) {
             if given[..place].iter().any(|(_, other)| *other == file) {
-                return Err(Error::Input(format!("--input {name}={}: it can be read only once", file.display())));
+                return Err(Error::Input(format!(
+                    "--input {name}={}: can be read only once; give each party a file of its own",
+                    file.display()
+                )));
             }
             let failed = |error: std::io::Error| Error::Input(format!("--input {name}={}: {error}", file.display()));
             let directory = match &spooled {
@@ -318,7 +325,7 @@ pub fn party(voice: Voice) -> Result<()> {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     let instructions: Instructions = serde_json::from_reader(std::io::stdin().lock())
-        .map_err(|_| Error::Input("`simulated-party` is for `tacita simulate` alone".into()))?;
+        .map_err(|_| Error::Input("`simulated-party` is only for `tacita simulate`".into()))?;
     let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;
     set_threads(instructions.settings.threads)?;
     let screen: Arc<dyn Screen> = if instructions.settings.progress { Arc::new(Relay) } else { console::screen(voice) };

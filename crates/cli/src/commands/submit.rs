@@ -66,10 +66,22 @@ pub struct Submit {
     #[arg(long, value_name = "N", help_heading = help::ROUND)]
     batch: Option<usize>,
     /// Longest wait for a connection to the proxy. With several proxies, each is tried for a tenth of it.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     timeout: Duration,
     /// Longest time of retries while every proxy is busy, or its queue full.
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = arguments::duration, help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10min",
+        value_parser = arguments::duration,
+        help_heading = help::CONNECTION
+    )]
     patience: Duration,
     /// JSON file for the report of the submission.
     #[arg(long, value_name = "FILE", help_heading = help::RESULT)]

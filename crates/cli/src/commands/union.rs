@@ -19,9 +19,11 @@ use tacita_node::jobs::union::Union;
 /// No job file is needed: one party listens, the other connects, and both give the same terms.
 #[derive(Args)]
 #[command(
-    mut_arg("protocol", |protocol| protocol.help("Protocol: ecdh, which auto selects; polynomial-ot; or, with --allow-insecure, polynomial")),
+    mut_arg("protocol", |protocol| protocol.help("Protocol: ecdh, which auto selects; polynomial-ot; or, with \
+     --allow-insecure, polynomial")),
     mut_arg("level", |level| level.help("Security level: bits128; with --reveal count also bits192 and bits256")),
-    mut_arg("pad_to", |pad_to| pad_to.help("Size to which the set of the learning party is padded, so that it stays hidden")),
+    mut_arg("pad_to", |pad_to| pad_to.help("Size to which the set of the learning party is padded, so that it \
+     stays hidden")),
     after_help = r"Examples:
   tacita union --listen 0.0.0.0:7400 --peer SHA256:... --identity id \
     --input a.csv --key name,dob --receiver me --output all.csv

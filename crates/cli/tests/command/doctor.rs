@@ -95,8 +95,8 @@ fn a_doctor_and_a_run_leave_each_other_alone() {
 fn nobody_there_is_told_in_time_with_what_to_look_at() {
     let pair = Pair::new(ROWS);
     for (name, words) in [
-        ("insurer", ["did not answer", "connection refused", "is the address right?", "--meet, too?"]),
-        ("hospital", ["did not connect to", "nobody did", "in the same order?", "--meet, too?"]),
+        ("insurer", ["did not answer", "connection refused", "is the address right?", "with --meet, too"]),
+        ("hospital", ["did not connect to", "nobody did", "in the same order?", "with --meet, too"]),
     ] {
         let ended = doctor(&pair, name, &["--timeout", "1s"]).end();
         assert!(ended.code == 2 && ended.took < Duration::from_secs(5));
@@ -115,7 +115,7 @@ fn nobody_there_is_told_in_time_with_what_to_look_at() {
     let job = ROWS.to_owned() + "\n[parties.hospital]\naddress = \"ADDRESS\"\n[parties.insurer]\n";
     pair.home.file("insurer.toml", &pair.job(&job));
     let ended = doctor(&pair, "insurer", &[]).end();
-    assert!(ended.stdout.contains("nobody was met: parties.hospital.identity is missing"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("no peer was met: parties.hospital.identity is missing"), "{}", ended.stdout);
 }
 
 /// A certificate whose dates are over is refused by the one, and explained to the other.

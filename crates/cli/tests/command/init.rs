@@ -159,7 +159,7 @@ fn what_is_missing_or_wrong_is_told_with_its_option() {
     tacita(&["init", &job, "--job", "intersect"]).failed(2, &["--id", "--yes"]);
     tacita(&["init", &job, "--job", "intersect", "--yes"]).failed(2, &["--party NAME=ADDRESS"]);
     for (options, words) in [
-        (&["--job", "guess"][..], &["there is no job \"guess\"", "intersect, union, dot"][..]),
+        (&["--job", "guess"][..], &["unknown job \"guess\"", "intersect, union, dot"][..]),
         (&["--job", "intersect"], &["--key", "Columns that rows are matched by"]),
         (&["--job", "intersect", "--key", "a,b", "--normalize", "name"], &["--normalize", "1 profiles for 2"]),
         (&["--job", "intersect", "--key", "a", "--normalize", "nam"], &["--normalize", "no profile"]),
@@ -188,7 +188,7 @@ fn what_is_missing_or_wrong_is_told_with_its_option() {
     init(&home, &[&with[..], &["--key", "name", "--as", "bank"]].concat()).failed(2, &["--as bank"]);
     // Nothing is overwritten.
     home.file("job.toml", "mine");
-    init(&home, &["--job", "dot"]).failed(2, &["is there already"]);
+    init(&home, &["--job", "dot"]).failed(2, &["already exists"]);
     assert_eq!(text(&job), "mine");
     let shown = tacita(&[&["init", "-", "--yes", "--job", "dot"], &PARTIES[..]].concat()).well().stdout;
     JobSpec::parse(&shown, false).unwrap();
@@ -256,7 +256,7 @@ fn questions_are_asked_on_a_terminal() {
     let table = home.file("in.csv", "patient,born\n\"DOE, Jane\",04/05/1980\n\"ROE, Rick\",13/05/1980\n");
     let mut terminal = Terminal::start(&["init", &home.at("mine.toml"), "--input", &table]);
     terminal.answer("Which job: ", "what\n");
-    terminal.answer("there is no job", "");
+    terminal.answer("unknown job", "");
     terminal.answer("Which job: ", "intersect\n");
     terminal.answer("name for this job [mine]: ", "\n");
     terminal.answer("How the parties reach each other: direct, relay, helper, desk [direct]: ", "\n");

@@ -63,9 +63,9 @@ fn keys_are_counted_as_a_run_counts_them() {
     for words in [
         "5 rows = 1 without a key + 1 unreadable + 1 with a key seen before + 2 distinct keys",
         "line 2: doe jane | 1980-05-04",
-        "before is in line 4",
+        "repeated key is in line 4",
         "line 6, born: \"31/02/1981\"",
-        "it has 2 distinct keys, and nothing else",
+        "this file has 2 distinct keys, and nothing else",
     ] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
     }
@@ -115,7 +115,7 @@ fn every_form_is_read() {
     for (name, form) in [("typed.parquet", "Parquet"), ("typed.arrow", "Arrow IPC")] {
         tacita_node::table::output::write(&selection, home.at(name).as_ref(), None).unwrap();
         let said = tacita(&["inspect", &home.at(name), "--key", "id"]).well().stdout;
-        for words in [form, "Int64", "Date32", "row 1: 1", "before is in row 3", "2 distinct keys"] {
+        for words in [form, "Int64", "Date32", "row 1: 1", "repeated key is in row 3", "2 distinct keys"] {
             assert!(said.contains(words), "{name}, {words}: {said}");
         }
     }
@@ -147,7 +147,7 @@ fn what_is_no_table_is_said_in_one_line() {
     tacita(&["inspect", &table, "--report", &table]).failed(2, &["both the table and the report"]);
     let header = tacita(&["inspect", &home.file("header.csv", "a;b\n"), "--key", "a"]).well().stdout;
     assert!(
-        header.contains("0 rows, 2 columns") && header.contains("semicolons") && header.contains("without rows"),
+        header.contains("0 rows, 2 columns") && header.contains("semicolons") && header.contains("but no rows"),
         "{header}"
     );
 }
@@ -189,7 +189,7 @@ fn frequent_values_of_a_key_are_shown_with_what_they_may_stand_for() {
     let said = tacita(&inspect).well();
     for words in [
         "6 rows = 3 without a key",
-        "The most frequent values of `name`:\n  \"NULL\" in 3 rows, which stands for no value (nulls)\n  \"Doe\" in 2 rows\n",
+        "The most frequent values of `name`:\n  \"NULL\" in 3 rows, a null word (nulls)\n  \"Doe\" in 2 rows\n",
         "The most frequent values of `born`:\n  \"1900-01-01\" in 2 rows, a placeholder?",
     ] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);

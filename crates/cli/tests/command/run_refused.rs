@@ -382,7 +382,7 @@ fn standard_output_that_is_full_is_an_error() {
 #[test]
 fn usage_errors_are_one_line() {
     for (arguments, words) in [
-        (&["aggregate"][..], &["`aggregate` is a job and no command", "tacita submit"][..]),
+        (&["aggregate"][..], &["`aggregate` is a job, not a command", "tacita submit"][..]),
         (&["run", "job.toml", "--colour"], &["--colour"]),
         (&["simulate"], &["--input", "JOB"]),
         (&["plan", "job.toml", "--rows", "a=b"], &["NAME=N"]),

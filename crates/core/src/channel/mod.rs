@@ -171,7 +171,7 @@ impl Channel {
         self.incoming.receive(label, length)
     }
 
-    /// See [`Incoming::receive_up_to`].
+    /// See `Incoming::receive_up_to`.
     pub fn receive_up_to(&mut self, label: Label, limit: usize) -> Result<Vec<u8>> {
         self.incoming.receive_up_to(label, limit)
     }

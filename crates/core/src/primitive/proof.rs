@@ -31,7 +31,7 @@ pub(crate) struct Equation<G: Group> {
     pub terms: Vec<(usize, G::Point)>,
 }
 
-/// A proof of a [`Statement`].
+/// A proof of a `Statement`.
 pub struct Proof<G: Group> {
     /// The images of random scalars, one for each equation.
     commitments: Vec<G::Point>,

@@ -61,7 +61,7 @@ impl Doctor {
             }
         }
         if self.meet {
-            findings.note("meet", "nobody is met: those who are reached below are asked whenever a doctor looks");
+            findings.note("meet", "not needed: the doctor asks the running services below in any case");
         }
         match look(&setting, &identity, looker, self.registry.registry(None).as_ref()) {
             Err(error) => findings.bad("network", error),
@@ -94,7 +94,7 @@ impl Doctor {
         if let Some(moment) = own.own.round.close_at
             && moment.system_time() <= std::time::SystemTime::now()
         {
-            findings.bad("round", format_args!("round.close_at = \"{moment}\" is over: agree on a later one"));
+            findings.bad("round", format_args!("round.close_at = \"{moment}\" has passed: agree on a later time"));
         }
         if let Some(weak) = own.weak_conditions() {
             findings.note("round", weak);
@@ -106,7 +106,7 @@ impl Doctor {
         let [path] = &self.input[..] else {
             return match self.input.len() {
                 0 => findings.note("input", "not looked at: give --input FILE"),
-                _ => findings.bad("input", "one --input at a time: `tacita submit` takes one file"),
+                _ => findings.bad("input", "several --input: `tacita submit` takes one file, so check one at a time"),
             };
         };
         let input = Input {
@@ -134,7 +134,7 @@ impl Doctor {
                     count(rows.duplicates as u64)
                 );
                 match rows.items {
-                    0 => findings.bad("input", format_args!("{said}: there is nothing to submit")),
+                    0 => findings.bad("input", format_args!("{said}: no reports to submit")),
                     _ => rows::judge(&setting.spec, &self.me, &rows, &said, findings),
                 }
                 warnings.into_iter().for_each(|warning| findings.note("input", warning.text_for_own_user()));
@@ -160,14 +160,15 @@ impl Doctor {
             Err(error) => findings.bad("list", error),
             Ok(0) => findings.bad(
                 "list",
-                "nobody may report: list participants in a file, a name and an identity a line, and name it as participants.allow",
+                "no participant is allowed: list names and identities in a file, one a line, and set \
+                 participants.allow to it",
             ),
             Ok(number) => {
                 let told = format!("{} may report", counted(number as u64, "participant"));
                 match setting.own().map(|own| own.own.round.min_participants) {
                     Ok(least) if number < least as usize => findings.bad(
                         "list",
-                        format_args!("{told}, and round.min_participants = {least}: no shuffle would come about"),
+                        format_args!("{told}, but round.min_participants = {least}: no shuffle can take place"),
                     ),
                     _ => findings.good("list", told),
                 }
@@ -183,7 +184,7 @@ impl Doctor {
             (None, Ok(_)) => return,
             (None, Err(_)) if self.registry.registry(None).is_some() => {
                 return findings
-                    .note("network", "the job file does not say where this listens: give --listen, as to the service");
+                    .note("network", "the job file has no address for this role: give --listen, as for the service");
             }
             (None, Err(error)) => return findings.bad("network", error),
         };
@@ -192,7 +193,7 @@ impl Doctor {
             Ok((Err(error), address)) => findings.note(
                 "network",
                 format_args!(
-                    "cannot listen on {address} ({error}): fine if that is the {} itself; else give another address with --listen",
+                    "cannot listen on {address} ({error}): expected if the {} is running; else give another --listen",
                     self.me
                 ),
             ),
@@ -209,7 +210,7 @@ impl Doctor {
                 return findings.bad("terms", format_args!("{error}: both need the same job file"));
             }
             Err(error @ Error::Network { .. }) => {
-                return findings.note("network", format_args!("{error}: fine if it is not running yet"));
+                return findings.note("network", format_args!("{error}: expected if it is not running yet"));
             }
             Err(error) => return findings.bad("network", error),
         };

@@ -77,7 +77,8 @@ impl Findings {
         match apart {
             _ if apart <= CLOCKS_APART => self.good("clock", clocks),
             _ if apart.as_secs() < CLOCK_SLACK_SECONDS as u64 => self.note("clock", clocks),
-            _ => self.bad("clock", format_args!("{clocks}: one of the two is wrong; certificates are refused by it")),
+            _ => self
+                .bad("clock", format_args!("{clocks}: one of them is wrong, so certificates are refused; correct it")),
         }
     }
 }
@@ -90,7 +91,7 @@ pub(super) fn enough(what: &str, good: &str, place: &Path, (why, needed): (&str,
         Some(free) => findings.bad(
             what,
             format_args!(
-                "{}: {} free, and it may take {why}, {}: make room, or name another place",
+                "{}: {} free, but it may take {why}, {}: make room, or choose another place",
                 place.display(),
                 bytes(free),
                 bytes(needed)

@@ -23,7 +23,7 @@ impl Doctor {
         let does = if self.me == live.authority { "has the list" } else { "asks it" };
         findings.good("job", format_args!("{}: a list that many ask; {} {does}", self.job.display(), self.me));
         if self.meet {
-            findings.note("meet", "not for a list: a desk's doctor connects with it as it is");
+            findings.note("meet", "not needed for a list: a desk's doctor connects to the running server");
         }
         match self.me == live.authority {
             true => self.authority(&live, findings),
@@ -38,7 +38,7 @@ impl Doctor {
             Ok((path, 0)) => findings.bad(
                 "desks",
                 format_args!(
-                    "{}: no desk is listed, so nobody may ask: add a line \"NAME SHA256:...\" for each",
+                    "{}: no desk is listed, so no desk may ask: add a line \"NAME SHA256:...\" for each",
                     path.display()
                 ),
             ),

@@ -71,7 +71,14 @@ pub struct Doctor {
     #[arg(long, help_heading = help::CONNECTION)]
     meet: bool,
     /// Longest wait for the peers.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, requires = "meet", help_heading = help::CONNECTION)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = arguments::duration,
+        requires = "meet",
+        help_heading = help::CONNECTION
+    )]
     timeout: Duration,
     /// Address to listen on, in place of the one in the job file.
     #[arg(long, value_name = "ADDR", help_heading = help::CONNECTION)]
@@ -240,7 +247,7 @@ impl Doctor {
         let resolved: Vec<_> = match address.to_socket_addrs() {
             Ok(addresses) => addresses.collect(),
             Err(error) => {
-                findings.bad("network", format_args!("{address}: {error}: is it host:port, and is the name right?"));
+                findings.bad("network", format_args!("{address}: {error}: check the name, and the form HOST:PORT"));
                 return;
             }
         };
@@ -249,13 +256,15 @@ impl Doctor {
                 Ok(_) => findings.good("network", format_args!("can listen on {address}")),
                 Err(error) => findings.bad(
                     "network",
-                    format_args!("cannot listen on {address}: {error}: is the port taken? Behind NAT, run with --listen 0.0.0.0:PORT"),
+                    format_args!(
+                        "cannot listen on {address}: {error}: choose a free port. Behind NAT, use --listen 0.0.0.0:PORT"
+                    ),
                 ),
             }
             return;
         }
         if self.meet {
-            return findings.good("network", format_args!("{listener} is to be dialed at {address}"));
+            return findings.good("network", format_args!("{listener} will be dialed at {address}"));
         }
         let reached = resolved.iter().map(|address| TcpStream::connect_timeout(address, PATIENCE));
         match reached.reduce(|one, other| one.or(other)) {
@@ -264,11 +273,11 @@ impl Doctor {
                 findings.note(
                     "network",
                     format_args!(
-                        "{listener} does not answer at {address} now ({error}): fine if it is not running yet"
+                        "{listener} does not answer at {address} ({error}): expected if it is not running yet"
                     ),
                 );
             }
-            None => findings.bad("network", format_args!("{address}: the name has no address")),
+            None => findings.bad("network", format_args!("{address}: the name does not resolve")),
         }
     }
 
@@ -313,13 +322,13 @@ impl Doctor {
         if job.topology() == Topology::Helper {
             return findings.note(
                 "meet",
-                "nobody is met: the parties of this job go to the helper alone, whose terms each doctor compares with its own",
+                "not needed: the parties of this job connect only to the helper, and each doctor compares its terms",
             );
         }
         let meeting = meeting(job, &self.me, self.listen.clone());
         let (meeting, identity) = match meeting.and_then(|meeting| Ok((meeting, Identity::load(&self.identity)?))) {
             Ok(ready) => ready,
-            Err(error) => return findings.bad("meet", format_args!("nobody was met: {error}")),
+            Err(error) => return findings.bad("meet", format_args!("no peer was met: {error}")),
         };
         interrupt::calls(|| ());
         let (meeting, identity) = (&meeting, &identity);
@@ -372,7 +381,7 @@ fn met(job: &JobSpec, peer: &str, seen: Result<Seen>, findings: &mut Findings) {
         Err(Error::NotReady(what)) => return findings.note("meet", what),
         // Where it is not the relay that is missing.
         Err(error @ Error::Network { .. }) if error.peer() == Some(peer) => {
-            let hint = "does its `tacita doctor` run with --meet, too?";
+            let hint = "check that its `tacita doctor` runs with --meet, too";
             return findings.bad("meet", format_args!("{error} {hint}"));
         }
         Err(error) => return findings.bad("meet", error),

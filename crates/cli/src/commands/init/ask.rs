@@ -50,7 +50,7 @@ impl Asker {
             (None, Some(usual)) if self.usual => return read(usual).map_err(of_option),
             (None, _) if !self.terminal => {
                 let rest = if usual.is_some() { ", or --yes for the usual answer" } else { "" };
-                return Err(Error::Input(format!("there is no terminal to ask: \"{question}?\": give {option}{rest}")));
+                return Err(Error::Input(format!("no terminal to ask \"{question}?\": give {option}{rest}")));
             }
             _ => (),
         }
@@ -59,8 +59,8 @@ impl Asker {
             self.prompt(&format!("{question}{shown}: "))?;
             let mut line = String::new();
             let length = std::io::stdin().read_line(&mut line);
-            if length.map_err(|error| Error::Input(format!("the terminal cannot be read: {error}")))? == 0 {
-                return Err(Error::Input("the answers ended before the questions: nothing was written".into()));
+            if length.map_err(|error| Error::Input(format!("cannot read the terminal: {error}")))? == 0 {
+                return Err(Error::Input("the input ended before the last question; no file was written".into()));
             }
             let answer = match (line.trim(), usual) {
                 ("", Some(usual)) => usual,
@@ -83,7 +83,7 @@ impl Asker {
 /// Something that is not empty.
 pub fn some(answer: &str) -> Result<String> {
     match answer.is_empty() {
-        true => Err(Error::Input("there has to be an answer".into())),
+        true => Err(Error::Input("an answer is required".into())),
         false => Ok(answer.to_owned()),
     }
 }

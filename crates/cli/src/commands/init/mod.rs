@@ -104,7 +104,7 @@ impl Init {
         let to_screen = self.file.as_os_str() == "-";
         if !to_screen && self.file.symlink_metadata().is_ok() {
             return Err(Error::Input(format!(
-                "{}: is there already, and is not overwritten: name another file",
+                "{}: already exists, and is not overwritten; name another file",
                 self.file.display()
             )));
         }
@@ -117,7 +117,10 @@ impl Init {
             return print(text.trim_end());
         }
         write_whole_new(&self.file, text.as_bytes())?;
-        tracing::info!("wrote {0}: give it to all others; next, `tacita plan {0} --help`", pasted(self.file.display()));
+        tracing::info!(
+            "wrote {0}: give it to all parties; next, see `tacita plan --help`",
+            pasted(self.file.display())
+        );
         Ok(())
     }
 
@@ -158,7 +161,7 @@ impl Init {
             let found = jobs::usual().find(|job| job.name() == answer);
             let meant = meant(answer, names.iter().copied());
             found.ok_or_else(|| {
-                Error::Input(format!("there is no job \"{answer}\"{meant}: use one of {}", names.join(", ")))
+                Error::Input(format!("unknown job \"{answer}\"{meant}: use one of {}", names.join(", ")))
             })
         };
         asker.ask(("--job", "Which job"), self.job.clone(), None, read)
@@ -169,7 +172,7 @@ impl Init {
         let Some(path) = &self.input else { return Ok(None) };
         let party = match self.me.clone().or_else(|| names.first().cloned()) {
             Some(party) => party,
-            None => return Err(Error::Input("--input: whose table is it? Add --as NAME".into())),
+            None => return Err(Error::Input("--input: the owner of the table is unknown; add --as NAME".into())),
         };
         if !names.is_empty() && !names.contains(&party) {
             let meant = meant(&party, names.iter().map(String::as_str));
@@ -211,7 +214,7 @@ impl Init {
         });
         let check = |answer: &str| -> Result<Answer> {
             match (answer, question.answer) {
-                ("", _) if question.usual != Some("") => Err(Error::Input("there has to be an answer".into())),
+                ("", _) if question.usual != Some("") => Err(Error::Input("an answer is required".into())),
                 ("", _) => Ok((None, Vec::new())),
                 ("*", Answering::Columns) => Ok((Some("*".into()), Vec::new())),
                 (_, Answering::Word) => Ok((Some(typed(answer)), Vec::new())),
@@ -223,7 +226,7 @@ impl Init {
                     match profiles.len() == asked.len() {
                         true => Ok((Some(profiles.into()), Vec::new())),
                         false => Err(Error::Input(format!(
-                            "{} profiles for {} columns: give one each",
+                            "{} profiles for {} columns; give one for each column",
                             profiles.len(),
                             asked.len()
                         ))),
@@ -235,7 +238,9 @@ impl Init {
                     if let Some(own) = own {
                         own.check(&names, &mapping)?;
                     } else if !mapping.is_empty() {
-                        return Err(Error::Input("NAME=HEADER needs --input, and --as: whose header is it?".into()));
+                        return Err(Error::Input(
+                            "NAME=HEADER needs --input and --as, to know the table with that header".into(),
+                        ));
                     }
                     Ok((Some(names.into()), mapping))
                 }
@@ -348,7 +353,7 @@ impl Own {
             Some(name) => {
                 let known: Vec<_> = self.columns.iter().take(40).map(|column| column.name.as_str()).collect();
                 Err(Error::Input(format!(
-                    "{} has no column {:?}, but {}: if another one holds it, write {name}=HEADER",
+                    "{} has no column {:?}, but {}; if one of these holds it, write {name}=HEADER",
                     self.source,
                     header(name),
                     known.join(", ")
@@ -367,7 +372,7 @@ fn pairs(option: &str, texts: &[String]) -> Result<BTreeMap<String, String>> {
             _ => return Err(Error::Input(format!("{option} {text}: use NAME=VALUE"))),
         };
         if found.insert(name.clone(), value).is_some() {
-            return Err(Error::Input(format!("{option}: {name} is there twice")));
+            return Err(Error::Input(format!("{option}: {name} is given twice")));
         }
     }
     Ok(found)

@@ -141,11 +141,23 @@ struct Close {
     which: Which,
     /// Continue without the missing reports of the N-th proxy of the job file, which is lost for good. The result
     /// states the gap. Works on closed rounds, and can be repeated.
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 16), help_heading = help::ROUND)]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 16),
+        help_heading = help::ROUND
+    )]
     without_proxy: Vec<usize>,
     /// Wait for the result or a failure, at most TIME [default: no limit]. With round.tighten = true, wait until the
     /// rows are counted.
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, value_parser = arguments::duration, help_heading = help::ROUND)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = arguments::duration,
+        help_heading = help::ROUND
+    )]
     wait: Option<Option<Duration>>,
 }
 
@@ -185,7 +197,7 @@ impl Round {
             }
             Action::Reveal(which) => which.order(Order::Reveal),
             Action::Backup(saved) => saved.act("saved", back_up),
-            Action::Restore(saved) => saved.act("put back", restore),
+            Action::Restore(saved) => saved.act("restored", restore),
             Action::Remove(which) => which.order(Order::Remove),
         }
     }
@@ -239,7 +251,7 @@ impl List {
 
 fn read<T: DeserializeOwned>(told: Value) -> Result<T> {
     serde_json::from_value(told)
-        .map_err(|_| Error::Protocol { peer: "the database".into(), check: "its answer cannot be read".into() })
+        .map_err(|_| Error::Protocol { peer: "the database".into(), check: "its answer is malformed".into() })
 }
 
 fn print_json(told: &impl Serialize) -> Result<()> {

@@ -29,9 +29,9 @@ pub(super) fn status(status: &Status) -> Result<()> {
             lines.push(format!("{} revealed", counted(keys, "key")));
         }
         for (number, what) in [
-            (numbers.dropped, "held nothing that could be a report, and were dropped"),
+            (numbers.dropped, "malformed reports dropped"),
             (numbers.discarded, "discarded by proxies that handed them over"),
-            (numbers.inconsistent, "inconsistent with their rows, and left out"),
+            (numbers.inconsistent, "reports excluded, because they contradict their rows"),
             (numbers.too_long, "rows with more reports than an oracle is asked about"),
         ] {
             if number > 0 {
@@ -44,7 +44,7 @@ pub(super) fn status(status: &Status) -> Result<()> {
     }
     if !status.without.is_empty() {
         let proxies: Vec<String> = status.without.iter().map(|place| (place + 1).to_string()).collect();
-        lines.push(format!("without what was not sent by proxy {}", proxies.join(", ")));
+        lines.push(format!("excludes what proxy {} has not sent", proxies.join(", ")));
     }
     if let Some(next) = &status.next {
         lines.push(format!("round {next} is open"));
@@ -55,7 +55,7 @@ pub(super) fn status(status: &Status) -> Result<()> {
 /// A line for each round.
 pub(super) fn list(rounds: &[Status]) -> Result<()> {
     if rounds.is_empty() {
-        return print("no round was opened");
+        return print("no rounds yet");
     }
     let widest = rounds.iter().map(|status| status.round.chars().count()).max().unwrap_or(0);
     rounds.iter().try_for_each(|status| {

@@ -56,7 +56,7 @@ fn files_that_cannot_be_written_leave_nothing_and_the_numbers_are_printed() {
     let running = NAMES.map(|name| pair.start(name, &[]));
     let [one, other] = running.map(Running::end);
     one.failed(2, &["rows.csv", "cannot be written"]);
-    assert!(!one.stderr.contains("not kept"), "{}", one.stderr);
+    assert!(!one.stderr.contains("not written"), "{}", one.stderr);
     let other = other.well();
     assert_eq!(one.stdout, other.stdout);
     // Before anything is sent, it says what each party learns; and in the end, all that it wrote.

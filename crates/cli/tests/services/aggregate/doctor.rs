@@ -40,7 +40,7 @@ fn a_doctor_finds_what_a_participant_needs() {
     let mut world = addressed();
     let (job, input) = (world.job(), world.home.file("own.csv", "item\nx\n\ny\n"));
     let before = doctor(&world, &job, "a", "a", &["--input", &input]);
-    let silent = "fine if it is not running yet";
+    let silent = "expected if it is not running yet";
     says(&before, 0, &["ok    identity", "2 reports", silent, "the proxy", "the database", "Nothing to mend."]);
     ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
     let all = ["the proxy answers at", "ok    clock      the database's", "as the proxy's (agreement", "ok    name"];
@@ -57,14 +57,14 @@ fn a_doctor_finds_what_a_participant_needs() {
     let other = world.home.file("other.json", &text(&job).replace("distinct >= 2", "distinct >= 3"));
     let differ = doctor(&world, &other, "a", "a", &[]);
     says(&differ, 2, &["MEND  terms", "round.reveal_when (ours \"distinct >= 3\", theirs \"distinct >= 2\")"]);
-    for (content, words) in [("thing\nx\n", "no column \"item\""), ("item\n", "there is nothing to submit")] {
+    for (content, words) in [("thing\nx\n", "no column \"item\""), ("item\n", "no reports to submit")] {
         let input = world.home.file("wrong.csv", content);
         says(&doctor(&world, &job, "a", "a", &["--input", &input]), 2, &["MEND  input", words]);
     }
     let past = world
         .home
         .file("past.json", &text(&job).replace("\"round\":{", "\"round\":{\"close_at\":\"2020-01-01T00:00Z\","));
-    says(&doctor(&world, &past, "a", "a", &[]), 2, &["MEND  round", "is over"]);
+    says(&doctor(&world, &past, "a", "a", &[]), 2, &["MEND  round", "has passed"]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_doctor_finds_what_a_service_needs() {
     ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
     for (role, dialed) in [("proxy", "the database"), ("oracle", "the proxy"), ("database", "the oracle")] {
         let answers = format!("{dialed} answers at");
-        says(&doctor(&world, &job, role, role, &[]), 0, &[&answers, "fine if that is the", "Nothing to mend."]);
+        says(&doctor(&world, &job, role, role, &[]), 0, &[&answers, "expected if the", "Nothing to mend."]);
     }
     world.home.file("participants", "a SHA256:nonsense");
     says(&doctor(&world, &job, "database", "database", &[]), 2, &["MEND  list", "line 1"]);

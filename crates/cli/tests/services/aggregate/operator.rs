@@ -169,7 +169,7 @@ fn keys_are_made_saved_and_put_back() {
         tacita(&[&arguments[..], more].concat())
     };
     let file = world.home.at("saved.key");
-    key("backup", ROUND, &["--file", &file]).failed(2, &["no key of round one"]);
+    key("backup", ROUND, &["--file", &file]).failed(2, &["no secrets of round one"]);
     key("new", ROUND, &[]).well();
     key("new", ROUND, &[]).failed(2, &["tacita key rotate"]);
     key("rotate", ROUND, &[]).well();

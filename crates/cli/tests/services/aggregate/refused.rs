@@ -20,7 +20,7 @@ fn commands_are_for_their_jobs() {
             .failed(2, &["job = \"intersect\"", "tacita run"]);
     }
     tacita(&["run", &world.job(), "--as", "a", "--identity", &id, "--input", &input]).failed(2, &["tacita submit"]);
-    tacita(&["aggregate"]).failed(2, &["`aggregate` is a job and no command", "tacita submit"]);
+    tacita(&["aggregate"]).failed(2, &["`aggregate` is a job, not a command", "tacita submit"]);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn a_doctor_looks_at_a_list() {
         &["odd.csv: 1 of 4 rows CANNOT BE FOUND", "odd.csv, line 5: cannot be read: dob"],
     );
     fly.home.file("desks.txt", "# none\n");
-    says(&doctor(&fly, "authority", "authority", &[]), 2, &["MEND  desks", "no desk is listed, so nobody may ask"]);
+    says(&doctor(&fly, "authority", "authority", &[]), 2, &["MEND  desks", "no desk is listed, so no desk may ask"]);
     fly.home.file("desks.txt", "gate-1 nonsense\n");
     says(&doctor(&fly, "authority", "authority", &[]), 2, &["MEND  desks", "desks.txt, line 1"]);
 }

@@ -52,7 +52,7 @@ fn job_files_that_make_no_sense() {
         assert!(plan.contains(words), "{words}: {plan}");
     }
     assert_eq!(tacita(&["plan", &fly.job, "--json"]).well().stdout.matches("\"learned\"").count(), 1);
-    tacita(&["plan", &fly.job, "--rows", "airline=5"]).failed(2, &["--rows airline", "leave --rows out"]);
+    tacita(&["plan", &fly.job, "--rows", "airline=5"]).failed(2, &["--rows airline", "omit --rows"]);
     let dot = fly.home.file("dot.toml", "job = \"dot\"\nid = \"t\"\nreveal_to = [\"a\"]\ncolumn = \"x\"\n[clients]\nallow = \"f\"\n[parties.a]\n[parties.b]\n");
     tacita(&["plan", &dot, "--rows", "a=1", "--rows", "b=1"]).failed(2, &["[clients] is for job = \"intersect\""]);
 }
@@ -66,7 +66,7 @@ fn parties_and_places_that_are_others() {
         let (identity, state) = (at(identity), at("state"));
         tacita(&[&["serve", job, "--as", me, "--identity", &identity, "--state", &state], more].concat())
     };
-    serve("airline", "authority", &["--input", &input]).failed(2, &["authority has the list"]);
+    serve("airline", "authority", &["--input", &input]).failed(2, &["authority holds the list"]);
     serve("nobody", "authority", &["--input", &input]).failed(2, &["nobody"]);
     serve("authority", "gate-1", &["--input", &input]).failed(2, &["parties.authority.identity"]);
     serve("authority", "authority", &[]).failed(2, &["there is no list there yet", "--input"]);
@@ -79,7 +79,7 @@ fn parties_and_places_that_are_others() {
     tacita(&["serve", "--state", &at("state"), "--status"]).failed(2, &["no `tacita serve` runs there"]);
     let order = ["serve", "--state", &at("state"), "--add", &at("none.csv")];
     tacita(&order).failed(2, &["none.csv"]);
-    tacita(&["desk", job, "--as", "authority", "--identity", &at("gate-1")]).failed(2, &["authority has the list"]);
+    tacita(&["desk", job, "--as", "authority", "--identity", &at("gate-1")]).failed(2, &["authority holds the list"]);
     for page in ["0.0.0.0:0", "192.0.2.1:80"] {
         let desk =
             ["desk", job, "--as", "airline", "--identity", &at("gate-1"), "--page", page, "--verdicts", &at("v.jsonl")];

@@ -45,7 +45,7 @@ fn schedules(backend: Backend, seeds: &[Block]) -> Keys {
 }
 
 impl LeafStreams {
-    /// The streams of 2^k seeds, for k from 1 to [`MAX_BITS`].
+    /// The streams of 2^k seeds, for k from 1 to `MAX_BITS`.
     pub fn new(seeds: &[Block]) -> LeafStreams {
         LeafStreams::on(backend::chosen(), seeds)
     }

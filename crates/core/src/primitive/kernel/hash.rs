@@ -20,7 +20,7 @@ pub struct TweakableHash {
     cipher: Aes128,
 }
 
-/// [`TweakableHash`] under a key that changes every [`RekeyedHash::TWEAKS`] tweaks.
+/// [`TweakableHash`] under a key that changes every `RekeyedHash::TWEAKS` tweaks.
 ///
 /// Under one key, whoever knows the hashes of N inputs x_i + delta can test a guess against all of them at once: with
 /// z = p(x_i + delta) + i the hash plus i is p(z) + z, which is computed for any z and looked up. That leaves 128 - log2 N

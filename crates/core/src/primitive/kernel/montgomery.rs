@@ -220,7 +220,7 @@ impl Montgomery {
         product
     }
 
-    /// As [`Montgomery::multiply`], without taking memory.
+    /// As `Montgomery::multiply`, without taking memory.
     pub fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
         let limbs = self.limbs();
         assert!(a.0.len() == limbs && b.0.len() == limbs && product.0.len() == limbs, "residues of this modulus");

@@ -30,7 +30,7 @@ impl Ntt {
         Ntt::on(backend::chosen(), prime, degree)
     }
 
-    /// As [`Ntt::new`], on a back end that is available.
+    /// As `Ntt::new`, on a back end that is available.
     pub fn on(backend: Backend, prime: Prime, degree: usize) -> Ntt {
         assert!(degree.is_power_of_two() && degree >= 2, "a degree of {degree}");
         assert!(prime.value() % (2 * degree as u64) == 1, "{} has no root of that order", prime.value());

@@ -77,7 +77,7 @@ impl Key {
         self.0.times_elements(blinded)
     }
 
-    /// `key * H(input)` for each input, encoded, one after the other. Fails as [`Key::evaluate`] does.
+    /// `key * H(input)` for each input, encoded, one after the other. Fails as `Key::evaluate` does.
     pub fn elements<I: AsRef<[u8]> + Sync>(&self, inputs: &[I]) -> Result<Vec<u8>> {
         self.0.times_hashes(&slices(inputs))
     }
@@ -105,7 +105,7 @@ impl Blinds {
         Blinds(suite.random_scalars(count, rng))
     }
 
-    /// `Blind` of section 3.3.1: an encoded element for each input. Fails as [`Key::evaluate`] does.
+    /// `Blind` of section 3.3.1: an encoded element for each input. Fails as `Key::evaluate` does.
     pub fn blind<I: AsRef<[u8]> + Sync>(&self, inputs: &[I]) -> Result<Vec<u8>> {
         assert_eq!(self.0.len(), inputs.len(), "every input has its blind");
         self.0.times_hashes(&slices(inputs))

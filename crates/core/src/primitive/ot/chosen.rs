@@ -65,7 +65,7 @@ pub fn receive(
     received.inspect_err(|_| zeroize::Zeroize::zeroize(outputs))
 }
 
-/// The longest messages of [`offer`].
+/// The longest messages of `offer`.
 pub const MAX_OFFERED_BYTES: usize = MAX_PAYLOAD_BYTES;
 
 /// The sender's part where it has one message for each of `count` OTs: the receiver gets those for which its choice is 0. `load` yields

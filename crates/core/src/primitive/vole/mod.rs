@@ -27,7 +27,7 @@ pub trait VoleSender {
     fn delta(&self) -> Block;
 
     /// The next `b.len()` elements. The peer must take as many in one call; either may take them in several, cut at multiples
-    /// of [`RUN_OUTPUTS`](params::RUN_OUTPUTS). Fails if the channel does, or the peer breaks the protocol; `b` is then zero.
+    /// of `RUN_OUTPUTS`. Fails if the channel does, or the peer breaks the protocol; `b` is then zero.
     fn extend(&mut self, b: &mut [Block], channel: &mut Channel) -> Result<()>;
 }
 

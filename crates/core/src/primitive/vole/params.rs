@@ -3,7 +3,7 @@
 //! The number t of noisy places follows from the relative distance d of the code: a linear test of the outputs succeeds
 //! with probability (1 - d)^t over GF(2^128), and has bias (1 - 2 d)^t over GF(2) (Boyle et al., CRYPTO 2020), which has
 //! to be at most 2^-128. d is a multiple of 0.005 for which a code of the ensemble has a lighter word with
-//! probability at most 2^-46, computed by [`super::estimator::distance`]. All other attacks cost more: see [`super::estimator`], whose tests check some of the
+//! probability at most 2^-46, computed by `estimator::distance`. All other attacks cost more: see [`super::estimator`], whose tests check some of the
 //! tables' entries, and in the long run all of them.
 
 use super::code::{binary, field};

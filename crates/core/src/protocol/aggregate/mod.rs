@@ -1,8 +1,8 @@
 //! Over-threshold aggregation: participants report pairs of a key and a value, and only keys that enough of them report come out
 //! (Ringberg, Applebaum, Freedman, Caesar & Rexford, "Collaborative, privacy-preserving data aggregation at scale", PETS 2010).
 //!
-//! A *proxy* and a *database* that do not collude stand between participants and result. A participant [`report`]s each pair, encrypted;
-//! the proxy [`blind`]s the reports, shuffles them, and sends them on; the database [`open`]s what comes, so that it has a row for each key
+//! A *proxy* and a *database* that do not collude stand between participants and result. A participant [`report`](report())s each pair, encrypted;
+//! the proxy [`blind`](blind())s the reports, shuffles them, and sends them on; the database [`open`]s what comes, so that it has a row for each key
 //! that says neither which key it is nor who reported it. Of a row that satisfies what was agreed on it [`ask`]s the *oracle*, which
 //! belongs to the proxy and [`answer`]s with the key, if it finds that the row holds what it says.
 //!
@@ -35,7 +35,7 @@ pub(crate) const ID_BYTES: usize = 32;
 /// Which report or entry is refused, and why. The ones beside it may be well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused {
-    /// Its number: of reports as [`report`] counts them, of entries from 0.
+    /// Its number: of reports as [`report`](report()) counts them, of entries from 0.
     pub index: u64,
     /// What is wrong with it.
     pub why: Why,

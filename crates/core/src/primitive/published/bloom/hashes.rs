@@ -30,7 +30,7 @@ pub struct Hashes {
 }
 
 impl Hashes {
-    /// The functions of a filter of `slots` slots (1 to [`MAX_SLOTS`](super::MAX_SLOTS)), under a public key that no
+    /// The functions of a filter of `slots` slots (1 to `MAX_SLOTS`, under a public key that no
     /// other filter has.
     pub fn new(strength: Strength, slots: usize, key: &[u8; 32]) -> Hashes {
         Hashes::of(Sizes { k: strength.bits(), slots }, key)

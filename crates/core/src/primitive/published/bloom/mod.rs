@@ -78,13 +78,13 @@ impl Strength {
     }
 
     /// Slots of a filter for `bound` elements: ceil(k * bound * log2 e), which the places of so many elements leave half
-    /// empty, and those for [`LEAST_BOUND`] elements if there are fewer, but any.
+    /// empty, and those for `LEAST_BOUND` elements if there are fewer, but any.
     ///
     /// An element that is not in the set has all its places set with probability E[p^k], where p is the part of slots that are set. That
     /// is more than 2^-k, because p varies, and the more so the fewer slots there are: for one element in 116 slots 2^-70.4
     /// where k is 80. With the slots of 16 elements or more it is below 2^-(k-2) for every k.
     ///
-    /// Errors ([`Error::Input`]): more than [`MAX_SLOTS`].
+    /// Errors ([`Error::Input`]): more than `MAX_SLOTS`.
     pub fn slots(self, bound: usize) -> Result<usize> {
         let elements = if bound == 0 { 0 } else { bound.max(LEAST_BOUND) };
         let places = (elements as u64).checked_mul(self.bits() as u64).filter(|places| *places < MAX_SLOTS);

@@ -22,15 +22,15 @@ const SEED_BITS: f64 = 128.0;
 pub struct Costs {
     /// A linear test of the outputs, for the distance that the code has: the reciprocal of its success.
     pub linear_test: f64,
-    /// See [`attacks::pooled_gauss`].
+    /// See `attacks::pooled_gauss`.
     pub pooled_gauss: f64,
-    /// See [`attacks::permutation_decoding`].
+    /// See `attacks::permutation_decoding`.
     pub permutation_decoding: f64,
-    /// See [`attacks::enumeration_decoding`]; over GF(2) only.
+    /// See `attacks::enumeration_decoding`; over GF(2) only.
     pub enumeration_decoding: Option<f64>,
-    /// See [`attacks::algebraic`].
+    /// See `attacks::algebraic`.
     pub algebraic: f64,
-    /// A guess of a node that the receiver lacks: no attack on the code, so [`Costs::least`] leaves it out. One pair of AES
+    /// A guess of a node that the receiver lacks: no attack on the code, so `Costs::least` leaves it out. One pair of AES
     /// keys expands a level of one run, where each of the t trees has one such node, and one call tests a guess for all.
     pub trees: f64,
 }

@@ -53,7 +53,7 @@ impl Params {
     /// party. A learner who encrypts, and for whom the modulus tells all products apart, is given each of them by the protocol
     /// itself ([`Params::values`]).
     ///
-    /// Errors ([`Error::Input`]): more than [`MAX_ROWS`] rows or [`MAX_COLUMNS`] columns; a modulus that is too long for
+    /// Errors ([`Error::Input`]): more than [`MAX_ROWS`] rows or `MAX_COLUMNS` columns; a modulus that is too long for
     /// shares under such a key to be uniform and right.
     pub fn new(shape: Shape, modulus: Modulus, size: KeySize, learner: Option<Side>) -> Result<Params> {
         if shape.rows > MAX_ROWS {

@@ -78,7 +78,9 @@ fn a_helper_that_goes_before_it_answers_is_dialled_again() {
             for answer in [None, Some(Answer::Welcome)] {
                 let mut channel = scene.welcome();
                 channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES).unwrap();
-                answer.map(|answer| channel.send(DEPOT_ANSWER, answer.write()).unwrap());
+                if let Some(answer) = answer {
+                    channel.send(DEPOT_ANSWER, answer.write()).unwrap();
+                }
             }
         });
         scene.client(Duration::ZERO).arrive().unwrap();
@@ -92,7 +94,7 @@ fn what_a_helper_says_of_others_is_told_as_what_it_says() {
     let client = Scene::new().client(Duration::ZERO);
     let [own, b, c] = [0, 1, 2].map(At::Party);
     for (by, kind, culprit, text) in [
-        (b, Input, None, "b stopped: its input or its limits do not allow the job, as hub says"),
+        (b, Input, None, "b stopped: its input, its files or its limits do not allow the job, as hub says"),
         (b, Network, None, "b cannot be reached any more, as hub says"),
         (b, Interrupted, Some(b), "b was interrupted by its user, as hub says"),
         (b, Protocol, Some(c), "c broke the protocol, as hub says in the name of b"),

@@ -2,8 +2,8 @@
 //! Applebaum, Freedman, Caesar & Rexford, sections 3.2 and 3.3, and the appendix).
 //!
 //! The row of a key is its value of Naor & Reingold's function, [`Function`], of which proxy and oracle have the key. A participant has the
-//! value computed obliviously, blinded and under encryption ([`mod@transfer`]), by one oblivious transfer for each bit of the function's input.
-//! All else is what [`super`] has: values with proofs, keys under both keys, re-randomisation, rows, and the oracle's check.
+//! value computed obliviously, blinded and under encryption (`transfer`), by one oblivious transfer for each bit of the function's input.
+//! All else is what [`aggregate`](crate::protocol::aggregate) has: values with proofs, keys under both keys, re-randomisation, rows, and the oracle's check.
 //!
 //! [`participant`] and [`proxy`] are the two roles, over a channel, in stages of so many keys that neither needs more memory for more of
 //! them. The steps beneath are pure: [`offer`], [`evaluate`], [`report`], [`unblind`]. [`basic`] has the published basic protocol, for

@@ -79,7 +79,7 @@ impl Params {
     /// The counter is `learner`, if the products are for one party alone. If they are for both it tells the other one, and is the
     /// one with fewer columns, of two with equally many the first party.
     ///
-    /// Errors ([`Error::Input`]): integers other than zeros and ones; more than [`MAX_ROWS`] rows or [`MAX_COLUMNS`] columns; a
+    /// Errors ([`Error::Input`]): integers other than zeros and ones; more than [`MAX_ROWS`] rows or `MAX_COLUMNS` columns; a
     /// bound for which filters would be too large; a modulus that does not tell all products apart.
     pub fn new(
         shape: Shape,
