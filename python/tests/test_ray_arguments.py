@@ -30,7 +30,7 @@ def test_wrong_arguments_are_one_line(parties, tmp_path: pathlib.Path) -> None:
     assert "one or more" in str(pytest.raises(tacita.InputError, Processes, 0).value)
     people(0, 5, "hospital").rename(columns={"name": "names"}).to_parquet(tmp_path / "other.parquet")
     assert 'no column "name"' in told(tmp_path / "other.parquet")
-    assert "wait for its end" not in told(tmp_path / "other.parquet", work=tmp_path / "work")
+    assert "wait until it ends" not in told(tmp_path / "other.parquet", work=tmp_path / "work")
     # What went wrong leaves nothing behind that is in the way of the next run.
     assert not out.exists() and not list(tmp_path.glob(".out*"))
 

@@ -162,7 +162,7 @@ def test_a_worker_is_killed_while_it_counts(parties, tmp_path: pathlib.Path, fun
     [
         ({"bins": {"x": 4}}, "bins.x: where a column's quantiles are shows in all rows together"),
         ({"items": {"lines": True}}, "items.lines"),
-        ({"protocol": "lattice"}, "hides numbers only nearly"),
+        ({"protocol": "lattice"}, "hides numbers only approximately"),
     ],
 )
 def test_rules_that_cannot_be_spread_are_refused(parties, tmp_path: pathlib.Path, more: dict[str, Any], message: str) -> None:

@@ -82,7 +82,7 @@ fn ask<T: serde::de::DeserializeOwned>(
     let answer = client.ask(&Ask::get(path, most), persistence)?;
     let wrong = || Error::Protocol {
         peer: client.name().to_owned(),
-        check: "it does not say what it serves: are both programs of one version?".into(),
+        check: "it does not name its service: are both programs of one version?".into(),
     };
     match (answer.is_ok(), answer.again) {
         (true, _) => serde_json::from_slice(&answer.body).map_err(|_| wrong()),

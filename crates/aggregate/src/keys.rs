@@ -110,7 +110,7 @@ impl Keys {
         let name = self.file(round);
         if self.folder.has(&name) {
             return Err(failed(format!(
-                "there is a key of round {round} in {}, which stays",
+                "a key of round {round} already exists in {}, and is not replaced",
                 self.folder.path().display()
             )));
         }
@@ -128,7 +128,7 @@ impl Keys {
         if opened.is_err() {
             let _ = self.folder.remove(&part);
             return Err(failed(format!(
-                "it is no key of round {round} of a {}, or sealed under another identity than this one",
+                "it is not a key of round {round} of a {}, or is sealed under another identity",
                 self.role.name()
             )));
         }
@@ -227,7 +227,7 @@ mod tests {
         assert!(moved.restore("s", &file).is_err());
         moved.restore("r", &file).unwrap();
         assert_eq!(**moved.load("r").unwrap().unwrap(), *b"a secret of the round");
-        assert!(moved.restore("r", &file).unwrap_err().to_string().contains("stays"));
+        assert!(moved.restore("r", &file).unwrap_err().to_string().contains("is not replaced"));
         keys.use_up("r").unwrap();
         keys.forget("r").unwrap();
         assert!(keys.is_used("r") && keys.load("r").unwrap().is_none());

@@ -59,7 +59,7 @@ pub fn look(setting: &Setting, identity: &Identity, looker: Looker, registry: Op
             Ok(client) => client,
             // Services may find each other by a registry.
             Err(_) if looker != Looker::Participant && setting.written(service)?.is_none() => {
-                let what = "the job file does not say where it listens: give --registry where a registry does".into();
+                let what = "the job file has no address of it: add one, or give --registry".into();
                 let seen = Err(Error::Network { peer: name.clone(), what });
                 found.push(Found { name, address: String::new(), seen });
                 continue;

@@ -224,7 +224,7 @@ fn advertised(registry: &Registry, here: SocketAddr, written: Option<String>) ->
     match &registry.advertise {
         Some(address) if address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified()) => {
             Err(Error::Input(format!(
-                "--advertise {address}: is every address of this machine: write the one by which others reach it"
+                "--advertise {address}: is a wildcard address: give one that other machines can reach"
             )))
         }
         Some(address) if is_address(address) => Ok(address.clone()),
@@ -232,7 +232,7 @@ fn advertised(registry: &Registry, here: SocketAddr, written: Option<String>) ->
         None if !here.ip().is_unspecified() => Ok(here.to_string()),
         None => written.filter(|address| is_address(address)).ok_or_else(|| {
             Error::Input(format!(
-                "--registry: {here} is every address of this machine: say with --advertise HOST:PORT where others reach it"
+                "--registry: {here} is a wildcard address: give one that other machines can reach, as --advertise HOST:PORT"
             ))
         }),
     }

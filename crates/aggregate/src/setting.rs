@@ -47,8 +47,8 @@ impl Setting {
         })?;
         if let Some(ca) = own.own.participants.ca {
             return Err(Error::Input(format!(
-                "participants.ca = \"{ca}\" is not served: identities sign their own certificates; list those who may report in a file, and \
-                 name it as participants.allow"
+                "participants.ca = \"{ca}\" is not supported, because identities sign their own certificates: list the \
+                 participants in a file, and name it as participants.allow"
             )));
         }
         let agreement = unhex(&Terms::of(&spec).agreement()).and_then(|bytes| bytes.try_into().ok());
@@ -139,7 +139,7 @@ impl Setting {
         let members = self.members(role)?;
         members.iter().position(|member| member.identity == Some(own)).ok_or_else(|| {
             Error::Input(format!(
-                "the identity given is {own}, and no [[{role}]] in the job file has it: put it there, or give the identity of the {role}"
+                "--identity is {own}, and no [[{role}]] in the job file has it: add it there, or give the identity of the {role}"
             ))
         })
     }
@@ -175,7 +175,7 @@ impl Setting {
             ))
         })?;
         let pin = member.identity.ok_or_else(|| {
-            Error::Input(format!("identity is missing in [[{role}]]: ask who runs it for its `tacita identity show`"))
+            Error::Input(format!("identity is missing in [[{role}]]: ask its operator for its `tacita identity show`"))
         })?;
         Ok(Peer { name: self.name(service)?, pin })
     }

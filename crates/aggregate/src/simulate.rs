@@ -115,7 +115,7 @@ pub fn simulate(
                 return Err(Error::Input(format!("--input {name}=-: a simulation reads files, not standard input")));
             }
             [path] => check_readable(path)?,
-            _ => return Err(Error::Input(format!("--input {name}=...: there twice"))),
+            _ => return Err(Error::Input(format!("--input {name}=...: given twice"))),
         }
     }
     if let Some(output) = &simulation.output {

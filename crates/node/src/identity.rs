@@ -86,7 +86,8 @@ impl Identity {
         let certificate = Certificate::read(directory)?;
         if Fingerprint::of(&key.subject_public_key_info()) != certificate.fingerprint() {
             return Err(Error::Input(format!(
-                "{}: {CERTIFICATE_FILE} belongs to another key than {KEY_FILE}",
+                "{}: {CERTIFICATE_FILE} does not belong to the key in {KEY_FILE}: restore both from the same copy, or make a new \
+                 identity",
                 directory.display()
             )));
         }

@@ -26,7 +26,7 @@ impl AllowList {
     /// Errors ([`Error::Input`]): it cannot be read, or a line of it.
     pub fn read(path: &Path) -> Result<AllowList> {
         let failed =
-            |error: std::io::Error| Error::Input(format!("{}: cannot read who may ask: {error}", path.display()));
+            |error: std::io::Error| Error::Input(format!("{}: cannot read the allow-list: {error}", path.display()));
         let seen = facts(path);
         if seen.is_some_and(|(_, length)| length > MAX_FILE_BYTES) {
             return Err(Error::Input(format!("{}: too large for a list of desks", path.display())));
@@ -103,10 +103,10 @@ fn parse(text: &str) -> std::result::Result<Admitted, (usize, String)> {
         let who: Fingerprint =
             identity.parse().map_err(|_| wrong(format!("\"{}\" is no identity", shown(identity))))?;
         if names.values().any(|known| known == name) {
-            return Err(wrong(format!("{name} is there twice")));
+            return Err(wrong(format!("{name} is listed twice")));
         }
         if names.insert(who.to_string(), name.to_owned()).is_some() {
-            return Err(wrong("this identity is there twice".into()));
+            return Err(wrong("this identity is listed twice".into()));
         }
         fingerprints.push(who);
     }

@@ -80,7 +80,7 @@ impl Journal {
         let failed = |error: std::io::Error| Error::Input(format!("{}: cannot be read: {error}", path.display()));
         let damaged = || {
             Error::Input(format!(
-                "{}: damaged, or of another identity: put back the directory as it was, or begin with a new one (quotas begin anew, too)",
+                "{}: damaged, or of another identity: put back the directory as it was, or begin with a new one (with fresh quotas)",
                 path.display()
             ))
         };

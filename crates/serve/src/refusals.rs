@@ -22,7 +22,7 @@ impl Default for Refusals {
 impl Refusals {
     /// Says that somebody from an address was refused, if not too many were.
     pub(crate) fn somebody(&self, from: SocketAddr, what: &str) {
-        self.tell(format!("refused somebody from {from}: {what}"));
+        self.tell(format!("refused a connection from {from}: {what}"));
     }
 
     /// Says that something was refused, if not too much was.

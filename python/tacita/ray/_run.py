@@ -225,7 +225,7 @@ class _Run:
         if there != place:
             raise _input(f"output: the run that is kept has its buckets in {there}: give the output of before, beside it")
         if not self.part.is_dir():
-            raise _input(f"output: {place}, where the run that is kept has its buckets, is not there: bring it back, or all remove their work directories and start anew")
+            raise _input(f"output: {place}, where the run that is kept has its buckets, is not there: bring it back, or all remove their work directories and start again")
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> dict[str, Any]:
         """From the data to all that this party learns, whole; `place` takes it."""
@@ -379,7 +379,7 @@ class _Run:
         if self.work.opened and drivers.remaining and not self.by_position:
             error = TermsError(
                 f"the result of this run was opened, and {len(drivers.remaining)} of its buckets are to be done again: a party has lost what it kept, or asks "
-                "again; all remove their work directories and start anew",
+                "again; all remove their work directories and start again",
                 "terms",
                 5,
             )

@@ -82,7 +82,7 @@ pub(super) async fn session(at: At, under: Under, headers: HeaderMap, body: Body
     let round = database.found(&name).await?;
     let advance: Advance = read_json(&headers, body).await?;
     if !advance.is_one_step() {
-        return Err(Reply::new(Kind::Malformed, "this is no session that follows another one"));
+        return Err(Reply::new(Kind::Malformed, "this session does not follow an earlier one"));
     }
     let pool = database.pool.clone();
     pool.run(move || {
@@ -98,7 +98,7 @@ pub(super) async fn session(at: At, under: Under, headers: HeaderMap, body: Body
 
 /// What a proxy is told that brings something to a round that goes on without it.
 pub(super) fn given_up(round: &Round) -> Reply {
-    Reply::new(Kind::Closed, format!("round {} goes on without what this proxy had", round.name))
+    Reply::new(Kind::Closed, format!("round {} continues without this proxy's unsent reports", round.name))
 }
 
 impl Database {
@@ -153,8 +153,8 @@ impl Database {
             }
             Refused::Newer => {
                 let what = format!(
-                    "the storage lacks changes that it had told {peer} of: it was put back to an earlier state, or its last commits are lost. Put the right one \
-                     back, or open another round and have reports submitted again"
+                    "the storage lacks changes that it had confirmed to {peer}: it was restored to an earlier state, or lost its \
+                     last commits. Restore the right one, or open another round and have reports submitted again"
                 );
                 self.fail_telling(round, &Error::Terms(what.clone()), Some(MISSING))?;
                 Reply::new(Kind::Closed, format!("round {name} has failed: {what}"))
@@ -180,7 +180,7 @@ impl Database {
                 })
             })?;
             if given_up {
-                tracing::warn!("round {} goes on without what {name} has not sent", round.name);
+                tracing::warn!("round {} continues without the unsent reports of {name}", round.name);
             }
         }
         Ok(())

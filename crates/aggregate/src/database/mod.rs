@@ -350,8 +350,8 @@ fn check_storage(databases: usize, storage: Option<&str>) -> Result<()> {
     match databases > 1 && !storage.is_some_and(store::is_shared) {
         false => Ok(()),
         true => Err(Error::Input(format!(
-            "the job file names {databases} [[database]], and they share a storage: give each the same --storage postgresql://USER@HOST/DATABASE; a \
-             directory is one process's alone"
+            "the job file names {databases} [[database]], and they share a storage: give each the same --storage \
+             postgresql://USER@HOST/DATABASE (a directory serves one process only)"
         ))),
     }
 }

@@ -71,7 +71,7 @@ pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
     change(at, move |database, round| {
         let own = database.setting.own()?;
         if !own.own.round.tighten {
-            return Err(Error::Input("the job does not say round.tighten = true: its thresholds stay".into()));
+            return Err(Error::Input("thresholds cannot be raised: the job does not say round.tighten = true".into()));
         }
         // As the condition has it, or its name alone.
         let named = |of: &Measure, name: &str| wanted.measure == name || wanted.measure == of.to_string();
@@ -115,7 +115,7 @@ pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
             }
             if record.reveal_when != before.reveal_when {
                 return Err(Error::NotReady(format!(
-                    "round {}: somebody else has raised a threshold meanwhile",
+                    "round {}: another operator has raised a threshold meanwhile",
                     round.name
                 )));
             }
@@ -134,7 +134,11 @@ pub(super) fn gap(predicate: &Predicate, measure: Measure, counts: &Counts) -> R
     let sizes = match measure {
         Measure::Count => &counts.count,
         Measure::Distinct => &counts.distinct,
-        _ => return Err(Error::Input("gaps are those of count and distinct: name the number for others".into())),
+        _ => {
+            return Err(Error::Input(
+                "gaps are known for count and distinct only: give a number for other measures".into(),
+            ));
+        }
     };
     let of = predicate.thresholds().into_iter().filter(|threshold| threshold.measure == measure);
     let agreed = of.map(|threshold| threshold.bound).max().unwrap_or(0);

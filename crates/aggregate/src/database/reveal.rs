@@ -183,7 +183,7 @@ impl Database {
                 Ok(true)
             })?;
             if !went_on {
-                tracing::info!("round {}: somebody else has gone on with it", round.name);
+                tracing::info!("round {}: another database has taken it over", round.name);
                 return Ok(());
             }
             self.stop()?;
@@ -231,7 +231,7 @@ impl Database {
             // Whoever reports a key without end takes it out of the result, and no other.
             if predicate.holds(&row) && row.count() > most as u64 {
                 tracing::warn!(
-                    "round {}: a row of {} is left out: an oracle can be asked about {}",
+                    "round {}: a row of {} is left out: an oracle takes at most {}",
                     round.name,
                     counted(row.count(), "report"),
                     count(most as u64)

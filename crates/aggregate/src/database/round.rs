@@ -96,7 +96,7 @@ impl Round {
         };
         if changed(&kept.record.database, &then.database) || changed(&kept.record.proxy, &then.proxy) {
             return Err(Error::Input(format!(
-                "round {} was opened anew in the storage, under other keys: put back the storage of before, or end this database and start it again",
+                "round {} was reopened in the storage under other keys: restore the former storage, or restart this database",
                 self.name
             )));
         }
@@ -326,7 +326,7 @@ mod tests {
         for anew in [keyed(&key(&opened.setting, &opened.database).1, proxy.clone()), keyed(&own, opened.proxies())] {
             opened.put(&anew);
             let error = round.refresh(&*opened.storage).unwrap_err().to_string();
-            assert!(error.contains("was opened anew"), "{error}");
+            assert!(error.contains("was reopened"), "{error}");
         }
         opened.put(&keyed(&own, proxy));
         round.refresh(&*opened.storage).unwrap();

@@ -139,7 +139,7 @@ async fn entries(
         let opened = match open(&round.params, &secret, &body) {
             Ok(opened) => opened,
             Err(refused) => {
-                let check = format!("an entry of it in round {} cannot be one: {refused}", round.name);
+                let check = format!("an invalid entry in round {}: {refused}", round.name);
                 database.fail(&round, &Error::Protocol { peer, check })?;
                 return Err(Reply::new(Kind::Malformed, format!("entry {refused}")));
             }
@@ -216,7 +216,7 @@ async fn complete(
             tracing::info!("round {}: {peer} has sent all of its {} entries", round.name, completion.entries);
             if completion.discarded > 0 {
                 let lost = counted(completion.discarded, "report");
-                tracing::error!("round {}: {peer} has lost {lost} that it was handing over to a proxy that the round goes on without", round.name);
+                tracing::error!("round {}: {peer} has lost {lost} that it was handing over to a proxy that is left out of the round", round.name);
             }
         }
         Ok(Json(database.status(&round, &caller)))
@@ -327,7 +327,7 @@ impl Database {
         let learns = caller.participant.as_ref().is_some_and(|name| own.gets_results(name, true));
         match learns || caller.is_database() {
             true => Ok(()),
-            false => Err(Reply::new(Kind::Forbidden, "results are for those whom reveal_to names")),
+            false => Err(Reply::new(Kind::Forbidden, "results are for parties in reveal_to only")),
         }
     }
 

@@ -89,7 +89,7 @@ impl Database {
                         Err(error) => error.to_string(),
                     };
                     tracing::warn!(
-                        "round {round}: {} does not take its secret now, and has it later: {told}",
+                        "round {round}: {} does not take its secret now, and gets it later: {told}",
                         peer.name()
                     );
                 });

@@ -86,7 +86,7 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
     let parts = match status.state {
         State::Revealed => status.parts.ok_or_else(|| {
             Error::Input(format!(
-                "round {} is revealed, and not to {}: reveal_to names who gets it",
+                "round {} is revealed, but not to {}: reveal_to does not name this party",
                 told.round, told.me
             ))
         })?,
@@ -132,7 +132,10 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
     let results = Results::new(&own, &told.round, closed, rows, histogram, resolver.as_ref());
     for place in &status.without {
         let proxy = told.setting.name(Service::Proxy(*place))?;
-        tracing::warn!("round {} was counted without what {proxy} had not sent: its operator gave that up", told.round);
+        tracing::warn!(
+            "round {} was counted without the unsent reports of {proxy}: the round's operator gave them up",
+            told.round
+        );
     }
     // The operator's, who is told numbers.
     if let Some(numbers) = status.numbers.as_ref().filter(|numbers| numbers.inconsistent > 0) {
@@ -144,7 +147,7 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
     }
     if results.unreadable() > 0 {
         tracing::warn!(
-            "{} keys of the result are none that a table has: somebody reports what nobody can read; they are left out",
+            "{} keys of the result cannot be read, and are left out: a participant reports malformed keys",
             results.unreadable()
         );
     }

@@ -214,10 +214,10 @@ fn reach_round(told: &Submitting, proxies: &mut Proxies, round: String, passed: 
         if answer.is_ok() {
             let open: Open = serde_json::from_slice(&answer.body).map_err(|_| Error::Protocol {
                 peer: proxy.name().to_owned(),
-                check: format!("what it says of round {round} cannot be read"),
+                check: format!("its answer about round {round} cannot be read"),
             })?;
             if open.round != round {
-                let check = format!("it speaks of another round than {round}");
+                let check = format!("its answer is about another round than {round}");
                 return Err(Error::Protocol { peer: proxy.name().to_owned(), check });
             }
             return Target::new(told, open, proxy.name());
@@ -271,9 +271,7 @@ impl Target {
             None => most,
             Some(size) if (1..=most).contains(&size) => size,
             Some(size) => {
-                return Err(Error::Input(format!(
-                    "--batch {size}: use 1 to {most}, which is as much as a request holds"
-                )));
+                return Err(Error::Input(format!("--batch {size}: use 1 to {most}, the most that a request holds")));
             }
         };
         let batches = Batches::new(&told.identity, &told.reporter(), &told.setting.agreement, &open.round);
@@ -307,7 +305,7 @@ impl Submission<'_> {
             if answer.is_ok() {
                 let taken: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
                 if taken["reports"].as_u64() != Some(reports) {
-                    let check = format!("it does not say that it has the {} of a batch", count(reports));
+                    let check = format!("it does not confirm the {} of a batch", count(reports));
                     return Err(Error::Protocol { peer: self.proxies.current().name().to_owned(), check });
                 }
                 self.sent.known += u64::from(taken["known"].as_bool() == Some(true));

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const IDLE: Duration = Duration::from_secs(60);
 
 /// What is said of a round of which this directory does not have what was acknowledged.
-const ELSEWHERE: &str = "what this proxy acknowledged of it is in another state directory";
+const ELSEWHERE: &str = "the reports that this proxy acknowledged are in another state directory";
 
 impl Round {
     /// Does something with the sessions of this directory, which stay as they are meanwhile.
@@ -41,7 +41,7 @@ impl Round {
         let present = names.batches(present).map_err(|what| differs(&what))?.keys().copied().collect();
         let fits = self.tracked(|track| Ok(track.journal.past()?.check(generation, &present)))?;
         fits.map_err(|_| {
-            differs("its queue is not what this proxy has acknowledged, or participants.json is another one")
+            differs("its queue differs from what this proxy has acknowledged, or participants.json was replaced")
         })
     }
 
@@ -282,7 +282,8 @@ impl Proxy {
                 given_up.unwrap_or_else(|| Reply::new(Kind::NotYet, told_elsewhere(&round.name)).again_in(2))
             }
             None => self.is_differing(&round.name).unwrap_or_else(|| {
-                let what = "the database does not answer, and nothing is acknowledged before it does: it is on this proxy's disk";
+                let what =
+                    "the database does not answer: reports are on this proxy's disk, and are acknowledged when it does";
                 Reply::new(Kind::NotYet, what).again_in(1)
             }),
         })
@@ -293,7 +294,8 @@ impl Proxy {
     pub(super) fn is_given_up(&self, round: &str) -> Option<Reply> {
         let is_without = |status: &Status| status.without.contains(&self.place);
         let given_up = lock(&self.told).get(round).is_some_and(is_without);
-        given_up.then(|| Reply::new(Kind::Closed, format!("round {round} went on without what this proxy had")))
+        given_up
+            .then(|| Reply::new(Kind::Closed, format!("round {round} continued without this proxy's unsent reports")))
     }
 
     /// What is said of a round of which another directory has what was acknowledged, if that is so. Participants are told: which directory it is not is for the
@@ -318,7 +320,8 @@ impl Proxy {
 
     fn if_it_is_lost(&self, round: &str) -> String {
         format!(
-            "if that is lost, the database's operator has the round go on without it, by `tacita round close --round {round} --without-proxy {}`",
+            "if that is lost, the database's operator closes the round without it: `tacita round close --round {round} \
+             --without-proxy {}`",
             self.place + 1
         )
     }

@@ -61,7 +61,7 @@ pub(super) async fn handed(
             return Err(Reply::new(Kind::NotYet, "the round is not closed here yet").again_in(1));
         }
         if proxy.is_complete(&round.name)? {
-            return Err(Reply::new(Kind::Closed, "all of the round has been sent from here"));
+            return Err(Reply::new(Kind::Closed, "all reports of the round have been sent from here"));
         }
         let participant = proxy.names.number(&handed.participant)?;
         let submission = Submission { participant, batch, digest: handed.digest, records: handed.records };
@@ -115,7 +115,7 @@ impl Proxy {
         if rests.len() <= self.others.len() {
             let silent = (0..=self.others.len()).filter(|place| !rests.contains_key(place));
             let silent = silent.map(|place| self.setting.name(Service::Proxy(place))).collect::<Result<Vec<_>>>()?;
-            return Err(Error::NotReady(format!("waits until {} has told what it has", silent.join(" and "))));
+            return Err(Error::NotReady(format!("waits until {} has listed its reports", silent.join(" and "))));
         }
         let is_few = |place: &usize| rests.get(place) == Some(&Rest::TooFew);
         match collector(rests) {
@@ -125,7 +125,7 @@ impl Proxy {
                 self.hand_over(round, place)
             }
             Some(place) if place == self.place && told.waits.iter().any(|other| *other != place && is_few(other)) => {
-                Err(Error::NotReady("another proxy hands over what it has".into()))
+                Err(Error::NotReady("another proxy hands over its reports".into()))
             }
             _ => Ok(()),
         }
@@ -147,7 +147,7 @@ impl Proxy {
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("word of what is there of round {round}")));
         }
-        serde_json::from_slice(&answer.body).map_err(|_| wrong(by, "what it says of a round cannot be read"))
+        serde_json::from_slice(&answer.body).map_err(|_| wrong(by, "its answer about a round cannot be read"))
     }
 
     /// Brings all that waits to another proxy, and drops it.

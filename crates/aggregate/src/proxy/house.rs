@@ -307,7 +307,7 @@ impl Proxy {
             }
         };
         if let Some(reason) = &completion.unshufflable {
-            tracing::warn!("round {name} cannot be shuffled, and nothing of what waits is ever sent: {reason}");
+            tracing::warn!("round {name} cannot be shuffled, and its waiting reports are never sent: {reason}");
         }
         let value = serde_json::to_value(&completion).map_err(|error| Error::Internal(error.to_string()))?;
         let path = format!("/v1/rounds/{name}/complete?session={session}");

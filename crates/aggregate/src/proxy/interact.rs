@@ -49,7 +49,7 @@ pub(super) async fn interact(
     let round = proxy.known(&name)?;
     under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
     let Secret::NaorReingold(_) = &round.secret else {
-        return Err(Reply::new(Kind::Malformed, "reports of this job are sent, and not made together"));
+        return Err(Reply::new(Kind::Malformed, "reports of this job are sent complete, not made with the proxy"));
     };
     expect_binary(&headers)?;
     let most = proxy.setting.submission(&round.params);
@@ -71,7 +71,7 @@ pub(super) async fn interact(
     if !round.is_open() {
         return Err(proxy.elsewhere(&name));
     }
-    let busy = || Reply::new(Kind::Busy, "too many make reports: come again").again_in(2);
+    let busy = || Reply::new(Kind::Busy, "too many reports are being made: try again later").again_in(2);
     // Who waits with what it may have at most has it in the order of coming: nobody is overtaken by who begins one after the other.
     let own = proxy.admission.enter(who.0, Going::Interaction).ok_or_else(busy)?;
     let place = match timeout(PATIENCE, proxy.interactions.clone().acquire_owned()).await {

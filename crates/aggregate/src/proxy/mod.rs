@@ -114,7 +114,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
     let (allow, parties) = (setting.own()?.own.participants.allow.clone(), setting.parties());
     if allow.is_none() && parties.is_empty() {
         return Err(Error::Input(
-            "nobody may report: list participants in a file, a name and an identity a line, and name it as participants.allow".into(),
+            "no participant is listed: write a file with a name and an identity on each line, and name it as participants.allow".into(),
         ));
     }
     let (folder, _lock) = keys::lock(&serving.state, Some("proxy"))?;

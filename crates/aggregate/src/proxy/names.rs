@@ -115,8 +115,8 @@ fn read(folder: &Folder) -> Result<Vec<Fingerprint>> {
     file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| damaged(&error.to_string()))?;
     if serde_json::from_str::<Vec<String>>(&text).is_ok() {
         return Err(Error::Input(format!(
-            "{}: is of an earlier version, which knew participants by their names: end the rounds of this directory with that version, or name another \
-             directory with --state",
+            "{}: is of an earlier version: finish the rounds of this directory with that version, or name another directory with \
+             --state",
             at.display()
         )));
     }
@@ -125,7 +125,7 @@ fn read(folder: &Folder) -> Result<Vec<Fingerprint>> {
     let all: Vec<Fingerprint> = kept.participants.iter().filter_map(|who| who.parse().ok()).collect();
     match all.len() == kept.participants.len() {
         true => Ok(all),
-        false => Err(damaged("names somebody without a fingerprint")),
+        false => Err(damaged("names a participant without a fingerprint")),
     }
 }
 

@@ -112,7 +112,7 @@ impl Round {
             State::Failed if self.queue.is_closed() => return Ok(()),
             State::Failed => {
                 if self.queue.pause(true) {
-                    tracing::warn!("round {} has failed at the database: nothing is taken of it", self.name);
+                    tracing::warn!("round {} has failed at the database: its reports are refused", self.name);
                 }
                 return Ok(());
             }
@@ -121,7 +121,7 @@ impl Round {
             _ => self.close()?,
         }
         if self.queue.pause(false) {
-            tracing::info!("round {} goes on at the database", self.name);
+            tracing::info!("round {} continues at the database", self.name);
             self.cover.ask_again();
         }
         Ok(())

@@ -216,10 +216,7 @@ impl Proxy {
     /// Takes a batch; whether it was there already.
     fn take(&self, round: &Round, participant: &Fingerprint, batch: &BatchId, body: &[u8]) -> Granted<bool> {
         let Secret::Dh(secret) = &round.secret else {
-            return Err(Reply::new(
-                Kind::Malformed,
-                "reports of this job are made together with the proxy, and not sent",
-            ));
+            return Err(Reply::new(Kind::Malformed, "reports of this job are made with the proxy, not sent complete"));
         };
         let length = round.params.report_bytes();
         if body.is_empty() || !body.len().is_multiple_of(length) {
@@ -261,11 +258,9 @@ impl Proxy {
                 self.done.repeated.fetch_add(1, Ordering::Relaxed);
                 Ok(true)
             }
-            Accepted::Refused(Refusal::Conflict) => {
-                Err(Reply::new(Kind::Conflict, "another batch of this name is there"))
-            }
+            Accepted::Refused(Refusal::Conflict) => Err(Reply::new(Kind::Conflict, "another batch has this name")),
             Accepted::Refused(Refusal::Full) => {
-                Err(Reply::new(Kind::Busy, "the proxy's queue is full: come again").again_in(10))
+                Err(Reply::new(Kind::Busy, "the proxy's queue is full: try again later").again_in(10))
             }
             Accepted::Refused(Refusal::Quota { has, limit }) => Err(Reply::new(
                 Kind::Quota,

@@ -58,7 +58,7 @@ impl Track {
         past.check(generation, &present.keys().copied().collect()).map_err(|unfit| match unfit {
             Unfit::Lacks(batches) => {
                 let shown = counted(batches as u64, "batch");
-                format!("its queue lacks {shown} that this proxy has acknowledged, or participants.json is another one")
+                format!("its queue lacks {shown} that this proxy has acknowledged, or participants.json was replaced")
             }
             Unfit::Older => "its queue is an older copy, from before a shuffle".into(),
         })?;

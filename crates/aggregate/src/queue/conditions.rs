@@ -61,7 +61,7 @@ impl Conditions {
             _ if closed => self.check(counts).map_or_else(Decision::None, |()| Decision::All),
             None => Decision::None(format!("{records} reports wait for the close of the round")),
             Some(size) if size > records => {
-                Decision::None(format!("{records} reports wait until there are {size}, which leave together"))
+                Decision::None(format!("{records} reports wait for a full batch of {size}"))
             }
             Some(size) if size == records => self.check(counts).map_or_else(Decision::None, |()| Decision::All),
             // What all together do not meet, not both a part of them and the rest can.

@@ -90,7 +90,7 @@ impl Queue {
         let checked = checked.and_then(|()| {
             conditions
                 .check(&staying)
-                .map_err(|why| format!("of what a batch drawn at random would leave behind, {why}"))
+                .map_err(|why| format!("of the reports that a random batch would leave behind, {why}"))
         });
         Ok(checked.map(|()| Drawn { taken, seed, left }))
     }

@@ -114,7 +114,7 @@ impl Etcd {
             "range_end": BASE64.encode(&end),
             "limit": MOST_ENTRIES.to_string(),
         });
-        entries(&self.call("/v3/kv/range", &said).await?).ok_or_else(|| "what it has cannot be read".into())
+        entries(&self.call("/v3/kv/range", &said).await?).ok_or_else(|| "its entry cannot be read".into())
     }
 
     /// Asks one member after the other, until one answers.
@@ -184,7 +184,7 @@ impl Member {
             }
             (true, None) => {
                 return Err(Error::Input(
-                    "--registry: https:// needs --registry-ca FILE, the certificate (PEM) of whoever issued etcd's"
+                    "--registry: https:// needs --registry-ca FILE, the certificate (PEM) of the issuer of etcd's"
                         .into(),
                 ));
             }
@@ -223,7 +223,7 @@ async fn read(answer: Response<Incoming>) -> std::result::Result<Value, String> 
         serde_json::Deserializer::from_slice(&body).into_iter::<Value>().next().and_then(std::result::Result::ok);
     match (status.is_success(), told) {
         (true, Some(told)) if told.get("error").is_none() => Ok(told),
-        (true, None) => Err("its answer is no JSON: is this etcd?".into()),
+        (true, None) => Err("its answer is not JSON: check that this is etcd".into()),
         (_, told) => {
             let why = told.as_ref().and_then(|told| told["message"].as_str().or(told["error"]["message"].as_str()));
             Err(format!("status {}{}", status.as_u16(), why.map_or(String::new(), |why| format!(", {}", shown(why)))))

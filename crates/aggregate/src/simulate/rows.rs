@@ -24,7 +24,7 @@ impl Rows {
         let storage = store::open(url)?;
         if storage.rounds()?.iter().any(|round| round == ROUND) {
             return Err(Error::Input(format!(
-                "--storage: it holds a round `{ROUND}`, which an earlier simulation has left or another one works with: name another schema, as \
+                "--storage: it holds a round `{ROUND}`, of an earlier simulation or one that still runs: name another schema, as \
                  postgresql://USER@HOST/DATABASE?schema=NAME"
             )));
         }

@@ -190,7 +190,8 @@ pub trait Storage: Send + Sync {
 const EMBEDDED: &str = "embedded:";
 const FILE: &str = "file:";
 
-const USAGE: &str = "use embedded:DIR, a directory of this process alone, postgresql://USER@HOST/DATABASE, or file:PATH, a file that says which";
+const USAGE: &str = "use embedded:DIR (a directory for this process alone), postgresql://USER@HOST/DATABASE, or file:PATH (a \
+                     file with one of these)";
 
 /// Where a URL says that rows are.
 enum Named<'a> {
@@ -272,11 +273,9 @@ fn named(url: &str) -> Result<Named<'_>> {
         Some(rest) => Ok(Named::Embedded(Path::new(rest))),
         None => Err(match url.split_once(':') {
             Some((kind, _)) if !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-                Error::Input(format!(
-                    "storage: `{kind}:` is no kind of storage that there is, or is not complete: {USAGE}"
-                ))
+                Error::Input(format!("storage: `{kind}:` is not a known kind of storage, or is not complete: {USAGE}"))
             }
-            _ => Error::Input(format!("storage: what is given names no kind of storage: {USAGE}")),
+            _ => Error::Input(format!("storage: no kind of storage is named: {USAGE}")),
         }),
     }
 }
@@ -297,13 +296,13 @@ mod urls {
         for (url, part) in [
             ("embedded:", "names no directory"),
             ("embedded:///srv/x", "write embedded:DIR"),
-            ("mysql://me:secret@host/db", "`mysql:` is no kind"),
-            ("postgresql:secret", "`postgresql:` is no kind"),
+            ("mysql://me:secret@host/db", "`mysql:` is not a known kind"),
+            ("postgresql:secret", "`postgresql:` is not a known kind"),
             ("file:", "is not complete"),
-            ("/srv/secret", "names no kind"),
-            ("", "names no kind"),
-            (":secret", "names no kind"),
-            ("a secret:x", "names no kind"),
+            ("/srv/secret", "no kind of storage is named"),
+            ("", "no kind of storage is named"),
+            (":secret", "no kind of storage is named"),
+            ("a secret:x", "no kind of storage is named"),
         ] {
             let error = refused(url);
             assert!(error.contains(part) && error.contains("embedded:DIR") && !error.contains("secret"), "{error}");

@@ -50,7 +50,7 @@ pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> 
     }
     match timeout(BODY_LIMIT, Limited::new(body, MOST_JSON_BYTES).collect()).await {
         Ok(Ok(whole)) => {
-            serde_json::from_slice(&whole.to_bytes()).map_err(|_| malformed("the body is not what is asked for"))
+            serde_json::from_slice(&whole.to_bytes()).map_err(|_| malformed("the body of the request cannot be read"))
         }
         Ok(Err(_)) => Err(malformed("the body is too long, or was cut off")),
         Err(_) => Err(malformed("the body did not arrive in time")),
@@ -87,7 +87,7 @@ impl Pool {
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Granted<T> + Send + 'static) -> Granted<T> {
         let place = match timeout(PATIENCE, self.0.clone().acquire_owned()).await {
             Ok(Ok(place)) => place,
-            _ => return Err(Reply::new(Kind::Busy, "too much is going on: come again").again_in(2)),
+            _ => return Err(Reply::new(Kind::Busy, "too many requests: try again later").again_in(2)),
         };
         let span = tracing::Span::current();
         let done = tokio::task::spawn_blocking(move || {

@@ -103,7 +103,7 @@ pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Resu
         let (server, requests) = (server.clone(), requests.clone());
         async move {
             if let Err(what) = meet(&server, socket, handshake, requests).await {
-                tracing::debug!("refused somebody from {from}: {what}");
+                tracing::debug!("refused a connection from {from}: {what}");
                 server.traffic.refused.fetch_add(1, Ordering::Relaxed);
                 note(from, &what);
             }
@@ -123,7 +123,7 @@ fn note(from: SocketAddr, what: &str) {
     static TOLD: AtomicU64 = AtomicU64::new(0);
     let told = TOLD.fetch_add(1, Ordering::Relaxed);
     if told < 100 || told.is_power_of_two() {
-        tracing::info!("refused somebody from {from}: {what}");
+        tracing::info!("refused a connection from {from}: {what}");
     }
 }
 
@@ -139,7 +139,7 @@ async fn meet(
         let door = Door::new(&server.identity, server.admission.pins()).map_err(|error| error.to_string())?;
         let accepting = TlsAcceptor::from(door.config.clone()).accept(Counted::new(socket, server.traffic.clone()));
         let accepted = timeout(HANDSHAKE_LIMIT, accepting.into_fallible()).await;
-        match accepted.map_err(|_| "it does not go on with the TLS handshake".to_owned())? {
+        match accepted.map_err(|_| "it did not complete the TLS handshake".to_owned())? {
             Ok(stream) => stream,
             Err((error, socket)) => {
                 let what = door.refused(&error);
@@ -170,7 +170,7 @@ async fn meet(
             let (Some(place), Some(own)) = (place, own) else {
                 traffic.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Ok::<Response, std::convert::Infallible>(
-                    Reply::new(Kind::Busy, "too much is going on: come again").into_response(),
+                    Reply::new(Kind::Busy, "too many requests: try again later").into_response(),
                 );
             };
             let under_way = UnderWay { _held: Arc::new((busy, place, own)) };

@@ -57,7 +57,7 @@ impl Held {
             }
             let is_in_order = names.first().is_none_or(|first| after.as_ref().is_none_or(|after| *first > after));
             if !is_in_order || names.len() > PAGE_ROUNDS {
-                return Ok(Err("its list of rounds is not in parts as they were asked for"));
+                return Ok(Err("its list of rounds is not split as requested"));
             }
             rounds += names.len();
             let is_last = names.len() < PAGE_ROUNDS;
@@ -107,8 +107,8 @@ mod tests {
     #[test]
     fn parts_that_were_not_asked_for_are_refused() {
         let told = |part: fn(Option<&str>) -> Held| Held::whole(|after| Ok(part(after))).unwrap().unwrap_err();
-        assert!(told(|_| held(PAGE_ROUNDS, 0)).contains("not in parts"));
-        assert!(told(|_| held(PAGE_ROUNDS + 1, 0)).contains("not in parts"));
+        assert!(told(|_| held(PAGE_ROUNDS, 0)).contains("not split"));
+        assert!(told(|_| held(PAGE_ROUNDS + 1, 0)).contains("not split"));
         assert!(
             told(|_| Held { removed: vec!["a&limit=0".into()], ..Held::default() }).contains("no round can be named")
         );

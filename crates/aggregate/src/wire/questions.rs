@@ -118,7 +118,7 @@ pub fn decode_replies(mut bytes: &[u8], questions: &[Question], params: &Params)
     }
     match bytes.is_empty() {
         true => Ok(replies),
-        false => Err("it answers more than it was asked".into()),
+        false => Err("it sent more answers than there were questions".into()),
     }
 }
 

@@ -34,8 +34,8 @@ pub fn check_name(round: &str) -> Result<()> {
 pub(crate) fn of_other_terms(round: &str, error: Error) -> Error {
     match error {
         Error::Protocol { .. } | Error::Authentication { .. } => Error::Terms(format!(
-            "round {round} was opened on other terms, or by other identities, than the job file says now: put back the job file of then, or \
-             begin with another --state, and a database with rows in PostgreSQL with another ?schema= as well"
+            "round {round} was opened under other terms or identities than the job file's: use the job file of that time, or \
+             another --state (and, with PostgreSQL, another ?schema=)"
         )),
         other => other,
     }

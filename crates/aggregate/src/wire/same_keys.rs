@@ -108,12 +108,12 @@ pub(crate) fn other_keys(round: &str, here: &KeysFingerprint, asked: &KeysFinger
 
 /// What is told of a request that has to say under which keys it is made, and does not.
 pub(crate) fn unsaid() -> Reply {
-    Reply::new(Kind::Malformed, "the request does not say under which keys of the round it is made")
+    Reply::new(Kind::Malformed, "the request does not name the keys of the round")
 }
 
 /// What to do where services have different keys of a round.
-pub(crate) const ADVICE: &str = "one of both has lost what it kept of the round, and nothing is taken; have it started with the --state and the storage of before, or \
-                                 have the database's operator remove the round and open another one";
+pub(crate) const ADVICE: &str = "one of the two has lost its state of the round. Have it started with its former --state and \
+                                 storage, or have the database's operator remove the round and open another one";
 
 #[cfg(test)]
 mod tests {

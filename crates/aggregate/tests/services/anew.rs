@@ -98,7 +98,7 @@ fn a_round_that_is_opened_anew_under_its_own_key_fails_and_says_what_it_lacks() 
     let ended = world.over();
     let reason = ended.failure.map_or_else(String::new, |failure| failure.reason);
     assert_eq!(ended.state, State::Failed);
-    assert!(reason.contains("the storage lacks changes that it had told the proxy of"), "{reason}");
+    assert!(reason.contains("the storage lacks changes that it had confirmed to the proxy"), "{reason}");
 }
 
 /// Only the proxy can give a round its key: it is not told to wait for that with what it brings.
@@ -161,7 +161,7 @@ fn what_comes_under_other_keys_is_refused_and_both_are_named() {
         ("database", Service::Oracle(0), bytes("/answers")),
     ] {
         let client = world.client(who, service);
-        refused(&client.ask(&ask, PATIENT).unwrap(), 400, "does not say under which keys");
+        refused(&client.ask(&ask, PATIENT).unwrap(), 400, "does not name the keys");
         let under = Ask { path: other.on(&ask.path), ..ask };
         // The oracle may not have the round's own secrets yet.
         until(|| match client.ask(&under, ONCE).unwrap() {

@@ -68,7 +68,7 @@ fn what_are_no_claims_is_refused() {
     other.advance();
     let far = Session { number: one.session().number + 2, ..one.session() };
     let jump = one.keys.on(&format!("/v1/rounds/{ROUND}/claims?session={}&next={far}", one.session()));
-    refused(&one.client.ask(&Ask::post(jump, vec![1; 16], 1 << 16), ONCE).unwrap(), 400, "no session that follows");
+    refused(&one.client.ask(&Ask::post(jump, vec![1; 16], 1 << 16), ONCE).unwrap(), 400, "does not follow an earlier");
     refused(&one.claim(vec![]), 400, "whole number of claims");
     refused(&one.claim(vec![1; 17]), 400, "whole number of claims");
     refused(&one.claim(vec![1; 16 * ((1 << 14) + 1)]), 413, "longer than");
@@ -96,9 +96,9 @@ fn only_the_holder_of_the_last_session_brings_anything() {
     refused(&Fake::new(&world, "a").ask(None, Session::after(None).unwrap()), 403, "only proxies");
     let name = "ab".repeat(16);
     for (from, to) in [("", format!("1-{name}")), ("1-a", format!("2-{name}")), ("0", format!("1-{name}"))] {
-        refused(&one.post("session", &json!({ "from": from, "to": to })), 400, "not what is asked for");
+        refused(&one.post("session", &json!({ "from": from, "to": to })), 400, "cannot be read");
     }
-    refused(&one.post("session", &json!({ "to": format!("2-{name}") })), 400, "no session that follows");
+    refused(&one.post("session", &json!({ "to": format!("2-{name}") })), 400, "does not follow an earlier");
     other.advance();
     one.advance();
     let first = one.session();
@@ -136,9 +136,9 @@ fn a_storage_that_is_behind_ends_the_round() {
     let (world, mut one, _) = faked(&["a", "b"], json!({}));
     one.advance();
     let later = Session { number: 5, ..one.session() };
-    refused(&one.ask(Some(later), Session::after(Some(later)).unwrap()), 410, "it was put back to an earlier state");
+    refused(&one.ask(Some(later), Session::after(Some(later)).unwrap()), 410, "it was restored to an earlier state");
     let reason = world.ends().failure.unwrap().reason;
-    assert!(reason.contains("the storage lacks changes that it had told"), "{reason}");
+    assert!(reason.contains("the storage lacks changes that it had confirmed"), "{reason}");
     let told = world.collect("a").unwrap_err().to_string();
     assert!(told.contains("reports are missing") && !told.contains("storage"), "{told}");
 }

@@ -15,7 +15,7 @@ use tacita_core::Result;
 use super::together::{Until, participate};
 use super::world::{ONCE, PATIENT, ROUND, World, names, put, refused};
 
-const UNCOVERED: &str = "nothing is acknowledged before it does";
+const UNCOVERED: &str = "are acknowledged when it does";
 
 fn stop(world: &mut World, role: &str) {
     world.stopper(role)();
@@ -158,7 +158,7 @@ fn a_directory_that_lacks_something_says_nothing_of_its_rounds() {
         let proxy = world.proxy("a");
         for batch in [1, 3] {
             let patient = tacita_aggregate::transport::Persistence { busy: Duration::ZERO, ..PATIENT };
-            refused(&proxy.ask(&is_there(batch), patient).unwrap(), 503, "is in another state directory");
+            refused(&proxy.ask(&is_there(batch), patient).unwrap(), 503, "are in another state directory");
         }
         stop(&mut world, "proxy");
         std::fs::remove_dir_all(&state).unwrap();

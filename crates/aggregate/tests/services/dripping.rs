@@ -87,7 +87,7 @@ fn answers_that_nobody_reads_count_as_requests_and_are_given_up() {
     }
     assert!(unread.iter().all(|answer| answer.status() == 200));
     let ask = |name: &str, persistence| world.proxy(name).ask(&Ask::get(path.clone(), 1 << 16), persistence).unwrap();
-    refused(&ask("a", ONCE), 429, "come again");
+    refused(&ask("a", ONCE), 429, "try again later");
     assert!(ask("b", ONCE).is_ok());
     let began = Instant::now();
     assert!(ask("a", PATIENT).is_ok());

@@ -52,7 +52,7 @@ fn batches_are_taken_over_between_the_close_and_the_end() {
     assert!(answer.is_ok(), "{:?}", answer.told());
     close(&shared, json!({ "1": "too-few" }), &[]);
     assert_eq!(until(&shared, |it| it.completion.clone()), json!({ "entries": 3 }));
-    refused(&give(), 410, "all of the round has been sent");
+    refused(&give(), 410, "all reports of the round have been sent");
 }
 
 /// Who takes what over is agreed on when all have told what they have, and not before.

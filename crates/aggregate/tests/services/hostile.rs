@@ -146,7 +146,7 @@ fn nobody_does_what_is_another_ones() {
     refused(&database.ask(&Ask::get(at("/results/0"), 1 << 12), ONCE).unwrap(), 503, "round one is open");
     for who in ["proxy", "oracle"] {
         let database = world.client(who, Service::Database(0));
-        refused(&database.ask(&Ask::get(at("/results/0"), 1 << 12), ONCE).unwrap(), 403, "whom reveal_to names");
+        refused(&database.ask(&Ask::get(at("/results/0"), 1 << 12), ONCE).unwrap(), 403, "parties in reveal_to only");
     }
     let status: serde_json::Value =
         serde_json::from_slice(&database.ask(&Ask::get(at(""), 1 << 16), ONCE).unwrap().body).unwrap();

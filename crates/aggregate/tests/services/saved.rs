@@ -55,8 +55,8 @@ fn not_yet(world: &World, why: &str) {
 /// What comes after a copy was made would be missing in it, or count twice.
 #[test]
 fn a_round_of_which_something_is_on_its_way_is_not_saved() {
-    not_yet(&ended(2, json!({}), false), "its proxies share out what came");
-    not_yet(&ended(1, json!({ "batch_size": 4 }), false), "batches of it come at any time");
+    not_yet(&ended(2, json!({}), false), "its proxies are sorting out duplicates");
+    not_yet(&ended(1, json!({ "batch_size": 4 }), false), "still receives batches");
     not_yet(&ended(1, json!({}), true), "its proxies have not sent all yet");
     let world = ended(1, json!({}), false);
     let rows = world.at("database").join("state").join("rows");
@@ -64,7 +64,7 @@ fn a_round_of_which_something_is_on_its_way_is_not_saved() {
     let row = Row { id: [7; 32], stored: Stored { tag: [1; 32], value: 0, sealed: vec![2; 64] } };
     storage.ingest(ROUND, &[1; 16], &[row]).unwrap();
     drop(storage);
-    not_yet(&world, "reports of it are coming");
+    not_yet(&world, "still receives reports");
     // One that nothing has come of can be.
     assert_eq!(back_up(&at(&ended(1, json!({}), false), ROUND), &file(&world)).unwrap(), Size { reports: 0, parts: 0 });
 }

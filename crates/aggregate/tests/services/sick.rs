@@ -36,7 +36,7 @@ async fn answer(State(front): State<Arc<Front>>, request: Request) -> Response {
     let path = parts.uri.path_and_query().unwrap().to_string();
     if path.contains("/entries/") && front.is_sick.load(Ordering::Acquire) {
         let _ = front.refused.send(());
-        return Reply::new(Kind::Busy, "too much is going on").into_response();
+        return Reply::new(Kind::Busy, "too many requests").into_response();
     }
     let json = parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
     let body = to_bytes(body, MOST_BYTES).await.unwrap();

@@ -21,7 +21,7 @@ fn a_round_whose_shuffle_is_mostly_one_participants_fails_for_good() {
     let revealed = refused(Order::Reveal);
     assert!(revealed.contains("can be revealed when its rows are counted"), "{revealed}");
     let raised = refused(Order::Tighten { measure: "distinct".into(), to: Some(3) });
-    assert!(raised.contains("its thresholds stay"), "{raised}");
+    assert!(raised.contains("thresholds cannot be raised"), "{raised}");
     let status: Status = serde_json::from_value(world.operate(&Order::Status).unwrap()).unwrap();
     assert_eq!(status.state, State::Failed);
 }

@@ -187,7 +187,7 @@ fn what_is_no_interaction_is_refused_and_changes_nothing() {
     refused(&post(path(&[3; 16], 1).replace(ROUND, "other"), Vec::new()), 404, "no round");
     let odd = Ask { json: true, ..Ask::post(path(&[3; 16], 1), Vec::new(), 1 << 16) };
     refused(&proxy.ask(&odd, ONCE).unwrap(), 400, "no application/vnd.tacita.v1");
-    refused(&proxy.ask(&put(&[3; 16], vec![0; 320]), ONCE).unwrap(), 400, "made together");
+    refused(&proxy.ask(&put(&[3; 16], vec![0; 320]), ONCE).unwrap(), 400, "made with the proxy");
     // Bodies that are no frames, or end within one; more than anybody has to say. Whoever breaks the rules is told so, in the last frame.
     let ends_in = |body: Vec<u8>| {
         let answer = post(path(&[3; 16], 1), body);
@@ -275,7 +275,7 @@ fn interactions_that_do_not_go_on_are_bounded() {
         assert!(waited.is_ok(), "{:?}", waited.told());
         assert!(asked.unwrap().is_ok());
         for answer in others.map(Result::unwrap) {
-            refused(&answer, 429, "come again");
+            refused(&answer, 429, "try again later");
             assert!(answer.again.is_some());
         }
     });

@@ -358,8 +358,8 @@ fn jobs_that_make_no_sense_are_refused() {
     let keys = |keys: &str| job(keys, &["c1", "c2", "s"], plain);
     refused(&keys("reveal_to = [\"c1\"]"), &["name c2 too"]);
     refused(&keys("reveal_to = [\"c1\", \"c2\", \"s\"]"), &["s is the server, which learns nothing"]);
-    refused(&keys("reveal = \"shares\""), &["reveal = \"shares\" is not there with clients"]);
-    refused(&keys("protocol = \"ot\""), &["protocol = \"ot\" is not there with clients"]);
+    refused(&keys("reveal = \"shares\""), &["reveal = \"shares\" is not available with clients"]);
+    refused(&keys("protocol = \"ot\""), &["protocol = \"ot\" is not available with clients"]);
     refused(&keys("security = \"malicious\""), &["malicious"]);
     refused(&keys("row_id = \"x\""), &["row_id"]);
     refused(&keys("extension = \"softspoken-4\""), &["extension"]);

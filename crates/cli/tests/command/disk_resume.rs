@@ -134,7 +134,7 @@ fn ends_well(pair: &Pair, expected: &[String; 2], more: &[&str]) {
 #[test]
 fn what_is_sorted_is_used_again() {
     let (pair, expected) = cut_off(TERMS);
-    start(&pair, "hospital", &[]).end().failed(2, &["unfinished run", "--resume goes on", "remove it"]);
+    start(&pair, "hospital", &[]).end().failed(2, &["unfinished run", "resume it with --resume", "remove it"]);
     // The same table under another date is the same.
     std::fs::File::options()
         .append(true)
@@ -161,9 +161,9 @@ fn another_table_and_other_terms_are_refused() {
         format!("{original}\n").replace("[parties.insurer]", "columns = { name = \"note\" }\n[parties.insurer]"),
     )
     .unwrap();
-    resumed().end().failed(5, &["other columns, profiles or nulls", "remove"]);
+    resumed().end().failed(5, &["other columns, profiles, nulls", "remove"]);
     std::fs::write(&job, &original).unwrap();
-    start(&pair, "hospital", &["--resume", "--skip", "1"]).end().failed(5, &["in another way", "remove"]);
+    start(&pair, "hospital", &["--resume", "--skip", "1"]).end().failed(5, &["reading options", "remove"]);
     let table = pair.home.at("hospital.csv");
     let rows = text(&table);
     std::fs::write(&table, rows.replacen("at 0", "at 9", 1)).unwrap();
@@ -181,8 +181,10 @@ fn a_run_of_another_version_is_refused_with_what_to_do() {
     for (version, which) in [("1", "an older"), ("3", "a newer")] {
         std::fs::write(&head, good.replace("\"tacita_work\": 2", &format!("\"tacita_work\": {version}"))).unwrap();
         let ended = start(&pair, "hospital", &["--resume"]).end();
-        ended
-            .failed(2, &["hospital.work", &format!("begun by {which} version"), "remove the directory and start anew"]);
+        ended.failed(
+            2,
+            &["hospital.work", &format!("begun by {which} version"), "remove the directory and start again"],
+        );
     }
     std::fs::write(&head, good).unwrap();
     start(&pair, "hospital", &["--resume"]).until_it_says("the sorted table is there");
@@ -213,7 +215,7 @@ fn one_directory_is_for_one_process() {
     let mut first = start(&pair, "hospital", &["--timeout", "20s"]);
     first.until_it_says("sorted 100 rows");
     for more in [&["--listen", "127.0.0.1:0"][..], &["--listen", "127.0.0.1:0", "--resume"]] {
-        start(&pair, "hospital", more).end().failed(2, &["another run works here"]);
+        start(&pair, "hospital", more).end().failed(2, &["another run uses this directory"]);
     }
     drop(first);
 }
@@ -313,7 +315,7 @@ fn who_begins_anew_while_the_other_resumes_is_told() {
     std::fs::rename(pair.home.at("insurer.work"), pair.home.at("kept")).unwrap();
     let running = NAMES.map(|name| start(&pair, name, &["--resume"]));
     for ended in running.map(|running| running.end()) {
-        let line = ended.failed(5, &["start anew"]);
+        let line = ended.failed(5, &["start again"]);
         assert!(line.contains("resume"), "{line}");
     }
     // A party that keeps nothing may come again, and is done all buckets with.

@@ -26,7 +26,7 @@ fn other_encodings_are_read_where_they_are_named() {
     simulate(&home, terms, [&a, &b], &named).well();
     assert_eq!(text(home.at("out/a.csv")), "name,town\nJosé,Köln\n");
     let wrong = simulate(&home, terms, [&a, &b], &["--encoding", "a=shift_jis", "--delimiter", "b=#"]);
-    wrong.failed(2, &["a.csv, line 2", "no text in Shift_JIS", "--encoding"]);
+    wrong.failed(2, &["a.csv, line 2", "not valid text in Shift_JIS", "--encoding"]);
     simulate(&home, terms, [&a, &b], &["--encoding", "c=latin1"]).failed(2, &["\"c\""]);
     simulate(&home, terms, [&a, &b], &["--encoding", "a=latin1", "--encoding", "a=utf-8"]).failed(2, &["twice"]);
     let unknown = tacita(&["inspect", &a, "--encoding", "latin-42"]);
@@ -107,7 +107,7 @@ fn what_is_wrong_in_a_file_is_named() {
     let good = home.file("good.csv", "id\n1\n");
     let terms = "[key]\ncolumns = [\"id\"]\n[parties.a]\n[parties.b]\n";
     for (content, words) in [
-        ("id,x\n1,\"a\" b\n", ["line 2", "behind the quote that ends a value"]),
+        ("id,x\n1,\"a\" b\n", ["line 2", "text follows the closing quote of a value"]),
         ("id,x\n1,2,3\n4,5,6\n", ["line 2: 3 fields instead of 2", "col.names = NA"]),
         ("id,x\n1,2,\n", ["line 2: 3 fields instead of 2", "ends with a delimiter"]),
         ("id:x\n1:2\n", ["no column \"id\"", "--delimiter :"]),
@@ -121,7 +121,7 @@ fn what_is_wrong_in_a_file_is_named() {
     simulate(&home, terms, [&bad, &good], &["--encoding", "a=latin1"])
         .failed(2, &["bad.csv", "is in UTF-8", "leave --encoding out"]);
     for (name, words) in [
-        ("good.arrow", "is text, whatever its name says"),
+        ("good.arrow", "is text, despite its name"),
         ("good.parquet", "name it .csv"),
         ("nothing", "No such file"),
         ("directory", "is a directory"),
@@ -141,7 +141,7 @@ fn what_is_wrong_in_a_file_is_named() {
     simulate(&home, terms, [&good, &good], &["--html", &page, "--report", &page]).failed(2, &["both the page"]);
     let times = home.file("times.csv", "id\n2001-02-03 10:11:12\n2001-02-04 11:12:13\n");
     let dates = terms.replace("[parties.a]", "normalize = [\"date\"]\n[parties.a]");
-    simulate(&home, &dates, [&times, &good], &[]).failed(2, &["they have a time of day", "cut the rest off"]);
+    simulate(&home, &dates, [&times, &good], &[]).failed(2, &["they have a time of day", "remove the time"]);
 }
 
 /// The kind of a table is told by its name, or else by an option; a pipe is CSV.

@@ -131,7 +131,7 @@ fn what_is_no_table_is_said_in_one_line() {
         ("blank.csv", "\n\n", &["is empty"]),
         ("twice.csv", "a,b,a\n", &["several columns are named \"a\""]),
         ("ragged.csv", "a,b\n1\n", &["line 2", "1 field instead of 2"]),
-        ("sheet.xlsx", "PK", &["is text, whatever its name says"]),
+        ("sheet.xlsx", "PK", &["is text, despite its name"]),
         ("sheet.numbers", "PK", &["is a spreadsheet of Numbers"]),
         ("table.xyz", "PK", &["known endings are"]),
     ] {
@@ -194,7 +194,7 @@ fn frequent_values_of_a_key_are_shown_with_what_they_may_stand_for() {
     ] {
         assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
     }
-    assert!(said.stderr.contains("\"NULL\" (3 rows) stand for no value"), "{}", said.stderr);
+    assert!(said.stderr.contains("\"NULL\" (3 rows) are read as no value"), "{}", said.stderr);
     assert!(!json(&report).to_string().contains("1900"), "a report holds no value");
     let kept = tacita(&[&inspect[..], &["--nulls", ""]].concat()).well();
     assert!(kept.stdout.contains("6 rows = 0 without a key"), "{}", kept.stdout);

@@ -37,7 +37,7 @@ fn an_output_that_is_there_is_replaced_only_with_force() {
     let pair = pair(TERMS);
     let output = pair.home.file("rows.csv", "precious\n");
     // Before anybody is met.
-    start(&pair, "hospital", &["--output", &output]).end().failed(2, &["rows.csv", "is there already", "--force"]);
+    start(&pair, "hospital", &["--output", &output]).end().failed(2, &["rows.csv", "already exists", "--force"]);
     assert_eq!(text(&output), "precious\n");
     let seen = tacita(&[
         "doctor",
@@ -70,7 +70,7 @@ fn simulations_replace_nothing_either() {
         tacita(&[&["simulate", &job, "--input", &input[0], "--input", &input[1], "--output", &out], more].concat())
     };
     home.file("out/insurer.csv", "precious\n");
-    simulate(TERMS, &[]).failed(2, &["insurer.csv", "is there already", "--force"]);
+    simulate(TERMS, &[]).failed(2, &["insurer.csv", "already exists", "--force"]);
     assert_eq!((files(&out), text(home.at("out/insurer.csv"))), (vec!["insurer.csv".to_owned()], "precious\n".into()));
     simulate(TERMS, &["--force"]).well();
     assert_eq!(text(home.at("out/insurer.csv")), "id,items\n1,x y\n2,x\n");
@@ -190,7 +190,7 @@ fn a_resumed_run_takes_its_own_output_for_no_other() {
     insurer.end().well();
     let other = pair.home.file("other.csv", "precious\n");
     let resume = |output: &str| start(&pair, "hospital", &["--work", &work, "--resume", "--output", output]).end();
-    resume(&other).failed(2, &["other.csv", "is there already", "--resume"]);
+    resume(&other).failed(2, &["other.csv", "already exists", "--resume"]);
     assert_eq!(text(&other), "precious\n");
     let same = pair.home.file("same.csv", "id,x\n2,b\n3,c\n");
     resume(&same).well();

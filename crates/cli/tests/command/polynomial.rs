@@ -154,7 +154,7 @@ fn what_it_does_not_do_is_refused() {
         simulate(&home, &job(&home, terms), [&table, &table]).failed(2, words);
     }
     let both = text(job(&home, "")).replace("[\"a\"]", "[\"a\", \"b\"]");
-    simulate(&home, &home.file("both.toml", &both), [&table, &table]).failed(2, &["reveal_to", "one party alone"]);
+    simulate(&home, &home.file("both.toml", &both), [&table, &table]).failed(2, &["reveal_to", "one party only"]);
     for key in ["strategy = \"points\"", "bins = 4", "bins = \"auto\""] {
         let other = text(job(&home, key)).replace("\"polynomial\"", "\"vole\"");
         let name = key.split(' ').next().unwrap();

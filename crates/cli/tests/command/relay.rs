@@ -198,12 +198,12 @@ fn who_is_somebody_else_or_has_another_job_is_told() {
     ended.failed(5, &["does not know this job (agreement ", "the same file"]);
     assert!(ended.took < Duration::from_secs(5));
     meeting.change("insurer", "id = \"v\"", "id = \"t\"");
-    relay.until_it_says("it is insurer of job t, and comes for a job that is not here");
+    relay.until_it_says("insurer of job t asks for a job that is not served here");
     // Somebody whom the relay does not know at all.
     let stranger = Meeting::of(ROWS, &meeting.address, Some((&meeting.pair.home.at("relay"), &meeting.pin)));
     let ended = stranger.start("insurer").end();
     ended.failed(4, &["the relay (", "it refused our identity", "SHA256:"]);
-    relay.until_it_says("refused somebody from 127.0.0.1");
+    relay.until_it_says("refused a connection from 127.0.0.1");
     // The others meet all the same.
     meeting.meets();
 }
@@ -404,7 +404,7 @@ fn what_cannot_be_is_refused() {
     relay(&changed(&format!("identity = \"{insurer}\""), ""), &own)
         .failed(2, &["changed.toml", "parties.insurer.identity is missing"]);
     relay(&job, &home.at("insurer")).failed(2, &["relay.identity is SHA256:", "use the right --identity"]);
-    relay(&changed(&meeting.pin, insurer), &own).failed(2, &["relay.identity is insurer's, too"]);
+    relay(&changed(&meeting.pin, insurer), &own).failed(2, &["relay.identity is also insurer's"]);
     relay(&changed("127.0.0.1:", "x"), &own.replace("relay", "nobody")).failed(2, &["identity.key"]);
     tacita(&["relay", "--listen", "nowhere", "--identity", &own, &job]).failed(2, &["no address to listen on"]);
     tacita(&["relay", "--listen", "127.0.0.1:0", "--identity", &own]).failed(2, &["`tacita relay --help`"]);

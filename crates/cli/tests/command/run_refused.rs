@@ -301,7 +301,7 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
         (change("[parties.insurer]", "[parties.\"../x\"]"), &["../x"]),
         (change("id = \"test\"", "id = test"), &["line 2, column"]),
         ("".into(), &["job"]),
-        ("\u{0}".into(), &["is no text in UTF-8"]),
+        ("\u{0}".into(), &["is not valid text in UTF-8"]),
     ];
     let input = home.file("a.csv", "name\nJane\n");
     for (position, (text, words)) in cases.into_iter().enumerate() {

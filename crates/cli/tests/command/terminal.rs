@@ -121,7 +121,7 @@ fn help_lists_what_is_accepted() {
         }
         for (option, run) in running {
             let said = run.end().stderr;
-            for refusal in ["unexpected argument", "leave it out", "is for job", "is not there for"] {
+            for refusal in ["unexpected argument", "leave it out", "is for job", "is not available"] {
                 assert!(!said.contains(refusal), "{command} {option}: {said}");
             }
         }
@@ -249,7 +249,7 @@ fn names_that_are_wrong_about_gzip() {
         (&job, "a.csv", packed(plain), &["a.csv: is compressed", "a.csv.gz"][..]),
         (&job, "a b.tsv", packed(plain), &["is compressed", "a b.tsv.gz'"]),
         (&job, "b.csv.gz", plain.to_vec(), &["b.csv.gz: is not compressed", "take .gz off"]),
-        (&job, "c.csv.gz", packed(&packed(plain)), &["once more", "unpack it"]),
+        (&job, "c.csv.gz", packed(&packed(plain)), &["compressed again", "unpack it"]),
         (&job, "d.parquet", packed(plain), &["d.parquet: is compressed", "gzip -d"]),
         (&job, "e.csv.gz", Vec::new(), &["is empty"]),
         (&rules, "f.dat", packed(b"1 2\n"), &["f.dat: is compressed", "f.dat.gz"]),
@@ -268,7 +268,7 @@ fn advice_about_telephone_numbers_knows_the_profile_in_use() {
     let home = Home::new();
     let table = home.file("a.csv", "name\n12345\n13\n14\n");
     for (profile, words) in
-        [("phone", ["phone:CC", "phone:DE"]), ("phone:FR", ["as FR writes them", "another country"])]
+        [("phone", ["phone:CC", "phone:DE"]), ("phone:FR", ["not numbers of FR", "another country"])]
     {
         let terms = ROWS.to_owned() + &format!("normalize = [\"{profile}\"]\n[parties.hospital]\n[parties.insurer]\n");
         let job = home.file("job.toml", &terms);

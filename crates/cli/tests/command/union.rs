@@ -291,7 +291,7 @@ fn what_it_does_not_do_is_refused() {
     let (key, a) = ("columns = [\"id\"]", "reveal_to = [\"a\"]");
     let both = "reveal_to = [\"a\", \"b\"]";
     for (terms, key, words) in [
-        ("security = \"malicious\"\nreveal_to = [\"a\"]", key, &["malicious", "lacks everything"][..]),
+        ("security = \"malicious\"\nreveal_to = [\"a\"]", key, &["malicious", "to lack everything"][..]),
         ("level = \"bits192\"\nreveal_to = [\"a\"]", key, &["bits192", "\"bits128\""]),
         ("reveal = \"payload\"\nreveal_to = [\"a\"]", key, &["payload", "\"rows\", \"count\""]),
         ("reveal = \"count\"\nreveal_to = [\"a\"]\ngives = { b = [\"cost\"] }", key, &["gives", "\"rows\""]),

@@ -253,7 +253,7 @@ fn cut_off() -> (Pair, [String; 2]) {
 #[test]
 fn a_sorted_table_is_used_again_and_another_one_is_refused() {
     let (pair, expected) = cut_off();
-    start(&pair, "hospital", &[]).end().failed(2, &["unfinished run", "--resume goes on", "remove it"]);
+    start(&pair, "hospital", &[]).end().failed(2, &["unfinished run", "resume it with --resume", "remove it"]);
     let table = pair.home.at("hospital.csv");
     let rows = text(&table);
     std::fs::write(&table, rows.replacen("note 7", "note 8", 1)).unwrap();

@@ -46,7 +46,7 @@ impl JobSpec {
         let same = |(_, party): &&(String, Party)| helper.identity.is_some() && party.identity == helper.identity;
         match self.parties.0.iter().find(same) {
             Some((name, _)) => bad(format!(
-                "helper.identity is {name}'s, too: leave [helper] out for a party in its place, or name another helper"
+                "helper.identity is also {name}'s: leave [helper] out to let that party take its place, or name another helper"
             )),
             None => Ok(()),
         }
@@ -62,9 +62,9 @@ impl JobSpec {
         }
         let same = |(_, party): &&(String, Party)| relay.identity.is_some() && party.identity == relay.identity;
         match self.parties.0.iter().find(same) {
-            Some((name, _)) => bad(format!(
-                "relay.identity is {name}'s, too: the relay needs an identity of its own (`tacita identity new`)"
-            )),
+            Some((name, _)) => {
+                bad(format!("relay.identity is also {name}'s: give the relay its own identity (`tacita identity new`)"))
+            }
             None => Ok(()),
         }
     }
@@ -85,13 +85,15 @@ impl JobSpec {
             let words = || served.roles.iter().chain(served.audience);
             self.parties.names().into_iter().find(|name| words().any(|word| word == name))
         }) {
-            return bad(format!("parties: \"{name}\" stands for all who have that role: use another name"));
+            return bad(format!(
+                "parties: \"{name}\" is a reserved word for every party with that role: use another name"
+            ));
         }
         if served.is_none() && !has_roles && !(2..=most).contains(&count) {
             return bad(match most {
                 2 => format!(
-                    "parties: the job has {count}, and job = \"{}\" is between exactly two, but for dot with clients (role); \
-                     \"intersect\" is there for more",
+                    "parties: the job has {count}, and job = \"{}\" is between exactly two (except dot with clients): for more, \
+                     use \"intersect\"",
                     self.job.name()
                 ),
                 _ => format!("parties: the job has {count}: name 2 to {most}"),
@@ -114,7 +116,7 @@ impl JobSpec {
                 None => self.known_party("reveal_to", name)?,
             }
             if !seen.insert(name) {
-                return bad(format!("reveal_to: \"{name}\" is there twice"));
+                return bad(format!("reveal_to: \"{name}\" is listed twice"));
             }
         }
         let identity = |place: usize| self.parties.0[place].1.identity.as_ref();
@@ -166,7 +168,7 @@ impl JobSpec {
     pub(crate) fn check_level(&self) -> Result<()> {
         match self.level {
             Level::Bits128 => Ok(()),
-            level => bad(format!("level = \"{level}\" is not there for this job: use \"bits128\"")),
+            level => bad(format!("level = \"{level}\" is not available for this job: use \"bits128\"")),
         }
     }
 
@@ -185,8 +187,8 @@ impl JobSpec {
                 Ok(())
             }
             (true, false) => bad(format!(
-                "level = \"{}\" can be broken, and is there for comparisons: use \"bits128\", or --allow-insecure if nothing \
-                 in the tables is secret",
+                "level = \"{}\" is not secure, and is meant for comparisons only: use \"bits128\", or --allow-insecure if \
+                 nothing in the tables is secret",
                 self.level
             )),
         }
@@ -219,12 +221,15 @@ impl JobSpec {
     /// What rows are matched by.
     pub(crate) fn check_key(&self) -> Result<()> {
         let Some(key) = &self.key else {
-            return bad("the table [key] is missing: say which columns rows are matched by, as columns = [\"name\"]");
+            return bad(
+                "the table [key] is missing: name the columns by which rows are matched, as columns = [\"name\"]",
+            );
         };
         key.check_columns()?;
         if key.has_possible() && self.clients.is_none() {
             return bad(
-                "key.any: verdict = \"possible\" is for a list that many ask ([clients] allow = FILE): leave it out, or say who they are",
+                "key.any: verdict = \"possible\" is for standing services only: leave it out, or name the clients ([clients] \
+                 allow = FILE)",
             );
         }
         let own = self.parties.0.iter().map(|(name, party)| (format!("parties.{name}.normalize"), &party.normalize));
@@ -245,10 +250,12 @@ impl JobSpec {
                 return bad(format!("parties.{name}.columns: \"{}\" is not in {places}", logical.escape_debug()));
             }
             if self.key.is_none() && party.normalize.is_some() {
-                return bad(format!("parties.{name}.normalize: there is no [key] that it could be for"));
+                return bad(format!("parties.{name}.normalize: it needs a [key], and the job has none: leave it out"));
             }
             if self.key.is_none() && party.nulls.is_some() && self.job.alignment(self).is_none() {
-                return bad(format!("parties.{name}.nulls: there is no [key], and no row_id, that it could be for"));
+                return bad(format!(
+                    "parties.{name}.nulls: it needs a [key] or row_id, and the job has neither: leave it out"
+                ));
             }
         }
         Ok(())
@@ -261,7 +268,8 @@ impl JobSpec {
         for (agreed, own) in key.profiles().iter().zip(self.profiles(name)) {
             if agreed.kind() != own.kind() {
                 return bad(format!(
-                    "parties.{name}.normalize: \"{own}\" is another kind than key.normalize's \"{agreed}\": keys would never match"
+                    "parties.{name}.normalize: \"{own}\" and \"{agreed}\" in key.normalize are of different kinds, so keys would \
+                     never match: use the same kind"
                 ));
             }
         }
@@ -348,7 +356,7 @@ impl JobSpec {
     pub(crate) fn known_party(&self, place: &str, name: &str) -> Result<()> {
         if self.parties.get(name).is_none() {
             return bad(format!(
-                "{place}: \"{}\" is no party of this job, which has {}",
+                "{place}: \"{}\" is not a party of this job; its parties are {}",
                 name.escape_debug(),
                 self.parties.names().join(", ")
             ));

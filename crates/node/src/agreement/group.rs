@@ -180,7 +180,8 @@ fn check_rows_only(theirs: &Sizes, channel: &Channel) -> Result<()> {
 
 fn unequal(together: u64, each: &str, roles: &Clients<'_>, all: u64) -> Error {
     Error::Terms(format!(
-        "the clients have {} rows together{each}, and {} has {}: are the slices those of the server's rows, in the same order?",
+        "the clients have {} rows together{each}, and {} has {}: check that the slices are those of the server's rows, in the \
+         same order",
         count(together),
         roles.server,
         count(all)

@@ -190,7 +190,7 @@ pub fn settle(
     }
     let answer = channel.receive_up_to(CHOICE, 64)?;
     if first && answer != choice {
-        return Err(channel.violation("it confirms another protocol than the one chosen"));
+        return Err(channel.violation("it confirmed a different protocol from the one chosen"));
     }
     let chosen = std::str::from_utf8(&answer).ok().and_then(|text| Chosen::read(job, text));
     // The text of what was understood: two ways to write a choice would be two sessions.
@@ -228,7 +228,7 @@ pub fn confirm(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel
 }
 
 /// What is wrong with a peer that does not confirm the session.
-pub(super) const ANOTHER_SESSION: &str = "it has another session: something in the handshake differs";
+pub(super) const ANOTHER_SESSION: &str = "its session differs: the two ends saw different handshake messages";
 
 /// As [`confirm`], where another party may be the cause if the peer has another session: whether it has the same.
 pub(super) fn has_the_same(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel) -> Result<bool> {
@@ -241,7 +241,7 @@ pub(super) fn has_the_same(session: &Session, job: &JobSpec, me: &str, channel: 
 
 /// A fault that two ends see in each other if a third has told them different things.
 pub(super) fn somebody(peer: &str, check: String) -> Error {
-    Error::Protocol { peer: format!("{peer}, or a party that tells one this and another that,"), check }
+    Error::Protocol { peer: format!("{peer}, or a party that sends contradictory messages,"), check }
 }
 
 /// Refuses peers of which two have said the same nonce, or one this party's own: one of them has it from the other.
@@ -283,7 +283,7 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
     if wished.is_some() != job.is_of_drivers()
         || !wished.is_none_or(|buckets| (1..=MAX_BUCKETS as u64).contains(&buckets))
     {
-        return refuse("it asks for buckets where there are none, or for no possible number of them".into());
+        return refuse("it asks for an impossible number of buckets, or for buckets in a run without them".into());
     }
     if let Some(bound) = job.padded_to(channel.peer()) {
         let entries = if sizes.schema.is_empty() { 0 } else { bound };
@@ -314,7 +314,7 @@ pub fn message(value: &impl Serialize) -> Result<Vec<u8>> {
 
 /// Reads a message of the handshake.
 pub fn parse<'a, T: Deserialize<'a>>(channel: &Channel, label: Label, bytes: &'a [u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map_err(|_| channel.violation(format!("`{}` is not what it should be", label.name)))
+    serde_json::from_slice(bytes).map_err(|_| channel.violation(format!("`{}` cannot be read", label.name)))
 }
 
 /// Message flights of the handshake: `hello` both ways at once, `sizes` likewise, `choice` and its answer, `confirm`

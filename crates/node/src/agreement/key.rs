@@ -135,10 +135,10 @@ impl TryFrom<Written> for Key {
                 Ok(Key { columns: all_columns(&any), any, verdicts, ..key })
             }
             (Some(_), Some(_)) => {
-                Err("columns and any: one key is written as columns, several of which one is enough as any".into())
+                Err("columns and any: use columns for one key, or any for several alternative keys".into())
             }
             (None, None) => {
-                Err("missing key `columns`: say which columns rows are matched by, as columns = [\"name\"]".into())
+                Err("missing key `columns`: name the columns by which rows are matched, as columns = [\"name\"]".into())
             }
         }
     }
@@ -194,7 +194,7 @@ impl Key {
             let mut sorted: Vec<_> = columns.iter().collect();
             sorted.sort();
             if seen.contains(&sorted) {
-                return bad(format!("key.any: the key {} is there twice", shown(&columns.join(", "))));
+                return bad(format!("key.any: the key {} is listed twice", shown(&columns.join(", "))));
             }
             seen.push(sorted);
         }
@@ -236,7 +236,7 @@ impl Profiles {
         };
         let table: BTreeMap<_, _> = named.into_iter().map(entry).collect::<Result<_>>()?;
         match table.len() < words.len() {
-            true => bad("--normalize: a column is there twice"),
+            true => bad("--normalize: a column is listed twice"),
             false => Ok(Some(Profiles::Table(table))),
         }
     }
@@ -255,7 +255,7 @@ impl Profiles {
             Profiles::List(_) => Ok(()),
             Profiles::Table(table) => match table.keys().find(|name| !columns.contains(name)) {
                 Some(name) => bad(format!(
-                    "{place}: {:?} is no column of the key, which has {}",
+                    "{place}: {:?} is not a column of the key; its columns are {}",
                     shown(name),
                     shown(&columns.join(", "))
                 )),

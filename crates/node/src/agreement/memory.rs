@@ -73,12 +73,12 @@ pub fn unbounded(job: &JobSpec) -> Option<&'static str> {
     }
     Some(match padded {
         false => {
-            "limits.max_rows is not set, so that the party that pads nothing can claim any number of rows up to what the other's memory \
-             allows: agree on it"
+            "limits.max_rows is not set: the party that does not pad can claim as many rows as the other's memory allows. Agree \
+             on limits.max_rows"
         }
         true => {
-            "neither limits.max_rows nor limits.pad_to is set, so that a peer can claim any number of rows up to what this party's \
-         memory allows: agree on one of them"
+            "neither limits.max_rows nor limits.pad_to is set: a peer can claim as many rows as this party's memory allows. \
+             Agree on one of them"
         }
     })
 }

@@ -68,7 +68,7 @@ impl FromStr for RowShare {
         };
         read.ok_or_else(|| {
             Error::Input(format!(
-                "{} is neither a number of rows, as 20, nor a part of them, as \"1%\" or 0.01",
+                "{} is neither a number of rows (such as 20) nor a fraction of them (such as \"1%\" or 0.01)",
                 shown(&format!("{text:?}"))
             ))
         })
@@ -184,12 +184,10 @@ impl JobSpec {
             return Ok(());
         }
         match self.topology() {
-            Topology::Served => bad(
-                "quality = \"told\" is for jobs that are run between their parties, and this one is served: leave it out",
-            ),
+            Topology::Served => bad("quality = \"told\" is not available for standing services: leave it out"),
             Topology::Helper => bad(
-                "quality = \"told\": parties that go to a helper tell each other nothing directly: leave it out, or use limits.max_null and \
-                 limits.max_unreadable",
+                "quality = \"told\" is not available through a helper, where parties send each other nothing directly: leave it \
+                 out, or use limits.max_null and limits.max_unreadable",
             ),
             Topology::Pair | Topology::Mesh | Topology::Clients(_) => Ok(()),
         }
@@ -348,7 +346,7 @@ mod tests {
             assert_eq!(terms(text).as_deref(), Ok(expected), "{text}");
         }
         for text in ["1.0", "", "-1", "101%", "1.5", "many", "1 %%"] {
-            assert!(terms(text).is_err_and(|error| error.to_string().contains("nor a part")), "{text:?}");
+            assert!(terms(text).is_err_and(|error| error.to_string().contains("nor a fraction")), "{text:?}");
         }
         assert_eq!(Quality::from_str("told"), Ok(Quality::Told));
         assert!(Quality::from_str("loud").is_err());

@@ -80,7 +80,7 @@ impl Source {
             (Ok(()), Ok(paths)) => Ok(Source::Shares(paths.into())),
             (Ok(()), Err(paths)) => Ok(Source::Shares(paths)),
             (Err(_), Ok([path])) => Ok(Source::File { path, options, allow_unreadable }),
-            (Err(error), Err(paths)) => Err(Error::Input(format!("--input is there {} times: {error}", paths.len()))),
+            (Err(error), Err(paths)) => Err(Error::Input(format!("--input is given {} times: {error}", paths.len()))),
         }
     }
 

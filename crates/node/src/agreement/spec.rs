@@ -300,7 +300,7 @@ impl<'de> Deserialize<'de> for Parties {
                 let mut parties = Vec::new();
                 while let Some((name, party)) = map.next_entry::<String, Party>()? {
                     if parties.iter().any(|(known, _)| *known == name) {
-                        return Err(A::Error::custom(format!("party \"{name}\" is there twice")));
+                        return Err(A::Error::custom(format!("party \"{name}\" is defined twice")));
                     }
                     parties.push((name, party));
                 }

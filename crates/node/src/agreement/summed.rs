@@ -81,7 +81,7 @@ impl JobSpec {
         check_distinct("reveal", columns)?;
         if let Some((other, column)) = givers.iter().zip(columns).find(|(other, _)| **other != giver) {
             return bad(format!(
-                "{reveal}: {other} gives \"{}\", and {giver} \"{}\": the sums of one run are of one party's columns, so run a job for \
+                "{reveal}: {other} gives \"{}\", and {giver} \"{}\": one run sums columns of one party only, so run a job for \
                  each party",
                 shown(column),
                 shown(&columns[0])

@@ -120,7 +120,7 @@ pub(crate) fn bad<T>(text: impl Into<String>) -> Result<T> {
 pub(crate) fn check_distinct(place: &str, names: &[String]) -> Result<()> {
     let mut seen = BTreeSet::new();
     match names.iter().find(|name| name.is_empty() || !seen.insert(*name)) {
-        Some(name) => bad(format!("{place}: \"{}\" is empty or there twice", name.escape_debug())),
+        Some(name) => bad(format!("{place}: \"{}\" is empty or listed twice", name.escape_debug())),
         None => Ok(()),
     }
 }

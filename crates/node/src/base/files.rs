@@ -50,7 +50,7 @@ fn write_new_with(path: &Path, mode: u32, bytes: &[u8]) -> Result<()> {
         return Ok(());
     };
     temporary.persist_noclobber(&file).map(drop).map_err(|error| match error.error.kind() {
-        std::io::ErrorKind::AlreadyExists => fault(path, "is there already, and is not overwritten: name another file"),
+        std::io::ErrorKind::AlreadyExists => fault(path, "already exists, and is not overwritten: name another file"),
         _ => fault(path, &format!("cannot be written: {}", error.error)),
     })
 }
@@ -97,7 +97,7 @@ fn holds_something(file: &Path) -> bool {
 }
 
 fn there_already(path: &Path) -> Error {
-    fault(path, "is there already, and is not replaced: name another file, or add --force")
+    fault(path, "already exists, and is not replaced: name another file, or add --force")
 }
 
 /// How many bytes are free for this user where a file or directory is, or would be; nothing where that cannot be found out.

@@ -209,11 +209,14 @@ fn check_directory(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
     match facts.mode() & (OTHERS_WRITE | STICKY) {
         0 | STICKY => Ok(()),
         bits if bits & STICKY != 0 => {
-            Err(fault(path, "others can make files in this directory: name a directory of its own in it"))
+            Err(fault(path, "others can create files in this directory: name a private directory inside it"))
         }
         _ => {
             let (what, shown) = (others_write(facts), pasted(path.display()));
-            Err(fault(path, &format!("{what}: chmod 700 {shown} once nothing of theirs is in it, or name another one")))
+            Err(fault(
+                path,
+                &format!("{what}: remove their files and run `chmod 700 {shown}`, or name another directory"),
+            ))
         }
     }
 }

@@ -41,7 +41,7 @@ impl Certificate {
     pub fn parse(der: &[u8]) -> std::result::Result<Certificate, String> {
         let (rest, parsed) = X509Certificate::from_der(der).map_err(|e| format!("is no X.509 certificate ({e})"))?;
         if !rest.is_empty() {
-            return Err("is followed by something that does not belong to it".into());
+            return Err("is followed by other data".into());
         }
         let name = parsed.subject().iter_common_name().next().and_then(|name| name.as_str().ok()).unwrap_or_default();
         Ok(Certificate {

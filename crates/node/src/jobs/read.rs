@@ -309,7 +309,7 @@ fn with_nearest(message: &str) -> Option<String> {
 
 /// A key, in its quotes, that is there more than once.
 fn twice(name: &str) -> String {
-    format!("the key {name} is there twice: leave one out")
+    format!("the key {name} is given twice: leave one out")
 }
 
 /// A TOML error as one line: where, what.

@@ -17,7 +17,7 @@ use crate::table::output;
 pub fn check_output(job: &JobSpec, path: &Path, simulated: bool, existing: Existing) -> Result<()> {
     if job.reveal == Reveal::Shares {
         if path.as_os_str() == "-" {
-            return Err(Error::Input("--output -: a share is a secret, and goes to a file of its own".into()));
+            return Err(Error::Input("--output -: a share is a secret: name a file for it".into()));
         }
         if !simulated {
             check_replaceable(path)?;
@@ -39,7 +39,8 @@ pub fn unwritten(job: &JobSpec, me: &str, path: &Path) -> Option<String> {
 pub fn check_identity(job: &JobSpec, me: &str, identity: &Identity) -> Result<()> {
     match &job.party(me)?.identity {
         Some(expected) if *expected != identity.fingerprint() => Err(Error::Input(format!(
-            "parties.{me}.identity: the job says {expected}, the identity given is {}: use the right --identity, or tell the other party",
+            "parties.{me}.identity: the job says {expected}, but --identity is {}: use the right --identity, or have the job \
+             file corrected at all parties",
             identity.fingerprint()
         ))),
         _ => Ok(()),

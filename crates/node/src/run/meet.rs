@@ -249,7 +249,7 @@ impl PartyRun {
         if matches!(self.source, Source::File { .. } | Source::Table { .. } | Source::Disk { .. })
             && part.rows().read == 0
         {
-            tracing::warn!("{}: its own table has no rows, so that there is nothing to find", self.me);
+            tracing::warn!("{}: its own table has no rows, so nothing can match", self.me);
         }
         let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
         let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();

@@ -203,8 +203,8 @@ impl PartyRun {
         };
         let mut outcome = self.write_left(&*part, found, started)?;
         outcome.warning = Some(format!(
-            "{error}; all that is needed of it is here, so the result was written without it. {} is kept, for {peer} may need this \
-             party to finish: --resume goes on when it is there; else remove it",
+            "{error}; the result is complete, and was written. {} is kept, because {peer} may still need this party: --resume \
+             finishes that, else remove it",
             work.directory.display()
         ));
         Ok(outcome)

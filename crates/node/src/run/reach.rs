@@ -35,7 +35,7 @@ pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meetin
     if let Some(place) = relay {
         return match listen {
             Some(_) => Err(Error::Input(format!(
-                "--listen: the job has a relay, at {}, and {me} meets the others there: leave it out",
+                "--listen: the job has a relay, at {}, where {me} meets the others: leave --listen out",
                 place.address
             ))),
             None => Ok(Meeting {
@@ -77,7 +77,7 @@ pub fn place(job: &JobSpec) -> Result<Place> {
         )
     })?;
     let pin = relay.identity.ok_or_else(|| {
-        Error::Input("relay.identity is missing: ask who runs the relay for its `tacita identity show`".into())
+        Error::Input("relay.identity is missing: ask the relay's operator for its `tacita identity show`".into())
     })?;
     Ok(Place { address, pin, agreement: job.agreement_in_file(), lane: job.lane() })
 }
@@ -90,7 +90,7 @@ fn at_helper(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting>
         Some(helper) => {
             if listen.is_some() {
                 return Err(Error::Input(
-                    "--listen: the job has a helper, and nobody else listens: leave it out".into(),
+                    "--listen: the job has a helper, and only the helper listens: leave --listen out".into(),
                 ));
             }
             let address = helper.address.clone().ok_or_else(|| {
@@ -101,7 +101,7 @@ fn at_helper(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting>
             })?;
             let pin = helper.identity.ok_or_else(|| {
                 Error::Input(
-                    "helper.identity is missing: ask who runs the helper for its `tacita identity show`".into(),
+                    "helper.identity is missing: ask the helper's operator for its `tacita identity show`".into(),
                 )
             })?;
             (address, Peer { name: "the helper".into(), pin }, None)

@@ -161,7 +161,7 @@ pub fn simulate(
         let holds_run = |at: &PathBuf| job.job.resumable().is_some_and(|resumable| resumable.holds_run(at));
         if let Some(held) = job.parties.names().into_iter().map(|name| directory.join(name)).find(holds_run) {
             return Err(Error::Input(format!(
-                "{}: left by a run that was cut off, which a simulation cannot resume: remove it",
+                "{}: left by an interrupted run, which a simulation cannot resume: remove it",
                 held.display()
             )));
         }
@@ -304,7 +304,7 @@ fn check_inputs(job: &JobSpec, inputs: &BTreeMap<String, Vec<PathBuf>>) -> Resul
         };
         let candidates = paths.len() == 2 && job.learns(name) && job.job.can(job, Ability::Candidates).is_ok();
         if paths.len() > 1 && !candidates && job.job.can(job, Ability::SeveralInputs).is_err() {
-            return Err(Error::Input(format!("--input {name}=...: there twice")));
+            return Err(Error::Input(format!("--input {name}=...: given twice")));
         }
         for path in paths {
             if path == Path::new("-") {

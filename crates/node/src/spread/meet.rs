@@ -166,7 +166,7 @@ fn settle(
     let protocol = agreed.chosen.protocol;
     if let Some(kept) = kept.as_ref().filter(|kept| kept.protocol != protocol.name()) {
         let what = format!("the run that is kept is by {}, and {} was chosen now", kept.protocol, protocol.name());
-        return Err(conclude_all_for(channels, Error::Terms(format!("{what}: name it in the job, or start anew"))));
+        return Err(conclude_all_for(channels, Error::Terms(format!("{what}: name it in the job, or start again"))));
     }
     let place = job.parties.position(meet.me).unwrap_or_default();
     let each = names.iter().map(|name| agreed.sizes[*name].items);
@@ -247,7 +247,7 @@ fn check_padded(meet: &Meet<'_>, buckets: usize) -> Result<()> {
     match buckets <= most {
         true => Ok(()),
         false => Err(Error::Input(format!(
-            "{} has rows for {} whose numbers are told, and {} were agreed on: ask for fewer buckets, at all parties",
+            "{} has enough rows for {}, and {} were agreed on: ask for fewer buckets, at all parties",
             meet.me,
             counted(most as u64, "bucket"),
             count(buckets as u64)
@@ -261,7 +261,7 @@ fn check_by_position(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<(
     let (true, Some((one, first))) = (bounds(job, sizes, 1).is_empty(), all.next()) else { return Ok(()) };
     match all.find(|(_, theirs)| theirs.items != first.items) {
         Some((other, theirs)) => Err(Error::Terms(format!(
-            "rows are aligned by position, and {one} has {} where {other} has {}: are both tables of the same rows?",
+            "rows are aligned by position, and {one} has {} where {other} has {}: give tables of the same rows",
             count(first.items),
             count(theirs.items)
         ))),
@@ -277,15 +277,15 @@ fn check_resumed(me: &str, sizes: &BTreeMap<String, Sizes>) -> Result<()> {
     match (sizes.iter().find(differs), &own) {
         (None, _) => Ok(()),
         (Some((peer, theirs)), Some(_)) if kept(theirs).is_some() => Err(Error::Terms(format!(
-            "{peer} resumes another run than this one: take the work directories of one run, or all remove them and start anew"
+            "{peer} resumes a different run: use the work directories of one run, or all remove them and start again"
         ))),
         (Some((peer, _)), Some(_)) => Err(Error::Terms(format!(
-            "this run is resumed, and {peer} begins a new one: {peer} resumes it with resume=True and the work directory of before, or all remove \
-             theirs and start anew"
+            "this run is resumed, but {peer} begins a new one: let {peer} use resume=True and its work directory, too, or all \
+             remove theirs and start again"
         ))),
         (Some((peer, _)), None) => Err(Error::Terms(format!(
-            "{peer} resumes a run, and this one is new: go on with that one here, too, with resume=True and its work directory, or all remove theirs \
-             and start anew"
+            "{peer} resumes a run, but this one is new: use resume=True and its work directory here, too, or all remove theirs \
+             and start again"
         ))),
     }
 }

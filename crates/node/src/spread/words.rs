@@ -124,12 +124,11 @@ pub fn parse(
     buckets: usize,
     parties: &[&str],
 ) -> std::result::Result<Vec<Word>, String> {
-    let words: Vec<Word> =
-        serde_json::from_slice(bytes).map_err(|_| "`drivers` is not what it should be".to_owned())?;
+    let words: Vec<Word> = serde_json::from_slice(bytes).map_err(|_| "`drivers` cannot be read".to_owned())?;
     let possible = |word: &Word| word.is_possible(from_leader, buckets, parties);
     match words.len() <= MOST_WORDS && words.iter().all(possible) {
         true => Ok(words),
-        false => Err("`drivers` says what cannot be".into()),
+        false => Err("`drivers` has impossible values".into()),
     }
 }
 

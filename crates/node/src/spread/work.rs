@@ -86,7 +86,8 @@ impl Work {
         let state = match kept {
             Some(State { secret: None, .. } | State { run: Some(_), place: None, ended: None, .. }) => {
                 return Err(Error::Input(format!(
-                    "{}: the run in it was begun by an older version of this program: all parties remove their work directories and start anew",
+                    "{}: its run was begun by an older version of this program: all parties remove their work directories and \
+                     start again",
                     path.display()
                 )));
             }
@@ -184,7 +185,8 @@ impl Work {
             Some(opened) if opened.what == what => opened.times,
             Some(_) => {
                 return Err(Error::Terms(
-                    "a result of this run was opened before, of other runs of its buckets: all remove their work directories and start anew"
+                    "a result of this run was opened before, of other runs of its buckets: all remove their work directories and \
+                     start again"
                         .into(),
                 ));
             }

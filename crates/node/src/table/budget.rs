@@ -92,8 +92,7 @@ impl Meter {
 /// The error about a table that takes more than `bytes` of memory.
 pub(super) fn too_large(name: &str, bytes: u64) -> Error {
     Error::Input(format!(
-        "{name}: takes more than the {} of memory that it may take here: split it, or, in an intersection, sort it on disk \
-         with --work",
+        "{name}: takes more than the {} of memory allowed here: split it, or, in an intersection, sort it on disk with --work",
         text::bytes(bytes)
     ))
 }

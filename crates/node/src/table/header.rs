@@ -9,8 +9,8 @@ impl Table {
     pub fn warning_of_header(&self) -> Option<String> {
         (self.lines.is_some() && header_is_data(&self.schema)).then(|| {
             format!(
-                "{}: its header looks like data: if its first line is a row, say so with header = false in [parties.X] of the job file, or \
-                 --no-header",
+                "{}: its header looks like data: if its first line is a row, set header = false in [parties.X] of the job file, \
+                 or --no-header",
                 self.source
             )
         })
@@ -21,10 +21,10 @@ impl Table {
 pub(super) fn advice_on_header(schema: &Schema) -> &'static str {
     let mut names = schema.fields().iter().map(|field| field.name().as_str());
     if header_is_data(schema) {
-        "; if its first line is a row and no header, say so with header = false in [parties.X] of the job file, or --no-header: the columns are \
-         column_1 and so on"
+        "; if its first line is a row and no header, set header = false in [parties.X] of the job file, or --no-header: the \
+         columns are then column_1 and so on"
     } else if schema.fields().len() == 1 || names.next().is_some_and(|name| name.starts_with('#')) {
-        "; if lines stand above its header, leave them out with skip = N in [parties.X] of the job file, or --skip N"
+        "; if there are lines above its header, skip them with skip = N in [parties.X] of the job file, or --skip N"
     } else {
         ""
     }

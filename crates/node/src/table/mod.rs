@@ -289,7 +289,7 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: W
         if let [only] = &schema.fields()[..]
             && let Some(between) = delimiter_of(only.name(), header)
         {
-            split = format!("if `{between}` stands between values, say so with --delimiter {}", pasted(between));
+            split = format!("if `{between}` separates the values, give --delimiter {}", pasted(between));
             if between != ' ' {
                 return Error::Input(format!(
                     "{source}: no column {header:?}; its one column is {:?}: {split}",
@@ -323,8 +323,8 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: W
     match wanted {
         Wanted::Mapped(_) | Wanted::Baskets(_) if columns::is_index(schema.field(position)) => {
             Err(Error::Input(format!(
-                "{source}: column {header:?} is an index of pandas, and no column that can be matched, given or counted: make it one with \
-             reset_index(), before the table is written or given"
+                "{source}: column {header:?} is an index of pandas, which cannot be matched, given or counted: make it a column \
+                 with reset_index() first"
             )))
         }
         _ => Ok(position),

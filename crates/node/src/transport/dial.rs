@@ -43,12 +43,10 @@ pub fn dial(address: &str, peer: &Peer, identity: &Identity, options: &Options) 
                         }
                         Err(Failure::Elsewhere(other)) => {
                             reason = match other {
-                                Purpose::Run => "it is a run that answers, and no list for desks".into(),
-                                Purpose::Doctor => "it is its doctor that answers, and not its run".into(),
-                                Purpose::Desk => {
-                                    "it is a list for desks that answers (`tacita serve`), and no run".into()
-                                }
-                                Purpose::Helper => "it is a helper that answers (`tacita helper`), and no run".into(),
+                                Purpose::Run => "a run answers there, not a list for desks".into(),
+                                Purpose::Doctor => "its doctor answers there, not its run".into(),
+                                Purpose::Desk => "a list for desks answers there (`tacita serve`), not a run".into(),
+                                Purpose::Helper => "a helper answers there (`tacita helper`), not a run".into(),
                             };
                         }
                         Err(Failure::Fault(Fault::Unknown(what))) => reason = what,

@@ -61,7 +61,7 @@ pub fn admit(
                     Ok((who, connected)) => arrived(who, connected),
                     Err(Failure::Fault(Fault::Unknown(what) | Fault::TheirIdentity(what))) => refused(from, what),
                     Err(Failure::Fault(Fault::OurIdentity(what))) => refused(from, format!("it refused {what}")),
-                    Err(Failure::Elsewhere(_)) => refused(from, "it is there for another job, or for a run".into()),
+                    Err(Failure::Elsewhere(_)) => refused(from, "it serves another job, or a run".into()),
                     Err(Failure::Fatal(Error::Interrupted)) => (),
                     Err(Failure::Fatal(error)) => refused(from, error.to_string()),
                 }

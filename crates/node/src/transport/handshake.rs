@@ -55,7 +55,7 @@ impl Handshake<'_> {
             self.receive()?;
         }
         if self.connection.alpn_protocol().is_none() {
-            return Err(unknown("what answers is not a Tacita party"));
+            return Err(unknown("the other end is not a Tacita party"));
         }
         Ok(())
     }
@@ -93,7 +93,7 @@ impl Handshake<'_> {
     fn receive(&mut self) -> Result<(), Failure> {
         self.cancel.check().map_err(Failure::Fatal)?;
         if Instant::now() >= self.until {
-            return Err(unknown("it does not go on with the TLS handshake"));
+            return Err(unknown("it did not complete the TLS handshake"));
         }
         match self.connection.read_tls(&mut &*self.socket) {
             Ok(0) => return Err(unknown("it closed the connection during the TLS handshake")),
@@ -109,7 +109,7 @@ impl Handshake<'_> {
                 let fault = match fault(&error, &self.refusal) {
                     // Only a party of ours speaks our protocol; a scanner's opinion of our certificate means nothing.
                     Fault::OurIdentity(_) if self.connection.alpn_protocol().is_none() => {
-                        Fault::Unknown("what answers is not a Tacita party".into())
+                        Fault::Unknown("the other end is not a Tacita party".into())
                     }
                     fault => fault,
                 };

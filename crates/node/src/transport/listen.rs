@@ -172,8 +172,8 @@ impl Strangers {
     fn note_identity(&mut self, from: SocketAddr, awaited: &str, what: String) {
         self.identities += 1;
         if self.identities <= TOLD {
-            let rest = if self.identities == TOLD { " (and of others no word)" } else { "" };
-            tracing::warn!("still waiting for {awaited}; somebody came from {from}: {what}{rest}");
+            let rest = if self.identities == TOLD { " (further ones are not logged)" } else { "" };
+            tracing::warn!("still waiting for {awaited}; refused a connection from {from}: {what}{rest}");
         }
         self.identity = Some((from, what));
     }

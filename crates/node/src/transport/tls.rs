@@ -228,7 +228,7 @@ pub(super) fn fault(error: &rustls::Error, refusal: &Refusal) -> Fault {
             | Alert::UnknownCA
             | Alert::UnsupportedCertificate => Fault::OurIdentity(OUR_IDENTITY),
             Alert::NoApplicationProtocol => {
-                Fault::Unknown("what answers is no Tacita party, or one of a version that has no doctor to meet".into())
+                Fault::Unknown("the other end is no Tacita party, or its version has no doctor to meet".into())
             }
             alert => Fault::Unknown(format!("it ended the TLS handshake: {alert:?}")),
         },
@@ -241,7 +241,7 @@ pub(super) fn fault(error: &rustls::Error, refusal: &Refusal) -> Fault {
             | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
         ) => Fault::Unknown("it does not speak TLS 1.3".into()),
         rustls::Error::NoCertificatesPresented => Fault::Unknown("it shows no certificate".into()),
-        rustls::Error::InvalidMessage(_) => Fault::Unknown("what answers is not a Tacita party".into()),
+        rustls::Error::InvalidMessage(_) => Fault::Unknown("the other end is not a Tacita party".into()),
         error => Fault::Unknown(format!("no TLS handshake: {error}")),
     }
 }
@@ -268,7 +268,7 @@ impl Pinned {
         };
         let certificate = match Certificate::parse(end_entity) {
             Ok(certificate) => certificate,
-            Err(what) => return refuse(format!("what it presents {what}"), CertificateError::BadEncoding),
+            Err(what) => return refuse(format!("its certificate {what}"), CertificateError::BadEncoding),
         };
         let presented = certificate.fingerprint();
         if !self.pins.contains(&presented) {

@@ -135,7 +135,7 @@ fn what_follows_in_the_same_breath_is_the_peers() {
 fn words_that_refuse_are_told() {
     for (word, fatal, about) in [
         (Word::UnknownJob, true, "does not know this job"),
-        (Word::NoSuchPair, true, "nobody called peer"),
+        (Word::NoSuchPair, true, "has no peer peer"),
         (Word::Replaced, true, "start only one"),
         (Word::Busy, false, "peer: did not come to the relay"),
         (Word::Late, false, "peer: did not come to the relay"),

@@ -123,8 +123,8 @@ fn unreadable_values_are_reported() {
     };
     assert_eq!(
         warn("25/13/2001"),
-        "people.csv: 3 of 200 values in column \"born\" cannot be read as date, the first in line 2 (\"25/13/2001\"); \
-         no other profile reads them: look at the values, or leave them out"
+        "people.csv: 3 of 200 values in column \"born\" cannot be read as date, the first in line 2 (\"25/13/2001\"); no other \
+         profile reads them: correct the values, or leave them out"
     );
     assert!(warn("05/06/2001").ends_with("date:DMY and date:MDY read them: take the one that the file means"));
     assert!(warn("2001").contains("no other profile reads them"), "a bare year is no date for being an integer");
@@ -311,8 +311,11 @@ fn words_for_no_value_are_no_part_of_a_key() {
     // What a profile cannot read is unreadable, whether it is such a word or not.
     let counts = keys.counts();
     assert_eq!((counts.read, counts.nulls, counts.unreadable, counts.items), (6, 2, 3, 1));
-    let said: Vec<_> =
-        warnings.iter().map(Warning::text_without_values).filter(|text| text.contains("stand for no value")).collect();
+    let said: Vec<_> = warnings
+        .iter()
+        .map(Warning::text_without_values)
+        .filter(|text| text.contains("are read as no value"))
+        .collect();
     let [of_k] = &said[..] else { panic!("{said:?}") };
     assert!(of_k.contains("column \"k\": \"NULL\" (1 row), \"unknown\" (1 row) and \"-\" (1 row)"), "{of_k}");
     // Words of the party's own are so in any case.

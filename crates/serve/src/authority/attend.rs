@@ -60,7 +60,7 @@ fn answer(authority: &Authority, client: &str, ask: &Ask, channel: &Channel) -> 
                 return Ok(Answer::Spent { left });
             }
             Charged::NotAdmitted => {
-                tracing::warn!("as many desks have asked as may (limits.max_clients): another one was refused");
+                tracing::warn!("the most desks have asked (limits.max_clients): another one was refused");
                 return Ok(Answer::Spent { left: 0 });
             }
         },

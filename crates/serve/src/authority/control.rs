@@ -73,7 +73,7 @@ pub fn order(directory: &Path, order: &Order) -> Result<String> {
     let path = directory.join(SOCKET);
     let failed = |error: std::io::Error| {
         Error::Input(format!(
-            "{}: nobody serves a list there ({error}): start `tacita serve` with this --state first",
+            "{}: no `tacita serve` runs there ({error}): start it with this --state first",
             directory.display()
         ))
     };
@@ -84,8 +84,7 @@ pub fn order(directory: &Path, order: &Order) -> Result<String> {
     (&stream).write_all(&line).map_err(failed)?;
     let mut answer = String::new();
     BufReader::new((&stream).take(MAX_LINE_BYTES)).read_line(&mut answer).map_err(failed)?;
-    let told: Told = serde_json::from_str(&answer).map_err(|_| {
-        Error::Input(format!("{}: the program that serves the list ended: look at what it said", directory.display()))
-    })?;
+    let told: Told = serde_json::from_str(&answer)
+        .map_err(|_| Error::Input(format!("{}: `tacita serve` ended: see its log", directory.display())))?;
     told.map_err(Error::Input)
 }

@@ -127,8 +127,8 @@ impl Keeper {
         let Kept { state, changes } = Journal::read(&folder, FILE, &key)?.ok_or_else(damaged)?;
         if state.first().is_some_and(|version| *version < VERSION) {
             return Err(Error::Input(format!(
-                "{}: written by an earlier version of this program, in a form that is not read any more: begin a new list with --input in \
-                 another --state directory (quotas begin anew, too)",
+                "{}: written by an earlier version of this program, in a format that is no longer read: begin a new list with \
+                 --input in another --state directory (with fresh quotas)",
                 path.display()
             )));
         }

@@ -170,7 +170,7 @@ impl Authority {
             }
             (true, false, _) => {
                 return Err(Error::Input(format!(
-                    "{}: there is a list and no record of what desks have asked (quotas.sealed): put it back, or begin a new list in another \
+                    "{}: the record of the desks' quotas (quotas.sealed) is missing: put it back, or begin a new list in another \
                      directory",
                     serving.state.display()
                 )));
@@ -223,8 +223,7 @@ impl Authority {
         let desks = self.desks();
         if desks.fingerprints().is_empty() {
             tracing::warn!(
-                "{}: no desk is listed, so nobody may ask: add a line \"NAME SHA256:...\" for each, with what `tacita identity show` prints \
-                 there",
+                "{}: no desk is listed: add a line \"NAME SHA256:...\" for each, with the output of its `tacita identity show`",
                 desks.path().display()
             );
         }

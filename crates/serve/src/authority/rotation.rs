@@ -44,7 +44,7 @@ impl Authority {
             let done = self.follow(&mut next, cancel);
             failed = done.is_err().then(Instant::now);
             if let Err(error) = done {
-                tracing::error!("the key could not be changed, and will be tried again: {error}");
+                tracing::error!("the key could not be rotated: {error}; retrying");
             }
         }
     }
@@ -74,8 +74,8 @@ impl Authority {
         keeper.rotate(next, schedule.moment())?;
         if schedule.left(Moment::now()).is_zero() {
             tracing::warn!(
-                "another key is late: desks can see how long it takes, which is longer the more rows there are; agree on a longer \
-                 limits.rotate_within, or use a faster disk"
+                "key rotation is late: its time lets desks estimate the number of rows. Agree on a longer limits.rotate_within, \
+                 or use a faster disk"
             );
         }
         while !schedule.left(Moment::now()).is_zero() {
@@ -125,7 +125,7 @@ impl Authority {
     /// Shows desks the epoch that is kept.
     fn publish(&self, keeper: &Keeper) {
         *self.epoch.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = keeper.epoch();
-        tracing::info!("another key since now");
+        tracing::info!("key rotated");
     }
 
     /// Adds rows, or takes them off; under another key, if this one has no room for so many changes any more.

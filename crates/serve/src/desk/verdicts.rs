@@ -115,7 +115,7 @@ impl Verdicts {
         }
         if !ends_whole {
             tracing::warn!(
-                "{}: a line is not whole, as after a crash; it stays, and what is new follows",
+                "{}: a line is incomplete, as after a crash: it is kept, and new lines follow",
                 path.display()
             );
             verdicts.file.write_all(b"\n").map_err(failed)?;

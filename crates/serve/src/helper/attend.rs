@@ -152,7 +152,7 @@ fn serve(helper: &Helper, guest: &Guest<'_>, channel: &mut Channel) -> Result<()
         let bytes = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES)?;
         let answered = match Request::read(&bytes) {
             Some(request) => guest.answer(helper, &request),
-            None => return Err(channel.violation("it asks for what is not there")),
+            None => return Err(channel.violation("it asks for a message that does not exist")),
         };
         match answered {
             Ok(answer) => channel.send(DEPOT_ANSWER, answer)?,

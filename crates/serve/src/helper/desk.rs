@@ -159,7 +159,7 @@ impl Desk {
         let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket)) };
         let told = &mut run.record.words[place];
         if word.len() != self.helping.word_bytes() || told.as_ref().is_some_and(|told| told != word) {
-            return Ok(self.refuse(&mut state, place, "what it tells is not what it should be", numbers));
+            return Ok(self.refuse(&mut state, place, "its message cannot be read", numbers));
         }
         if told.is_none() {
             *told = Some(word.to_vec());
@@ -200,14 +200,16 @@ impl Desk {
                 Place::Party(to) => usize::from(to) < run.members.len() && usize::from(to) != place,
             };
             if !run.has_begun() || !known {
-                return Ok(self.refuse(&mut state, place, "it leaves what nobody waits for", numbers));
+                return Ok(self.refuse(&mut state, place, "it left a message that no party waits for", numbers));
             }
             if run.held.contains_key(&key) {
                 // Asked again, because the answer was lost; what was worked on already is there no more.
                 let same = self.files.part(&key).map_or(true, |kept| kept == part);
                 return Ok(match same {
                     true => Told::This(()),
-                    false => self.refuse(&mut state, place, "it leaves another thing in the place of one", numbers),
+                    false => {
+                        self.refuse(&mut state, place, "it replaced an earlier message by a different one", numbers)
+                    }
                 });
             }
             let most = self.helping.most_bytes(place)?;

@@ -257,7 +257,7 @@ impl Numbers {
     /// Says in the end how runs went.
     fn tell(&self) {
         let [finished, failed] = [&self.finished, &self.failed].map(|number| number.load(Ordering::Relaxed));
-        tracing::info!("the helper ends: {} finished, {} ended otherwise", counted(finished, "run"), count(failed));
+        tracing::info!("helper stopped: {} finished, {} ended otherwise", counted(finished, "run"), count(failed));
     }
 
     fn over(&self) -> u64 {

@@ -122,7 +122,7 @@ impl Guard {
             return Some(format!("This page has another name: open the address that `{}` printed.", self.printed_by));
         }
         if *method != Method::GET && *method != Method::POST {
-            return Some("This page has nothing to be asked for in this way.".into());
+            return Some("This page does not support that request.".into());
         }
         let origin = text(header::ORIGIN);
         let expected = self.origin.as_ref().map_or_else(|| format!("http://{host}"), Origin::to_string);

@@ -99,7 +99,7 @@ impl Hall {
             guest.dismiss(Word::UnknownJob).await;
             let agreement: String = request.agreement[..8].iter().map(|byte| format!("{byte:02x}")).collect();
             return Err(format!(
-                "it is {name}, and comes for a job that is not here (agreement {agreement}): its job file differs, or was not given"
+                "{name} asks for a job that is not served here (agreement {agreement}): its job file differs, or was not given"
             ));
         };
         let place = |pin: &Fingerprint| self.jobs[job].parties.iter().position(|(_, party)| party == pin);
@@ -121,7 +121,7 @@ impl Hall {
             _ => {
                 let name = self.known_as(&guest.who);
                 guest.dismiss(Word::NoSuchPair).await;
-                Err(format!("it is {name}, and has nobody like that to meet in job {}", self.jobs[job].id))
+                Err(format!("{name} has no such peer in job {}", self.jobs[job].id))
             }
         }
     }

@@ -109,16 +109,17 @@ fn served(jobs: &[(PathBuf, JobSpec)], own: Fingerprint) -> Result<Vec<Served>> 
             && named != own
         {
             return Err(bad(format!(
-                "relay.identity is {named}, the identity given is {own}: use the right --identity, or tell the parties"
+                "relay.identity is {named}, but --identity is {own}: use the right --identity, or have the job file corrected at \
+                 all parties"
             )));
         }
         let identity = |(name, party): &(String, _)| {
             let party: &tacita_node::agreement::Party = party;
             let pin = party.identity.ok_or_else(|| {
-                bad(format!("parties.{name}.identity is missing: a relay lets in nobody whom it cannot tell"))
+                bad(format!("parties.{name}.identity is missing: a relay admits only identities of its job files"))
             })?;
             if pin == own {
-                return Err(bad(format!("parties.{name}.identity is the relay's own: it needs another one")));
+                return Err(bad(format!("parties.{name}.identity is the relay's own: give the party another one")));
             }
             Ok((name.clone(), pin))
         };
@@ -159,7 +160,7 @@ async fn let_in(hall: Arc<Hall>, refusals: Arc<Refusals>, socket: TcpStream, fro
     let come = match prepared {
         Ok(socket) => timeout(HANDSHAKE_LIMIT, streams::receive(socket, &hall))
             .await
-            .unwrap_or_else(|_| Err("it does not go on with the TLS handshake, or asks for nothing".into())),
+            .unwrap_or_else(|_| Err("it did not complete the TLS handshake, or sent no request".into())),
         Err(error) => Err(format!("the socket failed: {error}")),
     };
     drop(handshake);

@@ -158,9 +158,9 @@ fn strangers_to_a_pair_are_told_so() {
     of_two(|place, [a, b]| {
         let meet = |place: &Place, of: &Peer| meet(place, of, Side::Dials, a, &briefly()).err().unwrap();
         let alone = meet(place, &peer("a", a));
-        assert!(matches!(&alone, Error::Authentication { what, .. } if what.contains("nobody called a")), "{alone}");
+        assert!(matches!(&alone, Error::Authentication { what, .. } if what.contains("has no peer a")), "{alone}");
         let nobody = meet(place, &peer("c", &identity("c")));
-        assert!(matches!(&nobody, Error::Authentication { what, .. } if what.contains("nobody called c")), "{nobody}");
+        assert!(matches!(&nobody, Error::Authentication { what, .. } if what.contains("has no peer c")), "{nobody}");
         let other = meet(&Place { agreement: [7; 32], ..place.clone() }, &peer("b", b));
         assert!(matches!(&other, Error::Terms(what) if what.contains("does not know this job")), "{other}");
     });
@@ -179,7 +179,7 @@ fn who_comes_twice_is_met_once() {
             }
             // One of them is sent away: the other one waits then.
             let replaced = ends.recv().unwrap().unwrap_err().to_string();
-            assert!(replaced.contains("took the place of this one"), "{replaced}");
+            assert!(replaced.contains("replaced this one"), "{replaced}");
             meet(place, &peer("a", a), Side::Listens, b, &briefly()).unwrap();
             ends.recv().unwrap().unwrap();
         });

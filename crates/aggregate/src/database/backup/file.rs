@@ -80,7 +80,7 @@ impl Saving {
         let (folder, name) = place(path)?;
         if folder.has(&name) {
             return Err(Error::Input(format!(
-                "{}: is there already, and is not overwritten: name another file",
+                "{}: already exists, and is not overwritten: name another file",
                 path.display()
             )));
         }
@@ -190,7 +190,7 @@ impl Saved {
 
 fn damaged(path: &Path) -> Error {
     Error::Input(format!(
-        "{}: no whole backup of a round that was sealed under this identity: it is damaged, cut off, or another database's",
+        "{}: not a complete backup of a round under this identity: it is damaged, cut off, or another database's",
         path.display()
     ))
 }

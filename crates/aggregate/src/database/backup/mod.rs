@@ -83,13 +83,13 @@ impl Where {
         match record.state {
             // A proxy that had its claims granted before would not claim again, and another one be granted the same.
             State::Open if self.setting.count("proxy")? > 1 => not_yet(
-                "is open, and its proxies share out what came to several of them: it can be saved when it has closed and all are there",
+                "is open, and its proxies are sorting out duplicates: save it after it has closed and all reports have arrived",
             ),
-            State::Open if self.setting.own()?.own.round.batch_size.is_some() => not_yet(
-                "is open, and batches of it come at any time: it can be saved when it has closed and all are there",
-            ),
+            State::Open if self.setting.own()?.own.round.batch_size.is_some() => {
+                not_yet("is open, and still receives batches: save it after it has closed and all reports have arrived")
+            }
             State::Open if storage.totals(&self.round)?.reports > 0 => {
-                not_yet("is open, and reports of it are coming: it can be saved when it has closed and all are there")
+                not_yet("is open, and still receives reports: save it after it has closed and all reports have arrived")
             }
             State::Closed if record.complete.len() + record.without.len() < self.setting.count("proxy")? => {
                 not_yet("has closed, and its proxies have not sent all yet: it can be saved when they have")
@@ -173,7 +173,7 @@ pub fn restore(at: &Where, from: &Path) -> Result<Size> {
                 Some(there) if there == key => (),
                 Some(_) => {
                     return Err(Error::Input(format!(
-                        "{}: there is another key of round {}, which stays",
+                        "{}: it holds another key of round {}, which is not replaced",
                         at.state.display(),
                         at.round
                     )));
@@ -243,7 +243,7 @@ fn verify(at: &Where, from: &Path) -> Result<Record> {
         }
         Some(Part::Header(header)) if header.agreement != hex(&at.setting.agreement) => {
             return Err(Error::Terms(format!(
-                "{}: round {} was saved on other terms than the job file says now: put back the job file of then",
+                "{}: round {} was saved under other terms than the job file's: use the job file of that time",
                 from.display(),
                 at.round
             )));

@@ -96,14 +96,16 @@ fn listed(proxies: &[&Proxy]) -> String {
     proxies.iter().map(|proxy| waits_for(proxy)).collect::<Vec<_>>().join("; ")
 }
 
-const ASK_PROXY: &str = "Ask whoever runs it whether `tacita proxy` runs, and reaches this database: its log says what it cannot do. Reports that it has taken are on \
-                         its disk, and come when it is back.";
+const ASK_PROXY: &str = "Ask its operator whether `tacita proxy` runs and reaches this database: its log has the reason. Its \
+                         reports are on its disk, and come when it is back.";
 
-const STRANGE_PROXY: &str = "Have it started with the state directory (`--state`) that it had when the round opened. If that is lost, close the round without it \
-                             (`tacita round close --without-proxy N`): what it had acknowledged and not sent is then missing in the result.";
+const STRANGE_PROXY: &str = "Have it started with the state directory (`--state`) that it had when the round opened. If that is \
+                             lost, close the round without it (`tacita round close --without-proxy N`): its unsent reports are \
+                             then missing in the result.";
 
-const OTHER_KEYS: &str = "This database has the round under others, or opened it anew: it has lost what it kept. Start it with the state directory and storage of before, and \
-                          the proxy goes on with what it has. If they are lost, remove the round, open another one, and have reports submitted to that.";
+const OTHER_KEYS: &str = "This database has lost its state of the round. Start it with its former state directory and storage, \
+                          and the proxy continues. If they are lost, remove the round, open another one, and have reports \
+                          submitted again.";
 
 fn open(round: &RoundView) -> Advice {
     let away = silent(&round.proxies);
@@ -129,7 +131,7 @@ fn open(round: &RoundView) -> Advice {
     };
     match &round.close_at {
         Some(moment) => Advice::well(format!("It takes reports. {held} It closes at {moment}, or when you close it.")),
-        None => Advice::todo(format!("It takes reports. {held}"), "Close it when all have reported who are to."),
+        None => Advice::todo(format!("It takes reports. {held}"), "Close it when all expected reports are there."),
     }
 }
 
@@ -137,7 +139,7 @@ fn closed(round: &RoundView) -> Advice {
     let missing = round.proxies.iter().filter(|proxy| proxy.complete.is_none() && !proxy.without);
     let missing: Vec<&Proxy> = missing.collect();
     if missing.is_empty() {
-        return Advice::well("All proxies have sent what they had: rows are counted.");
+        return Advice::well("All proxies have sent their reports: rows are counted.");
     }
     let now = format!("It waits for {}.", listed(&missing));
     if missing.iter().any(|proxy| proxy.strange) {
@@ -147,7 +149,7 @@ fn closed(round: &RoundView) -> Advice {
         return Advice::stuck(now, OTHER_KEYS);
     }
     match silent(&round.proxies).is_empty() {
-        true => Advice::well(format!("{now} They shuffle what they have, and send it.")),
+        true => Advice::well(format!("{now} They shuffle and send their reports.")),
         false => Advice::stuck(now, ASK_PROXY),
     }
 }
@@ -156,16 +158,16 @@ fn failed(round: &RoundView) -> Advice {
     let Some(failure) = &round.failure else { return Advice::stuck("It has no result.", "Open another round.") };
     let now = format!("It has no result: {}.", failure.reason.trim_end_matches('.'));
     if round.again {
-        return Advice::stuck(now, "When that is mended, reveal it again: it goes on where it was.");
+        return Advice::stuck(now, "When that is mended, reveal it again: it continues where it stopped.");
     }
     let todo = match (ErrorKind::from_code(failure.kind), &failure.culprit) {
         (Some(ErrorKind::Terms), _) => {
-            "Nothing of what was reported was sent, and nothing will be. Open another round, with more participants, or with other conditions agreed \
-             on in the job file."
+            "No report was sent, and none will be. Open another round, with more participants, or with other conditions in the \
+             job file."
                 .to_owned()
         }
         (Some(ErrorKind::Protocol | ErrorKind::Authentication), Some(culprit)) => {
-            format!("Speak with whoever runs {culprit} before you open another round: this does not happen by chance.")
+            format!("Speak with the operator of {culprit} before you open another round: this does not happen by chance.")
         }
         _ => "This program's log says more. Open another round when it is mended.".to_owned(),
     };

@@ -95,8 +95,8 @@ pub(super) fn asked(guard: &Guard, round: &RoundView, action: Action, raise: Opt
     let (title, what, class) = match action {
         Action::Close => (
             "Close the round",
-            "From then on it takes no reports: who comes later reports to the next round, if one is open. Proxies shuffle what they have, and send it. This cannot \
-             be undone."
+            "From then on it takes no reports: later ones go to the next round, if one is open. Proxies shuffle and send their \
+             reports. This cannot be undone."
                 .to_owned(),
             "go",
         ),

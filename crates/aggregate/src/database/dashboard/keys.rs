@@ -178,7 +178,7 @@ fn row_of(own: &Spec<'_>, packing: &Packing, row: &Found) -> (Vec<String>, u64, 
     if row.values.len() > VALUES {
         values.push("...".into());
     }
-    let unreadable = || vec!["none of the job's keys: somebody reports what nobody can read".to_owned()];
+    let unreadable = || vec!["none of the job's keys: a participant reports malformed keys".to_owned()];
     (packing.unpack(&row.key).unwrap_or_else(unreadable), row.count, values.join(", "))
 }
 

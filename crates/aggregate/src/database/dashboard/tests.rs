@@ -96,15 +96,15 @@ fn what_is_stuck_is_said_with_what_to_do() {
         other.proxies[1].other_keys = Some("0123456789abcdef".into());
         let (stuck, words) = said(&other);
         assert!(stuck && words.contains("proxy 2, which has the round under the keys 0123456789abcdef"), "{words}");
-        assert!(words.contains("has lost what it kept"), "{words}");
+        assert!(words.contains("has lost its state of the round"), "{words}");
     }
 
     let mut failed = round_in(State::Failed);
     let fails = |failed: &mut RoundView, error: Error| failed.failure = Some(Failure::of(&error));
     fails(&mut failed, Error::Terms("proxy 1 could not shuffle its reports: too few".into()));
-    assert!(said(&failed).1.contains("too few. Nothing of what was reported was sent"));
+    assert!(said(&failed).1.contains("too few. No report was sent"));
     fails(&mut failed, Error::Protocol { peer: "the oracle".into(), check: "it lies".into() });
-    assert!(said(&failed).1.contains("whoever runs the oracle"));
+    assert!(said(&failed).1.contains("the operator of the oracle"));
     fails(&mut failed, Error::Network { peer: "the oracle".into(), what: "gone".into() });
     assert_eq!(failed.failure.as_ref().unwrap().kind, ErrorKind::Network.code());
     failed.again = true;

@@ -43,8 +43,8 @@ impl Submission<'_> {
                 Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", shown(&why.message))))
             }
             Ok(why) => Err(Error::Input(format!(
-                "{name} does not know any more what it took in round {round} ({}), and what is submitted again would count twice: if none of \
-                 this was submitted before, use --round {}",
+                "{name} no longer knows which reports it took in round {round} ({}), and a second copy would count twice: if \
+                 none of these was submitted before, use --round {}",
                 shown(&why.message),
                 self.target.round
             ))),

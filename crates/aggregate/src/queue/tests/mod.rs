@@ -184,7 +184,7 @@ fn random_batches_leave_while_the_round_is_open_and_the_rest_at_its_close() {
                 assert_eq!(queue.counts().values().sum::<u64>(), before - 200);
             }
             Shuffled::Waiting(why) => {
-                assert!(before < 200 && why.contains("150 reports wait until there are 200"), "{why}")
+                assert!(before < 200 && why.contains("150 reports wait for a full batch of 200"), "{why}")
             }
             other => panic!("{other:?}"),
         }

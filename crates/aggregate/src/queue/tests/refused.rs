@@ -219,7 +219,7 @@ fn what_stays_behind_has_to_meet_the_conditions_too() {
     let terms = Conditions { batch_size: Some(198), ..TERMS };
     for _ in 0..20 {
         let Shuffled::Waiting(why) = queue.shuffle(&terms, MEMORY).unwrap() else { panic!() };
-        assert!(why.starts_with("of what a batch drawn at random would leave behind, 2 reports are of"), "{why}");
+        assert!(why.starts_with("of the reports that a random batch would leave behind, 2 reports are of"), "{why}");
     }
     // Four participants of one record each among 200: hardly any batch of four is of three participants with two each at the most.
     let terms = Conditions { min_participants: 4, max_share: 0.3, batch_size: Some(4) };

@@ -97,7 +97,7 @@ impl<'a> Batch<'a> {
         }
         match writer.finish().await? == self.rows.len() as u64 {
             true => Ok(()),
-            false => Err(Fault::Lasting("it took in another number of reports than were sent".into())),
+            false => Err(Fault::Lasting("it stored a different number of reports than were sent".into())),
         }
     }
 }

@@ -133,13 +133,13 @@ fn transport(config: &Config, root: Option<&str>, mode: Option<&str>) -> Result<
         (None | Some("verify-full"), Some(path)) => tls::trusting(Path::new(path)).map(Some),
         (None, None) if here => Ok(None),
         (None | Some("verify-full"), None) => Err(Error::Input(
-            "storage: connections to PostgreSQL on another machine are encrypted: add ?sslrootcert=FILE, the certificate (PEM) of whoever issued the \
-             server's (sslmode=disable sends rows and results in the clear)"
+            "storage: connections to PostgreSQL on another machine are encrypted: add ?sslrootcert=FILE, the certificate (PEM) \
+             of the server's issuer (sslmode=disable sends rows and results in the clear)"
                 .into(),
         )),
         (Some("disable"), _) => Ok(None),
         (Some(_), _) => Err(Error::Input(
-            "storage: sslmode is verify-full, as it is without saying, or disable: others take certificates of anybody".into(),
+            "storage: sslmode must be verify-full (the default) or disable: the others accept any certificate".into(),
         )),
     }
 }

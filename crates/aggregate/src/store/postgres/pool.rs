@@ -145,7 +145,7 @@ impl Pool {
         let shown = &self.place.shown;
         match fault {
             Fault::Away(what) if !self.known.load(Ordering::Acquire) => {
-                let what = format!("does not answer: {what}: start it, or mend the address, and start this again");
+                let what = format!("does not answer: {what}: start it, or correct the address, and start this again");
                 Error::Network { peer: shown.clone(), what }
             }
             Fault::Away(what) => Error::NotReady(format!("{shown} does not answer: {what}")),
@@ -190,7 +190,7 @@ impl Pool {
     fn is_away(&self, fault: &Fault) {
         if self.known.load(Ordering::Acquire) && !self.away.swap(true, Ordering::AcqRel) {
             tracing::warn!(
-                "{} does not answer ({}): it is waited for, and others are told to come again",
+                "{} does not answer ({}): waiting for it; until then, clients are asked to try again",
                 self.place.shown,
                 fault.text()
             );

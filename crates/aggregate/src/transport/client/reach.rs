@@ -91,7 +91,7 @@ impl Client {
         let mut told = self.stranger.lock().unwrap_or_else(PoisonError::into_inner);
         if told.is_none_or(|last| last.elapsed() > QUIET) {
             *told = Some(Instant::now());
-            tracing::warn!("{peer}: {what}: whoever answers there is somebody else, and counts as silence");
+            tracing::warn!("{peer}: {what}: another server answers there, which counts as no answer");
         }
         Error::Network { peer, what }
     }
@@ -111,7 +111,7 @@ impl Client {
         let stream = timeout(limit, connecting).await;
         let stream = stream.map_err(|_| self.silent(&format!("at {address}: no answer")))??;
         if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
-            return Err(self.silent(&format!("what answers at {address} does not speak HTTP/2")));
+            return Err(self.silent(&format!("the server at {address} does not speak HTTP/2")));
         }
         let (stream, ended) = Noted::new(stream);
         let handshake = http2::Builder::new(TokioExecutor::new())

@@ -64,7 +64,7 @@ fn lists_of_addresses_are_read_whatever_their_lines() {
     assert_eq!(rows("netset-only-comments", ("min_participants = 3", "min_participants = 2")), [""; 0]);
     assert!(rows("csv-slash-32", AS_IT_IS).contains(&"192.0.2.1,3".to_owned()));
     refused("netset-two-on-a-line", &["p1.txt, line 1", "two addresses"]);
-    refused("misp-own-output", &["p1.misp.json, line 1", "warning lists of MISP", "are not read"]);
+    refused("misp-own-output", &["p1.misp.json, line 1", "MISP's warning lists", "are not read"]);
     assert!(rows("value-2.0", AS_IT_IS).iter().any(|row| row.starts_with("192.0.2.1,")));
 }
 
@@ -113,7 +113,7 @@ fn tables_without_a_header_or_with_lines_above_it_are_read_where_that_is_said() 
 #[test]
 fn what_is_wrong_is_said() {
     refused("encrypted-parquet", &["a.parquet", "is encrypted, which is not read"]);
-    refused("gz-garbage", &["a.csv.gz", "stands behind the end of the packed data"]);
+    refused("gz-garbage", &["a.csv.gz", "follows the end of the compressed data"]);
     let line = simulate(&Home::new(), "control-in-hint", AS_IT_IS, &[]).failed(2, &["no column \"id\""]);
     let acts = |c: char| {
         c.is_control()
@@ -151,7 +151,7 @@ fn words_for_no_value_match_nothing() {
     let (rows, said) = simulate("");
     assert_eq!(rows, ["Doe,1900-01-01", "Null,1980-02-03"]);
     for words in [
-        "column \"name\": \"NULL\" (1 row), \"N/A\" (1 row) and \"unknown\" (1 row) stand for no value",
+        "column \"name\": \"NULL\" (1 row), \"N/A\" (1 row) and \"unknown\" (1 row) are read as no value",
         "nulls = [] in [parties.X]",
         "column \"born\": \"1900-01-01\" (5 rows)",
         "nulls = [\"NULL\", \"N/A\", \"unknown\", \"1900-01-01\", \"Null\"]",
@@ -161,7 +161,7 @@ fn words_for_no_value_match_nothing() {
     // Dates are the word in any form.
     let (rows, said) = simulate("nulls = [\"NULL\", \"unknown\", \"N/A\", \"-\", \"1900-01-01\"]");
     assert_eq!(rows, ["Null,1980-02-03"]);
-    assert!(!said.contains("stand for no value"), "{said}");
+    assert!(!said.contains("are read as no value"), "{said}");
     let (rows, said) = simulate("nulls = []");
     assert_eq!(rows.len(), 5, "a name of nothing but a hyphen cannot be read: {rows:?}");
     assert!(!said.contains("nulls"), "{said}");

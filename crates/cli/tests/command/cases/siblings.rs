@@ -113,7 +113,7 @@ fn encrypted_footers() {
 fn keys_without_a_value() {
     let said = |a: &str| Meeting { a, ..Meeting::default() }.run(&Home::new(), &[]).well().stderr;
     let words = said(&format!("id,x\n{}", "NULL,1\n".repeat(50)));
-    assert!(words.contains("\"NULL\" (50 rows) stand for no value") && words.contains("50 of 50 rows"), "{words}");
+    assert!(words.contains("\"NULL\" (50 rows) are read as no value") && words.contains("50 of 50 rows"), "{words}");
     let mostly = said(&format!("id,x\n{}k1,1\n", ",1\n".repeat(40)));
     assert!(mostly.contains("40 of 41 rows have no value in the key"), "{mostly}");
 }

@@ -160,7 +160,7 @@ fn a_share_that_was_not_opened_is_not_replaced() {
     let running = NAMES.map(run);
     running.into_iter().for_each(|running| drop(running.end().well()));
     let kept = text(pair.out("hospital", "share.json"));
-    run("hospital").end().failed(2, &["share.json", "not been opened"]);
+    run("hospital").end().failed(2, &["share.json", "an unopened share"]);
     assert_eq!(text(pair.out("hospital", "share.json")), kept);
 }
 

@@ -136,7 +136,7 @@ fn jobs_that_make_no_sense_are_refused() {
     for (column, row, words) in [
         ("v", "key 1,-2,x\n", "from 0"),
         ("v", "key 1,1.5,x\n", "decimals"),
-        ("w", "key 1,1,y\nkey 1,1,x\n", "b.csv: column \"w\" has one category in line 2 and another in line 3"),
+        ("w", "key 1,1,y\nkey 1,1,x\n", "b.csv: column \"w\" has different categories in line 2 and line 3"),
     ] {
         home.file("b.csv", &format!("k,v,w\n{row}"));
         let reveal = if column == "v" { "sum:v" } else { "counts:w" };

@@ -141,11 +141,7 @@ fn parties_come_in_any_order_and_the_helper_last() {
     meeting.is_exact(&["a", "b"]);
     helper.until_it_says("done in");
     let ended = helper.stop().well();
-    assert!(
-        ended.stderr.trim_end().ends_with("the helper ends: 1 run finished, 0 ended otherwise"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.trim_end().ends_with("helper stopped: 1 run finished, 0 ended otherwise"), "{}", ended.stderr);
     for words in ["serving job test", "test: a is here", "test: all parties are here", "neither keys, nor how many"] {
         assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
     }
@@ -205,7 +201,7 @@ fn a_helper_that_lost_a_run_says_so() {
     let mut helper = meeting.forgetful_helper(&[]);
     let started = Instant::now();
     for party in parties {
-        party.end().failed(3, &["the helper", "was started again, and has lost the run: start again"]);
+        party.end().failed(3, &["the helper", "was restarted, and has lost the run: start again"]);
     }
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     meeting.is_exact(&[]);
@@ -253,7 +249,7 @@ fn a_doctor_compares_terms_with_the_helper() {
         assert!(seen.stdout.contains(words), "{words}: {}", seen.stdout);
     }
     meeting.change("a", "id = \"test\"", "id = \"auto\"");
-    let unknown = "the helper does not serve a job \"auto\": ask who runs it";
+    let unknown = "the helper does not serve a job \"auto\": ask its operator";
     let seen = doctor("a", &[]).stdout;
     assert!(seen.contains(unknown), "{seen}");
     meeting.start("a", &[]).end().failed(5, &[unknown]);

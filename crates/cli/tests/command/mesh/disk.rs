@@ -124,9 +124,9 @@ fn who_does_not_resume_is_named() {
     let running = NAMES.map(|name| group.start_on_disk(name, if name == "b" { &[] } else { &["--resume"] }));
     for (name, party) in NAMES.iter().zip(running) {
         let words = if *name == "b" {
-            "resumes a run, and this one is new"
+            "resumes a run, but this one is new"
         } else {
-            "this run is resumed, and b begins a new one"
+            "this run is resumed, but b begins a new one"
         };
         party.end_within(SOON).failed(5, &[words, "all remove their directories"]);
     }
@@ -134,7 +134,7 @@ fn who_does_not_resume_is_named() {
     std::fs::remove_dir_all(group.home.at("b.work")).unwrap();
     std::fs::rename(kept, group.home.at("b.work")).unwrap();
     // Without --resume nothing of it is touched.
-    group.start_on_disk("a", &[]).end().failed(2, &["unfinished run", "--resume goes on"]);
+    group.start_on_disk("a", &[]).end().failed(2, &["unfinished run", "resume it with --resume"]);
     let running = NAMES.map(|name| group.start_on_disk(name, &["--resume"]));
     running.into_iter().for_each(|party| drop(party.end().well()));
     assert!(group.is_done("a") && group.is_done("b"));

@@ -392,7 +392,7 @@ fn sizes_that_differ_from_one_to_the_other_are_noticed() {
     // Neither can know who it was; whoever sees it first ends the other.
     let ended: Vec<_> = running.into_iter().map(|party| party.end_within(SOON)).collect();
     let noticed =
-        |ended: &&Ended| ended.code == 4 && ended.stderr.contains("or a party that tells one this and another that");
+        |ended: &&Ended| ended.code == 4 && ended.stderr.contains("or a party that sends contradictory messages");
     assert!(ended.iter().any(|ended| noticed(&ended)));
     assert!(ended.iter().all(|ended| [3, 4].contains(&ended.code)));
     group.wrote_nothing();

@@ -44,13 +44,13 @@ fn a_part_of_few_common_rows_is_warned_of_and_can_be_refused() {
     let inputs = [home.file("a.csv", shop), home.file("b.csv", bait)];
     let inputs = [inputs[0].as_str(), inputs[1].as_str()];
     let ended = attempt(&home, &job(part), inputs, "out", &[]).well();
-    assert!(ended.stderr.contains("warning: b: min_support is a part of the rows that both have"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("warning: b: min_support is a fraction of the common rows"), "{}", ended.stderr);
     let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
     assert!(learned.contains("at least 0.3 of the rows that both have") && !learned.contains("all rows"), "{learned}");
     assert!(learned.contains("it would learn all that a has in it"), "{learned}");
     let rows = "min_support = 2\nrow_id = \"tid\"\nlimits = { min_rows = 1 }";
     let ended = attempt(&home, &job(rows), inputs, "out", &[]).well();
-    assert!(!ended.stderr.contains("a part of the rows"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("a fraction of the common rows"), "{}", ended.stderr);
     let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
     assert!(learned.contains("fewer than 1 row in common, the run ends"), "{learned}");
     let planned = tacita(&["plan", &home.file("job.toml", &job(part)), "--rows", "a=90", "--rows", "b=90"]).well();

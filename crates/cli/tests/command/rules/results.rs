@@ -194,7 +194,7 @@ fn a_party_sees_what_it_wants() {
         job("min_support = 12\nmin_confidence = 0.55").replace("[parties.a]", &format!("[parties.a]\nshow = {show}"))
     };
     let ended = attempt(&home, &shown(show), [&a, &b], "out", &[]).well();
-    assert!(ended.stderr.contains("no item in the itemsets is called as name 2 of 2 says"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no item in the itemsets has name 2 of 2"), "{}", ended.stderr);
     check_files(&home.at("out/b.csv"), &truth);
 
     let of = |items: &str| -> BTreeSet<String> { items.split('|').map(str::to_owned).collect() };

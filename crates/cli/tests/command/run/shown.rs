@@ -54,7 +54,7 @@ fn what_cannot_be_shown_is_refused() {
     let count = TERMS.replace("[key]", "reveal = \"count\"\n[key]");
     refused(&count, &["--keep", "all"], &["parties.hospital.show", "reveal = \"rows\""]);
     let any = TERMS.replace("columns = [\"name\"]\nnormalize = [\"name\"]", "any = [[\"name\"], [\"ward\"]]");
-    refused(&any, &["--with-key"], &["parties.hospital.show", "several keys"]);
+    refused(&any, &["--with-key"], &["parties.hospital.show", "key.any"]);
     refused(TERMS, &["--keep", "some"], &["rows = \"some\" is unknown", "others"]);
     let dot = "job = \"dot\"\nid = \"test\"\ncolumn = \"ward\"\nbits = 8\nreveal_to = [\"hospital\"]\n";
     refused(dot, &["--keep", "all"], &["parties.NAME.show is for job", "\"intersect\" or \"rules\""]);

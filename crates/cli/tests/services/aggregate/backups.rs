@@ -51,7 +51,7 @@ fn a_round_that_was_put_back_has_the_result_that_it_would_have_had() {
     let (mut world, file, expected) = counted("saved");
     let saved = std::fs::read(&file).unwrap();
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    act(&world, "backup", ROUND, &file, &[]).failed(2, &["is there already"]);
+    act(&world, "backup", ROUND, &file, &[]).failed(2, &["already exists"]);
     assert_eq!(std::fs::read(&file).unwrap(), saved);
     act(&world, "restore", ROUND, &file, &[]).failed(2, &["round one is in this storage, counted, and stays"]);
     lose(&world);
@@ -61,19 +61,19 @@ fn a_round_that_was_put_back_has_the_result_that_it_would_have_had() {
     let other = world.home.at("other");
     for length in [0, 7, 23, 24, 60, saved.len() / 2, saved.len() - 40, saved.len() - 20, saved.len() - 1] {
         std::fs::write(&other, &saved[..length]).unwrap();
-        act(&world, "restore", ROUND, &other, &[]).failed(2, &["no whole backup"]);
+        act(&world, "restore", ROUND, &other, &[]).failed(2, &["not a complete backup"]);
     }
     for place in [3, 12, 30, 200, saved.len() / 2, saved.len() - 3] {
         let mut changed = saved.clone();
         changed[place] ^= 4;
         std::fs::write(&other, changed).unwrap();
-        act(&world, "restore", ROUND, &other, &[]).failed(2, &["no whole backup"]);
+        act(&world, "restore", ROUND, &other, &[]).failed(2, &["not a complete backup"]);
     }
     let stranger = World::new(&NAMES, json!({ "tighten": true }), json!({}));
-    act(&stranger, "restore", ROUND, &file, &[]).failed(2, &["no whole backup", "another database's"]);
+    act(&stranger, "restore", ROUND, &file, &[]).failed(2, &["not a complete backup", "another database's"]);
     let job = std::fs::read_to_string(world.job()).unwrap();
     std::fs::write(world.job(), job.replace("distinct >= 2", "distinct >= 3")).unwrap();
-    act(&world, "restore", ROUND, &file, &[]).failed(5, &["saved on other terms"]);
+    act(&world, "restore", ROUND, &file, &[]).failed(5, &["saved under other terms"]);
     std::fs::write(world.job(), &job).unwrap();
     assert!(!Path::new(&world.home.at("state-database")).exists());
 
@@ -155,7 +155,7 @@ fn a_round_whose_reports_are_on_their_way_is_not_saved() {
     let mut world = World::new(&NAMES, json!({ "batch_size": 4 }), json!({}));
     ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
     world.take("database").stop();
-    act(&world, "backup", ROUND, &world.home.at("saved"), &[]).failed(75, &["batches of it come at any time"]);
+    act(&world, "backup", ROUND, &world.home.at("saved"), &[]).failed(75, &["still receives batches"]);
     world.start("database");
     world.submit("a", &["x"]).well();
     world.kill("proxy");

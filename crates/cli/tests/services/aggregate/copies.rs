@@ -11,7 +11,7 @@ use super::backups::copy_all;
 use super::world::{ROUND, World};
 use crate::common::Running;
 
-const ELSEWHERE: &str = "what this proxy acknowledged of it is in another state directory than";
+const ELSEWHERE: &str = "the reports that this proxy acknowledged are in another state directory than";
 
 /// One proxy, and reports of two participants.
 fn begun() -> World {
@@ -138,7 +138,7 @@ fn a_list_of_participants_that_is_lost_is_waited_for() {
         "{}",
         ended.stderr
     );
-    ended.failed(75, &["round one: what this proxy acknowledged of it is in another state directory"]);
+    ended.failed(75, &["round one: the reports that this proxy acknowledged are in another state directory"]);
     world.kill("proxy");
     std::fs::rename(&kept, &list).unwrap();
     world.start("proxy");
@@ -158,7 +158,7 @@ fn a_storage_that_is_put_back_to_an_earlier_state_ends_the_round() {
     world.operate("close", ROUND, &[]).well();
     let status = world.until(ROUND, &["revealed", "failed"]);
     let reason = status["failure"]["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("the storage lacks changes that it had told the proxy of"), "{status}");
+    assert!(reason.contains("the storage lacks changes that it had confirmed to the proxy"), "{status}");
 }
 
 /// A storage of before that was started by mistake fails the round there, and nowhere else: what it had refused is taken when the right one is back.
@@ -179,7 +179,7 @@ fn a_round_goes_on_when_the_right_storage_is_put_back() {
     world.kill("database");
     swap(&world, "state-database", "older");
     world.start("database");
-    world.role("proxy").until_it_says("round one goes on at the database");
+    world.role("proxy").until_it_says("round one continues at the database");
     submit(&world, "d");
     assert_eq!(world.result("a"), expected(&["a", "b", "c", "d"]));
 }

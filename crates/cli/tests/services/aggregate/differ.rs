@@ -42,7 +42,7 @@ fn terms_that_differ_are_named() {
         let (state, addresses) = (world.home.at(&format!("state-{role}")), world.home.at("addresses"));
         let listens = ["--listen", "127.0.0.1:0", "--announce", &addresses];
         tacita(&[&[role, &job, "--identity", &id, "--state", &state], &listens[..]].concat())
-            .failed(5, &["round one was opened on other terms", "job file of then"]);
+            .failed(5, &["round one was opened under other terms", "job file of that time"]);
     }
     // Nothing is lost by it.
     world.home.file("job.json", &kept);

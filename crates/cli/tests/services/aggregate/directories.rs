@@ -23,7 +23,7 @@ fn bereft() -> World {
     world.kill("proxy-1");
     std::fs::rename(world.home.at("state-proxy-1"), world.home.at("kept")).unwrap();
     world.start("proxy-1");
-    let lost = "what this proxy acknowledged of it is in another state directory than";
+    let lost = "the reports that this proxy acknowledged are in another state directory than";
     world.role("proxy-1").until_it_says(lost);
     world
 }
@@ -61,7 +61,7 @@ fn what_is_in_another_state_directory_is_waited_for() {
     world.role("proxy-1").until_it_says("round two takes reports");
     // What may be in that directory is given to no other round.
     let ended = world.submit_with("f", &["all", "of-f"], &["--timeout", "2s", "--patience", "2s"]);
-    ended.failed(75, &["proxy 2: round one: what this proxy acknowledged of it is in another state directory"]);
+    ended.failed(75, &["proxy 2: round one: the reports that this proxy acknowledged are in another state directory"]);
     put_back(&mut world);
     let mut expected = own(OF.as_flattened());
     expected.extend([("all".to_owned(), 9), ("late".to_owned(), 1)]);
@@ -75,14 +75,14 @@ fn a_round_goes_on_without_what_is_lost_if_its_operator_says_so() {
     assert_eq!(world.status(ROUND)["state"], "open");
     world.operate("close", ROUND, &["--without-proxy", "0"]).failed(2, &["--without-proxy"]);
     world.operate("close", ROUND, &["--without-proxy", "2"]).well();
-    world.role("database").until_it_says("goes on without what proxy 2 has not sent");
+    world.role("database").until_it_says("continues without the unsent reports of proxy 2");
     let mut expected = own(&[OF[0], OF[2]].concat());
     expected.insert("all".to_owned(), 6);
     assert_eq!(world.result("a"), expected);
     let (output, report) = (world.home.at("again.csv"), world.home.at("report.json"));
     let ended =
         world.as_participant("results", "c", &["--force", "--output", &output, "--report", &report]).end().well();
-    assert!(ended.stderr.contains("was counted without what proxy 2 had not sent"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("was counted without the unsent reports of proxy 2"), "{}", ended.stderr);
     assert_eq!(read_json(report)["without_proxies"], json!([2]));
     world.operate("close", ROUND, &["--without-proxy", "1"]).failed(75, &["is revealed: it waits for no proxy"]);
     // What was lost and is found changes nothing of it any more.
@@ -93,7 +93,7 @@ fn a_round_goes_on_without_what_is_lost_if_its_operator_says_so() {
     // Nobody is told that it was taken in a round that does not count it.
     for _ in 0..2 {
         let told =
-            ["proxy 2 does not know any more", "round one went on without what this proxy had", "use --round two"];
+            ["proxy 2 no longer knows", "round one continued without this proxy's unsent reports", "use --round two"];
         world.submit("b", &["all", "of-b"]).failed(2, &told);
     }
     world.submit_with("b", &["all", "of-b"], &["--round", "two"]).well();

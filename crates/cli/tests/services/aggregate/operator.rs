@@ -175,14 +175,14 @@ fn keys_are_made_saved_and_put_back() {
     key("rotate", ROUND, &[]).well();
     key("backup", ROUND, &["--file", &file]).well();
     let saved = std::fs::read(&file).unwrap();
-    key("backup", ROUND, &["--file", &file]).failed(2, &["is there already"]);
+    key("backup", ROUND, &["--file", &file]).failed(2, &["already exists"]);
     assert_eq!(std::fs::read(&file).unwrap(), saved);
     // What was saved is of no use after a rotation.
     let kept = format!("{}/proxy-6f6e65.key", world.home.at("state-proxy"));
     key("rotate", ROUND, &[]).well();
     assert_ne!(std::fs::read(&kept).unwrap(), saved);
     std::fs::write(&kept, &saved).unwrap();
-    key("restore", "two", &["--file", &file]).failed(2, &["no key of round two"]);
+    key("restore", "two", &["--file", &file]).failed(2, &["not a key of round two"]);
     for role in ["database", "proxy", "oracle"] {
         world.start(role);
     }

@@ -161,7 +161,7 @@ fn what_has_left_a_proxy_while_the_round_is_open_leaves_no_other() {
     let (job, id, state) = (world.job(), world.home.at("id-database"), world.home.at("state-database"));
     let file = world.home.at("saved");
     let arguments = ["round", "backup", &job, "--round", ROUND, "--identity", &id, "--state", &state, "--file", &file];
-    tacita(&arguments).failed(75, &["is open, and its proxies share out"]);
+    tacita(&arguments).failed(75, &["is open, and its proxies are sorting out"]);
     world.start("database");
     assert_eq!(world.result("a"), expected);
     assert!(world.role("proxy-1").said().contains("1 batch came to another proxy as well"));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::stored::server::Server;
 use super::world::{ROUND, World};
 
-const LACKS: &str = "the storage lacks changes that it had told the proxy of";
+const LACKS: &str = "the storage lacks changes that it had confirmed to the proxy";
 
 /// A round in PostgreSQL, and reports of two participants in it.
 fn begun(server: &Server, more: Value) -> World {
@@ -67,7 +67,7 @@ fn a_standby_without_the_last_report_ends_the_round_until_the_right_server_is_ba
     standby.end_at_once();
     primary.start_again();
     start_database(&mut world);
-    world.role("proxy").until_it_says("round one goes on at the database");
+    world.role("proxy").until_it_says("round one continues at the database");
     submit(&world, "d");
     assert_eq!(world.result("a"), expected(&["a", "b", "c", "d"]));
 }

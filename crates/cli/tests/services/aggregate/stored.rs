@@ -46,7 +46,7 @@ fn a_round_in_postgresql_has_the_result_of_one_in_a_directory() {
     // Its operator is told why, and no number that nobody knows.
     stored.operate("close", ROUND, &[]).failed(75, &["PostgreSQL at /", "does not answer"]);
     assert!(stored.status(ROUND).get("numbers").is_none());
-    stored.role("database").until_it_says("is waited for, and others are told to come again");
+    stored.role("database").until_it_says("waiting for it; until then, clients are asked to try again");
     server.start_again();
     let expected = over(&counts, 2);
     assert_eq!(embedded.result("a"), expected);
@@ -70,7 +70,7 @@ fn a_server_that_is_not_there_at_the_start_is_named_once() {
     let arguments =
         ["database", &job, "--identity", &id, "--state", &state, "--listen", "127.0.0.1:0", "--storage", &url];
     let told = tacita(&arguments).failed(3, &["PostgreSQL at 127.0.0.1:", "does not answer", "start it"]);
-    assert!(!told.contains("waited for") && told.trim().lines().count() == 1, "{told}");
+    assert!(!told.contains("waiting for it") && told.trim().lines().count() == 1, "{told}");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn strangers_are_refused() {
     std::fs::write(&job, &text).unwrap();
     assert!(!own.is_empty());
     // It is not the database, and says nothing of it: who looks for that waits.
-    world.role("proxy").until_it_says("whoever answers there is somebody else, and counts as silence");
+    world.role("proxy").until_it_says("another server answers there, which counts as no answer");
     world
         .as_participant("results", "a", &["--timeout", "1s"])
         .end()

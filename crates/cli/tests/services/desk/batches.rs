@@ -49,7 +49,7 @@ fn a_table_in_another_form_is_uploaded_with_what_its_sender_says() {
     let (encoding, delimiter) = (("encoding", "windows-1252"), ("delimiter", ":"));
     let (name, dob) = (("column-name", "Fluggast"), ("column-dob", "geboren"));
     refused(&[], &["is not UTF-8; if the file is in another encoding, choose it as &quot;Encoding&quot;"]);
-    refused(&[("encoding", "klingon")], &["none that is known"]);
+    refused(&[("encoding", "klingon")], &["is not known"]);
     refused(&[("delimiter", "xy"), encoding], &["Delimiter"]);
     let missing =
         "no column &quot;name&quot;; its columns are &quot;Buchung&quot;, &quot;Fluggast&quot;, &quot;geboren&quot;";

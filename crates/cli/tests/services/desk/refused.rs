@@ -16,7 +16,7 @@ fn job_files_that_make_no_sense() {
         ("daily_queries = 1000\n", "", &["limits.daily_queries is missing"][..]),
         ("pad_to = 200\n", "", &["limits.pad_to is missing"]),
         ("[clients]\nallow = \"desks.txt\"\n", "", &["limits.daily_queries", "[clients]"]),
-        ("allow = \"desks.txt\"", "allow = \"none.txt\"", &["none.txt", "cannot read who may ask"]),
+        ("allow = \"desks.txt\"", "allow = \"none.txt\"", &["none.txt", "cannot read the allow-list"]),
         ("allow = \"desks.txt\"", "allow = \"list.csv\"", &["list.csv, line 1"]),
         ("reveal = \"rows\"", "reveal = \"count\"", &["reveal = \"count\"", "rows"]),
         ("reveal_to = [\"airline\"]", "reveal_to = [\"airline\", \"authority\"]", &["reveal_to"]),
@@ -24,7 +24,7 @@ fn job_files_that_make_no_sense() {
         ("reveal = \"rows\"", "security = \"malicious\"", &["security"]),
         ("[limits]\n", "[limits]\nrotate_within = \"1s\"\n", &["limits.rotate_within", "10s"]),
         ("[limits]\n", "[limits]\nrotate_within = \"soon\"\n", &["is no time", "24h"]),
-        ("max_clients = 5", "max_clients = 50_000_000", &["one key answers at most"]),
+        ("max_clients = 5", "max_clients = 50_000_000", &["which answers at most"]),
         (
             "[parties.airline]\n",
             "[parties.airline]\nidentity = \"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"\n",
@@ -76,7 +76,7 @@ fn parties_and_places_that_are_others() {
         &format!("name,dob\n{}", (0..201).map(|row| format!("Row x{row},2000-01-01\n")).collect::<String>()),
     );
     serve("authority", "authority", &["--input", &long]).failed(2, &["201", "limits.pad_to"]);
-    tacita(&["serve", "--state", &at("state"), "--status"]).failed(2, &["nobody serves a list there"]);
+    tacita(&["serve", "--state", &at("state"), "--status"]).failed(2, &["no `tacita serve` runs there"]);
     let order = ["serve", "--state", &at("state"), "--add", &at("none.csv")];
     tacita(&order).failed(2, &["none.csv"]);
     tacita(&["desk", job, "--as", "authority", "--identity", &at("gate-1")]).failed(2, &["authority holds the list"]);
@@ -122,7 +122,7 @@ fn desks_that_may_not_ask() {
     assert_eq!(standing["connected"], false, "{standing}");
     // The log of the desk says what the page does, and that of the authority what to do.
     assert!(stranger.running.said().contains(&said), "{}", stranger.running.said());
-    authority.until_it_says("refused somebody from 127.0.0.1");
+    authority.until_it_says("refused a connection from 127.0.0.1");
     authority.until_it_says(&format!("it presents {}, expected", own.trim()));
     authority.until_it_says(&format!("if it is a desk, put that on a line of {}", fly.home.at("desks.txt")));
     // Taken off the list of desks, it is turned away within moments.
@@ -149,7 +149,7 @@ fn a_list_without_desks() {
     let fly = Fly::new(TERMS, LIMITS, LIST);
     fly.home.file("desks.txt", "# none yet\n");
     let mut authority = fly.serve();
-    authority.until_it_says("desks.txt: no desk is listed, so nobody may ask");
+    authority.until_it_says("desks.txt: no desk is listed: add a line");
     let desk = fly.desk_alone("gate-1");
     desk.until(|standing| standing["text"].as_str().is_some_and(|text| text.contains("not on the authority's list")));
     authority.until_it_says(", and nobody is admitted: if it is a desk, put that on a line of");

@@ -59,5 +59,5 @@ fn a_signal_ends_what_stands_and_a_second_one_at_once() {
     let _: &Running = &desk.running;
     desk.running.stop().well();
     authority.stop().well();
-    tacita(&["serve", "--state", &fly.home.at("state"), "--status"]).failed(2, &["nobody serves a list there"]);
+    tacita(&["serve", "--state", &fly.home.at("state"), "--status"]).failed(2, &["no `tacita serve` runs there"]);
 }

@@ -50,8 +50,8 @@ fn directories_that_others_can_write_to_are_refused_in_one_line() {
         for opened in [Folder::make(&path), Folder::open(&path)] {
             let error = opened.unwrap_err().to_string();
             let expected = format!(
-                "{0}: others can write to this directory (mode {bits:03o}): chmod 700 {0} once nothing of theirs is in \
-                 it, or name another one",
+                "{0}: others can write to this directory (mode {bits:03o}): remove their files and run `chmod 700 {0}`, or name \
+                 another directory",
                 path.display()
             );
             assert_eq!(error, expected);
@@ -61,7 +61,7 @@ fn directories_that_others_can_write_to_are_refused_in_one_line() {
     // As /tmp: to change its mode would be no good advice.
     set_mode(&path, 0o1777);
     let error = Folder::open(&path).unwrap_err().to_string();
-    assert!(error.contains("a directory of its own in it") && !error.contains("chmod"), "{error}");
+    assert!(error.contains("a private directory inside it") && !error.contains("chmod"), "{error}");
     assert_eq!(others_replace(&path), None);
     for bits in [0o700, 0o750, 0o755, 0o500, 0o1700] {
         set_mode(&path, bits);

@@ -25,8 +25,8 @@ impl Spec<'_> {
     pub(super) fn check(&self) -> Result<()> {
         if self.security == Security::Malicious {
             return bad(
-                "security = \"malicious\" is not there for job = \"aggregate\": the proxy and the database are trusted not to \
-                        collude; what participants send is proved and checked as it is: use \"semi-honest\"",
+                "security = \"malicious\" is not available for job = \"aggregate\": use \"semi-honest\". Participants' reports \
+                 are proved and checked anyway; proxy and database are trusted not to collude",
             );
         }
         self.check_level()?;
@@ -71,7 +71,7 @@ impl Spec<'_> {
         }
         match &round.value {
             Some(value) if value.is_empty() || key.columns.contains(value) => {
-                bad(format!("round.value = \"{}\": it has to name another column than those of the key", shown(value)))
+                bad(format!("round.value = \"{}\": this column is part of the key; name another one", shown(value)))
             }
             _ => Ok(()),
         }
@@ -115,7 +115,7 @@ impl Spec<'_> {
             return bad(format!("parties.{}.expand: use at most {MAX_REPORTS} addresses", name.0));
         }
         if self.own.participants.ca.is_some() && self.own.participants.allow.is_some() {
-            return bad("[participants]: ca and allow each say who may report: leave one of the two out");
+            return bad("[participants]: ca and allow are alternatives: leave one of them out");
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Spec<'_> {
                 .filter_map(|member| member.address.as_deref())
                 .find(|address| !addresses.insert(*address))
             {
-                return bad(format!("[[{role}]]: the address {} is there twice", shown(address)));
+                return bad(format!("[[{role}]]: the address {} is listed twice", shown(address)));
             }
         }
         let same = |one: &Member, other: &Member| one.identity.is_some() && one.identity == other.identity;
@@ -148,8 +148,8 @@ impl Spec<'_> {
         for other in ["proxy", "oracle"] {
             if self.own.database.iter().any(|one| self.own.members(other).iter().any(|member| same(one, member))) {
                 return bad(format!(
-                    "[[database]] and [[{other}]] have the same identity: together they could read every report, so that each has to be \
-                     run by somebody else (`tacita identity new`)"
+                    "[[database]] and [[{other}]] have the same identity, and together could read every report: let different \
+                     operators run them, each with its own (`tacita identity new`)"
                 ));
             }
         }
@@ -176,7 +176,8 @@ impl Spec<'_> {
         let mut weak = Vec::new();
         if u64::from(round.min_participants) < asked {
             weak.push(format!(
-                "min_participants = {} lets the database know whose reports a shuffle holds down to so few, where reveal_when asks for {asked}",
+                "min_participants = {} lets the database narrow down the senders of a shuffle to as few, although reveal_when \
+                 asks for {asked}",
                 round.min_participants
             ));
         }
@@ -185,7 +186,7 @@ impl Spec<'_> {
         }
         if round.max_reports.is_none() {
             weak.push(format!(
-                "max_reports is not set, so that a participant may send {} reports, and as many guesses of what others report",
+                "max_reports is not set: a participant may send {} reports, and as many guesses of others' keys",
                 count(round.quota())
             ));
         }
@@ -201,7 +202,8 @@ impl Spec<'_> {
         let mut found: Vec<String> = self.weak_conditions().into_iter().collect();
         if let Some(values) = self.passes_alone() {
             found.push(format!(
-                "round.reveal_when ({}) holds for a key that one participant reports once{values}: it is revealed, whoever else has it",
+                "round.reveal_when ({}) holds for a key that one participant reports once{values}: it is revealed even if no \
+                 other participant has it",
                 round.reveal_when
             ));
         }
@@ -221,16 +223,16 @@ impl Spec<'_> {
         }
         if round.values.places() > MANY_VALUES && (self.revealed().values || self.revealed().histogram) {
             found.push(format!(
-                "round.values has {} values and reveal = \"{}\" shows them: a participant can mark a key by a value that nobody else would \
-                 report, and recognise it in the result; allow fewer values, or reveal \"keys\"",
+                "round.values has {} values and reveal = \"{}\" shows them: a participant can mark a key with a rare value and \
+                 recognise it in the result. Allow fewer values, or reveal \"keys\"",
                 count(round.values.places().into()),
                 self.reveal
             ));
         }
         if self.audience().participants && self.own.participants.ca.is_some() {
             found.push(format!(
-                "reveal_to = \"{PARTICIPANTS}\" lets everybody whom the authority in [participants] certifies get results, whoever that \
-                 will be: list them with allow where that is not meant"
+                "reveal_to = \"{PARTICIPANTS}\" gives results to every party that the authority in [participants] certifies, now \
+                 or later: to restrict them, list participants with allow"
             ));
         }
         found

@@ -114,7 +114,7 @@ impl Domain {
     fn of_numbers(mut numbers: Vec<i64>) -> Result<Domain, String> {
         numbers.sort_unstable();
         match numbers.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(format!("round.values: {} is there twice", pair[0])),
+            Some(pair) => Err(format!("round.values: {} is listed twice", pair[0])),
             None => Ok(Domain::Numbers(numbers)),
         }
     }
@@ -133,7 +133,7 @@ impl Domain {
         let mut sorted: Vec<&String> = words.iter().collect();
         sorted.sort_unstable();
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(format!("round.values: \"{}\" is there twice", shown(pair[0]))),
+            Some(pair) => Err(format!("round.values: \"{}\" is listed twice", shown(pair[0]))),
             None => Ok(Domain::Grades(words)),
         }
     }
@@ -250,8 +250,8 @@ mod tests {
         for (text, words) in [
             ("[]", "empty"),
             ("[1, \"A\"]", "not both"),
-            ("[1, 1]", "1 is there twice"),
-            ("[\"A\", \"A\"]", "\"A\" is there twice"),
+            ("[1, 1]", "1 is listed twice"),
+            ("[\"A\", \"A\"]", "\"A\" is listed twice"),
             ("[\"a|b\"]", "no grade"),
             ("[\"it's\"]", "no grade"),
             ("[1.5]", "whole numbers"),

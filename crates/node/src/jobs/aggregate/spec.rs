@@ -159,8 +159,8 @@ impl TryFrom<WrittenRound> for Round {
             })
         })?;
         if written.value.is_some() && !written.values.has_values() {
-            return Err("round.value names a column of values, and round.values says that reports carry none: add \
-                        round.values, or leave round.value out"
+            return Err("round.value names a column, but without round.values reports carry no values: add round.values, or leave \
+                        round.value out"
                 .to_owned());
         }
         let value = written.value.unwrap_or_else(|| "value".to_owned());
@@ -310,8 +310,8 @@ impl<'a> Spec<'a> {
         let needed = u64::from(round.min_participants).max(round.max_share.least_parts());
         if needed > number {
             return Err(Error::Input(format!(
-                "round.min_participants and max_share: a shuffle takes reports of {needed} participants, and there are {number}: it \
-                 would never be sent"
+                "round.min_participants and max_share: a shuffle needs reports of {needed} participants, and there are {number}: \
+                 lower them, or no shuffle is ever sent"
             )));
         }
         Ok(())

@@ -13,7 +13,7 @@ pub(crate) fn common_rows(job: &JobSpec, by_position: bool, sizes: &BTreeMap<Str
     match by_position && first != second {
         false => Ok(first.min(second)),
         true => Err(Error::Input(format!(
-            "rows are aligned by position, so both parties have the same number of them: {} has {first}, {} {second}",
+            "rows are aligned by position, so both parties need the same number of them: {} has {first}, {} {second}",
             names[0], names[1]
         ))),
     }

@@ -50,8 +50,8 @@ pub fn check_peer(alignment: Option<&JobSpec>, own: &Sizes, theirs: &Sizes, chan
     match own.items == theirs.items {
         true => Ok(()),
         false => Err(Error::Terms(format!(
-            "rows are aligned by position, and {} has {} where this party has {}: are both tables of the same rows? \
-             Name an id column with row_id to align rows that differ",
+            "rows are aligned by position, and {} has {} where this party has {}: give tables of the same rows, or align them by \
+             an id column (row_id)",
             channel.peer(),
             count(theirs.items),
             count(own.items)

@@ -45,8 +45,8 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
 pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<()> {
     if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
         return bad(
-            "key.any: rows are aligned one by one here, and by several keys one row could belong to two: agree on one key, or \
-             find the common rows first (job = \"intersect\")",
+            "key.any: with several keys, one row could be aligned with two: agree on one key, or find the common rows first (job \
+             = \"intersect\")",
         );
     }
     match (row_id, &job.key) {
@@ -55,19 +55,20 @@ pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<(
         }
         (Some(names), Some(key)) if key.columns.iter().any(|column| !names.all().contains(column)) => {
             return bad(format!(
-                "key.columns: it names more than row_id, which has {}; in this job [key] only says how the columns of \
-                 row_id are read",
+                "key.columns: it may name columns of row_id only, which are {}: leave the others out",
                 names.all().join(", ")
             ));
         }
         (Some(names), _) => check_distinct("row_id", names.all())?,
         (None, Some(_)) => {
-            return bad("[key] is there and row_id is not: name the columns by which rows are aligned, as row_id = \
-                 [\"name\"], or leave out [key] to align rows by their position");
+            return bad(
+                "[key] needs row_id in this job: name the columns that align rows, as row_id = [\"name\"], or leave out \
+                        [key] to align them by position",
+            );
         }
         (None, None) if job.limits.pad_to.is_some() => {
             return bad(
-                "limits.pad_to: rows that are aligned by position are equally many, so there is nothing to hide",
+                "limits.pad_to: rows aligned by position are equally many at both parties, so there is nothing to hide: leave it out",
             );
         }
         (None, None) => (),
@@ -75,7 +76,7 @@ pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<(
     if let Some(key) = &job.key {
         if matches!(key.duplicates, Duplicates::First | Duplicates::Multiset) {
             return bad(format!(
-                "key.duplicates = \"{}\" is not there for this job: each row needs an id of its own",
+                "key.duplicates = \"{}\" is not available for this job: give each row a distinct id",
                 key.duplicates.name()
             ));
         }

@@ -100,8 +100,8 @@ impl Job for Dot {
         let job = self.of(spec);
         if spec.security == Security::Malicious {
             return bad(
-                "security = \"malicious\" is not there for job = \"dot\": nothing would hold a cheating party to \
-                     numbers in range, and with others it could read the peer's out of one product: use \"semi-honest\"",
+                "security = \"malicious\" is not available for job = \"dot\": use \"semi-honest\". A cheating party could use \
+                 numbers out of range to read the peer's",
             );
         }
         let keys = Keys {

@@ -110,8 +110,8 @@ impl Spec<'_> {
             (_, None) => shape.value_modulus(),
             (_, Some(given)) if shape.fits(&given) => Ok(given),
             (_, Some(given)) => Err(Error::Input(format!(
-                "modulus = {given} does not hold every product of {} rows, and the value would be wrong without a word: \
-                 leave `modulus` out, or raise it to 2^{} or more",
+                "modulus = {given} is too small for some products of {} rows, whose value would be wrong unnoticed: leave \
+                 `modulus` out, or raise it to 2^{} or more",
                 shape.rows,
                 shape.value_modulus()?.bits()
             ))),

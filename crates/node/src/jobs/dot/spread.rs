@@ -21,7 +21,7 @@ pub fn in_buckets(job: &Spec<'_>) -> Result<JobSpec> {
     }
     if !job.protocol.is_auto() && job.protocol != ot::PROTOCOL {
         return bad(&format!(
-            "protocol = \"{}\" hides numbers only nearly, which would add up over buckets: leave it out, or use \"{}\"",
+            "protocol = \"{}\" hides numbers only approximately, and each bucket would reveal more: leave it out, or use \"{}\"",
             job.protocol.name(),
             ot::PROTOCOL.name()
         ));
@@ -61,7 +61,8 @@ pub fn add_up(
     // Shares of two attempts at a bucket add up to nothing: both have to have kept the same.
     let theirs = channel.exchange(DRIVERS, sum.run.clone().into_bytes(), sum.run.len())?;
     if theirs != sum.run.as_bytes() {
-        let what = "the parties have kept shares of different attempts at a bucket: all remove their work directories and start anew";
+        let what = "the parties have kept shares of different attempts at a bucket: all remove their work directories and start \
+                    again";
         return Err(channel.conclude_for(Error::Terms(what.into())));
     }
     if job.reveal == Reveal::Shares {
@@ -70,7 +71,8 @@ pub fn add_up(
     let shares = sum.shares()?;
     if !sum.fits(&shares.modulus()) {
         return Err(Error::Input(format!(
-            "modulus = {} does not hold every product of so many rows, and the value would be wrong without a word: leave `modulus` out",
+            "modulus = {} is too small for some products of so many rows, whose value would be wrong unnoticed: leave `modulus` \
+             out",
             shares.modulus()
         )));
     }

@@ -261,8 +261,8 @@ pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) ->
         && sizes.items < LEAST_KEYS
     {
         return Err(Error::Input(format!(
-            "{source}: a bucket of this party has {}, of which the longest row is told: its rows have few different keys; ask for fewer buckets, at all parties, or \
-             run on one machine",
+            "{source}: a bucket of this party has {}, too few to hide the length of its longest row: ask for fewer buckets, at \
+             all parties, or run on one machine",
             text::counted(sizes.items, "distinct key")
         )));
     }
@@ -275,7 +275,8 @@ pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) ->
         }
         if most > bound && job.spread.is_some() {
             return Err(Error::NotReady(format!(
-                "{source}: {brought} do not fit a bucket of {}, which happens less than once in 2^40 runs: start anew, and not with resume",
+                "{source}: {brought} do not fit a bucket of {}, which happens less than once in 2^40 runs: start a new run, \
+                 without resume",
                 text::count(bound)
             )));
         }

@@ -58,8 +58,8 @@ pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
         && !matches!(source, Source::Prepared { .. })
     {
         return Err(Error::Input(format!(
-            "limits.{limit}: it bounds what clients may ask of a part that was prepared, and this run has none: make one with \
-             `tacita prepare` and run with its --work, or agree to leave the limit out"
+            "limits.{limit}: it needs a prepared part, and this run has none: make one with `tacita prepare` and name it with \
+             --work, or agree to leave the limit out"
         )));
     }
     if let Some((table, allow_unreadable)) = source.table()? {

@@ -24,9 +24,9 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
             show if !show.is_of_rows() => {
                 return bad("job = \"intersect\" has `rows` and `key` in it, and nothing else");
             }
-            _ if job.reveal != Reveal::Rows => return bad("it is there with reveal = \"rows\": leave it out"),
+            _ if job.reveal != Reveal::Rows => return bad("it is available with reveal = \"rows\" only: leave it out"),
             _ if key.is_some_and(|key| !key.any.is_empty()) => {
-                return bad("it is not there where rows match by any of several keys: leave it out");
+                return bad("it is not available with key.any: leave it out");
             }
             _ if !job.learns(name) => return bad("this party learns nothing: leave it out"),
             show if show.rows != OwnRows::Common && key.is_some_and(|key| key.duplicates == Duplicates::First) => {
@@ -35,7 +35,7 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
                      use \"all\"",
                 );
             }
-            _ if job.spread.is_some() => return bad("it is not there on many machines: leave it out"),
+            _ if job.spread.is_some() => return bad("it is not available on many machines: leave it out"),
             _ => (),
         }
     }

@@ -58,8 +58,8 @@ pub fn check_peer(job: &JobSpec, own: &Sizes, sizes: &Sizes, channel: &Channel) 
         && sizes.epoch.is_none()
     {
         return Err(Error::Terms(format!(
-            "{peer} answers without a part that was prepared, and limits.{limit} bounds what may be asked of one: agree to leave the \
-             limit out, or let {peer} prepare its part"
+            "{peer} answers without a prepared part, which limits.{limit} needs: agree to leave the limit out, or let {peer} run \
+             `tacita prepare`"
         )));
     }
     if sizes.epoch.is_some() != sizes.tag_bytes.is_some() {

@@ -12,7 +12,7 @@ pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
     live::refuse_run(job)?;
     if job.security != Security::SemiHonest {
         return bad(
-            "buckets have room for more keys than a party says that it has, which one that cheats would use; security = \"semi-honest\" is spread",
+            "a cheating party could fill the spare room of buckets with further keys; use security = \"semi-honest\"",
         );
     }
     if !methods::of(job).is_spread() {
@@ -22,7 +22,7 @@ pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
         return bad(&format!("reveal = \"{}\" would be told of each bucket, and nearly of each row", job.reveal));
     }
     if job.is_of_multisets() || job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
-        return bad("duplicates = \"multiset\", and several keys of which one is enough (key.any), are not spread");
+        return bad("duplicates = \"multiset\" and key.any are not available on many machines");
     }
     if job.reveal != Reveal::Count {
         return Ok(job.clone());
@@ -32,7 +32,7 @@ pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
     }
     if !job.protocol.is_auto() && job.protocol != ecdh::PROTOCOL {
         return bad(&format!(
-            "protocol = \"{}\" would tell the count of each bucket: leave it out, or use \"{}\", which counts all of them together",
+            "protocol = \"{}\" would reveal the count of each bucket: leave it out, or use \"{}\", which counts all of them together",
             job.protocol.name(),
             ecdh::PROTOCOL.name()
         ));

@@ -147,7 +147,7 @@ impl ShareFile {
     pub fn parse(text: &str) -> Result<ShareFile> {
         let bad = |text: String| Err(Error::Input(text));
         let Ok(share) = serde_json::from_str::<ShareFile>(text) else {
-            return bad("this is no share file: give what a job with reveal = \"shares\" wrote as its --output".into());
+            return bad("this is not a share file: give the --output of a job with reveal = \"shares\"".into());
         };
         if share.tacita_share != 1 {
             return bad(format!("a share file of version {}, and this program reads version 1", share.tacita_share));
@@ -305,7 +305,7 @@ pub fn spend(files: &[&Kept], job: &JobSpec) -> Result<()> {
 
 fn spent(path: &Path, mark: &Path) -> Error {
     Error::Input(format!(
-        "{}: this share was opened before (see {}): each opens once, a comparison included, else what it hides could be read from two openings",
+        "{}: this share was opened before (see {}). A share opens once, comparisons included: two openings could reveal its numbers",
         path.display(),
         mark.display()
     ))
@@ -327,7 +327,7 @@ pub fn check_replaceable(path: &Path) -> Result<()> {
     let share = std::fs::read_to_string(path).ok().and_then(|text| serde_json::from_str::<ShareFile>(&text).ok());
     match share.filter(|share| share.is_whole() && !mark(path, share).exists()) {
         Some(share) => Err(Error::Input(format!(
-            "{}: there is a share of job \"{}\" that has not been opened: give another --output, or remove it",
+            "{}: it holds an unopened share of job \"{}\": give another --output, or remove it",
             path.display(),
             text::shown(&share.job)
         ))),

@@ -123,13 +123,13 @@ impl Directory {
     pub fn open<S: DeserializeOwned>(path: &Path, owner: &Owner<'_>, resume: bool) -> Result<(Directory, Option<S>)> {
         let fault = |what: String| Error::Input(format!("{}: {what}", path.display()));
         let folder = Folder::make(path)?;
-        let lock = folder
-            .try_lock(LOCK_FILE)?
-            .ok_or_else(|| fault("another run works here: wait for its end, or give another --work".into()))?;
+        let lock = folder.try_lock(LOCK_FILE)?.ok_or_else(|| {
+            fault("another run uses this directory: wait until it ends, or give another --work".into())
+        })?;
         let text = match folder.read(HEAD_FILE).and_then(std::io::read_to_string) {
             Ok(text) if resume => text,
             Ok(_) => {
-                return Err(fault("there is an unfinished run in it: --resume goes on with it, or remove it".into()));
+                return Err(fault("it holds an unfinished run: resume it with --resume, or remove it".into()));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 if resume {
@@ -146,28 +146,28 @@ impl Directory {
         if head.tacita_work != VERSION {
             let which = if head.tacita_work < VERSION { "an older" } else { "a newer" };
             return Err(fault(format!(
-                "the run in it was begun by {which} version of this program: finish it with that one at both parties, or \
-                 remove the directory and start anew"
+                "its run was begun by {which} version of this program: finish it with that one at both parties, or remove the \
+                 directory and start again"
             )));
         }
         if head.identity != owner.identity.fingerprint().to_string() {
             return Err(fault(format!(
-                "the run in it was begun by {}, and --identity is {}: use that identity, or remove it",
+                "its run was begun by {}, and --identity is {}: use that identity, or remove the directory",
                 text::shown(&head.identity),
                 owner.identity.fingerprint()
             )));
         }
         if head.party != owner.party {
             return Err(Error::Terms(format!(
-                "{}: the run in it is that of {}: resume it as that party, or remove it",
+                "{}: its run is that of {}: resume it as that party, or remove the directory",
                 path.display(),
                 text::shown(&head.party)
             )));
         }
         if head.terms != owner.terms {
             return Err(Error::Terms(format!(
-                "{}: the terms have changed since this run of \"{}\" began: take the job file that it began with, or remove \
-                 the directory and start anew",
+                "{}: the terms have changed since this run of \"{}\" began: use the original job file, or remove the directory \
+                 and start again",
                 path.display(),
                 text::shown(&head.id)
             )));

@@ -27,7 +27,7 @@ pub fn for_data(allowed: Option<u64>) -> u64 {
 pub fn enough_for_data(allowed: Option<u64>) -> Result<u64> {
     match for_data(allowed) {
         data if data < LEAST_ALLOWED => Err(Error::Input(format!(
-            "--memory: a run on disk takes {} MiB whatever the tables are, and some for the data: allow at least {}MiB",
+            "--memory: a run on disk takes {} MiB for tables of any size, and some for the data: allow at least {}MiB",
             FIXED_BYTES >> 20,
             (FIXED_BYTES + LEAST_ALLOWED) >> 20
         ))),

@@ -101,7 +101,7 @@ pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &
         warn_own_user(&warning);
     }
     if Input::of(path, String::new())? != before {
-        return Err(Error::Input(format!("{source}: it was changed while it was read: run it again")));
+        return Err(Error::Input(format!("{source}: the file changed while it was read: run again")));
     }
     directory.note_needed(sorter.written());
 

@@ -135,10 +135,11 @@ fn state_for<R>(kept: Option<State<R>>, path: &Path, reading: String, directory:
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
         return Ok(State { input, nonce: hex(&nonce), sorted: None, run: None, ended: false, together: None });
     };
-    let anew = format!("or remove {} and start anew", directory.display());
+    let anew = format!("or remove {} and start again", directory.display());
     if state.input.reading != input.reading {
         return Err(Error::Terms(format!(
-            "{}: the run in it read the key by other columns, profiles or nulls, or the file in another way (--delimiter, --encoding, --skip and the like): go back to those, {anew}",
+            "{}: its run began with other columns, profiles, nulls or reading options (--delimiter, --encoding, --skip and the \
+             like): use those again, {anew}",
             directory.display()
         )));
     }
@@ -147,7 +148,7 @@ fn state_for<R>(kept: Option<State<R>>, path: &Path, reading: String, directory:
         && !prepare::is_same(path, sorted)?
     {
         return Err(Error::Terms(format!(
-            "{}: not the table that the run in {} began with: bring that one, {anew}",
+            "{}: not the table that the run in {} began with: give that one, {anew}",
             path.display(),
             directory.display()
         )));

@@ -139,8 +139,8 @@ impl Job for Rules {
         }
         if spec.security == Security::Malicious {
             return bad(
-                "security = \"malicious\" is not there for job = \"rules\": nothing would hold a cheating party to \
-                     its baskets, and it could have the other open counts below min_support: use \"semi-honest\"",
+                "security = \"malicious\" is not available for job = \"rules\": use \"semi-honest\". A cheating party could \
+                 change its baskets to open counts below min_support",
             );
         }
         if methods::named(spec.protocol).is_some_and(|method| method.of_pairs().is_some())
@@ -179,7 +179,7 @@ impl Job for Rules {
         }
         if self.extension == Some(Extension::Silent) {
             return bad(
-                "extension = \"silent\" is not there for job = \"rules\", whose traffic is in the products: use \
+                "extension = \"silent\" is not available for job = \"rules\", where it would save no traffic: use \
                  \"softspoken-1\" to \"softspoken-8\", or leave it out",
             );
         }

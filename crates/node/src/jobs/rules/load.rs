@@ -151,8 +151,8 @@ fn warn_of_separator(place: &str, items: &Items, separator: &str) {
     if let Some(other) = baskets::perhaps_separator(items) {
         let (separator, other) = (separator.escape_debug(), other.escape_debug());
         tracing::warn!(
-            "{place}: no basket has more than one item, and names hold `{other}`: items are separated by `{separator}` here; \
-             another separator is said with separator = \"{other}\" in the job's items, or --separator"
+            "{place}: no basket has more than one item, and names hold `{other}`, where the separator is `{separator}`: to \
+             change it, set separator = \"{other}\" in the job's items, or --separator"
         );
     }
 }
@@ -170,7 +170,7 @@ fn warn_of_bins(job: &Spec<'_>, me: &str, columns: &[ItemColumn]) {
 }
 
 /// What to say where a file may have a basket in each line.
-const IN_LINES: &str = "if each line is a basket, and there is no header, say so: items = { lines = true }, or --lines";
+const IN_LINES: &str = "if each line is a basket, without a header, set items = { lines = true }, or --lines";
 
 /// A file of baskets, a line each, that is read as CSV has a basket where its header should be.
 fn perhaps_headless(error: Error, basket: &Basket, table: &Table) -> Error {

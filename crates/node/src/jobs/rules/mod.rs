@@ -181,8 +181,8 @@ fn run(
 fn warn_of_common_rows(job: &Spec<'_>, peer: &str) {
     if job.support_of_common_rows() && job.limits.min_rows.is_none() {
         tracing::warn!(
-            "min_support is a part of the rows that both have: of few rows, which {peer} can bring about, that is a row or two. Use \
-             a number of rows, or limits.min_rows"
+            "min_support is a fraction of the common rows: {peer} can make these so few that one or two rows suffice. Use a \
+             number of rows, or limits.min_rows"
         );
     }
 }

@@ -53,11 +53,7 @@ impl Named {
         let place = |(number, name): (usize, &String)| {
             let place = self.items.iter().position(|item| item.name == *name);
             if place.is_none() {
-                tracing::warn!(
-                    "show: no item in the itemsets is called as name {} of {} says",
-                    number + 1,
-                    names.len()
-                );
+                tracing::warn!("show: no item in the itemsets has name {} of {}", number + 1, names.len());
             }
             place.map(|place| place as u32)
         };

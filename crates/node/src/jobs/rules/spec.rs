@@ -68,8 +68,8 @@ impl Spec<'_> {
         match &self.own.min_support {
             Some(written) => written.0.parse(),
             None => Err(Error::Input(
-                "the key `min_support` is missing: say in how many rows an itemset must be, as 100, or in which part of \
-                 them, as 0.01 or \"1%\""
+                "the key `min_support` is missing: set the least number of rows of an itemset, as 100, or a fraction of all \
+                 rows, as 0.01 or \"1%\""
                     .into(),
             )),
         }

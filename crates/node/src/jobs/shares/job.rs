@@ -76,16 +76,15 @@ impl Job for Shares {
     fn check(&self, spec: &JobSpec) -> Result<()> {
         if spec.security == Security::Malicious {
             return bad(
-                "security = \"malicious\" is not there for job = \"shares\": nothing would make a party send its \
-                     true share: use \"semi-honest\"",
+                "security = \"malicious\" is not available for job = \"shares\": use \"semi-honest\". A cheating party could \
+                 send a false share",
             );
         }
         spec.check_level()?;
         match self.operation {
             None => bad("the key `operation` is missing: use \"open\", \"sum\" or \"at_least:N\""),
             Some(Operation::AtLeast(_)) if spec.reveal_to.len() < 2 => bad(
-                "reveal_to: a comparison (operation = \"at_least:N\") tells both parties, because its last step opens the \
-                 answers to both at once: name both",
+                "reveal_to: a comparison (operation = \"at_least:N\") always reveals its answers to both parties: name both",
             ),
             Some(Operation::AtLeast(_)) if spec.limits.min_result.is_some() => bad(
                 "limits.min_result: a comparison (operation = \"at_least:N\") reveals yes or no, and no number that could \

@@ -80,7 +80,7 @@ impl Brought {
                 return bad(format!("this is a share of a job of {}, in this order", parties.join(" and ")));
             }
             if !runs.insert(&this.run) {
-                return bad("this share is there twice".into());
+                return bad("this share is given twice".into());
             }
         }
         let count: usize = files.iter().map(|kept| kept.share.count()).sum();
@@ -108,7 +108,7 @@ impl Brought {
         for kept in &self.files {
             if !theirs.contains(&kept.share.run) {
                 return Err(Error::Terms(format!(
-                    "{}: {peer} does not open its share of this run (of job \"{}\"): both give the shares of the same runs",
+                    "{}: {peer} does not open its share of this run (of job \"{}\"): give shares of the same runs at both parties",
                     kept.path.display(),
                     text::shown(&kept.share.job)
                 )));
@@ -116,7 +116,7 @@ impl Brought {
         }
         if theirs.len() != self.files.len() || agreed.peer_sizes.items != agreed.own_sizes.items {
             return Err(Error::Terms(format!(
-                "{peer} opens shares of {}, this party of {}: both give the shares of the same runs",
+                "{peer} opens shares of {}, this party of {}: give shares of the same runs at both parties",
                 text::counted(theirs.len() as u64, "run"),
                 text::count(self.files.len() as u64)
             )));
@@ -201,7 +201,9 @@ impl Work {
 /// modulus and were told; then what they find is known modulo that.
 fn check_modulus(job: &Spec<'_>, files: &[Kept], modulus: Modulus) -> Result<()> {
     if files.iter().any(|kept| !kept.share.fits(&modulus)) {
-        tracing::warn!("what these shares hide is known modulo {modulus} only: their job's numbers may be larger");
+        tracing::warn!(
+            "the numbers in these shares are known modulo {modulus} only: their job's numbers may be larger"
+        );
         return Ok(());
     }
     match job.own.operation {

@@ -97,8 +97,8 @@ impl FromStr for Operation {
             ("sum", _) => Ok(Operation::Sum),
             (_, Some(number)) => Threshold::parse(number).map(Operation::AtLeast).ok_or_else(|| {
                 Error::Input(format!(
-                    "operation = \"{}\": after the colon stands the least number that is answered by yes, with at most \
-                     {MAX_DECIMALS} decimals, as in \"at_least:100\" or \"at_least:-2.5\"",
+                    "operation = \"{}\": write the threshold after the colon, with at most {MAX_DECIMALS} decimals, as in \
+                     \"at_least:100\" or \"at_least:-2.5\"",
                     shown(word)
                 ))
             }),

@@ -116,21 +116,21 @@ impl Job for Union {
         }
         if spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
             return bad(
-                "key.any is not there for job = \"union\": of a row that one party has by one key and the other by another, nobody \
-                 could say whether it is missing. Agree on one key: columns = [\"NAME\"]",
+                "key.any is not available for job = \"union\", because a row could be present by one key and missing by another. \
+                 Agree on one key: columns = [\"NAME\"]",
             );
         }
         if spec.is_of_multisets() {
             return bad(
-                "duplicates = \"multiset\" is not there for job = \"union\": how many rows of a key are missing would tell how often \
-                 the other has it. Use \"all\" or \"first\"",
+                "duplicates = \"multiset\" is not available for job = \"union\": the number of missing rows of a key would \
+                 reveal how often the other has it. Use \"all\" or \"first\"",
             );
         }
         if spec.limits.pad_to.is_some() {
             if spec.reveal == Reveal::Count {
                 return bad(
-                    "limits.pad_to is not there with reveal = \"count\" in a union: it is made of both sizes. Leave it out, or use reveal \
-                     = \"rows\"",
+                    "limits.pad_to is not available with reveal = \"count\" in a union, because that count is made of both \
+                     sizes. Leave it out, or use reveal = \"rows\"",
                 );
             }
             if spec.reveal_to.len() > 1 {

@@ -153,8 +153,8 @@ pub(super) fn filling(
     let bytes = given.saturating_sub(rows).saturating_mul(row_bytes);
     (bytes > FILLING && bytes > 3 * rows * row_bytes).then(|| {
         format!(
-            "{source}, {}: this key has {}, and every key is given as many rows, so that nobody sees which has how many: that alone \
-             sends {} more than the rows are. Agree on duplicates = \"first\", or mend the table",
+            "{source}, {}: this key has {}, and every key is padded to as many rows, which sends {} more than the rows are. \
+             Agree on duplicates = \"first\", or mend the table",
             place(),
             text::counted(most as u64, "row"),
             text::bytes(bytes)
@@ -191,8 +191,8 @@ pub(super) fn announce(
     sizes.each = Some(Each { rows, profiles: job.profiles(me).iter().map(ToString::to_string).collect() });
     payload_bytes(job, sizes).ok_or_else(|| {
         Error::Input(format!(
-            "{source}, {}: its key has {}, and all keys are given as many rows as the one that has most, so that nobody sees which has \
-             how many: that is more than 1 MiB for each. Mend the table, or agree on duplicates = \"first\"",
+            "{source}, {}: its key has {}, and every key is padded to as many rows, which takes more than 1 MiB for each key. \
+             Mend the table, or agree on duplicates = \"first\"",
             place(),
             text::counted(most as u64, "row")
         ))
@@ -208,8 +208,8 @@ pub(super) fn check_names(job: &JobSpec, me: &str, source: &str, schema: &Schema
     let headers: Vec<&str> = key.iter().map(|name| job.header(me, name)).collect();
     if let Some(place) = (1..headers.len()).find(|&place| headers[..place].contains(&headers[place])) {
         return Err(Error::Input(format!(
-            "{}: two columns of the key are the one column {:?} here, in which the other party's two would not fit: give the table a \
-             column for each",
+            "{}: two columns of the key are mapped to the one column {:?}, which cannot hold the other party's two: give the \
+             table a column for each",
             source, headers[place]
         )));
     }

@@ -50,8 +50,8 @@ fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
     };
     if job.protocol == POLYNOMIAL && job.learns(me) {
         return Err(Error::Input(format!(
-            "{}: protocol = \"polynomial\" shows which of given keys are in the union, and no others: give a table of keys to be tried, \
-             too, as a second --input",
+            "{}: protocol = \"polynomial\" only tests given keys for being in the union: give a table of keys to test as a \
+             second --input",
             table.source()
         )));
     }

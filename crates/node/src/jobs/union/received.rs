@@ -35,7 +35,7 @@ impl Form {
     pub fn of(job: &JobSpec, me: &str, theirs: &Sizes) -> Result<Form> {
         let peer = job.peer_of(me);
         let schema = peer_schema(job, peer, theirs)?;
-        let bytes = payload_bytes(job, theirs).ok_or_else(|| broken(peer, "what it gives does not fit a message"))?;
+        let bytes = payload_bytes(job, theirs).ok_or_else(|| broken(peer, "its given rows do not fit a message"))?;
         let profiles =
             peer_profiles(job, theirs).ok_or_else(|| broken(peer, "it does not say how it reads its key columns"))?;
         let names = job.key.iter().flat_map(|key| &key.columns);

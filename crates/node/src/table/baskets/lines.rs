@@ -112,8 +112,8 @@ fn names_separator(line: &[u8], source: &str, between: Between<'_>) -> Result<bo
     if separator.as_bytes() != [byte] {
         let byte = char::from(byte).escape_debug();
         return Err(Error::Input(format!(
-            "{source}: its first line says that `{byte}` stands between items, and the job says `{}`: use separator = \"{byte}\" in \
-             the job's items, or --separator",
+            "{source}: its first line names the separator `{byte}`, and the job says `{}`: use separator = \"{byte}\" in the \
+             job's items, or --separator",
             separator.escape_debug()
         )));
     }
@@ -145,7 +145,7 @@ fn split<'a>(line: &'a str, between: Between<'_>) -> std::result::Result<Vec<Cow
                 match behind.trim_start_matches(blank).strip_prefix(char::from(byte)) {
                     Some(behind) => ("", Some(behind)),
                     None if behind.trim_ascii_start().is_empty() => ("", None),
-                    None => return Err("something stands behind the quote that ends an item"),
+                    None => return Err("text follows the closing quote of an item"),
                 }
             }
         };

@@ -216,7 +216,7 @@ pub(super) fn report(origin: Origin<'_>, spec: &KeySpec, met: &[Met]) -> Vec<War
     let columns = || spec.columns.iter().zip(met);
     for (column, met) in columns().filter(|(_, met)| *usual && !met.nulls.is_empty()) {
         warn(format!(
-            "{}, column {:?}: {} stand for no value; if they are values, say so with nulls = [] in [parties.X] of the job file",
+            "{}, column {:?}: {} are read as no value; if they are values, set nulls = [] in [parties.X] of the job file",
             origin.source,
             column.header,
             counts(&met.nulls, nulls)
@@ -233,8 +233,8 @@ pub(super) fn report(origin: Origin<'_>, spec: &KeySpec, met: &[Met]) -> Vec<War
     for (column, met) in columns().filter(|(_, met)| !met.doubtful.is_empty()) {
         let list: Vec<_> = named().into_iter().chain(of_all(|met| &met.doubtful, doubtful)).collect();
         warn(format!(
-            "{}, column {:?}: {}: rows that hold it match each other. If it stands for no value, say so with nulls = [{}] in [parties.X] of the \
-             job file",
+            "{}, column {:?}: {}: rows that hold it match each other. If it is a placeholder, set nulls = [{}] in [parties.X] of \
+             the job file",
             origin.source,
             column.header,
             counts(&met.doubtful, doubtful),

@@ -105,13 +105,13 @@ fn advice(column: &KeyColumn, values: &[&str], origin: Origin<'_>) -> String {
             "if these are numbers without their country code, name the country: phone:CC, as in phone:DE".to_string()
         }
         ([], Profile::Phone(Some(country))) => format!(
-            "they are no numbers as {country} writes them, and have no country code: if they are another country's, name that one"
+            "they are not numbers of {country}, and have no country code: if they are of another country, name that one"
         ),
         ([], Profile::Date(_)) if values.iter().filter(|value| value.contains(':')).count() * 2 > values.len() => {
-            "they have a time of day, which a date has not: if the day alone is meant, cut the rest off before the job"
+            "they have a time of day, which a date has not: if only the day counts, remove the time before the job"
                 .to_string()
         }
-        ([], _) => "no other profile reads them: look at the values, or leave them out".to_string(),
+        ([], _) => "no other profile reads them: correct the values, or leave them out".to_string(),
         ([one], _) => format!("{one} reads them"),
         (several, _) => format!("{} read them: take the one that the file means", several.join(" and ")),
     }

@@ -211,9 +211,8 @@ impl Layout {
         let (bytes, column, longest, texts) = filling.max_by_key(|(bytes, ..)| *bytes)?;
         (bytes > FILLING && bytes > 3 * texts.all).then(|| {
             format!(
-                "{}, {}: column {:?} has {} here, and every row is given as long as the longest, so that nobody sees which is \
-                 which: that alone sends {} more than the texts are. Shorten it, give another column, or \
-                 agree on a bound (limits.max_text)",
+                "{}, {}: column {:?} has {} here, and every row is padded to the longest, which sends {} more than the texts \
+                 are. Shorten it, give another column, or agree on a bound (limits.max_text)",
                 self.source,
                 place(texts.longest_in),
                 column.name,

@@ -76,7 +76,7 @@ impl<R: Read> Text<R> {
         let (mut head, ended) = read_until(&mut input, enough).map_err(|error| csv_error(name, 0, error.into()))?;
         let end = end_of_lines(&head, options.skip).ok_or_else(|| {
             Error::Input(format!(
-                "{name}: skip = {} leaves out more lines than there are, or than 1 MiB has: take a smaller number",
+                "{name}: skip = {} skips more lines than there are, or more than 1 MiB: use a smaller number",
                 options.skip
             ))
         })?;
@@ -171,7 +171,7 @@ impl<R: Read> Text<R> {
         let (Some(number), CTRL_Z) = (line, self.record.as_slice()) else { return Ok(line) };
         if self.next()?.is_some() {
             return Err(Error::Input(format!(
-                "{}, line {number}: holds Ctrl-Z alone, which ends a file in old systems, and the file goes on: take the line out",
+                "{}, line {number}: holds Ctrl-Z alone, which ends a file in old systems, but more lines follow: remove the line",
                 self.name
             )));
         }
@@ -348,21 +348,21 @@ fn ragged(name: &str, (line, first): (u64, bool), record: &ByteRecord, columns: 
         (1.., _) => "the record spans several lines: is a quote left open?",
         (_, 1) => "is it another delimiter than the header's? Name it with --delimiter",
         _ if record.iter().any(blank_before_quote) => {
-            "take out the blank in front of the quote, which makes it a part of the value"
+            "remove the blank before the quote, which makes it a part of the value"
         }
         _ if fields == expected + 1 && record[expected].is_empty() => {
-            "it ends with a delimiter: take that out, or give the header one too"
+            "it ends with a delimiter: remove that, or add one to the header"
         }
         _ if first && columns[0].starts_with('#') => {
-            "if the header is no header but a comment, leave such lines out with skip = N in [parties.X] of the job file, or --skip N"
+            "if the header is a comment, skip such lines with skip = N in [parties.X] of the job file, or --skip N"
         }
         _ if expected == 1 && first => {
-            "is the first line a title or a comment, and no header? Leave such lines out with skip = N in [parties.X] of the job file, or --skip N; \
-             if it is the header, give the columns that it leaves out a name in it"
+            "if the first line is a title or a comment, skip such lines with skip = N in [parties.X] of the job file, or --skip \
+             N; if it is the header, add the missing names"
         }
         _ if fields == expected + 1 && first => {
-            "if all lines have one more than the header, give that column a name in it (R's write.table writes one for row \
-             names with col.names = NA); else put quotes around values that contain the delimiter"
+            "if all lines have one more than the header, add a name for that column (R's write.table does with col.names = NA); \
+             else put quotes around values that contain the delimiter"
         }
         _ => "put quotes around values that contain the delimiter",
     };

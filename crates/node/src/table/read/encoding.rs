@@ -35,9 +35,9 @@ impl FromStr for Encoding {
         match encoding_rs::Encoding::for_label_no_replacement(text.as_bytes()) {
             Some(encoding) => Ok(Encoding(encoding)),
             None => Err(Error::Input(format!(
-                "encoding: {text:?} is none that is known: use utf-8, utf-16le, utf-16be, windows-1252 (Western Europe, also \
-                 as latin1), windows-1250, windows-1251, macintosh, shift_jis, gb18030, big5, euc-kr, or another label of the \
-                 WHATWG's Encoding Standard"
+                "encoding: {text:?} is not known: use utf-8, utf-16le, utf-16be, windows-1252 (Western Europe, also as latin1), \
+                 windows-1250, windows-1251, macintosh, shift_jis, gb18030, big5, euc-kr, or another label of the WHATWG's \
+                 Encoding Standard"
             ))),
         }
     }
@@ -270,11 +270,7 @@ impl std::error::Error for Malformed {}
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "what stands here is no text in {}: name its encoding with --encoding, or save it as UTF-8",
-            self.encoding
-        )
+        write!(f, "this is not valid text in {}: name its encoding with --encoding, or save it as UTF-8", self.encoding)
     }
 }
 

@@ -50,7 +50,8 @@ fn next_member<R: BufRead>(mut packed: R) -> io::Result<Option<GzDecoder<R>>> {
             }
             Some(byte) if zeros == 0 && !padded && *byte == GZIP[0] => return Ok(Some(GzDecoder::new(packed))),
             Some(_) => {
-                let what = "something that is not packed stands behind the end of the packed data: cut it off, or pack the file again";
+                let what =
+                    "uncompressed data follows the end of the compressed data: cut it off, or compress the file again";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
         }
@@ -86,7 +87,7 @@ mod tests {
             for behind in [&b"trailing"[..], b"\0\0x", b"\x1fx", &[vec![0; 7], packed("b")].concat()] {
                 let error = unpacked(&[&packed("a"), behind].concat(), buffered).unwrap_err().to_string();
                 assert!(
-                    ["behind the end", "header", "end of file"].iter().any(|words| error.contains(words)),
+                    ["follows the end", "header", "end of file"].iter().any(|words| error.contains(words)),
                     "{error}"
                 );
             }

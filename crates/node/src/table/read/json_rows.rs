@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for Row {
                 let mut fields: Vec<(String, Box<RawValue>)> = Vec::new();
                 while let Some((key, value)) = map.next_entry::<String, Box<RawValue>>()? {
                     if fields.iter().any(|(known, _)| *known == key) {
-                        return Err(A::Error::custom("a key is there twice"));
+                        return Err(A::Error::custom("a key is given twice"));
                     }
                     fields.push((key, value));
                 }
@@ -188,7 +188,7 @@ fn array(text: Box<dyn Read + Send>, name: &str, options: &ReadOptions) -> Resul
     text.take(most.saturating_add(1)).read_to_end(&mut whole).map_err(|error| unreadable(name, error))?;
     if whole.len() as u64 > most {
         return Err(Error::Input(format!(
-            "{name}: an array is read as a whole, and there is no memory for it: write a row on each line"
+            "{name}: an array is read as a whole, and does not fit the memory: write a row on each line"
         )));
     }
     serde_json::from_slice(&whole).map_err(|error| {

@@ -63,8 +63,9 @@ pub struct ReadOptions {
 }
 
 /// Endings of the files that can be read, for messages.
-const KNOWN: &str = ".csv, .tsv, .txt, .psv, .json, .jsonl (each also .gz and .zst), .parquet, .arrow, .ipc, .feather, .xlsx, .zip with one of them in it, or - for CSV on standard \
-                     input; for job \"rules\" also .dat; for another ending say what it is, as --format csv";
+const KNOWN: &str = ".csv, .tsv, .txt, .psv, .json, .jsonl (each also .gz and .zst), .parquet, .arrow, .ipc, .feather, .xlsx, \
+                     .zip with one of them in it, or - for CSV on standard input; for job \"rules\" also .dat; for another \
+                     ending give the format, as --format csv";
 
 /// The column of a list of keys.
 const LISTED: &str = "key";
@@ -216,8 +217,8 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
             Err(Error::Input(format!("{name}: {} is read from a file, and not from a pipe", kind.name())))
         }
         Kind::Parquet | Kind::Arrow if options.skip > 0 || options.no_header => Err(Error::Input(format!(
-            "{name}: has neither lines to leave out nor a line of headers: leave out skip and header in [parties.X] of the job file, --skip and \
-             --no-header"
+            "{name}: its format has no header and no lines to skip: leave out skip and header in [parties.X] of the job file, \
+             --skip and --no-header"
         ))),
         Kind::Parquet => {
             let opened = parquet::open(open_typed(path, &name, packing, budget)?, &name, batch_bytes, budget)?;
@@ -396,7 +397,7 @@ fn open_typed(path: &Path, name: &str, packing: Packing, budget: &Budget) -> Res
         return Err(Error::Input(format!("{name}: is compressed with {word}: unpack it, as with `{word} -d`")));
     }
     if !head.is_empty() && !MAGIC.iter().any(|magic| head.starts_with(magic)) && head.iter().all(is_text) {
-        return Err(Error::Input(format!("{name}: is text, whatever its name says; if it is CSV, name it .csv")));
+        return Err(Error::Input(format!("{name}: is text, despite its name; if it is CSV, name it .csv")));
     }
     Ok(file)
 }
@@ -416,7 +417,7 @@ fn refuse_packed(head: &[u8], name: &str) -> Result<()> {
     let Some((word, suffix)) = Packing::told_by(head) else { return Ok(()) };
     let advice = match (name, name.to_lowercase().ends_with(suffix)) {
         (STANDARD_INPUT, _) => format!("unpack it on its way, as with `{word} -dc`"),
-        (_, true) => "and what is in it is so once more: unpack it once".to_owned(),
+        (_, true) => "and its content is compressed again: unpack it once".to_owned(),
         (_, false) => format!("add {suffix} to its name, as in {}", pasted(format_args!("{name}{suffix}"))),
     };
     Err(Error::Input(format!("{name}: is compressed with {word}: {advice}")))

@@ -45,8 +45,8 @@ impl fmt::Display for Junk {
         };
         write!(
             f,
-            "something stands behind the quote that ends a value{opened}: double the quotes that belong to the value, as in \
-             \"5\"\" pipe\", or take out what is behind"
+            "text follows the closing quote of a value{opened}: double the quotes that belong to the value, as in \"5\"\" \
+             pipe\", or remove that text"
         )
     }
 }

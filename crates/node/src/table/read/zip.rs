@@ -142,7 +142,7 @@ impl<R: Read> Read for Checked<R> {
         match left {
             Some(left) if !at_end || left == 0 && self.sum.sum() == self.crc => self.left = left,
             _ => {
-                let what = "the file in the archive is not what its checksum says: it was cut off or changed";
+                let what = "the file in the archive does not match its checksum: it was cut off or changed";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
         }

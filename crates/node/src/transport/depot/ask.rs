@@ -45,7 +45,7 @@ impl Terms {
     pub(super) fn unknown(&self, helper: &Peer) -> Error {
         let (helper, id) = (&helper.name, &self.id);
         Error::Terms(format!(
-            "{helper} does not serve a job {id:?}: ask who runs it to start it with this job file, too"
+            "{helper} does not serve a job {id:?}: ask its operator to start it with this job file, too"
         ))
     }
 }
@@ -74,5 +74,5 @@ pub(super) fn ask(channel: &mut Channel, request: &Request<'_>) -> Result<Vec<u8
 
 /// The error for a helper whose answer is none.
 pub(super) fn broken(helper: &Peer) -> Error {
-    Error::Protocol { peer: helper.name.clone(), check: "it answers what was not asked for".into() }
+    Error::Protocol { peer: helper.name.clone(), check: "its answer does not fit the request".into() }
 }

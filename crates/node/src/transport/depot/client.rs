@@ -204,9 +204,9 @@ impl Client {
                     continue;
                 }
                 Some(Answer::Busy) => {
-                    away("says that another process runs this party of the job already: end that one, or wait for it")
+                    away("says that another process already runs this party of the job: end that one, or wait for it")
                 }
-                Some(Answer::Ending) => away("takes no new runs, for it is about to end: run again when it is back"),
+                Some(Answer::Ending) => away("is shutting down, and takes no new runs: run again when it is back"),
                 Some(Answer::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
                 _ => Err(self.broken()),
             };
@@ -216,7 +216,7 @@ impl Client {
     /// The helper knows nothing of the run that this party is in.
     fn lose(&self) -> Error {
         self.lost.store(true, Ordering::Release);
-        let what = "was started again, and has lost the run: start again".into();
+        let what = "was restarted, and has lost the run: start again".into();
         Error::Network { peer: self.place.helper.name.clone(), what }
     }
 
@@ -329,7 +329,8 @@ impl Client {
             from => {
                 let from = self.name(from);
                 format!(
-                    "says that {from} has left no `{step}` after {patience}; {from} may wait for another party: is each of them running?"
+                    "says that {from} has sent no `{step}` within {patience}, and may itself wait for another party: check that \
+                     all are running"
                 )
             }
         };

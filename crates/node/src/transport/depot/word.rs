@@ -36,7 +36,7 @@ pub fn open<'a>(
 ) -> Result<&'a [u8]> {
     checked(signed, agreement, place, party.pin).ok_or_else(|| Error::Authentication {
         peer: format!("{helper}, or {},", party.name),
-        what: format!("what it passes on as told by {} is not signed by that party for this job", party.name),
+        what: format!("a message that it passes on from {} is not signed by that party for this job", party.name),
     })
 }
 

@@ -68,9 +68,8 @@ impl Place {
         }
         match self.look(identity, PROBE) {
             Err(Miss::Relay(reason) | Miss::Peer(reason)) => {
-                let what = format!(
-                    "does not answer ({reason}), and the way to {peer} leads through it: run again when it is there"
-                );
+                let what =
+                    format!("does not answer ({reason}), and {peer} is reached through it: run again when it is back");
                 Error::Network { peer: self.name(), what }
             }
             _ => error,
@@ -131,7 +130,7 @@ impl Place {
                 identity.fingerprint()
             ))),
             Failure::Fault(Fault::Unknown(what)) => Miss::Relay(what),
-            Failure::Elsewhere(_) => Miss::Relay("it is there for something else".into()),
+            Failure::Elsewhere(_) => Miss::Relay("it serves another purpose".into()),
         }
     }
 
@@ -139,27 +138,25 @@ impl Place {
     fn refused(&self, word: Word, peer: &str) -> Miss {
         match word {
             Word::UnknownJob => Miss::Fatal(Error::Terms(format!(
-                "{} does not know this job (agreement {}): its job file differs from the one here, or it was not given this job; both need \
+                "{} does not know this job (agreement {}): its job file is missing, or differs from the one here: start it with \
                  the same file",
                 self.name(),
                 self.agreement[..8].iter().map(|byte| format!("{byte:02x}")).collect::<String>()
             ))),
             Word::NoSuchPair => Miss::Fatal(Error::Authentication {
                 peer: self.name(),
-                what: format!(
-                    "it says that this identity has nobody called {peer} to meet in this job: compare the job files"
-                ),
+                what: format!("it says that this identity has no peer {peer} in this job: compare the job files"),
             }),
             Word::Replaced => Miss::Fatal(Error::Network {
                 peer: self.name(),
                 what: format!(
-                    "another run with this identity came to meet {peer}, and took the place of this one: start only one"
+                    "another run with this identity connected to {peer}, and replaced this one: start only one"
                 ),
             }),
             Word::Busy => Miss::Peer("an earlier connection of the two is still there".into()),
             Word::Late => Miss::Peer("the relay has waited for it for its time".into()),
             Word::Ending => Miss::Relay("it was ended".into()),
-            Word::Wait | Word::Joined | Word::Known => Miss::Relay("it says what was not asked for".into()),
+            Word::Wait | Word::Joined | Word::Known => Miss::Relay("its answer does not fit the request".into()),
         }
     }
 }

@@ -46,7 +46,7 @@ impl Reception {
             return Ok(None);
         }
         if self.connection.alpn_protocol().is_none() {
-            return Err("it does not come for a relay".into());
+            return Err("it does not ask for a relay".into());
         }
         let mut rest = [0; REQUEST_BYTES + 1];
         let room = rest.len() - self.asked.len().min(REQUEST_BYTES);
@@ -57,7 +57,7 @@ impl Reception {
             return Ok(None);
         }
         let request = self.asked.as_slice().try_into().ok().and_then(|bytes| Request::read(&bytes));
-        let request = request.ok_or("it asks for what this version does not know")?;
+        let request = request.ok_or("its request is unknown to this version")?;
         let who = tls::presented(&self.connection).ok_or("it shows no certificate")?;
         Ok(Some((who, request)))
     }

@@ -118,7 +118,7 @@ fn a_party_that_tells_two_different_sizes_is_found_out_between_them() {
     let [a, b, _] = outcome(nonce, Some(("c", &third([3, 4]))));
     for (ended, other) in [(a, "b"), (b, "a")] {
         let Err(Error::Protocol { peer, .. }) = ended else { panic!("two sizes pass") };
-        assert_eq!(peer, format!("{other}, or a party that tells one this and another that,"));
+        assert_eq!(peer, format!("{other}, or a party that sends contradictory messages,"));
     }
 }
 

@@ -46,14 +46,14 @@ fn what_cannot_be_kept_is_not_agreed_on() {
     let mine = |address: &str| format!("address = \"{address}\"\nidentity = \"{A}\"");
     for (text, old, new, words) in [
         (&rows, B, A, "has the same identity as another"),
-        (&relayed, "address = \"r:1\"", &mine("r:1"), "relay.identity is a's, too"),
-        (&helped, "address = \"h:1\"", &mine("h:1"), "helper.identity is a's, too"),
+        (&relayed, "address = \"r:1\"", &mine("r:1"), "relay.identity is also a's"),
+        (&helped, "address = \"h:1\"", &mine("h:1"), "helper.identity is also a's"),
         (&given, "[\"a\"]", "[\"b\"]", "a has to be in reveal_to"),
         (&given, "sum:cost", "sum:cost,fee", "gives = { NAME = [\"cost\", \"fee\"] }"),
-        (&given, "sum:cost", "sum:cost,cost", "is empty or there twice"),
+        (&given, "sum:cost", "sum:cost,cost", "is empty or listed twice"),
         (&given, "sum:cost", "sum:cost,", "is unknown"),
         (&given, "sum:cost", "mean:", "is unknown"),
-        (&several, "b = [\"cost\", \"fee\"]", "b = [\"cost\"], a = [\"fee\"]", "one party's columns"),
+        (&several, "b = [\"cost\", \"fee\"]", "b = [\"cost\"], a = [\"fee\"]", "columns of one party"),
         (
             &several,
             "b = [\"cost\", \"fee\"]",
@@ -63,43 +63,43 @@ fn what_cannot_be_kept_is_not_agreed_on() {
         (&many("sum", 16), "sum:c0", "mean:c0", "at most 8 columns"),
         (&many("sum", 16), "sum:c0", "sum:c16,c0", "at most 16 columns"),
         (&helped_sum, "sum:cost", "sum:cost,fee", "one column at a time is added up"),
-        (&helped_sum, "sum:cost", "mean:cost", "\"mean:COLUMN\" is not there with"),
+        (&helped_sum, "sum:cost", "mean:cost", "\"mean:COLUMN\" is not available with"),
         (&helped_sum, "sum:cost", "counts:cost,fee", "one column at a time"),
-        (
-            &rows,
-            "[parties.b]",
-            "[parties.b]\nnormalize = [\"email\", \"none\"]",
-            "is another kind than key.normalize's",
-        ),
+        (&rows, "[parties.b]", "[parties.b]\nnormalize = [\"email\", \"none\"]", "are of different kinds"),
         (&rows, "max_rows = 100", "max_rows = 0", "limits.max_rows: use 1 to"),
         (&rows, "max_rows = 100", "min_rows = 5000000000", "limits.min_rows: use 0"),
-        (&rows, "max_rows = 100", "max_null = 1.0", "neither a number of rows, as 20, nor a part of them"),
+        (&rows, "max_rows = 100", "max_null = 1.0", "neither a number of rows (such as 20) nor a fraction of them"),
         (&rows, "max_rows = 100", "max_unreadable = \"some\"", "neither a number of rows"),
         (&rows, "id = \"t\"", "id = \"t\"\nquality = \"loud\"", "quality = \"loud\" is unknown"),
-        (&helped, "id = \"t\"", "id = \"t\"\nquality = \"told\"", "parties that go to a helper"),
+        (&helped, "id = \"t\"", "id = \"t\"\nquality = \"told\"", "not available through a helper"),
         (&served, "daily_queries = 10", "daily_queries = 10\nmax_null = 1", "limits.max_null is for jobs that are run"),
-        (&served, "id = \"t\"", "id = \"t\"\nquality = \"told\"", "this one is served"),
-        (&round, "id = \"t\"", "id = \"t\"\nquality = \"told\"", "this one is served"),
-        (&rules, "[parties.b]", "[parties.b]\nnulls = [\"-\"]", "there is no [key], and no row_id"),
+        (&served, "id = \"t\"", "id = \"t\"\nquality = \"told\"", "not available for standing services"),
+        (&round, "id = \"t\"", "id = \"t\"\nquality = \"told\"", "not available for standing services"),
+        (&rules, "[parties.b]", "[parties.b]\nnulls = [\"-\"]", "it needs a [key] or row_id"),
         (&to_a, "id = \"t\"", "id = \"t\"\ngives = { b = [\"z\"] }", "nobody gets these columns"),
         (&rows, "id = \"t\"", "id = \"t\"\nsecurity = \"malicious\"", "one learner only"),
         (
             &to_a,
             "id = \"t\"",
             "id = \"t\"\nreveal = \"count\"\nsecurity = \"malicious\"",
-            "malicious\" is not there with",
+            "malicious\" is not available with",
         ),
-        (&rules, "id = \"t\"", "id = \"t\"\nsecurity = \"malicious\"", "malicious\" is not there for job = \"rules\""),
-        (&union, "id = \"t\"", "id = \"t\"\nreveal = \"count\"\nlimits = { pad_to = 10 }", "pad_to is not there"),
-        (&served, "id = \"t\"", "id = \"t\"\nreveal = \"count\"", "is not there for a live list"),
+        (
+            &rules,
+            "id = \"t\"",
+            "id = \"t\"\nsecurity = \"malicious\"",
+            "malicious\" is not available for job = \"rules\"",
+        ),
+        (&union, "id = \"t\"", "id = \"t\"\nreveal = \"count\"\nlimits = { pad_to = 10 }", "pad_to is not available"),
+        (&served, "id = \"t\"", "id = \"t\"\nreveal = \"count\"", "is not available for a live list"),
         (&served, "daily_queries = 10", "", "limits.daily_queries is missing"),
         (
             &rows,
             "columns = [\"x\", \"y\"]\nnormalize = [\"name\", \"none\"]",
             "any = [[\"x\"], { columns = [\"y\"], verdict = \"possible\" }]",
-            "verdict = \"possible\" is for a list that many ask",
+            "verdict = \"possible\" is for standing services",
         ),
-        (&served, "daily_queries = 10", "daily_queries = 4294967295", "one key answers at most"),
+        (&served, "daily_queries = 10", "daily_queries = 4294967295", "which answers at most"),
         (&round, "min_participants = 3", "min_participants = 1", "nothing is shuffled"),
     ] {
         assert_eq!(said(text), None, "{text}");
@@ -107,7 +107,7 @@ fn what_cannot_be_kept_is_not_agreed_on() {
         assert!(found.contains(words), "{new}: {found}");
     }
     let both = round.replace("address = \"p:1\"", &mine("p:1")).replace("address = \"d:1\"", &mine("d:1"));
-    assert!(said(&both).unwrap().contains("together they could read every report"));
+    assert!(said(&both).unwrap().contains("together could read every report"));
     // Names stand in files' names.
     for name in ["../b", "b/c", "b c", "", "b.c", "b:c"] {
         let text = changed(&to_a, "[parties.b]", &format!("[parties.{name:?}]"));

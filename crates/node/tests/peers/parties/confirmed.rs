@@ -32,5 +32,5 @@ fn a_peer_with_another_session_is_not_run_with() {
         ended
     });
     let Err(Error::Protocol { peer, check }) = &ended else { panic!("{ended:?}") };
-    assert!(peer == "a" && check.contains("another session"), "{check}");
+    assert!(peer == "a" && check.contains("its session differs"), "{check}");
 }

@@ -90,5 +90,5 @@ fn a_part_that_was_replaced_is_not_gone_on_with() {
     prepare(&job, "b", &loaded(&job, &["x", "y", "z"]), &work, true, rng).unwrap();
     let asks = load(&job, "a", &source(&table(&["x"], &[1]))).unwrap();
     let [_, sender] = run(&job, [asks, old]);
-    assert!(text(sender).contains("prepared anew since this run began"));
+    assert!(text(sender).contains("replaced during this run"));
 }

@@ -41,7 +41,7 @@ fn a_helper_is_no_run() {
         let waits = scope.spawn(|| listen(&listener, &peer("b", &b), &a, &short(Purpose::Helper)));
         let run = dial(&address, &peer("a", &a), &b, &short(Purpose::Run));
         let said = text(run);
-        assert!(said.contains("a helper that answers"), "{said}");
+        assert!(said.contains("a helper answers"), "{said}");
         assert!(waits.join().unwrap().is_err());
     });
 }

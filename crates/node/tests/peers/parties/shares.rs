@@ -60,7 +60,7 @@ fn only_shares_that_belong_together_are_brought() {
         ("of \"a\", and this party is \"b\"", "b", vec![&a]),
         ("of \"b\", and this party is \"a\"", "a", vec![&b]),
         ("of another job", "a", vec![&a, &other]),
-        ("there twice", "a", vec![&a, &a]),
+        ("given twice", "a", vec![&a, &a]),
     ] {
         assert!(text(bring(&job, me, &files)).contains(what), "{what}");
     }
@@ -115,7 +115,7 @@ fn a_share_that_was_not_opened_is_not_written_over() {
     let home = tempfile::tempdir().unwrap();
     let [a, b] = shares(home.path(), "one", MADE, &[1, 0, 1]);
     let made = job(MADE);
-    assert!(text(check_output(&made, &a, false, Existing::Replaced)).contains("has not been opened"));
+    assert!(text(check_output(&made, &a, false, Existing::Replaced)).contains("an unopened share"));
     let opened = opening("open", "");
     for ended in run(&opened, [bring(&opened, "a", &[&a]).unwrap(), bring(&opened, "b", &[&b]).unwrap()]) {
         ended.unwrap();

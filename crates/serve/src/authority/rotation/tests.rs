@@ -250,5 +250,5 @@ fn a_list_goes_on_as_it_was_left() {
     assert!(home.open().err().unwrap().to_string().contains("was begun with another job file"));
     home.live = own;
     std::fs::remove_file(home.directory.path().join("state").join("quotas.sealed")).unwrap();
-    assert!(home.open().err().unwrap().to_string().contains("no record of what desks have asked"));
+    assert!(home.open().err().unwrap().to_string().contains("the record of the desks' quotas"));
 }

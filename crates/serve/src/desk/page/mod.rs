@@ -92,8 +92,8 @@ pub fn serve(serving: Serving) -> Result<()> {
     let Serving { asking, page, allow_remote, origin, verdicts, told } = serving;
     if !page.ip().is_loopback() && !allow_remote {
         return Err(Error::Input(format!(
-            "--page {page}: others can reach that address, and the page is not encrypted: use 127.0.0.1, or --allow-remote-page if something in \
-             front of it encrypts"
+            "--page {page}: others can reach that address, and the page is not encrypted: use 127.0.0.1, or --allow-remote-page \
+             behind a proxy that encrypts"
         )));
     }
     let cancel = asking.cancel.clone();
@@ -222,7 +222,7 @@ async fn check(State(desk): State<Shared>, Form(form): Form<HashMap<String, Stri
     let verdict = match made {
         Ok(Ok(verdict)) => verdict,
         Ok(Err(error)) => return desk.wrong(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
-        Err(_) => return desk.wrong(StatusCode::INTERNAL_SERVER_ERROR, "The desk failed: look at what it said."),
+        Err(_) => return desk.wrong(StatusCode::INTERNAL_SERVER_ERROR, "The desk failed: see its log."),
     };
     let mut shown = lock(&desk.shown);
     shown.push_front((number, Shown { verdict, of, could_be_asked }));
@@ -314,7 +314,7 @@ async fn begin_batch(State(desk): State<Shared>, mut form: Multipart) -> Respons
             desk.see(&format!("batch/{number}"))
         }
         Ok(Err(error)) => desk.wrong(StatusCode::BAD_REQUEST, &error.to_string()),
-        Err(_) => desk.wrong(StatusCode::INTERNAL_SERVER_ERROR, "The desk failed: look at what it said."),
+        Err(_) => desk.wrong(StatusCode::INTERNAL_SERVER_ERROR, "The desk failed: see its log."),
     }
 }
 
@@ -322,8 +322,7 @@ fn batch(desk: &Desk, number: u64) -> Option<Arc<Batch>> {
     lock(&desk.batches).get(&number).cloned()
 }
 
-const NO_BATCH: &str =
-    "There is no such batch, or it is not remembered any more: its verdicts are in the file of verdicts.";
+const NO_BATCH: &str = "There is no such batch, or it is no longer kept: its verdicts are in the file of verdicts.";
 
 async fn batch_page(State(desk): State<Shared>, Path(number): Path<u64>) -> Response {
     match batch(&desk, number) {

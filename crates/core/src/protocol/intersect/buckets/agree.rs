@@ -184,7 +184,7 @@ fn confirm(place: usize, heard: &Transcript, channels: &mut [Channel]) -> Result
     match confirmed.iter().position(|is_alike| !is_alike) {
         None => Ok(()),
         Some(other) => Err(Error::Protocol {
-            peer: format!("{}, or a party that tells one this and another that,", channels[other].peer()),
+            peer: format!("{}, or a party that sends contradictory messages,", channels[other].peer()),
             check: "it was told another state of the run, or another share of its seed".into(),
         }),
     }

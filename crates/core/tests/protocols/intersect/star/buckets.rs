@@ -280,7 +280,7 @@ fn one_that_tells_two_different_things_is_noticed() {
         for (me, ended) in ended.iter().enumerate() {
             match ended {
                 Err(Error::Protocol { peer, check }) => {
-                    assert!(peer.ends_with(", or a party that tells one this and another that,"), "{number}: {peer}");
+                    assert!(peer.ends_with(", or a party that sends contradictory messages,"), "{number}: {peer}");
                     assert!(check.contains("it was told another"), "{number}: {check}");
                     noticed += 1;
                 }

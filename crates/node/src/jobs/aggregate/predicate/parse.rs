@@ -28,7 +28,7 @@ impl Predicate {
         let root = parser.any()?;
         match parser.tokens.get(parser.next) {
             None => Ok(Predicate { root }),
-            Some((place, token)) => wrong(*place, format!("{} stands where and, or or the end should", token.shown())),
+            Some((place, token)) => wrong(*place, format!("found {} instead of and, or or the end", token.shown())),
         }
     }
 }
@@ -84,7 +84,7 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>> {
                 let word: String = letters[at + 1..].iter().take_while(|inner| **inner != letter).collect();
                 let length = word.chars().count() + 2;
                 if at + length > letters.len() {
-                    return wrong(at + 1, "a quote is opened here and never closed");
+                    return wrong(at + 1, "this quote is never closed");
                 }
                 (length, Token::Quoted(word))
             }
@@ -106,7 +106,7 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>> {
                 let sign = while_(at, |letter| "<>=!".contains(letter));
                 match Relation::ALL.iter().find(|(_, known)| *known == sign) {
                     Some((relation, _)) => (sign.len(), Token::Relation(*relation)),
-                    None if sign == "==" => return wrong(at + 1, "== is written as = here"),
+                    None if sign == "==" => return wrong(at + 1, "write = instead of =="),
                     None => {
                         let odd = if sign.is_empty() { letter.to_string() } else { sign };
                         return wrong(at + 1, format!("\"{}\" means nothing here", shown(&odd)));
@@ -213,9 +213,7 @@ impl Parser<'_> {
                 self.next += 1;
                 Ok(())
             }
-            _ => {
-                wrong(self.place(), format!("{} stands where ) should, which closes character {opened}", self.found()))
-            }
+            _ => wrong(self.place(), format!("found {} instead of the ) that closes character {opened}", self.found())),
         }
     }
 
@@ -223,10 +221,7 @@ impl Parser<'_> {
         let measure_place = self.place();
         let measure = self.measure()?;
         let Some(&Token::Relation(relation)) = self.peek() else {
-            return wrong(
-                self.place(),
-                format!("{} stands where >=, >, <=, <, = or != should, {EXAMPLE}", self.found()),
-            );
+            return wrong(self.place(), format!("found {} instead of >=, >, <=, <, = or !=, {EXAMPLE}", self.found()));
         };
         self.next += 1;
         let place = self.place();
@@ -242,7 +237,7 @@ impl Parser<'_> {
                     _ => return wrong(place, format!("'{}' is a grade, and round.values has none", shown(word))),
                 }
             }
-            _ => return wrong(place, format!("{} stands where a number or a grade in quotes should", self.found())),
+            _ => return wrong(place, format!("found {} instead of a number or a grade in quotes", self.found())),
         };
         self.next += 1;
         self.check(measure, (measure_place, place), &bound)?;
@@ -260,7 +255,7 @@ impl Parser<'_> {
             return wrong(
                 place,
                 format!(
-                    "{} stands where one of count, distinct, sum(value), median(value), min(value), max(value), mode(value) should, \
+                    "found {} instead of count, distinct, sum(value), median(value), min(value), max(value) or mode(value), \
                      {EXAMPLE}",
                     self.found()
                 ),
@@ -274,7 +269,7 @@ impl Parser<'_> {
             }
             self.next += 1;
             if !self.take("value") {
-                return wrong(self.place(), format!("{} stands where value should, as in {measure}", self.found()));
+                return wrong(self.place(), format!("found {} instead of value, as in {measure}", self.found()));
             }
             self.close(opened)?;
         }

@@ -91,7 +91,7 @@ impl Predicate {
         };
         let of_measure: Vec<_> = self.thresholds().into_iter().filter(|one| one.measure == measure).collect();
         let [threshold] = of_measure[..] else {
-            return bad("there has to be one threshold of it, to be raised into a gap");
+            return bad("raising into a gap needs exactly one threshold of it");
         };
         let strict = u64::from(threshold.strict);
         // Bounds of counts are within 32 bits.

@@ -237,7 +237,7 @@ impl Reports {
                     continue;
                 }
                 Err(Unpackable::Zero) => {
-                    return Err(Error::Input(format!("{}: its key has a zero byte in it: take the row out", at())));
+                    return Err(Error::Input(format!("{}: its key has a zero byte in it: remove the row", at())));
                 }
                 Err(Unpackable::TooLong(length)) => {
                     let keys = self.too_long.get_or_insert_with(|| TooLong { first: (at(), length), longest: 0 });

@@ -33,8 +33,8 @@ pub(super) fn keys(results: &Results) -> Result<String> {
             let more =
                 if more.is_empty() { String::new() } else { format!(", and {} more,", count(more.len() as u64)) };
             Err(Error::Input(format!(
-                "nothing is written: row {} of the result{more} has a key with a line end, blanks around it, or what begins a comment \
-                 (#), which would be another one in a list: write CSV, Parquet, Arrow or JSON, where it is that row",
+                "nothing is written: row {} of the result{more} has a key with a line end, blanks around it or a #, which a list \
+                 cannot hold: write CSV, Parquet, Arrow or JSON",
                 count(*first as u64)
             )))
         }
@@ -74,8 +74,8 @@ fn addresses(results: &Results, what: &str) -> Result<Vec<IpAddr>> {
     let read = |(place, (key, _)): (usize, (&str, u64))| {
         key.parse().map_err(|_| {
             Error::Input(format!(
-                "nothing is written: a {what} has addresses, and the key of row {} of the result is none: write another format, as a \
-                 list (.txt)",
+                "nothing is written: a {what} holds addresses only, and the key of row {} of the result is not one: write \
+                 another format, such as a list (.txt)",
                 count(place as u64 + 1)
             ))
         })

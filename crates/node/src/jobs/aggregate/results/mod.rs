@@ -257,7 +257,7 @@ impl Results {
     fn single(&self, what: &str) -> Result<impl Iterator<Item = (&str, u64)> + Clone> {
         if self.columns.len() > 1 {
             return Err(Error::Input(format!(
-                "a {what} has one text for each key, and these have {} columns ({}): write CSV, Parquet, Arrow or JSON",
+                "a {what} holds one column, and these keys have {} columns ({}): write CSV, Parquet, Arrow or JSON",
                 self.columns.len(),
                 self.columns.join(", ")
             )));

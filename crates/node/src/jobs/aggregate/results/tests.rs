@@ -189,7 +189,7 @@ fn lists_of_what_they_are_not_are_refused() {
         assert!(said.contains(words) && !said.contains('\n'), "{said}");
     }
     for odd in ["#x", " x", "x\ny", "x #y"] {
-        assert!(error(&results(&texts, &[odd]), "r.txt").contains("would be another one"));
+        assert!(error(&results(&texts, &[odd]), "r.txt").contains("a list cannot hold"));
     }
     assert!(error(&results(&several, &[]), "r.txt").contains("2 columns (host, town)"));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");

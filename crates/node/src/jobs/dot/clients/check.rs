@@ -57,11 +57,11 @@ impl Of<'_, Dot> {
 
     fn check_client_choices(&self, clients: &[&(String, Party)]) -> Result<()> {
         if self.reveal != Reveal::Value {
-            return bad(format!("reveal = \"{}\" is not there with clients: use \"value\"", self.reveal));
+            return bad(format!("reveal = \"{}\" is not available with clients: use \"value\"", self.reveal));
         }
         if !self.protocol.is_auto() && self.protocol != PROTOCOL {
             return bad(format!(
-                "protocol = \"{}\" is not there with clients: use \"paillier\" or \"auto\"",
+                "protocol = \"{}\" is not available with clients: use \"paillier\" or \"auto\"",
                 self.protocol.name()
             ));
         }
@@ -75,7 +75,7 @@ impl Of<'_, Dot> {
         let (first, _) = clients[0];
         match clients.iter().find(|(name, _)| columns(name) != columns(first)) {
             Some((other, _)) => bad(format!(
-                "column: {first} has {} and {other} {}: slices of the same columns are equally many",
+                "column: {first} has {} and {other} {}: give all clients' slices the same number of columns",
                 columns(first),
                 columns(other)
             )),

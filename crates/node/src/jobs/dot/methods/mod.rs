@@ -284,12 +284,12 @@ pub fn check(job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
     }
     if job.level != Level::Bits128 && !named.is_some_and(|method| method.has(job.level)) {
         let those = those(&|method| method.has(job.level));
-        return bad(format!("level = \"{}\" is there with protocol = {those} only: use \"bits128\"", job.level));
+        return bad(format!("level = \"{}\" is available with protocol = {those} only: use \"bits128\"", job.level));
     }
     named.map_or(Ok(()), |method| method.check(job, keys))?;
     match job.level != Level::Bits128 && keys.row_id.is_some() {
         true => bad(format!(
-            "level = \"{}\" is not there with row_id, because the intersection that aligns rows has 128 bits: use \
+            "level = \"{}\" is not available with row_id, because the intersection that aligns rows has 128 bits: use \
              \"bits128\", or align rows by position",
             job.level
         )),

@@ -41,7 +41,7 @@ pub fn fill(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Status> {
     let folder = &Folder::make(directory)?;
     let _lock = folder
         .try_lock(LOCK_FILE)?
-        .ok_or_else(|| fault(directory, "another process is filling this pool: wait for its end"))?;
+        .ok_or_else(|| fault(directory, "another process is filling this pool: wait until it ends"))?;
     remove_leavings(folder)?;
     let key = open(fill, folder, rng)?;
     let mut left = [(Kind::Zero, fill.zeros), (Kind::One, fill.ones)];
@@ -67,7 +67,7 @@ fn open(fill: &Fill, folder: &Folder, rng: &mut impl CryptoRng) -> Result<Key> {
             return Err(fault(
                 path,
                 &format!(
-                    "there is no such file, and {} is a pool for the key {}: name that key's file, or another directory",
+                    "no such file, and the pool {} needs the key {}: name that key's file, or another directory",
                     directory.display(),
                     text::shown(&facts.key)
                 ),
@@ -133,7 +133,7 @@ impl Fill {
     pub fn check_secure(&self, allow_insecure: bool) -> Result<()> {
         match self.level {
             Some(level) if level.is_insecure() && !allow_insecure => Err(Error::Input(format!(
-                "--level {level}: it can be broken, and is there for comparisons: use bits128, or --allow-insecure"
+                "--level {level}: it is not secure, and is meant for comparisons only: use bits128, or --allow-insecure"
             ))),
             _ => Ok(()),
         }

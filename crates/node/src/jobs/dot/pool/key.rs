@@ -56,7 +56,7 @@ impl Key {
     /// Reads a key. A file that others than its owner can read is refused.
     pub fn load(path: &Path) -> Result<Key> {
         let file = std::fs::File::open(path).map_err(|error| {
-            fault(path, &format!("cannot read the pool's key: {error}; where it is, --pool-key says"))
+            fault(path, &format!("cannot read the pool's key: {error}: name its file with --pool-key"))
         })?;
         let mode = file.metadata().map_err(|error| fault(path, &error.to_string()))?.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {

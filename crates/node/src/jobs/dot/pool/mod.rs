@@ -115,7 +115,7 @@ impl Pool {
     /// key's, or others can write to it.
     pub fn open(place: &Place, job: &JobSpec) -> Result<Pool> {
         if job.clients().is_some() {
-            return Err(Error::Input("--pool is not there for jobs with several clients: leave it out".into()));
+            return Err(Error::Input("--pool is not available for jobs with several clients: leave it out".into()));
         }
         if job.protocol != paillier::PROTOCOL {
             return Err(Error::Input(
@@ -238,7 +238,7 @@ impl Facts {
         facts.filter(|facts| facts.tacita_pool == 1).ok_or_else(|| {
             fault(
                 &path,
-                "damaged, or of another version: remove the directory, and make a pool anew with `tacita pool fill`",
+                "damaged, or of another version: remove the directory, and make a new pool with `tacita pool fill`",
             )
         })
     }

@@ -108,7 +108,7 @@ impl Segment {
     /// Reads what a file says of itself. It goes by one name alone: under two, each encryption would be used twice.
     pub fn read(folder: &Folder, name: String) -> Result<Segment> {
         let path = folder.at(&name);
-        let damaged = || fault(&path, "damaged: remove this file; what it holds is lost");
+        let damaged = || fault(&path, "damaged: remove this file; its contents are lost");
         let failed = |error: std::io::Error| fault(&path, &format!("cannot be read: {error}"));
         let mut file = folder.read(&name).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
@@ -199,7 +199,7 @@ impl Segment {
     }
 
     fn damaged(&self) -> Error {
-        self.fault("damaged: remove this file; what it holds is lost")
+        self.fault("damaged: remove this file; its contents are lost")
     }
 
     fn record(&self) -> usize {

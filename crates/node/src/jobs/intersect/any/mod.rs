@@ -150,7 +150,7 @@ impl Part for Alternatives {
             if !theirs.schema.is_empty() {
                 let given = peer_schema(&job, channel.peer(), theirs)?.arrow(channel.peer());
                 if schema.get_or_insert_with(|| given.clone()) != &given {
-                    return Err(channel.violation("it announces columns of other types by one key than by another"));
+                    return Err(channel.violation("it announces different column types for different keys"));
                 }
             }
         }

@@ -110,17 +110,17 @@ pub fn check_fresh(job: &JobSpec, me: &str, own: &Sizes, others: &[(&str, &Sizes
         _ if one_run(own, theirs) => None,
         (false, false) => None,
         (true, false) => Some(format!(
-            "this run is resumed, and {peer} begins a new one: {peer} resumes the same with --resume, or {} remove their \
-             directories and start anew",
+            "this run is resumed, but {peer} begins a new one: let {peer} use --resume, too, or {} remove their directories and \
+             start again",
             both(others)
         )),
         (false, true) => Some(format!(
-            "{peer} resumes a run, and this one is new: go on with that one here, too, with --resume and its --work, or {} \
-             remove their directories and start anew",
+            "{peer} resumes a run, but this one is new: use --resume and its --work here, too, or {} remove their directories \
+             and start again",
             both(others)
         )),
         (true, true) => Some(format!(
-            "{peer} resumes another run than this one: take the directories of one run, or {} remove them and start anew",
+            "{peer} resumes a different run: use the directories of one run, or {} remove them and start again",
             both(others)
         )),
     };

@@ -82,8 +82,8 @@ impl Live {
         job.party(me)?;
         if job.clients.is_none() {
             return bad(
-                "[clients] is missing: a job that is served to many clients names who they are, as [clients] allow = \"desks.txt\"; a job \
-                 of two parties is for `tacita run`",
+                "[clients] is missing: name the file that lists the clients, as [clients] allow = \"desks.txt\"; for a job of \
+                 two parties, use `tacita run`",
             );
         }
         let desk = job.receiver().to_owned();
@@ -149,8 +149,8 @@ pub fn refuse_run(job: &JobSpec) -> Result<()> {
 /// An error about a job that is served, and was to be run.
 fn not_run<T>(job: &JobSpec) -> Result<T> {
     bad(format!(
-        "[clients]: this job is for a list that one party keeps and many ask, and is no single run: {} starts `tacita serve`, \
-         and each of the others `tacita desk`",
+        "[clients]: this job is a standing service, not a single run: {} starts `tacita serve`, and each of the others `tacita \
+         desk`",
         job.peer_of(job.receiver())
     ))
 }
@@ -213,7 +213,7 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         let only = [("daily_queries", limits.daily_queries), ("rotate_within", limits.rotate_within)];
         return match only.into_iter().find(|(_, limit)| limit.is_some()) {
             Some((name, _)) => bad(format!(
-                "limits.{name} is for a list that many ask ([clients] allow = FILE): leave it out, or say who they are"
+                "limits.{name} is for standing services only: leave it out, or name the clients ([clients] allow = FILE)"
             )),
             None => Ok(()),
         };
@@ -241,7 +241,8 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
     }
     if job.reveal != Reveal::Rows {
         return bad(format!(
-            "reveal = \"{}\" is not there for a live list ([clients]): use reveal = \"rows\", which tells a desk whether a row is on it",
+            "reveal = \"{}\" is not available for a live list ([clients]): use reveal = \"rows\", which tells a desk whether a \
+             row is on it",
             job.reveal.kind()
         ));
     }
@@ -252,31 +253,31 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
     };
     if job.party(desk)?.identity.is_some() {
         return bad(format!(
-            "parties.{desk}.identity: the file of [clients] allow says who the desks are: leave it out, so that all have one job file"
+            "parties.{desk}.identity: desks are listed in the file of [clients] allow: leave it out, so that all share one job file"
         ));
     }
     if job.key.as_ref().is_some_and(|key| matches!(key.duplicates, Duplicates::Multiset | Duplicates::Error)) {
         return bad("key.duplicates: a live list is a set: use \"all\" or \"first\", or leave it out");
     }
     if limits.min_result.is_some() {
-        return bad("limits.min_result is for numbers, and a live list tells of single rows: leave it out");
+        return bad("limits.min_result applies to numbers, and a live list answers for single rows: leave it out");
     }
     if limits.pad_to.is_none() {
         return bad(
-            "limits.pad_to is missing: say how many rows the list may ever have; its table is as long as that, whatever is on it",
+            "limits.pad_to is missing: set it to the most rows that the list may ever have, which is the length of its table",
         );
     }
     let quota = Quota::of(job);
     if quota.in_all.is_none() && quota.daily.is_none() {
         return bad(
-            "limits.daily_queries is missing: say how many keys one desk may ask a day (or, with max_queries, in all); without it, a desk \
-             could try every name there is",
+            "limits.daily_queries is missing: set how many keys one desk may ask a day (or, with max_queries, in all). Without a \
+             limit, a desk could try every possible name",
         );
     }
     if quota.of_epoch() > MAX_TOTAL_QUERIES {
         return bad(format!(
-            "limits: all clients may ask {} keys in the {EPOCH_DAYS} days that one key lasts, and one key answers at most {}: lower \
-             max_clients, or what each may ask",
+            "limits: all clients may ask {} keys in the {EPOCH_DAYS} days of one secret key, which answers at most {}: lower \
+             max_clients, or the quota of each",
             text::count(quota.of_epoch()),
             text::count(MAX_TOTAL_QUERIES)
         ));

@@ -32,11 +32,11 @@ impl PairMethod for Ecdh {
         match (job.security, Suite::of(job.level)) {
             (Security::SemiHonest, Some(_)) => Ok(()),
             (Security::SemiHonest, None) => bad(format!(
-                "level = \"{}\" is not there with protocol = \"ecdh\": use \"bits128\", \"bits192\" or \"bits256\"",
+                "level = \"{}\" is not available with protocol = \"ecdh\": use \"bits128\", \"bits192\" or \"bits256\"",
                 job.level
             )),
             (Security::Malicious, _) => {
-                bad("security = \"malicious\" is not there with protocol = \"ecdh\": use \"vole\" or \"auto\"")
+                bad("security = \"malicious\" is not available with protocol = \"ecdh\": use \"vole\" or \"auto\"")
             }
         }
     }

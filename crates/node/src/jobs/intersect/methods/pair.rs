@@ -122,7 +122,7 @@ impl Method for Pair {
 /// Refuses what no protocol between two does, or not the one that the job names.
 pub fn check(job: &JobSpec) -> Result<()> {
     if matches!(job.reveal, Reveal::CountsBy(_)) {
-        return bad("reveal = \"counts:COLUMN\" is there through a helper: use protocol = \"outsourced\"");
+        return bad("reveal = \"counts:COLUMN\" is available through a helper only: use protocol = \"outsourced\"");
     }
     match methods::named(job.protocol) {
         Some(named) => named.check(job)?,
@@ -141,7 +141,7 @@ pub fn check(job: &JobSpec) -> Result<()> {
         return Ok(());
     }
     if matches!(job.reveal, Reveal::Count | Reveal::Sum(_)) {
-        return bad(format!("security = \"malicious\" is not there with reveal = \"{kind}\": use \"semi-honest\""));
+        return bad(format!("security = \"malicious\" is not available with reveal = \"{kind}\": use \"semi-honest\""));
     }
     match job.reveal_to.len() {
         ..2 => Ok(()),

@@ -113,34 +113,33 @@ fn check(job: &JobSpec, protocol: Protocol) -> Result<()> {
     let with = format!("with protocol = \"{}\"", protocol.name());
     if job.reveal == Reveal::Payload {
         return bad(format!(
-            "reveal = \"payload\" is not there {with}: use \"rows\", \"count\", \"sum:COLUMN\" or \"counts:COLUMN\", or protocol = \"star\""
+            "reveal = \"payload\" is not available {with}: use \"rows\", \"count\", \"sum:COLUMN\" or \"counts:COLUMN\", or \
+             protocol = \"star\""
         ));
     }
     if job.security == Security::Malicious {
-        return bad(format!("security = \"malicious\" is not there {with}: use \"semi-honest\""));
+        return bad(format!("security = \"malicious\" is not available {with}: use \"semi-honest\""));
     }
     if job.limits.pad_to.is_none() {
         return bad(format!(
-            "limits.pad_to is missing, which {with} bounds what every party brings: agree on the most keys that one may have"
+            "limits.pad_to is missing, and is needed {with}: agree on the most keys that one party may have"
         ));
     }
     if let Some(limit) = quota_limit(job) {
-        return bad(format!(
-            "limits.{limit} bounds what is asked of a part that was prepared, which is not there {with}: leave it out"
-        ));
+        return bad(format!("limits.{limit} needs a prepared part, which is not available {with}: leave it out"));
     }
     if job.is_of_multisets() {
-        return bad(format!("duplicates = \"multiset\" is not there {with}: use \"all\""));
+        return bad(format!("duplicates = \"multiset\" is not available {with}: use \"all\""));
     }
     if job.clients.is_some() {
         return bad(format!("[clients] is for a list that one party serves, and not {with}: leave it out"));
     }
     if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
-        return bad(format!("key.any is not there {with}: agree on key.columns"));
+        return bad(format!("key.any is not available {with}: agree on key.columns"));
     }
     match (&job.reveal, job.scale) {
         (Reveal::Sum(summed), _) if summed.mean => {
-            return bad(format!("reveal = \"{}\" is not there {with}: use \"sum:COLUMN\"", job.reveal.kind()));
+            return bad(format!("reveal = \"{}\" is not available {with}: use \"sum:COLUMN\"", job.reveal.kind()));
         }
         (Reveal::Sum(summed), _) if summed.columns.len() > 1 => {
             return bad(format!(

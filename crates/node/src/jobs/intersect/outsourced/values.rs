@@ -54,8 +54,8 @@ fn numbers(job: &JobSpec, column: &str, loaded: &Loaded) -> Result<Values> {
             decimals => format!(" (as integers, with {decimals} decimals)"),
         };
         Error::Input(format!(
-            "{}: the numbers of column {:?} add up to less than 0, or to more than {}{scaled}, for one key at least: through a helper \
-             only numbers from 0 to that are summed; scale them down, or agree on a lower limits.pad_to",
+            "{}: the numbers of column {:?} add up to less than 0, or to more than {}{scaled}, for some key: a helper \
+             sums only from 0 to that; scale them down, or agree on a lower limits.pad_to",
             loaded.table().source(),
             shown(column),
             count((1 << bits) - 1)
@@ -87,8 +87,8 @@ fn categories(job: &JobSpec, me: &str, column: &str, loaded: &Loaded) -> Result<
         let name = own.next().unwrap_or_default();
         if let Some(at) = own.position(|other| other != name) {
             return Err(Error::Input(format!(
-                "{}: column {header:?} has one category in {} and another in {}, which have the same key: let a key have one, or agree on \
-                 duplicates = \"first\"",
+                "{}: column {header:?} has different categories in {} and {}, which have the same key: give each key one \
+                 category, or agree on duplicates = \"first\"",
                 table.source(),
                 table.place(rows[0] as usize),
                 table.place(rows[at + 1] as usize)

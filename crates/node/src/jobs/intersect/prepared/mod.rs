@@ -78,13 +78,13 @@ pub fn prepare(
     let _lock = folder.lock(LOCK_FILE)?;
     if crate::jobs::on_disk::holds_run(directory) {
         return Err(Error::Input(format!(
-            "{}: there is an unfinished run in it: take another directory",
+            "{}: it holds an unfinished run: name another directory",
             directory.display()
         )));
     }
     if is_in(directory) && !anew {
         return Err(Error::Input(format!(
-            "{}: there is a prepared part already: --rotate makes a new one, with a new key and fresh quotas",
+            "{}: it already holds a prepared part: --rotate replaces it, with a new key and fresh quotas",
             directory.display()
         )));
     }
@@ -143,7 +143,7 @@ impl Prepared {
             let version = facts["tacita_prepared"].as_u64().ok_or_else(damaged)?;
             let which = if version < u64::from(VERSION) { "an older" } else { "a newer" };
             return Err(bad(format!(
-                "prepared by {which} version of this program: make it anew with `tacita prepare --rotate`"
+                "prepared by {which} version of this program: replace it with `tacita prepare --rotate`"
             )));
         }
         let facts: Facts = serde_json::from_value(facts).map_err(|_| damaged())?;
@@ -164,7 +164,7 @@ impl Prepared {
     pub fn check_data(&self, loaded: &Loaded) -> Result<()> {
         if self.facts.data != data(loaded) {
             return Err(Error::Input(format!(
-                "{}: prepared from other data than --input: `tacita prepare --rotate` makes it anew",
+                "{}: prepared from other data than --input: replace it with `tacita prepare --rotate`",
                 self.folder.path().display()
             )));
         }
@@ -202,7 +202,7 @@ impl Prepared {
         match facts["epoch"] == self.facts.epoch {
             true => Ok(()),
             false => Err(Error::Input(format!(
-                "{}: prepared anew since this run began: run it again",
+                "{}: the prepared part was replaced during this run: run again",
                 self.folder.path().display()
             ))),
         }

@@ -92,8 +92,8 @@ impl Ledger {
         let mut ledger = Ledger::read(folder, key)?;
         if !ledger.clients.contains_key(client) && ledger.clients.len() as u64 >= quota.max_clients {
             return Err(Error::Input(format!(
-                "{name} is not among the {} that have asked already, and no more may (limits.max_clients): \
-                 `tacita prepare --rotate` starts anew",
+                "{name} is not among the {} that have asked already, and limits.max_clients allows no more: `tacita prepare \
+                 --rotate` gives fresh quotas",
                 text::counted(quota.max_clients, "client")
             )));
         }
@@ -109,7 +109,7 @@ impl Ledger {
         if total > quota.max_queries {
             return Err(Error::Input(format!(
                 "{name} has asked for {} and wants {} more; limits.max_queries is {} keys for each client, in all its runs: \
-                 `tacita prepare --rotate` starts anew",
+                 `tacita prepare --rotate` gives fresh quotas",
                 text::counted(*asked, "key"),
                 text::count(queries),
                 text::count(quota.max_queries)
@@ -147,7 +147,7 @@ impl Ledger {
                 return Err(bad(
                     folder,
                     LEDGER_FILE,
-                    "an earlier state, put back by somebody or left by a loss of power",
+                    "an earlier state, restored from a copy or left by a power failure",
                 ));
             }
             put(folder, MARK_FILE, key, &Mark { number: ledger.number, ledger: id.clone() })?;
@@ -182,7 +182,7 @@ fn get<T: DeserializeOwned>(folder: &Folder, name: &str, key: &Key) -> Result<(T
 }
 
 fn bad(folder: &Folder, name: &str, what: &str) -> Error {
-    Error::Input(format!("{}: {what}: `tacita prepare --rotate` makes the part anew", folder.at(name).display()))
+    Error::Input(format!("{}: {what}: replace the part with `tacita prepare --rotate`", folder.at(name).display()))
 }
 
 #[cfg(test)]
@@ -228,13 +228,13 @@ mod tests {
         let [ledger, mark] = &states[3];
         for (number, earlier) in states[..3].iter().enumerate() {
             std::fs::write(folder.at(LEDGER_FILE), &earlier[0]).unwrap();
-            refused(&folder, &[LEDGER_FILE, "put back"]);
+            refused(&folder, &[LEDGER_FILE, "restored from a copy"]);
             std::fs::write(folder.at(LEDGER_FILE), ledger).unwrap();
             // A mark that is one behind is what a process leaves that ends between the two; nothing is forgotten by it.
             std::fs::write(folder.at(MARK_FILE), &earlier[1]).unwrap();
             match number {
                 2 => assert_eq!(asked(&folder)["a"], 40),
-                _ => refused(&folder, &[LEDGER_FILE, "put back"]),
+                _ => refused(&folder, &[LEDGER_FILE, "restored from a copy"]),
             }
             std::fs::write(folder.at(MARK_FILE), mark).unwrap();
         }
@@ -302,7 +302,7 @@ mod tests {
         put_back();
         charge(&folder, 20).unwrap();
         std::fs::write(folder.at(MARK_FILE), other).unwrap();
-        refused(&folder, &[LEDGER_FILE, "put back"]);
+        refused(&folder, &[LEDGER_FILE, "restored from a copy"]);
         // Nor do they where the mark is one behind, as what a process leaves that ends between the two.
         put_back();
         charge(&folder, 10).unwrap();
@@ -311,7 +311,7 @@ mod tests {
         put_back();
         charge(&folder, 20).unwrap();
         std::fs::write(folder.at(LEDGER_FILE), later).unwrap();
-        refused(&folder, &[LEDGER_FILE, "put back"]);
+        refused(&folder, &[LEDGER_FILE, "restored from a copy"]);
     }
 
     /// What one client asks in all its runs, and how many clients there are, is bounded to the key.

@@ -35,7 +35,8 @@ pub fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> 
                 least.ok_or_else(|| {
                     let most = counted(items.iter().max().copied().unwrap_or_default() as u64, "key");
                     Error::Terms(format!(
-                        "{name} allows too little memory for sets of up to {most}, in however many buckets: it allows more (--memory), or all agree on fewer rows with limits.max_rows"
+                        "{name} allows too little memory for sets of up to {most}, in any number of buckets: raise --memory \
+                         there, or agree on fewer rows with limits.max_rows"
                     ))
                 })
             };

@@ -51,7 +51,7 @@ impl Method for Star {
         };
         if !matches!(job.reveal, Reveal::Rows | Reveal::Payload) {
             return bad(format!(
-                "reveal = \"{}\" is not there {among}: use \"rows\" or \"payload\", or protocol = \"outsourced\" for numbers",
+                "reveal = \"{}\" is not available {among}: use \"rows\" or \"payload\", or protocol = \"outsourced\" for numbers",
                 job.reveal.kind()
             ));
         }
@@ -110,16 +110,16 @@ pub(super) fn refuse_prepared() -> Result<()> {
 pub(super) fn check_several(job: &JobSpec, among: &str) -> Result<()> {
     if job.security == Security::Malicious {
         return bad(format!(
-            "security = \"malicious\" is there between two parties, and not {among}: use \"semi-honest\""
+            "security = \"malicious\" is available between two parties, and not {among}: use \"semi-honest\""
         ));
     }
     if job.is_of_multisets() {
-        return bad(format!("duplicates = \"multiset\" is there between two parties, and not {among}: use \"all\""));
+        return bad(format!(
+            "duplicates = \"multiset\" is available between two parties, and not {among}: use \"all\""
+        ));
     }
     if let Some(limit) = quota_limit(job) {
-        return bad(format!(
-            "limits.{limit} bounds what is asked of a part that was prepared, which is not there {among}: leave it out"
-        ));
+        return bad(format!("limits.{limit} needs a prepared part, which is not available {among}: leave it out"));
     }
     if job.scale.is_some() {
         return bad("scale is for reveal = \"sum:COLUMN\": leave it out");
@@ -128,7 +128,7 @@ pub(super) fn check_several(job: &JobSpec, among: &str) -> Result<()> {
         return bad(format!("[clients] is for a list that one party serves, and not {among}: leave it out"));
     }
     if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
-        return bad(format!("key.any is there between two parties, and not {among}: agree on key.columns"));
+        return bad(format!("key.any is available between two parties, and not {among}: agree on key.columns"));
     }
     Ok(())
 }

@@ -97,7 +97,7 @@ fn agree(own: &[u8; 32], what: &str, channel: &mut Channel) -> Result<()> {
     match theirs == own {
         true => Ok(()),
         false => Err(channel.conclude_for(Error::Terms(format!(
-            "the parties have kept {what} of different attempts at a bucket: all remove their work directories and start anew"
+            "the parties have kept {what} of different attempts at a bucket: all remove their work directories and start again"
         )))),
     }
 }

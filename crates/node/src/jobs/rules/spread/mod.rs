@@ -28,7 +28,7 @@ pub fn in_buckets(job: &Spec<'_>) -> Result<JobSpec> {
     let bad = |text: &str| Err(Error::Input(format!("this job runs on one machine of each party: {text}")));
     if !job.protocol.is_auto() && job.protocol != ot::PROTOCOL {
         return bad(&format!(
-            "protocol = \"{}\" hides numbers only nearly, which would add up over buckets: leave it out, or use \"{}\"",
+            "protocol = \"{}\" hides numbers only approximately, and each bucket would reveal more: leave it out, or use \"{}\"",
             job.protocol.name(),
             ot::PROTOCOL.name()
         ));

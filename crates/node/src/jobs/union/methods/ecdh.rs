@@ -37,7 +37,7 @@ impl Method for Ecdh {
     fn check(&self, job: &JobSpec) -> Result<()> {
         if job.security == Security::Malicious {
             return bad(
-                "security = \"malicious\" is not there for job = \"union\": nothing keeps a receiver from saying that it lacks \
+                "security = \"malicious\" is not available for job = \"union\", because a receiver could claim to lack \
                  everything. Use \"semi-honest\"",
             );
         }
@@ -45,7 +45,7 @@ impl Method for Ecdh {
             (Level::Bits128, _) => Ok(()),
             (_, Some(_)) if job.reveal == Reveal::Count => Ok(()),
             (level, _) => bad(format!(
-                "level = \"{level}\" is not there for job = \"union\" with reveal = \"{}\": use \"bits128\"",
+                "level = \"{level}\" is not available for job = \"union\" with reveal = \"{}\": use \"bits128\"",
                 job.reveal
             )),
         }

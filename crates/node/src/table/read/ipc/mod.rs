@@ -180,7 +180,7 @@ fn fitting(name: &str, bytes: u64, memory: u64) -> Result<usize> {
 /// The schema of a file, whose columns must not be too many, too deep, or of a kind in which little stands for much.
 fn checked_schema(name: &str, schema: arrow_ipc::Schema<'_>) -> Result<SchemaRef> {
     if !schema.endianness().equals_to_target_endianness() {
-        return Err(unreadable(name, "its numbers have the other byte order; write it on a machine of today"));
+        return Err(unreadable(name, "its numbers have the other byte order; write it on a little-endian machine"));
     }
     let schema = try_fb_to_schema(schema).map_err(|error| unreadable(name, error))?;
     let mut left: Vec<(&Field, &Field, usize)> =

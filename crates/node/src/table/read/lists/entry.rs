@@ -47,7 +47,7 @@ pub(super) fn netset(line: &str) -> Result<Option<Entry<'_>>, String> {
         let wide = length.parse().ok().and_then(|length| Network::prefix(first, Some(length)));
         if wide.is_some_and(|mut wide| wide.len() > 1 && wide.next() == Some(first)) {
             return Err(
-                "may be a network: write ADDRESS/LENGTH, or put `#` in front of what stands behind the address".into(),
+                "may be a network: write ADDRESS/LENGTH, or put `#` before the text that follows the address".into()
             );
         }
     }
@@ -58,7 +58,7 @@ pub(super) fn netset(line: &str) -> Result<Option<Entry<'_>>, String> {
     match (first, behind[0].parse::<IpAddr>()) {
         (Some(first), Ok(second)) => beside(first, second, &behind[1..]).map(|network| Some(Entry::Addresses(network))),
         (Some(first), Err(_)) if first.is_unspecified() || first.is_loopback() => {
-            Err("is a line of a hosts file: say so with format = \"hosts\", and its names are the keys".into())
+            Err("is a line of a hosts file: set format = \"hosts\", and its names are the keys".into())
         }
         _ => Err(format!(
             "\"{}\" behind the address is not understood: put `#` in front of a comment, and other keys on lines of their own",
@@ -103,12 +103,14 @@ pub(super) fn ipset(line: &str) -> Result<Option<Entry<'_>>, String> {
                 return Err("an entry is `add SET ADDRESS`, as `ipset save` writes it".into());
             };
             if words.any(|word| word == "nomatch") {
-                return Err("is an exception (nomatch), which a list of keys has not: take it out of the set".into());
+                return Err(
+                    "is an exception (nomatch), which a list of keys cannot have: remove it from the set".into()
+                );
             }
             let word = entry.split(',').next().unwrap_or(entry);
             Ok(Some(Network::parse(word).map_or(Entry::Word(word), Entry::Addresses)))
         }
-        Some(_) => Err("is no line of `ipset save`, which begin with create or add".into()),
+        Some(_) => Err("is not a line of `ipset save`, where lines begin with create or add".into()),
     }
 }
 

@@ -155,8 +155,8 @@ fn of_text(
     if listing == Listing::Table {
         if !is_table && lists.listing.is_none() {
             return Err(Error::Input(format!(
-                "{name}: what it is cannot be told: say so with format = \"list\" (a key on each line), \"netset\", \"ipset\", \"hosts\", \
-                 \"zeek\" or \"table\" in [parties.X] of the job file"
+                "{name}: its kind cannot be told from its content: set format = \"list\" (a key on each line), \"netset\", \
+                 \"ipset\", \"hosts\", \"zeek\" or \"table\" in [parties.X] of the job file"
             )));
         }
         let hint = if ending.starts_with(".tsv") { Hint::Tab } else { Hint::None };

@@ -187,8 +187,8 @@ impl Lists {
         self.expanded = self.expanded.saturating_add(network.len());
         if self.expanded > u128::from(self.expand) {
             return self.wrong(format!(
-                "networks and ranges up to here have {} addresses, and {} may be: allow more with expand = N in [parties.X] of the job file (`tacita \
-                 submit`: or --expand N)",
+                "networks and ranges up to here have {} addresses, and {} are allowed: raise expand = N in [parties.X] of the \
+                 job file (`tacita submit`: or --expand N)",
                 u64::try_from(self.expanded).map_or("more than 2^64".into(), count),
                 count(self.expand)
             ));

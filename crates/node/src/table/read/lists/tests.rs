@@ -95,7 +95,7 @@ fn sets_of_a_firewall_are_read() {
     let text = "create x hash:ip,port family inet\nadd x 1.2.3.4,tcp:80 timeout 0 comment \"a\"\nadd y 10.0.0.0/31\n";
     assert_eq!(rows(text, None, &KEY, 9).unwrap(), ["1.2.3.4", "10.0.0.0", "10.0.0.1"]);
     for (line, words) in
-        [("add x", "`add SET ADDRESS`"), ("add x 1.2.3.0/24 nomatch", "exception"), ("del x 1.2.3.4", "no line of")]
+        [("add x", "`add SET ADDRESS`"), ("add x 1.2.3.0/24 nomatch", "exception"), ("del x 1.2.3.4", "not a line of")]
     {
         let error = rows(&format!("create x hash:net family\n{line}\n"), None, &KEY, 999).unwrap_err().to_string();
         assert!(error.contains("line 2") && error.contains(words), "{error}");

@@ -98,8 +98,8 @@ impl Log {
 
     fn object(&self, line: &str) -> Result<Vec<Option<String>>, String> {
         let object: Value = serde_json::from_str(line).map_err(|error| match error.is_eof() {
-            true => "is no JSON object, which a log of Zeek has on each line; warning lists of MISP, bundles of STIX and other JSON over several \
-                     lines are not read: bring the keys as a list or a table"
+            true => "is no JSON object, which a log of Zeek has on each line. MISP's warning lists, STIX bundles and other JSON \
+                     over several lines are not read: give the keys as a list or a table"
                 .to_owned(),
             false => "is no JSON object".to_owned(),
         })?;

@@ -130,7 +130,7 @@ fn check_form(file: &mut File, name: &str) -> Result<()> {
         [] => "is empty",
         head if head == COMPOUND => OLD_OR_LOCKED,
         [b'P', b'K', ..] => return Ok(()),
-        _ => "is no .xlsx file, whatever its name says: name it by what it is, or save it as .xlsx",
+        _ => "is no .xlsx file, despite its name: correct the name, or save it as .xlsx",
     };
     Err(Error::Input(format!("{name}: {what}")))
 }

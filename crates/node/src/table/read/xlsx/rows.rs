@@ -89,7 +89,7 @@ impl<'a> Rows<'a> {
         {
             let place = cell.get_position();
             if place.0 >= MAX_SHEET_ROWS || place.1 >= MAX_SHEET_COLUMNS {
-                return Err(self.failed(place, "is outside of what a sheet has room for"));
+                return Err(self.failed(place, "is outside the bounds of a sheet"));
             }
             if (place.0 as usize) < self.options.skip {
                 continue;
@@ -123,7 +123,7 @@ impl<'a> Rows<'a> {
             row.cells.resize(column + 1, String::new());
         }
         if !row.cells[column].is_empty() {
-            return Err(self.failed(place, "is there twice; save the file again"));
+            return Err(self.failed(place, "is given twice; save the file again"));
         }
         row.cells[column] = text.into_owned();
         Ok(())

@@ -182,9 +182,9 @@ fn what_claims_or_unpacks_to_more_than_there_is_room_for_ends_in_one_line() {
     // A million rows that are not there.
     let far = with_rows(r#"<row r="1048576"><c r="A1048576"><v>1</v></c></row>"#);
     let message = refusal(workbook(&far, no_part), &small);
-    assert!(message.contains("of memory that it may take here"), "{message}");
+    assert!(message.contains("of memory allowed here"), "{message}");
     for (cell, words) in
-        [("A1048577", "outside of what a sheet has room for"), ("XFE2", "outside"), ("A99999999999", "corrupt")]
+        [("A1048577", "outside the bounds of a sheet"), ("XFE2", "outside"), ("A99999999999", "corrupt")]
     {
         let message =
             refusal(workbook(&with_rows(&format!(r#"<row><c r="{cell}"><v>1</v></c></row>"#)), no_part), &small);
@@ -198,7 +198,7 @@ fn what_claims_or_unpacks_to_more_than_there_is_room_for_ends_in_one_line() {
     ] {
         let part = |name: &str| (name == "xl/sharedStrings.xml").then(|| strings.clone());
         let message = refusal(workbook(&with_rows(""), part), &small);
-        assert!(message.contains("of memory that it may take here"), "{message}");
+        assert!(message.contains("of memory allowed here"), "{message}");
     }
     // A cell of two million characters.
     let long = with_rows(&format!(r#"<row r="2"><c r="A2" t="str"><v>{}</v></c></row>"#, "x".repeat(2 << 20)));
@@ -213,7 +213,7 @@ fn cells_out_of_order_and_files_of_other_kinds_are_refused() {
             r#"<row r="3"><c r="A3"><v>1</v></c></row><row r="2"><c r="A2"><v>1</v></c></row>"#,
             "cell A2 stands below a later row",
         ),
-        (r#"<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>"#, "cell A2 is there twice"),
+        (r#"<row r="2"><c r="A2"><v>1</v></c><c r="A2"><v>2</v></c></row>"#, "cell A2 is given twice"),
         (r#"<row r="2"><c r="A2" t="s"><v>7</v></c></row>"#, "cannot be read"),
     ] {
         let message = refusal(workbook(&with_rows(rows), |_| None), &ReadOptions::default());

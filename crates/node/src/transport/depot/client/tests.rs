@@ -129,7 +129,7 @@ fn who_leaves_nothing_in_time_is_not_accused() {
     let error = Scene::new().collect(Duration::ZERO, &Answer::NotYet);
     assert!(matches!(&error, Error::Network { peer, .. } if peer == "hub"), "{error:?}");
     let text = error.to_string();
-    for part in ["hub: says that b has left no `entries`", "b may wait for another party"] {
+    for part in ["hub: says that b has sent no `entries`", "may itself wait for another party"] {
         assert!(text.contains(part), "`{text}` lacks `{part}`");
     }
     let client = Scene::new().client(Duration::ZERO);

@@ -36,8 +36,8 @@ impl PairMethod for Bloom {
     fn check(&self, job: &JobSpec) -> Result<()> {
         if job.security == Security::Malicious {
             return bad(
-                "security = \"malicious\" is not there with protocol = \"bloom\", whose published malicious form was \
-                 broken: use \"vole\" or \"auto\"",
+                "security = \"malicious\" is not available with protocol = \"bloom\", whose published malicious form was broken: \
+                 use \"vole\" or \"auto\"",
             );
         }
         match job.reveal {
@@ -54,14 +54,14 @@ impl PairMethod for Bloom {
         }
         if job.reveal_to.len() > 1 {
             return bad(
-                "protocol = \"bloom\" tells one party alone which keys are common: name one in reveal_to, or use \"vole\" \
-                 or \"auto\"",
+                "protocol = \"bloom\" reveals the common keys to one party only: name one in reveal_to, or use \"vole\" or \
+                 \"auto\"",
             );
         }
         match bloom::Strength::of(job.level) {
             Some(_) => Ok(()),
             None => bad(format!(
-                "level = \"{}\" is not there with protocol = \"bloom\", whose oblivious transfers have 128 bits: use \
+                "level = \"{}\" is not available with protocol = \"bloom\", whose oblivious transfers have 128 bits: use \
                  \"bits128\"",
                 job.level
             )),

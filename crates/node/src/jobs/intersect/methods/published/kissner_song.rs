@@ -50,15 +50,17 @@ impl Method for KissnerSong {
     fn check(&self, job: &JobSpec) -> Result<()> {
         let among = format!("with protocol = \"polynomial\" among {} parties", job.parties.0.len());
         if job.reveal != Reveal::Rows {
-            return bad(format!("reveal = \"{}\" is not there {among}: use \"rows\"", job.reveal.kind()));
+            return bad(format!("reveal = \"{}\" is not available {among}: use \"rows\"", job.reveal.kind()));
         }
         star::check_several(job, &among)?;
         let polynomials = Intersect::of(job).polynomials();
         if polynomials.bins.is_some() {
-            return bad(format!("bins is not there {among}, where polynomials have all keys: leave it out"));
+            return bad(format!("bins is not available {among}, where one polynomial holds all keys: leave it out"));
         }
         match polynomials.strategy() {
-            Some(Strategy::Fft) => bad(format!("strategy = \"fft\" is not there {among}: use \"points\" or \"toom3\"")),
+            Some(Strategy::Fft) => {
+                bad(format!("strategy = \"fft\" is not available {among}: use \"points\" or \"toom3\""))
+            }
             _ => Ok(()),
         }
     }
@@ -132,8 +134,8 @@ fn check_work(job: &JobSpec, whose: &str, keys: u64) -> std::result::Result<(), 
         return Ok(());
     }
     Err(format!(
-        "{whose} {} keys, and with protocol = \"polynomial\" among several all work with the square of the largest set: agree on limits.max_rows, or \
-         limits.pad_to, to allow more than {}, or take the default protocol",
+        "{whose} {} keys, and protocol = \"polynomial\" among several takes time with the square of the largest set: for more \
+         than {}, agree on limits.max_rows or limits.pad_to, or use the default protocol",
         count(keys),
         count(MAX_UNAGREED_KEYS)
     ))

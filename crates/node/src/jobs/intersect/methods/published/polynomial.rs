@@ -43,8 +43,8 @@ impl PairMethod for Polynomial {
     fn check(&self, job: &JobSpec) -> Result<()> {
         if job.security == Security::Malicious {
             return bad(
-                "security = \"malicious\" is not there with protocol = \"polynomial\": nothing proves that the receiver sends the \
-                 polynomial of a set. Use \"vole\" or \"auto\"",
+                "security = \"malicious\" is not available with protocol = \"polynomial\": nothing proves that the receiver \
+                 sends the polynomial of a set. Use \"vole\" or \"auto\"",
             );
         }
         match job.reveal {
@@ -63,19 +63,19 @@ impl PairMethod for Polynomial {
         }
         if job.reveal_to.len() > 1 {
             return bad(
-                "protocol = \"polynomial\" tells one party alone what is common: name one in reveal_to, or use another protocol",
+                "protocol = \"polynomial\" reveals the common keys to one party only: name one in reveal_to, or use another protocol",
             );
         }
         let strategy = Intersect::of(job).polynomials().strategy().unwrap_or(Strategy::Points);
         match Curve::of(job.level, strategy) {
             Some(_) => Ok(()),
             None if Curve::of(job.level, Strategy::Points).is_some() => bad(format!(
-                "strategy = \"{strategy}\" needs roots of unity, which the groups of level = \"{}\" have not: use \"bits128\", or \
-                 another strategy",
+                "strategy = \"{strategy}\" needs roots of unity, which level = \"{}\" does not have: use \"bits128\", or another \
+                 strategy",
                 job.level
             )),
             None => bad(format!(
-                "level = \"{}\" is not there with protocol = \"polynomial\": use \"{}\", \"{}\" or \"{}\"",
+                "level = \"{}\" is not available with protocol = \"polynomial\": use \"{}\", \"{}\" or \"{}\"",
                 job.level,
                 Level::Bits128,
                 Level::Bits192,

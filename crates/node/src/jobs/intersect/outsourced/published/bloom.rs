@@ -48,7 +48,7 @@ impl Method for OutsourcedBloom {
     fn check(&self, job: &JobSpec) -> Result<()> {
         if job.reveal != Reveal::Rows {
             return bad(format!(
-                "reveal = \"{}\" is not there with protocol = \"{}\": use \"rows\"",
+                "reveal = \"{}\" is not available with protocol = \"{}\": use \"rows\"",
                 job.reveal.kind(),
                 PROTOCOL.name()
             ));

@@ -24,7 +24,7 @@ impl Method for Polynomial {
 
     fn check(&self, job: &JobSpec) -> Result<()> {
         if job.security == Security::Malicious {
-            return bad("security = \"malicious\" is not there for job = \"union\": use \"semi-honest\"");
+            return bad("security = \"malicious\" is not available for job = \"union\": use \"semi-honest\"");
         }
         if job.reveal == Reveal::Count {
             return bad(
@@ -33,14 +33,14 @@ impl Method for Polynomial {
         }
         if job.reveal_to.len() > 1 {
             return bad(
-                "protocol = \"polynomial\" tells one party alone: name one in reveal_to, or use another protocol",
+                "protocol = \"polynomial\" reveals the result to one party only: name one in reveal_to, or use another protocol",
             );
         }
         let strategy = Union::of(job).polynomials().strategy().unwrap_or(Strategy::Points);
         match Curve::of(job.level, strategy) {
             Some(_) => Ok(()),
             None => bad(format!(
-                "level = \"{}\" is not there with protocol = \"polynomial\" and strategy = \"{strategy}\": use \"bits128\"",
+                "level = \"{}\" is not available with protocol = \"polynomial\" and strategy = \"{strategy}\": use \"bits128\"",
                 job.level
             )),
         }

@@ -25,7 +25,7 @@ impl Method for PolynomialOt {
     fn check(&self, job: &JobSpec) -> Result<()> {
         if job.security == Security::Malicious {
             return bad(
-                "security = \"malicious\" is not there for job = \"union\": nothing keeps a receiver from saying that it lacks \
+                "security = \"malicious\" is not available for job = \"union\", because a receiver could claim to lack \
                  everything. Use \"semi-honest\"",
             );
         }
