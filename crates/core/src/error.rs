@@ -182,7 +182,9 @@ impl fmt::Display for Error {
 /// What a peer's report of `kind` means, as the end of a sentence that starts with its name.
 fn reported(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Input => "stopped: its input, its files or its limits do not allow the job; its own message says which",
+        ErrorKind::Input => {
+            "stopped: its input, its files or its limits do not allow the job; its own message says which"
+        }
         ErrorKind::Terms => "refused: its terms differ from ours; compare the job files",
         ErrorKind::Network => "stopped: it lost a connection",
         ErrorKind::Protocol => "stopped: a message of ours failed its checks; are both versions the same?",
