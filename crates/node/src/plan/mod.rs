@@ -163,7 +163,7 @@ pub fn plan(
             bytes_sent: helper.sent,
             bytes_received: helper.received,
             cpu_seconds: helper.cpu,
-            learned: helper.learns.map(|sentence| format!("{sentence}.")).to_vec(),
+            learned: helper.learns.iter().map(|sentence| format!("{sentence}.")).collect(),
         }),
         parties,
     })

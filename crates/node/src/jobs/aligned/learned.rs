@@ -11,16 +11,17 @@ use crate::jobs::intersect::learned::sizes;
 pub(crate) fn density(
     density: Result<Option<Fraction>>,
     [whose, what]: [&str; 2],
-    peer: &str,
+    [party, peer]: [&str; 2],
     learned: &mut Vec<String>,
 ) {
     if let Ok(Some(density)) = density
         && density != Fraction::ONE
     {
         learned.push(format!(
-            "That the run goes on says that {whose} of {peer}'s {what} more than {density} of the rows, rounded up: the agreed \
-             density. How long {peer} takes may hint at its numbers of ones."
+            "{party} learns that {whose} of {peer}'s {what} more than {density} of the rows, rounded up, the agreed density, if the run \
+             goes on."
         ));
+        learned.push(format!("{party} can learn a hint of {peer}'s numbers of ones from how long {peer} takes."));
     }
 }
 
@@ -36,8 +37,7 @@ pub(crate) fn alignment(
         Some(alignment) => {
             let rows = known.common.map_or(String::new(), |rows| format!(" ({})", count(rows)));
             learned.push(format!(
-                "Rows are aligned by an intersection first: {party} learns which of its own rows have an id that {peer} has \
-                 too{rows}."
+                "{party} learns which of its own rows have an id that {peer} has too{rows}: rows are aligned by an intersection first."
             ));
             sizes(alignment, party, peer, Known { common: None, ..known }, learned);
         }
