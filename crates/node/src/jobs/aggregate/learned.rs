@@ -26,6 +26,7 @@ pub(super) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     let line = |what: &str, parties: &[&str]| Glance {
         what: what.into(),
         parties: parties.iter().map(|name| (*name).to_owned()).collect(),
+        owner: None,
     };
     let mut lines = vec![
         line("who reports, when, and how much", &["proxy"]),
@@ -34,7 +35,7 @@ pub(super) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     if job.own.round.values.has_values() {
         lines.push(line("the values of each row, without its key", &["database"]));
     }
-    lines.push(Glance { what: "keys that pass".into(), parties: readers });
+    lines.push(Glance { what: "keys that pass".into(), parties: readers, owner: None });
     lines
 }
 

@@ -3,7 +3,7 @@
 use tacita_core::Result;
 use tacita_core::protocol::rules::support::Fraction;
 
-use crate::agreement::{JobSpec, Known};
+use crate::agreement::{Glance, JobSpec, Known};
 use crate::base::text::count;
 use crate::jobs::intersect::learned::sizes;
 
@@ -46,5 +46,16 @@ pub(crate) fn alignment(
             learned.push(format!("{party} learns how many rows {peer} has{rows}: as many as itself."));
             learned.push(format!("{party} learns which version {peer} runs."));
         }
+    }
+}
+
+/// What both parties learn of rows at a glance.
+pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&JobSpec>) -> Vec<Glance> {
+    match alignment {
+        Some(alignment) => vec![
+            Glance::new(job, "which of its own rows both have", |_| true),
+            Glance::new(job, "how many row ids the other has", |_| alignment.limits.pad_to.is_none()),
+        ],
+        None => vec![Glance::new(job, "how many rows the other has", |_| true)],
     }
 }

@@ -1,8 +1,8 @@
 //! Who learns what in a scalar product, in plain sentences.
 
-use crate::agreement::{Chosen, Known, Reveal};
+use crate::agreement::{Chosen, Glance, Known, Reveal};
 use crate::base::text::count;
-use crate::jobs::aligned::learned::{alignment, density};
+use crate::jobs::aligned::learned::{alignment, density, rows_at_a_glance};
 use crate::jobs::dot::spec::Spec;
 use crate::jobs::dot::{methods, side};
 use crate::jobs::learned::filtered;
@@ -67,4 +67,15 @@ pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> 
     alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
+}
+
+/// Who learns what, thing by thing.
+pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+    let mut all =
+        vec![Glance::new(job, "the scalar products", |name| job.learns(name) && job.reveal != Reveal::Shares)];
+    if job.reveal == Reveal::Shares {
+        all.push(Glance::new(job, "much of each product, from its share", |name| telling(job, name).is_some()));
+    }
+    all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
+    all
 }

@@ -4,7 +4,7 @@ use tacita_core::Security;
 use tacita_core::protocol::intersect::entries::Params;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 
-use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
+use crate::agreement::{Duplicates, Glance, JobSpec, Known, Reveal};
 use crate::base::text::{count, counted, names};
 use crate::jobs::intersect::{methods, sums};
 use crate::jobs::learned::{filtered, list, no_common_keys, unchecked_keys, which_keys};
@@ -50,6 +50,32 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
         }
     }
     learned
+}
+
+/// Who learns what, thing by thing.
+pub(crate) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+    let learns = |name: &str| job.learns(name);
+    let result = match &job.reveal {
+        Reveal::Count | Reveal::Sum(_) => format!("how many {} both have", counted_in(job, "keys")),
+        _ => "which of its own rows both have".into(),
+    };
+    let mut all = vec![Glance::new(job, result, learns)];
+    if let Some((giver, summed)) = job.summed() {
+        let what = if summed.mean { "sum and mean" } else { "sum" };
+        all.push(Glance::new(job, format!("{what} of {giver}'s {} over them", list(&summed.columns)), learns));
+    }
+    if job.reveal == Reveal::Payload {
+        let givers = job.parties.names().into_iter().filter(|giver| !job.given_by(giver).is_empty());
+        let given = |giver: &str| format!("{giver}'s {} for them", list(job.given_by(giver)));
+        all.extend(givers.map(|giver| Glance::given(job, giver, given(giver), learns)));
+    }
+    all.push(sizes_at_a_glance(job, counted_in(job, "keys")));
+    all
+}
+
+/// Whether sizes are learned.
+pub(crate) fn sizes_at_a_glance(job: &JobSpec, things: &str) -> Glance {
+    Glance::new(job, format!("how many {things} the other has"), |_| job.limits.pad_to.is_none())
 }
 
 /// Sentences on a receiver whose sender answers from a prepared part.

@@ -2,9 +2,9 @@
 
 use tacita_core::protocol::rules::support::Support;
 
-use crate::agreement::{Known, Reveal};
+use crate::agreement::{Glance, Known, Reveal};
 use crate::base::text::counted;
-use crate::jobs::aligned::learned::{alignment, density};
+use crate::jobs::aligned::learned::{alignment, density, rows_at_a_glance};
 use crate::jobs::learned::list;
 use crate::jobs::rules::spec::{Bins, Spec};
 
@@ -117,4 +117,19 @@ pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String
     alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
+}
+
+/// Who learns what, thing by thing.
+pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+    let mixed = job.own.mixed_only.unwrap_or(false);
+    let of = if mixed { "itemsets with items of both" } else { "itemsets" };
+    let mut all = vec![Glance::new(job, format!("{of} in enough rows, and the rules"), |_| true)];
+    if job.reveal == Reveal::Counts {
+        all.push(Glance::new(job, "counts of all candidates with items of both", |_| true));
+    }
+    if !mixed {
+        all.push(Glance::new(job, "names of the other's items in too few rows", |_| false));
+    }
+    all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
+    all
 }

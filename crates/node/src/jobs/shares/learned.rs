@@ -1,6 +1,6 @@
 //! Who learns what when shares are opened or compared, in plain sentences.
 
-use crate::agreement::Known;
+use crate::agreement::{Glance, Known};
 use crate::base::text::counted;
 use crate::jobs::learned::filtered;
 use crate::jobs::shares::spec::Spec;
@@ -76,4 +76,16 @@ fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known<'_>) ->
         ),
         format!("{party} can learn such a row from answers to several thresholds, too, over shares of several runs."),
     ]
+}
+
+/// Who learns what, thing by thing.
+pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+    let learns = |name: &str| job.learns(name);
+    match (job.own.threshold(), job.own.operation) {
+        (Some(threshold), _) => {
+            vec![Glance::new(job, format!("whether the numbers in the shares are at least {threshold}"), |_| true)]
+        }
+        (None, Some(Operation::Sum)) => vec![Glance::new(job, "the sum of the numbers in the shares", learns)],
+        (None, _) => vec![Glance::new(job, "the numbers in the shares", learns)],
+    }
 }

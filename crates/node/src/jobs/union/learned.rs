@@ -2,7 +2,7 @@
 
 use super::methods;
 use super::sizes::hands_over;
-use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
+use crate::agreement::{Duplicates, Glance, JobSpec, Known, Reveal};
 use crate::base::text::count;
 use crate::jobs::intersect::learned::hint_of_size;
 use crate::jobs::learned::{filtered, list, which_keys};
@@ -39,6 +39,22 @@ pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     }
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
+}
+
+/// Who learns what, thing by thing.
+pub(super) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+    let result = match job.reveal {
+        Reveal::Count => "how many keys the two have together",
+        _ if job.protocol == POLYNOMIAL => "which of the keys to be tried are in the union",
+        _ => "the other's keys that it lacks",
+    };
+    vec![
+        Glance::new(job, result, |name| job.learns(name)),
+        Glance::new(job, "which of its own keys the other has", |name| job.learns(name) && job.protocol == POLYNOMIAL),
+        Glance::new(job, "how many keys the other has", |name| {
+            job.limits.pad_to.is_none() || !job.learns(job.peer_of(name))
+        }),
+    ]
 }
 
 /// What the published polynomials tell a party that learns.

@@ -1,6 +1,6 @@
 //! What each party of a job with clients learns, in sentences.
 
-use crate::agreement::{Clients, Slices};
+use crate::agreement::{Clients, Glance, Slices};
 use crate::base::text::count;
 use crate::jobs::dot::learned::ZEROS;
 use crate::jobs::dot::spec::Spec;
@@ -12,6 +12,18 @@ pub fn learned(job: &Spec<'_>, roles: &Clients<'_>, party: &str, rows: Option<&S
         None => of_server(roles, party, rows),
         Some(place) => of_client(job, roles, party, place, rows),
     }
+}
+
+/// Who learns what, thing by thing.
+pub fn at_a_glance(job: &Spec<'_>, roles: &Clients<'_>) -> Vec<Glance> {
+    let is_server = |name: &str| name == roles.server;
+    // Of two clients, each knows what is not its own.
+    let two = roles.clients.len() == 2;
+    vec![
+        Glance::new(job, "the sum of the products over all clients' rows", |name| !is_server(name)),
+        Glance::new(job, "how many rows each client has", |name| two || is_server(name)),
+        Glance::given(job, roles.server, "how many rows the server has".into(), |_| true),
+    ]
 }
 
 fn of_server(roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Who learns what of a live list, in plain sentences.
 
 use super::{DEFAULT_ROTATE_WITHIN, Live, Quota};
-use crate::agreement::{JobSpec, Key, KeyVerdict};
+use crate::agreement::{Glance, JobSpec, Key, KeyVerdict};
 use crate::base::text::{count, counted};
 use crate::jobs::learned::list;
 
@@ -23,6 +23,18 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
         true => of_desk(job, desk, authority),
         false => of_authority(desk, authority),
     }
+}
+
+/// Who learns what, thing by thing.
+pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+    let desk = job.receiver();
+    let authority = job.peer_of(desk);
+    vec![
+        Glance::new(job, "whether a row that is asked for is on the list", |name| name == desk),
+        Glance::given(job, authority, "when the list changes".into(), |_| true),
+        Glance::given(job, desk, "which rows are asked for".into(), |_| false),
+        Glance::given(job, desk, "when a desk asks, and for how many keys".into(), |_| true),
+    ]
 }
 
 fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {

@@ -173,10 +173,6 @@ fn of_counts(party: &str, gives: bool) -> Vec<String> {
 
 /// Who learns what, thing by thing.
 pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
-    let to = |what: String, learns: &dyn Fn(&str) -> bool| Glance {
-        what,
-        parties: job.parties.names().into_iter().filter(|name| learns(name)).map(str::to_owned).collect(),
-    };
     let what = match &job.reveal {
         Reveal::Count => "how many keys all have".into(),
         Reveal::Sum(summed) => {
@@ -188,14 +184,14 @@ pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     if job.protocol == bloom::PROTOCOL {
         let what = wrong(job).map_or(what.clone(), |rate| format!("{what}, and up to {rate} of the others with them"));
         return vec![
-            to(what, &|name| job.learns(name)),
-            to("of every key that can be guessed: whether all others have it".into(), &|name| job.learns(name)),
+            Glance::new(job, what, |name| job.learns(name)),
+            Glance::new(job, "of every key that can be guessed: whether all others have it", |name| job.learns(name)),
         ];
     }
     vec![
-        to(what, &|name| job.learns(name)),
-        to("of a key that not all have: who has it".into(), &|_| false),
-        to("how many keys each of the others has".into(), &|_| false),
+        Glance::new(job, what, |name| job.learns(name)),
+        Glance::new(job, "of a key that not all have: who has it", |_| false),
+        Glance::new(job, "how many keys each of the others has", |_| false),
     ]
 }
 

@@ -57,20 +57,15 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<Strin
 
 /// Who learns what, thing by thing.
 pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
-    let names = || job.parties.names().into_iter();
-    let to = |what: String, learns: &dyn Fn(&str) -> bool| Glance {
-        what,
-        parties: names().filter(|name| learns(name)).map(str::to_owned).collect(),
-    };
-    let mut all = vec![to("which of its own rows all have".into(), &|name| job.learns(name))];
-    for giver in names().filter(|giver| given_columns(job, giver).is_some()) {
-        let what = format!("{giver}'s {} for them", list(job.given_by(giver)));
-        all.push(to(what, &|name| job.learns(name) && name != giver));
-    }
-    all.push(to("of a key that not all have: who has it".into(), &|_| false));
-    all.push(to("how many keys each of the others has".into(), &|_| job.limits.pad_to.is_none()));
-    if names().any(|giver| given_columns(job, giver).is_some()) {
-        all.push(to("types and greatest lengths of given columns".into(), &|_| true));
+    let givers: Vec<_> = job.parties.names().into_iter().filter(|giver| given_columns(job, giver).is_some()).collect();
+    let mut all = vec![Glance::new(job, "which of its own rows all have", |name| job.learns(name))];
+    all.extend(givers.iter().map(|giver| {
+        Glance::given(job, giver, format!("{giver}'s {} for them", list(job.given_by(giver))), |name| job.learns(name))
+    }));
+    all.push(Glance::new(job, "of a key that not all have: who has it", |_| false));
+    all.push(Glance::new(job, "how many keys each of the others has", |_| job.limits.pad_to.is_none()));
+    if !givers.is_empty() {
+        all.push(Glance::new(job, "types and greatest lengths of given columns", |_| true));
     }
     all
 }
