@@ -77,15 +77,17 @@ def learned(spec: _tacita.Spec, party: str, drivers: _tacita.Drivers, told: bool
     sizes = " and ".join(f"{name} has {drivers.sizes[name]:,}" for name in others)
     bounds = ", ".join(f"{bound:,} of {name}" for name, bound in drivers.bounds.items())
     filled = f", each filled up to {bounds}" if bounds else ""
-    sentences.append(
-        f"Told of the buckets: that there are {drivers.buckets:,}{filled}; when each was begun, how long it took and how often it was begun again; and from "
-        "which addresses machines of the others do them. How many buckets each party asks for, and to the first party how many each does at a time, says "
-        "something of the size of its cluster."
-    )
+    sentences += [
+        f"{party} learns of the buckets that there are {drivers.buckets:,}{filled}.",
+        f"{party} learns when each bucket was begun, how long it took and how often it was begun again.",
+        f"{party} learns from which addresses machines of the others do the buckets.",
+        f"{party} can learn something of the size of another party's cluster from how many buckets that party asks for. The first party also sees how "
+        "many each does at a time.",
+    ]
     terms = json.loads(spec.terms)
     limits = terms.get("limits") or {}
     if drivers.bounds and "pad_to" not in limits:
-        sentences.append(f"In place of how many keys each of the others has, how many of its rows have a key, equal ones counted too: {sizes}.")
+        sentences.append(f"{party} learns of each of the others how many of its rows have a key, equal ones counted too, in place of how many keys it has: {sizes}.")
     if told:
         sentences.append(_answered(party, " and ".join(others), repeated))
     if opened > 1:

@@ -11,12 +11,12 @@ use super::{arguments, help};
 use crate::console::print;
 use crate::threads::set_threads;
 use tacita_node::agreement::cost::Calibration;
-use tacita_node::agreement::{Ability, JobSpec, Part, RELAY_LEARNS, Sizes, Source, Work};
+use tacita_node::agreement::{Ability, Glance, JobSpec, Part, RELAY_LEARNS, Sizes, Source, Work};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{self, count, counted};
 use tacita_node::jobs::aggregate::load;
 use tacita_node::jobs::intersect::disk;
-use tacita_node::jobs::intersect::live::{Live, learned, protocol};
+use tacita_node::jobs::intersect::live::{Live, at_a_glance, learned, protocol};
 use tacita_node::jobs::on_disk::memory as disk_memory;
 use tacita_node::plan;
 use tacita_node::transport::Shape;
@@ -195,9 +195,10 @@ impl Plan {
             text::bytes(params.tag_bytes as u64),
             text::bytes(asked as u64)
         ))?;
+        glance(&at_a_glance(&live.job), &live.job.parties.names())?;
         for (party, sentences) in learned {
-            print(format!("{party}:"))?;
-            sentences.iter().try_for_each(|sentence| print(format!("  {sentence}")))?;
+            print(format!("\n{party}:"))?;
+            sentences.iter().try_for_each(|sentence| print(format!("  - {sentence}")))?;
         }
         Ok(())
     }
@@ -277,7 +278,11 @@ impl Plan {
         for note in &plan.notes {
             print(format_args!("          {note}"))?;
         }
-        glance(plan, job)?;
+        let names = match job.job.served() {
+            Some(served) => served.roles.iter().copied().chain(readers(plan, served.roles)).collect(),
+            None => job.parties.names(),
+        };
+        glance(&plan.at_a_glance, &names)?;
         for (name, share) in &plan.parties {
             let besides = match share.disk {
                 Some(disk) => format!("of memory, and about {} on disk", text::bytes(disk)),
@@ -327,21 +332,25 @@ impl Plan {
     }
 }
 
-/// Who learns what, as a table: a line for each thing, a column for each party.
-fn glance(plan: &plan::Plan, job: &JobSpec) -> Result<()> {
-    let names = match job.job.served() {
-        Some(served) => served.roles.iter().copied().chain(readers(plan, served.roles)).collect(),
-        None => job.parties.names(),
-    };
-    let Some(width) = plan.at_a_glance.iter().map(|line| line.what.chars().count()).max() else { return Ok(()) };
-    print(format_args!("\n{:width$}  {}", "Who learns", names.join("  ")))?;
-    for line in &plan.at_a_glance {
-        let cell = |name: &&str| {
-            let learns = line.parties.iter().any(|party| party == name);
-            format!("{:width$}", if learns { "yes" } else { "-" }, width = name.chars().count())
-        };
-        let cells: Vec<_> = names.iter().map(cell).collect();
-        print(format_args!("{:width$}  {}", line.what, cells.join("  ").trim_end()))?;
+/// Prints who learns what, as a table with a row for each party.
+fn glance(things: &[Glance], names: &[&str]) -> Result<()> {
+    if things.is_empty() {
+        return Ok(());
+    }
+    let width = |texts: &mut dyn Iterator<Item = &str>| texts.map(|text| text.chars().count()).max().unwrap_or(0);
+    let first = width(&mut names.iter().copied().chain(["Party"]));
+    let second = width(&mut things.iter().map(|thing| thing.what.as_str()).chain(["Learns"]));
+    print(format_args!("\n{:first$}  {:second$}  Does not learn", "Party", "Learns"))?;
+    for name in names {
+        let others = things.iter().filter(|thing| thing.owner.as_deref() != Some(name));
+        let (learns, lacks): (Vec<_>, Vec<_>) =
+            others.partition(|thing| thing.parties.iter().any(|party| party == name));
+        for line in 0..learns.len().max(lacks.len()) {
+            let cell = |things: &[&Glance]| things.get(line).map_or(String::new(), |thing| thing.what.clone());
+            let party = if line == 0 { name } else { "" };
+            let row = format!("{party:first$}  {:second$}  {}", cell(&learns), cell(&lacks));
+            print(row.trim_end())?;
+        }
     }
     Ok(())
 }

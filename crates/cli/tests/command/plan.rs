@@ -160,6 +160,13 @@ fn sizes_alone_are_enough_and_missing_ones_are_asked_for() {
     {
         assert!(plan.stdout.contains(word), "{}", plan.stdout);
     }
+    for row in [
+        "Party  Learns                           Does not learn",
+        "a      which of its own rows both have\n       how many keys the other has",
+        "b      how many keys the other has      which of its own rows both have",
+    ] {
+        assert!(plan.stdout.contains(row), "{row}: {}", plan.stdout);
+    }
     let inputs = tables(&home, [0..10, 0..1000]);
     let mixed = tacita(&["plan", &job, "--rows", "a=100", "--input", &format!("b={}", inputs[1]), "--json"]).well();
     let mixed: Value = serde_json::from_str(&mixed.stdout).unwrap();

@@ -45,7 +45,7 @@ pub struct HelperCost {
     /// Bytes that parties leave for it.
     pub received: u64,
     /// What it learns, in sentences.
-    pub learns: [&'static str; 2],
+    pub learns: &'static [&'static str],
 }
 
 /// What a job costs, the handshake aside.

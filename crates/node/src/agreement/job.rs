@@ -297,8 +297,7 @@ pub trait Job: Any + Debug + Send + Sync {
     /// What `party` learns, given what is known, in plain sentences.
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
 
-    /// Who learns what at a glance, in a job of several parties: each thing, with those who learn it. No more than
-    /// [`Job::learned`] says.
+    /// Who learns what at a glance: each thing, with those who learn it. No more than [`Job::learned`] says.
     fn at_a_glance(&self, _spec: &JobSpec) -> Vec<Glance> {
         Vec::new()
     }
@@ -393,6 +392,22 @@ pub struct Glance {
     pub what: String,
     /// Who learns it.
     pub parties: Vec<String>,
+    /// The party whose own it is, which neither learns it nor lacks it.
+    #[serde(skip)]
+    pub owner: Option<String>,
+}
+
+impl Glance {
+    /// A thing that those parties of a job learn of whom `learns` says so.
+    pub fn new(job: &JobSpec, what: impl Into<String>, learns: impl Fn(&str) -> bool) -> Glance {
+        let parties = job.parties.names().into_iter().filter(|name| learns(name)).map(str::to_owned).collect();
+        Glance { what: what.into(), parties, owner: None }
+    }
+
+    /// A thing of `owner`'s, such as columns that it gives, that those others learn of whom `learns` says so.
+    pub fn given(job: &JobSpec, owner: &str, what: String, learns: impl Fn(&str) -> bool) -> Glance {
+        Glance { owner: Some(owner.to_owned()), ..Glance::new(job, what, |name| name != owner && learns(name)) }
+    }
 }
 
 /// What was done by a run that was cut off.

@@ -217,7 +217,7 @@ impl JobSpec {
         let mut learned = Vec::new();
         if self.tells(party) {
             learned.push(format!(
-                "Besides, {party} learns of {others} how many rows are without a key, and how many have a key that cannot be read, as each says itself."
+                "Besides, {party} learns how many rows of {others} are without a key, and how many have an unreadable one, as each says itself."
             ));
         }
         // The number of keys is told anyway, unless it is padded.
@@ -230,9 +230,11 @@ impl JobSpec {
         let limits: Vec<_> = limits.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
         if !limits.is_empty() {
             learned.push(format!(
-                "Besides, {party} learns whether the rows of {others} keep to {}{helper}: a party whose rows do not ends the run, and tells which limit it \
-                 was, and no number.",
+                "Besides, {party} learns whether the rows of {others} keep to {}{helper}.",
                 limits.join(", ")
+            ));
+            learned.push(format!(
+                "{party} learns which limit it was, and no number, if a party ends the run because its rows do not keep to it."
             ));
         }
         learned

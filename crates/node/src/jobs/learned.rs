@@ -2,14 +2,42 @@
 
 use crate::agreement::JobSpec;
 
-/// What `min_result` does to a value or count that `party` learns.
-pub(crate) fn filtered(job: &JobSpec, party: &str, what: &str) -> Option<String> {
-    job.limits.min_result.map(|limit| {
+/// Sentences on what `min_result` does to a value or count that `party` learns.
+pub(crate) fn filtered(job: &JobSpec, party: &str, what: &str) -> Vec<String> {
+    let Some(limit) = job.limits.min_result else { return Vec::new() };
+    vec![
+        format!("{party} learns only that a {what} is below {limit}, if it is."),
         format!(
-            "If a {what} is below {limit}, only that is reported. That is a filter on the output: whoever runs {party}'s \
-             program could look at the number, and who brings larger numbers or more keys gets above the limit."
-        )
-    })
+            "{party} can learn that number, too, if whoever runs its program looks at it: limits.min_result is a filter on the output."
+        ),
+        "Whoever brings larger numbers or more keys gets above the limit.".into(),
+    ]
+}
+
+/// Sentences on the keys that a number of common keys gives away.
+pub(crate) fn which_keys(party: &str) -> [String; 2] {
+    [
+        format!("{party} learns which keys are common if none or all of its own are."),
+        format!("{party} can learn whether one key is common, by two runs that differ in that key alone."),
+    ]
+}
+
+/// Sentences on a party that does not learn which keys are common; `besides` ends the first of them.
+pub(crate) fn no_common_keys(party: &str, whose: &str, besides: &str) -> [String; 2] {
+    [
+        format!("{party} does not learn which keys {whose} in common, nor how many{besides}."),
+        format!("{party} can learn that none are common if a party has no key."),
+    ]
+}
+
+/// Sentence on the keys that go into a sum or a count.
+pub(crate) fn unchecked_keys(party: &str) -> String {
+    format!("{party} can choose which keys it brings: nothing checks them.")
+}
+
+/// Sentence on a learner that gets the result from the party that computes it.
+pub(crate) fn result_from(party: &str, leader: &str) -> String {
+    format!("{party} learns the result from {leader}, which computes it, and takes its word for it.")
 }
 
 /// Columns in a sentence.

@@ -37,7 +37,7 @@ pub struct Plan {
     /// What to think about before the job is run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Who learns what at a glance, in a job of several parties.
+    /// Who learns what at a glance.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at_a_glance: Vec<Glance>,
     /// The helper's share, in a job with one.
@@ -163,7 +163,7 @@ pub fn plan(
             bytes_sent: helper.sent,
             bytes_received: helper.received,
             cpu_seconds: helper.cpu,
-            learned: helper.learns.map(|sentence| format!("{sentence}.")).to_vec(),
+            learned: helper.learns.iter().map(|sentence| format!("{sentence}.")).collect(),
         }),
         parties,
     })

@@ -58,7 +58,7 @@ fn every_order_of_decryption_gives_the_same() {
         }
         // Who is told by the last one of the line has to believe it.
         let told = order != "alone";
-        assert_eq!(plan.contains("hears all shares of the decryption from b"), told, "{order}: {plan}");
+        assert_eq!(plan.contains("learns all shares of the decryption from b"), told, "{order}: {plan}");
         let sentences = |name: &str| report["parties"][name]["learned"].to_string().contains("takes its word");
         assert_eq!([sentences("a"), sentences("b"), sentences("c")], [told, false, false], "{order}");
         rounds.push(report["parties"]["a"]["rounds"].as_u64().unwrap());

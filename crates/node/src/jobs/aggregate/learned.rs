@@ -26,6 +26,7 @@ pub(super) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     let line = |what: &str, parties: &[&str]| Glance {
         what: what.into(),
         parties: parties.iter().map(|name| (*name).to_owned()).collect(),
+        owner: None,
     };
     let mut lines = vec![
         line("who reports, when, and how much", &["proxy"]),
@@ -34,7 +35,7 @@ pub(super) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     if job.own.round.values.has_values() {
         lines.push(line("the values of each row, without its key", &["database"]));
     }
-    lines.push(Glance { what: "keys that pass".into(), parties: readers });
+    lines.push(Glance { what: "keys that pass".into(), parties: readers, owner: None });
     lines
 }
 
@@ -50,30 +51,29 @@ fn keys(job: &Spec<'_>) -> &'static str {
 fn results(job: &Spec<'_>, who: &str) -> Vec<String> {
     let (round, revealed) = (&job.own.round, job.revealed());
     let values = match (&round.values, revealed.values) {
-        (Domain::Nothing, _) | (_, false) => "",
-        (Domain::Grades(_), true) => ", and all their values",
-        (_, true) => ", all their values, and their sum",
+        (Domain::Nothing, _) | (_, false) => "and how many reports each has",
+        (Domain::Grades(_), true) => "how many reports each has, and all their values",
+        (_, true) => "how many reports each has, all their values, and their sum",
     };
-    let mut learned = vec![format!(
-        "{who} learns the {} for which {} holds, how many reports each has{values}, and no name of a reporter.",
-        keys(job),
-        round.reveal_when
-    )];
+    let mut learned = vec![
+        format!("{who} learns the {} for which {} holds, {values}.", keys(job), round.reveal_when),
+        format!("{who} is told no name of a reporter."),
+    ];
     if revealed.histogram {
         learned.push(format!(
-            "{who} learns how many rows have how many reports and reporters, those that do not pass among them, without their keys."
+            "{who} learns how many rows have how many reports and reporters, rows that do not pass included, without their keys."
         ));
     }
     if round.keys == KeyForm::Hashed {
-        learned.push(format!(
-            "Keys come back as hashes: {who} can tell which of the keys that it has itself they are, and of any other one that it \
-             guesses whether it is among them. Where keys can be listed, as addresses of version 4 can, that is all of them."
-        ));
+        learned.push(format!("{who} can tell which of its own keys are among these hashes."));
+        learned.push(format!("{who} can learn whether any other key is among them, if it guesses that key."));
+        learned
+            .push(format!("{who} can learn all of these keys if keys can be listed, as addresses of version 4 can."));
     }
     if revealed.values && round.values.places() > 1 {
         learned.push(format!(
-            "A key can be marked: whoever reports it with a value that nobody else would take sees in the result that this report is \
-             among its values. ({who} sees {} values at most.)",
+            "Whoever reports a key with a value that nobody else would take learns from the result that this report is among its values. \
+             ({who} sees {} values at most.)",
             count(round.values.places().into())
         ));
     }
@@ -83,28 +83,26 @@ fn results(job: &Spec<'_>, who: &str) -> Vec<String> {
 fn proxy(job: &Spec<'_>) -> Vec<String> {
     let round = &job.own.round;
     let mut learned = vec![
-        "proxy learns who reports, from which address, when, and how many reports; it cannot read a key or a value."
-            .into(),
+        "proxy learns who reports, from which address, when, and how many reports.".into(),
+        "proxy does not learn a key or a value: it cannot read them.".into(),
         format!(
-            "proxy sends reports on when those of {} participants are there{}, in an order that it draws and forgets; it sees which of \
-             them it has sent and no result.",
+            "proxy sends reports on when those of {} participants are there{}, in an order that it draws and forgets.",
             count(round.min_participants.into()),
             share(job)
         ),
+        "proxy learns which of them it has sent, and no result.".into(),
     ];
     if job.tags() {
         learned.push(
-            "proxy gives each participant a secret of the round, so that reports of one are told from reports of several: whoever has \
-             the proxy's secrets and the database's rows can test who reported a key."
-                .into(),
+            "proxy gives each participant a secret of the round, so that reports of one are told from reports of several.".into(),
         );
+        learned.push("Whoever has the proxy's secrets and the database's rows can test who reported a key.".into());
     }
     if job.chosen() == NAOR_REINGOLD {
         learned.push(
-            "proxy makes each report together with its participant, by oblivious transfers from which it learns nothing of the key; it sees \
-             when the connection broke, and a batch was begun again."
-                .into(),
+            "proxy makes each report together with its participant, by oblivious transfers from which it learns nothing of the key.".into(),
         );
+        learned.push("proxy learns when the connection broke, and a batch was begun again.".into());
     }
     learned.push(collusion());
     learned
@@ -116,25 +114,27 @@ fn share(job: &Spec<'_>) -> String {
 }
 
 fn collusion() -> String {
-    "Proxy (or oracle) and database together can read every report and who sent it: they have to be run by different people.".into()
+    "Proxy (or oracle) and database can learn every report and who sent it, if they work together: different people have to run them."
+        .into()
 }
 
 fn oracle(job: &Spec<'_>) -> Vec<String> {
     let round = &job.own.round;
     let least = round.reveal_when.least();
-    let mut learned = vec![format!(
-        "oracle learns the {} of rows for which the database asks, how many reports each has{}, and none of the values.",
-        keys(job),
-        if job.tags() { ", and which of these are of one reporter" } else { "" },
-    )];
+    let reports = match job.tags() {
+        true => "how many reports each has, and which of these are of one reporter",
+        false => "and how many reports each has",
+    };
+    let mut learned = vec![format!("oracle learns the {} of rows for which the database asks, {reports}.", keys(job))];
+    learned.push("oracle does not learn any of the values.".into());
+    learned.push("oracle is not told who reported a key.".into());
     learned.push(
-        "oracle is not told who reported a key, and with the proxy knows it where numbers tell: where everybody did, or one reporter did \
-         more often than any other participant has reported at all."
+        "oracle and proxy can learn who reported a key if everybody did, or if one reporter did more often than any other participant has \
+         reported at all."
             .into(),
     );
     learned.push(
-        "oracle also sees a key that it then withholds, where a participant reported a wrong one beside it, so that it only seemed to \
-         pass."
+        "oracle also learns a key that it then withholds, if a participant reported a wrong one beside it, so that it only seemed to pass."
             .into(),
     );
     let bounds: Vec<String> = [(least.count, "reports"), (least.distinct, "distinct reporters")]
@@ -142,18 +142,16 @@ fn oracle(job: &Spec<'_>) -> Vec<String> {
         .filter(|(number, _)| *number > 1)
         .map(|(number, what)| format!("{} {what}", count(number)))
         .collect();
-    learned.push(match bounds.is_empty() {
-        true => format!(
-            "oracle cannot see whether {} holds, since it asks for no number of reports: the database gets every key that it asks for.",
+    if bounds.is_empty() {
+        learned.push(format!(
+            "oracle does not learn whether {} holds, since it asks for no number of reports. The database gets every key that it asks for.",
             round.reveal_when
-        ),
-        false => format!(
-            "oracle tells no key for fewer than {}; a database that does not follow the protocol can show it one report several times, \
-             and the rest of {} it cannot see.",
-            bounds.join(" or "),
-            round.reveal_when
-        ),
-    });
+        ));
+    } else {
+        learned.push(format!("oracle tells no key for fewer than {}.", bounds.join(" or ")));
+        learned.push(format!("oracle does not learn whether the rest of {} holds.", round.reveal_when));
+        learned.push("A database that does not follow the protocol can show oracle one report several times.".into());
+    }
     learned.push(collusion());
     learned
 }
@@ -166,40 +164,35 @@ fn database(job: &Spec<'_>) -> Vec<String> {
     )];
     if job.tags() {
         learned.push(
-            "database learns how often each reporter of a row reported it, without who that is: in different rows the same reporter \
-             looks like another one."
+            "database learns how often each reporter of a row reported it, not who that is: in different rows, the same reporter looks like \
+             another one."
                 .into(),
         );
     }
     learned.extend(results(job, "database"));
-    let together = match round.batch_size {
+    let least = format!("of {} participants at least{}", count(round.min_participants.into()), share(job));
+    learned.push(match round.batch_size {
         Some(size) => format!(
-            "in batches of about {} reports, each of {} participants at least{}: database learns in which batch a report came",
-            count(size),
-            count(round.min_participants.into()),
-            share(job)
+            "database learns in which batch a report came: reports reach it in batches of about {} reports, each {least}.",
+            count(size)
         ),
-        None => format!(
-            "in one shuffle at the close of the round, of {} participants at least{}",
-            count(round.min_participants.into()),
-            share(job)
-        ),
-    };
-    learned.push(format!("Reports reach database {together}."));
-    learned.push(
-        "database learns at which moments a proxy acknowledges reports, and not whose or how many they are.".into(),
-    );
+        None => format!("Reports reach database in one shuffle at the close of the round, {least}."),
+    });
+    learned
+        .push("database learns at which moments a proxy acknowledges reports, not whose or how many they are.".into());
     let proxies = job.own.members("proxy").len();
     if proxies > 1 {
         learned.push(format!(
-            "Each of the {} proxies shuffles what it has, if that is of enough participants: database learns by which of them a report came, \
-             how many batches of reports each has, and how many of these came to several.",
+            "database learns by which of the {} proxies a report came: each shuffles what it has, if that is of enough participants.",
             count(proxies as u64)
         ));
+        learned.push(
+            "database learns how many batches of reports each proxy has, and how many of these came to several.".into(),
+        );
     }
     if round.tighten {
         learned.push(
-            "database's operator may raise a threshold before the reveal, having seen how many rows have how many reports; it cannot \
+            "database's operator can raise a threshold before the reveal, having seen how many rows have how many reports. It cannot \
              lower one."
                 .into(),
         );
@@ -207,11 +200,11 @@ fn database(job: &Spec<'_>) -> Vec<String> {
     let quota = match round.max_reports {
         Some(most) if proxies > 1 => format!("round.max_reports = {most} limits how often, at each proxy"),
         Some(most) => format!("round.max_reports = {most} limits how often"),
-        None => "nothing in the job limits how often: agree on round.max_reports".into(),
+        None => "Nothing in the job limits how often: agree on round.max_reports".into(),
     };
     learned.push(format!(
-        "database, together with a participant that does not follow the protocol, can test whether a key of its choice was reported, one \
-         for each report of that participant; {quota}."
+        "database and a participant that does not follow the protocol can test whether a key of its choice was reported, one for each \
+         report of that participant. {quota}."
     ));
     learned.push(collusion());
     learned
@@ -228,15 +221,15 @@ fn participant(job: &Spec<'_>, name: &str) -> Vec<String> {
                 && measures.iter().any(|one| matches!(one, Measure::Count | Measure::Sum))
             {
                 learned.push(format!(
-                    "{name} can report a key so often, or with such values, that a single report more reveals it, and so learns whether \
-                     anybody else has it: {} asks for no distinct reporters.",
+                    "{name} can learn whether anybody else has a key if it reports that key so often, or with such values, that a single \
+                     report more reveals it. {} asks for no distinct reporters.",
                     round.reveal_when
                 ));
             }
             if let Some(others) = round.reveal_when.least().distinct.checked_sub(1).filter(|others| *others > 0) {
                 learned.push(format!(
-                    "{name} learns of a key in the result that it has reported itself that {} at least have it, too: if no more take \
-                     part, who they are.",
+                    "{name} learns that at least {} have a key in the result, too, if it has reported that key itself. It learns who they are \
+                     if no more take part.",
                     counted(others, "other participant")
                 ));
             }
@@ -247,22 +240,21 @@ fn participant(job: &Spec<'_>, name: &str) -> Vec<String> {
             if !readers.contains(&"database") {
                 readers.push("database");
             }
-            vec![format!("{name} learns no result: {} and the oracle do.", names(&readers))]
+            vec![format!("{name} does not learn a result: {} and the oracle do.", names(&readers))]
         }
     };
     let raised = if round.tighten { ", the condition as the operator has raised it" } else { "" };
+    learned.push(format!("{name} learns which rounds there are and how far they are{raised}."));
     learned.push(format!(
-        "{name} learns which rounds there are and how far they are{raised}, of a round that cannot be shuffled how many reports there are, \
-         of how many participants or how many of one, and nothing else about other reports."
+        "{name} learns how many reports there are, of how many participants or how many of one, if a round cannot be shuffled."
     ));
-    learned.push(format!(
-        "Of {name}'s reports, the {} learn what is said of them: the proxy sees who reports and not what, the database what and not who.",
-        names(&["proxy", "oracle", "database"])
-    ));
+    learned.push(format!("{name} learns nothing else about other reports."));
+    learned.push(format!("proxy, oracle and database learn of {name}'s reports what is said of these roles."));
+    learned.push("proxy learns who reports and not what; database learns what and not who.".into());
     if job.chosen() == NAOR_REINGOLD {
         learned.push(format!(
-            "{name} gets from the proxy the row of each of its keys under a blind that it does not know, fresh for each report: it \
-             knows the row of none."
+            "{name} does not learn the row of any of its keys: the proxy gives each under a blind that {name} does not know, fresh for each \
+             report."
         ));
     }
     debug_assert!(!ROLES.contains(&name));

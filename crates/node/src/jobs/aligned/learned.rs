@@ -3,7 +3,7 @@
 use tacita_core::Result;
 use tacita_core::protocol::rules::support::Fraction;
 
-use crate::agreement::{JobSpec, Known};
+use crate::agreement::{Glance, JobSpec, Known};
 use crate::base::text::count;
 use crate::jobs::intersect::learned::sizes;
 
@@ -11,16 +11,17 @@ use crate::jobs::intersect::learned::sizes;
 pub(crate) fn density(
     density: Result<Option<Fraction>>,
     [whose, what]: [&str; 2],
-    peer: &str,
+    [party, peer]: [&str; 2],
     learned: &mut Vec<String>,
 ) {
     if let Ok(Some(density)) = density
         && density != Fraction::ONE
     {
         learned.push(format!(
-            "That the run goes on says that {whose} of {peer}'s {what} more than {density} of the rows, rounded up: the agreed \
-             density. How long {peer} takes may hint at its numbers of ones."
+            "{party} learns that {whose} of {peer}'s {what} more than {density} of the rows, rounded up, the agreed density, if the run \
+             goes on."
         ));
+        learned.push(format!("{party} can learn a hint of {peer}'s numbers of ones from how long {peer} takes."));
     }
 }
 
@@ -36,8 +37,7 @@ pub(crate) fn alignment(
         Some(alignment) => {
             let rows = known.common.map_or(String::new(), |rows| format!(" ({})", count(rows)));
             learned.push(format!(
-                "Rows are aligned by an intersection first: {party} learns which of its own rows have an id that {peer} has \
-                 too{rows}."
+                "{party} learns which of its own rows have an id that {peer} has too{rows}: rows are aligned by an intersection first."
             ));
             sizes(alignment, party, peer, Known { common: None, ..known }, learned);
         }
@@ -46,5 +46,16 @@ pub(crate) fn alignment(
             learned.push(format!("{party} learns how many rows {peer} has{rows}: as many as itself."));
             learned.push(format!("{party} learns which version {peer} runs."));
         }
+    }
+}
+
+/// What both parties learn of rows at a glance.
+pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&JobSpec>) -> Vec<Glance> {
+    match alignment {
+        Some(alignment) => vec![
+            Glance::new(job, "which of its own rows both have", |_| true),
+            Glance::new(job, "how many row ids the other has", |_| alignment.limits.pad_to.is_none()),
+        ],
+        None => vec![Glance::new(job, "how many rows the other has", |_| true)],
     }
 }

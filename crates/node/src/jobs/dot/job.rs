@@ -15,8 +15,8 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Choice, Chosen, Distributed, Job, JobInfo, JobSpec, Known, Network, Part, PoolPlace,
-    Protocol, Question, Reveal, Shared, Sizes, Source, Sums, Topology,
+    Ability, Answer, Answering, Choice, Chosen, Distributed, Glance, Job, JobInfo, JobSpec, Known, Network, Part,
+    PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source, Sums, Topology,
 };
 use crate::jobs::{Own, aligned};
 use crate::table::Table;
@@ -201,6 +201,10 @@ impl Job for Dot {
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         methods::of(spec).learned(&self.of(spec), party, known)
+    }
+
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+        methods::of(spec).at_a_glance(&self.of(spec))
     }
 
     fn distributed(&self) -> Option<&dyn Distributed> {

@@ -1,8 +1,8 @@
 //! Who learns what in a scalar product, in plain sentences.
 
-use crate::agreement::{Chosen, Known, Reveal};
+use crate::agreement::{Chosen, Glance, Known, Reveal};
 use crate::base::text::count;
-use crate::jobs::aligned::learned::{alignment, density};
+use crate::jobs::aligned::learned::{alignment, density, rows_at_a_glance};
 use crate::jobs::dot::spec::Spec;
 use crate::jobs::dot::{methods, side};
 use crate::jobs::learned::filtered;
@@ -29,24 +29,28 @@ pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> 
     };
     match job.reveal {
         Reveal::Shares if let Some(part) = telling(job, party) => {
+            learned.push(format!("{party} learns much of each product from the part that it gets: {part}."));
             learned.push(format!(
-                "{party} gets a part of each product that tells much of it: {part}. These parts are no uniformly random shares. \
-                 Where a share must say nothing, use protocol = \"ot\"."
+                "{party} gets no uniformly random shares: where a share must say nothing, use protocol = \"ot\"."
+            ));
+            learned.push(format!(
+                "{party} learns more from columns that overlap and from runs that are repeated, since each is split anew: many tell all."
+            ));
+        }
+        Reveal::Shares => {
+            learned.push(format!("{party} learns no product{ZEROS}."));
+            learned.push(format!(
+                "{party} gets a share of each product: a uniformly random number, or 0 if there are no rows."
             ));
             learned.push(
-                "Columns that overlap, and runs that are repeated, are split anew each time: each tells more, and many tell all."
-                    .into(),
+                "Whoever has both shares learns the product. Who may is agreed upon in the job that opens them.".into(),
             );
         }
-        Reveal::Shares => learned.push(format!(
-            "{party} learns no product{ZEROS}: it gets a share of it, a uniformly random number (0 if there are no rows). Whoever \
-             has both shares knows the product; who may is agreed upon in the job that opens them."
-        )),
         _ if job.learns(party) => {
             learned.push(format!("{party} learns {products}."));
             learned.push(format!(
-                "A sum can tell more than it seems: if all of {party}'s numbers but one were 0, it would be {peer}'s \
-                 number in that row. Nothing checks what numbers a party brings."
+                "{party} can learn more than a sum seems to tell: {peer}'s number in one row, if all of its own numbers but that row's are \
+                 0. Nothing checks what numbers a party brings."
             ));
             learned.extend(filtered(job, party, "value"));
         }
@@ -56,11 +60,22 @@ pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> 
         && product.pooled().is_some_and(|params| params.encryptor() != side(job, party))
     {
         learned.push(format!(
-            "If {peer} takes its encryptions from a pool, {party} can tell which runs share that pool: they have the same key."
+            "{party} can tell which runs share a pool if {peer} takes its encryptions from a pool: these runs have the same key."
         ));
     }
-    density(job.density(), ["no column", "has ones in"], peer, &mut learned);
+    density(job.density(), ["no column", "has ones in"], [party, peer], &mut learned);
     alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
+}
+
+/// Who learns what, thing by thing.
+pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+    let mut all =
+        vec![Glance::new(job, "the scalar products", |name| job.learns(name) && job.reveal != Reveal::Shares)];
+    if job.reveal == Reveal::Shares {
+        all.push(Glance::new(job, "much of each product, from its share", |name| telling(job, name).is_some()));
+    }
+    all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
+    all
 }

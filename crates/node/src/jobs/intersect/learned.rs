@@ -4,14 +4,10 @@ use tacita_core::Security;
 use tacita_core::protocol::intersect::entries::Params;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 
-use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
+use crate::agreement::{Duplicates, Glance, JobSpec, Known, Reveal};
 use crate::base::text::{count, counted, names};
 use crate::jobs::intersect::{methods, sums};
-use crate::jobs::learned::{filtered, list};
-
-/// Which keys a number tells.
-pub(super) const WHICH: &str =
-    "but none or all of its own say which, and two runs with one key more or less tell of that key";
+use crate::jobs::learned::{filtered, list, no_common_keys, unchecked_keys, which_keys};
 
 /// What a table's size is the number of, which is `keys` unless tables are multisets.
 fn counted_in(job: &JobSpec, keys: &'static str) -> &'static str {
@@ -29,25 +25,18 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
     let mut learned = Vec::new();
     if job.learns(party) {
         result(job, party, peer, &mut learned);
-        limit(job, &mut learned);
+        limit(job, party, &mut learned);
     } else {
         let sum = job.summed().map_or(String::new(), |(_, summed)| sums::not_learned(summed));
-        learned.push(format!(
-            "{party} does not learn which keys the two have in common, nor how many{sum}; but if one of them has no key, there are \
-             none."
-        ));
+        learned.extend(no_common_keys(party, "the two have", &sum));
     }
     sizes(job, party, peer, known, &mut learned);
     together(job, party, peer, &mut learned);
     if known.prepared && party == job.receiver() {
-        learned.push(format!(
-            "{peer} answers from a prepared part: {party} can tell which answers of this run equal answers of its other \
-             runs against the same part, so it can join all that it ever asked, also with what others asked and show it; and \
-             that {peer}'s table is the same in all of these runs."
-        ));
+        learned.extend(prepared(party, peer));
     }
     if known.on_disk {
-        learned.push(on_disk(party, &[peer]));
+        learned.extend(on_disk(party, &[peer]));
     }
     if let Some(named) = methods::named(job.protocol) {
         named.learned(job, party, &mut learned);
@@ -63,17 +52,57 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
     learned
 }
 
-/// What `party` learns of peers that work on disk.
-pub(super) fn on_disk(party: &str, peers: &[&str]) -> String {
-    let (work, its, it) = match peers.len() {
-        1 => ("works", "its", "it"),
-        _ => ("work", "their", "each"),
+/// Who learns what, thing by thing.
+pub(crate) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+    let learns = |name: &str| job.learns(name);
+    let result = match &job.reveal {
+        Reveal::Count | Reveal::Sum(_) => format!("how many {} both have", counted_in(job, "keys")),
+        _ => "which of its own rows both have".into(),
     };
-    format!(
-        "{} {work} on disk: {party} learns how much memory {its} buckets may take and, if the run is resumed, which of them {it} \
-         has finished, and whether {its} keys are the same as before.",
-        names(peers)
-    )
+    let mut all = vec![Glance::new(job, result, learns)];
+    if let Some((giver, summed)) = job.summed() {
+        let what = if summed.mean { "sum and mean" } else { "sum" };
+        all.push(Glance::new(job, format!("{what} of {giver}'s {} over them", list(&summed.columns)), learns));
+    }
+    if job.reveal == Reveal::Payload {
+        let givers = job.parties.names().into_iter().filter(|giver| !job.given_by(giver).is_empty());
+        let given = |giver: &str| format!("{giver}'s {} for them", list(job.given_by(giver)));
+        all.extend(givers.map(|giver| Glance::given(job, giver, given(giver), learns)));
+    }
+    all.push(sizes_at_a_glance(job, counted_in(job, "keys")));
+    all
+}
+
+/// Whether sizes are learned.
+pub(crate) fn sizes_at_a_glance(job: &JobSpec, things: &str) -> Glance {
+    Glance::new(job, format!("how many {things} the other has"), |_| job.limits.pad_to.is_none())
+}
+
+/// Sentences on a receiver whose sender answers from a prepared part.
+fn prepared(party: &str, peer: &str) -> [String; 3] {
+    [
+        format!(
+            "{party} learns which answers equal those of its other runs against the same part: {peer} answers from a prepared part."
+        ),
+        format!("{party} can join all that it ever asked against that part, and what others asked and show it."),
+        format!("{party} learns that {peer}'s table is the same in all of these runs."),
+    ]
+}
+
+/// Sentences on what `party` learns of peers that work on disk.
+pub(super) fn on_disk(party: &str, peers: &[&str]) -> [String; 2] {
+    let all = names(peers);
+    let (work, have, their) = match peers.len() {
+        1 => ("it works", "has", "its"),
+        _ => ("they work", "have", "their"),
+    };
+    [
+        format!("{party} learns how much memory the buckets of {all} may take: {work} on disk."),
+        format!(
+            "{party} learns which buckets {all} {have} finished, and whether {their} keys are the same as before, if the run is \
+             resumed."
+        ),
+    ]
 }
 
 /// The columns of each of several keys; of one key, nothing.
@@ -86,15 +115,14 @@ fn together(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     if keys(job).is_empty() || !job.learns(party) {
         return;
     }
+    learned.push(format!("{party} learns more from the keys together than from each alone."));
     learned.push(format!(
-        "The keys tell more together than each: of a row that matches by one of them and not by another, {party} learns that no row of \
-         {peer} has its other key."
+        "{party} learns that no row of {peer} has a key of one of its own rows, if that row matches by another key and not by this \
+         one."
     ));
     if job.reveal == Reveal::Payload && !job.given_by(peer).is_empty() {
-        learned.push(format!(
-            "{party} learns which of the rows that it gets by different keys are one row of {peer}, and so which values of its own \
-             keys {peer} has in one row."
-        ));
+        learned.push(format!("{party} learns which of the rows that it gets by different keys are one row of {peer}."));
+        learned.push(format!("{party} so learns which values of its own keys {peer} has in one row."));
     }
 }
 
@@ -113,14 +141,14 @@ fn cheating(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut 
         let number = test(known.own_items);
         let often = if job.is_of_multisets() { " at least as often as it says of each" } else { "" };
         learned.push(format!(
-            "If {party} cheats, it can test up to {number} for being {peer}'s{often}, chosen before it sees anything."
+            "{party} can test up to {number} for being {peer}'s{often}, if it cheats. It has to choose them before it sees anything."
         ));
     }
     for (place, columns) in keys(job).into_iter().enumerate() {
         let number = test(known.any.map(|[own, _]| own[place].items));
         learned.push(format!(
-            "If {party} cheats, it can test up to {number} by {columns} for being {peer}'s, chosen before it sees anything, whatever \
-             it brings by another key."
+            "{party} can test up to {number} by {columns} for being {peer}'s, if it cheats, whatever it brings by another key. It has \
+             to choose them before it sees anything."
         ));
     }
 }
@@ -133,11 +161,14 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     match &job.reveal {
         Reveal::Rows if job.is_of_multisets() => {
             learned.push(format!(
-                "{party} learns for each of its own keys the smaller of two numbers: of its own rows with that key, and of {peer}'s. \
-                 Where that is less than its own, {peer} has the key just as often as that; else at least as often."
+                "{party} learns, for each of its own keys, the smaller of two numbers: of its own rows with that key, and of {peer}'s."
             ));
             learned.push(format!(
-                "Nothing checks how often {party} has a key: with more rows of it, {party} learns more of {peer}'s number."
+                "{party} learns {peer}'s number exactly if it is less than its own; otherwise, only that it is at least its own."
+            ));
+            learned.push(format!(
+                "{party} can learn more of {peer}'s number if it brings more rows with a key. Nothing checks how often {party} has a \
+                 key."
             ));
         }
         Reveal::Rows | Reveal::CountsBy(_) => {
@@ -156,51 +187,55 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
         }
         Reveal::Count if job.is_of_multisets() => {
             learned.push(format!(
-                "{party} learns how many rows the two have in common, each key as often as both have it, not which; but none or all \
-                 of its own say which, and two runs with one row more or less tell of its key."
+                "{party} learns how many rows the two have in common, each key as often as both have it, not which."
             ));
+            learned.push(format!("{party} learns which rows are common if none or all of its own are."));
+            learned.push(format!("{party} can learn of a row's key by two runs that differ in that row alone."));
             learned.push(format!(
-                "How often {party} has its keys weighs them in that number: of keys that it has in different numbers of rows, or of one \
-                 key alone, the number may say which are common, and how often."
+                "{party} can learn which keys are common, and how often, if it has them in different numbers of rows, or has one key \
+                 alone. How often it has its keys weighs them in that number."
             ));
             learned.extend(filtered(job, party, "count"));
         }
         Reveal::Count => {
-            learned.push(format!("{party} learns how many distinct keys the two have in common, not which; {WHICH}."));
+            learned.push(format!("{party} learns how many distinct keys the two have in common, not which."));
+            learned.extend(which_keys(party));
             learned.extend(filtered(job, party, "count"));
         }
         Reveal::Sum(summed) => {
             let gives = job.summed().is_some_and(|(giver, _)| giver == party);
             let whose = if gives { "its own".to_owned() } else { format!("{peer}'s") };
-            let mut of_sums = sums::learned(job, party, &whose, WHICH, summed);
-            of_sums.insert(1, of_sum(party, gives));
-            learned.extend(of_sums);
+            learned.extend(sums::learned(job, party, &whose, summed));
+            learned.extend(of_sum(party, gives));
         }
         Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts | Reveal::Keys { .. } => (),
     }
 }
 
-/// What a sum tells besides, of numbers that `party` gives itself, or not.
-pub(super) fn of_sum(party: &str, gives: bool) -> String {
-    match gives {
-        true => format!(
-            "From a sum of its own numbers {party} may find out which keys are common, if few choices of them have that sum."
-        ),
-        false => format!(
-            "A sum over few keys can tell more than it seems: over one key, it is that key's. Nothing checks which keys {party} \
-             brings."
-        ),
+/// Sentences on what a sum tells besides, of numbers that `party` gives itself, or not.
+pub(super) fn of_sum(party: &str, gives: bool) -> Vec<String> {
+    if gives {
+        return vec![format!(
+            "{party} can learn which keys are common from a sum of its own numbers, if few choices of keys have that sum."
+        )];
     }
+    vec![
+        format!(
+            "{party} can learn more than a sum seems to tell if it is over few keys: over one key, it is that key's."
+        ),
+        unchecked_keys(party),
+    ]
 }
 
 pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(
             "{party} does not learn how many {} {peer} has, beyond what the result says and that they are no more than {}: all \
-             sets are padded to that. (The time that {peer} takes to load its table may hint at it.)",
+             sets are padded to that.",
             counted_in(job, "keys"),
             count(bound)
         ));
+        learned.push(hint_of_size(party, peer));
     } else {
         let number = |items: Option<u64>| items.map_or(String::new(), |items| format!(" ({})", count(items)));
         if keys(job).is_empty() {
@@ -235,11 +270,16 @@ pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learne
     }
 }
 
-/// What `min_result` does not do.
-pub(crate) fn limit(job: &JobSpec, learned: &mut Vec<String>) {
+/// Sentence on the time that hints at a padded size.
+pub(crate) fn hint_of_size(party: &str, peer: &str) -> String {
+    format!("{party} can learn a hint of that number from the time that {peer} takes to load its table.")
+}
+
+/// Adds a sentence on what `min_result` does not do.
+pub(crate) fn limit(job: &JobSpec, party: &str, learned: &mut Vec<String>) {
     if let (Reveal::Rows | Reveal::Payload, Some(limit)) = (&job.reveal, job.limits.min_result) {
         learned.push(format!(
-            "limits.min_result = {limit} holds back small numbers only; rows are revealed however few they are."
+            "{party} learns rows however few they are: limits.min_result = {limit} holds back small numbers only."
         ));
     }
 }

@@ -6,7 +6,7 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{Answer, JobSpec, Reveal, Summed};
 use crate::base::text::shown;
-use crate::jobs::learned::list;
+use crate::jobs::learned::{list, which_keys};
 use crate::table::numbers::{decimal, to_json};
 
 /// Numbers that are learned of one column.
@@ -89,25 +89,24 @@ fn held_back(summed: &Summed) -> &'static str {
     }
 }
 
-/// What a party learns besides the count, of columns of `whose`.
-pub(super) fn learned(job: &JobSpec, party: &str, whose: &str, which: &str, summed: &Summed) -> Vec<String> {
+/// Sentences on what a party learns besides the count, of columns of `whose`.
+pub(super) fn learned(job: &JobSpec, party: &str, whose: &str, summed: &Summed) -> Vec<String> {
     let columns = list(&summed.columns);
-    let sums = match (summed.mean, &summed.columns[..]) {
-        (false, [_]) => format!("the sum of {whose} {columns} over all rows with those keys"),
-        (false, _) => format!("the sums of {whose} {columns} over all rows with those keys"),
-        (true, [_]) => format!(
-            "the sum and the mean of {whose} {columns} over all rows with those keys, and how many of these rows have a value there"
-        ),
-        (true, _) => format!(
-            "the sums and the means of {whose} {columns} over all rows with those keys, and how many of these rows have a value in each"
-        ),
+    let (sums, values) = match (summed.mean, &summed.columns[..]) {
+        (false, [_]) => (format!("the sum of {whose} {columns}"), None),
+        (false, _) => (format!("the sums of {whose} {columns}"), None),
+        (true, [_]) => (format!("the sum and the mean of {whose} {columns}"), Some("there")),
+        (true, _) => (format!("the sums and the means of {whose} {columns}"), Some("in each")),
     };
-    let mut learned =
-        vec![format!("{party} learns how many distinct keys the two have in common, not which, and {sums}; {which}.")];
+    let mut learned = vec![format!(
+        "{party} learns how many distinct keys the two have in common, not which, and {sums} over all rows with those keys."
+    )];
+    learned.extend(values.map(|place| format!("{party} learns how many of these rows have a value {place}.")));
+    learned.extend(which_keys(party));
     if summed.numbers() > 1 {
-        learned.push(
-            "All of these numbers are over the same keys, so that together they tell more than each by itself.".into(),
-        );
+        learned.push(format!(
+            "{party} can learn more from these numbers, since all are over the same keys: together they tell more than each by itself."
+        ));
     }
     if let Some(limit) = job.limits.min_result {
         let (what, numbers) = match summed.numbers() {
@@ -115,9 +114,9 @@ pub(super) fn learned(job: &JobSpec, party: &str, whose: &str, which: &str, summ
             _ if summed.mean => ("the count, a sum or a number of values", "all numbers"),
             _ => ("the count or a sum", "all numbers"),
         };
+        learned.push(format!("{party} learns only that {what} is below {limit}, if it is."));
         learned.push(format!(
-            "If {what} is below {limit}, only that is reported. That is a filter on the output: whoever runs {party}'s program could look \
-             at {numbers}."
+            "{party} can learn {numbers}, too, if whoever runs its program looks at them: limits.min_result is a filter on the output."
         ));
     }
     learned

@@ -16,8 +16,9 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Basket, Choice, Chosen, Distributed, Gathered, ItemsFrom, Job, JobInfo, JobSpec, Known,
-    Levels, Network, Part, PoolPlace, Protocol, Question, RepeatedCounts, Reveal, Shared, Sizes, Source,
+    Ability, Answer, Answering, Basket, Choice, Chosen, Distributed, Gathered, Glance, ItemsFrom, Job, JobInfo,
+    JobSpec, Known, Levels, Network, Part, PoolPlace, Protocol, Question, RepeatedCounts, Reveal, Shared, Sizes,
+    Source,
 };
 use crate::jobs::dot::density;
 use crate::jobs::dot::methods::{self, Keys, lattice, ot};
@@ -282,6 +283,10 @@ impl Job for Rules {
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         learned::rules(&self.of(spec), party, known)
+    }
+
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+        learned::at_a_glance(&self.of(spec))
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {

@@ -2,9 +2,9 @@
 
 use tacita_core::protocol::rules::support::Support;
 
-use crate::agreement::{Known, Reveal};
-use crate::base::text::{count, counted};
-use crate::jobs::aligned::learned::{alignment, density};
+use crate::agreement::{Glance, Known, Reveal};
+use crate::base::text::counted;
+use crate::jobs::aligned::learned::{alignment, density, rows_at_a_glance};
 use crate::jobs::learned::list;
 use crate::jobs::rules::spec::{Bins, Spec};
 
@@ -24,13 +24,11 @@ pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String
     match job.own.mixed_only.unwrap_or(false) {
         false => {
             learned.push(format!(
-                "{party} learns all itemsets that are in {enough}{longest}, and in how many rows each is: those of its own \
-                 items, those of {peer}'s, and those of both. The rules follow from them."
+                "{party} learns all itemsets that are in {enough}{longest}, and in how many rows each is. These are itemsets of its own \
+                 items, of {peer}'s, and of both; the rules follow from them."
             ));
-            learned.push(format!(
-                "{party} learns the names of those of {peer}'s items that are frequent. Of {peer}'s other items it learns \
-                 neither the names nor how many there are."
-            ));
+            learned.push(format!("{party} learns the names of those of {peer}'s items that are frequent."));
+            learned.push(format!("{party} does not learn the names of {peer}'s other items, nor how many there are."));
         }
         true => {
             learned.push(format!(
@@ -38,54 +36,63 @@ pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String
                  each is, and the rules that they make."
             ));
             learned.push(format!(
-                "{party} learns in how many rows an itemset of {peer}'s items alone is where it is one side of such a rule, from \
-                 which confidence and lift are computed, and where it can add that up: of items of {party}'s that share out all \
-                 rows among them, as the values of one column do, each with that itemset is in so many rows, and all of them \
-                 together in as many as the itemset."
+                "{party} learns in how many rows an itemset of {peer}'s items alone is if it is one side of such a rule: confidence and \
+                 lift are computed from that."
+            ));
+            learned.push(format!(
+                "{party} can also add that number up, from the counts of that itemset with each of its own items, if these share out all \
+                 rows, as the values of one column do."
             ));
             learned.push(format!(
                 "{party} learns how many of {peer}'s items are frequent, and the names of those that stand in a frequent \
-                 itemset with items of both. If all rows hold some item of {party}'s, that is all of {peer}'s frequent itemsets: \
-                 each of them makes one of both with that item, in as many rows."
+                 itemset with items of both."
+            ));
+            learned.push(format!(
+                "{party} learns all of {peer}'s frequent itemsets if all rows hold some item of {party}'s: each makes one of both with that \
+                 item, in as many rows."
             ));
         }
     }
     if job.reveal == Reveal::Counts {
         let contained = match job.own.mixed_only.unwrap_or(false) {
-            true => "all that they contain with items of both are",
-            false => "all that they contain are",
+            true => "all that it contains with items of both is",
+            false => "all that it contains is",
         };
         learned.push(format!(
-            "{party} learns the counts of all candidates with items of both parties, those in fewer rows too: for each \
-             frequent item of its own and each of {peer}'s, how many rows hold both; for longer ones where {contained} \
-             frequent. With reveal = \"frequent\" it would not."
+            "{party} learns the counts of all candidates with items of both parties, those in fewer rows too. With reveal = \"frequent\", it \
+             would not."
         ));
+        learned.push(format!(
+            "{party} learns, for each frequent item of its own and each of {peer}'s, how many rows hold both."
+        ));
+        learned.push(format!("{party} learns the same of a longer candidate if {contained} frequent."));
     }
     if job.support_of_common_rows() {
         let against = match job.limits.min_rows {
             Some(least) => format!(
-                "limits.min_rows ends the run before anything is counted if they are fewer than {}",
-                count(least)
+                "limits.min_rows ends the run before anything is counted if both have fewer than {} in common.",
+                counted(least, "row")
             ),
             None => {
-                "a number of rows as min_support would not depend on that, and limits.min_rows would end such a run"
+                "A number of rows as min_support would not depend on what both have, and limits.min_rows would end such a run."
                     .into()
             }
         };
         learned.push(format!(
-            "How many rows are enough depends on how many both have, and so on what {party} brings: of the one row that it may \
-             choose to bring, it would learn all that {peer} has in it; {against}."
+            "{party} can learn all that {peer} has in one row if it brings that row alone: how many rows are enough depends on how many \
+             both have."
         ));
+        learned.push(against);
     } else if let Some(least) = job.limits.min_rows {
         learned.push(format!(
-            "If both have fewer than {} in common, the run ends before anything is counted.",
+            "The run ends before anything is counted if both have fewer than {} in common.",
             counted(least, "row")
         ));
     }
+    learned.push(format!("{party} can learn of few rows, or of one, from a frequent itemset if min_support is low."));
     learned.push(format!(
-        "A frequent itemset can describe few rows, or one, if min_support is low. Whatever it is, two items of {party}'s that \
-         differ in one row tell by the difference of their counts what {peer} has in that row. Nothing checks what baskets a party \
-         brings."
+        "{party} can learn what {peer} has in one row, whatever min_support is, from two items of {party}'s that differ in one row: their \
+         counts differ by it. Nothing checks what baskets a party brings."
     ));
     let bins = job.own.bins.iter().filter(|(_, bins)| matches!(bins, Bins::Quantiles(_)));
     let bins: Vec<String> = bins.map(|(column, _)| column.escape_debug().to_string()).collect();
@@ -93,20 +100,36 @@ pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String
         let rows = if job.own.row_id.is_some() { "the rows that both have" } else { "all rows" };
         let names = match job.bound_rows(1) {
             Some(_) => format!(
-                "The name of one of {peer}'s shows {party} a bound, a number of {peer}'s, only if {enough} hold exactly that number; \
-                 else it has the bin's rank alone."
+                "{party} learns a bound of one of {peer}'s bins, a number of {peer}'s, only if {enough} hold exactly that number; else the \
+                 bin's rank alone."
             ),
-            None => "Their names have ranks and no bounds, since a party can decide how many rows are enough, down to one; with a number \
-                     of rows as min_support, or a higher limits.min_rows, they show bounds that enough rows hold."
+            None => "Names of bins have ranks and no bounds: a party can decide how many rows are enough, down to one. With a number of rows \
+                     as min_support, or a higher limits.min_rows, they show bounds that enough rows hold."
                 .into(),
         };
         learned.push(format!(
-            "Bins of {} hold about as many of {rows} each, but that equal numbers stay together. {names}",
+            "The bins of {} hold about as many of {rows} each, but that equal numbers stay together.",
             list(&bins)
         ));
+        learned.push(names);
     }
-    density(job.density(), ["no frequent item", "is in"], peer, &mut learned);
+    density(job.density(), ["no frequent item", "is in"], [party, peer], &mut learned);
     alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
+}
+
+/// Who learns what, thing by thing.
+pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+    let mixed = job.own.mixed_only.unwrap_or(false);
+    let of = if mixed { "itemsets with items of both" } else { "itemsets" };
+    let mut all = vec![Glance::new(job, format!("{of} in enough rows, and the rules"), |_| true)];
+    if job.reveal == Reveal::Counts {
+        all.push(Glance::new(job, "counts of all candidates with items of both", |_| true));
+    }
+    if !mixed {
+        all.push(Glance::new(job, "names of the other's items in too few rows", |_| false));
+    }
+    all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
+    all
 }

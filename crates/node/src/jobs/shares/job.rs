@@ -10,8 +10,8 @@ use super::{Brought, EXTENSION, OPEN, choose, cost, learned, memory};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Job, JobInfo, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
-    Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Glance, Job, JobInfo, JobSpec, Known, Network, Part, PoolPlace, Protocol,
+    Question, Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::Own;
 use crate::jobs::dot::methods::ot;
@@ -133,6 +133,10 @@ impl Job for Shares {
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         learned::shares(&self.of(spec), party, known)
+    }
+
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+        learned::at_a_glance(&self.of(spec))
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {

@@ -1,6 +1,6 @@
 //! Who learns what when shares are opened or compared, in plain sentences.
 
-use crate::agreement::Known;
+use crate::agreement::{Glance, Known};
 use crate::base::text::counted;
 use crate::jobs::learned::filtered;
 use crate::jobs::shares::spec::Spec;
@@ -21,9 +21,10 @@ pub(crate) fn shares(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<Strin
         (None, false) => vec![format!("{party} learns no number.")],
     };
     if job.own.operation == Some(Operation::Sum) && job.learns(party) && known.items != Some(1) {
+        learned.push(format!("{party} can take off from the sum what it knows of the numbers."));
         learned.push(format!(
-            "What {party} knows of the numbers, it can take off: if all but one come from columns of its own that it filled with \
-             zeros, or so that it knows the products, the sum gives that one away. Nothing checks what numbers a party brought."
+            "{party} learns one number from the sum if all others come from columns of its own that it filled with zeros, or so that it \
+             knows the products. Nothing checks what numbers a party brought."
         ));
     }
     if job.learns(party) && job.own.threshold().is_none() {
@@ -65,10 +66,26 @@ fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known<'_>) ->
     vec![
         format!("{party} learns {what}."),
         format!(
-            "An answer can tell more than it seems. It is the number itself if only one number gives it: yes at the most that there \
-             can be, no at one above the least, as both do of a single row of zeros and ones. If {party} knows a number but for one of {peer}'s rows, the answer can give \
-             that row away, and so can answers to several thresholds, over shares of several runs. Nothing checks what numbers a \
+            "{party} learns the number itself if only one number gives the answer: yes at the most that there can be, or no at one above \
+             the least."
+        ),
+        format!("{party} learns the number from either answer if it is of a single row of zeros and ones."),
+        format!(
+            "{party} can learn one of {peer}'s rows from an answer if it knows the number but for that row. Nothing checks what numbers a \
              party brought."
         ),
+        format!("{party} can learn such a row from answers to several thresholds, too, over shares of several runs."),
     ]
+}
+
+/// Who learns what, thing by thing.
+pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+    let learns = |name: &str| job.learns(name);
+    match (job.own.threshold(), job.own.operation) {
+        (Some(threshold), _) => {
+            vec![Glance::new(job, format!("whether the numbers in the shares are at least {threshold}"), |_| true)]
+        }
+        (None, Some(Operation::Sum)) => vec![Glance::new(job, "the sum of the numbers in the shares", learns)],
+        (None, _) => vec![Glance::new(job, "the numbers in the shares", learns)],
+    }
 }

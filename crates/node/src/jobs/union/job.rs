@@ -14,8 +14,8 @@ use super::{disk, learned, load};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Distributed, Each, Found, Job, JobInfo, JobSpec, Known, Left, Network, Part,
-    PoolPlace, Protocol, Question, Resumable, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Distributed, Each, Found, Glance, Job, JobInfo, JobSpec, Known, Left, Network,
+    Part, PoolPlace, Protocol, Question, Resumable, Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::Own;
@@ -253,6 +253,10 @@ impl Job for Union {
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         learned::union(spec, party, known)
+    }
+
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+        learned::at_a_glance(spec)
     }
 
     fn distributed(&self) -> Option<&dyn Distributed> {

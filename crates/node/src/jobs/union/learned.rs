@@ -2,9 +2,10 @@
 
 use super::methods;
 use super::sizes::hands_over;
-use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
+use crate::agreement::{Duplicates, Glance, JobSpec, Known, Reveal};
 use crate::base::text::count;
-use crate::jobs::learned::{filtered, list};
+use crate::jobs::intersect::learned::hint_of_size;
+use crate::jobs::learned::{filtered, list, which_keys};
 use crate::jobs::polynomials::POLYNOMIAL;
 
 /// What `party` learns in a union, given what is known.
@@ -14,22 +15,23 @@ pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     match (&job.reveal, job.learns(party)) {
         (Reveal::Count, true) => {
             learned.push(format!(
-                "{party} learns how many distinct keys the two have together, and so how many they have in common, not which; but none or \
-                 all of its own say which, and two runs with one key more or less tell of that key."
+                "{party} learns how many distinct keys the two have together, and so how many they have in common, not which."
             ));
+            learned.extend(which_keys(party));
             learned.extend(filtered(job, party, "count"));
         }
         (_, true) if job.protocol == POLYNOMIAL => candidates(job, party, peer, &mut learned),
         (_, true) => rows(job, party, peer, &mut learned),
-        (_, false) => learned.push(format!(
-            "{party} does not learn which of its keys {peer} has, nor how many; but if one of them has no key, there are none."
-        )),
+        (_, false) => {
+            learned.push(format!("{party} does not learn which of its keys {peer} has, nor how many."));
+            learned.push(format!("{party} can learn that {peer} has none of them if a party has no key."));
+        }
     }
     sizes(job, party, peer, known, &mut learned);
     if hands_over(job, party) {
         learned.push(format!(
-            "{party} cannot see what {peer} brings: if {peer} brings nothing, or does not follow the protocol, it gets all that {party} \
-             has."
+            "{peer} can learn all that {party} has if {peer} brings nothing, or does not follow the protocol: {party} cannot see what it \
+             brings."
         ));
     }
     if let Some(named) = methods::named(job.protocol) {
@@ -39,12 +41,28 @@ pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     learned
 }
 
+/// Who learns what, thing by thing.
+pub(super) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+    let result = match job.reveal {
+        Reveal::Count => "how many keys the two have together",
+        _ if job.protocol == POLYNOMIAL => "which of the keys to be tried are in the union",
+        _ => "the other's keys that it lacks",
+    };
+    vec![
+        Glance::new(job, result, |name| job.learns(name)),
+        Glance::new(job, "which of its own keys the other has", |name| job.learns(name) && job.protocol == POLYNOMIAL),
+        Glance::new(job, "how many keys the other has", |name| {
+            job.limits.pad_to.is_none() || !job.learns(job.peer_of(name))
+        }),
+    ]
+}
+
 /// What the published polynomials tell a party that learns.
 fn candidates(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     learned.push(format!("{party} learns which of the keys that it brings to be tried one of the two has, or both."));
     if let Some(limit) = job.limits.min_result {
         learned.push(format!(
-            "limits.min_result = {limit} holds back small numbers only; what {peer} has is shown however little."
+            "{party} learns what {peer} has however little it is: limits.min_result = {limit} holds back small numbers only."
         ));
     }
 }
@@ -63,19 +81,17 @@ fn rows(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     learned.push(format!(
         "{party} learns the keys of {peer} that it has not itself, as {peer} writes them ({key}){given}{each}."
     ));
-    learned.push(format!(
-        "{party} learns how many keys the two have in common, not which of its own: but none or all of its own say which, and so do two \
-         runs between which it has one key more or less."
-    ));
+    learned.push(format!("{party} learns how many keys the two have in common, not which of its own."));
+    learned.extend(which_keys(party));
     if job.reveal_to.len() > 1 {
         learned.push(format!(
-            "Both get what they lack, in two runs with keys of their own: {party} learns from the second no more than {peer} does from \
-             the first."
+            "{party} learns from the second of two runs no more than {peer} from the first: both get what they lack, each in a run with \
+             keys of its own."
         ));
     }
     if let Some(limit) = job.limits.min_result {
         learned.push(format!(
-            "limits.min_result = {limit} holds back small numbers only; rows are revealed however few they are."
+            "{party} learns rows however few they are: limits.min_result = {limit} holds back small numbers only."
         ));
     }
 }
@@ -83,11 +99,13 @@ fn rows(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
 /// What a party learns of how much its peer brings.
 fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
     match job.limits.pad_to.filter(|_| job.learns(peer)) {
-        Some(bound) => learned.push(format!(
-            "{party} does not learn how many keys {peer} has, beyond that they are no more than {}: its set is padded to that. (The time \
-             that {peer} takes to load its table may hint at it.)",
-            count(bound)
-        )),
+        Some(bound) => {
+            learned.push(format!(
+                "{party} does not learn how many keys {peer} has, beyond that they are no more than {}: its set is padded to that.",
+                count(bound)
+            ));
+            learned.push(hint_of_size(party, peer));
+        }
         None => {
             let number = known.items.map_or(String::new(), |items| format!(" ({})", count(items)));
             learned.push(format!("{party} learns how many distinct keys {peer} has{number}."));
@@ -95,7 +113,7 @@ fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec
     }
     if let Some(bound) = job.limits.pad_to.filter(|_| job.learns(party)) {
         learned.push(format!(
-            "limits.pad_to = {} hides how many keys {party} has, and not {peer}'s: what {party} gets tells that.",
+            "{party} learns that number from what it gets: limits.pad_to = {} hides how many keys {party} has, and not {peer}'s.",
             count(bound)
         ));
     }
@@ -107,22 +125,20 @@ fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec
     }
     let longest = match job.limits.max_text {
         Some(_) => "",
-        None => ", and the length of the longest text in each, rounded up to a power of two",
+        None => ", and the length of each column's longest text, rounded up to a power of two",
     };
-    learned.push(format!(
-        "{party} learns how {peer} reads its key's columns, and of all that {peer} gives the types{longest}, those of common keys among \
-         them."
-    ));
+    learned.push(format!("{party} learns how {peer} reads its key's columns."));
+    learned.push(format!("{party} learns, of all that {peer} gives, common keys included, the types{longest}."));
     if job.limits.max_text.is_none() {
         learned.push(format!(
-            "If nothing that {party} gets is so long, a text of a common key is: if {party} has one such key only, it knows that it is \
-             common. limits.max_text hides that."
+            "{party} learns that a text of a common key is so long if nothing that it gets is. If it has only one such key, it learns that \
+             this key is common. limits.max_text hides that."
         ));
     }
     if job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All) {
         learned.push(format!(
-            "{party} learns, rounded up to a power of two, how many rows {peer} has of the key of which it has most. If no key that it gets \
-             has so many, a common one has."
+            "{party} learns how many rows {peer} has of the key of which it has most, rounded up to a power of two."
         ));
+        learned.push(format!("{party} learns that a common key has so many rows if no key that it gets has."));
     }
 }

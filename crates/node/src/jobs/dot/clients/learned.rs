@@ -1,6 +1,6 @@
 //! What each party of a job with clients learns, in sentences.
 
-use crate::agreement::{Clients, Slices};
+use crate::agreement::{Clients, Glance, Slices};
 use crate::base::text::count;
 use crate::jobs::dot::learned::ZEROS;
 use crate::jobs::dot::spec::Spec;
@@ -14,14 +14,25 @@ pub fn learned(job: &Spec<'_>, roles: &Clients<'_>, party: &str, rows: Option<&S
     }
 }
 
+/// Who learns what, thing by thing.
+pub fn at_a_glance(job: &Spec<'_>, roles: &Clients<'_>) -> Vec<Glance> {
+    let is_server = |name: &str| name == roles.server;
+    // Of two clients, each knows what is not its own.
+    let two = roles.clients.len() == 2;
+    vec![
+        Glance::new(job, "the sum of the products over all clients' rows", |name| !is_server(name)),
+        Glance::new(job, "how many rows each client has", |name| two || is_server(name)),
+        Glance::given(job, roles.server, "how many rows the server has".into(), |_| true),
+    ]
+}
+
 fn of_server(roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<String> {
     let each = |(name, rows): (&&str, &Option<u64>)| rows.map(|rows| format!("{name} {}", count(rows)));
     let each: Option<Vec<_>> = rows.and_then(|rows| roles.clients.iter().zip(&rows.slices).map(each).collect());
     let each = each.map_or(String::new(), |each| format!(" ({})", each.join(", ")));
     vec![
-        format!(
-            "{party} learns no product{ZEROS}: it gets the clients' numbers encrypted, each client's under a key of its own."
-        ),
+        format!("{party} learns no product{ZEROS}."),
+        format!("{party} gets the clients' numbers encrypted, each client's under a key of its own."),
         format!("{party} learns how many rows each client has{each}, and which version it runs."),
         format!("{party} learns nothing else about the clients' data, as long as all follow the protocol."),
     ]
@@ -31,24 +42,19 @@ fn of_client(job: &Spec<'_>, roles: &Clients<'_>, party: &str, place: usize, row
     let server = roles.server;
     let [(_, own), (_, theirs)] = job.sides();
     let mut learned = vec![match (own.len(), theirs.len()) {
-        (1, 1) => format!(
-            "{party} learns the sum over all clients' rows of their number times {server}'s, and is told that of no client's rows \
-             alone, its own included."
-        ),
+        (1, 1) => format!("{party} learns the sum over all clients' rows of their number times {server}'s."),
         (one, other) => format!(
             "{party} learns, for each of the {} pairs of a column of the clients and one of {server}'s, the sum over all \
-             clients' rows of their products, and is told that of no client's rows alone, its own included.",
+             clients' rows of their products.",
             count(one as u64 * other as u64)
         ),
     }];
-    learned.push(
-        "A client without rows, or with zeros alone, adds 0: the sum is that of the others, and that of one client alone if all \
-         but one do so."
-            .into(),
-    );
+    learned.push(format!("{party} is not told a sum over one client's rows alone, its own included."));
+    learned.push("A client without rows, or with zeros alone, adds 0: the sum is that of the others.".into());
+    learned.push(format!("{party} can learn the sum of one client alone if all the others add 0."));
     learned.push(format!(
-        "A sum can tell more than it seems: if all of the clients' numbers but one were 0, it would be {server}'s number in \
-         that row. Nothing checks what numbers a party brings."
+        "{party} can learn more than a sum seems to tell: {server}'s number in one row, if all of the clients' numbers but that row's \
+         are 0. Nothing checks what numbers a party brings."
     ));
     learned.extend(filtered(job, party, "value"));
     let all = rows.map_or(String::new(), |rows| format!(" ({})", count(rows.all)));
@@ -63,7 +69,7 @@ fn of_client(job: &Spec<'_>, roles: &Clients<'_>, party: &str, place: usize, row
     let groups = [before, &roles.clients[place..=place], after].into_iter().filter(|group| !group.is_empty());
     let groups: Vec<_> = groups.map(|group| format!("over the rows of {}", group.join(" and "))).collect();
     learned.push(format!(
-        "If {party} and {server} put together what they have, they know the sums {}, each by itself.",
+        "{party} and {server} can learn the sums {}, each by itself, if they put together what they have.",
         groups.join(", ")
     ));
     learned.push(format!("{party} learns nothing else about the others' data, as long as all follow the protocol."));

@@ -21,7 +21,7 @@ use tacita_core::protocol::dot::{Columns, Modulus, Shares};
 use tacita_core::{Error, Result, Side};
 
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::{Choice, Chosen, Clients, Found, Known, Network, Peers, Protocol, Run, Sizes, Slices};
+use crate::agreement::{Choice, Chosen, Clients, Found, Glance, Known, Network, Peers, Protocol, Run, Sizes, Slices};
 use crate::base::random::fresh_rng;
 use crate::jobs::dot::Brought;
 use crate::jobs::dot::found::Outcome;
@@ -30,7 +30,7 @@ use crate::jobs::dot::spec::Spec;
 use crate::transport::links::Links;
 
 use cost::rounds_of_chain;
-pub use learned::learned;
+pub use learned::{at_a_glance, learned};
 
 /// The most clients: the server works for all of them at once.
 const MAX_CLIENTS: usize = 32;
@@ -71,6 +71,10 @@ impl Method for WithClients<'_> {
 
     fn learned(&self, job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
         learned(job, &self.0, party, known.slices)
+    }
+
+    fn at_a_glance(&self, job: &Spec<'_>) -> Vec<Glance> {
+        at_a_glance(job, &self.0)
     }
 
     /// The clients get the products of all rows, the server nothing.

@@ -20,7 +20,9 @@ use super::clients::{self, WithClients};
 use super::{Brought, Spec};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{bad, either};
-use crate::agreement::{Choice, Chosen, Found, JobSpec, Known, Names, Network, Protocol, Reveal, Run, Sizes, Written};
+use crate::agreement::{
+    Choice, Chosen, Found, Glance, JobSpec, Known, Names, Network, Protocol, Reveal, Run, Sizes, Written,
+};
 use pair::Pair;
 
 /// A way to make a job's products: between two parties, or with clients.
@@ -45,6 +47,9 @@ pub trait Method {
 
     /// What `party` learns, given what is known, in plain sentences.
     fn learned(&self, job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String>;
+
+    /// Who learns what at a glance.
+    fn at_a_glance(&self, job: &Spec<'_>) -> Vec<Glance>;
 
     /// A party's part.
     fn run(&self, brought: &Brought, run: Run<'_>) -> Result<Found>;

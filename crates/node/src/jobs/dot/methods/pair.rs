@@ -6,7 +6,7 @@ use tacita_core::Result;
 
 use super::Method;
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::{Choice, Chosen, Found, Known, Network, Pair as Both, Protocol, Run, Sizes};
+use crate::agreement::{Choice, Chosen, Found, Glance, Known, Network, Pair as Both, Protocol, Run, Sizes};
 use crate::jobs::dot::spec::Spec;
 use crate::jobs::dot::{Brought, choose, cost, found, learned, memory, methods, run};
 
@@ -38,6 +38,10 @@ impl Method for Pair {
 
     fn learned(&self, job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
         learned::dot(job, party, known)
+    }
+
+    fn at_a_glance(&self, job: &Spec<'_>) -> Vec<Glance> {
+        learned::at_a_glance(job)
     }
 
     fn run(&self, brought: &Brought, run_of: Run<'_>) -> Result<Found> {

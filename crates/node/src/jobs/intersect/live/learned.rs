@@ -1,7 +1,7 @@
 //! Who learns what of a live list, in plain sentences.
 
 use super::{DEFAULT_ROTATE_WITHIN, Live, Quota};
-use crate::agreement::{JobSpec, Key, KeyVerdict};
+use crate::agreement::{Glance, JobSpec, Key, KeyVerdict};
 use crate::base::text::{count, counted};
 use crate::jobs::learned::list;
 
@@ -25,6 +25,18 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     }
 }
 
+/// Who learns what, thing by thing.
+pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+    let desk = job.receiver();
+    let authority = job.peer_of(desk);
+    vec![
+        Glance::new(job, "whether a row that is asked for is on the list", |name| name == desk),
+        Glance::given(job, authority, "when the list changes".into(), |_| true),
+        Glance::given(job, desk, "which rows are asked for".into(), |_| false),
+        Glance::given(job, desk, "when a desk asks, and for how many keys".into(), |_| true),
+    ]
+}
+
 fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {
     let quota = Quota::of(job);
     let (rows, within) = (job.limits.pad_to.unwrap_or_default(), seconds(rotate_within(job)));
@@ -37,28 +49,26 @@ fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {
     };
     vec![
         format!("{desk} learns of each row that it asks for whether it is on {authority}'s list{by}."),
+        format!("{desk} can ask for anybody: {may}. A row takes {}.", counted(keys.len().max(1) as u64, "key")),
+        format!("{desk} does not get more by a rotation or a restart."),
+        format!("{desk} does not learn how many rows {authority} has, but that they are no more than {}.", count(rows)),
         format!(
-            "{desk} may ask for anybody, {may}; a row takes {}. No rotation and no restart gives it more.",
-            counted(keys.len().max(1) as u64, "key")
+            "{desk} gets a table that begins as long as that under each key of {authority}, and grows by an entry with each change."
         ),
+        format!("{desk} learns when the list changes, and how many keys of rows change."),
         format!(
-            "{desk} does not learn how many rows {authority} has, but that they are no more than {}: under each key, the table begins as long \
-             as that, and grows by an entry with each change.",
-            count(rows)
+            "{desk} does not learn which changes are additions and which are removals, but of rows that it asks for."
         ),
+        format!("{desk} learns, of each row that it asks for, when it came and went since the key last changed."),
         format!(
-            "{desk} learns when the list changes, and how many keys of rows change; not which of the changes are additions and which are \
-             removals, but of rows that it asks for."
+            "{desk} can look for that row in all later states of the table until the key changes again, without {authority} and its quota. \
+             So can whoever gets what it keeps, and desks that join what they have."
         ),
+        format!("{desk} learns when {authority} changes its key: every {within}, whatever happens to the list."),
         format!(
-            "{desk} learns of each row that it asks for when it came and went since the key last changed; and until the key changes again, it \
-             can look for it in all later states of the table, without {authority} and its quota. So can whoever gets what it keeps, and \
-             desks that join what they have."
+            "{desk} also learns when the key changes because its owner wants it, or because it has no room for more changes of the list."
         ),
-        format!(
-            "{desk} learns when {authority} changes its key: every {within}, whatever happens to the list; and besides when its owner wants it, \
-             or when one key has no room for more changes. After that, nothing that it has kept can be looked for."
-        ),
+        format!("{desk} cannot look for anything that it kept once the key has changed."),
         format!("{desk} learns which version {authority} runs, and by which kinds of profiles it normalises its key."),
         format!("{desk} learns nothing else about {authority}'s list, as long as both follow the protocol."),
     ]
@@ -76,17 +86,16 @@ fn several(key: &Key) -> Vec<String> {
 fn of_authority(desk: &str, authority: &str) -> Vec<String> {
     vec![
         format!(
-            "{authority} does not learn whom {desk} asks for, nor whether anybody was on the list; not even with more computing power than \
-             there is."
+            "{authority} does not learn whom {desk} asks for, nor whether anybody was on the list, not even with unlimited computing power."
         ),
         format!(
-            "{authority} learns which of the desks asks, when, and for how many keys at a time: so how many rows it checks, one by one or \
-             together, and when it is connected."
+            "{authority} learns which of the desks asks, when, and for how many keys at a time, and when it is connected."
         ),
+        format!("{authority} so learns how many rows a desk checks, one by one or together."),
         format!(
-            "{authority} learns when a desk fetches the table: at its start, after a change of the key, and after it lost its copy; and whether \
-             it asks the very same again, because an answer was lost."
+            "{authority} learns when a desk fetches the table: at its start, after a change of the key, and after it lost its copy."
         ),
+        format!("{authority} learns whether a desk asks the very same again, because an answer was lost."),
         format!("{authority} learns which version {desk} runs, and by which kinds of profiles it normalises its key."),
         format!("{authority} learns nothing else about what {desk} has, as long as both follow the protocol."),
     ]

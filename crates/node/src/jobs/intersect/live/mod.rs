@@ -17,11 +17,12 @@ use super::prepared::{DEFAULT_MAX_CLIENTS, MAX_TOTAL_QUERIES};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Chosen, Duplicates, JobSpec, KeyVerdict, Known, Part, Protocol, Reveal, Sizes, Source, Terms, Topology,
+    Ability, Chosen, Duplicates, Glance, JobSpec, KeyVerdict, Known, Part, Protocol, Reveal, Sizes, Source, Terms,
+    Topology,
 };
 use crate::base::text;
 
-pub use learned::{learned, protocol};
+pub use learned::{at_a_glance, learned, protocol};
 pub use reader::{Asked, Field, Reader};
 pub use roll::{Roll, RollChange, Row, RowsRead};
 
@@ -196,6 +197,10 @@ impl Method for LiveList {
 
     fn learned(&self, job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
         learned(job, party)
+    }
+
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+        at_a_glance(job)
     }
 
     fn load(&self, job: &JobSpec, _me: &str, _source: &Source) -> Result<Box<dyn Part>> {

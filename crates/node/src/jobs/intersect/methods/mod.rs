@@ -104,10 +104,8 @@ pub trait Method: Sync {
     /// What `party` learns, given what is known, in plain sentences.
     fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
 
-    /// Who learns what at a glance, among three parties or more.
-    fn at_a_glance(&self, _job: &JobSpec) -> Vec<Glance> {
-        Vec::new()
-    }
+    /// Who learns what at a glance.
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance>;
 
     /// Reads a party's data.
     fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>>;

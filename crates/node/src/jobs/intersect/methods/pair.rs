@@ -9,7 +9,7 @@ use super::{Method, PairMethod};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Choice, Chosen, JobSpec, Known, Network, Part, Protocol, Reveal, Sizes, Source, Topology,
+    Ability, Choice, Chosen, Glance, JobSpec, Known, Network, Part, Protocol, Reveal, Sizes, Source, Topology,
 };
 use crate::jobs::intersect::{Intersect, any, choose, cost, disk, learned, load, memory, methods, multiset};
 use crate::jobs::on_disk;
@@ -109,6 +109,10 @@ impl Method for Pair {
 
     fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         learned::intersect(job, party, known)
+    }
+
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+        learned::at_a_glance(job)
     }
 
     fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {

@@ -3,27 +3,38 @@
 use tacita_core::primitive::published::bloom::Rate;
 
 use super::super::Intersect;
-use super::super::learned::{WHICH, limit, of_sum};
+use super::super::learned::{hint_of_size, limit, of_sum};
 use super::published::bloom;
 use crate::agreement::{Glance, JobSpec, Protocol, Reveal};
 use crate::base::text::{count, names};
-use crate::jobs::learned::{have, list};
+use crate::jobs::learned::{have, list, result_from, unchecked_keys, which_keys};
 
-/// What the helper learns of a job by this protocol.
-pub fn helper_learns(protocol: Protocol) -> [&'static str; 2] {
-    let [alone, pooled] = LEARNS;
-    [alone, if protocol == bloom::PROTOCOL { LEARNS_BY_BLOOM } else { pooled }]
+/// Sentences on what the helper learns of a job by this protocol, each without its full stop.
+pub fn helper_learns(protocol: Protocol) -> &'static [&'static str] {
+    if protocol == bloom::PROTOCOL { &LEARNS_BY_BLOOM } else { &LEARNS }
 }
 
-/// What the helper learns together with those who learn, of the published form.
-const LEARNS_BY_BLOOM: &str = "if the helper pools what it sees with a party that learns, they know how many parties have set each slot of their filters";
-
-const LEARNS: [&str; 2] = [
-    "the helper learns who takes part in this job, when, from which addresses, and what the agreed sizes say: neither keys, nor how many a \
-     party has (the time that one takes to load its table may hint at it), nor the result",
-    "if the helper pools what it sees with parties, they learn no more than those parties learn together, as long as one party stays out of it \
-     and all follow the protocol; a helper that does not can leave out what a party has left, and the result is then of the other parties' keys",
+const LEARNS: [&str; 5] = [
+    TAKES_PART,
+    NO_DATA,
+    TIMES,
+    "the helper and parties that pool what they see learn no more than those parties together, as long as one party stays out of it and \
+     all follow the protocol",
+    "the helper can leave out what a party has left if it does not follow the protocol: the result is then of the other parties' keys",
 ];
+
+const LEARNS_BY_BLOOM: [&str; 4] = [
+    TAKES_PART,
+    NO_DATA,
+    TIMES,
+    "the helper and a party that learns can learn how many parties have set each slot of their filters, if they pool what they see",
+];
+
+const TAKES_PART: &str =
+    "the helper learns who takes part in this job, when, from which addresses, and what the agreed sizes say";
+const NO_DATA: &str = "the helper learns neither keys, nor how many a party has, nor the result";
+const TIMES: &str =
+    "the helper can learn a hint of how many keys a party has from the time that it takes to load its table";
 
 /// What `party` learns.
 pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
@@ -35,73 +46,80 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     let every_party = names(&[&others[..], &[party]].concat());
     if job.learns(party) {
         learned.push(match &job.reveal {
-            Reveal::Count => format!("{party} learns how many keys {every_party} have in common, not which; {WHICH}."),
+            Reveal::Count => format!("{party} learns how many keys {every_party} have in common, not which."),
             Reveal::Sum(summed) => format!(
-                "{party} learns how many keys {every_party} have in common, not which, and the sum of {} {} over them; {WHICH}.",
+                "{party} learns how many keys {every_party} have in common, not which, and the sum of {} {} over them.",
                 whose(job, party),
                 list(&summed.columns)
             ),
             Reveal::CountsBy(column) => format!(
-                "{party} learns how many keys {every_party} have in common, by {} `{column}`, not which; {WHICH}.",
+                "{party} learns how many keys {every_party} have in common, by {} `{column}`, not which.",
                 whose(job, party)
             ),
             _ => format!("{party} learns which of its own rows have a key that {all} {every} too."),
         });
+        if matches!(job.reveal, Reveal::Count | Reveal::Sum(_) | Reveal::CountsBy(_)) {
+            learned.extend(which_keys(party));
+        }
         match &job.reveal {
-            Reveal::Sum(_) => learned.push(of_sum(party, giver(job) == party)),
-            Reveal::CountsBy(_) => learned.push(of_counts(party, giver(job) == party)),
+            Reveal::Sum(_) => learned.extend(of_sum(party, giver(job) == party)),
+            Reveal::CountsBy(_) => learned.extend(of_counts(party, giver(job) == party)),
             _ => {}
         }
-        limit(job, &mut learned);
+        limit(job, party, &mut learned);
         if job.protocol == bloom::PROTOCOL {
             if let Some(rate) = wrong(job) {
                 learned.push(format!(
-                    "{party} takes up to {rate} of its other keys for such, too, and cannot tell which: false_positives = \"{rate}\" is the rate of \
-                     the paper, and with \"2^-40\" there are as good as none."
+                    "{party} takes up to {rate} of its other keys for such, too, and does not learn which. false_positives = \"{rate}\" is the \
+                     rate of the paper; with \"2^-40\", there are as good as none."
                 ));
             }
             if let Some(last) = told_by(job, party) {
                 learned.push(format!(
-                    "{party} hears all shares of the decryption from {last}, and takes its word for them."
+                    "{party} learns all shares of the decryption from {last}, and takes its word for them."
                 ));
             }
             learned.push(format!(
-                "{party} learns of every key that it can guess, and need not have, whether {all} {every} it: protocol = \"outsourced-bloom\" is for \
-                 comparisons, and \"outsourced\" does not tell this."
+                "{party} learns, of every key that it can guess, and need not have, whether {all} {every} it. protocol = \"outsourced-bloom\" is \
+                 for comparisons; \"outsourced\" does not tell this."
             ));
             learned.push(format!(
-                "{party} together with the helper learns how many parties have set each slot of their filters."
+                "{party} and the helper can learn how many parties have set each slot of their filters, if they pool what they see."
             ));
         }
         if job.limits.min_result.is_some() && job.reveal != Reveal::Rows {
             learned.push(format!(
-                "limits.min_result is kept by the program that {party} runs: whoever changes it sees smaller numbers, too."
+                "{party} can learn smaller numbers, too, if its program is changed: that program applies limits.min_result."
             ));
         }
     } else {
-        learned.push(format!(
-            "{party} does not learn which keys all have in common, nor how many; but if it has no key, there are none."
-        ));
+        learned.push(format!("{party} does not learn which keys all have in common, nor how many."));
+        learned.push(format!("{party} learns that none are common if it has no key itself."));
     }
     if others.len() > 1 && !(job.protocol == bloom::PROTOCOL && job.learns(party)) {
-        learned.push(format!("Of a key that not all have, {party} does not learn who has it, nor how many do."));
+        learned.push(format!("{party} does not learn who has a key that not all have, nor how many do."));
     }
     let published = job.protocol == bloom::PROTOCOL && job.learns(party);
     if published {
         return learned;
     }
     learned.push(format!(
-        "{party} does not learn how many keys {all} {every}, beyond what the result says and that they are no more than {}: all that is sent has \
-         the length for that. (The time that one takes to load its table may hint at it.)",
+        "{party} does not learn how many keys {all} {every}, beyond what the result says and that they are no more than {}: all that is \
+         sent has the length for that.",
         count(job.limits.pad_to.unwrap_or_default())
     ));
+    learned.push(hint_of_size(party, "one"));
     if job.learns(party) && party != leader {
-        learned.push(format!("{party} hears the result from {leader}, which works it out, and takes its word for it."));
+        learned.push(result_from(party, leader));
     }
     if others.len() > 1 {
         learned.push(match job.learns(party) {
-            true => format!("If {party} pools what it sees with others, and not with all, they learn no more than their own results say."),
-            false => format!("If {party} pools what it sees with others, they learn no more than those of them who learn."),
+            true => format!(
+                "{party} and others, not all, learn no more than their own results say, if they pool what they see."
+            ),
+            false => {
+                format!("{party} and others learn no more than the learners among them, if they pool what they see.")
+            }
         });
     }
     learned.extend(in_the_helpers_place(job, party));
@@ -111,46 +129,50 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
 
 /// What it means for `party` that the first party is in the helper's place, if it is. Helper and leader together can pass on what one party alone has left,
 /// which tells them more if there are several.
-fn in_the_helpers_place(job: &JobSpec, party: &str) -> Option<String> {
-    let first = job.parties.names().into_iter().next().filter(|_| job.helper.is_none())?;
+fn in_the_helpers_place(job: &JobSpec, party: &str) -> Vec<String> {
+    let first = job.parties.names().into_iter().next().filter(|_| job.helper.is_none());
+    let Some(first) = first else { return Vec::new() };
     let leads = first == job.receiver() && job.others(first).len() > 1 && job.protocol != bloom::PROTOCOL;
     let keys = count(job.limits.pad_to.unwrap_or_default());
     match (first == party, leads) {
-        (true, false) => Some(format!(
-            "{party} is in the helper's place: it sees who takes part, when, and from which addresses, and learns nothing else by that."
-        )),
-        (true, true) => Some(format!(
-            "{party} is in the helper's place, and works the result out, too: it sees who takes part, when, and from which addresses. It learns \
-             nothing else by that if it follows the protocol; if not, it can test up to {keys} keys for each other party alone. That takes two, if \
-             a [helper] is named, or a party is first that does not learn."
-        )),
-        (false, true) => Some(format!(
-            "{first} is in the helper's place, and works the result out, too: if it does not follow the protocol, it can test up to {keys} keys \
-             for being {party}'s."
-        )),
-        (false, false) => None,
+        (true, false) => vec![
+            format!("{party} learns who takes part, when, and from which addresses: it is in the helper's place."),
+            format!("{party} learns nothing else by that."),
+        ],
+        (true, true) => vec![
+            format!(
+                "{party} learns who takes part, when, and from which addresses: it is in the helper's place, and computes the result, too."
+            ),
+            format!("{party} learns nothing else by that if it follows the protocol."),
+            format!(
+                "{party} can test up to {keys} keys for each other party alone if it does not follow the protocol. That takes two parties \
+                 if a [helper] is named, or if the first party does not learn."
+            ),
+        ],
+        (false, true) => vec![format!(
+            "{first} can test up to {keys} keys for being {party}'s if it does not follow the protocol: it is in the helper's place, and \
+             computes the result, too."
+        )],
+        (false, false) => Vec::new(),
     }
 }
 
-/// What counts by category tell besides, of categories that `party` gives itself, or not.
-fn of_counts(party: &str, gives: bool) -> String {
-    match gives {
-        true => format!(
-            "From counts of its own categories {party} may find out which keys are common: of a category with one key alone, its count says \
-             it."
-        ),
-        false => format!(
-            "Counts of few keys can tell more than they seem to: of one key, its category. Nothing checks which keys {party} brings."
-        ),
+/// Sentences on what counts by category tell besides, of categories that `party` gives itself, or not.
+fn of_counts(party: &str, gives: bool) -> Vec<String> {
+    if gives {
+        return vec![
+            format!("{party} can learn which keys are common from counts of its own categories."),
+            format!("{party} learns whether a key is common if it alone has its category: the count says it."),
+        ];
     }
+    vec![
+        format!("{party} can learn more than counts seem to tell if they are of few keys: of one key, its category."),
+        unchecked_keys(party),
+    ]
 }
 
 /// Who learns what, thing by thing.
 pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
-    let to = |what: String, learns: &dyn Fn(&str) -> bool| Glance {
-        what,
-        parties: job.parties.names().into_iter().filter(|name| learns(name)).map(str::to_owned).collect(),
-    };
     let what = match &job.reveal {
         Reveal::Count => "how many keys all have".into(),
         Reveal::Sum(summed) => {
@@ -162,14 +184,14 @@ pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     if job.protocol == bloom::PROTOCOL {
         let what = wrong(job).map_or(what.clone(), |rate| format!("{what}, and up to {rate} of the others with them"));
         return vec![
-            to(what, &|name| job.learns(name)),
-            to("of every key that can be guessed: whether all others have it".into(), &|name| job.learns(name)),
+            Glance::new(job, what, |name| job.learns(name)),
+            Glance::new(job, "of every key that can be guessed: whether all others have it", |name| job.learns(name)),
         ];
     }
     vec![
-        to(what, &|name| job.learns(name)),
-        to("of a key that not all have: who has it".into(), &|_| false),
-        to("how many keys each of the others has".into(), &|_| false),
+        Glance::new(job, what, |name| job.learns(name)),
+        Glance::new(job, "of a key that not all have: who has it", |_| false),
+        Glance::new(job, "how many keys each of the others has", |_| false),
     ]
 }
 

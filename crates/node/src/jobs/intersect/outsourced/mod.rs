@@ -237,7 +237,7 @@ impl Helping {
     }
 
     /// What the helper learns, in sentences.
-    pub fn learns(&self) -> [&'static str; 2] {
+    pub fn learns(&self) -> &'static [&'static str] {
         helper_learns(match &self.work {
             Work::Sound(_) => PROTOCOL,
             Work::Published(_) => bloom::PROTOCOL,

@@ -1,10 +1,10 @@
 //! Who learns what, in plain sentences.
 
-use super::super::learned::{limit, on_disk, one_row_a_key};
+use super::super::learned::{hint_of_size, limit, on_disk, one_row_a_key};
 use super::super::load::given_columns;
 use crate::agreement::{Glance, JobSpec, Known, Reveal};
 use crate::base::text::{count, counted, names};
-use crate::jobs::learned::{have, list};
+use crate::jobs::learned::{have, list, no_common_keys, result_from};
 
 /// What `party` learns, given what is known.
 pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
@@ -21,17 +21,14 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<Strin
             };
             learned.push(format!("{party} learns {giver}'s {} for those keys{rows}.", list(job.given_by(giver))));
         }
-        limit(job, &mut learned);
+        limit(job, party, &mut learned);
     } else {
-        learned.push(format!(
-            "{party} does not learn which keys all have in common, nor how many; but if one of them has no key, there are none."
-        ));
+        learned.extend(no_common_keys(party, "all have", ""));
     }
     if others.len() > 1 {
         learned.push(match job.learns(party) {
             true => format!(
-                "Of a key of its own that not all have, {party} learns no more than that: neither who has it, nor how many do, nor what \
-                 anybody gives for it."
+                "{party} does not learn who has a key of its own that not all have, how many do, or what anybody gives for it."
             ),
             false => format!("{party} does not learn who else has a key of its own, nor how many do."),
         });
@@ -41,17 +38,17 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<Strin
         |name: &&str| known.all.is_some_and(|all| all.get(*name).is_some_and(|sizes| sizes.work.is_some()));
     let with_disks: Vec<&str> = others.iter().copied().filter(works_on_disk).collect();
     if !with_disks.is_empty() {
-        learned.push(on_disk(party, &with_disks));
+        learned.extend(on_disk(party, &with_disks));
     }
     if job.learns(party) && party != leader {
-        learned.push(format!("{party} hears the result from {leader}, which works it out, and takes its word for it."));
+        learned.push(result_from(party, leader));
     }
     if others.len() > 1 {
         collusion(job, party, leader, &mut learned);
     }
     if !job.learns(party) && party != leader {
         learned.push(format!(
-            "The time that {leader} needs at the end may give {party} a hint of how many keys are common, if there are many."
+            "{party} can learn a hint of how many keys are common from the time that {leader} needs at the end, if there are many."
         ));
     }
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
@@ -60,20 +57,15 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<Strin
 
 /// Who learns what, thing by thing.
 pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
-    let names = || job.parties.names().into_iter();
-    let to = |what: String, learns: &dyn Fn(&str) -> bool| Glance {
-        what,
-        parties: names().filter(|name| learns(name)).map(str::to_owned).collect(),
-    };
-    let mut all = vec![to("which of its own rows all have".into(), &|name| job.learns(name))];
-    for giver in names().filter(|giver| given_columns(job, giver).is_some()) {
-        let what = format!("{giver}'s {} for them", list(job.given_by(giver)));
-        all.push(to(what, &|name| job.learns(name) && name != giver));
-    }
-    all.push(to("of a key that not all have: who has it".into(), &|_| false));
-    all.push(to("how many keys each of the others has".into(), &|_| job.limits.pad_to.is_none()));
-    if names().any(|giver| given_columns(job, giver).is_some()) {
-        all.push(to("types and greatest lengths of given columns".into(), &|_| true));
+    let givers: Vec<_> = job.parties.names().into_iter().filter(|giver| given_columns(job, giver).is_some()).collect();
+    let mut all = vec![Glance::new(job, "which of its own rows all have", |name| job.learns(name))];
+    all.extend(givers.iter().map(|giver| {
+        Glance::given(job, giver, format!("{giver}'s {} for them", list(job.given_by(giver))), |name| job.learns(name))
+    }));
+    all.push(Glance::new(job, "of a key that not all have: who has it", |_| false));
+    all.push(Glance::new(job, "how many keys each of the others has", |_| job.limits.pad_to.is_none()));
+    if !givers.is_empty() {
+        all.push(Glance::new(job, "types and greatest lengths of given columns", |_| true));
     }
     all
 }
@@ -84,16 +76,19 @@ fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>
         Reveal::Payload => ", with the columns that these give",
         _ => "",
     };
-    learned.push(match party == leader {
-        true => format!(
-            "If {party} pools what it sees with some of the others, and not with all, they learn which of {party}'s keys all the rest \
-             have{rows}: as if they themselves had brought every key."
-        ),
-        false => format!(
-            "If {party} pools what it sees with others, they learn no more than those of them who learn, as long as {leader} is not among \
-             them; with {leader}, they learn which of {leader}'s keys all the rest have{rows}."
-        ),
-    });
+    if party == leader {
+        learned.push(format!(
+            "{party} and some of the others, not all, can learn which of {party}'s keys all the rest have{rows}, if they pool what they \
+             see. They then learn as much as if they themselves had brought every key."
+        ));
+        return;
+    }
+    learned.push(format!(
+        "{party} and others without {leader} learn no more than the learners among them, if they pool what they see."
+    ));
+    learned.push(format!(
+        "{party} and others with {leader} can learn which of {leader}'s keys all the rest have{rows}, if they pool what they see."
+    ));
 }
 
 fn sizes(job: &JobSpec, party: &str, known: Known<'_>, learned: &mut Vec<String>) {
@@ -102,11 +97,12 @@ fn sizes(job: &JobSpec, party: &str, known: Known<'_>, learned: &mut Vec<String>
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(
             "{party} does not learn how many {things} {} {}, beyond what the result says and that they are no more than {}: all sets are \
-             padded to that. (The time that one takes to load its table may hint at it.)",
+             padded to that.",
             names(&others),
             have(&others),
             count(bound)
         ));
+        learned.push(hint_of_size(party, "one"));
     } else {
         let of = |name: &&str| match known.all.and_then(|all| all.get(*name)) {
             Some(sizes) => format!("{name} has ({})", count(sizes.items)),

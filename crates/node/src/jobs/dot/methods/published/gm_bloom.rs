@@ -87,8 +87,8 @@ impl PairMethod for GmBloom {
         Some(match side {
             Side::First => "about half, so that twice the part is the product, give or take twice its square root",
             Side::Second => {
-                "the exact product over half of its ones, at random, and it knows which: nearly what the other half would \
-                 give, and more than the product says about the rows of that half"
+                "the exact product over half of its ones, at random, and it knows which. That is nearly what the other half \
+                 would give, and more than the product says about the rows of that half"
             }
         })
     }

@@ -103,8 +103,7 @@ impl PairMethod for Bloom {
     fn learned(&self, job: &JobSpec, party: &str, learned: &mut Vec<String>) {
         if party == job.receiver() {
             learned.push(format!(
-                "Nothing checks what {party} asks: if it does not follow the protocol, it can test any number of keys for being \
-                 {}'s.",
+                "{party} can test any number of keys for being {}'s, if it does not follow the protocol: nothing checks what it asks.",
                 job.peer_of(party)
             ));
         }

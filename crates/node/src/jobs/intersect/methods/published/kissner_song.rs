@@ -16,9 +16,10 @@ use crate::agreement::{
     Ability, Chosen, Found, Glance, JobSpec, Known, Part, Peers, Protocol, Reveal, Run, Sizes, Source, Topology,
 };
 use crate::base::text::{count, names};
+use crate::jobs::intersect::learned::{hint_of_size, limit};
 use crate::jobs::intersect::methods::Method;
 use crate::jobs::intersect::{Brought, Intersect, found, hint, in_group, load, star};
-use crate::jobs::learned::have;
+use crate::jobs::learned::{have, no_common_keys};
 use crate::jobs::polynomials::POLYNOMIAL;
 use crate::table::RowCounts;
 
@@ -160,22 +161,21 @@ fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
     let mut learned = Vec::new();
     if job.learns(party) {
         learned.push(format!("{party} learns which of its own rows have a key that {all} {have} too."));
-        crate::jobs::intersect::learned::limit(job, &mut learned);
-        learned.push(format!(
-            "Of a key of its own that not all have, {party} learns no more than that: neither who has it, nor how many do."
-        ));
+        limit(job, party, &mut learned);
+        learned.push(format!("{party} does not learn who has a key of its own that not all have, nor how many do."));
     } else {
-        learned.push(format!(
-            "{party} does not learn which keys all have in common, nor how many; but if one of them has no key, there are none."
-        ));
+        learned.extend(no_common_keys(party, "all have", ""));
         learned.push(format!("{party} does not learn who else has a key of its own, nor how many do."));
     }
-    learned.push(match job.limits.pad_to {
-        Some(bound) => format!(
-            "{party} does not learn how many distinct keys {all} {have}, beyond what the result says and that they are no more than {}: all \
-             sets are padded to that. (The time that one takes to load its table may hint at it.)",
-            count(bound)
-        ),
+    match job.limits.pad_to {
+        Some(bound) => {
+            learned.push(format!(
+                "{party} does not learn how many distinct keys {all} {have}, beyond what the result says and that they are no more than \
+                 {}: all sets are padded to that.",
+                count(bound)
+            ));
+            learned.push(hint_of_size(party, "one"));
+        }
         None => {
             let of = |name: &&str| match known.all.and_then(|all| all.get(*name)) {
                 Some(sizes) => format!("{name} has ({})", count(sizes.items)),
@@ -183,14 +183,14 @@ fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
             };
             let each: Vec<_> = others.iter().map(of).collect();
             let each: Vec<_> = each.iter().map(String::as_str).collect();
-            format!("{party} learns how many distinct keys {}.", names(&each))
+            learned.push(format!("{party} learns how many distinct keys {}.", names(&each)));
         }
-    });
+    }
     learned.push(format!(
         "{party} learns which version {all} run, and by which kinds of profiles they normalise their keys."
     ));
     learned.push(format!(
-        "If {party} pools what it sees with others, and not with all, they learn no more than those of them who learn: which keys all have."
+        "{party} and others, not all, learn no more than the learners among them, if they pool what they see: which keys all have."
     ));
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned

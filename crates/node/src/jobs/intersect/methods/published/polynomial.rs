@@ -131,16 +131,16 @@ impl PairMethod for Polynomial {
         let peer = job.peer_of(party);
         learned.push(match job.reveal {
             Reveal::Rows if by_values => format!(
-                "Nothing checks what {party} sends: if it does not follow the protocol, it may be able to test any number of keys for \
-                 being {peer}'s."
+                "{party} may be able to test any number of keys for being {peer}'s, if it does not follow the protocol: nothing checks \
+                 what it sends."
             ),
             Reveal::Count if by_values => format!(
-                "Nothing checks what {party} sends: if it does not follow the protocol, what is counted may be any of {peer}'s keys, \
-                 such as all in one bin."
+                "{party} can have any of {peer}'s keys counted, such as all in one bin, if it does not follow the protocol: nothing \
+                 checks what it sends."
             ),
             _ => format!(
-                "Nothing checks what {party} sends: if it does not follow the protocol, it can ask for other keys than it has, as many as \
-                 all bins hold."
+                "{party} can ask for other keys than it has, as many as all bins hold, if it does not follow the protocol: nothing \
+                 checks what it sends."
             ),
         });
     }

@@ -76,16 +76,15 @@ impl Method for Polynomial {
 
     fn learned(&self, job: &JobSpec, party: &str, learned: &mut Vec<String>) {
         let peer = job.peer_of(party);
-        learned.push(match job.learns(party) {
-            true => format!(
-                "{party} can test every key that it can guess for being {peer}'s, its own among them, now and later, from what it gets: \
-                 this protocol does not hide which keys both have."
-            ),
-            false => format!(
-                "{party} gives {peer} the means to test every key that {peer} can guess. It can tell by the time about how many {peer} \
-                 tries."
-            ),
-        });
+        if job.learns(party) {
+            learned.push(format!(
+                "{party} can test every key that it can guess for being {peer}'s, its own among them, now and later, from what it gets."
+            ));
+            learned.push(format!("{party} can so learn which keys both have: this protocol does not hide them."));
+        } else {
+            learned.push(format!("{peer} can test every key that it can guess for being {party}'s."));
+            learned.push(format!("{party} can learn from the time about how many keys {peer} tries."));
+        }
     }
 
     fn run(&self, setting: &Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
