@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tacita_core::{Level, Result};
 
 use super::words::{bad, check_distinct, either};
-use super::{JobSpec, Party, Reveal, Shared, Topology};
+use super::{JobSpec, Party, Reveal, Topology};
 use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
 use crate::table::payload::MAX_ROW_BYTES;
@@ -69,7 +69,7 @@ impl JobSpec {
         }
     }
 
-    /// Names, and who learns.
+    /// The id of the job, and the names of its parties.
     pub(crate) fn check_names(&self) -> Result<()> {
         if self.id.is_empty() || self.id.len() > MAX_ID_BYTES || self.id.chars().any(char::is_control) {
             return bad(format!("id: use 1 to {MAX_ID_BYTES} printable characters"));
@@ -77,26 +77,18 @@ impl JobSpec {
         for name in self.parties.names() {
             check_name(name).or_else(|error| bad(format!("parties: {error}")))?;
         }
-        let most = self.job.info().most_parties;
-        let count = self.parties.0.len();
-        let has_roles = self.job.has(Shared::Roles) && self.has_roles();
-        let served = self.job.served();
-        if let Some(name) = served.and_then(|served| {
+        if let Some(name) = self.job.served().and_then(|served| {
             let words = || served.roles.iter().chain(served.audience);
             self.parties.names().into_iter().find(|name| words().any(|word| word == name))
         }) {
             return bad(format!("parties: \"{name}\" stands for all who have that role: use another name"));
         }
-        if served.is_none() && !has_roles && !(2..=most).contains(&count) {
-            return bad(match most {
-                2 => format!(
-                    "parties: the job has {count}, and job = \"{}\" is between exactly two, but for dot with clients (role); \
-                     \"intersect\" is there for more",
-                    self.job.name()
-                ),
-                _ => format!("parties: the job has {count}: name 2 to {most}"),
-            });
-        }
+        Ok(())
+    }
+
+    /// The parties that learn the result, and that no two parties have one identity.
+    pub(crate) fn check_learners(&self) -> Result<()> {
+        let served = self.job.served();
         if self.reveal_to.is_empty() {
             return bad("reveal_to: name at least one party that learns the result");
         }
