@@ -40,8 +40,7 @@ pub struct Init {
     /// File to write; - for standard output.
     #[arg(value_name = "FILE", default_value = "job.toml")]
     file: PathBuf,
-    /// Job: intersect, union, dot, rules, shares or aggregate.
-    #[arg(long, help_heading = help::TERMS)]
+    #[arg(long, help = format!("Job: {}", job_names().join(", ")), help_heading = help::TERMS)]
     job: Option<String>,
     /// Name of the job, the same at all parties.
     #[arg(long, help_heading = help::TERMS)]
@@ -152,7 +151,7 @@ impl Init {
 
     /// Which job it is.
     fn question(&self, asker: &Asker) -> Result<Arc<dyn Job>> {
-        let names: Vec<_> = jobs::usual().map(|job| job.name()).collect();
+        let names = job_names();
         jobs::usual().try_for_each(|job| asker.tell(&format!("  {:10} {}", job.name(), job.info().about)))?;
         let read = |answer: &str| {
             let found = jobs::usual().find(|job| job.name() == answer);
@@ -356,6 +355,11 @@ impl Own {
             }
         }
     }
+}
+
+/// The words for all jobs.
+fn job_names() -> Vec<&'static str> {
+    jobs::usual().map(|job| job.name()).collect()
 }
 
 /// `NAME=VALUE`, each name once.
