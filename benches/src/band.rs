@@ -7,7 +7,7 @@ use tacita_core::primitive::kernel::{Aes128, Block};
 /// Bits of a row. The paper's fit for 2^20 keys and 10 % more columns than keys asks for about 180 at 2^-40.
 pub const BAND: usize = 192;
 
-/// Columns a key.
+/// Number of columns per key.
 pub const EXPANSION: f64 = 1.1;
 
 const WORDS: usize = BAND / 64;
@@ -64,7 +64,7 @@ pub fn encode(ciphers: &[Aes128; 2], keys: &[Block], values: &[Block]) -> Option
     Some(store)
 }
 
-/// The keys' values.
+/// Decodes the values of the keys.
 pub fn decode(ciphers: &[Aes128; 2], keys: &[Block], store: &[Block]) -> Vec<Block> {
     let value = |&key: &Block| {
         let row = row(ciphers, store.len(), key, Block::ZERO);

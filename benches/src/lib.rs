@@ -1,4 +1,4 @@
-//! What the measuring programs share.
+//! Common parts of the measuring programs.
 
 pub mod band;
 pub mod pair;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tacita_core::primitive::paillier::KeySize;
 use tacita_node::base::usage;
 
-/// What a program ends with that has missed a target. Errors end with 1, wrong arguments with 2, panics with 101.
+/// Exit code of a program that has missed a target. Errors end with 1, wrong arguments with 2, panics with 101.
 pub const MISSED: u8 = 3;
 
 /// The comment that a program's source begins with, for its `--help`.
@@ -28,7 +28,7 @@ pub fn arguments() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip(1)
 }
 
-/// How often each thing is measured.
+/// Number of times that each thing is measured.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Repeat<const DEFAULT: u32> {
     /// Runs of each measurement, of which the median counts
@@ -36,7 +36,7 @@ pub struct Repeat<const DEFAULT: u32> {
     pub runs: u32,
 }
 
-/// Where a program's rows go beside the terminal.
+/// Destination of a program's rows beside the terminal.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Json {
     /// File for lines of JSON, made anew
@@ -77,7 +77,7 @@ pub fn tacita() -> PathBuf {
 /// Wall and CPU time of one run.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Wall time.
+    /// Wall time of the run.
     pub wall: Duration,
     /// CPU time of the whole process, all threads.
     pub cpu: Duration,
@@ -100,13 +100,13 @@ pub fn median<T: PartialOrd + Copy>(values: &[T]) -> T {
 /// One line of a table: what one primitive costs at one size.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// What is measured: `transpose`, `softspoken`.
+    /// Name of the primitive that is measured: `transpose`, `softspoken`.
     pub primitive: String,
-    /// In which form: a back end, a parameter.
+    /// Form of the primitive: a back end, a parameter.
     pub variant: String,
-    /// How many things it makes: blocks, products, transfers.
+    /// Number of things that it makes: blocks, products, transfers.
     pub n: usize,
-    /// Threads a party.
+    /// Number of threads per party.
     pub threads: usize,
     /// Wall time in milliseconds, the median of the runs.
     pub wall_ms: f64,
@@ -177,7 +177,7 @@ impl Table {
     }
 }
 
-/// What was measured beside its targets, which are for a machine that is otherwise idle.
+/// Results of measurements against their targets, which are for a machine that is otherwise idle.
 #[derive(Debug, Default)]
 pub struct Verdicts(Vec<(String, bool)>);
 

@@ -16,18 +16,19 @@ pub const CERTAIN: f64 = 10.0;
 /// Thresholds below which measurements are compared.
 const CROPS: u32 = 100;
 
-/// What is not compared: fewer measurements of a class below a threshold.
+/// Minimum number of measurements of a class below a threshold: fewer are not compared.
 const LEAST: usize = 100;
 
 /// The crop by which a run says how small a difference it sees: it keeps 90 % of the measurements.
 const USUAL: u32 = 33;
 
-/// What one run says.
+/// Statistics of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Run {
     /// The strongest t: positive if the first class takes longer.
     pub t: f64,
-    /// By how much the first class's median is longer, relative to the second's.
+    /// Difference of the first class's median from the second's, relative to the latter: positive if the first is
+    /// longer.
     pub difference: f64,
     /// The least difference of means that would have had a |t| of [`APART`], without the longest tenth of the measurements.
     pub resolution: f64,
@@ -71,15 +72,15 @@ impl Run {
     }
 }
 
-/// What several runs say together.
+/// Conclusion from several runs together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// The runs.
+    /// Statistics of the runs.
     pub runs: Vec<Run>,
 }
 
 impl Decision {
-    /// How many runs tell the classes apart in the same direction.
+    /// Returns the number of runs that tell the classes apart in the same direction.
     pub fn agreeing(&self) -> usize {
         let longer = self.runs.iter().filter(|run| run.t > APART).count();
         let shorter = self.runs.iter().filter(|run| run.t < -APART).count();
@@ -105,9 +106,9 @@ impl Decision {
 
 /// Sums over the shortest measurements of one class, of all counts.
 struct Sums {
-    /// What is taken off each measurement, so that the sums of squares stay exact.
+    /// Shift that is subtracted from each measurement, so that the sums of squares stay exact.
     shift: f64,
-    /// Of the shifted measurements and of their squares.
+    /// Running sums of the shifted measurements and of their squares.
     sums: Vec<(f64, f64)>,
 }
 

@@ -1,4 +1,5 @@
-//! What the roles of an aggregation send each other, and their stored secrets: it is read or refused, and what is read has the length that was agreed.
+//! Messages between the roles of an aggregation, and their stored secrets. Each is read or refused, and what is read has
+//! the length that was agreed.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! What stands in bodies of requests of an aggregation beside reports: questions to an oracle, its answers, rows of a result, and answers to
-//! claims. It is written as it was read.
+//! Bodies of requests of an aggregation beside reports: questions to an oracle, its answers, rows of a result, and
+//! answers to claims. Each is written as it was read.
 
 #![no_main]
 

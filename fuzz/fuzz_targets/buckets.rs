@@ -1,4 +1,5 @@
-//! How a peer says that it stands at the start of a bucketed run, and the run as it is kept: what is read is written as the same bytes.
+//! State that a peer announces at the start of a bucketed run, and the run as it is kept. Decoded values are written as
+//! the same bytes.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What party and helper say to each other: taken as it is written or not at all; and words that are said to be signed.
+//! Messages between party and helper: taken as they are written or not at all; and words that are said to be signed.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What drivers of a job on many machines tell each other: words that can be, which are written as they were read.
+//! Messages between drivers of a job on many machines: valid words, which are written as they were read.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! What a peer writes on the wire where lanes are open: no panic, no hang, no memory taken on its word alone.
+//! Bytes that a peer writes on the wire where lanes are open. Parsing causes no panic, no hang, and no memory taken on
+//! the peer's word alone.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What desks and authorities of a live list say to each other, and what is stored: what is read is written as the same bytes.
+//! Messages between desks and authorities of a live list, and stored data. Decoded values are written as the same bytes.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! What is counted for association rules, as parties and their workers tell it: itemsets, what is to be counted, and counts are written as
-//! they were read.
+//! Data counted for association rules, as parties and their workers send it: itemsets, requests for counts, and counts
+//! are written as they were read.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What somebody says to a relay: a request is taken as it is written or not at all, and what comes before it is TLS or nothing.
+//! Messages to a relay. A request is taken as it is written or not at all, and what comes before it is TLS or nothing.
 
 #![no_main]
 

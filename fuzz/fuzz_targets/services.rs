@@ -1,4 +1,5 @@
-//! What the services of an aggregation, those who ask them, and a registry tell each other beside reports: it is read or refused, and what is read comes back.
+//! Messages between the services of an aggregation, those who ask them, and a registry, beside reports. Each is read or
+//! refused, and what is read comes back.
 
 #![no_main]
 
@@ -19,7 +20,7 @@ use tacita_aggregate::wire::signed::{Purpose, Role, Signed};
 
 const PURPOSE: Purpose<'_> = Purpose { agreement: &[7; 32], round: "r", role: Role::Proxy };
 
-/// What is read as JSON is written as what is read again as the same.
+/// Checks that a value read as JSON is written as JSON that is read again as the same.
 fn json<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
     if let Ok(value) = serde_json::from_slice::<T>(bytes) {
         let written = serde_json::to_vec(&value).unwrap();

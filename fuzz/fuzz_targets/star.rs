@@ -69,7 +69,7 @@ struct End<'a> {
 
 static RUN: LazyLock<Run> = LazyLock::new(Run::new);
 
-/// What travels in an honest run over the leader's links, and what the leader finds.
+/// Messages of an honest run over the leader's links, and the leader's result.
 static HONEST: LazyLock<([Conversation; 2], Common)> = LazyLock::new(|| {
     let ends = OTHERS.map(|other| (Channel::pair("1", "relay"), Channel::pair("relay", &other.to_string())));
     let (mut channels, mut conversations) = (Vec::new(), Vec::new());

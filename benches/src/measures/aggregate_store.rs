@@ -1,5 +1,6 @@
-//! What a database's storage takes in, and gives back row by row: random rows of the length of real ones, in batches, each of which is on disk before
-//! the next one. The embedded storage, unless `--storage` names another.
+//! Throughput of a database's storage, for writes and for reads row by row. Random rows of the length of real ones come
+//! in batches, each of which is on disk before the next one. The embedded storage is used, unless `--storage` names
+//! another.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ const ROUND: &str = "measured";
 #[derive(Parser)]
 #[command(about = about(include_str!("aggregate_store.rs")))]
 struct Arguments {
-    /// Rows
+    /// Number of rows
     #[arg(default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     rows: u64,
     /// Rows of a batch

@@ -1,5 +1,6 @@
-//! What a live list costs: one question, a batch, and questions of many desks at once while rows come and go and the key changes.
-//! Authority and desks are in this process, over TLS on the loopback; each question is charged on disk before it is answered.
+//! Cost of a live list: one question, a batch, and questions of many desks at once while rows come and go and the key
+//! changes. Authority and desks are in this process, over TLS on the loopback. Each question is charged on disk before
+//! it is answered.
 
 use std::io::{Error, Result};
 use std::net::TcpListener;
@@ -188,7 +189,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// All desks, each with a question every second, while rows come and go, and the key changes once.
+    /// Measures all desks, each with a question every second, while rows come and go, and the key changes once.
     fn many(&self, desks: u32, time: Duration, verdicts: &mut Verdicts) -> Result<()> {
         let links: Vec<Link> = (0..desks as usize).map(|desk| self.link(desk)).collect();
         let (over, until) = (AtomicBool::new(false), Instant::now() + time);

@@ -1,5 +1,5 @@
-//! What scalar products by `lattice` cost: transforms, one product, further products of kept columns, a matrix.
-//! Both parties run in this process, each on threads of its own, over a channel in memory. Bytes are those of each party for
+//! Cost of scalar products by `lattice`: transforms, one product, further products of kept columns, a matrix. Both
+//! parties run in this process, each on threads of its own, over a channel in memory. Bytes are those of each party for
 //! one row.
 
 use std::hint::black_box;
@@ -137,7 +137,7 @@ impl Bench {
         (row, best)
     }
 
-    /// All products of two parties' columns.
+    /// Measures all products of two parties' columns.
     fn products(&self, shape: Shape, learner: Option<Side>) -> (Row, f64) {
         let (a, b) = (columns(&shape, shape.first, 1), columns(&shape, shape.second, 2));
         let modulus = shape.value_modulus().expect("a modulus holds the values");

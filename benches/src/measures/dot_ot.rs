@@ -1,7 +1,6 @@
-//! What scalar products cost, from the first message to the value: both parties in memory, by rows, OT extension and
-//! threads.
-//! One binary column of each party; the second one learns the product. CPU times and bytes are of the first party, who sends
-//! in the OTs, and of the second.
+//! Cost of scalar products, from the first message to the value: both parties in memory, by rows, OT extension and
+//! threads. There is one binary column of each party; the second one learns the product. CPU times and bytes are of the
+//! first party, who sends in the OTs, and of the second.
 
 use std::io::Result;
 use std::process::ExitCode;

@@ -1,7 +1,6 @@
-//! What buckets cost: `vole` and `ecdh` from items to common items, whole and in 16 buckets on one or two lanes, with the
-//! buckets in memory.
-//! Both parties run in this process on the same threads, so that CPU time is that of both together; bytes are those of the
-//! sender and of the receiver.
+//! Cost of buckets: `vole` and `ecdh` from items to common items, whole and in 16 buckets on one or two lanes. The
+//! buckets are in memory. Both parties run in this process on the same threads, so that CPU time is that of both
+//! together. Bytes are those of the sender and of the receiver.
 
 use std::io::Result;
 use std::sync::Mutex;
@@ -63,7 +62,7 @@ fn row(protocol: Protocol, n: usize, buckets: usize, lanes: usize, runs: u32) ->
     }
 }
 
-/// Both parties: bytes that the sender and the receiver have sent.
+/// Runs both parties, and returns the bytes that the sender and the receiver have sent.
 fn both(params: &Params, n: usize, run: u8) -> Vec<u64> {
     let (receiver, sender) = Channel::pair("receiver", "sender");
     std::thread::scope(|scope| {

@@ -18,7 +18,7 @@ const PARTIES: [&str; 2] = ["a", "b"];
 
 const FULL: u64 = 100_000_000;
 
-/// How often the directories are looked at, to see how much disk they take.
+/// Interval at which the directories are checked for the disk space that they take.
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Parser)]

@@ -1,5 +1,5 @@
-//! What `ecdh` costs: CPU time of both sides against bare multiplications, bytes against their formula, memory; and what the other
-//! levels cost beside it.
+//! Cost of `ecdh`: CPU time of both sides against bare multiplications, bytes against their formula, memory; and the
+//! cost of the other levels beside it.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Result};
 use tacita_node::base::usage;
 
-/// What the CPU time of a run may be, in units of four bare multiplications an item.
+/// Maximum CPU time of a run, in units of four bare multiplications an item.
 const TARGET: f64 = 1.5;
 
 #[derive(Parser)]
@@ -33,7 +33,7 @@ struct Arguments {
 /// Items of each party in a comparison of levels, at most.
 const LEVELS_ITEMS: usize = 1 << 12;
 
-/// Both sides of one run, and the CPU and wall time of both.
+/// Runs both sides once, and returns the CPU and wall time of both.
 fn intersect(
     receiver_items: &[Item],
     sender_items: &[Item],
@@ -58,7 +58,7 @@ fn intersect(
     })
 }
 
-/// What a pass over an item costs at each level.
+/// Measures the cost of a pass over an item at each level.
 fn levels(items: &[Item], runs: u32) -> Result<()> {
     let mut first = None;
     for suite in Suite::ALL {

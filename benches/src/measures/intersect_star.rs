@@ -1,4 +1,4 @@
-//! What `star` costs from items to common items, beside a two-party run of `vole` on as many items: all parties in memory.
+//! Cost of `star` from items to common items, beside a two-party run of `vole` on as many items: all parties in memory.
 //!
 //! CPU times are of the leader first, then of each other party; so are bytes.
 
@@ -21,7 +21,7 @@ use tacita_node::base::usage;
 /// CPU time of four parties with 2^20 items each, in two-party runs of `vole`.
 const TARGET: f64 = 3.2;
 
-/// By how much the CPU time of a party that does not lead may differ from one number of parties to another.
+/// Maximum ratio between the CPU times of a party that does not lead, from one number of parties to another.
 const SPREAD: f64 = 1.1;
 
 #[derive(Parser)]

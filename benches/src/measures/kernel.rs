@@ -1,4 +1,4 @@
-//! What the kernels under oblivious transfer and VOLE reach on one thread, in each form that the processor can run.
+//! Throughput of the kernels under oblivious transfer and VOLE on one thread, in each form that the processor can run.
 //!
 //! At the end stands the best rate of each kernel, by CPU time, beside what the reference machine allows (AVX-512, VAES,
 //! VPCLMULQDQ and GFNI, 2026).
@@ -118,7 +118,7 @@ impl Bench {
     }
 }
 
-/// All kernels on `n` items.
+/// Measures all kernels on `n` items.
 fn measure_size(bench: &mut Bench, n: usize) -> std::io::Result<()> {
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
     let (a, b) = (block::random(n, &mut rng), block::random(n, &mut rng));

@@ -1,4 +1,4 @@
-//! What attacks on the silent protocols cost, for the parameters that they take.
+//! Cost of attacks on the silent protocols, for the parameters that they take.
 //!
 //! Costs are powers of two. `code` is the probability that a run's code is worse than its distance says, `nodes` a guess of a
 //! tree's missing node.

@@ -12,7 +12,7 @@ macro_rules! measures {
             $(pub mod $compared;)*
         }
 
-        /// All names.
+        /// Names of all measures.
         pub const NAMES: &[&str] = &[$(stringify!($name),)* $(stringify!($compared)),*];
 
         /// Runs what has this name.

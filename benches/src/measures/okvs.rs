@@ -1,4 +1,4 @@
-//! What oblivious key-value stores cost: sorting keys by bin, encoding, decoding; beside it a random band matrix.
+//! Cost of oblivious key-value stores: sorting keys by bin, encoding, decoding; beside it a random band matrix.
 
 use std::hint::black_box;
 use std::io::Result;

@@ -1,5 +1,5 @@
-//! What oblivious transfer costs: base OTs, setting up an extension, and extended OTs.
-//! Both parties run in this process, each on threads of its own, over a channel in memory.
+//! Cost of oblivious transfer: base OTs, setting up an extension, and extended OTs. Both parties run in this process,
+//! each on threads of its own, over a channel in memory.
 
 use std::hint::black_box;
 use std::io::Result;
@@ -29,14 +29,14 @@ const TARGETS: [(usize, f64); 3] = [(2, 90.0), (4, 77.0), (8, 17.0)];
 /// Shorter runs are not compared with [`TARGETS`]: messages weigh more than transfers there.
 const LEAST_JUDGED: u32 = 20;
 
-/// How much longer than the semi-honest form the malicious one may take.
+/// Maximum ratio of the malicious form's time to that of the semi-honest form.
 const MALICIOUS_TARGET: f64 = 1.5;
 
 /// CPU milliseconds of both parties for 128 base OTs, on a machine that is otherwise idle.
 const BASE_TARGET: f64 = 15.0;
 
-/// What such a machine does in a second: multiplications of points, and blocks of AES-128 in long calls. The same is
-/// measured beside the table, and tells how far a busy machine's numbers are off.
+/// Throughput of such a machine in a second: multiplications of points, and blocks of AES-128 in long calls. The same
+/// is measured beside the table, and tells how far a busy machine's numbers are off.
 const IDLE: [f64; 2] = [62e3, 1.6e9];
 
 #[derive(Parser)]
@@ -126,7 +126,7 @@ fn multiplications() -> f64 {
     points.len() as f64 / (usage::thread_cpu_time() - start).as_secs_f64()
 }
 
-/// How many times as long AES takes as on an idle machine.
+/// Returns the factor by which AES takes longer than on an idle machine.
 fn slower_aes() -> f64 {
     let (cipher, mut blocks) = (Aes128::new(Block(1)), vec![Block::ZERO; 2048]);
     let start = usage::thread_cpu_time();

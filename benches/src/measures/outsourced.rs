@@ -22,10 +22,10 @@ struct Arguments {
     /// Items of each party, as a power of two
     #[arg(default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=20))]
     log2_items: u32,
-    /// Parties
+    /// Numbers of parties
     #[arg(long, value_delimiter = ',', default_value = "4,8,16", value_parser = clap::value_parser!(u8).range(2..=64))]
     parties: Vec<u8>,
-    /// What is revealed
+    /// Kind of result that is revealed
     #[arg(long, value_enum, default_value_t = What::Rows)]
     reveal: What,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! How far computation and network overlap in a channel, and what TLS costs.
+//! Overlap of computation and network in a channel, and the cost of TLS.
 //!
 //! The sender computes each chunk and sends it; the receiver takes the chunks. Both talk TLS over the loopback
 //! interface, which is shaped to a link. Compared are computation alone, the network alone, the channel, and strict
@@ -89,7 +89,7 @@ fn shape(latency_microseconds: u64, bandwidth: u64) -> Shape {
     Shape { latency: Duration::from_micros(latency_microseconds), bandwidth: Some(bandwidth) }
 }
 
-/// Two connected ends.
+/// Connects two ends, and returns their channels.
 fn connect(shape: Shape) -> (Channel, Channel) {
     let now = SystemTime::now();
     let [one, other] = ["one", "other"].map(|name| Identity::generate(name, now, now + VALIDITY).expect("an identity"));

@@ -1,5 +1,5 @@
-//! What Paillier's cryptosystem reaches on one thread, by the size of keys.
-//! Set `TACITA_PORTABLE=1` for the form that every processor runs.
+//! Throughput of Paillier's cryptosystem on one thread, by the size of keys. Set `TACITA_PORTABLE=1` for the form that
+//! every processor runs.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use tacita_node::base::usage;
 #[derive(Parser)]
 #[command(about = about(include_str!("paillier.rs")))]
 struct Arguments {
-    /// Lengths of keys
+    /// Lengths of keys in bits
     #[arg(default_values = ["1024", "2048", "3072"], value_parser = key_size)]
     bits: Vec<KeySize>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ fn run(bench: &mut Bench, kernel: &str, bits: usize, n: usize, mut work: impl Fn
     })
 }
 
-/// All operations with a key of this size.
+/// Measures all operations with a key of this size.
 fn measure_key(bench: &mut Bench, size: KeySize) -> std::io::Result<()> {
     let bits = size.bits();
     let mut rng = ChaCha20Rng::from_seed([1; 32]);

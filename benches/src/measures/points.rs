@@ -1,5 +1,5 @@
-//! What ristretto255's operations cost on one thread, as many at a time as the batch has, beside curve25519-dalek one after the other in the
-//! same run.
+//! Cost of ristretto255's operations on one thread, as many at a time as the batch has. In the same run,
+//! curve25519-dalek computes them one after the other.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -15,7 +15,8 @@ use tacita_core::primitive::group::{Group, Ristretto255, ScalarField, expand_mes
 use tacita_core::primitive::kernel::backend;
 use tacita_node::base::usage;
 
-/// How much more the library may take: products, with points that are decoded before and encoded after.
+/// Minimum factor by which the library takes more CPU time: products, with points that are decoded before and encoded
+/// after.
 const PRODUCTS: f64 = 3.0;
 
 /// The same of hashing to the group.

@@ -91,7 +91,7 @@ fn each(count: usize, mut step: impl FnMut()) -> f64 {
     median(&tries)
 }
 
-/// What the published protocol's operations take here, in seconds, on one thread.
+/// Cost of the published protocol's operations here, in seconds, on one thread.
 struct Published {
     multiplication: f64,
     symbol: f64,

@@ -1,5 +1,5 @@
-//! What it costs a party to decrypt together with others, on one thread: with proofs, by the number of parties and the order in
-//! which they add what they know.
+//! Cost for a party to decrypt together with others, on one thread, with proofs. It is by the number of parties and the
+//! order in which they add what they know.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! What `union` costs beside `ecdh`'s intersection of the same sets, in the same run: CPU time of both sides, bytes against their formula,
-//! memory.
+//! Cost of `union` beside `ecdh`'s intersection of the same sets, in the same run: CPU time of both sides, bytes
+//! against their formula, memory.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use tacita_core::session::{Session, Transcript};
 use tacita_core::{Item, Result, Role};
 use tacita_node::base::usage;
 
-/// What the CPU time of a union may be, in that of an intersection by `ecdh`.
+/// Maximum CPU time of a union, in that of an intersection by `ecdh`.
 const TARGET: f64 = 1.25;
 
 #[derive(Parser)]

@@ -1,5 +1,5 @@
-//! What silent VOLE and silent COT cost, with everything before them: base OTs and SoftSpoken.
-//! Both parties run in this process, each on threads of its own, over a channel in memory.
+//! Cost of silent VOLE and silent COT, with everything before them: base OTs and SoftSpoken. Both parties run in this
+//! process, each on threads of its own, over a channel in memory.
 
 use std::io::Result;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ const K: usize = 6;
 /// CPU milliseconds of both parties for 2^20 elements in the semi-honest form on one thread a party.
 const VOLE_TARGET: f64 = 250.0;
 
-/// As [`VOLE_TARGET`], for COT.
+/// Target like [`VOLE_TARGET`], for COT.
 const COT_TARGET: f64 = 180.0;
 
 /// Bytes of both parties for each of 2^20 elements of a VOLE.

@@ -17,16 +17,16 @@ pub(crate) struct Gathering<'a> {
     values: u64,
 }
 
-/// Why a part is not taken.
+/// Reason why a part is not accepted.
 pub(crate) enum Refused {
-    /// It is not what a database gives.
+    /// Part in a form that no database gives.
     Wrong(&'static str),
     /// The result has so many values that no table holds them.
     TooMany(u64),
 }
 
 impl Refused {
-    /// As an error where it is too large, or as `wrong` makes it.
+    /// Converts the refusal: an error of its own if the result is too large, else the one that `wrong` makes.
     pub(crate) fn error(self, round: &str, wrong: impl FnOnce(&'static str) -> Error) -> Error {
         match self {
             Refused::Wrong(check) => wrong(check),
@@ -40,7 +40,7 @@ impl Refused {
 }
 
 impl<'a> Gathering<'a> {
-    /// Nothing yet, of a job.
+    /// Creates an empty collection for a job.
     pub(crate) fn new(own: Spec<'a>) -> Gathering<'a> {
         Gathering { own, rows: Vec::new(), values: 0 }
     }
@@ -66,13 +66,14 @@ impl<'a> Gathering<'a> {
         Ok(())
     }
 
-    /// All that has come.
+    /// Returns all rows that have come.
     pub(crate) fn rows(self) -> Vec<ResultRow> {
         self.rows
     }
 }
 
-/// How many values a row lists: one for each report, or none; what else it claims is nothing that a database has counted.
+/// Returns the number of values that a row lists: one for each report, or none. A row with any other claim is nothing
+/// that a database has counted.
 fn listed(row: &Found) -> Option<u64> {
     let all = row.values.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count))?;
     (all == row.count || row.values.is_empty()).then_some(all)

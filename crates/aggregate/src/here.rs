@@ -1,4 +1,5 @@
-//! What is asked before anything else: whether who answers serves this job on these terms, and whom it takes the other end for.
+//! First request of every client: whether the service serves this job on these terms, and as whom it regards the other
+//! end.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -49,7 +50,7 @@ async fn terms(State((setting, ..)): Serves) -> Json<Value> {
     Json(Terms::of(&setting.spec).json().clone())
 }
 
-/// What a service says of itself, if it serves the job on the same terms.
+/// Returns the statement of a service about itself, if it serves the job on the same terms.
 ///
 /// Errors: [`Error::Terms`], which names the keys that differ; [`Error::NotReady`] if it has too much to do; those of a connection.
 pub fn meet(client: &Client, setting: &Setting, persistence: Persistence) -> Result<Here> {

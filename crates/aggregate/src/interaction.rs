@@ -18,7 +18,8 @@ use crate::wire::batch::BatchId;
 /// Bytes of the number that each side draws.
 const NONCE_BYTES: usize = 32;
 
-/// What an interaction takes beside what it does for each report: transfers are set up, and begun for more than are needed.
+/// Memory that an interaction takes beside that for each report: transfers are set up, and begun for more than are
+/// needed.
 const BEGINNING_BYTES: usize = 1 << 20;
 
 /// Bytes of an outcome.
@@ -26,26 +27,26 @@ pub const MOST_OUTCOME_BYTES: usize = 1 << 12;
 
 /// A batch, and whose it is.
 pub struct Batch<'a> {
-    /// The round.
+    /// Name of the round.
     pub round: &'a str,
-    /// Who makes it with the proxy: the fingerprint of the identity.
+    /// Participant that makes the batch with the proxy: the fingerprint of its identity.
     pub participant: &'a str,
-    /// Its name.
+    /// Name of the batch.
     pub name: BatchId,
-    /// How many reports it has.
+    /// Number of reports in the batch.
     pub reports: usize,
 }
 
-/// Who takes part in an interaction.
+/// Side of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Who reports.
+    /// Participant, which reports.
     Participant,
-    /// Who takes the reports.
+    /// Proxy, which takes the reports.
     Proxy,
 }
 
-/// What an interaction takes that makes so many reports.
+/// Returns the bounds of an interaction that makes this many reports.
 pub fn bounds(params: &Params, reports: usize) -> Bounds {
     let most = usize::try_from(naor_reingold::memory_of_stage(params, reports)).unwrap_or(usize::MAX);
     Bounds::of(most.saturating_add(BEGINNING_BYTES))

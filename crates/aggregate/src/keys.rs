@@ -18,7 +18,7 @@ use crate::secret::Secret;
 use crate::setting::Setting;
 use crate::wire::signed::Role;
 
-/// No key is longer, in bytes.
+/// Maximum length of a key in bytes.
 const MOST_BYTES: u64 = 1 << 16;
 
 /// The lock of a state directory.
@@ -35,7 +35,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Those in `folder`, sealed under `identity`.
+    /// Creates access to the keys in `folder`, sealed under `identity`.
     pub fn new(folder: Arc<Folder>, identity: &Identity, role: Role) -> Keys {
         Keys { folder, key: Key::new(identity.derive("round keys", b"")), role }
     }
@@ -52,7 +52,8 @@ impl Keys {
         }
     }
 
-    /// What sealed files say of damage is meant for those of a run, which can be made anew.
+    /// Replaces the error on a damaged key file. The advice in errors on sealed files is meant for those of a run,
+    /// which can be made anew.
     fn unread(&self, name: &str, error: Error) -> Error {
         match error.to_string().contains("damaged") {
             true => Error::Input(format!(

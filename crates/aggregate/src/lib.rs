@@ -52,6 +52,6 @@ fn step(_: &str) -> tacita_core::Result<()> {
     Ok(())
 }
 
-/// Such a point before or after a message, by the path that it is for.
+/// Marks such a point before or after a message, by the path that it is for.
 #[cfg(not(test))]
 fn message(_: &str, _: &str, _: &str) {}

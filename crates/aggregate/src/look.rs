@@ -1,4 +1,4 @@
-//! How the services of a job stand, for whoever looks whether all is ready: nothing is submitted, and nothing changes.
+//! State of a job's services, for checks of whether all is ready: nothing is submitted, and nothing changes.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::transport::Persistence;
 use crate::wire::here::Here;
 use crate::wire::service::Service;
 
-/// Who looks: each dials others.
+/// Role that probes: each dials others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looker {
     /// A participant, which reaches proxies and the database.
@@ -25,22 +25,22 @@ pub enum Looker {
 
 /// A service that was looked at.
 pub struct Found {
-    /// What it is called.
+    /// Name of the service.
     pub name: String,
-    /// Where it was reached, or should listen; empty if nobody says where that is.
+    /// Address at which the service was reached, or should listen; empty if nobody says where that is.
     pub address: String,
-    /// What was seen, or why nothing was.
+    /// Observations of the service, or the reason why there are none.
     pub seen: Result<Seen>,
 }
 
-/// What was seen of a service that is who the job names, and serves it on the same terms.
+/// Observations of a service that has the identity in the job, and serves it on the same terms.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// What it says.
+    /// Statement of the service about itself.
     pub here: Here,
-    /// How long a question takes, once it is connected.
+    /// Duration of a request, once it is connected.
     pub round_trip: Duration,
-    /// By how many milliseconds its clock is ahead of this one.
+    /// Number of milliseconds by which its clock is ahead of this one.
     pub clock_ahead: i64,
 }
 
@@ -82,7 +82,7 @@ pub fn look(setting: &Setting, identity: &Identity, looker: Looker, registry: Op
     Ok(found)
 }
 
-/// Whom one dials.
+/// Returns the services that `looker` dials.
 fn dialed(setting: &Setting, looker: Looker) -> Result<Vec<Service>> {
     let proxies = (0..setting.count("proxy")?.max(1)).map(Service::Proxy);
     let databases = (0..setting.count("database")?.max(1)).map(Service::Database);

@@ -12,7 +12,7 @@ use crate::wire::peers::{Listening, Peers};
 use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::service::{Service, parts};
 
-/// What is needed for an answer.
+/// State that is needed for an answer.
 #[derive(Clone)]
 struct Serves {
     setting: Arc<Setting>,

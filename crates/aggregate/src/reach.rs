@@ -1,4 +1,4 @@
-//! How somebody who is none of the services reaches them.
+//! Connection to the services for a caller that is none of them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::setting::Setting;
 use crate::transport::{Addresses, Client, Named, Place, Replicas, SharedTraffic};
 use crate::wire::service::Service;
 
-/// How somebody reaches the services of a job.
+/// Access of a client to the services of a job.
 pub(crate) struct Reach {
     setting: Setting,
     identity: Identity,
     announced: Option<PathBuf>,
-    /// What proxies and databases that the job file leads to name, or a registry.
+    /// Addresses named by the proxies and databases to which the job file leads, or by a registry.
     addresses: Arc<Addresses>,
-    /// It is a registry.
+    /// Whether the addresses are from a registry.
     is_registered: bool,
     runtime: Arc<Runtime>,
     pub(crate) traffic: SharedTraffic,
@@ -41,13 +41,13 @@ impl Reach {
         Reach::asking(proxies.chain(databases), setting, identity, announced, cancel)
     }
 
-    /// That of a database's operator, whom no proxy lets in.
+    /// Creates access for a database's operator, whom no proxy lets in.
     pub(crate) fn of_operator(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Reach> {
         let databases = (0..setting.count("database")?).map(Service::Database);
         Reach::asking(databases, setting, identity, announced, &Cancel::default())
     }
 
-    /// That of a service that finds the others by a registry, as it names them now.
+    /// Creates access for a service that finds the others by a registry, as the registry names them now.
     pub(crate) fn registered(setting: &Setting, identity: &Identity, registry: &Registry) -> Result<Reach> {
         let nobody = std::iter::empty();
         let mut reach = Reach::asking(nobody, setting, identity, None, &Cancel::default())?;
@@ -59,7 +59,7 @@ impl Reach {
         Ok(reach)
     }
 
-    /// These are asked where others listen.
+    /// Creates access in which `services` are asked where others listen.
     fn asking(
         services: impl Iterator<Item = Service>,
         setting: &Setting,

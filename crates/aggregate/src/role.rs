@@ -7,13 +7,13 @@ use tacita_serve::status::{Check, Page};
 
 /// A role, as what all have in common sees it.
 pub(crate) trait Role: Send + Sync {
-    /// Its word.
+    /// Returns the word for the role.
     fn word(&self) -> &'static str;
 
     /// Looks after what is due, until the role is to end. What it returns ends the role.
     fn keep_house(&self) -> Result<()>;
 
-    /// What it has learned, in sentences.
+    /// Returns statements on what the role has learned, in sentences.
     fn learned(&self) -> Vec<String>;
 
     /// Numbers for its report.
@@ -22,11 +22,11 @@ pub(crate) trait Role: Send + Sync {
     /// Adds numbers for whoever watches it; at once, whatever else is going on.
     fn measures(&self, page: &mut Page);
 
-    /// What has to be so for it to do its work.
+    /// Returns the checks of the conditions under which the role can do its work.
     fn checks(&self) -> Vec<Check<'_>>;
 }
 
-/// What a role learns.
+/// Returns statements on what a role learns.
 pub(crate) fn learned(own: Spec<'_>, role: &str) -> Vec<String> {
     own.spec.job.learned(own.spec, role, Known::default())
 }

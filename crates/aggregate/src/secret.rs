@@ -1,4 +1,5 @@
-//! What proxy and oracle keep of a round, in whichever protocol: the secret function whose values are rows, and what they have beside it.
+//! Secrets of a round at proxy and oracle, in either protocol: the secret function whose values are rows, and the data
+//! beside it.
 
 use rand_core::CryptoRng;
 use tacita_core::primitive::group::{Group, Ristretto255};
@@ -17,9 +18,9 @@ const MOST_KEY_BYTES: usize = 1 << 13;
 /// The secrets of proxy and oracle.
 #[derive(Debug)]
 pub enum Secret {
-    /// Of `dh`.
+    /// Secret of the protocol `dh`.
     Dh(ProxyKey),
-    /// Of `naor-reingold`.
+    /// Secret of the protocol `naor-reingold`.
     NaorReingold(naor_reingold::ProxyKey),
 }
 
@@ -45,7 +46,7 @@ impl Secret {
         }
     }
 
-    /// Those of the job's protocol that [`Secret::to_bytes`] has encoded; none if it has not.
+    /// Parses secrets of the job's protocol that [`Secret::to_bytes`] has encoded; none if it has not.
     pub fn from_bytes(setting: &Setting, params: &Params, bytes: &[u8]) -> Option<Secret> {
         match setting.is_interactive() {
             false => ProxyKey::from_bytes(params, bytes).map(Secret::Dh),

@@ -1,4 +1,5 @@
-//! What the roles that serve have in common: they listen, keep house, answer until they are told to end, and report.
+//! Common parts of the roles that serve: they listen, do background work, answer until they are told to end, and
+//! report.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -31,44 +32,45 @@ use crate::transport::{
 use crate::wire::peers::is_address;
 use crate::wire::service::{Service, file, parts};
 
-/// How long taking the entry out of the registry may take.
+/// Time limit for removing the entry from the registry.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// How to serve a role.
+/// Configuration that all roles share.
 pub struct Serving {
-    /// The job.
+    /// Setting of the job.
     pub setting: Arc<Setting>,
-    /// Whose identity it is.
+    /// Identity of the role.
     pub identity: Identity,
-    /// Where to listen; absent: at the address in the job file.
+    /// Address on which to listen; if absent, the address in the job file.
     pub listen: Option<String>,
-    /// Where it keeps what it must not lose.
+    /// Directory for state that must not be lost.
     pub state: PathBuf,
-    /// Where whoever watches it finds how it is.
+    /// Address of the status page for monitoring.
     pub status: Option<String>,
-    /// Where a report goes at the end.
+    /// Path of the report that is written at the end.
     pub report: Option<PathBuf>,
     /// A directory in which the services say where they listen, in place of the job file.
     pub announce: Option<PathBuf>,
-    /// Where it says where it listens, and finds the others; absent: they are where the job file says.
+    /// Registry in which the role publishes its address, and finds the others; if absent, they are where the job file
+    /// says.
     pub registry: Option<Registry>,
-    /// Ends it.
+    /// Handle that cancels the service.
     pub cancel: Cancel,
 }
 
-/// What a role has when it begins to serve.
+/// State of a role that begins to serve.
 pub struct Started {
-    /// What it was told.
+    /// Settings with which the role was started.
     pub serving: Serving,
-    /// Which service it is.
+    /// Service of the job that this role is.
     pub service: Service,
-    /// Where asynchronous work is done.
+    /// Runtime of asynchronous work.
     pub runtime: Arc<Runtime>,
-    /// What travels.
+    /// Counter of the traffic.
     pub traffic: SharedTraffic,
-    /// Those whom it dials.
+    /// Services that the role dials.
     dialled: Mutex<Vec<(Service, Arc<Contact>)>>,
-    /// What a registry names.
+    /// Addresses that a registry names.
     addresses: Arc<Addresses>,
     registrar: Option<Registrar>,
     listener: TcpListener,

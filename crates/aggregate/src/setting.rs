@@ -1,4 +1,4 @@
-//! What every role takes from the job file.
+//! Settings that every role takes from the job file.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -28,14 +28,14 @@ const MOST_REPORTS: usize = 2048;
 /// The job, with its services.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// The job.
+    /// Specification of the job.
     pub spec: JobSpec,
     /// The fingerprint of its terms.
     pub agreement: [u8; 32],
 }
 
 impl Setting {
-    /// Of an `aggregate` job.
+    /// Creates the setting of an `aggregate` job.
     ///
     /// Errors ([`Error::Input`]): it is another job, or lets in participants in a way that is not served.
     pub fn new(spec: JobSpec) -> Result<Setting> {
@@ -61,7 +61,7 @@ impl Setting {
         Aggregate::of(&self.spec)
     }
 
-    /// What the roles agree on for a round.
+    /// Returns the parameters on which the roles agree for a round.
     pub fn params(&self, round: &str) -> Result<Params> {
         let mut transcript = Transcript::new("aggregate round");
         transcript.append("terms", &self.agreement).append("round", round.as_bytes());
@@ -74,7 +74,8 @@ impl Setting {
         self.own().is_ok_and(|own| own.chosen() == NAOR_REINGOLD)
     }
 
-    /// How many reports a participant may submit in one request, at most: as many as it may carry, or as are made at a time.
+    /// Returns the maximum number of reports in one request of a participant: as many as it may carry, or as are made
+    /// at a time.
     pub fn submission(&self, params: &Params) -> usize {
         match self.is_interactive() {
             false => Setting::batch(params),
@@ -82,12 +83,12 @@ impl Setting {
         }
     }
 
-    /// How many reports or entries one request may carry, at most.
+    /// Returns the maximum number of reports or entries that one request may carry.
     pub fn batch(params: &Params) -> usize {
         (MOST_BODY_BYTES / params.report_bytes().max(params.entry_bytes())).clamp(1, MOST_REPORTS)
     }
 
-    /// All services that the job names, with their identities.
+    /// Returns all services that the job names, with their identities.
     ///
     /// Errors ([`Error::Input`]): one has none.
     pub fn services(&self) -> Result<Vec<(Fingerprint, Service)>> {
@@ -107,7 +108,7 @@ impl Setting {
         parties.filter_map(|(name, party)| party.identity.map(|identity| (identity, name.clone()))).collect()
     }
 
-    /// How many may report: those in the job file, and those of its list.
+    /// Returns the number of participants that may report: those in the job file, and those of its list.
     ///
     /// Errors ([`Error::Input`]): the list cannot be read.
     pub fn participants(&self) -> Result<usize> {
@@ -160,12 +161,12 @@ impl Setting {
         })
     }
 
-    /// How many there are of a role.
+    /// Returns the number of services with a role.
     pub fn count(&self, role: &str) -> Result<usize> {
         Ok(self.members(role)?.len())
     }
 
-    /// What a service is called, and who it is.
+    /// Returns the name and identity of a service.
     pub fn peer(&self, service: Service) -> Result<Peer> {
         let (role, place) = parts(service);
         let members = self.members(role)?;
@@ -180,7 +181,7 @@ impl Setting {
         Ok(Peer { name: self.name(service)?, pin })
     }
 
-    /// What a service is called.
+    /// Returns the name of a service.
     pub fn name(&self, service: Service) -> Result<String> {
         let (role, place) = parts(service);
         Ok(match self.count(role)? {
@@ -189,7 +190,7 @@ impl Setting {
         })
     }
 
-    /// Where a service listens: as the job says, or as it has told in a directory.
+    /// Returns the address on which a service listens: as the job says, or as it has told in a directory.
     pub fn place(&self, service: Service, announced: Option<&Path>) -> Result<Place> {
         let (role, place) = parts(service);
         if let Some(directory) = announced {
@@ -203,7 +204,7 @@ impl Setting {
         })
     }
 
-    /// Where the job file says that a service listens, if it does.
+    /// Returns the address on which a service listens according to the job file, if it is there.
     pub fn written(&self, service: Service) -> Result<Option<String>> {
         let (role, place) = parts(service);
         Ok(self.members(role)?.get(place).and_then(|member| member.address.clone()))

@@ -1,4 +1,5 @@
-//! All roles of a job on one machine, and all participants: each a process of its own, with a directory of its own, over the loopback interface.
+//! Simulation of all roles of a job and all participants on one machine. Each is a process of its own, with a directory
+//! of its own, over the loopback interface.
 
 mod rows;
 
@@ -27,27 +28,27 @@ use crate::participant::operate::{Operator, Order};
 use crate::setting::Setting;
 use crate::wire::rounds::{State, Status};
 
-/// What the round of a simulation is called.
+/// Name of the round in a simulation.
 pub const ROUND: &str = "simulated";
 
-/// Where its files are, in the directory of the simulation.
+/// Names of the files in the directory of the simulation.
 const JOB: &str = "job.json";
 const ALLOW: &str = "participants";
 
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long the processes get to end when the user interrupts.
+/// Time that the processes have to end when the user interrupts.
 const FAREWELL: Duration = Duration::from_millis(700);
 
-/// What to simulate.
+/// Settings of a simulation.
 pub struct Simulation {
     /// The job file's text.
     pub job: JobText,
-    /// What each participant reports.
+    /// Files that each participant reports.
     pub inputs: BTreeMap<String, Vec<PathBuf>>,
-    /// How it is read, of those whose text files do not say so themselves.
+    /// Options for reading the files of participants whose text files do not say so themselves.
     pub reading: BTreeMap<String, ReadOptions>,
-    /// Where `NAME.csv` and the like are written.
+    /// Directory to which `NAME.csv` and the like are written.
     pub output: Option<PathBuf>,
     /// The ending of those files.
     pub ending: &'static str,
@@ -59,9 +60,9 @@ pub struct Simulation {
     pub threads: Option<usize>,
     /// Processes of participants at a time.
     pub at_once: usize,
-    /// Where the databases keep rows: a storage's URL; absent: in the directory of the only one.
+    /// URL of the storage in which the databases keep rows; if absent, they are kept in the directory of the only one.
     pub storage: Option<String>,
-    /// Where the roles' directories are made, and left; absent: somewhere, and removed.
+    /// Directory in which the roles' directories are made, and left; if absent, they are made elsewhere, and removed.
     pub directory: Option<PathBuf>,
     /// Whether what they say goes to a log, where no value may be.
     pub logged: bool,
@@ -78,7 +79,7 @@ struct Running<'a> {
     processes: Arc<Mutex<Option<Vec<Pid>>>>,
 }
 
-/// Those who get the result.
+/// Returns the names of those who get the result.
 fn readers_of(own: &Spec<'_>, simulation: &Simulation) -> Vec<String> {
     let audience = own.audience();
     let mut readers: Vec<String> = audience.names.iter().map(|name| (*name).to_owned()).collect();
@@ -93,7 +94,7 @@ fn readers_of(own: &Spec<'_>, simulation: &Simulation) -> Vec<String> {
     readers
 }
 
-/// Where the result of one of them goes.
+/// Returns the path of one party's result.
 fn output_of(simulation: &Simulation, output: &Path, name: &str) -> PathBuf {
     let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
     output.join(format!("{name}.{}", simulation.ending))
@@ -161,12 +162,12 @@ pub fn simulate(
 /// A service of the simulation: its role, and its place among those of the role.
 type Service = (&'static str, usize);
 
-/// Its directory, and its key in the report.
+/// Returns the name of a service's directory, which is also its key in the report.
 fn directory((role, place): Service) -> String {
     format!("{role}-{}", place + 1)
 }
 
-/// What it is called, as everywhere.
+/// Returns the name of a service, as everywhere.
 fn called(all: &[Service], (role, place): Service) -> String {
     match all.iter().filter(|(other, _)| *other == role).count() {
         1 => format!("the {role}"),
@@ -427,7 +428,7 @@ fn both(mut submitted: Value, collected: &Value) -> Value {
     submitted
 }
 
-/// What every process is told of its directory.
+/// Returns the options that every process is given about its directory.
 fn options(directory: &Path) -> Vec<OsString> {
     vec!["--identity".into(), directory.join("id").into(), "--report".into(), directory.join("report.json").into()]
 }

@@ -1,4 +1,4 @@
-//! What tests of more than one room need.
+//! Helpers for tests of more than one module.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,11 +22,11 @@ thread_local! {
     pub(super) static FULL_AFTER: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// What is done at a step.
+/// Action that is performed at a step.
 type Meanwhile = Box<dyn Fn(&str)>;
 
 thread_local! {
-    /// What is done at each step of this thread.
+    /// Action that is performed at each step of this thread.
     pub(super) static MEANWHILE: Cell<Option<Meanwhile>> = const { Cell::new(None) };
 }
 

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 /// A certificate of this end, and its key, in files (PEM).
 pub(super) type Shown<'a> = (&'a Path, &'a Path);
 
-/// How to connect to servers whose certificates were issued by those in a file (PEM); `option` names the file in messages, as in
+/// Returns a connector for servers whose certificates were issued by those in a file (PEM); `option` names the file in messages, as in
 /// `--registry-ca FILE`.
 ///
 /// Errors ([`Error::Input`]): a file cannot be read, or holds none of what it should.

@@ -1,4 +1,4 @@
-//! What this processor has that the program makes use of.
+//! Instructions of this processor that the program makes use of.
 
 /// The instructions of this CPU that the program makes use of.
 pub fn instructions() -> String {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tacita_core::Error;
 use tacita_node::base::cancel::{Cancel, Cancelled};
 
-/// How long the peers' connections get to carry the word that the job ends.
+/// Time allowed for the peers' connections to carry the message that the job ends.
 const FAREWELL: Duration = Duration::from_millis(300);
 
 /// Ends this run on Ctrl-C and termination signals from now on, and the program with it.

@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// What to say of a command line that cannot be understood: help and version in full, errors in one line.
+/// Prints the message for a command line that cannot be parsed: help and version in full, errors in one line.
 fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let _ = error.print();

@@ -5,19 +5,20 @@ use std::fmt;
 /// Result of everything that can end a job.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a job ended.
+/// Reason why a job ended.
 ///
 /// The texts are for this party's own user. They never travel: the peer is told the [`ErrorKind`] alone, because a
 /// text may name a file, a line or a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// This party's own input, job file or options are at fault.
+    /// Fault in this party's own input, job file or options.
     Input(String),
-    /// This party's rows do not keep to a limit that the parties have agreed on, which is all that the others are told.
+    /// Violation, by this party's rows, of a limit that the parties have agreed on. That violation is all that the
+    /// others are told.
     Rows {
-        /// The limit.
+        /// Limit that was violated.
         limit: RowLimit,
-        /// How many rows there are, and what to do.
+        /// Number of rows, and advice on what to do.
         text: String,
     },
     /// The parties did not agree on the terms of the job.
@@ -26,7 +27,7 @@ pub enum Error {
     Network {
         /// Name of the party at the other end.
         peer: String,
-        /// What happened to the connection.
+        /// Description of the event on the connection.
         what: String,
     },
     /// The peer broke the protocol.
@@ -40,7 +41,7 @@ pub enum Error {
     Authentication {
         /// Name of the party that was expected.
         peer: String,
-        /// What was wrong with its proof.
+        /// Description of the fault in its proof.
         what: String,
     },
     /// The peer ended the job and told this kind of reason.
@@ -179,7 +180,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What a peer's report of `kind` means, as the end of a sentence that starts with its name.
+/// Meaning of a peer's report of `kind`, as the end of a sentence that starts with its name.
 fn reported(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Input => {
@@ -205,8 +206,8 @@ fn above(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// What the report of `by` means that `culprit` is to blame, as the end of a sentence that starts with the culprit's name.
-/// Whoever has passed it on is named: that is all that this party has heard itself.
+/// Meaning of the report by `by` that `culprit` is to blame, as the end of a sentence that starts with the culprit's
+/// name. The party that has passed it on is named: that is all that this party has heard itself.
 fn reported_by(kind: ErrorKind, culprit: &str, by: &str, through: Option<&str>) -> String {
     let what = match kind {
         ErrorKind::Input => "stopped: its input, its files or its limits do not allow the job",

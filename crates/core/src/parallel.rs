@@ -12,7 +12,7 @@ fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {
     (0..count).into_par_iter().for_each(work);
 }
 
-/// Where each thread puts what it has made.
+/// Memory into which each thread writes its results.
 struct Slots<T>(*mut T);
 
 // SAFETY: no two threads use the same place, and what is written there may be sent.

@@ -1,4 +1,4 @@
-//! How far a protocol has come, for whoever watches.
+//! Progress of a protocol, for observers.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

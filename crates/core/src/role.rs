@@ -1,16 +1,16 @@
-//! Which of the two parties of a protocol one is.
+//! Roles of the two parties of a protocol.
 
 /// A party of a scalar product, or of what is made of such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// The one whose columns are the rows of the matrix of products.
     First,
-    /// The other one.
+    /// Other one of the two parties.
     Second,
 }
 
 impl Side {
-    /// The other party.
+    /// Returns the other party.
     pub fn other(self) -> Side {
         match self {
             Side::First => Side::Second,
@@ -22,9 +22,9 @@ impl Side {
 /// A party of an intersection, or of oblivious transfers and what is made of such.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It learns which items are common; the message that it chose.
+    /// Receiver: it learns which items are common; in oblivious transfers, the message that it chose.
     Receiver,
-    /// It learns which items are common too, or nothing; nothing.
+    /// Sender: it learns which items are common too, or nothing; in oblivious transfers, nothing.
     Sender,
 }
 

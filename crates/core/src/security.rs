@@ -8,8 +8,8 @@ use crate::error::Error;
 /// Statistical security in bits: a wrong answer, or a leak by chance, has probability at most 2^-40 in a whole job.
 pub const STATISTICAL_BITS: u32 = 40;
 
-/// What may go wrong by chance in a job. They share the 2^-40, each for all times that it may happen in the job together:
-/// all pairs, products, runs and buckets.
+/// Events that may go wrong by chance in a job. They share the 2^-40, each for all times that it may happen in the job
+/// together: all pairs, products, runs and buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chance {
     /// A mask hides a value only nearly: the flood of `lattice`, the residues of `paillier`.
@@ -29,13 +29,14 @@ pub enum Chance {
 }
 
 impl Chance {
-    /// All of them.
+    /// List of all events.
     #[cfg(test)]
     pub(crate) const ALL: [Chance; 7] =
         [Chance::Mask, Chance::Store, Chance::Tag, Chance::Code, Chance::Bucket, Chance::Fit, Chance::Member];
 
-    /// In a job it happens with probability at most 2^-this. What costs most for a further bit has the largest part; what is not
-    /// among them is far below the 2^-47 that is left.
+    /// Returns the exponent b such that the event happens in a job with probability at most 2^-b. The event that costs
+    /// most for a further bit has the largest part. Events that are not in the list are far below the 2^-47 that is
+    /// left.
     pub const fn bits(self) -> u32 {
         STATISTICAL_BITS
             + match self {
@@ -50,12 +51,12 @@ impl Chance {
     }
 }
 
-/// What the other parties are assumed to do.
+/// Assumption on the behaviour of the other parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
-    /// They follow the protocol and look at what they receive.
+    /// Semi-honest parties: they follow the protocol and look at what they receive.
     SemiHonest,
-    /// They may send anything.
+    /// Malicious parties: they may send anything.
     Malicious,
 }
 
@@ -64,9 +65,9 @@ pub enum Security {
 pub enum Level {
     /// The 2000s papers' own sizes; for reproducing their tables only.
     Paper80,
-    /// For comparison only.
+    /// Level of 112 bits, for comparison only.
     Bits112,
-    /// The default.
+    /// Level of 128 bits, the default.
     Bits128,
     /// Group, Paillier and Goldwasser-Micali protocols only.
     Bits192,

@@ -37,7 +37,8 @@ impl Session {
         Session { whole: self.whole, ..Session::new(transcript) }
     }
 
-    /// This session as a part of `whole`, although it was agreed on by itself: as fresh as it was, with what [`Session::derive_shared`] has of `whole`.
+    /// Makes this session a part of `whole`, although it was agreed on by itself. The session stays as fresh as it was,
+    /// and takes the [`Session::derive_shared`] values of `whole`.
     pub fn within(self, whole: &Session) -> Session {
         Session { whole: whole.whole, ..self }
     }
@@ -53,8 +54,9 @@ impl Session {
         blake3::derive_key(&format!("tacita 1 {label}"), &self.id)
     }
 
-    /// As [`Session::derive`] of the session that this one is a part of: all parts have the same. For public constants that are
-    /// bad ones by chance, of which a session of many parts then draws one and not many.
+    /// Derives a key as [`Session::derive`] does, from the session that this one is a part of: all parts have the same
+    /// key. For public constants that are bad ones by chance: a session of many parts then draws one such constant and
+    /// not many.
     pub fn derive_shared(&self, label: &str) -> [u8; 32] {
         blake3::derive_key(&format!("tacita 1 {label}"), &self.whole)
     }

@@ -73,7 +73,8 @@ fn write_arrow(directory: &Path, name: &str, table: &RecordBatch, codec: Option<
     Ok(())
 }
 
-/// What is read in the rounds of the target `aggregate`, which are made as it makes them: the number of the round, and the bytes.
+/// Writes seeds for the target `aggregate`: a round number, then the bytes read in that round. The rounds are
+/// generated in the same way as in the target.
 fn write_aggregate(directory: &Path) -> Result {
     for (which, (key_bytes, values, distinct)) in
         [(16, 0, true), (16, 3, true), (20, 10, false)].into_iter().enumerate()

@@ -1,4 +1,4 @@
-//! Who a party is: a key, known to others by its fingerprint, and a certificate that carries it through TLS.
+//! Identity of a party: a key, known to others by its fingerprint, and a certificate that carries it through TLS.
 //!
 //! An identity is a directory with `identity.key` (PKCS#8 in PEM, for its owner's eyes only) and `identity.crt`
 //! (X.509 in PEM). The key is Ed25519 and is never overwritten; the certificate can be renewed.
@@ -32,7 +32,7 @@ pub const KEY_FILE: &str = "identity.key";
 /// The file that holds the certificate.
 pub const CERTIFICATE_FILE: &str = "identity.crt";
 
-/// How long a new certificate is valid: ten years.
+/// Validity of a new certificate: ten years.
 pub const VALIDITY: Duration = Duration::from_secs(3652 * 24 * 3600);
 
 /// The longest name, in characters: X.520's bound on a common name.
@@ -42,7 +42,7 @@ const MAX_NAME_CHARACTERS: usize = 64;
 #[derive(Clone)]
 pub struct Identity {
     certificate: Certificate,
-    /// PKCS#8 in DER.
+    /// Private key as PKCS#8 in DER.
     key: Zeroizing<Vec<u8>>,
 }
 
@@ -113,12 +113,12 @@ impl Identity {
         self.certificate.name()
     }
 
-    /// By which others know this identity.
+    /// Returns the fingerprint by which others know this identity.
     pub fn fingerprint(&self) -> Fingerprint {
         self.certificate.fingerprint()
     }
 
-    /// The certificate.
+    /// Returns the certificate of this identity.
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
     }
@@ -192,7 +192,7 @@ impl Identity {
     }
 }
 
-/// Why a file of an identity cannot be opened, and what to do.
+/// Returns why a file of an identity cannot be opened, and what to do.
 fn unopened(directory: &Path, error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::PermissionDenied => format!("{error}: run as the user that it belongs to"),
@@ -244,7 +244,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
     Error::Input(format!("{}: {error}; choose a directory that can be written to", path.display()))
 }
 
-/// RFC 7468.
+/// Encodes DER bytes in PEM (RFC 7468).
 pub(crate) fn to_pem(label: &str, der: &[u8]) -> String {
     let encoded = data_encoding::BASE64.encode(der);
     let mut pem = format!("-----BEGIN {label}-----\n");

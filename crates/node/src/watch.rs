@@ -1,5 +1,5 @@
-//! How far a run has come, for whoever waits: it is looked at from time to time, and shown where the caller says. And warnings that
-//! may show one of the own values.
+//! Progress of a run, for displays: it is polled from time to time, and shown where the caller says. The module also
+//! holds warnings that may show one of the own values.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use tacita_core::{Error, Progress, Result};
 
 use crate::table::Warning;
 
-/// How often a channel is looked at.
+/// Interval at which a channel is polled.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What begins the lines with which a simulated party tells its parent how far it is.
+/// Prefix of the lines with which a simulated party reports its progress to its parent.
 const RELAY: &str = "progress ";
 
-/// How far a protocol has come.
+/// Progress of a protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// What is being done.
+    /// Name of the current phase.
     pub phase: String,
-    /// How much of it is done.
+    /// Amount of the phase that is done.
     pub done: u64,
-    /// How much there is to do; 0 if that is not known.
+    /// Total amount of work in the phase; 0 if that is not known.
     pub total: u64,
-    /// Bytes sent.
+    /// Number of bytes sent.
     pub sent: u64,
-    /// Bytes received.
+    /// Number of bytes received.
     pub received: u64,
 }
 
@@ -40,7 +40,8 @@ impl Snapshot {
         Snapshot { phase: phase.into(), done: done.min(total), total, sent: traffic.sent, received: traffic.received }
     }
 
-    /// Of several channels of one job: what one of them is at that is not done, and how much of the same all have done.
+    /// Combines the progress of several channels of one job. The phase is that of a channel that is not done; the
+    /// amounts are sums over all channels in it.
     fn of_all(channels: &[Handle]) -> Snapshot {
         let each: Vec<_> = channels.iter().map(Snapshot::of).collect();
         let busy = each.iter().filter(|one| one.total > 0).min_by_key(|one| one.done == one.total);
@@ -55,7 +56,7 @@ impl Snapshot {
         }
     }
 
-    /// Of something that is done without a peer.
+    /// Takes a snapshot of work that is done without a peer.
     fn of_progress(progress: &Progress) -> Snapshot {
         let (phase, done, total) = progress.read();
         Snapshot { phase: phase.into(), done: done.min(total), total, sent: 0, received: 0 }
@@ -67,7 +68,7 @@ impl Snapshot {
         Ok(format!("{RELAY}{json}"))
     }
 
-    /// What such a line tells, if it is one.
+    /// Parses a progress line of a simulated party, if it is one.
     pub fn relayed(line: &str) -> Option<Snapshot> {
         serde_json::from_str(line.strip_prefix(RELAY)?).ok()
     }
@@ -100,7 +101,7 @@ impl Warned {
     }
 }
 
-/// Where whoever runs a party shows how far it has come.
+/// Display on which the operator of a party shows its progress.
 pub trait Screen: fmt::Debug + Send + Sync {
     /// A place on it. `name` says whose progress is shown there, if there is doubt.
     fn open(&self, name: Option<&str>) -> Box<dyn Display>;
@@ -108,7 +109,7 @@ pub trait Screen: fmt::Debug + Send + Sync {
 
 /// A place where snapshots are shown until it is dropped.
 pub trait Display: Send {
-    /// Shows a snapshot.
+    /// Shows a snapshot on the display.
     fn show(&mut self, now: &Snapshot);
 }
 
@@ -133,7 +134,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Watches a channel.
+    /// Starts to watch a channel.
     pub fn start(channel: Handle, screen: Arc<dyn Screen>) -> Watcher {
         Watcher::look(move || Snapshot::of(&channel), screen)
     }

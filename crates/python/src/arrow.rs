@@ -59,7 +59,7 @@ pub fn import(object: &Bound<'_, PyAny>, source: &str) -> PyResult<Option<Table>
     wait(py, stop, &Shown::default(), None, read).map(Some)
 }
 
-/// What an object has handed out, and nobody has looked at.
+/// Object handed out by Python that has not been looked at.
 enum Handed {
     Stream(FFI_ArrowArrayStream),
     Array(FFI_ArrowArray, FFI_ArrowSchema),
@@ -157,7 +157,8 @@ fn invalid(what: &str) -> ArrowError {
     ArrowError::InvalidArgumentError(what.to_owned())
 }
 
-/// What a library raises that cannot make Arrow of its own table is an error in that table, with its exception as the cause.
+/// Converts the exception of a library that cannot make Arrow of its own table. The result is an error in that table,
+/// with the exception as its cause.
 fn refusal(py: Python<'_>, source: &str, error: PyErr) -> PyErr {
     // DuckDB looks for Ctrl-C by itself.
     if error.get_type(py).name().is_ok_and(|name| name == "InterruptException") {
@@ -186,7 +187,7 @@ pub struct ArrowTable {
 }
 
 impl ArrowTable {
-    /// Of batches of this schema.
+    /// Creates a table of batches of this schema.
     pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> ArrowTable {
         ArrowTable { schema, batches }
     }

@@ -1,4 +1,4 @@
-//! What the user gives as a party's data: a table in memory, or files.
+//! Data that the user gives as a party's input: a table in memory, or files.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// What an object is. Messages call it `name`.
+    /// Determines the kind of data that an object is. Messages call it `name`.
     pub fn of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Data> {
         let data = Data::of_bucket(object, name)?;
         let tables = match &data {
@@ -70,7 +70,7 @@ impl Data {
         }
     }
 
-    /// As a job's source. What has to be in a file is put into `scratch`.
+    /// Converts the data to a job's source. Data that has to be in a file is put into `scratch`.
     pub fn source(self, job: &JobSpec, me: &str, allow_unreadable: bool, scratch: &Path) -> Result<Source> {
         match self {
             Data::Table(table) => Ok(Source::Table { table, allow_unreadable }),
@@ -78,7 +78,7 @@ impl Data {
         }
     }
 
-    /// As files: tables in memory are written into `scratch`.
+    /// Returns the data as files: tables in memory are written into `scratch`.
     pub fn paths(self, scratch: &Path) -> Result<Vec<PathBuf>> {
         let tables = match self {
             Data::Paths(paths) => return Ok(paths),

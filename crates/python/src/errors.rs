@@ -8,7 +8,7 @@ use tacita_node::simulate;
 
 use crate::words::as_arguments;
 
-/// Why something failed, and in a simulation at which party it began.
+/// Cause of a failure, and in a simulation the party at which it began.
 pub struct Failure {
     kind: ErrorKind,
     message: String,
@@ -29,7 +29,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Of a process that has ended with its exit code.
+/// Converts the failure of a process that has ended with its exit code.
 impl From<simulate::Failure> for Failure {
     fn from(simulate::Failure { party, text, code }: simulate::Failure) -> Failure {
         let kinds = (0..=u8::MAX).filter_map(ErrorKind::from_code);
@@ -46,7 +46,7 @@ impl Failure {
         Failure { message, party: Some(party.to_owned()), ..self }
     }
 
-    /// How likely it is to be the consequence of another party's failure; the least is the cause.
+    /// Returns a rank of how likely it is to be the consequence of another party's failure; the least is the cause.
     pub fn consequence(&self) -> u8 {
         simulate::consequence(exit_code(self.kind))
     }

@@ -12,7 +12,7 @@ use crate::errors::raise;
 pub struct Identity(Inner);
 
 impl Identity {
-    /// It.
+    /// Table that is read.
     pub fn inner(&self) -> Inner {
         self.0.clone()
     }

@@ -17,7 +17,8 @@ use crate::outcome::Outcome;
 use crate::spec::{Spec, wanted_of};
 use crate::work::{Shown, wait};
 
-/// What all parts of a party's table say together of how they are read, as JSON, by what each says.
+/// Joins the facts of all parts of a party's table on how they are read. Returns them as JSON, from the facts of each
+/// part.
 #[pyfunction]
 pub fn join_facts(py: Python<'_>, spec: &Spec, party: &str, facts: Vec<String>) -> PyResult<String> {
     let parse = |text: &String| serde_json::from_str(text).map_err(|error| Error::Internal(error.to_string()));

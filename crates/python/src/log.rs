@@ -1,5 +1,5 @@
-//! What the library says on the way goes to Python's `logging`, as the logger `tacita`: each record with the job and the party that it is of, where it is
-//! of one. What a party is warned of is kept for its report, too.
+//! Log records of the library, sent to Python's `logging` as the logger `tacita`. Each record has the job and the party
+//! that it is of, where it is of one. Warnings to a party are kept for its report, too.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
@@ -18,13 +18,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::words::as_arguments;
 
-/// What the span of a run is called.
+/// Name of the span of a run.
 const RUN: &str = "tacita_run";
 
-/// So many warnings are kept of a run.
+/// Maximum number of warnings kept of a run.
 const MAX_WARNINGS: usize = 100;
 
-/// What runs that are under way were warned of, by their number. Never held while anything is said.
+/// Warnings of the runs under way, by run number. Never locked while anything is logged.
 static WARNINGS: Mutex<BTreeMap<u64, Vec<String>>> = Mutex::new(BTreeMap::new());
 
 fn warnings() -> MutexGuard<'static, BTreeMap<u64, Vec<String>>> {
@@ -44,7 +44,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Of a party, or of the whole job where that is empty.
+    /// Creates the log scope of a party, or of the whole job where `party` is empty.
     pub fn of(job: &str, party: &str) -> Told {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -57,7 +57,7 @@ impl Told {
         self.span.in_scope(work)
     }
 
-    /// What was warned of up to now, without values of tables.
+    /// Returns the warnings up to now, without values of tables.
     pub fn warnings(&self) -> Vec<String> {
         warnings().get(&self.number).cloned().unwrap_or_default()
     }
@@ -112,7 +112,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ToPython {
     }
 }
 
-/// Whose record it is.
+/// Run and party that a record belongs to.
 #[derive(Default, Clone)]
 struct Run {
     number: u64,

@@ -1,4 +1,4 @@
-//! What has come of a run, for one party.
+//! Outcome of a run, for one party.
 
 use std::path::{Path, PathBuf};
 
@@ -20,10 +20,10 @@ use zeroize::Zeroizing;
 use crate::arrow::ArrowTable;
 use crate::errors::raise;
 
-/// What the main table of a result is called.
+/// Name of the main table of a result.
 pub const MAIN: &str = "result";
 
-/// What a round's histogram is called, which stands beside it.
+/// Name of a round's histogram, which stands beside it.
 pub const HISTOGRAM: &str = "histogram";
 
 /// The first label, the step and the name.
@@ -43,13 +43,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of an answer.
+    /// Creates the outcome from an answer and its report.
     pub fn new(job: &JobSpec, report: &Report, answer: Answer) -> Result<Outcome> {
         let report = serde_json::to_value(report).map_err(|error| Error::Internal(error.to_string()))?;
         Outcome::with(job, report, answer)
     }
 
-    /// Of an answer, with a report that is to have its result.
+    /// Creates the outcome from an answer, with a report that is to have its result.
     pub fn with(job: &JobSpec, mut report: Value, answer: Answer) -> Result<Outcome> {
         let whole = |table: Table| -> Box<dyn Rows> { Box::new(Selection::all(&table).of_others()) };
         let mut share = None;
@@ -76,14 +76,14 @@ impl Outcome {
         Ok(Outcome { job: job.clone(), line, report, tables, share, round: None })
     }
 
-    /// Of tables that were written by another process, by name, and the line that it printed.
+    /// Creates the outcome from tables that were written by another process, by name, and the line that it printed.
     pub fn read(job: &JobSpec, report: Value, line: Option<String>, tables: Vec<(&'static str, Table)>) -> Outcome {
         let whole = |table: Table| -> Box<dyn Rows> { Box::new(Selection::all(&table).of_others()) };
         let tables = tables.into_iter().map(|(name, table)| (name, whole(table))).collect();
         Outcome { job: job.clone(), line, report, tables, share: None, round: None }
     }
 
-    /// Of a round.
+    /// Creates the outcome of a round.
     pub fn of_round(job: &JobSpec, report: Value, results: Results) -> Result<Outcome> {
         let mut tables = vec![(MAIN, results.table()?)];
         tables.extend(results.histogram_table()?.map(|table| (HISTOGRAM, table)));
@@ -97,7 +97,7 @@ impl Outcome {
         self
     }
 
-    /// The report.
+    /// Report on the run.
     pub fn json(&self) -> Value {
         self.report.clone()
     }
@@ -158,8 +158,8 @@ impl Outcome {
         self.tables.iter().map(|(name, _)| *name).collect()
     }
 
-    /// Which own row each row of the result was made of, as numbers of 4 bytes; how many own rows there are; and of labels that no column holds the
-    /// first, the step and the name.
+    /// Returns the own row from which each row of the result was made, as numbers of 4 bytes. Also returns the number of own
+    /// rows and, for labels that no column holds, the first, the step and the name.
     fn positions<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, usize, Labels)> {
         let positions = py.detach(|| self.tables.first().and_then(|(_, rows)| rows.positions()))?;
         let bytes: Vec<u8> = positions.rows.iter().flat_map(|row| row.to_ne_bytes()).collect();
@@ -167,7 +167,7 @@ impl Outcome {
         Some((PyBytes::new(py, &bytes), positions.of, labels))
     }
 
-    /// How many of the first columns of the result hold nothing of other parties.
+    /// Number of leading columns of the result that hold nothing of other parties.
     #[getter]
     fn own_columns(&self) -> usize {
         self.tables.first().map_or(0, |(_, rows)| rows.own_columns())

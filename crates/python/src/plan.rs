@@ -1,4 +1,4 @@
-//! What a job will cost and reveal.
+//! Cost of a job, and the information that it will reveal.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -33,7 +33,7 @@ use crate::run::seconds;
 use crate::spec::Spec;
 use crate::work::{Shown, cancels, wait};
 
-/// What came of each, and the report of all as JSON.
+/// Outcome of each party, and the report of all as JSON.
 type Ended = (BTreeMap<String, Outcome>, String);
 
 const LOOK: Duration = Duration::from_millis(5);
@@ -199,7 +199,7 @@ impl Parties {
         self.job.parties.position(one) < self.job.parties.position(other)
     }
 
-    /// Where a listener listens; nothing if a party fails meanwhile.
+    /// Returns the address at which a listener listens; `None` if a party fails meanwhile.
     fn address(
         &self,
         name: &str,
@@ -303,7 +303,7 @@ impl Parties {
     }
 }
 
-/// What ends the processes of a simulation, also if that is asked for before there are any.
+/// Handle that ends the processes of a simulation, also if that is asked for before there are any.
 #[derive(Clone, Default)]
 struct Stop(Arc<Mutex<Stopping>>);
 

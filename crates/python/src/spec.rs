@@ -18,9 +18,9 @@ use crate::errors::raise;
 /// A job: what the parties agree on.
 #[pyclass(frozen, module = "tacita._tacita")]
 pub struct Spec {
-    /// It.
+    /// Table that is read.
     pub job: JobSpec,
-    /// What it was read from.
+    /// Text that the job was read from.
     pub text: JobText,
 }
 
@@ -43,7 +43,7 @@ impl Spec {
         format!("{:?}", self.job) == format!("{:?}", other.job)
     }
 
-    /// It as a job file in TOML.
+    /// Returns the job as a job file in TOML.
     fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
         let JobText { text, is_json } = &self.text;
         if !is_json && !text.trim_start().starts_with('{') {
@@ -116,7 +116,7 @@ impl Spec {
         (&self.text.text, self.text.is_json)
     }
 
-    /// What a relay, who is in the job, means for where the parties meet.
+    /// Address at which the parties meet, if a relay is in the job.
     #[getter]
     fn relay(&self) -> Option<String> {
         self.job.relay.as_ref().map(|relay| relay.address.clone().unwrap_or_default())
@@ -128,7 +128,7 @@ impl Spec {
         self.job.aligns_by_position()
     }
 
-    /// Where a party listens, as the job says.
+    /// Returns the address at which a party listens, as the job says.
     fn address(&self, party: &str) -> Option<String> {
         self.job.parties.get(party).and_then(|party| party.address.clone())
     }
@@ -177,7 +177,7 @@ impl Spec {
     }
 }
 
-/// What is to be counted, as a driver has written it.
+/// Parses the itemsets to be counted, as a driver has written them.
 pub fn wanted_of(bytes: &[u8]) -> Result<Wanted> {
     Wanted::from_bytes(bytes).ok_or_else(|| Error::Internal("these are no itemsets".into()))
 }

@@ -37,13 +37,13 @@ pub fn can_spread(py: Python<'_>, spec: &Spec, party: &str) -> PyResult<()> {
     can.map(drop).map_err(|error| raise(py, error))
 }
 
-/// How many buckets are usual.
+/// Returns the default number of buckets.
 #[pyfunction]
 pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     spread::usual_buckets(rows, slots)
 }
 
-/// How many buckets there are, where so many are asked for and the parties have so many rows.
+/// Returns the number of buckets, given the number asked for and the parties' numbers of rows.
 #[pyfunction]
 pub fn buckets_for(spec: &Spec, asked: usize, rows: Vec<u64>) -> usize {
     spread::buckets_for(&spec.job, asked, &rows)
@@ -56,7 +56,7 @@ pub fn bucket_range(bucket: usize, buckets: usize, rows: u64) -> (u64, u64) {
     (range.start, range.end)
 }
 
-/// How many rows a bucket is filled up to, of so many rows of one of so many parties.
+/// Returns the number of rows that a bucket is padded to, given a party's number of rows and the number of parties.
 #[pyfunction]
 pub fn bucket_bound(rows: u64, buckets: usize, parties: usize) -> u64 {
     spread::bound(rows, buckets.max(1), parties)
@@ -112,13 +112,13 @@ pub fn open_pool(py: Python<'_>, bucket: &Spec, party: &str, place: PathBuf, par
     py.detach(|| pooled::open(&bucket.job, party, &place, part)).map_err(|error| raise(py, error))
 }
 
-/// How many of them the other party has, too.
+/// Returns the number of the part's elements that the other party has, too.
 #[pyfunction]
 pub fn match_pool(py: Python<'_>, bucket: &Spec, party: &str, place: PathBuf, part: usize) -> PyResult<u64> {
     py.detach(|| pooled::matches(&bucket.job, party, &place, part)).map_err(|error| raise(py, error))
 }
 
-/// What commits to all rows of a party.
+/// Commitment to all rows of a party.
 #[pyclass(module = "tacita._tacita")]
 #[derive(Default)]
 pub struct Commitment(spread::Commitment);
@@ -136,7 +136,7 @@ impl Commitment {
     }
 }
 
-/// Where a driver keeps its run, until it is closed.
+/// Storage in which a driver keeps its run, until it is closed.
 #[pyclass(frozen, module = "tacita._tacita")]
 pub struct Work(Arc<Mutex<Option<spread::Work>>>);
 
@@ -181,7 +181,7 @@ impl Work {
         self.with(py, |work| Ok(work.has_run()))
     }
 
-    /// What names the run where its results are kept.
+    /// Name of the run in the place where its results are kept.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |work| Ok(work.name()))
@@ -192,7 +192,7 @@ impl Work {
         self.with(py, |work| work.keep_at(place))
     }
 
-    /// What `keep_at` has noted.
+    /// Place that `keep_at` has noted.
     #[getter]
     fn place(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |work| Ok(work.place().map(str::to_owned)))
@@ -204,13 +204,13 @@ impl Work {
         self.with(py, |work| work.secret().map(|secret| *secret))
     }
 
-    /// How often something of all buckets together was opened.
+    /// Returns the number of times that something of all buckets together was opened.
     #[getter]
     fn opened(&self, py: Python<'_>) -> PyResult<u32> {
         self.with(py, |work| Ok(work.opened()))
     }
 
-    /// How many buckets were begun again that had been answered.
+    /// Number of answered buckets that were begun again.
     #[getter]
     fn repeated(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |work| Ok(work.repeated()))
@@ -221,7 +221,7 @@ impl Work {
         self.with(py, spread::Work::repeat)
     }
 
-    /// What was counted of all buckets together, if the run has come so far.
+    /// Count over all buckets together, if the run has come so far.
     #[getter]
     fn counted(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.with(py, |work| Ok(work.counted()))
@@ -237,7 +237,7 @@ impl Work {
         self.with(py, |work| work.end(report))
     }
 
-    /// What `end` has kept, if the run has come so far.
+    /// Report that `end` has kept, if the run has come so far.
     #[getter]
     fn ended(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |work| Ok(work.ended().map(str::to_owned)))
@@ -271,7 +271,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Zeroizing<String>>, Error> {
     files.iter().map(read).collect()
 }
 
-/// What was settled.
+/// Facts that were settled.
 struct Facts {
     buckets: usize,
     remaining: Vec<usize>,
@@ -431,12 +431,12 @@ impl Drivers {
         })
     }
 
-    /// What comes of a count, at the receiver, and is told to the sender if that one learns.
+    /// Returns the receiver's outcome of a count, and tells it to the sender if the sender learns.
     fn tell_count(&self, py: Python<'_>, spec: &Spec, count: u64, report: &str) -> PyResult<Outcome> {
         self.count_with(py, spec, report, move |job, me, sizes, channel| pooled::tell(job, me, sizes, count, channel))
     }
 
-    /// What comes of a count, at the sender.
+    /// Returns the sender's outcome of a count.
     fn hear_count(&self, py: Python<'_>, spec: &Spec, report: &str) -> PyResult<Outcome> {
         self.count_with(py, spec, report, pooled::hear)
     }
@@ -460,7 +460,8 @@ impl Drivers {
         })
     }
 
-    /// What is to be counted next: how many own itemsets, how many of both parties, and all of them, for [`count_itemsets`] and `Spec.bucket`.
+    /// Returns the itemsets to be counted next, for [`count_itemsets`] and `Spec.bucket`: the number of own itemsets, the
+    /// number of both parties' itemsets, and all of them.
     fn next_level<'py>(&self, py: Python<'py>) -> PyResult<Option<(usize, usize, Bound<'py, PyBytes>)>> {
         let wanted = self.with(py, |drivers| drivers.step(|levels, channel| levels.next(channel)))?;
         Ok(wanted.map(|wanted| {
@@ -482,7 +483,7 @@ impl Drivers {
         })
     }
 
-    /// What has come of it, with this report.
+    /// Returns the final outcome, with this report.
     fn finish_levels(&self, py: Python<'_>, spec: &Spec, report: &str) -> PyResult<Outcome> {
         let report = serde_json::from_str(report).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
         let job = spec.job.clone();

@@ -16,7 +16,7 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Of a stream that nobody has looked at. Errors: it was taken before; it fails to say what it holds.
+    /// Reads the schema of a stream that nobody has looked at. Errors: it was taken before; it fails to say what it holds.
     pub fn of(mut stream: FFI_ArrowArrayStream) -> Result<Arrays, ArrowError> {
         let get_schema = stream.get_schema().filter(|_| stream.release().is_some());
         let get_schema = get_schema

@@ -1,12 +1,12 @@
 //! Messages are written for the users of the command. In Python its options are arguments, or what another package has for them.
 
-/// How text is read, which packages for tables do in Python.
+/// Options for reading text, which packages for tables do in Python.
 const OF_TEXT: [&str; 2] = ["encoding", "delimiter"];
 
 /// Options in whose place a job file has a key, which messages name first.
 const OF_JOB_FILES: [&str; 7] = ["no-header", "sheet", "skip", "separator", "lines", "basket", "normalize"];
 
-/// What the arguments are called whose names are not those of the options.
+/// Names of the arguments that differ from the names of their options.
 const RENAMED: [(&str, &str); 3] = [("input", "data"), ("as", "party"), ("resume", "resume=True")];
 
 /// A message in which options are arguments.
@@ -76,7 +76,7 @@ fn without_command_line(message: &str) -> String {
     message
 }
 
-/// What stands behind an option's value, if it has one.
+/// Returns the text behind an option's value, if it has one.
 fn without_value(behind: &str) -> &str {
     let Some(value) = behind.strip_prefix(' ') else { return behind };
     let end = value.find([',', ';', ':', ' ', ')']).unwrap_or(value.len());

@@ -13,13 +13,13 @@ use tacita_node::watch::{Display, Screen, Snapshot};
 
 use crate::errors::Failure;
 
-/// How often the calling thread looks.
+/// Polling interval of the calling thread.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long work that was interrupted gets to tell the peers.
+/// Time allowed for interrupted work to tell the peers.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Where work shows how far it is, for each party that it is of.
+/// Progress of work, for each party that it is of.
 #[derive(Debug, Clone, Default)]
 pub struct Shown(Arc<Mutex<BTreeMap<String, Snapshot>>>);
 
@@ -105,7 +105,7 @@ pub fn wait<T: Send + 'static>(
     }
 }
 
-/// What cancels work.
+/// Returns the function that cancels work.
 pub fn cancels(cancel: &Cancel) -> impl Fn() + use<> {
     let cancel = cancel.clone();
     move || {

@@ -1,5 +1,5 @@
-//! What everything has that listens: the address that it is told, and connections that are taken, each on a task of its own, whose handshake
-//! makes room for others when there are too many.
+//! Common part of all listeners: the address given to them, and the accepted connections. Each connection runs on a task
+//! of its own. Its handshake makes room for others when there are too many.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use crate::sync::lock;
 
-/// How long to wait when no connection can be taken.
+/// Pause when no connection can be accepted.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Listens at an address, which `--listen` has named.
@@ -31,12 +31,13 @@ pub fn bind(address: &str) -> Result<(std::net::TcpListener, SocketAddr)> {
     })
 }
 
-/// How many handshakes may go on at a listener.
+/// Limits on concurrent handshakes at a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// At a time. Who comes then takes the place of the oldest one of the network that holds most.
     pub handshakes: usize,
-    /// Where that is the own network, only if the oldest one has had so much time: a crowd of honest ones gets done.
+    /// Minimum age of the oldest handshake before another one from the same network displaces it: a crowd of honest clients
+    /// gets done.
     pub grace: Duration,
 }
 
@@ -46,7 +47,7 @@ pub struct Handshake {
     number: u64,
 }
 
-/// What ends a handshake, and when it began.
+/// Handle that ends a handshake, and the time when it began.
 struct UnderWay {
     since: Instant,
     task: AbortHandle,

@@ -1,4 +1,4 @@
-//! Who may ask: a file with a name and an identity on each line.
+//! Allow-list of those who may ask: a file with a name and an identity on each line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use tacita_node::base::text::shown;
 use tacita_node::base::text_file::read_text;
 use tacita_node::identity::Fingerprint;
 
-/// No such file is longer.
+/// Maximum length of such a file in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 22;
 
-/// Those who may ask, as the file says.
+/// Allow-list of those who may ask, as the file says.
 pub struct AllowList {
     path: PathBuf,
     seen: Option<(SystemTime, u64)>,
@@ -21,7 +21,7 @@ pub struct AllowList {
 }
 
 impl AllowList {
-    /// Reads the file.
+    /// Reads the allow-list from its file.
     ///
     /// Errors ([`Error::Input`]): it cannot be read, or a line of it.
     pub fn read(path: &Path) -> Result<AllowList> {
@@ -62,17 +62,17 @@ impl AllowList {
         }
     }
 
-    /// What one is called, if it may ask.
+    /// Returns the name of an identity, if it may ask.
     pub fn name(&self, who: &Fingerprint) -> Option<&str> {
         self.names.get(&who.to_string()).map(String::as_str)
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All of them.
+    /// Returns the fingerprints of all who may ask.
     pub fn fingerprints(&self) -> Vec<Fingerprint> {
         self.fingerprints.clone()
     }
@@ -86,7 +86,7 @@ fn facts(path: &Path) -> Option<(SystemTime, u64)> {
 /// Names by fingerprint, and all fingerprints.
 type Admitted = (BTreeMap<String, String>, Vec<Fingerprint>);
 
-/// What the lines say; or the line that is wrong, and what is.
+/// Parses the lines; or returns the number of the wrong line, and its fault.
 fn parse(text: &str) -> std::result::Result<Admitted, (usize, String)> {
     let (mut names, mut fingerprints) = (BTreeMap::<String, String>::new(), Vec::new());
     for (number, line) in text.lines().enumerate() {

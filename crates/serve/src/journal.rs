@@ -24,10 +24,10 @@ const HEADER_BYTES: usize = MAGIC.len() + ID_BYTES;
 const LENGTH_BYTES: usize = 4;
 const TAG_BYTES: usize = 16;
 
-/// As much of a journal's end is searched for a record.
+/// Number of bytes at a journal's end that are searched for a record.
 const MAX_SEARCHED_BYTES: usize = 1 << 20;
 
-/// No state is longer.
+/// Maximum length of a state in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 34;
 
 /// The key of a directory's journals.
@@ -68,8 +68,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// What a journal holds; nothing if there is none. Of a record at the end that is not whole, nobody was told that it is on disk: it is left
-    /// out.
+    /// Reads the contents of a journal; nothing if there is none. A record at the end that is not whole is left out:
+    /// nobody was told that it is on disk.
     ///
     /// Errors ([`Error::Input`]): it is damaged, or of another key.
     pub(crate) fn read(folder: &Folder, name: &str, key: &Key) -> Result<Option<Kept>> {
@@ -171,7 +171,7 @@ impl Journal {
         self.file = self.folder.read(self.name).unwrap();
     }
 
-    /// Its length in bytes.
+    /// Returns the length of the journal in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -1,4 +1,4 @@
-//! What both ends of the connection of a desk and an authority know.
+//! Constants known to both ends of the connection of a desk and an authority.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a listener says of those whom it refuses, who may be many: the log does not grow with them.
+//! Log messages of a listener about those whom it refuses, who may be many: the log does not grow with them.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use tacita_node::base::text::counted;
 const EACH: u64 = 5;
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// When a window began, and how many were refused in it.
+/// Beginning of a window, and the number of refusals in it.
 pub(crate) struct Refusals(Mutex<(Instant, u64)>);
 
 impl Default for Refusals {

@@ -6,7 +6,7 @@ use std::sync::{LazyLock, Once};
 use tacita_node::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, Profile, ReadOptions, read};
 use tacita_core::Error;
 
-/// What a table may take; the fuzzer itself allows 2 GiB.
+/// Memory that a table may take; the fuzzer itself allows 2 GiB.
 const MEMORY: u64 = 64 << 20;
 
 /// In memory, where the machine has a place for that.

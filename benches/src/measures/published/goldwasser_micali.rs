@@ -1,5 +1,5 @@
-//! What Goldwasser and Micali's cryptosystem reaches on one thread, by the size of keys.
-//! Set `TACITA_PORTABLE=1` for the form that every processor runs.
+//! Throughput of Goldwasser and Micali's cryptosystem on one thread, by the size of keys. Set `TACITA_PORTABLE=1` for
+//! the form that every processor runs.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use tacita_node::base::usage;
 #[derive(Parser)]
 #[command(about = about(include_str!("goldwasser_micali.rs")))]
 struct Arguments {
-    /// Lengths of keys
+    /// Lengths of keys in bits
     #[arg(default_values = ["1024", "2048", "3072"], value_parser = key_size)]
     bits: Vec<KeySize>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ fn run(bench: &mut Bench, kernel: &str, bits: usize, n: usize, mut work: impl Fn
     Ok(format!("{kernel} {:.3}", 1e3 * cpu / n as f64))
 }
 
-/// All operations with a key of this size, in one line.
+/// Measures all operations with a key of this size, in one line.
 fn measure_key(bench: &mut Bench, size: KeySize) -> std::io::Result<()> {
     let bits = size.bits();
     let mut rng = ChaCha20Rng::from_seed([1; 32]);

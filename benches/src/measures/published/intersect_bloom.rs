@@ -1,5 +1,5 @@
-//! What `bloom` costs: its parts alone, and both parties in memory, by strength, extension and threads.
-//! Rates are of slots.
+//! Cost of `bloom`: its parts alone, and both parties in memory, by strength, extension and threads. Rates are of
+//! slots.
 
 use std::hint::black_box;
 use std::io::Result;
@@ -52,7 +52,7 @@ fn items(numbers: std::ops::Range<usize>) -> Vec<Item> {
     numbers.map(|number| Item::new(&[1; 32], &number.to_le_bytes())).collect()
 }
 
-/// Both filters alone, of strength 80.
+/// Measures both filters alone, of strength 80.
 fn parts(count: usize, threads: usize, runs: u32) -> Vec<Row> {
     let items = items(0..count);
     let slots = Strength::Bits80.slots(count).expect("the size is possible");

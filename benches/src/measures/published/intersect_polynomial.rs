@@ -1,6 +1,6 @@
-//! What `polynomial` costs, both parties in memory: in one bin, as it was published, by every strategy; and in bins, as chosen. Ends
-//! with an error if another strategy takes less than 1/1.2 of the time of the one that is chosen.
-//! Rates are of items of both parties.
+//! Cost of `polynomial`, both parties in memory: in one bin, as it was published, by every strategy; and in bins, as
+//! chosen. Ends with an error if another strategy takes less than 1/1.2 of the time of the one that is chosen. Rates
+//! are of items of both parties.
 
 use std::io::Result;
 use std::process::ExitCode;

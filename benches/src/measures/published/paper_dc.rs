@@ -51,13 +51,13 @@ const CROSS_OVER: [(u32, f64); 2] = [(10, 0.4), (100, 3.8)];
 #[derive(Parser)]
 #[command(about = about(include_str!("paper_dc.rs")))]
 struct Arguments {
-    /// What is measured
+    /// Selection of the measurements
     #[arg(value_enum, default_value_t = What::Some)]
     what: What,
     /// Leave out what has more rows than this
     #[arg(long, value_name = "ROWS", default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     most: u32,
-    /// Of the operations and over slow lines; each point is one run
+    /// Repetitions of the operations and over slow lines; each point is one run
     #[command(flatten)]
     repeat: Repeat<5>,
     #[command(flatten)]
@@ -70,9 +70,10 @@ enum What {
     Some,
     /// The tables and figures with all points, up to a million rows
     Full,
-    /// Both protocols over lines around the computed bandwidth, as whole processes: needs the `tacita` program beside this one
+    /// Comparison of both protocols over lines around the computed bandwidth, as whole processes: needs the `tacita`
+    /// program beside this one
     SlowLine,
-    /// All protocols of `dot` at 128 bits of security, up to ten million rows
+    /// Comparison of all protocols of `dot` at 128 bits of security, up to ten million rows
     Beside,
 }
 
@@ -118,7 +119,7 @@ struct Wanted {
     protocol: Protocol,
     level: Level,
     rows: usize,
-    /// Of both columns, and agreed on: in per cent.
+    /// Density of both columns, which is agreed on: in per cent.
     density: u32,
     threads: usize,
 }
@@ -142,7 +143,7 @@ impl Protocol {
     }
 }
 
-/// All points, or some, of at most so many rows.
+/// Returns all points, or some, with at most this many rows.
 fn wanted(full: bool, limit: usize) -> Vec<Wanted> {
     use Level::{Bits128, Paper80};
     use Protocol::{GmBloom, Paillier};
@@ -178,10 +179,10 @@ fn wanted(full: bool, limit: usize) -> Vec<Wanted> {
     all
 }
 
-/// One run.
+/// Measurements of one run.
 struct Point {
     of: Wanted,
-    /// From the first message to the value.
+    /// Time from the first message to the value.
     seconds: f64,
     /// CPU seconds of P_1, who has the key and learns, and of P_2.
     cpu: [f64; 2],
@@ -411,7 +412,8 @@ fn find(points: &[Point], wanted: Wanted) -> Option<&Point> {
     points.iter().find(|point| point.of == wanted)
 }
 
-/// All protocols at 128 bits of security: rows that are run, and those for which the cost follows from the largest run.
+/// Compares all protocols at 128 bits of security: rows that are run, and those for which the cost follows from the
+/// largest run.
 fn beside(limit: usize) {
     println!(
         "128 bits of security, two threads a party, one run each; ~ computed from the largest run before, row by row.\n"

@@ -85,7 +85,7 @@ const G: &str = concat!(
 #[derive(Parser)]
 #[command(about = about(include_str!("paper_kk.rs")))]
 struct Arguments {
-    /// What is measured
+    /// Selection of the measurements
     #[arg(value_enum, default_value_t = What::Some)]
     what: What,
     /// The smallest sets, as a power of two, or as the largest ones
@@ -97,11 +97,11 @@ struct Arguments {
     /// CPU seconds that one run may be expected to take
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
     budget: f64,
-    /// Of tables 3 to 5 and figures 3 and 4 only what has this in the name of its group and strategy, as in "Pallas fft"; of table 6
-    /// of "Pallas product", "mod p product" and "Pallas runs"
+    /// Filter on the name of group and strategy, as in "Pallas fft", for tables 3 to 5 and figures 3 and 4. For table 6
+    /// it is on "Pallas product", "mod p product" and "Pallas runs"
     #[arg(long, value_name = "WORDS", default_value = "")]
     only: String,
-    /// Of each party in tables 3 to 5
+    /// Threads of each party in tables 3 to 5
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     threads: u32,
     /// Length of the paper's primes
@@ -115,7 +115,7 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// All of it
+    /// Complete set of measurements
     Some,
     /// Tables 1 and 2, figure 2
     Keys,
@@ -129,11 +129,11 @@ enum What {
     Parts,
     /// Table 6 and remark 3
     CutOff,
-    /// Proposition 3
+    /// Proposition 3: negations
     Negations,
 }
 
-/// Where the rows go, and how much is measured.
+/// Destination of the rows, and the extent of the measurements.
 struct Bench {
     json: Option<std::fs::File>,
     pool: ThreadPool,
@@ -212,9 +212,10 @@ fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-/// What table 2 prints is not what it says: p = 2 q' + 1 is a safe prime, but q' is v 2^10 + 1 and not v 2^15 + 1, the q that is
-/// printed is not q' (two digits are missing, and others differ), and g, as figure 1's loop chooses it, is no square: it generates
-/// all numbers modulo p, in which the Legendre symbol tells a plaintext's lowest bit.
+/// Checks the numbers that table 2 prints, which are not what it says. The number p = 2 q' + 1 is a safe prime, but q'
+/// is v 2^10 + 1 and not v 2^15 + 1. The q that is printed is not q' (two digits are missing, and others differ). The g
+/// that figure 1's loop chooses is no square. It generates all numbers modulo p, in which the Legendre symbol tells a
+/// plaintext's lowest bit.
 fn table_2() {
     let number = |text| BoxedUint::from_str_radix_vartime(text, 10).expect("digits").resize(1088);
     let [p, q, v, g] = [P, Q, V, G].map(number);
@@ -267,7 +268,7 @@ fn table_1(bench: &mut Bench) -> std::io::Result<[f64; 2]> {
     Ok([medians[medians.len() - 1], median(&all)])
 }
 
-/// The paper's groups.
+/// Groups of the paper.
 struct Groups {
     general: ModP,
     fourier: ModP,
@@ -351,7 +352,7 @@ impl Series {
         Params::new(wanted, count, count).expect("the parameters are possible")
     }
 
-    /// How many times as long twice as many take, at most.
+    /// Returns the maximum factor by which the time grows for twice as many.
     fn growth(&self) -> f64 {
         match self.strategy {
             _ if self.bins.is_none() => 2.4,
@@ -384,7 +385,7 @@ struct Point {
     cpu: [f64; 2],
     /// Measured on this machine, without a network.
     wall: f64,
-    /// What each sends.
+    /// Number of bytes that each party sends.
     bytes: [u64; 2],
 }
 
@@ -537,7 +538,7 @@ fn tables_4_and_5(bench: &mut Bench, groups: &Groups, all: &[Series]) -> std::io
     Ok(points)
 }
 
-/// With keys, of the general-purpose and of the special-purpose setting.
+/// Prints table 3, with keys of the general-purpose and of the special-purpose setting.
 fn table_3(points: &[Point], [general, special]: [f64; 2]) {
     println!(
         "\n| table 3: k | group | strategy | keys | programs | transfer | all, s | paper | ratio |\n|{}",
@@ -580,7 +581,7 @@ fn remark_3(points: &[Point]) {
 struct Parts {
     /// φ, and its encryption.
     encrypted: f64,
-    /// γ1 φ.
+    /// CPU seconds of γ1 φ.
     product: f64,
     /// γ2 ψ, encrypted and added.
     known: f64,
@@ -677,7 +678,7 @@ fn figures_3_and_4(bench: &mut Bench, groups: &Groups, [general, special]: [f64;
     Ok(())
 }
 
-/// From which k on the FFT is faster than the others: in the same group, the product alone and whole runs.
+/// Measures the k from which on the FFT is faster than the others: in the same group, the product alone and whole runs.
 fn table_6(bench: &mut Bench, groups: &Groups) -> std::io::Result<()> {
     let most = 1 << bench.most;
     cut_off_of_products(bench, "Pallas", &Pallas, most)?;
@@ -756,12 +757,12 @@ fn cut_off(bench: &Bench, what: &str, times: impl Fn(usize) -> [f64; 3]) -> Vec<
     rows
 }
 
-/// What counts subtractions: each is a multiplication by -1 of the paper's.
+/// Group that counts subtractions: each is a multiplication by -1 of the paper's.
 struct Counting<M> {
     of: M,
-    /// Of polynomials.
+    /// Number of subtractions of polynomials.
     calls: AtomicU64,
-    /// Of their coefficients.
+    /// Number of subtractions of their coefficients.
     elements: AtomicU64,
 }
 

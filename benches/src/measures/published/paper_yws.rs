@@ -22,7 +22,7 @@ use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 
 const LINK_BITS_PER_SECOND: f64 = 100e6;
 
-/// Those that the paper's text gives numbers for.
+/// Number of rows for which the paper's text gives numbers.
 const PAPER_ROWS: usize = 200_000;
 
 /// Bits of keys and rows: 512 and 1024 are the paper's, 2048 and 3072 what is used today.
@@ -35,7 +35,7 @@ const FULL: [(usize, &[usize]); 4] = [
     (3072, &[10_000, 20_000]),
 ];
 
-/// How the protocol is run.
+/// Way in which the protocol is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// Figures 2 to 5: all is encrypted before the first ciphertext leaves.
@@ -83,7 +83,7 @@ struct Point {
     prepared: f64,
     /// Measured on this machine, without a network.
     wall: f64,
-    /// Both ways.
+    /// Number of bytes, both ways.
     bytes: u64,
 }
 
@@ -102,7 +102,7 @@ impl Point {
         self.encryptor() + self.transfer() + self.answerer
     }
 
-    /// All three at once: no longer than the longest.
+    /// Returns the time with all three at once: no longer than the longest.
     fn overlapped(&self) -> f64 {
         self.encryptor().max(self.transfer()).max(self.answerer)
     }
@@ -148,7 +148,7 @@ struct Arguments {
     /// Points of the paper's curves: `some`, `full` for all, or bits of a key and rows, as in 1024:200000
     #[arg(default_value = "some", value_parser = points)]
     points: Vec<Points>,
-    /// Of the rates of encryption; each point is one run
+    /// Repetitions of the rates of encryption; each point is one run
     #[command(flatten)]
     repeat: Repeat<5>,
     #[command(flatten)]
@@ -269,7 +269,7 @@ fn run(size: KeySize, rows: usize, way: Way) -> Point {
     }
 }
 
-/// What comes of a client and the other party's run with it: CPU milliseconds of both.
+/// Result of a client and of the other party's run with it: CPU milliseconds of both.
 struct Part {
     sums: Shares,
     cpu: [f64; 2],
@@ -331,7 +331,7 @@ impl<'a> Made<'a> {
     }
 }
 
-/// The column's.
+/// Encryptions of the column.
 impl Encryptions for Made<'_> {
     fn key(&self) -> &SecretKey {
         self.key
@@ -351,7 +351,7 @@ impl Store for Made<'_> {
     }
 }
 
-/// What the paper's text says. Its curves are pictures, from which nothing is read here.
+/// Compares the results with the numbers in the paper's text. Its curves are pictures, from which nothing is read here.
 fn beside_the_paper(points: &[Point]) {
     let find = |bits, way| points.iter().find(|point| (point.bits, point.rows, point.way) == (bits, PAPER_ROWS, way));
     let line =

@@ -1,4 +1,5 @@
-//! Which strategy multiplies polynomials fastest: with scalars and with points as coefficients, by number of coefficients.
+//! Comparison of strategies for multiplying polynomials: with scalars and with points as coefficients, by number of
+//! coefficients.
 
 use std::process::ExitCode;
 
@@ -20,7 +21,7 @@ struct Arguments {
     repeat: Repeat<3>,
 }
 
-/// What the strategy that is chosen for points may take, relative to the best one.
+/// Maximum time of the strategy that is chosen for points, relative to the best one.
 const TARGET: f64 = 1.2;
 
 /// Beyond so many coefficients, nobody waits for products as in school.

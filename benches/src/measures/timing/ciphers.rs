@@ -68,7 +68,8 @@ fn branching(key: &Rc<SecretKey>) -> Make {
     })
 }
 
-/// What the owner of a key computes modulo one of its primes, which is all ones or random: whether it is a prime matters to nothing here.
+/// Creates trials of computations of a key's owner modulo one of its primes, which is all ones or random. Whether it is
+/// a prime matters to nothing here.
 fn by_prime<R: 'static>(size: KeySize, work: fn(&Odd<BoxedUint>) -> R) -> Make {
     Box::new(move |_| {
         let words = size.bits() / 128;
@@ -203,7 +204,7 @@ fn by_choices(key: &Rc<SecretKey>, work: fn(&PublicKey, &Ciphertexts, &Choices) 
     })
 }
 
-/// Goldwasser and Micali's.
+/// Returns the operations of Goldwasser and Micali's cryptosystem.
 fn of_bits(size: KeySize) -> Vec<Operation> {
     let key = Rc::new(gm::SecretKey::generate(size, &mut ChaCha20Rng::from_seed([8; 32])));
     let of_bits = |make: fn(Rc<gm::SecretKey>, &mut ChaCha20Rng) -> Trial| -> Make {

@@ -53,7 +53,7 @@ fn products<G: Group + 'static>(name: &str, group: G, count: usize) -> Vec<Opera
     ]
 }
 
-/// What is done with points and secret scalars.
+/// Operation on points and secret scalars.
 type Work<G, P, S> = fn(&G, &[P], &[S]) -> Vec<P>;
 
 /// A trial of scalars, which are 1 or random.

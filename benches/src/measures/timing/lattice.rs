@@ -13,7 +13,7 @@ use super::measure::{Make, Operation, trial};
 const DEGREE: usize = 2048;
 const PRIME_BITS: u32 = 50;
 
-/// The operations.
+/// Returns all operations of this module.
 pub fn all() -> Vec<Operation> {
     let ring = Rc::new(Ring::new(DEGREE, PRIME_BITS, 1));
     vec![

@@ -24,15 +24,15 @@ pub type Make = Box<dyn Fn(&mut ChaCha20Rng) -> Trial>;
 
 /// An operation of which the time must not depend on a secret.
 pub struct Operation {
-    /// What is done.
+    /// Name of the operation.
     pub name: String,
     /// The fixed secret; the other class has random ones.
     pub fixed: &'static str,
-    /// The operation itself.
+    /// Trial of the operation itself.
     pub trial: Make,
     /// The same done in a way that depends on the secret, which must be found.
     pub control: Make,
-    /// That the operation depends on the secret is known: `docs/security.md` says why that may be.
+    /// Whether the operation is known to depend on the secret: `docs/security.md` says why that may be.
     pub is_known: bool,
 }
 
@@ -73,7 +73,7 @@ pub fn trial<T: Clone + 'static, R>(
     })
 }
 
-/// What `work` takes, and gives: not what dropping that takes.
+/// Measures the time of `work`, and returns it with the result: dropping the result is not included.
 fn cycles<R>(work: impl FnOnce() -> R) -> (u64, R) {
     let start = clock::start();
     let result = work();
@@ -122,7 +122,7 @@ mod clock {
     }
 }
 
-/// How many measurements of both classes take so long, preparation included.
+/// Returns the number of measurements of both classes that fit into this time, preparation included.
 pub fn fitting(make: &Make, time: Duration, rng: &mut ChaCha20Rng) -> usize {
     let mut trial = make(rng);
     trial(true, rng);

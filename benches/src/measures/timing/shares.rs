@@ -22,13 +22,13 @@ const BITS: u32 = 14;
 const BOUND: u128 = (1 << 13) - 1;
 const THRESHOLD: u128 = 1 << 12;
 
-/// What the parties exchange after the first one's tables: a level of the tree each, and the answers.
+/// Labels of the exchange after the first party's tables: a level of the tree each, and the answers.
 const EXCHANGED: [Label; 3] = [HIDDEN_BITS, HIDDEN_BITS, ANSWERS];
 
 /// Longer than any message here.
 const MAX_MESSAGE_BYTES: usize = 1 << 16;
 
-/// The operations.
+/// Returns all operations of this module.
 pub fn all() -> Vec<Operation> {
     let part = |side| -> Make { Box::new(move |rng| compared(side, rng)) };
     vec![

@@ -1,4 +1,4 @@
-//! Where secrets say which memory is read: oblivious key-value stores, and orders.
+//! Operations in which secrets determine the memory that is read: oblivious key-value stores, and orders.
 //!
 //! That does not take the same time whatever the secrets are: what was read before is in a cache. It is measured both where all memory that may be
 //! read is in the caches nearest to the processor, and where it is not: to know how much it tells.
@@ -22,7 +22,7 @@ const ASKED: usize = 1 << 9;
 /// Blocks of a table that is in no cache.
 const TABLE: usize = 1 << 22;
 
-/// The operations.
+/// Returns all operations of this module.
 pub fn all() -> Vec<Operation> {
     vec![
         Operation::new("stores: values, in the cache", "set of keys", decoded(SMALL), looked_up()).known(),

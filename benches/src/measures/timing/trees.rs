@@ -25,7 +25,7 @@ const LEAVES: usize = 1 << DEPTH;
 const STREAMS: usize = 16;
 const BLOCKS: usize = 64;
 
-/// The operations.
+/// Returns all operations of this module.
 pub fn all() -> Vec<Operation> {
     vec![
         Operation::new("trees: leaves, root", "zero", grown(), growing_a_half()),
@@ -41,7 +41,7 @@ fn generator() -> Doubling {
     Doubling::new([Block(1), Block(2)])
 }
 
-/// All leaves under a root.
+/// Computes all leaves under a root.
 fn grown() -> Make {
     Box::new(|_| {
         let (generator, mut leaves, mut sums) = (generator(), block::zeros(LEAVES), [[Block::ZERO; 2]; DEPTH]);
@@ -60,7 +60,7 @@ fn growing_a_half() -> Make {
     })
 }
 
-/// All leaves but that at a place.
+/// Computes all leaves but that at a place.
 fn punctured() -> Make {
     Box::new(|rng| {
         let (generator, mut leaves, sums) = (generator(), block::zeros(LEAVES), block::random(DEPTH, rng));

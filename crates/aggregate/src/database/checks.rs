@@ -1,4 +1,4 @@
-//! What has to be so for a database to do its work.
+//! Conditions that have to hold for a database to do its work.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::transport::Ask;
 use crate::wire::rounds::State;
 use crate::wire::service::Service;
 
-/// How often an oracle is asked whether it is there: nobody asks it for anything before a reveal.
+/// Interval at which an oracle is asked whether it is there: nobody asks it for anything before a reveal.
 const MEET: Duration = Duration::from_secs(SILENCE.as_secs() / 3);
 
 /// Bytes of what a service says of itself.

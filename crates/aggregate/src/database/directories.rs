@@ -1,6 +1,7 @@
-//! What a proxy acknowledged of a round is in the state directory that it worked with, and nowhere else. So the database knows the last session of that directory
-//! (`sessions.rs`): one that comes with another directory, or with an older copy, is told so, and the round waits for the right one. Or its operator has
-//! it go on without that.
+//! Sessions of state directories. The reports that a proxy acknowledged of a round are in the state directory with
+//! which it worked, and nowhere else. The database therefore knows the last session of that directory (`sessions.rs`).
+//! A proxy that comes with another directory, or with an older copy, is told so, and the round waits for the right one.
+//! Alternatively its operator lets the round go on without that directory.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -52,7 +53,7 @@ impl<S: Sync> FromRequestParts<S> for Presented {
 }
 
 impl Presented {
-    /// The session.
+    /// Returns the session that the request names.
     pub(super) fn session(&self) -> Granted<Session> {
         let none = || {
             Reply::new(
@@ -96,7 +97,7 @@ pub(super) async fn session(at: At, under: Under, headers: HeaderMap, body: Body
     .await
 }
 
-/// What a proxy is told that brings something to a round that goes on without it.
+/// Returns the reply to a proxy that brings something to a round that goes on without it.
 pub(super) fn given_up(round: &Round) -> Reply {
     Reply::new(Kind::Closed, format!("round {} continues without this proxy's unsent reports", round.name))
 }
@@ -136,7 +137,7 @@ impl Database {
         }
     }
 
-    /// What a proxy is told that is refused. A storage that has lost its last changes ends the round.
+    /// Returns the reply to a proxy that is refused. A storage that has lost its last changes ends the round.
     pub(super) fn refuse(&self, round: &Round, place: usize, refused: Refused) -> Result<Reply> {
         let (name, peer) = (&round.name, self.setting.name(Service::Proxy(place))?);
         Ok(match refused {

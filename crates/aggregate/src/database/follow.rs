@@ -10,10 +10,10 @@ use super::round::Round;
 use super::{Database, lock};
 use crate::wire::rounds::State;
 
-/// How often it is looked what others have done.
+/// Interval at which the actions of other databases are checked.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// How long one has the work of a round to itself, and how often it renews that while it is at it.
+/// Lease on the work of a round, and the interval at which it is renewed during the work.
 const LEASE: Duration = Duration::from_secs(6);
 const RENEW: Duration = Duration::from_millis(1500);
 

@@ -14,13 +14,13 @@ use crate::transport::Who;
 use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::{State, Status};
 
-/// Which rounds are listed: all, where nothing is said.
+/// Selection of the rounds to list; all rounds by default.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Part {
-    /// Those whose names come after this one.
+    /// Name after which the listed rounds come.
     after: Option<String>,
-    /// Not more than this many. Of those that are over only what a proxy has to know is told.
+    /// Maximum number of rounds. Of rounds that are over, only the facts that a proxy has to know are listed.
     limit: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn list(
     .await
 }
 
-/// What a list in parts tells of a round that is over.
+/// Returns the short status of a round that is over, for a list in parts.
 fn brief(round: &Round, next: Option<String>) -> Status {
     let record = round.record();
     Status {

@@ -50,22 +50,22 @@ use crate::wire::same_keys::KeysFingerprint;
 use crate::wire::service::Service;
 use crate::wire::signed::{self, Purpose, Signed};
 
-/// How long another database may take to begin an answer.
+/// Time within which another database has to begin an answer.
 const PEER_PATIENCE: Duration = Duration::from_secs(3);
 
-/// How to serve a database.
+/// Configuration of a database.
 pub struct Databasing {
-    /// What all roles are told.
+    /// Settings that all roles share.
     pub serving: Serving,
-    /// Where rows are kept: a storage's URL; absent: in the state directory.
+    /// URL of the storage that keeps rows; if absent, they are kept in the state directory.
     pub storage: Option<String>,
     /// Rounds to open at the beginning, unless they are there.
     pub rounds: Vec<String>,
-    /// How long the oracle may be silent, or the storage fail, before a round fails.
+    /// Time for which the oracle may be silent, or the storage fail, before a round fails.
     pub patience: Duration,
     /// Bytes that the oracle is asked about in one question: a row of more is left out. See [`MOST_QUESTION_BYTES`].
     pub question_bytes: usize,
-    /// Where its operator sees all this in a browser.
+    /// Dashboard on which the operator sees all this in a browser.
     pub dashboard: Option<Dashboard>,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Database {
     oracles: Vec<Client>,
     /// The other databases of the job.
     peers: Vec<Client>,
-    /// This database, as what it has to itself names it.
+    /// Identifier of this database as the holder of leases.
     holder: Holder,
     /// Rounds to open at the beginning.
     wanted: Vec<String>,
@@ -92,13 +92,13 @@ pub(super) struct Database {
     at_work: Mutex<Option<String>>,
     admission: Arc<Admission>,
     pool: Pool,
-    /// When each proxy was heard of last.
+    /// Time at which each proxy was last heard of.
     heard: Mutex<BTreeMap<usize, Instant>>,
-    /// When proxies last came with another state directory than a round knows them by.
+    /// Time at which each proxy last came with another state directory than a round knows it by.
     strange: Mutex<BTreeMap<usize, Instant>>,
-    /// When proxies last came under other keys of a round, and under which.
+    /// Time at which each proxy last came under other keys of a round, and the fingerprint of these.
     other_keys: Mutex<BTreeMap<(usize, String), (Instant, KeysFingerprint)>>,
-    /// What goes wrong with rounds and is tried again: since when, and what.
+    /// Troubles of rounds whose operations are tried again: the time since which they last, and their description.
     troubled: Mutex<BTreeMap<String, (Instant, String)>>,
     began: Instant,
     patience: Duration,
@@ -106,7 +106,7 @@ pub(super) struct Database {
     cancel: Cancel,
 }
 
-/// What is the same for all requests about a round.
+/// Arguments that all requests about a round have in common.
 type At = (extract::State<Arc<Database>>, Who, extract::Path<String>);
 
 /// Serves a database until it is cancelled.
@@ -257,7 +257,7 @@ impl Database {
         lock(&self.rounds).get(name).cloned()
     }
 
-    /// So many rounds at most, in the order of their names, behind one of this name.
+    /// Returns at most this many rounds in the order of their names, starting behind the one of this name.
     fn after(&self, name: Option<&str>, limit: usize) -> Vec<Arc<Round>> {
         let from = name.map_or(Bound::Unbounded, Bound::Excluded);
         let rounds = lock(&self.rounds);
@@ -315,7 +315,7 @@ impl Database {
         Ok(())
     }
 
-    /// Whom a round waits for.
+    /// Returns the proxies for which a round waits.
     fn waits_for(&self, round: &str, record: &Record) -> Vec<(usize, String)> {
         let heard = lock(&self.heard);
         let missing = record.missing(self.setting.count("proxy").unwrap_or_default());
@@ -364,7 +364,7 @@ fn open_storage(url: Option<&str>, state: &Path) -> Result<Box<dyn Storage>> {
     }
 }
 
-/// What a database is called where it has something to itself: the same when it is started again.
+/// Returns the name under which a database holds a lease: the same after a restart.
 fn holder(identity: &Identity) -> Holder {
     let hash = blake3::hash(identity.fingerprint().to_string().as_bytes());
     let mut holder = Holder::default();

@@ -1,4 +1,4 @@
-//! What the database's operator does with rounds.
+//! Requests of the database's operator on rounds.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(super) async fn close(at: At, headers: HeaderMap, body: Body) -> Granted<Jso
     close_with(at, read_json(&headers, body).await?).await
 }
 
-/// As [`close`] does it.
+/// Closes a round, as [`close`] does.
 pub(super) async fn close_with(at: At, closing: Closing) -> Granted<Json<Status>> {
     change(at, move |database, round| database.close_without(round, &closing.without)).await
 }
@@ -66,7 +66,7 @@ pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> Granted<J
     raise(at, read_json(&headers, body).await?).await
 }
 
-/// As [`tighten`] does it.
+/// Raises a threshold, as [`tighten`] does.
 pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
     change(at, move |database, round| {
         let own = database.setting.own()?;

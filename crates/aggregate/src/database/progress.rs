@@ -1,5 +1,5 @@
-//! How a round's record changes with what its proxies and its operator say: the rules alone, without storage or network. `model/` goes
-//! through all that they lead to in a small round.
+//! Changes of a round's record through the messages of its proxies and its operator: the rules alone, without storage
+//! or network. `model/` goes through all that they lead to in a small round.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::record::Record;
 use crate::wire::rounds::{Completion, Rest, State, collector};
 use crate::wire::sessions::{Advance, Session, Standing, differ};
 
-/// Why a round does not take what a proxy brings.
+/// Reason why a round does not accept the data of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// The round goes on without this proxy.
@@ -24,9 +24,9 @@ pub(crate) enum Refused {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mismatch {
     pub(crate) proxy: usize,
-    /// What it says that it has sent.
+    /// Number of entries that the proxy says it has sent.
     pub(crate) sent: u64,
-    /// What is there.
+    /// Number of entries that are present.
     pub(crate) here: u64,
 }
 

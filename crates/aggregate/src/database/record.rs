@@ -1,4 +1,4 @@
-//! What the database keeps of a round beside its rows.
+//! Data that the database keeps of a round beside its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::wire::signed::Signed;
 /// The record's name in the storage.
 pub(crate) const NAME: &str = "round";
 
-/// What begins the names of results.
+/// Prefix of the names of results.
 const RESULT: &str = "result";
 
 /// A round as it stands.
@@ -23,15 +23,15 @@ const RESULT: &str = "result";
 #[serde(deny_unknown_fields)]
 pub(crate) struct Record {
     pub(crate) state: State,
-    /// When it was opened, in seconds since 1970, and when it was closed.
+    /// Time at which the round was opened, in seconds since 1970, and time at which it was closed.
     pub(crate) opened: u64,
     pub(crate) closed: Option<u64>,
-    /// The public keys.
+    /// Public keys of the round.
     pub(crate) database: Option<Signed>,
     pub(crate) proxy: Option<Signed>,
-    /// What proxies have said at their end.
+    /// Reports of the proxies at their end.
     pub(crate) complete: BTreeMap<usize, Completion>,
-    /// What each of several proxies had when it had claimed what is its own.
+    /// Amount of reports that each of several proxies held once it had claimed its own batches.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) rests: BTreeMap<usize, Rest>,
     /// The last session of each proxy's state directory.
@@ -45,10 +45,10 @@ pub(crate) struct Record {
     pub(crate) numbers: Numbers,
     pub(crate) counts: Option<Counts>,
     pub(crate) failure: Option<Failure>,
-    /// It was put back from a backup: the entries in that which each proxy had sent.
+    /// Number of entries from each proxy in the backup, if the round was restored from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) put_back: Option<BTreeMap<usize, u64>>,
-    /// How far the reveal is.
+    /// Progress of the reveal.
     pub(crate) revealed: Revealed,
     /// Written by versions of before.
     #[serde(default, skip_serializing, rename = "directories")]
@@ -57,20 +57,20 @@ pub(crate) struct Record {
     _restored: IgnoredAny,
 }
 
-/// How far a reveal is.
+/// Progress of a reveal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Revealed {
     /// Parts of the result that are written.
     pub(crate) parts: u64,
-    /// Keys in them.
+    /// Number of keys in these parts.
     pub(crate) keys: u64,
     /// The last row that was looked at, in hexadecimal.
     pub(crate) after: Option<String>,
 }
 
 impl Record {
-    /// Of a round that opens.
+    /// Creates the record of a round that opens.
     pub(crate) fn new(opened: u64, database: Signed) -> Record {
         Record {
             state: State::Open,
@@ -93,7 +93,7 @@ impl Record {
         }
     }
 
-    /// What is left of a round that was removed: its name is not used again.
+    /// Returns the remains of a round that was removed: its name is not used again.
     pub(crate) fn removed(&self) -> Record {
         let signed = Signed { public: String::new(), by: String::new(), signature: String::new() };
         Record { state: State::Removed, database: None, closed: self.closed, ..Record::new(self.opened, signed) }
@@ -112,7 +112,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// That of a round, if there is one.
+    /// Loads the record of a round, if there is one.
     pub(crate) fn load(storage: &dyn Storage, round: &str) -> Result<Option<Kept>> {
         let Some(bytes) = storage.get(round, NAME)? else { return Ok(None) };
         let record = serde_json::from_slice(&bytes).map_err(|_| {

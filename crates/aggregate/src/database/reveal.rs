@@ -1,5 +1,5 @@
-//! From rows to results: all rows are counted; those that pass are asked for; what the oracle finds wrong is left out, and the
-//! condition applied again.
+//! Path from rows to results: all rows are counted, and the keys of those that pass are requested. Rows that the oracle
+//! finds wrong are left out, and the condition is applied again.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -27,13 +27,13 @@ use crate::wire::service::Service;
 /// Bytes of questions that are sent at once: a row of more is sent alone.
 const QUESTION_BYTES: usize = 1 << 19;
 
-/// How long an oracle is asked again that has too much to do, before other rounds have their turn.
+/// Time for which an overloaded oracle is asked again, before other rounds have their turn.
 const BUSY: Duration = Duration::from_secs(2);
 
 /// Rows that are looked at between two marks, at most.
 const LOOKED_AT: usize = 1 << 16;
 
-/// What others than the operator are told of a round of which a proxy has sent more than is there.
+/// Message to others than the operator about a round of which a proxy has sent more than is there.
 pub(super) const MISSING: &str =
     "reports are missing at the database: its operator finds more in the log. Submit again when another round is open";
 
@@ -47,13 +47,13 @@ struct Passing {
     entries: Vec<Stored>,
 }
 
-/// What was found of rows that were looked at.
+/// Result of the examination of rows.
 #[derive(Default)]
 struct Looked {
     passing: Vec<Passing>,
     /// The last of them, if there was any.
     last: Option<RowId>,
-    /// How many pass, and have more reports than an oracle can be asked about.
+    /// Number of rows that pass, and have more reports than an oracle can be asked about.
     too_long: u64,
 }
 
@@ -121,7 +121,7 @@ impl Database {
         self.fail_telling(round, &self.wrong_number(mismatch)?, Some(told))
     }
 
-    /// Why a round has no result of which a proxy has sent another number of reports than are there.
+    /// Returns the reason why a round has no result if a proxy has sent another number of reports than are there.
     fn wrong_number(&self, mismatch: &Mismatch) -> Result<Error> {
         let peer = self.setting.name(Service::Proxy(mismatch.proxy))?;
         let (sent, here) = (counted(mismatch.sent, "report"), count(mismatch.here));
@@ -365,7 +365,7 @@ fn shuffle<T>(all: &mut [T], rng: &mut impl CryptoRng) {
     }
 }
 
-/// What is revealed of a row with this key and these reports.
+/// Returns the part that is revealed of a row with this key and these reports.
 fn found_of(own: &Spec<'_>, key: Vec<u8>, entries: &[Stored]) -> Found {
     let mut values = std::collections::BTreeMap::<u32, u64>::new();
     if own.revealed().values && own.own.round.values.has_values() {

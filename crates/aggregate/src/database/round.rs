@@ -19,11 +19,11 @@ use crate::wire::signed::{Purpose, Role, Signed};
 pub(super) struct Round {
     pub(super) name: String,
     pub(super) params: Params,
-    /// What the database that opened it has signed; empty once it is removed.
+    /// Data signed by the database that opened the round; empty once the round is removed.
     public: Vec<u8>,
     /// Absent while only others of the databases have it, and once it is removed.
     secret: RwLock<Option<Arc<DatabaseKey>>>,
-    /// Since the proxies' key is there.
+    /// Keys of the round, set once the proxies' key is there.
     keys: OnceLock<RoundKeys>,
     kept: RwLock<Kept>,
     /// Held while the record is changed, or had from the storage.
@@ -58,12 +58,12 @@ impl Round {
         Ok(round)
     }
 
-    /// How it stands, as far as this database has seen.
+    /// Returns the record of the round, as far as this database has seen it.
     pub(super) fn record(&self) -> Arc<Record> {
         self.kept().record
     }
 
-    /// In which state it is, unless that is being changed.
+    /// Returns the state of the round, unless it is being changed.
     pub(super) fn state(&self) -> Option<State> {
         self.changing.try_lock().ok().map(|_| self.record().state)
     }
@@ -165,7 +165,7 @@ impl Round {
         true
     }
 
-    /// Forgets the secret.
+    /// Removes the secret from memory.
     pub(super) fn drop_secret(&self) {
         *self.secret.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -209,7 +209,7 @@ impl Round {
         })
     }
 
-    /// When keys of rows are revealed, as it stands.
+    /// Returns the current condition under which keys of rows are revealed.
     pub(super) fn predicate(&self, setting: &Setting) -> Result<Predicate> {
         let own = setting.own()?;
         match &self.record().reveal_when {

@@ -1,4 +1,4 @@
-//! What is asked of the database, by proxies, by its operator, and by those who get results.
+//! Requests to the database by proxies, by its operator, and by those who get results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use crate::wire::rounds::{Completion, Counts, Numbers, Rest, Resting, State as S
 use crate::wire::same_keys::Under;
 use crate::wire::sessions::Standing;
 
-/// All that is answered.
+/// Returns the routes of all requests that the database answers.
 pub(super) fn routes(database: &Arc<Database>) -> Router {
     Router::new()
         .route("/v1/rounds", get(list::list))
@@ -276,7 +276,7 @@ async fn histogram((State(database), who, Path(name)): At) -> Granted<Json<Count
 }
 
 impl Database {
-    /// What somebody is who asks; and that a proxy was heard of.
+    /// Returns the role of the requester, and notes that a proxy was heard of.
     pub(super) fn caller(&self, who: &Who) -> Granted<Caller> {
         let caller = self.admission.caller(&who.0);
         let caller = caller.ok_or_else(|| Reply::new(Kind::Forbidden, "you are not in the list any more"))?;
@@ -286,7 +286,7 @@ impl Database {
         Ok(caller)
     }
 
-    /// Which proxy it is, and what it is called.
+    /// Returns the index of the proxy and its name.
     pub(super) fn proxy(&self, caller: &Caller) -> Granted<(usize, String)> {
         let place = caller.proxy().ok_or_else(|| Reply::new(Kind::Forbidden, "only proxies may"))?;
         Ok((place, self.setting.name(crate::wire::service::Service::Proxy(place))?))
@@ -331,7 +331,7 @@ impl Database {
         }
     }
 
-    /// What a caller is told of a round.
+    /// Returns the status of a round as the caller may see it.
     pub(super) fn status(&self, round: &Round, caller: &Caller) -> Status {
         let predicate = round.predicate(&self.setting).map(|predicate| predicate.to_string()).unwrap_or_default();
         let record = round.record();

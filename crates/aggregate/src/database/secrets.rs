@@ -18,13 +18,13 @@ use crate::transport::{Ask, MEDIA_TYPE, Who, read};
 use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::{State as Stage, check_name};
 
-/// No secret is longer, in bytes.
+/// Maximum length of a secret in bytes.
 const MOST_BYTES: usize = 1 << 10;
 
 /// Secrets of rounds that are being opened elsewhere, at most: of more, those that came first are forgotten, and had again when they are needed.
 const MOST_OFFERS: usize = 64;
 
-/// How often others are asked for what is missing.
+/// Interval at which the other databases are asked for missing secrets.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Secrets that others have offered for rounds that are not there yet.

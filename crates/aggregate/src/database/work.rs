@@ -1,4 +1,5 @@
-//! What a database does by itself: it closes rounds when their time has come, counts and reveals them, and tries again what may pass.
+//! Background work of a database: it closes rounds when their time has come, counts and reveals them, and retries
+//! operations whose failure may pass.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,10 +11,10 @@ use super::{Database, lock};
 use crate::wire::rounds::State;
 use crate::wire::service::Service;
 
-/// How often it looks whether something is due. Tests play rounds by the hundred.
+/// Interval between checks for work that is due. Tests play rounds by the hundred.
 const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 100 });
 
-/// How often it is said what does not go on.
+/// Interval at which stalled work is reported.
 const TELL: Duration = Duration::from_secs(10);
 
 impl Database {

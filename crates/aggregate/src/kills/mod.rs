@@ -15,7 +15,8 @@ use self::round::{Ends, Plan, play};
 /// The roles that are killed.
 const ROLES: [&str; 4] = ["proxy", "proxy-1", "proxy-2", "database"];
 
-/// All steps of a role in a round in which nothing is killed, each with its number among those of its name, up to so many.
+/// Returns all steps of a role in a round in which nothing is killed. Each has its number among those of its name, up
+/// to this many.
 fn steps(plan: Plan, role: &'static str, most: usize) -> Vec<String> {
     let played = play(plan, role, "none#1");
     assert_eq!(played.counts_once(), Ok(()));

@@ -50,7 +50,7 @@ impl Process {
         Process { child: command.spawn().unwrap(), said }
     }
 
-    /// All that it, and those before it, have said.
+    /// Returns the complete output of this process and those before it.
     pub fn said(&self) -> String {
         std::fs::read_to_string(&self.said).unwrap()
     }

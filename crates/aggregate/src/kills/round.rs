@@ -16,7 +16,7 @@ use crate::transport::Client;
 use crate::wire::rounds::{State, Status};
 use crate::wire::service::Service;
 
-/// How long anything may take that has to come.
+/// Time limit for any event that has to come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const PAUSE: Duration = Duration::from_millis(10);
@@ -55,10 +55,10 @@ const BATCH_SIZE: usize = 6;
 const FEW: usize = 1;
 const COLLECTOR: usize = 0;
 
-/// What becomes of a process that has ended itself.
+/// Fate of a process that has ended itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ends {
-    /// It is started again at once.
+    /// Restart: the process is started again at once.
     Again,
     /// The round goes on without it, and then it comes back.
     GivenUp,
@@ -73,7 +73,7 @@ pub struct Plan {
     pub without: Option<usize>,
 }
 
-/// What a round has come to.
+/// Outcome of a round.
 pub struct Played {
     plan: Plan,
     role: &'static str,
@@ -93,7 +93,8 @@ pub struct Played {
 struct Killed {
     process: Mutex<Process>,
     ended: AtomicBool,
-    /// All proxies take reports. Before that nobody gives one up: it may be the only one that has the round's secrets.
+    /// Whether all proxies take reports. Before that nobody gives one up: it may be the only one that has the round's
+    /// secrets.
     begun: AtomicBool,
     given_up: AtomicBool,
     over: AtomicBool,
@@ -163,7 +164,7 @@ fn name(place: usize) -> String {
     if place == 0 { "proxy".to_owned() } else { format!("proxy-{place}") }
 }
 
-/// From the first report to the result.
+/// Plays the round from the first report to the result.
 fn through(world: &mut World, plan: Plan, role: &'static str, at: &str, killed: &Killed) -> Played {
     let own = (0..3).find(|place| name(*place) == role);
     let goes = |place: usize| own == Some(place) && killed.is_given_up();
@@ -243,7 +244,7 @@ fn give(world: &World, (who, number): (&str, u8), (place, alive): (usize, usize)
     }
 }
 
-/// What the operator wants, as soon as the database is there.
+/// Carries out an order of the operator as soon as the database is there.
 fn ordered(world: &World, order: &Order) -> Result<Status> {
     let until = Instant::now() + PATIENCE;
     loop {

@@ -1,4 +1,4 @@
-//! What whoever watches a role sees of it: numbers, and whether it can do its work.
+//! Monitoring of a role: numbers, and whether it can do its work.
 //!
 //! Labels are words of this program, patterns of routes, and places of services. No key, value, name of a round or of a participant is among them:
 //! whoever reads metrics is not one of those who may know who reports.
@@ -26,7 +26,7 @@ use crate::transport::{Contact, SharedTraffic};
 use crate::wire::rounds::State;
 use crate::wire::service::{Service, file};
 
-/// How often it is looked whether a role can do its work.
+/// Interval at which a role is checked for being able to do its work.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Bytes that have to be free where a role keeps its state.
@@ -42,7 +42,7 @@ pub(super) struct Watch<R> {
     pub(super) state: PathBuf,
     pub(super) traffic: SharedTraffic,
     pub(super) requests: Arc<Requests>,
-    /// Those whom it dials.
+    /// Services that the role dials.
     pub(super) dialled: Vec<(Service, Arc<Contact>)>,
     /// The registry, if there is one.
     pub(super) registry: Option<Arc<Contact>>,
@@ -162,7 +162,7 @@ impl<R: Role + 'static> Watched for Watch<R> {
     }
 }
 
-/// How many rounds are in which state; `None` is one that changes at this moment.
+/// Writes the number of rounds in each state; `None` is one that changes at this moment.
 pub(super) fn rounds(page: &mut Page, states: impl IntoIterator<Item = Option<State>>) {
     const ALL: [State; 7] =
         [State::Open, State::Closed, State::Counted, State::Revealing, State::Revealed, State::Failed, State::Removed];

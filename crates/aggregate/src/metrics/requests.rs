@@ -18,10 +18,10 @@ use crate::wire::reply::Kind;
 use crate::wire::rounds::check_name;
 use crate::wire::service::Service;
 
-/// How the patterns of routes begin that are about a round.
+/// Prefix of the patterns of routes that are about a round.
 const OF_ROUND: &str = "/v1/rounds/{round}";
 
-/// What was answered so far.
+/// Statistics of the requests that were answered so far.
 pub(crate) struct Requests {
     admission: Arc<Admission>,
     answered: Mutex<BTreeMap<Answered, Durations>>,
@@ -29,7 +29,8 @@ pub(crate) struct Requests {
     heard: Mutex<BTreeMap<Service, SystemTime>>,
 }
 
-/// What is counted together. A route is the pattern that a request matched, and holds nothing that was sent.
+/// Attributes by which requests are counted together. A route is the pattern that a request matched, and holds nothing
+/// that was sent.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Answered {
     route: String,
@@ -47,7 +48,7 @@ impl Requests {
         }
     }
 
-    /// When each service has asked for something last.
+    /// Returns the time of the last request by each service.
     pub(super) fn heard(&self) -> BTreeMap<Service, Option<SystemTime>> {
         lock(&self.heard).iter().map(|(service, moment)| (*service, Some(*moment))).collect()
     }

@@ -17,7 +17,7 @@ struct Timed {
     noted: Arc<Noted>,
 }
 
-/// How a storage does.
+/// Performance of a storage.
 #[derive(Default)]
 pub(crate) struct Noted {
     done: Mutex<BTreeMap<&'static str, Done>>,
@@ -30,7 +30,7 @@ struct Done {
     failed: u64,
 }
 
-/// What was brought to it.
+/// Number of items that were brought to the storage.
 #[derive(Clone, Copy, Default)]
 struct Taken {
     new: u64,

@@ -1,4 +1,4 @@
-//! What the database's process does with the record and the rows, and its operator has it do.
+//! Operations of the database's process on the record and the rows, and those of its operator.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::wire::rounds::State;
 use crate::wire::sessions::{Advance, Session, Standing};
 
 impl World {
-    /// What the database and its operator may do next.
+    /// Adds the possible next steps of the database and its operator.
     pub(super) fn operate(&self, steps: &mut Vec<Step>) {
         let seen = &self.process.record;
         if key(seen) != key(&self.base.record) {
@@ -34,7 +34,7 @@ impl World {
         }
     }
 
-    /// What the database does with the rows: what it has begun, it ends first.
+    /// Adds the database's next steps on the rows: an operation that it has begun ends first.
     fn go_on(&self, steps: &mut Vec<Step>) {
         let (seen, rules) = (&self.process.record, self.rules);
         match &self.process.work {
@@ -142,7 +142,7 @@ impl World {
         sent
     }
 
-    /// What the database does with a step to another session.
+    /// Applies a step to another session at the database.
     pub(super) fn advance(&mut self, place: usize, advance: &Advance) -> Result<(), Refused> {
         let (rules, proxies) = (self.rules, self.limits.proxies);
         let done = self.change(|record| {

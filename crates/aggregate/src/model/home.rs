@@ -10,7 +10,7 @@ use crate::wire::sessions::{Advance, Session};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Files {
     pub(super) generation: u64,
-    /// It takes nothing any more.
+    /// Whether the queue is closed to new batches.
     pub(super) is_closed: bool,
     pub(super) waiting: Set,
     /// Batches that have left, from here or elsewhere.
@@ -26,14 +26,14 @@ impl Files {
     }
 }
 
-/// What a process knows.
+/// State of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Run {
     pub(super) chain: Chain,
     pub(super) written: u64,
     pub(super) fresh: Set,
     pub(super) claimed: Set,
-    /// It was refused, and does nothing any more.
+    /// Whether the process was refused; it then does nothing any more.
     pub(super) is_refused: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Run {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Home {
     pub(super) place: usize,
-    /// What makes the names that it draws others than those of other directories.
+    /// Number that distinguishes the names that it draws from those of other directories.
     pub(super) slot: u8,
     pub(super) epoch: u8,
     pub(super) lines: Vec<Line>,

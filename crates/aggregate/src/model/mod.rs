@@ -17,12 +17,12 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
 use self::world::{Limits, Rules, World};
 
-/// What a search has found.
+/// Result of a search.
 struct Found {
     states: usize,
-    /// How many of them are revealed rounds.
+    /// Number of these states that are revealed rounds.
     revealed: usize,
-    /// What leads to a round that is revealed and wrong.
+    /// Sequence of steps that leads to a round that is revealed and wrong.
     wrong: Option<Vec<String>>,
 }
 

@@ -5,21 +5,21 @@ use std::hash::{Hash, Hasher};
 
 use crate::database::record::Record;
 
-/// What the database's process knows.
+/// State of the database's process.
 #[derive(Clone)]
 pub(super) struct Process {
     /// The record as it has seen it last: it is had from the storage anew when a change of it finds another one there.
     pub(super) record: Record,
-    /// What it is doing with the rows: one thing at a time.
+    /// Current operation on the rows; there is one at a time.
     pub(super) work: Option<Work>,
 }
 
-/// What a database does with the rows of a round that has all.
+/// Operation of a database on the rows of a complete round.
 #[derive(Clone, Hash)]
 pub(super) enum Work {
-    /// It has read them, so many entries of each proxy, and counts them.
+    /// Count of the rows, which have been read: this many entries of each proxy.
     Counts(BTreeMap<u32, u64>),
-    /// It has compared what is there, and reveals it.
+    /// Reveal of the rows, whose number has been compared.
     Reveals,
 }
 
@@ -36,7 +36,7 @@ impl Hash for Process {
     }
 }
 
-/// What one record is told from another one by.
+/// Returns the fields that distinguish one record from another.
 pub(super) fn key(record: &Record) -> impl Hash + PartialEq + use<> {
     let complete: Vec<_> = record
         .complete

@@ -1,4 +1,4 @@
-//! What a proxy's process does with its state directory.
+//! Operations of a proxy's process on its state directory.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ impl World {
         self.acknowledged.extend(each(present).map(|batch| (place, batch)));
     }
 
-    /// All that the process of a directory may do next.
+    /// Adds all possible next steps of a directory's process.
     pub(super) fn steps_of(&self, home: usize, steps: &mut Steps) {
         let at = &self.homes[home];
         let Some(run) = &at.run else {

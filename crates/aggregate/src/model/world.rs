@@ -10,7 +10,7 @@ use crate::database::record::Record;
 use crate::wire::rounds::State;
 use crate::wire::signed::Signed;
 
-/// How large a round is, and how much may happen to it.
+/// Size of a round, and the number of events that may happen to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Limits {
     pub(super) proxies: usize,
@@ -37,21 +37,22 @@ pub(super) struct Limits {
 /// The rules, any of which may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Rules {
-    /// Only the holder of the last session is let in.
+    /// Whether only the holder of the last session is let in.
     pub(super) fenced: bool,
-    /// Nobody is told anything before a session behind it is held.
+    /// Whether nobody is told anything before a session that follows it is held.
     pub(super) covered: bool,
     /// A claim goes on to the next session.
     pub(super) stepped: bool,
-    /// What is there is compared with what was sent.
+    /// Whether the rows present are compared with those that were sent.
     pub(super) summed: bool,
     /// A storage that holds an earlier session than a directory had from it ends the round.
     pub(super) whole: bool,
     /// A queue is compared with the journal.
     pub(super) journaled: bool,
-    /// That all proxies are complete is seen again in the record that is changed when rows are counted.
+    /// Whether the completion of all proxies is checked again in the record that is changed when rows are counted.
     pub(super) rechecked: bool,
-    /// What is there is compared once more when rows are counted: what was read before may have been of another storage.
+    /// Whether the rows present are compared once more when rows are counted: an earlier read may have been of another
+    /// storage.
     pub(super) resummed: bool,
 }
 
@@ -68,7 +69,7 @@ impl Rules {
     };
 }
 
-/// What the database has on disk.
+/// Contents of the database's disk.
 #[derive(Clone)]
 pub(super) struct Base {
     pub(super) record: Record,
@@ -83,7 +84,7 @@ impl Hash for Base {
     }
 }
 
-/// Everything.
+/// Complete state of the model.
 #[derive(Clone, Hash)]
 pub(super) struct World {
     pub(super) limits: Limits,
@@ -96,7 +97,7 @@ pub(super) struct World {
     pub(super) process: Process,
     /// A copy of the storage, somewhere.
     old: Option<Base>,
-    /// What participants were told: by which proxy, of which batch.
+    /// Acknowledgements to participants: the proxy that gave them, and the batch.
     pub(super) acknowledged: BTreeSet<(usize, u8)>,
 }
 
@@ -127,7 +128,7 @@ impl World {
         self.base.record.state.is_over()
     }
 
-    /// What is wrong with a round that is revealed.
+    /// Returns the fault of a round that is revealed, if it has one.
     pub(super) fn wrong(&self) -> Option<String> {
         if !self.is_revealed() {
             return None;
@@ -152,7 +153,7 @@ impl World {
         Some(format!("it is revealed, and batch {} is missing that proxy {} has acknowledged", missing.1, missing.0))
     }
 
-    /// All that may come next.
+    /// Returns all possible next steps.
     pub(super) fn next(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         for home in 0..self.homes.len() {

@@ -13,7 +13,7 @@ use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::check_name;
 use crate::wire::same_keys::{KeysFingerprint, other_keys};
 
-/// How long the only proxy is asked for secrets; of several, none is waited for.
+/// Time for which the only proxy is asked for secrets; of several, none is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes of the fingerprint in front of the secrets that are kept.

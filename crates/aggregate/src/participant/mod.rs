@@ -1,4 +1,4 @@
-//! What participants do: they submit reports, and collect results. And what the database's operator does, who is a client as well.
+//! Clients of the services: participants, which submit reports and collect results, and the database's operator.
 
 pub mod batches;
 pub mod operate;

@@ -1,4 +1,4 @@
-//! What the database's operator tells it.
+//! Orders of the database's operator.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use crate::wire::rounds::{State, Status, check_name};
 /// Bytes of an answer.
 const MOST_BYTES: usize = 1 << 24;
 
-/// How long the database may not answer.
+/// Time for which the database may not answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is wanted.
+/// Order of the operator.
 #[derive(Debug, Clone)]
 pub enum Order {
-    /// Open it.
+    /// Open the round.
     Open,
     /// Close it, and go on without what some proxies have not sent.
     Close {
@@ -35,28 +35,28 @@ pub enum Order {
     Histogram,
     /// Raise a threshold: to a number, or into the widest gap.
     Tighten {
-        /// Of what.
+        /// Measure whose threshold is raised.
         measure: String,
-        /// To which number.
+        /// New number for the threshold.
         to: Option<i64>,
     },
-    /// Reveal.
+    /// Reveal the round.
     Reveal,
-    /// Remove it.
+    /// Remove the round.
     Remove,
 }
 
-/// The database's operator.
+/// Client of the database's operator.
 pub struct Operator {
     databases: Replicas,
     /// Whether a round waits for the operator when its rows are counted.
     decides: bool,
-    /// What the clients run on.
+    /// Access that the clients run on.
     _reach: Reach,
 }
 
 impl Operator {
-    /// Who has the database's identity.
+    /// Creates the client of an operator that has the database's identity.
     pub fn new(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Operator> {
         setting.place_of("database", identity)?;
         let reach = Reach::of_operator(setting, identity, announced)?;
@@ -64,18 +64,18 @@ impl Operator {
         Ok(Operator { databases: reach.databases()?, decides, _reach: reach })
     }
 
-    /// How a round stands.
+    /// Returns the status of a round.
     pub fn status(&self, round: &str) -> Result<Status> {
         let told = self.order(round, &Order::Status)?;
         serde_json::from_value(told).map_err(|_| unreadable("the database"))
     }
 
-    /// How all rounds stand, in the order of their names.
+    /// Returns the status of all rounds, in the order of their names.
     pub fn list(&self) -> Result<Vec<Status>> {
         serde_json::from_value(self.ask(&Ask::get("/v1/rounds", MOST_BYTES))?).map_err(|_| unreadable("the database"))
     }
 
-    /// How a round stands when nothing will change any more without the operator.
+    /// Returns the status of a round once nothing changes any more without the operator.
     ///
     /// Errors: [`Error::NotReady`] before that; the failure of a round that has failed.
     pub fn outcome(&self, round: &str) -> Result<Status> {

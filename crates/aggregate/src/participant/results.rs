@@ -1,4 +1,4 @@
-//! Who is in `reveal_to` collects the result of a round.
+//! Collection of a round's result by a party in `reveal_to`.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -31,23 +31,23 @@ const MOST_PART_BYTES: usize = 256 << 20;
 /// Bytes of other answers.
 const MOST_BYTES: usize = 1 << 24;
 
-/// Who collects what.
+/// Settings of a collection: the collector and the round.
 pub struct Collecting {
-    /// The job.
+    /// Setting of the job.
     pub setting: Arc<Setting>,
-    /// Who.
+    /// Name of the collecting party.
     pub me: String,
-    /// Its identity.
+    /// Identity of the collecting party.
     pub identity: Identity,
-    /// The round.
+    /// Name of the round.
     pub round: String,
-    /// Its own reports, among which hashed keys are looked for.
+    /// Reports of the collecting party, among which hashed keys are looked for.
     pub input: Option<Input>,
-    /// How long nobody may answer.
+    /// Time for which there may be no answer from any service.
     pub timeout: Duration,
     /// A directory in which the services say where they listen.
     pub announce: Option<PathBuf>,
-    /// Ends it.
+    /// Handle that cancels the collection.
     pub cancel: Cancel,
 }
 

@@ -35,39 +35,39 @@ use crate::wire::service::Service;
 /// Bytes of an answer.
 const MOST_BYTES: usize = 1 << 16;
 
-/// How often a participant may be sent on to a later round.
+/// Maximum number of times that a participant may be sent on to a later round.
 const MOST_ROUNDS: usize = 4;
 
-/// What is submitted, by whom, and to which round.
+/// Settings of a submission: the reports, the participant and the round.
 pub struct Submitting {
-    /// The job.
+    /// Setting of the job.
     pub setting: Arc<Setting>,
-    /// The participant.
+    /// Name of the participant.
     pub me: String,
-    /// Its identity.
+    /// Identity of the participant.
     pub identity: Identity,
-    /// What it reports.
+    /// Input with the reports.
     pub input: Input,
-    /// The round.
+    /// Name of the round.
     pub round: String,
     /// Ask which batches are there already, and leave them out.
     pub resume: bool,
     /// Reports of a batch; absent: as many as a request holds.
     pub batch: Option<usize>,
-    /// How long nobody may answer.
+    /// Time for which there may be no answer from any service.
     pub timeout: Duration,
-    /// How long to come again where too much is going on.
+    /// Time for which overloaded services are asked again.
     pub patience: Duration,
     /// A directory in which the services say where they listen.
     pub announce: Option<PathBuf>,
-    /// Where it is shown how far it is.
+    /// Display for the progress of the submission.
     pub screen: Arc<dyn Screen>,
-    /// Ends it.
+    /// Handle that cancels the submission.
     pub cancel: Cancel,
 }
 
 impl Submitting {
-    /// What the proxies know the participant by, whatever their lists call it.
+    /// Returns the name by which the proxies know the participant, whatever their lists call it.
     fn reporter(&self) -> String {
         self.identity.fingerprint().to_string()
     }
@@ -83,7 +83,7 @@ struct Target {
     size: usize,
 }
 
-/// What has become of the batches.
+/// Number of batches and reports that were submitted.
 #[derive(Default)]
 struct Sent {
     reports: u64,

@@ -1,4 +1,4 @@
-//! How the proxy asks the database and other proxies, and what it makes of answers that are none.
+//! Requests of the proxy to the database and to other proxies, and its handling of invalid answers.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tacita_core::Error;
 use crate::transport::{Answer, Client, Persistence};
 use crate::wire::reply::Kind;
 
-/// How often the database is asked how its rounds stand. Tests play rounds by the hundred.
+/// Interval at which the database is asked for the status of its rounds. Tests play rounds by the hundred.
 pub(super) const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 250 });
 
 /// After how long of silence it is said who is silent, and how often again.
@@ -19,7 +19,8 @@ pub(super) const MOST_BYTES: usize = 1 << 16;
 /// A service that does not answer, or has too much to do, is asked again when the round is looked at again.
 pub(super) const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
 
-/// How long a worker tries one thing, and says for what it waits, before other rounds have their turn: what is due is looked at again in a moment.
+/// Time for which a worker tries one thing, and reports for what it waits, before other rounds have their turn. Work
+/// that is due is looked at again in a moment.
 pub(super) const TURN: Persistence = Persistence { silence: Duration::from_secs(10), busy: Duration::from_secs(10) };
 
 /// An error about a database that breaks the rules.
@@ -27,7 +28,7 @@ pub(super) fn wrong(database: &Client, check: &str) -> Error {
     Error::Protocol { peer: database.name().to_owned(), check: check.to_owned() }
 }
 
-/// Why the database does not take what belongs to a round: it may be over, or fail for a while.
+/// Returns the reason why the database does not accept data of a round: it may be over, or fail for a while.
 pub(super) fn refusal(answer: &Answer, database: &Client, what: &str) -> Error {
     let told = answer.told();
     let check = format!("it does not take {what}: {}", told.message);

@@ -7,11 +7,11 @@ use zeroize::Zeroizing;
 use crate::secret::Secret;
 use crate::wire::batch::{BatchId, ClaimId};
 
-/// What claims of a round are named by: the same at all proxies.
+/// Key that determines the names of a round's claims: the same at all proxies.
 pub(super) struct ClaimKey(Zeroizing<[u8; 32]>);
 
 impl ClaimKey {
-    /// That of a round with these secrets.
+    /// Derives the key of a round with these secrets.
     pub(super) fn new(params: &Params, secret: &Secret) -> ClaimKey {
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 aggregate claims");
         hasher.update(&secret.to_bytes(params));
@@ -32,7 +32,7 @@ impl ClaimKey {
 mod tests {
     use super::*;
 
-    /// All proxies have the secrets of a round, and name claims alike; the database does not, and cannot.
+    /// Proxies all have the secrets of a round, and name claims alike; the database does not, and cannot.
     #[test]
     fn names_of_claims_follow_from_the_secrets_of_the_round() {
         let (setting, _) = crate::testing::setting();

@@ -1,5 +1,6 @@
-//! What a proxy acknowledged is in the state directory that it worked with, and in no other. The database holds the last session of that directory
-//! (`sessions.rs`), and nothing is told to anybody before it holds one behind what was written.
+//! State directories of proxies. The reports that a proxy acknowledged are in the state directory with which it worked,
+//! and in no other. The database holds the last session of that directory (`sessions.rs`). Nothing is told to anybody
+//! before the database holds one behind what was written.
 
 use std::time::{Duration, Instant};
 
@@ -19,13 +20,13 @@ use crate::wire::rounds::{State as Stage, Status};
 use crate::wire::same_keys::KeysFingerprint;
 use crate::wire::sessions::{Advance, Session};
 
-/// How long whoever brings reports waits for the database to hold the session that covers them.
+/// Time for which a sender of reports waits for the database to hold the session that covers them.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A directory goes on to its next session that often where nothing comes: so a process beside it is noticed.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// What is said of a round of which this directory does not have what was acknowledged.
+/// Message about a round whose acknowledged reports this directory does not have.
 const ELSEWHERE: &str = "the reports that this proxy acknowledged are in another state directory";
 
 impl Round {
@@ -34,7 +35,7 @@ impl Round {
         work(&mut lock(&self.cover.track))
     }
 
-    /// What is wrong with the queue, if it is not what was taken.
+    /// Checks that the queue holds what was taken, and describes the fault if it does not.
     pub(super) fn check_queue(&self, names: &Names) -> Result<()> {
         let (generation, present) = self.queue.present();
         let differs = |what: &str| Error::Input(format!("round {}: {what}", self.name));
@@ -289,8 +290,8 @@ impl Proxy {
         })
     }
 
-    /// What is said of a round that goes on without what this proxy had, whichever directory it works with: nothing of that counts, and nobody is told that
-    /// it was taken.
+    /// Returns the reply about a round that goes on without what this proxy had, whichever directory it works with.
+    /// None of that counts, and nobody is told that it was taken.
     pub(super) fn is_given_up(&self, round: &str) -> Option<Reply> {
         let is_without = |status: &Status| status.without.contains(&self.place);
         let given_up = lock(&self.told).get(round).is_some_and(is_without);
@@ -298,8 +299,8 @@ impl Proxy {
             .then(|| Reply::new(Kind::Closed, format!("round {round} continued without this proxy's unsent reports")))
     }
 
-    /// What is said of a round of which another directory has what was acknowledged, if that is so. Participants are told: which directory it is not is for the
-    /// log alone.
+    /// Returns the message about a round whose acknowledged reports are in another directory, if that is so.
+    /// Participants are told it: which directory it is not is for the log alone.
     pub(super) fn is_elsewhere(&self, round: &str) -> Option<String> {
         let is_strange = lock(&self.strange).contains_key(round);
         (is_strange && self.is_given_up(round).is_none()).then(|| told_elsewhere(round))
@@ -310,7 +311,7 @@ impl Proxy {
         lock(&self.strange).get(round).is_some_and(|last| last.elapsed() < TELL)
     }
 
-    /// What is wrong with this directory, for the log.
+    /// Describes the fault of this directory, for the log.
     fn not_here(&self, round: &str) -> String {
         let lost = lock(&self.lost).get(round).cloned();
         lost.unwrap_or_else(|| {
@@ -327,7 +328,7 @@ impl Proxy {
     }
 }
 
-/// What participants are told of such a round: the same, whatever has become of the directory.
+/// Returns the message to participants about such a round: the same, whatever has become of the directory.
 fn told_elsewhere(round: &str) -> String {
     format!("round {round}: {ELSEWHERE}, or in a later copy of it")
 }

@@ -1,4 +1,5 @@
-//! Who has too few reports to shuffle them when a round closes, hands them to a proxy that has more.
+//! Handover of reports when a round closes: a proxy that has too few reports to shuffle them hands them to one that has
+//! more.
 //!
 //! Participants go on with another proxy where one is away for a moment, and so the one that comes back may have the reports of a single participant, which
 //! hide among nobody's. When a round has closed and each proxy has claimed what is its own, it tells the database whether that is enough for a shuffle.

@@ -1,4 +1,5 @@
-//! What the proxy does by itself: it follows the database's rounds, has their secrets, shuffles and sends what has come.
+//! Background work of the proxy: it follows the database's rounds, has their secrets, and shuffles and sends the
+//! reports that have come.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -32,12 +33,12 @@ const MAX_ROUNDS: usize = 1 << 17;
 /// Memory of a shuffle.
 const SHUFFLE_BYTES: u64 = 64 << 20;
 
-/// What is kept of a round beside its secrets and its queue.
+/// Data that is kept of a round beside its secrets and its queue.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
     open: Open,
-    /// What the database is told at the end.
+    /// Report to the database at the end of the round.
     completion: Option<Completion>,
     /// The proxy to which what is here is handed over, once that has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +130,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// How the database's rounds stand: it tells them in pages, in the order of their names.
+    /// Requests the status of the database's rounds, which come in pages in the order of their names.
     fn poll(&self) -> Result<Vec<Status>> {
         let mut all: Vec<Status> = Vec::new();
         loop {
@@ -376,7 +377,8 @@ impl Proxy {
         }
     }
 
-    /// To which proxy what is here of a round is handed over, if that has begun; or notes that it does, to `begins`.
+    /// Returns the proxy to which this proxy's part of a round is handed over, if that has begun; or notes that it
+    /// begins, to `begins`.
     pub(super) fn handed_to(&self, name: &str, begins: Option<usize>) -> Result<Option<usize>> {
         let mut record = self.record(&file(name))?;
         if record.handed_to.is_none() && begins.is_some() {

@@ -26,10 +26,10 @@ use crate::wire::batch::{batch_id, first_of};
 use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::same_keys::Under;
 
-/// How long somebody waits for a place before it is told to come again.
+/// Time for which a participant waits for a place before it is told to come again.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the last of an interaction may take on its way.
+/// Time limit for the delivery of an interaction's last bytes.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// `POST /v1/rounds/{round}/reports/{batch}/{reports}`: so many reports in a batch of a name of the participant's own, made together
@@ -111,7 +111,7 @@ fn tell(round: &Round, made: Result<Granted<Value>>, mut channel: Channel) {
     }
 }
 
-/// What is told of reports that were taken.
+/// Returns the answer about reports that were taken.
 pub(super) fn taken(reports: usize, known: bool) -> Value {
     json!({ "reports": reports, "known": known })
 }

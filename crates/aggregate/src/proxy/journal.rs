@@ -29,7 +29,7 @@ const CHECKED_BYTES: usize = 1 + NAME_BYTES + 8;
 const BATCH: u8 = 1;
 const SESSION: u8 = 2;
 
-/// What is written.
+/// Line of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Line {
     /// A participant's batch is in the queue.
@@ -38,7 +38,7 @@ pub(crate) enum Line {
     Session([u8; NAME_BYTES], u64),
 }
 
-/// What the lines of a journal say.
+/// Contents of a journal's lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Past {
     /// Batches that were taken.
@@ -48,16 +48,17 @@ pub(crate) struct Past {
     pub(crate) chain: Chain,
 }
 
-/// Why a queue is not the one that a journal is of.
+/// Reason why a queue does not belong to a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfit {
-    /// So many batches that were taken are not in it.
+    /// Number of batches that were taken and are not in the queue.
     Lacks(usize),
-    /// It is an older copy.
+    /// Older copy of the queue.
     Older,
 }
 
-/// How far a state directory is in its chain of sessions, and how much of what was written to it that covers.
+/// Position of a state directory in its chain of sessions, and the amount of what was written to it that the chain
+/// covers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Chain {
     before: Option<Session>,
@@ -73,7 +74,7 @@ impl Chain {
         self.is_sure && self.covers >= written
     }
 
-    /// How much of what was written the last session covers.
+    /// Returns the amount of what was written that the last session covers.
     pub(crate) fn covered(&self) -> u64 {
         self.covers
     }
@@ -83,7 +84,7 @@ impl Chain {
         self.last.filter(|_| self.is_sure)
     }
 
-    /// What the database is to be asked: for the last session, while it is not known to hold it.
+    /// Returns the step to request from the database: to the last session, while it is not known to hold it.
     pub(crate) fn asks(&self) -> Option<Advance> {
         self.last.filter(|_| !self.is_sure).map(|to| Advance { from: self.before, to })
     }
@@ -115,7 +116,7 @@ impl Chain {
 }
 
 impl Past {
-    /// What these lines say. Whether the database holds the last session is not known.
+    /// Reads the contents of these lines. Whether the database holds the last session is not known.
     pub(crate) fn of(lines: &[Line]) -> Past {
         let mut past = Past::default();
         for line in lines {
@@ -204,7 +205,7 @@ impl Journal {
         self.lines * LINE_BYTES as u64
     }
 
-    /// What it says by now.
+    /// Reads the current contents of the journal.
     pub(super) fn past(&self) -> Result<Past> {
         let round = round_of(&self.name).ok_or_else(|| Error::Internal("a journal of no round".into()))?;
         Ok(Journal::open(&self.folder, &round)?.1)

@@ -36,7 +36,7 @@ impl Round {
         differing.is_some()
     }
 
-    /// What is said while the database has other keys of it.
+    /// Returns the message while the database has other keys of the round.
     pub(super) fn differs(&self) -> Option<String> {
         lock(&self.differing).as_ref().map(|differing| differing.what.clone())
     }
@@ -56,7 +56,7 @@ impl Round {
 }
 
 impl Proxy {
-    /// What a participant is told of a round that the database has under other keys, if that is so.
+    /// Returns the reply to a participant about a round that the database has under other keys, if that is so.
     pub(super) fn is_differing(&self, round: &str) -> Option<Reply> {
         let what = self.round(round)?.differs()?;
         Some(Reply::new(Kind::OtherKeys, what).again_in(2))

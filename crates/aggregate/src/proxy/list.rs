@@ -1,4 +1,4 @@
-//! What a proxy tells of the rounds whose secrets it has.
+//! Information that a proxy gives on the rounds whose secrets it has.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::wire::held::Held;
 use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::State as Stage;
 
-/// Which rounds are listed: all, where nothing is said.
+/// Selection of the rounds to list; all rounds by default.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Part {
-    /// Those whose names come after this one.
+    /// Name after which the listed rounds come.
     after: Option<String>,
-    /// Not more than this many.
+    /// Maximum number of rounds.
     limit: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What whoever watches a proxy sees of it.
+//! Metrics of a proxy.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,7 +41,7 @@ impl Proxy {
         rounds(page, lock(&self.told).values().map(|status| Some(status.state)));
     }
 
-    /// What has to be so for it to take reports and to send them.
+    /// Returns the checks of the conditions under which it can take reports and send them.
     pub(super) fn look_after(&self) -> Vec<Check<'_>> {
         vec![
             Check::new("database", || heard(self.database.current().name(), self.database.silent())),

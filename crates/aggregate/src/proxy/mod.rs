@@ -46,18 +46,18 @@ use crate::wire::rounds::Status;
 use crate::wire::service::Service;
 use crate::wire::signed;
 
-/// What waits in the queue of a round takes no more on disk, where nothing else is said.
+/// Default limit on the disk space of a round's queue, in bytes.
 pub const QUEUE_BYTES: u64 = 64 << 30;
 
-/// How to serve a proxy.
+/// Configuration of a proxy.
 pub struct Proxying {
-    /// What all roles are told.
+    /// Settings that all roles share.
     pub serving: Serving,
     /// The most that the reports of a round may take on disk, in bytes.
     pub queue_bytes: u64,
 }
 
-/// How much has been done.
+/// Counters of the work that was done.
 #[derive(Default)]
 struct Done {
     accepted: AtomicU64,
@@ -71,7 +71,7 @@ struct Done {
 struct Proxy {
     setting: Arc<Setting>,
     identity: Identity,
-    /// Which of the proxies it is.
+    /// Index of this proxy among the proxies.
     place: usize,
     folder: Arc<Folder>,
     state: PathBuf,
@@ -79,10 +79,10 @@ struct Proxy {
     names: Names,
     queue_bytes: u64,
     database: Replicas,
-    /// The other proxies.
+    /// Clients of the other proxies.
     others: Vec<Client>,
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
-    /// What the database has said of rounds last.
+    /// Latest status of each round from the database.
     told: Mutex<BTreeMap<String, Status>>,
     /// Rounds of which another state directory has what was acknowledged, and when the database said so last.
     strange: Mutex<BTreeMap<String, Instant>>,
@@ -90,15 +90,15 @@ struct Proxy {
     lost: Mutex<BTreeMap<String, String>>,
     /// Rung when something has come that the database is to be told of.
     bell: Bell,
-    /// How often it has.
+    /// Number of times that the database has told the status of its rounds.
     looks: watch::Sender<u64>,
-    /// What rounds wait for, as it was said last.
+    /// Latest message about what each round waits for.
     waits: Mutex<BTreeMap<String, String>>,
     /// Rounds that something is due for.
     workers: Workers,
     admission: Arc<Admission>,
     pool: Pool,
-    /// Places of interactions.
+    /// Permits for interactions.
     interactions: Arc<Semaphore>,
     done: Done,
     cancel: Cancel,

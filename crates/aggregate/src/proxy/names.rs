@@ -20,7 +20,7 @@ pub(super) const FILE: &str = "participants.json";
 /// Version 1 was a list of names.
 const VERSION: u32 = 2;
 
-/// No file with them is longer.
+/// Maximum size of a file with names, in bytes.
 const MOST_BYTES: u64 = 1 << 26;
 
 pub(super) struct Names {
@@ -30,7 +30,7 @@ pub(super) struct Names {
 
 struct Known {
     numbers: HashMap<Fingerprint, u32>,
-    /// In the order of their numbers.
+    /// Fingerprints in the order of their numbers.
     all: Vec<Fingerprint>,
 }
 
@@ -43,7 +43,7 @@ struct Kept {
 }
 
 impl Names {
-    /// Those of a state directory.
+    /// Opens the names of a state directory.
     ///
     /// Errors ([`Error::Input`]): the file is damaged, or of another version.
     pub(super) fn open(folder: Arc<Folder>) -> Result<Names> {
@@ -52,7 +52,7 @@ impl Names {
         Ok(Names { folder, known: Mutex::new(Known { numbers, all }) })
     }
 
-    /// All numbers that there are.
+    /// Returns the range of all assigned numbers.
     pub(super) fn all(&self) -> std::ops::Range<u32> {
         0..self.lock().all.len() as u32
     }
@@ -62,7 +62,7 @@ impl Names {
         (0..).zip(self.lock().all.iter().copied()).collect()
     }
 
-    /// What a journal calls batches of a queue.
+    /// Maps the names that a journal gives to batches to those of the queue.
     ///
     /// Errors, in words: one has a number that nobody has.
     pub(super) fn batches(

@@ -23,7 +23,8 @@ use crate::wire::same_keys::KeysFingerprint;
 /// Batches of one participant in a round. Of each the proxy keeps its name, about 150 bytes in memory, as long as the round.
 const MOST_BATCHES: u64 = 1 << 17;
 
-/// What a batch is told from another one of its name by: the number of its reports. Reports differ each time that they are made.
+/// Computes the fingerprint that distinguishes a batch from another one of its name: the number of its reports. Reports
+/// differ each time that they are made.
 pub(super) fn fingerprint(reports: usize) -> [u8; 32] {
     *blake3::hash(&(reports as u64).to_le_bytes()).as_bytes()
 }
@@ -40,12 +41,12 @@ pub(super) struct Round {
     pub(super) claims: ClaimKey,
     /// The fingerprint of its keys.
     pub(super) fingerprint: KeysFingerprint,
-    /// What is said while the database has other keys of it.
+    /// Message while the database has other keys of the round.
     pub(super) differing: Mutex<Option<Differing>>,
     closed: AtomicBool,
 }
 
-/// What is said of a round that the database has under other keys, and when it was told to the database last.
+/// Message about a round that the database has under other keys, and the time at which the database was last told so.
 pub(super) struct Differing {
     pub(super) what: String,
     pub(super) told: Option<Instant>,
@@ -144,7 +145,7 @@ impl Round {
         matches!(foreseen, Some(Accepted::Known | Accepted::Refused(Refusal::Conflict)))
     }
 
-    /// What would become of a batch, as far as that is known without working on it.
+    /// Predicts the outcome for a batch, as far as that is known without working on it.
     pub(super) fn foresee(
         &self,
         participant: u32,

@@ -1,4 +1,4 @@
-//! What is asked of the proxy, by participants, and by oracles and proxies of its domain.
+//! Requests to the proxy by participants, and by oracles and proxies of its domain.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,10 +31,10 @@ use crate::wire::reply::{Granted, Kind, Reply};
 use crate::wire::rounds::{Open, State as Stage, check_name};
 use crate::wire::same_keys::Under;
 
-/// How long it is waited for what the database says of a round that is not known.
+/// Time for which a request about an unknown round waits for news from the database.
 const NEWS: Duration = Duration::from_secs(2);
 
-/// All that is answered.
+/// Returns the routes of all requests that the proxy answers.
 pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
     Router::new()
         .route("/v1/rounds/{round}", get(round))
@@ -153,7 +153,7 @@ impl Proxy {
         }
     }
 
-    /// Who asks, if it is of the proxy's domain.
+    /// Returns the requester, if it is of the proxy's domain.
     pub(super) fn domain(&self, who: &Who) -> Granted<Caller> {
         match self.admission.caller(&who.0) {
             Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(caller),
@@ -187,7 +187,7 @@ impl Proxy {
         round.ok_or_else(|| self.elsewhere(name))
     }
 
-    /// Why a round takes no reports, and which one does.
+    /// Returns the reason why a round takes no reports, and the round that does.
     pub(super) fn elsewhere(&self, name: &str) -> Reply {
         let strange = self.is_elsewhere(name);
         let told = lock(&self.told);
@@ -244,7 +244,7 @@ impl Proxy {
         self.answer(round, batch, accepted, reports)
     }
 
-    /// What is answered to what the queue has done with a batch: whether it was there already.
+    /// Returns the answer to the queue's outcome for a batch: whether it was there already.
     pub(super) fn answer(&self, round: &Round, batch: &BatchId, accepted: Accepted, reports: u64) -> Granted<bool> {
         if !matches!(accepted, Accepted::Refused(_)) {
             tracing::debug!("round {}: batch {} is on disk", round.name, hex(batch));

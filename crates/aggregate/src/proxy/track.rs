@@ -17,25 +17,26 @@ use crate::wire::sessions::Session;
 pub(super) struct Track {
     pub(super) journal: Journal,
     pub(super) past: Past,
-    /// When the database held the last one.
+    /// Time at which the database held the last session.
     pub(super) since: Instant,
 }
 
-/// How much of what a queue has written the database's last session covers.
+/// Extent to which the database's last session covers what a queue has written.
 pub(super) struct Cover {
     pub(super) track: Mutex<Track>,
     pub(super) seen: watch::Sender<Seen>,
 }
 
 pub(super) struct Seen {
-    /// So much of what was written; nothing while it is not known whether this is the right directory.
+    /// Amount of what was written that is covered. It is nothing while it is not known whether this is the right
+    /// directory.
     pub(super) covers: Option<u64>,
     pub(super) refused: Option<Refused>,
-    /// When it was seen.
+    /// Time of the observation.
     pub(super) at: Instant,
 }
 
-/// Why nothing more is covered.
+/// Reason why nothing more is covered.
 #[derive(Clone)]
 pub(super) enum Refused {
     Elsewhere,
@@ -43,13 +44,14 @@ pub(super) enum Refused {
 }
 
 impl Track {
-    /// That of a round, as it is on disk.
+    /// Opens the track of a round, as it is on disk.
     pub(super) fn open(folder: &Arc<Folder>, round: &str) -> Result<Track> {
         let (journal, past) = Journal::open(folder, round)?;
         Ok(Track { journal, past, since: Instant::now() })
     }
 
-    /// What is wrong with a queue that is not the one that belongs here. What it has beside what the journal says is taken for new.
+    /// Checks that the queue belongs here, and describes the fault if it does not. Batches of the queue that are not in
+    /// the journal are taken for new.
     pub(super) fn check(&mut self, queue: &Queue, names: &Names, is_complete: bool) -> std::result::Result<(), String> {
         let (generation, present) = queue.present();
         let present = names.batches(present)?;
@@ -84,7 +86,7 @@ impl Track {
         self.propose(&fresh, names).inspect_err(|_| queue.put_back(fresh.batches))
     }
 
-    /// How much of what was written the database's last session covers, as far as that is known.
+    /// Returns the amount of what was written that the database's last session covers, as far as that is known.
     pub(super) fn covers(&self) -> Option<u64> {
         self.past.chain.session().map(|_| self.past.chain.covered())
     }
@@ -166,7 +168,8 @@ mod tests {
         }
     }
 
-    /// What could not be journaled, as on a full disk, is when there is room again: else nobody would miss it.
+    /// Batches that could not be journaled, as on a full disk, are journaled when there is room again: else nobody
+    /// would miss them.
     #[test]
     fn what_could_not_be_journaled_is_journaled_later() {
         use super::super::journal::file_name;

@@ -16,7 +16,7 @@ pub(super) struct Workers {
 #[derive(Default)]
 struct Due {
     waiting: VecDeque<String>,
-    /// Those that wait, and those that are worked on.
+    /// Rounds that wait, and rounds that are being worked on.
     known: BTreeSet<String>,
     ended: bool,
 }
@@ -42,7 +42,7 @@ impl Workers {
         }
     }
 
-    /// What has all threads end when it goes: those that are at work when they are done with that.
+    /// Returns a guard that ends all threads when it is dropped: those that are at work when they are done with that.
     pub(super) fn ending(&self) -> Ending<'_> {
         Ending(self)
     }
@@ -113,7 +113,7 @@ mod tests {
         assert!(done.len() == ROUNDS && done.values().all(|times| *times == 1));
     }
 
-    /// Those that wait when the work is to end are left.
+    /// Rounds that wait when the work is to end are left.
     #[test]
     fn what_waits_at_the_end_is_left() {
         let workers = Workers::default();

@@ -38,7 +38,7 @@ impl Queue {
         !is_unfit
     }
 
-    /// What has been claimed of a round that has closed: nothing, enough for a shuffle, or too little.
+    /// Returns the state of the claims in a closed round: nothing, enough for a shuffle, or too little.
     pub fn rest(&self, conditions: &Conditions) -> Rest {
         let counts = lock(&self.held).counts(|one| one.claimed);
         match (counts.is_empty(), conditions.check(&counts)) {
@@ -108,8 +108,9 @@ impl Queue {
         Ok(())
     }
 
-    /// What has become of claims: batches of `own` may leave from here, and those of `others` leave elsewhere. These are dropped, but for
-    /// their marks: whoever sends one again is told that it is there. Durable when this returns.
+    /// Settles claims: batches of `own` may leave from here, and those of `others` leave elsewhere. The latter are
+    /// dropped, but for their marks: a participant that sends one again is told that it is there. Durable when this
+    /// returns.
     ///
     /// Errors ([`tacita_core::Error::Input`]): the disk is full or fails. None is dropped then, and none may leave that could not before.
     pub fn settle(&self, own: &[MarkKey], others: &[MarkKey]) -> Result<()> {

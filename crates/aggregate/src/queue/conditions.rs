@@ -1,11 +1,11 @@
-//! When reports may leave the queue.
+//! Conditions under which reports may leave the queue.
 
 use std::collections::BTreeMap;
 
 /// Records that each participant has in some set.
 pub type Counts = BTreeMap<u32, u64>;
 
-/// What a set of records has to be like to be shuffled. A job's terms say it.
+/// Conditions that a set of records has to meet to be shuffled. They are part of a job's terms.
 ///
 /// No condition is about time, and nothing leaves the queue because it has waited for long: whoever can delay others' reports (a network, a
 /// participant that reports alone at night, one that sends ten thousand of its own) would choose whom a shuffle hides among, and the
@@ -20,12 +20,12 @@ pub struct Conditions {
     pub batch_size: Option<u64>,
 }
 
-/// What is to be done with records that wait.
+/// Decision on records that wait.
 #[derive(Debug, PartialEq)]
 pub(super) enum Decision {
-    /// All of them leave.
+    /// Release of all records that wait.
     All,
-    /// As many, chosen at random, leave if they and what is left meet the conditions.
+    /// Release of this many, chosen at random, if they and the remaining records meet the conditions.
     Some(u64),
     /// None leave, for this reason.
     None(String),
@@ -35,7 +35,7 @@ pub(super) enum Decision {
 const ROUNDING: f64 = 1e-9;
 
 impl Conditions {
-    /// What is wrong with a set of records, in a plain sentence.
+    /// Checks a set of records against the conditions, and describes the fault in a plain sentence.
     pub(super) fn check(&self, counts: &Counts) -> Result<(), String> {
         let (records, participants) =
             (counts.values().sum::<u64>(), counts.values().filter(|count| **count > 0).count());

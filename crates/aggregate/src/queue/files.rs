@@ -22,13 +22,13 @@ pub(super) const OUT: &str = "out-";
 pub(super) const BUCKET: &str = "bucket-";
 pub(super) const PART: &str = ".part";
 
-/// What a sealed record of several reports is about as long as.
+/// Approximate length of a sealed record of several reports, in bytes.
 pub(super) const CHUNK_BYTES: usize = 1 << 14;
 
-/// What a file takes on disk at least, and a multiple of which it takes.
+/// Minimum size of a file on disk in bytes; larger files take a multiple of it.
 const BLOCK_BYTES: u64 = 4096;
 
-/// What a participant may repeat: the same batch once more.
+/// Mark of a batch, by which a participant may repeat it: the same batch once more.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) digest: [u8; 32],
@@ -56,7 +56,8 @@ pub(super) fn decode_mark(bytes: &[u8]) -> Option<(MarkKey, Mark)> {
     Some(((u32::from_le_bytes(*participant), *batch), Mark { digest: *digest, records }))
 }
 
-/// What a participant's batch is called in files. Whoever does not know the batch's random name does not find the participant in it.
+/// Name of a participant's batch in files. A reader without the batch's random name does not find the participant in
+/// it.
 pub type BatchName = [u8; 16];
 
 pub(super) fn batch_name((participant, batch): &MarkKey) -> BatchName {
@@ -85,12 +86,12 @@ pub(super) fn read_outgoing(name: &str) -> Option<(u64, BatchId)> {
     (outgoing(found.0, &found.1) == name).then_some(found)
 }
 
-/// What a file of this length takes on disk.
+/// Returns the disk space that a file of this length takes.
 pub(super) fn on_disk(length: u64) -> u64 {
     length.div_ceil(BLOCK_BYTES).saturating_add(1).saturating_mul(BLOCK_BYTES)
 }
 
-/// What a participant's batch will take on disk, at most.
+/// Returns the maximum disk space that a participant's batch will take.
 pub(super) fn incoming_bytes(records: u64) -> u64 {
     // A chunk is at least half as long as it may be, and has a length and a tag.
     let chunks = records / (CHUNK_BYTES as u64 / 2) + 4;
@@ -173,7 +174,7 @@ pub(super) fn begin_segment(writer: &mut Writer, participant: u32, records: u64)
     writer.write([&participant.to_le_bytes()[..], &records.to_le_bytes()].concat()).map(drop)
 }
 
-/// Whose the records are in a file without a mark, in their order; all of the file is read.
+/// Reads the owners of the records in a file without a mark, in their order; all of the file is read.
 pub(super) fn read_runs(folder: &Folder, key: &Key, name: &str, record_bytes: u64) -> Result<Vec<Run>> {
     let damaged = || damaged(folder, name);
     let mut reader = open(folder, name, key)?;
@@ -197,7 +198,7 @@ pub(super) fn extend_runs(runs: &mut Vec<Run>, participant: u32, records: u64) {
     }
 }
 
-/// What [`begin_segment`] has written.
+/// Parses the output of [`begin_segment`].
 pub(super) fn read_segment(bytes: &[u8]) -> Option<(u32, u64)> {
     let (participant, records) = bytes.split_first_chunk()?;
     Some((u32::from_le_bytes(*participant), u64::from_le_bytes(records.try_into().ok()?)))

@@ -1,4 +1,4 @@
-//! What there is in a queue, as far as it has to be known without reading it.
+//! Contents of a queue, as far as they have to be known without reading it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
@@ -11,33 +11,33 @@ use super::files::{self, Mark, MarkKey, Run};
 use super::state::{State, Unwritten};
 use super::{Accepted, BatchId, Conditions, Counts, LOCK, Limits, Refusal, note};
 
-/// What there is, as far as it has to be known without reading it.
+/// Contents of the queue, as far as they have to be known without reading it.
 pub(super) struct Held {
     pub(super) state: State,
-    /// It takes nothing for the time being.
+    /// Whether the queue takes nothing for the time being.
     pub(super) pauses: bool,
     pub(super) waiting: BTreeMap<MarkKey, InQueue>,
-    /// Whose the records are that the last shuffle has left behind, in the order of their file.
+    /// Owners of the records that the last shuffle has left behind, in the order of their file.
     pub(super) left: Vec<Run>,
     pub(super) left_bytes: u64,
     pub(super) outgoing: BTreeMap<BatchId, (String, u64)>,
     /// Records of each participant in the round, wherever they are, but for those that leave elsewhere.
     pub(super) accepted: Counts,
-    /// Their batches.
+    /// Number of batches of each participant.
     batches: Counts,
     /// Bytes of all these on disk.
     pub(super) bytes: u64,
     /// Bytes of batches that are being taken.
     pub(super) coming: u64,
-    /// Which state is on disk is not known.
+    /// Whether it is unknown which state is on disk.
     pub(super) broken: bool,
-    /// How often what waits has changed.
+    /// Number of changes to the waiting batches.
     pub(super) changes: u64,
     /// At which of these changes what waited met which conditions not.
     pub(super) unfit: Option<(u64, Conditions)>,
     /// Batches that have come since they were asked for.
     pub(super) fresh: Vec<MarkKey>,
-    /// How often a batch has come, or a shuffle let some leave.
+    /// Number of times that a batch has come, or a shuffle let some leave.
     pub(super) written: u64,
 }
 
@@ -45,14 +45,14 @@ pub(super) struct Held {
 pub(super) struct InQueue {
     pub(super) mark: Mark,
     pub(super) bytes: u64,
-    /// Since when.
+    /// Time since which the batch waits.
     pub(super) since: SystemTime,
     /// Whether it may leave.
     pub(super) claimed: bool,
 }
 
 impl Held {
-    /// What is on disk, without what does not count.
+    /// Reads the contents of the disk, and removes the files that do not count.
     pub(super) fn read(folder: &Folder, key: &Key, limits: &Limits) -> Result<Held> {
         let names = folder.names()?;
         let state = match State::read(folder, key)? {
@@ -174,7 +174,7 @@ impl Held {
         *self.batches.entry(participant).or_default() += 1;
     }
 
-    /// Why a batch is not to be written.
+    /// Returns the reason why a batch is not to be written.
     pub(super) fn answer(&self, key: &MarkKey, mark: &Mark, bytes: u64, limits: &Limits) -> Option<Accepted> {
         let known = self.state.marks.get(key).or_else(|| self.waiting.get(key).map(|one| &one.mark));
         let has = self.accepted.get(&key.0).copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What has come to a queue, for whoever keeps a journal of it elsewhere.
+//! Record of arrivals in a queue, for a journal that is kept elsewhere.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use super::files::{MarkKey, STATE};
 use super::{Queue, lock};
 
-/// What has come since it was asked for last.
+/// Batches that have come since they were last asked for.
 pub struct Fresh {
     /// Batches that have come.
     pub batches: Vec<MarkKey>,
-    /// How often something was written, up to these.
+    /// Number of writes up to these batches.
     pub written: u64,
-    /// How many shuffles there have been.
+    /// Number of shuffles so far.
     pub generation: u64,
 }
 
@@ -22,18 +22,18 @@ impl Queue {
         path.join(STATE).exists()
     }
 
-    /// How often a batch has come, or a shuffle let some leave, since the queue was opened.
+    /// Returns the number of times that a batch has come, or a shuffle let some leave, since the queue was opened.
     pub fn written(&self) -> u64 {
         lock(&self.held).written
     }
 
-    /// How many shuffles there have been, and the batches that were taken, wherever they are now.
+    /// Returns the number of shuffles so far, and the batches that were taken, wherever they are now.
     pub fn present(&self) -> (u64, BTreeSet<MarkKey>) {
         let held = lock(&self.held);
         (held.state.generation, held.present())
     }
 
-    /// What has come since it was asked for last.
+    /// Returns the batches that have come since the last call.
     pub fn take_fresh(&self) -> Fresh {
         let mut held = lock(&self.held);
         Fresh { batches: std::mem::take(&mut held.fresh), written: held.written, generation: held.state.generation }

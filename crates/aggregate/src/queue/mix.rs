@@ -31,12 +31,12 @@ pub(super) struct Sealed<'a> {
     pub(super) record_bytes: usize,
 }
 
-/// Records in files.
+/// File with records.
 pub(super) struct Source {
     pub(super) name: String,
     /// A mark stands before its segments.
     pub(super) marked: bool,
-    /// How many there are in all.
+    /// Total number of records.
     pub(super) records: u64,
 }
 
@@ -70,7 +70,7 @@ impl Sealed<'_> {
     }
 }
 
-/// How many buckets are needed for as many records in `memory` bytes.
+/// Returns the number of buckets that are needed for this many records in `memory` bytes.
 ///
 /// Errors ([`Error::Input`]): that is too little.
 pub(super) fn buckets(records: u64, record_bytes: usize, memory: u64) -> Result<u64> {

@@ -50,7 +50,7 @@ const LOCK: &str = "queue.lock";
 /// Participants whose batches are written at the same time, at most.
 const LANES: usize = 64;
 
-/// How much a queue takes.
+/// Limits on the contents of a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Bytes of a record, all of one length; the same whenever a queue is opened.
@@ -63,7 +63,7 @@ pub struct Limits {
     pub quota: u64,
     /// Batches of one participant in the round: what is kept of each, in memory and on disk, stays as long as the round.
     pub batches: u64,
-    /// Only batches leave that were claimed ([`Queue::settle`]): another queue may have them as well.
+    /// Whether only batches leave that were claimed ([`Queue::settle`]): another queue may have them as well.
     pub claims: bool,
 }
 
@@ -79,18 +79,18 @@ pub struct Submission<'a> {
     pub records: &'a [u8],
 }
 
-/// What became of a batch of a participant.
+/// Outcome for a batch of a participant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
-    /// It is on disk.
+    /// New batch, which is now on disk.
     New,
-    /// It had been: nothing has changed.
+    /// Known batch, which was on disk already: nothing has changed.
     Known,
-    /// It was not taken.
+    /// Refused batch, which was not taken.
     Refused(Refusal),
 }
 
-/// Why a batch is not taken.
+/// Reason why a batch is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The queue is full: it will take it when batches have left.
@@ -113,15 +113,15 @@ pub enum Refusal {
     Closed,
 }
 
-/// What a shuffle has done.
+/// Outcome of a shuffle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shuffled {
-    /// As many records leave.
+    /// Number of records that leave.
     Left {
-        /// How many.
+        /// Number of these records.
         records: u64,
     },
-    /// None waits.
+    /// Nothing left to shuffle: no record waits.
     Nothing,
     /// None leaves now, for a reason in a plain sentence; some may later.
     Waiting(String),
@@ -131,16 +131,16 @@ pub enum Shuffled {
 
 /// A batch that leaves.
 pub struct Outgoing {
-    /// Its random name.
+    /// Random name of the batch.
     pub id: BatchId,
-    /// Its records.
+    /// Records of the batch.
     pub records: Vec<u8>,
 }
 
-/// How much there is in a queue.
+/// Amounts in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// Records that wait.
+    /// Number of records that wait.
     pub waiting: u64,
     /// Batches that leave and have not been sent.
     pub outgoing: u64,
@@ -185,7 +185,8 @@ impl Queue {
         Ok(Queue { folder, key, limits, lanes, taking, shuffling, held: Mutex::new(held), _lock: lock })
     }
 
-    /// What would become of a batch with as many records, as far as that is known without it: nothing if it would be taken.
+    /// Predicts the outcome for a batch with this many records, as far as that is known without it: nothing if it would
+    /// be taken.
     pub fn foresee(&self, participant: u32, batch: &BatchId, digest: &[u8; 32], records: u64) -> Option<Accepted> {
         let bytes = files::incoming_bytes(records.saturating_mul(self.limits.record_bytes as u64));
         lock(&self.held).answer(&(participant, *batch), &Mark { digest: *digest, records }, bytes, &self.limits)
@@ -318,7 +319,8 @@ impl Queue {
         lock(&self.held).accepted.get(&participant).copied().unwrap_or_default()
     }
 
-    /// Since when the report waits that has waited longest; of those that a shuffle has left behind, since the last shuffle.
+    /// Returns the time since which the longest-waiting report waits; of those that a shuffle has left behind, since
+    /// the last shuffle.
     pub fn oldest(&self) -> Option<SystemTime> {
         let held = lock(&self.held);
         let left = (held.left_bytes > 0).then(|| files::left(held.state.generation));
@@ -339,7 +341,7 @@ impl Queue {
         !held.state.closed && !held.pauses
     }
 
-    /// How much there is.
+    /// Returns the amounts in the queue.
     pub fn status(&self) -> Status {
         let held = lock(&self.held);
         Status {
@@ -349,7 +351,7 @@ impl Queue {
         }
     }
 
-    /// What waits; of batches, those that are wanted.
+    /// Returns the waiting records; of batches, only those that are wanted.
     fn waiting(&self, wanted: impl Fn(&InQueue) -> bool) -> Result<Waiting> {
         let held = self.sound()?;
         let incoming = held.waiting.iter().filter(|(_, one)| wanted(one)).map(|(key, one)| Source {
@@ -396,7 +398,7 @@ impl Queue {
         }
     }
 
-    /// What there is, if that is known.
+    /// Locks the contents of the queue, if they are known.
     fn sound(&self) -> Result<MutexGuard<'_, Held>> {
         let held = lock(&self.held);
         match held.broken {
@@ -415,7 +417,7 @@ impl std::fmt::Debug for Queue {
     }
 }
 
-/// What tests count.
+/// Notes an event that tests count.
 #[cfg(not(test))]
 fn note(_: &str) {}
 

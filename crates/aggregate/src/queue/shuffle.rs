@@ -16,7 +16,7 @@ use super::{Queue, Shuffled, step};
 /// Records that wait, as they are when a shuffle begins.
 pub(super) struct Waiting {
     pub(super) sources: Vec<Source>,
-    /// Whose their records are, in their order.
+    /// Owners of these records, in their order.
     pub(super) runs: Vec<Run>,
     pub(super) marks: BTreeMap<MarkKey, Mark>,
     pub(super) counts: Counts,
@@ -26,9 +26,9 @@ pub(super) struct Waiting {
 /// Records that leave, and records that stay.
 struct Drawn {
     taken: u64,
-    /// From which it follows which are taken.
+    /// Seed that determines which records are taken.
     seed: Zeroizing<[u8; 32]>,
-    /// Whose those are that stay, in their order.
+    /// Owners of the records that stay, in their order.
     left: Vec<Run>,
 }
 
@@ -145,7 +145,7 @@ impl Queue {
     }
 }
 
-/// Which of the records that wait are taken follows from the seed.
+/// Draws the waiting records that are taken, which the seed determines.
 fn draw(waiting: &Waiting, taken: u64, seed: &[u8; 32]) -> Draw<ChaCha20Rng> {
     Draw::new(ChaCha20Rng::from_seed(*seed), taken, waiting.counts.values().sum())
 }

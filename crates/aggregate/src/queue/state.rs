@@ -1,4 +1,4 @@
-//! How far a queue has come: one sealed file, replaced whole, which is the mark behind which a shuffle counts.
+//! Progress of a queue: one sealed file, replaced whole, which is the mark behind which a shuffle counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,26 +17,26 @@ const HEAD_BYTES: usize = 1 + 1 + 8 + 8 + 8;
 /// Marks that are sealed together.
 const MARKS_TOGETHER: usize = 256;
 
-/// What is kept of a queue beside its reports.
+/// Data that is kept of a queue beside its reports.
 #[derive(Clone)]
 pub(super) struct State {
     /// Bytes of a report.
     pub(super) record_bytes: u64,
-    /// How many shuffles there have been.
+    /// Number of shuffles so far.
     pub(super) generation: u64,
-    /// Nothing more is taken.
+    /// Whether nothing more is taken.
     pub(super) closed: bool,
     /// Batches of participants that have left, were discarded, or leave elsewhere.
     pub(super) marks: BTreeMap<MarkKey, Mark>,
-    /// Those of them that leave elsewhere: from another queue, which has claimed them.
+    /// Marks of batches that leave elsewhere: from another queue, which has claimed them.
     pub(super) elsewhere: BTreeSet<MarkKey>,
 }
 
-/// Why a state was not written.
+/// Reason why a state was not written.
 pub(super) enum Unwritten {
     /// The one before counts.
     Before(Error),
-    /// Which one counts is only known at the next start.
+    /// Failure after which only the next start shows which state counts.
     Unknown(Error),
 }
 
@@ -80,7 +80,7 @@ impl State {
         files::name_whole(folder, STATE).and_then(|()| step("state named")).map_err(Unwritten::Unknown)
     }
 
-    /// What there is; nothing if there is none.
+    /// Reads the state; nothing if there is none.
     ///
     /// Errors ([`Error::Input`]): it is damaged, or of another key or version.
     pub(super) fn read(folder: &Folder, key: &Key) -> Result<Option<State>> {

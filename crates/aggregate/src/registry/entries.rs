@@ -1,4 +1,4 @@
-//! What stands in a registry for a role: JSON, `{"address":"HOST:PORT"}`.
+//! Format of a role's entry in a registry: JSON, `{"address":"HOST:PORT"}`.
 
 use serde_json::{Value, json};
 

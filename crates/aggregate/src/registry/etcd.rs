@@ -24,7 +24,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use crate::trust::{Shown, trusting};
 use crate::wire::peers::is_address;
 
-/// How long a member may take for an answer, a connection included.
+/// Time limit for a member's answer, a connection included.
 const LIMIT: Duration = Duration::from_secs(3);
 
 /// Bytes of an answer, and of its head.
@@ -42,7 +42,7 @@ const USAGE: &str = "write http://HOST:PORT or https://HOST:PORT, with commas be
 /// An etcd, by one or several of its members.
 pub(super) struct Etcd {
     members: Vec<Member>,
-    /// Which of them answered last.
+    /// Index of the member that answered last.
     at: usize,
     open: Option<SendRequest<Full<Bytes>>>,
 }
@@ -52,7 +52,7 @@ struct Member {
     tls: Option<(TlsConnector, ServerName<'static>)>,
 }
 
-/// What an entry lives by.
+/// Lease that keeps an entry alive.
 pub(super) struct Lease(String);
 
 /// A connection, encrypted or not.
@@ -105,7 +105,7 @@ impl Etcd {
         self.call("/v3/kv/put", &said).await.map(drop)
     }
 
-    /// All entries whose keys begin so, which is not to end with the byte 255.
+    /// Returns all entries whose keys begin with `prefix`, which is not to end with the byte 255.
     pub(super) async fn range(&mut self, prefix: &str) -> std::result::Result<Vec<(Vec<u8>, Vec<u8>)>, String> {
         let mut end = prefix.as_bytes().to_vec();
         end.iter_mut().next_back().into_iter().for_each(|last| *last += 1);

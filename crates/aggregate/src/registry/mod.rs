@@ -33,25 +33,26 @@ use crate::wire::service::{Service, file};
 const LIFE: u64 = 10;
 const RENEWAL: Duration = Duration::from_secs(3);
 
-/// How often addresses are read.
+/// Interval at which addresses are read.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Which registry, and what it is told.
+/// Settings of a registry, and of the role's entry in it.
 pub struct Registry {
-    /// Its members' addresses, one or several with commas between: `http://HOST:PORT` or `https://HOST:PORT`.
+    /// Addresses of the registry's members, one or several with commas between: `http://HOST:PORT` or
+    /// `https://HOST:PORT`.
     pub urls: String,
-    /// Who has issued its certificates (PEM).
+    /// Certificate authority that has issued the registry's certificates (PEM).
     pub ca: Option<PathBuf>,
     /// A certificate to show it, and its key (PEM).
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// Where others reach the role, if that is not where it listens.
+    /// Address at which others reach the role, if that is not where it listens.
     pub advertise: Option<String>,
 }
 
 /// A role's part in a registry.
 pub(super) struct Registrar {
     etcd: Etcd,
-    /// Where the entries of the job are, and the one of the role in it.
+    /// Prefix of the job's entries, and the role's own entry among them.
     prefix: String,
     key: String,
     address: String,
@@ -59,15 +60,15 @@ pub(super) struct Registrar {
     services: Vec<(String, Service)>,
     addresses: Arc<Addresses>,
     contact: Arc<Contact>,
-    /// What the entry lives by, and when that was renewed.
+    /// Lease of the entry, and the time at which it was last renewed.
     lease: Option<(Lease, Instant)>,
-    /// What was told last.
+    /// Conditions that were reported last.
     is_silent: bool,
     garbage: u64,
     rival: Option<String>,
 }
 
-/// Where services of a job listen, as a registry names them at the moment.
+/// Returns the addresses on which services of a job listen, as a registry names them at the moment.
 ///
 /// Errors: [`Error::Input`] if what it is told of cannot be read; [`Error::Network`] if it does not answer.
 pub(super) fn named(registry: &Registry, setting: &Setting, runtime: &Runtime) -> Result<Vec<(Service, String)>> {
@@ -84,7 +85,7 @@ pub(super) fn named(registry: &Registry, setting: &Setting, runtime: &Runtime) -
     Ok(services.collect())
 }
 
-/// What the keys of a job begin with.
+/// Returns the prefix of a job's keys.
 fn prefix(setting: &Setting) -> String {
     format!("tacita/{}/", hex(&setting.agreement))
 }
@@ -125,7 +126,7 @@ impl Registrar {
         })
     }
 
-    /// When the registry has answered last.
+    /// Returns the record of the registry's last answer.
     pub(super) fn contact(&self) -> &Arc<Contact> {
         &self.contact
     }

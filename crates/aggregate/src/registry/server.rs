@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-/// How long it may take to start.
+/// Time limit for the start of the server.
 const LONG: Duration = Duration::from_secs(60);
 
 /// A server, or one that has ended and can be started again.
@@ -28,7 +28,7 @@ impl Server {
         Server::start_with(|_| Vec::new())
     }
 
-    /// With options of TLS, about files that are made in its directory.
+    /// Starts a server with options of TLS, about files that are made in its directory.
     pub fn start_with(private: impl FnOnce(&Path) -> Vec<String>) -> Option<Server> {
         let Some(program) = program() else {
             eprintln!("left out: there is no etcd here (scripts/need etcd)");
@@ -65,7 +65,7 @@ impl Server {
         self.start_again();
     }
 
-    /// Kills it.
+    /// Kills the server process.
     pub fn kill(&mut self) {
         let mut running = self.running.take().unwrap();
         running.kill().unwrap();
@@ -85,12 +85,12 @@ impl Server {
         std::fs::read_to_string(self.home.path().join("log")).unwrap_or_default()
     }
 
-    /// Where it is, for `--registry`.
+    /// Returns the URL of the server, for `--registry`.
     pub fn url(&self) -> String {
         format!("{}://127.0.0.1:{}", if self.private.is_empty() { "http" } else { "https" }, self.port)
     }
 
-    /// Its directory.
+    /// Returns the directory of the server.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
@@ -100,7 +100,7 @@ impl Server {
         self.call("/v3/kv/put", &json!({ "key": BASE64.encode(key.as_bytes()), "value": BASE64.encode(value) }));
     }
 
-    /// All that it has, keys and values.
+    /// Returns all entries of the server, keys and values.
     pub fn all(&self) -> Vec<(String, String)> {
         let told = self.call("/v3/kv/range", &json!({ "key": "AA==", "range_end": "AA==" }));
         let text = |value: &Value| {

@@ -1,4 +1,4 @@
-//! Where the rows of a simulation with several databases are.
+//! Storage of the rows in a simulation with several databases.
 
 use tacita_core::{Error, Result};
 

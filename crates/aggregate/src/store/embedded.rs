@@ -42,7 +42,7 @@ const TAG_BYTES: usize = 32;
 const VALUE_BYTES: usize = size_of::<u32>();
 
 const CACHE_BYTES: u64 = 16 << 20;
-/// What has to be read again when it is opened, at most.
+/// Maximum amount to be read again when the storage is opened, in bytes.
 const JOURNAL_BYTES: u64 = 128 << 20;
 const BLOCK_BYTES: u32 = 16 << 10;
 const TABLE_BYTES: u64 = 64 << 20;
@@ -50,8 +50,8 @@ const THREADS: usize = 2;
 
 /// Disk space that is left free for merging tables, up to so much of what there is.
 const MERGE_BYTES: u64 = 768 << 20;
-/// What of that is left free for a change of a round's state, too. It takes little, and without it a round could be neither closed nor removed, which
-/// is what gives room.
+/// Part of `MERGE_BYTES` that is left free for a change of a round's state, too. It takes little. Without it a round
+/// could be neither closed nor removed, which is what gives room.
 const STATE_RESERVE_BYTES: u64 = 16 << 20;
 /// More waits to be merged, or to be written, than this: whoever brings more waits.
 const MOST_UNMERGED: usize = 18;
@@ -72,7 +72,7 @@ pub struct Embedded {
 /// Bytes that a storage deals with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
-    /// What is left free on the disk, for the memory that is still to be written.
+    /// Disk space that is left free for the memory that is still to be written.
     pub(super) reserve: u64,
     /// Memory for what a round's tree has not written to its tables yet; up to five of these are full at once.
     pub(super) memory: u64,
@@ -437,7 +437,7 @@ impl Storage for Embedded {
         self.remove_reports(&key)
     }
 
-    /// This process has everything to itself.
+    /// Grants every lease: this process has everything to itself.
     fn lease(&self, _: &str, _: &Holder, _: Duration) -> Result<bool> {
         Ok(true)
     }

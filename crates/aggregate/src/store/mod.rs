@@ -1,4 +1,4 @@
-//! Where a database keeps the rows of its rounds.
+//! Storage in which a database keeps the rows of its rounds.
 //!
 //! [`Storage`] is all that the database asks of it. [`Embedded`] keeps everything in a directory of one process, [`Postgres`] in a server that others look
 //! after; both pass the same tests (`suite.rs`).
@@ -37,7 +37,7 @@ pub type Holder = [u8; 16];
 pub struct Row {
     /// The row that it belongs to.
     pub id: RowId,
-    /// What is kept of it there.
+    /// Data that the row keeps of it.
     pub stored: Stored,
 }
 
@@ -64,25 +64,25 @@ impl std::fmt::Debug for Stored {
     }
 }
 
-/// What became of a batch.
+/// Outcome of storing a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ingested {
-    /// Its rows are in.
+    /// New batch: its rows are stored.
     New,
-    /// They had been in: nothing has changed.
+    /// Known batch: its rows had been stored, and nothing has changed.
     Known,
     /// A batch of this name is in, with other rows: nothing has changed. Whoever sent it uses a name twice.
     Conflict,
-    /// It is not in, and the round takes none any more: nothing has changed.
+    /// Sealed round: the batch is not in it, and it takes none any more. Nothing has changed.
     Sealed,
 }
 
-/// How much of a round is there.
+/// Amounts that are stored of a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Batches that are in.
     pub batches: u64,
-    /// Reports in them.
+    /// Number of reports in these batches.
     pub reports: u64,
     /// Entries of theirs that held nothing that could be a report.
     pub dropped: u64,
@@ -91,7 +91,7 @@ pub struct Totals {
 /// The place of a sender that is none of the proxies: whoever puts a round back from a backup.
 pub const NO_PROXY: u32 = u32::MAX;
 
-/// What is kept of a batch beside its rows.
+/// Data that is kept of a batch beside its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The place of the proxy that sent it, or [`NO_PROXY`].
@@ -106,7 +106,7 @@ impl Default for Origin {
     }
 }
 
-/// What [`Storage::groups`] calls with each row and its reports.
+/// Callback of [`Storage::groups`] for each row and its reports.
 pub type Each<'a> = dyn FnMut(&RowId, &mut dyn Iterator<Item = Result<Stored>>) -> Result<ControlFlow<()>> + 'a;
 
 /// Rows of rounds, and a few small records beside them, on disk.
@@ -144,10 +144,11 @@ pub trait Storage: Send + Sync {
     /// it for good; what one of `handed` has is the proxy's as well.
     fn claim(&self, round: &str, owner: u32, handed: &[u32], claims: &[ClaimId]) -> Result<Option<Vec<bool>>>;
 
-    /// How much of a round is there.
+    /// Returns the amounts that are stored of a round.
     fn totals(&self, round: &str) -> Result<Totals>;
 
-    /// How many entries each proxy has sent that are in, those that were dropped among them, by its place.
+    /// Returns the number of stored entries that each proxy has sent, by its place; those that were dropped are
+    /// included.
     fn sent(&self, round: &str) -> Result<BTreeMap<u32, u64>>;
 
     /// Has a round take no batches any more, for good. Those that are being taken are in or refused when this returns.
@@ -193,7 +194,7 @@ const FILE: &str = "file:";
 const USAGE: &str = "use embedded:DIR (a directory for this process alone), postgresql://USER@HOST/DATABASE, or file:PATH (a \
                      file with one of these)";
 
-/// Where a URL says that rows are.
+/// Location of the rows, as a URL names it.
 enum Named<'a> {
     Embedded(&'a Path),
     Postgres(&'a str),

@@ -45,7 +45,7 @@ const SCRIPT: [Step; 14] = [
     |storage| storage.claim("three", 1, &[], &[[1; 16]]).map(drop),
 ];
 
-/// So much that trees are written to tables.
+/// Script that is long enough for trees to be written to tables.
 const LONG_SCRIPT: [Step; 11] = [
     |storage| batch(storage, "one", 1, 200),
     |storage| batch(storage, "one", 2, 200),
@@ -66,7 +66,7 @@ fn open(path: &Path, sizes: Sizes) -> Result<Embedded> {
     testing::patient(|| Embedded::sized(path, sizes))
 }
 
-/// All that can be seen of a storage.
+/// Computes a digest of everything that can be seen of a storage.
 fn look(storage: &Embedded) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     for round in storage.rounds().unwrap() {
@@ -85,7 +85,7 @@ fn look(storage: &Embedded) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// How a storage looks that did so many steps of a script.
+/// Returns the digest of a storage after each number of steps of a script.
 fn expected(script: &[Step]) -> Vec<[u8; 32]> {
     let home = tempfile::tempdir().unwrap();
     let storage = open(home.path(), SIZES).unwrap();
@@ -119,8 +119,9 @@ fn long_child() {
     play(Path::new(&home), &LONG_SCRIPT, LITTLE);
 }
 
-/// What is found is what so many steps, or one more, leave; and whoever goes on gets to the end. Whether it is: of a last batch that lacks blocks between its
-/// ends, the crate says that it is damaged.
+/// Checks that the storage shows the effect of the acknowledged steps, or of one more, and that the script can be
+/// completed. Returns whether it is so. If a last batch lacks blocks between its ends, the crate says that it is
+/// damaged.
 fn goes_on(home: &Path, script: &[Step], expected: &[[u8; 32]]) -> bool {
     let steps = told(home, "step");
     let storage = match open(&home.join("rows"), LITTLE) {

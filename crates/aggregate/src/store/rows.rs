@@ -1,4 +1,4 @@
-//! What every back end does with rows.
+//! Operations on rows that all back ends share.
 
 use std::iter::from_fn;
 

@@ -1,4 +1,5 @@
-//! What every back end does. `open` opens the same place each time that it is called, after the one before is dropped.
+//! Tests that every back end has to pass. `open` opens the same place each time that it is called, after the one before
+//! is dropped.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -44,7 +44,7 @@ fn a_second_process_is_refused_and_nobody_else_gets_to_the_files() {
     assert_eq!(mode(&path.join("storage")), 0o700);
 }
 
-/// What a process left half made before anything was in it.
+/// A directory that a process left half made, before anything was in it, is made anew.
 #[test]
 fn an_unfinished_directory_is_made_anew() {
     let home = tempfile::tempdir().unwrap();

@@ -16,15 +16,15 @@ use crate::wire::service::Service;
 /// Bytes of an answer to `GET /v1/peers`.
 const MOST_BYTES: usize = 1 << 16;
 
-/// How long a service that is asked for addresses may take, and how soon none is asked again.
+/// Time limit for a service that is asked for addresses, and the pause before the next query.
 const ANSWER: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Where services listen, as they were named last.
+/// Addresses on which services listen, as they were last named.
 pub struct Addresses {
     by: &'static str,
     known: RwLock<BTreeMap<Service, String>>,
-    /// Who may be asked: nobody, where they are told without.
+    /// Services that may be asked: none, where addresses are told without a query.
     seeds: Vec<(Service, Client)>,
     asked: Mutex<Option<Instant>>,
 }
@@ -32,20 +32,20 @@ pub struct Addresses {
 /// A service's addresses: what is named, and what the job file says.
 #[derive(Clone)]
 pub struct Named {
-    /// Whose.
+    /// Service to which the addresses belong.
     pub service: Service,
     /// The fingerprint of the job's terms, in hexadecimal: who is dialled at a named address has to serve this job as this service, whatever else has the
     /// same identity.
     pub agreement: String,
-    /// What is named.
+    /// Addresses that other services or a registry name.
     pub addresses: Arc<Addresses>,
-    /// What the job file says.
+    /// Address in the job file.
     pub written: Option<String>,
     /// Whether the job file's is tried first.
     pub written_first: bool,
 }
 
-/// Where to try, and how it is called in messages.
+/// Address to try, and its name in messages.
 pub(super) struct Candidate {
     pub(super) address: String,
     pub(super) shown: String,
@@ -59,7 +59,7 @@ impl Addresses {
         Addresses { by, known: RwLock::default(), seeds, asked: Mutex::default() }
     }
 
-    /// Where a service listens.
+    /// Returns the address on which a service listens.
     pub fn get(&self, service: Service) -> Option<String> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).get(&service).cloned()
     }
@@ -100,7 +100,7 @@ impl Addresses {
 }
 
 impl Named {
-    /// Where to try, in this order.
+    /// Returns the addresses to try, in this order.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let written = self.written.clone();
         let named = self.addresses.get(self.service).filter(|address| Some(address) != written.as_ref());
@@ -113,7 +113,7 @@ impl Named {
         order.into_iter().flatten().collect()
     }
 
-    /// Why there is nowhere to try.
+    /// Returns the message that there is no address to try.
     pub(super) fn unknown(&self) -> String {
         format!("neither the job file nor {} says where it listens", self.addresses.by)
     }

@@ -1,4 +1,4 @@
-//! Who is let in, and as what.
+//! Admission of clients, and their roles.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -11,17 +11,17 @@ use super::{CONNECTIONS_EACH, INTERACTIONS_EACH};
 use crate::wire::reply::Reply;
 use crate::wire::service::Service;
 
-/// What an identity is in the job: it may be several things.
+/// Roles of an identity in the job: it may have several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Caller {
-    /// The participant's name.
+    /// Name of the participant.
     pub participant: Option<String>,
     /// The services that it is.
     pub services: Vec<Service>,
 }
 
 impl Caller {
-    /// Which of the proxies, if it is one.
+    /// Returns the index of the proxy, if the caller is one.
     pub fn proxy(&self) -> Option<usize> {
         self.services.iter().find_map(|one| match one {
             Service::Proxy(place) => Some(*place),
@@ -34,7 +34,7 @@ impl Caller {
         self.services.iter().any(|one| matches!(one, Service::Oracle(_)))
     }
 
-    /// What it is told of why something was not granted.
+    /// Returns the reply to the caller in the form that it may see.
     pub fn told(&self, refused: Reply) -> Reply {
         if self.is_database() { refused.for_operator() } else { refused }
     }
@@ -45,7 +45,7 @@ impl Caller {
     }
 }
 
-/// Who is let in, as the job and the list of participants say.
+/// List of those who are let in, as the job and the list of participants say.
 pub struct Admission {
     services: HashMap<Fingerprint, Vec<Service>>,
     parties: HashMap<Fingerprint, String>,
@@ -53,17 +53,17 @@ pub struct Admission {
     here: Mutex<HashMap<Fingerprint, Here>>,
 }
 
-/// What one identity has going on, by [`Going`].
+/// Number of activities of one identity, by [`Going`].
 type Here = [usize; 3];
 
-/// What an identity may have a number of at a time.
+/// Kind of activity that is limited for each identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Going {
-    /// Connections.
+    /// Open connection of the identity.
     Connection,
     /// Requests, of which it may have so many as things are.
     Request {
-        /// How many.
+        /// Maximum number of them.
         most: usize,
     },
     /// Requests whose bodies travel both ways at once.
@@ -74,7 +74,7 @@ pub enum Going {
 pub struct Counting {
     admission: Arc<Admission>,
     who: Fingerprint,
-    /// Its place in [`Here`].
+    /// Index of the kind in [`Here`].
     kind: usize,
 }
 
@@ -111,7 +111,7 @@ impl Admission {
         Ok(Admission { services: known, parties, participants: participants.map(RwLock::new), here: Mutex::default() })
     }
 
-    /// All who are let in.
+    /// Returns the fingerprints of all who are let in.
     pub(super) fn pins(&self) -> Vec<Fingerprint> {
         let mut pins: Vec<_> = self.services.keys().copied().collect();
         pins.extend(self.parties.keys());
@@ -119,7 +119,7 @@ impl Admission {
         pins
     }
 
-    /// What somebody is who has proved to hold this key; nothing, if it is not in the lists any more.
+    /// Returns the roles of a caller that has proved to hold this key; nothing, if it is not in the lists any more.
     pub fn caller(&self, who: &Fingerprint) -> Option<Caller> {
         let listed = || self.participants.as_ref().and_then(|list| read(list).name(who).map(str::to_owned));
         let participant = self.parties.get(who).cloned().or_else(listed);

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::{BODY_LIMIT, MEDIA_TYPE};
 use crate::wire::reply::{Granted, Kind, Reply};
 
-/// How long a request waits for a place among those that compute.
+/// Time for which a request waits for a place among those that compute.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes of a body that arrive in a second at least, on the average.
@@ -67,23 +67,23 @@ pub fn expect_binary(headers: &HeaderMap) -> Granted<()> {
     }
 }
 
-/// How long so many bytes may take to arrive.
+/// Returns the time limit for this many bytes to arrive.
 pub(super) fn time_for(bytes: usize) -> Duration {
     BODY_LIMIT + Duration::from_secs((bytes / SLOWEST) as u64)
 }
 
-/// Where requests compute and wait for disks.
+/// Pool in which requests compute and wait for disks.
 #[derive(Clone)]
 pub struct Pool(Arc<Semaphore>);
 
 impl Pool {
-    /// As many at a time as there are cores; each may use several.
+    /// Creates a pool with as many places as there are cores; each may use several.
     pub fn new() -> Pool {
         let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
         Pool(Arc::new(Semaphore::new(cores.max(2))))
     }
 
-    /// Does `work` there.
+    /// Runs `work` in the pool.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Granted<T> + Send + 'static) -> Granted<T> {
         let place = match timeout(PATIENCE, self.0.clone().acquire_owned()).await {
             Ok(Ok(place)) => place,

@@ -1,4 +1,4 @@
-//! The dialer's end.
+//! Client end of the transport.
 
 mod interact;
 mod reach;
@@ -33,7 +33,8 @@ use crate::wire::reply::{Kind, Told};
 pub use self::replicas::{Replicas, all_silent};
 pub use self::waiting::Waiting;
 
-/// How long one request may take, and as long again as so many bytes of its body a second take: an oracle decrypts what it is asked.
+/// Time limit for one request, and the rate in bytes per second by which its body extends it. An oracle decrypts what
+/// it is asked.
 const REQUEST_LIMIT: Duration = Duration::from_secs(120);
 const BYTES_A_SECOND: u64 = 1 << 17;
 
@@ -43,14 +44,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 const POLL: Duration = Duration::from_millis(50);
 
-/// Where somebody listens.
+/// Source of the address on which a service listens.
 #[derive(Debug, Clone)]
 pub enum Place {
-    /// There.
+    /// Fixed address of the service.
     At(String),
-    /// Where a file says that it does at the moment.
+    /// File that names the current address.
     Told(PathBuf),
-    /// Where a registry or another service names, and where the job file says.
+    /// Addresses from a registry or another service, and from the job file.
     Named(Named),
 }
 
@@ -65,28 +66,28 @@ pub struct Client {
     cancel: Cancel,
     open: Mutex<Option<Link>>,
     contact: Arc<Contact>,
-    /// When it was told last that somebody else answers.
+    /// Time of the latest message that somebody else answers.
     stranger: Mutex<Option<Instant>>,
-    /// How long it may take to be connected, and then to begin an answer; absent: as long as all of a request.
+    /// Time limit for the connection, and then for the beginning of an answer; if absent, that of the whole request.
     patience: Option<Duration>,
 }
 
-/// When somebody has answered last.
+/// Time of the last answer.
 #[derive(Debug, Default)]
 pub struct Contact(Mutex<Option<SystemTime>>);
 
 impl Contact {
-    /// When it was, if it ever was.
+    /// Returns the time of the last answer, if there ever was one.
     pub fn last(&self) -> Option<SystemTime> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long ago it was.
+    /// Returns the time that has passed since the last answer.
     pub fn silent(&self) -> Option<Duration> {
         self.last().map(|last| last.elapsed().unwrap_or_default())
     }
 
-    /// It was now.
+    /// Notes that an answer has come now.
     pub(crate) fn now(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(SystemTime::now());
     }
@@ -96,37 +97,37 @@ impl Contact {
 struct Link {
     sender: SendRequest<Body>,
     address: String,
-    /// Why it has ended, if it has.
+    /// Reason why the connection has ended, if it has.
     ended: Fault,
 }
 
-/// What is asked.
+/// Request to a service.
 #[derive(Debug, Clone)]
 pub struct Ask {
     /// GET, PUT or POST.
     pub method: Method,
-    /// What is asked for.
+    /// Path of the request.
     pub path: String,
     /// The body; a binary one unless it is empty or `json`.
     pub body: Bytes,
     /// Whether it is JSON.
     pub json: bool,
-    /// No answer is longer, in bytes.
+    /// Maximum length of the answer in bytes.
     pub most: usize,
 }
 
-/// What is answered.
+/// Answer to a request.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status.
+    /// HTTP status of the answer.
     pub status: u16,
-    /// The body.
+    /// Body of the answer.
     pub body: Vec<u8>,
-    /// When to come again.
+    /// Time after which to ask again.
     pub again: Option<Duration>,
 }
 
-/// How long to go on.
+/// Time limits for repeated attempts.
 #[derive(Debug, Clone, Copy)]
 pub struct Persistence {
     /// Attempts that find nobody end then.
@@ -136,12 +137,12 @@ pub struct Persistence {
 }
 
 impl Ask {
-    /// Asks for something.
+    /// Creates a GET request.
     pub fn get(path: impl Into<String>, most: usize) -> Ask {
         Ask { method: Method::GET, path: path.into(), body: Bytes::new(), json: false, most }
     }
 
-    /// Gives something binary.
+    /// Creates a PUT request with a binary body.
     pub fn put(path: impl Into<String>, body: impl Into<Bytes>, most: usize) -> Ask {
         Ask { method: Method::PUT, path: path.into(), body: body.into(), json: false, most }
     }
@@ -176,7 +177,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// Why it was not.
+    /// Returns the reason why the request was not granted.
     pub fn told(&self) -> Told {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| Told {
             error: Kind::Failed,
@@ -221,17 +222,17 @@ impl Client {
         self
     }
 
-    /// When the other end has answered last.
+    /// Returns the record of the other end's last answer.
     pub fn contact(&self) -> &Arc<Contact> {
         &self.contact
     }
 
-    /// Where the other end was reached, while there is a connection.
+    /// Returns the address at which the other end was reached, while there is a connection.
     pub fn reached(&self) -> Option<String> {
         self.lock().as_ref().map(|link| link.address.clone())
     }
 
-    /// What the job calls the other end.
+    /// Returns the name of the other end in the job.
     pub fn name(&self) -> &str {
         &self.peer.name
     }
@@ -366,7 +367,8 @@ impl Client {
         self.lock().take().filter(|link| !link.sender.is_closed())
     }
 
-    /// What a failed request means. The other end may have refused our identity after the handshake: the connection's end says so.
+    /// Interprets a failed request. The other end may have refused our identity after the handshake: the connection's
+    /// end says so.
     async fn refusal(&self, error: hyper::Error, link: &Link) -> Error {
         let mut ended = None;
         for _ in 0..10 {

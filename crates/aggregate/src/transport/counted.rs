@@ -49,7 +49,7 @@ impl AsyncWrite for Counted {
     }
 }
 
-/// Why a stream failed first: those who read it say less.
+/// First reason for which a stream failed: those who read it say less.
 pub(super) type Fault = Arc<Mutex<Option<io::Error>>>;
 
 /// A stream that notes its first failure.

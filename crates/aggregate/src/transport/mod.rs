@@ -26,13 +26,13 @@ pub use taken::Within;
 /// Media type of binary bodies; its version is that of all of them.
 pub const MEDIA_TYPE: &str = "application/vnd.tacita.v1";
 
-/// No body is longer, in bytes.
+/// Maximum length of a body in bytes.
 pub const MOST_BODY_BYTES: usize = 1 << 20;
 
-/// How long a handshake may take.
+/// Time limit for a handshake.
 pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a body may take to arrive.
+/// Time limit for a body to arrive.
 pub const BODY_LIMIT: Duration = Duration::from_secs(20);
 
 /// Connections at a time, in all.
@@ -50,10 +50,10 @@ pub const REQUESTS_EACH: usize = 8;
 /// Requests whose bodies travel both ways at once, in all: each keeps threads, and the memory of its protocol.
 pub const MOST_INTERACTIONS: usize = 16;
 
-/// Those of one identity: one that goes on, and one whose end has not been noticed yet.
+/// Maximum number of interactions of one identity: one that goes on, and one whose end has not been noticed yet.
 pub const INTERACTIONS_EACH: usize = 2;
 
-/// What has travelled, TLS included.
+/// Counter of bytes sent and received, TLS included.
 #[derive(Debug, Default)]
 pub struct Traffic {
     sent: AtomicU64,

@@ -1,4 +1,4 @@
-//! The listener's end.
+//! Server end of the transport.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -42,11 +42,11 @@ const HANDSHAKE: Duration = Duration::from_secs(1);
 /// After how long without a request a connection is closed.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// How often the other end has to show that it is there, and how long it may take to.
+/// Interval at which the other end has to show that it is there, and the time limit for its answer.
 const PING: Duration = Duration::from_secs(15);
 const PONG: Duration = Duration::from_secs(10);
 
-/// How long a connection may take to end when it is to.
+/// Time limit for a connection to end when it is to.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Requests of one connection at a time.
@@ -58,26 +58,26 @@ const WINDOW: u32 = 1 << 17;
 /// Bytes of one request's head.
 const HEAD_BYTES: u32 = 16 << 10;
 
-/// How long who is refused may take to read why.
+/// Time limit for a refused client to read the reason.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What serves.
+/// Server of a role.
 pub struct Server {
-    /// Whose it is.
+    /// Identity of the server.
     pub identity: Identity,
-    /// Who is let in.
+    /// List of those who are let in.
     pub admission: Arc<Admission>,
-    /// What travels.
+    /// Counter of the traffic.
     pub traffic: SharedTraffic,
-    /// What is answered.
+    /// Routes of the requests that are answered.
     pub routes: Router,
     /// Ends it: requests under way may end.
     pub cancel: Cancel,
 }
 
-/// What a connection has going on.
+/// Activity of a connection.
 struct Activity {
     began: Instant,
     under_way: AtomicUsize,
@@ -254,5 +254,5 @@ pub struct UnderWay {
     _held: Arc<(Busy, OwnedSemaphorePermit, Counting)>,
 }
 
-/// Whose request it is.
+/// Identity that sent the request.
 pub type Who = Extension<Fingerprint>;

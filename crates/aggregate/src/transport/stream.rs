@@ -23,18 +23,18 @@ const WAITING: usize = 2;
 /// Bytes of a piece, at most.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// How often a channel that has nothing to say shows that it is there, and how long it may show nothing.
+/// Interval at which a channel that has nothing to send shows that it is there, and the time limit without a sign.
 const HEARTBEAT: Duration = Duration::from_secs(4);
 const SILENCE: Duration = Duration::from_secs(15);
 
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a channel takes of the other end.
+/// Limits on the data that a channel accepts from the other end.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Bytes that may arrive.
     pub bytes: usize,
-    /// How long all of it may take.
+    /// Time limit for the whole channel.
     pub time: Duration,
 }
 
@@ -155,7 +155,7 @@ impl Write for Outlet {
     }
 }
 
-/// What was written, as the body of a request or of an answer.
+/// Bytes that were written, as the body of a request or of an answer.
 struct Written(mpsc::Receiver<Bytes>);
 
 impl hyper::body::Body for Written {

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::body::time_for;
 
-/// What an answer without a length may take until it was taken.
+/// Time within which an answer without a length has to be taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Within(pub Duration);
 
@@ -28,7 +28,7 @@ struct Taken {
     limit: AbortHandle,
 }
 
-/// What is left of it.
+/// Remainder of the answer.
 struct Left {
     body: Body,
     piece: Bytes,

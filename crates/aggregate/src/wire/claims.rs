@@ -1,9 +1,9 @@
-//! What the database answers to claims of batches.
+//! Answers of the database to claims of batches.
 
 /// Claims in one request, at most.
 pub(crate) const MOST_CLAIMS: usize = 1 << 14;
 
-/// Of each claim a bit, from the lowest of the first byte on: whether it is the proxy's who asks.
+/// Encodes one bit for each claim, from the lowest of the first byte on: whether it belongs to the proxy that asks.
 pub fn encode_answers(own: &[bool]) -> Vec<u8> {
     let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, own| byte << 1 | u8::from(*own));
     own.chunks(8).map(byte).collect()

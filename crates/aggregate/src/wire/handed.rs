@@ -7,7 +7,7 @@ pub(crate) const DIGEST_BYTES: usize = 32;
 
 /// A batch on its way from one proxy to another.
 pub struct Handed<'a> {
-    /// Whose it is.
+    /// Participant that sent the batch.
     pub participant: Fingerprint,
     /// The fingerprint of what the participant sent.
     pub digest: [u8; DIGEST_BYTES],
@@ -21,7 +21,7 @@ impl Handed<'_> {
         [&self.participant.0[..], &self.digest, self.records].concat()
     }
 
-    /// What [`Handed::to_bytes`] has written, if it holds a record.
+    /// Parses the output of [`Handed::to_bytes`], if it holds a record.
     pub fn from_bytes(bytes: &[u8]) -> Option<Handed<'_>> {
         let (participant, rest) = bytes.split_first_chunk()?;
         let (digest, records) = rest.split_first_chunk()?;

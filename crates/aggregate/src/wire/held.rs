@@ -17,7 +17,7 @@ pub(crate) const PAGE_ROUNDS: usize = 1 << 12;
 /// Rounds of a proxy that are taken note of, at most: it follows half as many.
 const MAX_ROUNDS: usize = 1 << 18;
 
-/// What a proxy tells oracles, and other proxies, of its secrets.
+/// Statement of a proxy to oracles, and other proxies, about its secrets.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Held {
     /// Rounds whose secrets it has, with the fingerprints of their keys.
@@ -32,7 +32,7 @@ impl Held {
         self.rounds.keys().chain(&self.removed).collect()
     }
 
-    /// What is in it of so many rounds behind one, in the order of their names.
+    /// Returns the part with this many rounds behind one, in the order of their names.
     pub(crate) fn part(mut self, after: Option<&str>, limit: usize) -> Held {
         let is_behind = |name: &&&String| after.is_none_or(|after| name.as_str() > after);
         let part: BTreeSet<String> =
@@ -42,7 +42,7 @@ impl Held {
         self
     }
 
-    /// All parts, each of [`PAGE_ROUNDS`] rounds at most, that `ask` gets behind a name.
+    /// Collects all parts, each of [`PAGE_ROUNDS`] rounds at most, that `ask` gets behind a name.
     ///
     /// Errors: those of `ask`; what is wrong with a part, in words.
     pub(crate) fn whole(

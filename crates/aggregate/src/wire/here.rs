@@ -1,21 +1,21 @@
-//! What a service says of itself before anything else.
+//! Statement that a service makes about itself before anything else.
 
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
-/// What a service says of itself, and of who asks.
+/// Statement of a service about itself and the requester.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Here {
     /// The fingerprint of its terms, in hexadecimal.
     pub agreement: String,
-    /// Which service of the job it is, as `proxy-1`.
+    /// Name of the service within the job, such as `proxy-1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    /// Its version.
+    /// Version of the service.
     pub version: String,
-    /// Its clock, in milliseconds since 1970.
+    /// Clock of the service, in milliseconds since 1970.
     pub clock: u64,
-    /// What its list of participants calls who asks.
+    /// Name of the requester in the service's list of participants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub participant: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Where services listen, as other services name them.
+//! Listening addresses of services, as other services name them.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,26 +7,26 @@ use super::service::Service;
 /// Bytes of an address, at most: a name of 253 in front of a port.
 const MOST_ADDRESS_BYTES: usize = 260;
 
-/// What `GET /v1/peers` answers: where proxies and databases listen, of those whose addresses are known.
+/// Answer to `GET /v1/peers`: the addresses of proxies and databases, of those whose addresses are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peers {
-    /// Each once.
+    /// List of the services, each once.
     pub peers: Vec<Listening>,
 }
 
-/// Where a service listens.
+/// Address on which a service listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
     /// `proxy` or `database`.
     pub role: String,
-    /// Its place among those of the role in the job file, from 0.
+    /// Index among the services with this role in the job file, from 0.
     pub place: usize,
     /// `HOST:PORT`
     pub address: String,
 }
 
 impl Peers {
-    /// What an answer names that can be an address; nothing of one that cannot be read.
+    /// Parses an answer, and returns what can be an address; nothing of one that cannot be read.
     pub fn decode(bytes: &[u8]) -> Vec<(Service, String)> {
         let peers = serde_json::from_slice::<Peers>(bytes).unwrap_or_default().peers;
         let known = peers.into_iter().filter(|one| is_address(&one.address)).filter_map(|one| {

@@ -1,4 +1,4 @@
-//! What the database asks the oracle, and what it answers, as bytes.
+//! Questions of the database to the oracle, and its answers, as bytes.
 
 use tacita_core::protocol::aggregate::Params;
 
@@ -10,7 +10,7 @@ pub const MOST_QUESTION_BYTES: usize = 64 << 20;
 /// A question about one row.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Question {
-    /// The row.
+    /// Identifier of the row.
     pub row: [u8; 32],
     /// The sealed keys of its reports, one after the other, in a random order.
     pub sealed: Vec<u8>,
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Question {
 /// The answer to one.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// The row's key.
+    /// Key of the row.
     Key(Vec<u8>),
     /// Reports at these places, ascending, hold another key or none.
     Inconsistent(Vec<u32>),
@@ -41,7 +41,8 @@ impl std::fmt::Debug for Reply {
     }
 }
 
-/// Of each question the row (32 bytes), the length of all sealed keys (4), these, and where reporters are told apart a number for each (4).
+/// Encodes questions. Each has the row (32 bytes), the length of all sealed keys (4) and these. Where reporters are
+/// told apart, a number for each follows (4).
 pub fn encode_questions(questions: &[Question]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for question in questions {
@@ -81,7 +82,8 @@ const KEY: u8 = 0;
 const INCONSISTENT: u8 = 1;
 const TOO_FEW: u8 = 2;
 
-/// Of each answer its kind (1 byte); then of a key its length (2) and bytes, of inconsistent reports their number (4) and places (4 each).
+/// Encodes answers. Each has its kind (1 byte). A key then has its length (2) and bytes; inconsistent reports have
+/// their number (4) and places (4 each).
 pub fn encode_replies(replies: &[Reply]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for reply in replies {

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, ErrorKind};
 
-/// Why a request was not granted.
+/// Reason why a request was not granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -33,45 +33,45 @@ pub enum Kind {
     OtherKeys,
     /// The proxy's state directory is not the one that has what it acknowledged, or the database's storage is not.
     Stale,
-    /// Who asks may not.
+    /// Request that the caller is not allowed to make.
     Forbidden,
-    /// It failed here.
+    /// Failure of this service.
     Failed,
 }
 
-/// What is told in JSON.
+/// Body of a refusal in JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Told {
-    /// Why, for programs.
+    /// Reason for programs, as a code.
     pub error: Kind,
-    /// Why, for people.
+    /// Reason for people, as a text.
     pub message: String,
     /// The round that is open instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// What a request has led to.
+/// Result of a request.
 pub type Granted<T> = Result<T, Reply>;
 
 /// A request that was not granted.
 #[derive(Debug, Clone)]
 pub struct Reply {
     told: Told,
-    /// What failed here, for the operator alone.
+    /// Failure of this service, for the operator alone.
     cause: Option<String>,
-    /// In how many seconds to come again.
+    /// Number of seconds after which to ask again.
     again: Option<u64>,
 }
 
 impl Reply {
-    /// Says why.
+    /// Creates a refusal with its reason.
     pub fn new(kind: Kind, message: impl Into<String>) -> Reply {
         let again = matches!(kind, Kind::Busy | Kind::NotYet).then_some(1);
         Reply { told: Told { error: kind, message: message.into(), next: None }, cause: None, again }
     }
 
-    /// In so many seconds.
+    /// Sets the number of seconds after which to ask again.
     pub fn again_in(mut self, seconds: u64) -> Reply {
         self.again = Some(seconds);
         self
@@ -91,7 +91,7 @@ impl Reply {
         self
     }
 
-    /// What is told.
+    /// Returns the body that the caller is told.
     pub fn told(&self) -> &Told {
         &self.told
     }
@@ -101,8 +101,9 @@ impl Reply {
         !matches!(self.told.error, Kind::Busy | Kind::NotYet | Kind::OtherKeys | Kind::Failed)
     }
 
-    /// What the answer to a request would be, where it is the last word of one that was granted: the status (2 bytes), in how many
-    /// seconds to come again (2; 0 if not), and JSON. [`Answer::decode`](crate::transport::Answer::decode) reads it.
+    /// Encodes the answer to a granted request, where it is sent as the request's last message. The encoding is the status (2
+    /// bytes), the seconds until the retry (2 bytes; 0 if there is none), and JSON.
+    /// [`Answer::decode`](crate::transport::Answer::decode) reads it.
     pub fn outcome(granted: &Granted<serde_json::Value>) -> Vec<u8> {
         let (status, again, json) = match granted {
             Ok(value) => (StatusCode::OK, 0, value.to_string()),
@@ -143,7 +144,7 @@ impl IntoResponse for Reply {
     }
 }
 
-/// How long the same failure is not told again: who is told to come again does.
+/// Time for which the same failure is not reported again: a client that is told to come again does.
 const QUIET: Duration = Duration::from_secs(30);
 
 /// Says what failed, without filling the log.
@@ -156,7 +157,7 @@ fn tell(what: &str) {
     }
 }
 
-/// What fails here is told to this machine's log, and to its operator alone.
+/// Conversion of failures of this service: they are reported to this machine's log, and to its operator alone.
 impl From<Error> for Reply {
     fn from(error: Error) -> Reply {
         tell(&error.to_string());

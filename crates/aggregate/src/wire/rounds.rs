@@ -30,7 +30,8 @@ pub fn check_name(round: &str) -> Result<()> {
     }
 }
 
-/// What is wrong with a round that was kept by this service itself, where that does not fit its job file: nobody else is to blame.
+/// Converts the error on a round that was kept by this service itself and does not fit its job file: nobody else is to
+/// blame.
 pub(crate) fn of_other_terms(round: &str, error: Error) -> Error {
     match error {
         Error::Protocol { .. } | Error::Authentication { .. } => Error::Terms(format!(
@@ -41,28 +42,28 @@ pub(crate) fn of_other_terms(round: &str, error: Error) -> Error {
     }
 }
 
-/// How far a round is.
+/// State of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It takes reports.
+    /// Open: the round takes reports.
     Open,
-    /// It takes none any more, and those that were taken are on their way.
+    /// Closed: the round takes no more reports, and those that were taken are on their way.
     Closed,
-    /// All are there. Rows are counted, and the operator may look at how often, and decide.
+    /// Counted: all reports are there, and rows are counted. The operator may look at the counts, and decide.
     Counted,
     /// Keys of rows that passed are being asked for.
     Revealing,
-    /// Its result can be collected.
+    /// Revealed: the result can be collected.
     Revealed,
-    /// It has no result, for a reason.
+    /// Failed: the round has no result, for a reason.
     Failed,
-    /// Nothing of it is left.
+    /// Removed: nothing of the round is left.
     Removed,
 }
 
 impl State {
-    /// Its word.
+    /// Returns the word for the state.
     pub fn name(self) -> &'static str {
         match self {
             State::Open => "open",
@@ -75,7 +76,7 @@ impl State {
         }
     }
 
-    /// What is said of a round in this state.
+    /// Returns the predicate that messages use for a round in this state.
     pub fn told(self) -> &'static str {
         match self {
             State::Open => "is open",
@@ -94,31 +95,32 @@ impl State {
     }
 }
 
-/// Why a round has no result.
+/// Reason why a round has no result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// Who is to blame, if somebody is.
+    /// Party that is to blame, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub culprit: Option<String>,
-    /// Of what kind it is: see [`ErrorKind::code`].
+    /// Code of the kind of error: see [`ErrorKind::code`].
     pub kind: u8,
-    /// What happened.
+    /// Description of the event.
     pub reason: String,
-    /// What others than the operator are told in its place, where it says numbers that are the operator's.
+    /// Text that others than the operator are told in its place, if it contains numbers that are the operator's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<String>,
 }
 
 impl Failure {
-    /// Of an error here.
+    /// Creates the failure for an error of this service.
     pub fn of(error: &Error) -> Failure {
         let (culprit, kind) = (error.peer().map(str::to_owned), error.kind().code());
         Failure { culprit, kind, reason: error.to_string(), told: None }
     }
 
-    /// As it is told to the operator, or to others. These learn who broke the protocol, and why a round cannot have a result. What failed here may name a file; what
-    /// connects services names addresses and identities: where to look for that is all that others are told.
+    /// Returns the failure in the form for the operator, or for others. Others learn who broke the protocol, and why a
+    /// round cannot have a result. A failure here may name a file; one that connects services names addresses and
+    /// identities. Of these, others are told only where to look.
     pub(crate) fn for_others(mut self, operator: bool) -> Failure {
         if let Some(told) = self.told.take().filter(|_| !operator) {
             return Failure { reason: told, ..self };
@@ -152,7 +154,7 @@ impl Failure {
     }
 }
 
-/// What a proxy says when it has sent all that it had of a round, or cannot.
+/// Report of a proxy that has sent all that it had of a round, or cannot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Completion {
@@ -161,7 +163,7 @@ pub struct Completion {
     /// Reports that it has discarded: it was handing them over to a proxy that the round goes on without.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub discarded: u64,
-    /// Why what it has cannot be sent, if it cannot.
+    /// Reason why the proxy's reports cannot be sent, if they cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unshufflable: Option<String>,
 }
@@ -170,11 +172,11 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What a proxy of several has of a round that has closed, when it has claimed what is its own.
+/// Amount of reports that one of several proxies has of a closed round, once it has claimed its own batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rest {
-    /// No report.
+    /// Nothing: the proxy has no report.
     Nothing,
     /// Reports that can be shuffled.
     Enough,
@@ -186,11 +188,11 @@ pub enum Rest {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resting {
-    /// What it is.
+    /// Amount that the proxy has.
     pub rest: Rest,
 }
 
-/// How the operator closes a round.
+/// Options of the operator for closing a round.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Closing {
@@ -199,24 +201,25 @@ pub struct Closing {
     pub without: Vec<usize>,
 }
 
-/// How a threshold is raised.
+/// Raise of a threshold.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tighten {
-    /// Of what: `count`, `distinct` and so on.
+    /// Measure whose threshold is raised: `count`, `distinct` and so on.
     pub measure: String,
-    /// To which number; absent: into the widest gap of the histogram.
+    /// New threshold; if absent, it is put into the widest gap of the histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
 }
 
-/// Which proxy takes over what others have too few of: the first that has enough, or else the first that has any.
+/// Returns the proxy that takes over from others with too few reports: the first that has enough, or else the first
+/// that has any.
 pub fn collector(rests: &BTreeMap<usize, Rest>) -> Option<usize> {
     let first = |wanted| rests.iter().find(|(_, rest)| **rest == wanted).map(|(place, _)| *place);
     first(Rest::Enough).or_else(|| first(Rest::TooFew))
 }
 
-/// What only the operator of the database sees of a round.
+/// Numbers of a round that only the operator of the database sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbers {
     /// Reports that are there.
@@ -239,65 +242,65 @@ pub struct Numbers {
     pub too_long: u64,
 }
 
-/// How many rows have which number of reports, and of reporters.
+/// Number of rows by number of reports, and by number of reporters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// By the number of reports.
+    /// Number of rows by the number of reports.
     pub count: BTreeMap<u64, u64>,
-    /// By the number of reporters, where they are told apart.
+    /// Number of rows by the number of reporters, where they are told apart.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub distinct: BTreeMap<u64, u64>,
 }
 
-/// What the database tells of a round.
+/// Status of a round, as the database tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// Its name.
+    /// Name of the round.
     pub round: String,
-    /// How far it is.
+    /// State of the round.
     pub state: State,
-    /// When it closed, in seconds since 1970.
+    /// Time at which the round closed, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<u64>,
-    /// When its rows' keys are revealed, as it stands.
+    /// Current condition under which the keys of rows are revealed.
     pub reveal_when: String,
     /// The places of the proxies that it waits for, from 0 on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<usize>,
-    /// What is said of them.
+    /// Descriptions of these proxies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
-    /// What each of several proxies has, once it has told, for proxies.
+    /// Amount that each of several proxies has, once it has told; for proxies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rests: BTreeMap<usize, Rest>,
     /// The places of the proxies that it goes on without: what they had not sent is in no result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<usize>,
-    /// Why it failed.
+    /// Reason why the round failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// Another round that is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// How many parts the result has, for those who get it.
+    /// Number of parts of the result, for those who get it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<u64>,
     /// The database's public key of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<Signed>,
-    /// The proxies'.
+    /// Public key of the proxies for the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Signed>,
     /// The fingerprint of both, once both are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeysFingerprint>,
-    /// For the operator.
+    /// Numbers for the operator alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numbers: Option<Numbers>,
 }
 
 impl Status {
-    /// What is said while its result is not there.
+    /// Returns the message while the result is not there.
     pub fn waiting(&self) -> String {
         let waits = match self.waits_for.is_empty() {
             true => String::new(),
@@ -306,20 +309,20 @@ impl Status {
         format!("round {} {}{waits}: ask again later", self.round, self.state.told())
     }
 
-    /// When it closed, in UTC, as `2026-11-23T08:05:09Z`.
+    /// Returns the time at which the round closed, in UTC, as `2026-11-23T08:05:09Z`.
     pub fn closed_at(&self) -> Option<String> {
         self.closed.map(clock::written)
     }
 }
 
-/// What a proxy tells of a round to who takes part in it: the keys that reports are encrypted under.
+/// Description of a round by a proxy for its participants: the keys that reports are encrypted under.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Open {
-    /// Its name.
+    /// Name of the round.
     pub round: String,
     /// The database's public key.
     pub database: Signed,
-    /// The proxies'.
+    /// Public key of the proxies for the round.
     pub proxy: Signed,
     /// Reports that one participant may send to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

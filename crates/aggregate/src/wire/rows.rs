@@ -8,9 +8,9 @@ const MOST_VALUES: usize = 1 << 20;
 pub struct Found {
     /// The key as it travels.
     pub key: Vec<u8>,
-    /// How many reports it had.
+    /// Number of reports in the row.
     pub count: u64,
-    /// How many of them had which value, by its place, ascending; empty where values are not revealed.
+    /// Number of reports with each value, by the value's place, ascending; empty where values are not revealed.
     pub values: Vec<(u32, u64)>,
 }
 

@@ -27,7 +27,7 @@ pub struct KeysFingerprint(pub [u8; 32]);
 pub struct Under(pub Option<KeysFingerprint>);
 
 impl KeysFingerprint {
-    /// That of a round's keys.
+    /// Computes the fingerprint of a round's keys.
     pub fn of(params: &Params, keys: &RoundKeys) -> KeysFingerprint {
         KeysFingerprint(keys.fingerprint(params))
     }
@@ -38,7 +38,7 @@ impl KeysFingerprint {
         format!("{path}{before}{PARAMETER}{self}")
     }
 
-    /// Its first digits, for messages.
+    /// Returns the first digits, for messages.
     pub fn short(&self) -> String {
         self.to_string()[..SHOWN].to_owned()
     }
@@ -94,7 +94,7 @@ impl<S: Sync> FromRequestParts<S> for Under {
     }
 }
 
-/// What is told of a request under other keys than those here.
+/// Returns the reply to a request under other keys than those here.
 pub(crate) fn other_keys(round: &str, here: &KeysFingerprint, asked: &KeysFingerprint) -> Reply {
     Reply::new(
         Kind::OtherKeys,
@@ -106,12 +106,12 @@ pub(crate) fn other_keys(round: &str, here: &KeysFingerprint, asked: &KeysFinger
     )
 }
 
-/// What is told of a request that has to say under which keys it is made, and does not.
+/// Returns the reply to a request that has to say under which keys it is made, and does not.
 pub(crate) fn unsaid() -> Reply {
     Reply::new(Kind::Malformed, "the request does not name the keys of the round")
 }
 
-/// What to do where services have different keys of a round.
+/// Advice where services have different keys of a round.
 pub(crate) const ADVICE: &str = "one of the two has lost its state of the round. Have it started with its former --state and \
                                  storage, or have the database's operator remove the round and open another one";
 

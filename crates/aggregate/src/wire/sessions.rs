@@ -15,9 +15,9 @@ use tacita_node::base::hex::{hex, unhex};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Session {
-    /// Its place in the chain, from 1 on.
+    /// Position of the session in the chain, from 1 on.
     pub number: u64,
-    /// Its random name.
+    /// Random name of the session.
     pub name: [u8; 16],
 }
 
@@ -32,12 +32,12 @@ pub struct Advance {
     pub to: Session,
 }
 
-/// How an advance stands to the last session that the database holds.
+/// Relation of an advance to the last session that the database holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It begins at the last session.
+    /// Next step: the advance begins at the last session.
     Next,
-    /// It has been made already.
+    /// Repetition: the advance has been made already.
     Made,
     /// The last session is of another directory: the one that asks is an older copy, or a copy beside it has gone on.
     Older,
@@ -60,7 +60,7 @@ impl Advance {
         self.from.map_or(0, |from| from.number).checked_add(1) == Some(self.to.number)
     }
 
-    /// How it stands to the last session that the database holds.
+    /// Compares the advance with the last session that the database holds.
     pub fn judge(&self, last: Option<Session>) -> Standing {
         if last == Some(self.to) {
             Standing::Made
@@ -72,7 +72,7 @@ impl Advance {
     }
 }
 
-/// Which of two sessions that are not the same is of an earlier state: the directory's, or the database's.
+/// Determines which of two sessions that are not the same is of an earlier state: the directory's, or the database's.
 pub fn differ(last: Option<Session>, presented: Option<Session>) -> Standing {
     let number = |session: Option<Session>| session.map_or(0, |session| session.number);
     if number(presented) > number(last) { Standing::Newer } else { Standing::Older }

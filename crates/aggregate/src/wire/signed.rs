@@ -7,21 +7,21 @@ use tacita_core::protocol::aggregate::Params;
 use tacita_core::{Error, Result};
 use tacita_node::identity::{ED25519_KEY_BYTES, Fingerprint, Identity, SIGNATURE_BYTES, ed25519_fingerprint, verify};
 
-/// What every signed message begins with.
+/// Prefix of every signed message.
 const PURPOSE: &[u8] = b"tacita 1 aggregate round key\0";
 
-/// Whose keys they are: the proxies and oracles of a job share one, the databases another.
+/// Role that owns the keys: the proxies and oracles of a job share one, the databases another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The proxies', and the oracles'.
     Proxy = 1,
-    /// The databases'.
+    /// Role of the databases.
     Database = 2,
 }
 
 impl Role {
-    /// Its word.
+    /// Returns the word for the role.
     pub fn name(self) -> &'static str {
         match self {
             Role::Proxy => "proxy",
@@ -38,18 +38,18 @@ pub struct Signed {
     pub public: String,
     /// The identity's public key.
     pub by: String,
-    /// Its signature of the terms, the round, the role and the public key.
+    /// Signature by the identity of the terms, the round, the role and the public key.
     pub signature: String,
 }
 
-/// What a key is for.
+/// Purpose of a key.
 #[derive(Debug, Clone, Copy)]
 pub struct Purpose<'a> {
     /// The fingerprint of the terms.
     pub agreement: &'a [u8; 32],
-    /// The round.
+    /// Name of the round.
     pub round: &'a str,
-    /// Whose key it is.
+    /// Role that owns the key.
     pub role: Role,
 }
 

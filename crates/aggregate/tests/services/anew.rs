@@ -101,7 +101,7 @@ fn a_round_that_is_opened_anew_under_its_own_key_fails_and_says_what_it_lacks() 
     assert!(reason.contains("the storage lacks changes that it had confirmed to the proxy"), "{reason}");
 }
 
-/// Only the proxy can give a round its key: it is not told to wait for that with what it brings.
+/// Only the proxy can give a round its key. It is not told to wait for that with what it brings.
 #[test]
 fn a_proxy_is_not_told_to_come_again_where_its_own_key_is_missing() {
     let mut world = World::new(&["a", "b"].map(str::to_owned), json!({}));

@@ -1,4 +1,4 @@
-//! What oracles are asked, what they see of it, and what they answer.
+//! Questions to oracles, the oracles' view of them, and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;

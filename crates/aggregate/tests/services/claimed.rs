@@ -221,7 +221,7 @@ fn claims_and_shuffles_are_covered_by_sessions_of_their_own() {
     assert_eq!(asked[place("claims")..=place("entries")], ["claims", "session", "session", "entries"]);
 }
 
-/// What was reported is worth nothing under other keys of the round, and leaves when the database has those of before again.
+/// Reports are worth nothing under other keys of the round, and leave when the database has the earlier keys again.
 #[test]
 fn a_database_that_tells_other_keys_of_the_round_is_sent_nothing() {
     let (world, shared) = lying(&["a", "b"], |_| vec![0b11]);

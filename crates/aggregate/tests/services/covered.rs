@@ -1,4 +1,4 @@
-//! Nothing is said of a state directory before a database holds its last session: it may be an older copy, or lack something.
+//! Silence about a state directory until a database holds its last session: it may be an older copy, or lack something.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

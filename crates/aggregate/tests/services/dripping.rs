@@ -53,7 +53,7 @@ where
     })
 }
 
-/// So many requests on one connection whose bodies never come; the statuses of their answers.
+/// Sends this many requests on one connection, whose bodies never come. Returns the statuses of their answers.
 pub fn dripping(
     world: &World,
     name: &str,

@@ -55,7 +55,7 @@ fn batches_are_taken_over_between_the_close_and_the_end() {
     refused(&give(), 410, "all reports of the round have been sent");
 }
 
-/// Who takes what over is agreed on when all have told what they have, and not before.
+/// The proxies agree on who takes over what when all have told what they have, and not before.
 #[test]
 fn nothing_is_decided_before_all_have_told() {
     let (_world, shared, ..) = begun();
@@ -67,7 +67,8 @@ fn nothing_is_decided_before_all_have_told() {
     assert!(completion["unshufflable"].as_str().unwrap().contains("of 1 participants"), "{completion}");
 }
 
-/// What is handed over is kept until the other one has it. If that is given up meanwhile, it may have sent some of it: nothing of it leaves from here.
+/// Reports that are handed over are kept until the other proxy has them. If that is given up meanwhile, it may have
+/// sent some of them: none of them leaves from here.
 #[test]
 fn what_was_being_handed_over_to_a_proxy_that_is_given_up_leaves_nowhere() {
     let (_world, shared, ..) = begun();

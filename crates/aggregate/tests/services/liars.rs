@@ -64,7 +64,8 @@ fn an_oracle_that_answers_nonsense_is_named() {
     }
 }
 
-/// What a database claims of a row takes no memory beyond its bound: more values than reports, or more than any table holds.
+/// Claims of a database about a row take no memory beyond their bound: more values than reports, or more than any table
+/// holds.
 #[test]
 fn a_database_that_claims_too_much_is_not_believed() {
     let most = 1_u64 << 60;

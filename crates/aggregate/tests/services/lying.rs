@@ -21,10 +21,10 @@ use tacita_node::base::random::fresh_rng;
 
 use super::world::{ROUND, World, names};
 
-/// How it answers claims.
+/// Function that answers claims.
 pub type Answers = fn(&[u8]) -> Vec<u8>;
 
-/// What a database that does as it likes was told, and what it answers.
+/// Dishonest database: the messages that it received, and its answers.
 pub struct Lying {
     pub state: &'static str,
     database: Signed,
@@ -35,15 +35,15 @@ pub struct Lying {
     pub claims: Vec<Vec<u8>>,
     pub entries: Vec<Vec<u8>>,
     rest: Option<Value>,
-    /// What the other proxies have, as it tells.
+    /// Amounts that the other proxies have, as it tells.
     pub others: Value,
     /// The other proxies that the round waits for, and those that it goes on without.
     pub waits: Vec<usize>,
     pub without: Vec<usize>,
     pub completion: Option<Value>,
-    /// What it was asked for: sessions, claims and entries.
+    /// Requests that it received: sessions, claims and entries.
     pub asked: Vec<&'static str>,
-    /// How often it was asked how its rounds stand.
+    /// Number of requests for the status of its rounds.
     pub polls: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a participant submits twice.
+//! Submissions that a participant makes twice.
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
@@ -80,7 +80,8 @@ fn submit_to(world: &World, addresses: &str) -> Value {
         .clone()
 }
 
-/// Its identity's key, which may be stolen later, does not tell what its reports were encrypted with: they are others each time. The batch has one name.
+/// Reports are encrypted differently each time, under the one name of their batch. The key of the participant's
+/// identity, which may be stolen later, does not tell what they were encrypted with.
 #[test]
 fn reports_are_encrypted_anew_under_the_name_of_their_batch() {
     let world = World::started(&["a", "b"], json!({}));

@@ -11,7 +11,7 @@ use tacita_core::Error;
 
 use super::world::{ROUND, World, names};
 
-/// Where a database of `world` keeps a round.
+/// Returns the location at which a database of `world` keeps a round.
 fn at(world: &World, round: &str) -> Where {
     Where {
         setting: (*world.setting).clone(),
@@ -52,7 +52,7 @@ fn not_yet(world: &World, why: &str) {
     assert!(!file(world).exists());
 }
 
-/// What comes after a copy was made would be missing in it, or count twice.
+/// Reports that come after a copy was made would be missing in it, or count twice.
 #[test]
 fn a_round_of_which_something_is_on_its_way_is_not_saved() {
     not_yet(&ended(2, json!({}), false), "its proxies are sorting out duplicates");

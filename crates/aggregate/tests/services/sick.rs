@@ -24,7 +24,7 @@ use super::world::World;
 
 const MOST_BYTES: usize = 1 << 22;
 
-/// What stands before a database, and asks that for all but entries while it is sick.
+/// Proxy in front of a database, which passes on all requests but entries while it is sick.
 struct Front {
     database: Client,
     is_sick: AtomicBool,

@@ -25,7 +25,7 @@ struct Other {
 }
 
 impl Other {
-    /// With this identity, in the place of a service that says in this file where it listens.
+    /// Starts a service with this identity, in the place of one that says in this file where it listens.
     fn new(world: &World, identity: Identity, file: &str, routes: Router) -> Other {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         std::fs::write(world.at("addresses").join(file), listener.local_addr().unwrap().to_string()).unwrap();
@@ -35,7 +35,7 @@ impl Other {
         Other { traffic, cancel, serving: world.runtime.spawn(stand(Arc::new(server), listener)) }
     }
 
-    /// With an identity of its own.
+    /// Starts a service with an identity of its own.
     fn stranger(world: &World, file: &str) -> Other {
         let identity = Identity::create(&world.at("stranger").join(file), "stranger").unwrap();
         Other::new(world, identity, file, Router::new())

@@ -1,4 +1,4 @@
-//! What the job's terms say of shuffles and thresholds holds, whatever the operator wants.
+//! Terms of the job on shuffles and thresholds hold, whatever the operator wants.
 
 use serde_json::json;
 use tacita_aggregate::participant::operate::Order;

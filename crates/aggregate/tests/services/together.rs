@@ -42,7 +42,7 @@ fn path(batch: &[u8; 16], reports: impl std::fmt::Display) -> String {
     format!("{}/{reports}", put(batch, Vec::new()).path)
 }
 
-/// How far a participant goes.
+/// Point up to which a participant goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     Session,
@@ -51,7 +51,8 @@ pub enum Until {
     Outcome,
 }
 
-/// What `name` does on a channel: reports `items` in a batch of this name, the first of which it numbers `off` higher than it has to.
+/// Plays the participant `name` on a channel. It reports `items` in a batch of this name, and numbers the first of them
+/// `off` higher than it has to.
 pub fn participate(
     world: &World,
     (params, keys): &(Params, RoundKeys),
@@ -172,7 +173,7 @@ fn a_proxy_that_ends_is_come_back_to() {
     assert_eq!(world.result("b"), [("x".into(), 2)].into());
 }
 
-/// What is no interaction ends, says why where it can, and changes nothing.
+/// Requests that are no interaction end, say why where they can, and change nothing.
 #[test]
 fn what_is_no_interaction_is_refused_and_changes_nothing() {
     let world = world();

@@ -20,7 +20,7 @@ use tacita_node::base::random::fresh_rng;
 
 use super::world::{ROUND, World};
 
-/// As many rounds as a proxy works on at the same time.
+/// Number of rounds on which a proxy works at the same time.
 const SICK: usize = 8;
 
 /// The rounds that the proxies' key was brought for.

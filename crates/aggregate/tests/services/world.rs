@@ -31,10 +31,10 @@ use tokio::runtime::{Builder, Runtime};
 
 pub const ROUND: &str = "one";
 
-/// What is asked once, and not again.
+/// Persistence of a request that is made once, and not again.
 pub const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
 
-/// What is asked until it succeeds.
+/// Persistence of a request that is repeated until it succeeds.
 pub const PATIENT: Persistence = Persistence { silence: Duration::from_secs(60), busy: Duration::from_secs(60) };
 
 pub struct World {
@@ -43,7 +43,7 @@ pub struct World {
     pub runtime: Arc<Runtime>,
     /// Bytes that the database asks about at once.
     pub question_bytes: usize,
-    /// How long oracles may be silent before a round fails.
+    /// Time for which oracles may be silent before a round fails.
     pub patience: Duration,
     running: Vec<(String, Cancel, JoinHandle<Result<()>>)>,
 }
@@ -59,12 +59,13 @@ impl World {
         World::of_proxies(1, protocol, names, round)
     }
 
-    /// With so many proxies: they are `proxy`, `proxy-1` and so on.
+    /// Creates a world with this many proxies: they are `proxy`, `proxy-1` and so on.
     pub fn of_proxies(proxies: usize, protocol: &str, names: &[String], round: Value) -> World {
         World::of_several("proxy", proxies, protocol, names, round)
     }
 
-    /// With so many of one role: of `oracle`, for example, they are `oracle`, `oracle-1` and so on.
+    /// Creates a world with this many services of one role: of `oracle`, for example, they are `oracle`, `oracle-1` and
+    /// so on.
     pub fn of_several(several: &str, number: usize, protocol: &str, names: &[String], round: Value) -> World {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
@@ -105,12 +106,12 @@ impl World {
         Identity::load(&self.at(name).join("id")).unwrap()
     }
 
-    /// What proxies know a participant by.
+    /// Returns the name by which proxies know a participant.
     pub fn reporter(&self, name: &str) -> String {
         self.identity(name).fingerprint().to_string()
     }
 
-    /// What a role is told.
+    /// Returns the settings of a role.
     pub fn serving(&self, role: &str, cancel: &Cancel) -> Serving {
         serving(self.home.path(), &self.setting, role, cancel)
     }
@@ -124,7 +125,7 @@ impl World {
         self.running.push((role.to_owned(), cancel, thread));
     }
 
-    /// What tells a role to end.
+    /// Returns a function that tells a role to end.
     pub fn stopper(&self, role: &str) -> impl Fn() + Send + use<> {
         let cancel = self.running.iter().find(|(name, ..)| name == role).unwrap().1.clone();
         move || {
@@ -188,7 +189,7 @@ impl World {
         report(&params, &keys, &self.reporter(name), first, &entries, &mut fresh_rng().unwrap()).unwrap()
     }
 
-    /// Has reports taken.
+    /// Submits reports to a proxy, which takes them.
     pub fn submit(&self, name: &str, batch: &[u8; 16], items: &[(&str, u32)]) {
         let proxy = self.proxy(name);
         let body = self.reports(&proxy, name, batch, items);
@@ -277,7 +278,7 @@ pub fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// What a role is told whose job is in this directory.
+/// Returns the settings of a role whose job is in this directory.
 pub fn serving(home: &Path, setting: &Arc<Setting>, role: &str, cancel: &Cancel) -> Serving {
     Serving {
         setting: setting.clone(),

@@ -11,7 +11,7 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::table::ReadOptions;
 use tacita_node::table::read::{Encoding, Kind};
 
-/// How a table is read where it does not say itself.
+/// Options for reading a table that does not itself say how to read it.
 #[derive(Args, Clone)]
 #[command(next_help_heading = help::INPUT)]
 pub struct Reading {
@@ -23,7 +23,7 @@ pub struct Reading {
     text: Text,
 }
 
-/// How a file is read where it does not say itself, whatever its kind.
+/// Options for reading a file of any kind that does not itself say how to read it.
 #[derive(Args, Clone)]
 #[command(next_help_heading = help::INPUT)]
 pub struct Text {
@@ -45,14 +45,14 @@ pub struct Text {
 }
 
 impl Reading {
-    /// As tables are read.
+    /// Returns the options with which tables are read.
     pub fn options(&self) -> ReadOptions {
         ReadOptions { kind: self.format, ..self.text.options() }
     }
 }
 
 impl Text {
-    /// As files are read.
+    /// Returns the options with which files are read.
     pub fn options(&self) -> ReadOptions {
         let Text { delimiter, encoding, skip, no_header, ref sheet } = *self;
         let sheet = sheet.as_deref().map(Arc::from);
@@ -65,7 +65,7 @@ pub fn words(list: &[String]) -> Vec<String> {
     if list.iter().all(String::is_empty) { Vec::new() } else { list.to_vec() }
 }
 
-/// As [`Reading`], of several parties' files.
+/// Options like those of [`Reading`], for the files of several parties.
 #[derive(Args)]
 #[command(next_help_heading = help::INPUT)]
 pub struct ReadingOf {
@@ -90,7 +90,7 @@ pub struct ReadingOf {
 }
 
 impl ReadingOf {
-    /// As the tables of a party are read.
+    /// Returns the options with which the tables of `party` are read.
     pub fn options(&self, party: &str) -> ReadOptions {
         let delimiter = self.delimiter.iter().find(|(name, _)| name == party).map(|(_, delimiter)| *delimiter);
         let encoding = self.encoding.iter().find(|(name, _)| name == party).map(|(_, encoding)| *encoding);
@@ -172,7 +172,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// As [`duration`], where a bare number could be meant as milliseconds.
+/// Parses a latency like [`duration`], and refuses a bare number, which could be meant as milliseconds.
 pub fn latency(text: &str) -> Result<Duration, String> {
     match text.trim().ends_with(|c: char| c.is_ascii_alphabetic()) {
         true => duration(text),

@@ -52,7 +52,7 @@ const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
 const RECEIPTS: &str = include_str!("../../../../examples/rules/shop.csv");
 const BAKERY: &str = include_str!("../../../../examples/rules/bakery.csv");
 
-/// What seven observers saw, by name.
+/// Observations of the seven observers, by observer name.
 const OBSERVED: [(&str, &str); 7] = [
     ("observer_1", include_str!("../../../../examples/certificates/observer_1.csv")),
     ("observer_2", include_str!("../../../../examples/certificates/observer_2.csv")),

@@ -84,7 +84,7 @@ impl Inspect {
         })
     }
 
-    /// What rows would be matched by.
+    /// Key by which rows would be matched.
     fn spec(&self) -> Result<Option<KeySpec>> {
         if self.key.is_empty() {
             return Ok(None);
@@ -230,7 +230,7 @@ fn show_frequent(frequent: &FrequentValues) -> Result<()> {
     Ok(())
 }
 
-/// What a peer would learn of the file, whatever the job.
+/// Describes what a peer would learn of the file, whatever the job.
 fn seen(facts: &KeyFacts) -> String {
     format!(
         "A peer learns that this file has {}, and nothing else unless the job says so. Parties that learn rows \
@@ -316,7 +316,7 @@ fn percent(part: usize, all: usize) -> String {
     if tenths.is_multiple_of(10) { format!("{} %", tenths / 10) } else { format!("{}.{} %", tenths / 10, tenths % 10) }
 }
 
-/// What was found, for programs. It holds no value of the table.
+/// Returns the findings in a form for programs. The report holds no value of the table.
 fn report(looked: &Looked, key: Option<&KeySpec>) -> Value {
     let text = looked.form.text;
     let columns = looked.columns.iter().map(|column| {

@@ -32,6 +32,7 @@ mod wait;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tacita_core::Result;
+use tacita_node::jobs;
 
 use crate::console::{Log, Voice};
 
@@ -131,9 +132,6 @@ enum Command {
     SimulatedParty,
 }
 
-/// Jobs whose word is no command.
-const JOBS: [&str; 2] = ["shares", "aggregate"];
-
 /// A command line that cannot be understood, in one line: what, and what to do.
 pub fn usage_error(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -146,11 +144,13 @@ pub fn usage_error(error: &clap::Error) -> String {
     }
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))
-        && JOBS.contains(&word.as_str())
+        && let Some(job) = jobs::usual().find(|job| job.name() == word)
+        && Cli::command().find_subcommand(word).is_none()
     {
-        let does = match word.as_str() {
-            "aggregate" => "start its roles with `tacita proxy`, `oracle` and `database`, and `tacita submit` to it",
-            _ => "`tacita run` it",
+        let does = if job.served().is_some() {
+            "start its roles with `tacita proxy`, `oracle` and `database`, and `tacita submit` to it"
+        } else {
+            "`tacita run` it"
         };
         return format!("`{word}` is a job, not a command: write a job file with job = \"{word}\", and {does}");
     }
@@ -185,7 +185,7 @@ fn asked_for(arguments: impl Iterator<Item = String>) -> (String, Vec<String>) {
 }
 
 impl Cli {
-    /// What the global options say.
+    /// Returns the log settings given by the global options.
     pub fn voice(&self) -> Voice {
         Voice { quiet: self.quiet, verbose: self.verbose, log: self.log.map_or_else(log_form, Log::from) }
     }

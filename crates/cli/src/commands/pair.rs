@@ -1,5 +1,5 @@
-//! What the commands for two parties without a job file share: one listens, the other connects, and each builds the same
-//! job from its own side.
+//! Common part of the commands for two parties without a job file. One party listens, the other connects, and each builds
+//! the same job from its own side.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -80,10 +80,10 @@ pub struct Least {
     pub min_result: Option<u64>,
 }
 
-/// Who learns.
+/// Parties that learn the result.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Receiver {
-    /// This party.
+    /// Name of this party.
     Me,
     /// The peer.
     Peer,
@@ -92,7 +92,7 @@ pub enum Receiver {
 }
 
 impl Pair {
-    /// This party's and the peer's name.
+    /// Returns this party's name and the peer's name.
     pub fn names(&self) -> Result<(String, String)> {
         if self.listen.is_none() && self.connect.is_none() {
             return Err(Error::Input(

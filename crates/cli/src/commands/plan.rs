@@ -131,7 +131,7 @@ impl Plan {
         Ok(())
     }
 
-    /// How many of each role a standing load needs, as measured on this machine.
+    /// Prints the number of instances of each role that a standing load needs, as measured on this machine.
     fn standing(&self, job: &JobSpec, reports: f64) -> Result<()> {
         set_threads(self.threads)?;
         let machine = Calibration::measure(&mut fresh_rng()?)?;
@@ -168,7 +168,7 @@ impl Plan {
         )
     }
 
-    /// What a list costs that is served: it is no run, and as large as the job says, whatever the parties bring.
+    /// Prints the cost of a served list. Serving is not a run, and the size is given by the job, whatever the parties bring.
     fn list(&self, job: JobSpec) -> Result<()> {
         if let Some((name, _)) = self.rows.first() {
             return Err(Error::Input(format!(
@@ -203,7 +203,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Who brings something: all parties, or those who are named where others may come, too.
+    /// Returns the parties that bring an input: all parties, or those who are named where others may come, too.
     fn names<'a>(&'a self, job: &'a JobSpec) -> Result<Vec<&'a str>> {
         let Some(served) = job.job.served() else { return Ok(job.parties.names()) };
         if let Some((name, _)) = self.input.first() {
@@ -225,7 +225,7 @@ impl Plan {
         }
     }
 
-    /// How much a party brings; and what it brings, if that is there.
+    /// Returns the sizes of a party's input, and the input itself if that is there.
     fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<Box<dyn Part>>)> {
         let inputs: Vec<_> =
             self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
@@ -355,7 +355,7 @@ fn glance(things: &[Glance], names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Those beside the roles who learn something.
+/// Returns the parties, other than the roles, that learn something.
 fn readers<'a>(plan: &'a plan::Plan, roles: &[&str]) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     for party in plan.at_a_glance.iter().flat_map(|line| &line.parties) {

@@ -170,7 +170,7 @@ fn write(results: &Collected, output: Option<&Path>, format: Option<ResultFormat
     Ok(())
 }
 
-/// Where the histogram of a result goes: beside a file.
+/// Returns the path for the histogram of a result, beside the output file.
 fn beside(output: &Path) -> Option<PathBuf> {
     if output.as_os_str() == "-" || tacita_node::base::files::is_device(output) {
         return None;

@@ -102,7 +102,7 @@ pub struct Database {
     dashboard_origin: Option<Origin>,
 }
 
-/// What all roles are told.
+/// Settings that all roles share.
 #[derive(Args)]
 struct Role {
     /// Job file, identical everywhere.
@@ -137,7 +137,7 @@ struct Role {
     allow_insecure: bool,
 }
 
-/// Where roles register.
+/// Options for the registry where roles register.
 #[derive(Args, Clone)]
 #[command(next_help_heading = help::REGISTRY)]
 pub(super) struct Registering {

@@ -69,7 +69,7 @@ pub struct Run {
     stock: Stock,
 }
 
-/// Which rows the output of an intersection shows, and what beside them.
+/// Rows that the output of an intersection shows, and the columns beside them.
 #[derive(Args, Default)]
 #[command(next_help_heading = help::RESULT)]
 pub struct ShownRows {
@@ -96,7 +96,7 @@ impl ShownRows {
 pub const OUTPUT_OF_RULES: &str = "Output file: CSV, Parquet, Arrow, JSON or .xlsx by ending; - for CSV on \
     standard output. Itemsets of rules go to NAME.itemsets.csv beside NAME.csv";
 
-/// What some jobs can write besides.
+/// Additional outputs of some jobs.
 #[derive(Args, Default)]
 #[command(next_help_heading = help::RESULT)]
 pub struct Page {
@@ -105,7 +105,7 @@ pub struct Page {
     pub html: Option<PathBuf>,
 }
 
-/// Where some jobs can take from what was made in advance.
+/// Stock made in advance from which some jobs can take.
 #[derive(Args, Default)]
 #[command(next_help_heading = help::RESOURCES)]
 pub struct Stock {
@@ -200,7 +200,7 @@ impl Run {
 }
 
 impl Run {
-    /// What is in the directory of --work: a part that was prepared, or the place for a table that is sorted.
+    /// Returns the source in the directory of --work: a prepared part, or the place for a table that is sorted.
     fn source_at(&self, job: &JobSpec, directory: PathBuf, voice: Voice) -> Result<Source> {
         let prepared = prepared::is_in(&directory);
         if !prepared && !self.input.is_empty() {

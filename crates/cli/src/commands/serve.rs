@@ -72,7 +72,7 @@ pub struct Serve {
     allow_unreadable: bool,
 }
 
-/// What the program that serves a list is told.
+/// Orders for the program that serves a list.
 #[derive(Args)]
 #[group(id = "order", multiple = false, conflicts_with = "job")]
 struct Orders {

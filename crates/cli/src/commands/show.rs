@@ -1,4 +1,4 @@
-//! What is said of a run that has come to its end.
+//! Messages about a run that has come to its end.
 
 use std::time::Duration;
 

@@ -278,7 +278,7 @@ fn gathered(given: Vec<(String, PathBuf)>) -> Result<(Inputs, Option<TempDir>)> 
     Ok((inputs, spooled))
 }
 
-/// This program, which every simulated party runs.
+/// Returns the path of this program, which every simulated party runs.
 pub fn program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| Error::Internal(format!("cannot find this program: {error}")))
 }

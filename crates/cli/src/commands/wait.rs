@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 const FIRST_INTERVAL: Duration = Duration::from_millis(200);
 const LAST_INTERVAL: Duration = Duration::from_secs(15);
 
-/// As `--wait[=TIME]` says: not at all, for as long as it takes, or for so long at most.
+/// Waiting time given by `--wait[=TIME]`: not at all, for as long as it takes, or for this long at most.
 pub type Wait = Option<Option<Duration>>;
 
 /// Tries again as long as the answer is [`Error::NotReady`], and says so each time that the reason is another one.

@@ -1,5 +1,6 @@
-//! What the program says while it works, on standard error: progress bars on a terminal, plain lines elsewhere, JSON
-//! lines with `--log json`, nothing but warnings and errors with `--quiet`, more with `--verbose`. Never keys, items or values.
+//! Messages of the program while it works, on standard error: progress bars on a terminal, plain lines elsewhere. With
+//! `--log json` they are JSON lines, with `--quiet` nothing but warnings and errors, with `--verbose` more. They never
+//! hold keys, items or values.
 
 mod json;
 mod progress;
@@ -35,7 +36,7 @@ pub enum Log {
     Json,
 }
 
-/// How much is said, and in which form.
+/// Amount and form of the log messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Voice {
     /// Nothing but warnings and errors.
@@ -65,7 +66,7 @@ pub fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
     *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = format!("a panic{place}");
 }
 
-/// Where the last panic happened. Not its message, which may hold data.
+/// Returns the location of the last panic. Its message is not included, because it may hold data.
 pub fn last_panic() -> String {
     LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

@@ -1,4 +1,4 @@
-//! How far a run has come: a bar on a terminal, a line now and then elsewhere.
+//! Progress of a run: a bar on a terminal, a line now and then elsewhere.
 
 use std::fmt;
 use std::io::{IsTerminal, Write};
@@ -11,7 +11,7 @@ use tacita_node::watch::{Display, Nowhere, Screen, Snapshot};
 
 use super::{BARS, Log, Voice};
 
-/// How often a line is written where there is no terminal.
+/// Interval between progress lines where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The screen that suits the voice and the terminal.
@@ -120,7 +120,7 @@ impl Display for Relay {
     }
 }
 
-/// Whose progress it is, and a blank; empty if there is no doubt.
+/// Returns the name of the party whose progress it is, and a blank; empty if there is no doubt.
 fn prefix(name: Option<&str>) -> String {
     name.map_or(String::new(), |name| format!("{name} "))
 }

@@ -62,7 +62,7 @@ fn pairs(own: &[Row], theirs: &[Row]) -> Vec<(usize, usize)> {
     found
 }
 
-/// What a party writes that learns rows.
+/// Returns the expected output of a party that learns rows.
 fn expected(own: &[Row], theirs: &[Row]) -> String {
     let mut seen = BTreeSet::new();
     let rows: Vec<_> =

@@ -3,7 +3,7 @@
 use crate::common::{Home, Running, files, json, text};
 use serde_json::{Value, json};
 
-/// What `TACITA_PORTABLE` is: the fastest there is, what every processor has, and AVX2.
+/// Values of `TACITA_PORTABLE`: the fastest family available, the portable one that every processor has, and AVX2.
 const FAMILIES: [&str; 3] = ["", "1", "avx2"];
 
 /// Jobs with their options: the first two of these parties, or as many as a job names.
@@ -62,7 +62,7 @@ fn merged(mut job: Value, more: Value) -> Value {
     job
 }
 
-/// All that those who learn something get.
+/// Returns all results of the parties that learn something.
 fn run(home: &Home, job: &Value, options: &[&str], family: &str) -> (Vec<String>, Value) {
     let mut job = job.clone();
     job["id"] = "backends".into();

@@ -160,7 +160,7 @@ fn signed_decimals_and_matrices_with_more_columns_at_the_clients() {
     assert_eq!((rows[1]["clients"].as_str(), rows[1]["s"].as_str(), rows[1]["value"].as_str()), ("p", "z", "-38.25"));
 }
 
-/// As the example's README says.
+/// Checks the example against the statements in its README.
 #[test]
 fn the_example_gives_what_two_parties_get() {
     let home = Home::new();

@@ -1,4 +1,4 @@
-//! What is in deploy/ fits this program: its commands, its options, and the ports.
+//! Tests that the files in deploy/ fit this program: its commands, its options, and the ports.
 
 use std::path::Path;
 use std::process::Command;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tacita_node::table::{Selection, Table, output};
 
-/// So little memory that a table of some ten thousand rows is sorted in several runs, and its keys are in many buckets.
+/// Memory limit so low that a table of some ten thousand rows is sorted in several runs, with its keys in many buckets.
 const LITTLE: &str = "70MiB";
 
 fn terms(rest: &str) -> String {
@@ -177,7 +177,7 @@ fn small_and_padded_tables_are_as_in_memory() {
     compare(&home, &ecdh, [&full, &one], "csv");
 }
 
-/// What is refused in memory is refused in the same words, with the same places.
+/// Checks that tables refused in memory are refused on disk in the same words, with the same positions.
 #[test]
 fn bad_tables_are_refused_as_in_memory() {
     let home = Home::new();

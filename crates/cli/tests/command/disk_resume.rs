@@ -13,7 +13,7 @@ use rustix::process::Signal;
 const TERMS: &str =
     "job = \"intersect\"\nid = \"test\"\nreveal_to = [\"hospital\", \"insurer\"]\n[key]\ncolumns = [\"name\"]\n";
 
-/// So little memory that there are many buckets.
+/// Memory limit so low that there are many buckets.
 const LITTLE: &str = "76MiB";
 
 /// Two tables of `rows` rows, half of which have their name in both, and what the parties should write.

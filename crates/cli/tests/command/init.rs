@@ -96,7 +96,7 @@ fn an_aggregation_names_those_who_serve() {
     wrong.failed(2, &["proxy, oracle, database"]);
 }
 
-/// What is written can be planned and simulated as it is.
+/// Checks that the written file can be planned and simulated as it is.
 #[test]
 fn a_file_that_was_written_runs() {
     let home = Home::new();

@@ -52,7 +52,7 @@ fn telephone_numbers_are_found() {
     assert_eq!((column(0), column(1)), (serde_json::json!(["phone"]), serde_json::json!(["integer"])));
 }
 
-/// What would be matched, as a run counts it; values on the own terminal alone.
+/// Checks that `inspect` counts keys to be matched as a run counts them, and shows values on the own terminal alone.
 #[test]
 fn keys_are_counted_as_a_run_counts_them() {
     let home = Home::new();
@@ -178,7 +178,8 @@ fn values_and_headers_are_printed_as_text() {
     assert!(!said.stdout.contains('\u{1b}') && !said.stdout.contains('\u{202e}'), "{:?}", said.stdout);
 }
 
-/// What a key's columns hold most often, with what may stand for nothing, on the own terminal alone.
+/// Checks that the most frequent values of a key's columns are shown on the own terminal alone, with those that may stand
+/// for nothing.
 #[test]
 fn frequent_values_of_a_key_are_shown_with_what_they_may_stand_for() {
     let home = Home::new();

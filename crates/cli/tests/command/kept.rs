@@ -1,4 +1,5 @@
-//! What was learned is not lost: a place that cannot take it is found out before, or the result is kept elsewhere.
+//! Tests that no learned result is lost: an output path that cannot take it is found before, or the result is kept
+//! elsewhere.
 
 use crate::common::{Home, Pair, files, tacita, text};
 

@@ -10,7 +10,7 @@ const KEY: &str = "[key]\ncolumns = [\"name\", \"day\"]\nnormalize = [\"name\", 
 const BOTH: &str = "reveal_to = [\"hospital\", \"insurer\"]\n";
 const ONE: &str = "reveal_to = [\"hospital\"]\n";
 
-/// Which key a row has, if any, and the row as it is written.
+/// Key of a row, if it has any, and the row as it is written.
 type Row = (Option<(usize, usize)>, String);
 
 /// Rows of `keys` keys, each key written in several ways, and some rows without one.
@@ -37,7 +37,7 @@ fn csv<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
     format!("name,day,note\n{}", lines.concat())
 }
 
-/// How often each key occurs.
+/// Returns the number of occurrences of each key.
 fn times(rows: &[Row]) -> BTreeMap<(usize, usize), usize> {
     let mut times = BTreeMap::new();
     rows.iter().filter_map(|(key, _)| *key).for_each(|key| *times.entry(key).or_default() += 1);

@@ -1,4 +1,4 @@
-//! Where results go: what is there is not replaced, and what was learned is not lost.
+//! Tests of output paths: existing files are not replaced, and learned results are not lost.
 
 use std::process::{Command, Stdio};
 

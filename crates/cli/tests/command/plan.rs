@@ -1,4 +1,4 @@
-//! What `tacita plan` says before a job is what the job's report says after it.
+//! Tests that the statements of `tacita plan` before a job agree with the job's report after it.
 
 use crate::common::{Home, json, tacita};
 use serde_json::Value;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const STRATEGIES: [&str; 6] = ["auto", "schoolbook", "karatsuba", "toom3", "fft", "points"];
 
-/// So many different numbers below a bound.
+/// Returns `count` different numbers below a bound.
 fn numbers(count: usize, below: u64, seed: u64) -> BTreeSet<u64> {
     noise(seed)
         .map(|number| (number >> 20) % below)
@@ -39,7 +39,7 @@ fn simulate(home: &Home, job: &str, tables: [&str; 2]) -> Ended {
     ])
 }
 
-/// What `a` has found, as the report has it.
+/// Returns the result of `a`, as the report has it.
 fn result(home: &Home) -> Value {
     json(home.at("report.json"))["parties"]["a"]["result"].clone()
 }
@@ -167,7 +167,7 @@ fn what_it_does_not_do_is_refused() {
         .failed(2, &["--work", "polynomial"]);
 }
 
-/// Who plans another way of it is told which key differs.
+/// Checks that a party that plans another way is told which key differs.
 #[test]
 fn both_go_one_way() {
     let terms = "job = \"intersect\"\nid = \"t\"\nprotocol = \"polynomial\"\nreveal_to = [\"hospital\"]\n";

@@ -291,7 +291,7 @@ fn runs_at_the_same_time_share_a_pool() {
     assert!(entries(home).is_empty());
 }
 
-/// What travels: two runs in this process, over channels whose bytes are kept. No ciphertext comes twice.
+/// Compares the traffic of two runs in this process, over channels whose bytes are kept. No ciphertext comes twice.
 #[test]
 fn no_ciphertext_travels_twice() {
     use chacha20::ChaCha20Rng;

@@ -106,7 +106,7 @@ impl Service {
         ])
     }
 
-    /// What the authority is told of the clients that have asked.
+    /// Checks what the authority is told of the clients that have asked.
     #[track_caller]
     fn asked(&self, told: &str) {
         let said = self.open(&[]).stderr;

@@ -318,7 +318,7 @@ fn a_party_that_comes_twice_is_met_once() {
     meeting.has_met();
 }
 
-/// What a relay changes of what it carries is noticed; nobody has a result.
+/// Checks that a change by the relay to the data it carries is noticed, and that nobody has a result.
 #[test]
 fn a_relay_that_changes_a_byte_is_noticed() {
     let meeting = Meeting::new();

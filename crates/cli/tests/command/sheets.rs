@@ -144,7 +144,7 @@ fn an_archive_is_read_as_its_one_member() {
     look("t.zip", &[("a.pdf", b"")]).failed(2, &["t.zip: not a known kind of table"]);
 }
 
-/// By two keys that share a column, what is said of the column is said once.
+/// Checks that two keys that share a column give only one warning on that column.
 #[test]
 fn what_two_keys_have_in_common_is_warned_of_once() {
     let home = Home::new();

@@ -1,5 +1,5 @@
-//! What a user reads at the terminal: help that lists what is accepted, commands that can be pasted, and messages about small
-//! mistakes.
+//! Tests of the user's view at the terminal: help that lists what is accepted, commands that can be pasted, and messages
+//! about small mistakes.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ fn options(command: &str) -> Vec<String> {
         .collect()
 }
 
-/// What each option of the commands for two can be tried with.
+/// Returns a value to try with each option of the commands for two parties.
 fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a str> {
     Some(match option {
         "--listen" | "--connect" | "--peer" | "--identity" | "--input" | "--key" | "--column" | "--min-support" => {
@@ -203,7 +203,7 @@ fn keys_of_the_one_protocol_of_clients_need_no_name_of_it() {
     tacita(&["plan", &job, "--rows", "c1=1"]).failed(2, &["chunk = 0", "a message holds 1 to"]);
 }
 
-/// Which protocols open shares is decided by what is done with them.
+/// Checks that the operation on shares decides which protocols open them.
 #[test]
 fn a_wrong_protocol_for_shares_is_told_with_the_operation() {
     let home = Home::new();
@@ -295,7 +295,7 @@ fn one_key_is_one_key() {
     insurer.end().well();
 }
 
-/// What packages install beside the program.
+/// Checks the files that packages install beside the program.
 #[test]
 fn shells_complete_and_manual_pages_are_there() {
     for (shell, words) in [

@@ -223,7 +223,7 @@ fn lengths_do_not_tell_which_keys_are_common() {
     assert_ne!(bytes(32, 1), bytes(32, 2));
 }
 
-/// What one party writes as a formula is nobody else's.
+/// Checks that a party's own formulas give no warning: only the peer's cells do.
 #[test]
 fn only_cells_of_the_peer_are_warned_of() {
     let home = Home::new();
@@ -412,7 +412,7 @@ fn without_a_job_file() {
     start("hospital", "insurer", &["--listen", &pair.address, "--key", "id"]).end().failed(2, &["--output"]);
 }
 
-/// What is planned is what travels, and what is said beforehand is what is said afterwards.
+/// Checks that the planned traffic is the actual traffic, and that the statements beforehand are those afterwards.
 #[test]
 fn plans_are_kept() {
     let home = Home::new();

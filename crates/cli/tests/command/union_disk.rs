@@ -8,7 +8,7 @@ use crate::common::{Home, NAMES, Pair, Running, files, json, tacita, text};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// So little memory that a table of some ten thousand rows is sorted in several runs.
+/// Memory limit so low that a table of some ten thousand rows is sorted in several runs.
 const LITTLE: &str = "70MiB";
 
 const BOTH: &str = "job = \"union\"\nid = \"test\"\nreveal_to = [\"hospital\", \"insurer\"]\n";
@@ -125,7 +125,7 @@ fn small_tables_are_as_in_memory() {
     }
 }
 
-/// What is refused in memory is refused in the same words, with the same places.
+/// Checks that tables refused in memory are refused on disk in the same words, with the same positions.
 #[test]
 fn bad_tables_are_refused_as_in_memory() {
     let home = Home::new();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::free_port;
 use super::site::until_open;
 
-/// How long something may take to be there.
+/// Time limit for something to appear.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// A browser with a window of its own, and nothing kept of it.

@@ -1,4 +1,4 @@
-//! What the tests of whole processes share: the program as a child process, parties with key pairs, and data sets.
+//! Common part of the tests of whole processes: the program as a child process, parties with key pairs, and data sets.
 
 // Each test program uses a part of this.
 #![allow(dead_code, unused_imports)]
@@ -28,7 +28,7 @@ pub const LIMIT: Duration = Duration::from_secs(30);
 /// A process that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code; -1 if a signal ended it.
+    /// Exit code of the process; -1 if a signal ended it.
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
@@ -73,7 +73,7 @@ impl Running {
         Running::start_with(arguments, &[])
     }
 
-    /// As [`Running::start`], with more in its environment.
+    /// Starts the program like [`Running::start`], with additional environment variables.
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Running {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tacita"))
             .args(arguments)
@@ -104,12 +104,12 @@ impl Running {
         }
     }
 
-    /// What it has said so far on standard error.
+    /// Returns the output on standard error so far.
     pub fn said(&self) -> String {
         self.stderr.lock().unwrap().clone()
     }
 
-    /// As [`Running::until_it_says`], and returns all that it has said.
+    /// Waits like [`Running::until_it_says`], and returns the whole output on standard error so far.
     #[track_caller]
     pub fn until_it_logs(&mut self, text: &str) -> String {
         self.until_it_says(text);
@@ -138,7 +138,7 @@ impl Running {
         self.end()
     }
 
-    /// What the system calls it.
+    /// Returns the process ID that the system gave it.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -167,7 +167,7 @@ impl Running {
         self.end_within(LIMIT)
     }
 
-    /// As [`Running::end`], of one that may run longer.
+    /// Waits for the end like [`Running::end`], for a process that may run longer.
     #[track_caller]
     pub fn end_within(mut self, limit: Duration) -> Ended {
         let until = Instant::now() + limit;
@@ -231,7 +231,7 @@ impl Home {
         self.bytes(name, text.as_bytes())
     }
 
-    /// As [`Home::file`], of bytes that may be no text.
+    /// Writes a file like [`Home::file`], from bytes that may not be text.
     pub fn bytes(&self, name: &str, content: &[u8]) -> String {
         let path = self.at(name);
         std::fs::write(&path, content).unwrap();

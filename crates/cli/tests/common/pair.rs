@@ -11,7 +11,8 @@ use tacita_node::identity::Identity;
 
 use super::{Home, Running, tacita};
 
-/// Of ports, those below what the system gives to whoever asks for any: another process would have one before it is listened at.
+/// Range of ports below those that the system assigns on request. Another process could take an assigned port before the
+/// test listens at it.
 const PORTS: Range<u16> = 20_000..32_000;
 
 /// A port on which nobody listens, and that no other test is given as long as this process lives: it has a name in the kernel as long.
@@ -33,7 +34,7 @@ pub fn free_port() -> u16 {
 /// (the directory NAME), its job file (NAME.toml), and its directory for output (NAME.out).
 pub struct Pair {
     pub home: Home,
-    /// Where the hospital listens.
+    /// Address at which the hospital listens.
     pub address: String,
     terms: String,
     fingerprints: [String; 2],

@@ -11,7 +11,7 @@ pub struct Site {
     pub cookie: String,
     /// The path that all pages are below.
     pub base: String,
-    /// Where browsers open it, if that is another place.
+    /// Origin at which browsers open it, if that is another one.
     pub origin: Option<String>,
     /// The word in its forms.
     pub form: String,
@@ -61,7 +61,7 @@ impl Site {
         Site { page: self.page, token, cookie, form, base: String::new(), origin: self.origin.clone() }
     }
 
-    /// Where a page is: below the path of all, unless that is there already.
+    /// Returns the path of a page: below the base path, unless that is there already.
     pub fn at(&self, path: &str) -> String {
         if path.starts_with(&self.base) { path.to_owned() } else { format!("{}{path}", self.base) }
     }
@@ -106,7 +106,7 @@ impl Site {
 }
 
 impl Answer {
-    /// What a header says.
+    /// Returns the value of a header.
     #[track_caller]
     pub fn header(&self, name: &str) -> &str {
         let found = self.headers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
@@ -114,7 +114,7 @@ impl Answer {
     }
 }
 
-/// As forms have it.
+/// Encodes text as forms do.
 pub fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })

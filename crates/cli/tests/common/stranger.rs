@@ -12,7 +12,7 @@ use tacita_node::identity::{Fingerprint, Identity, VALIDITY};
 use tacita_node::transport::Peer;
 use tacita_node::transport::http::Dialer;
 
-/// How long something may take that a busy machine does slowly.
+/// Time limit for operations that a busy machine does slowly.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// In one crowd. Those that stay are more than any listener keeps at a time.
@@ -24,23 +24,23 @@ const SILENT: usize = 70;
 const BEGUN: usize = 200;
 const DRIPPED: usize = 10;
 
-/// How many descriptors and threads more a process may hold than before: what it opens for its own affairs meanwhile. Of each kind of stranger
-/// more come.
+/// Number of additional descriptors and threads that a process may hold, for those that it opens for its own affairs
+/// meanwhile. Of each kind of stranger, more than this number come.
 const OWN: usize = 8;
 
-/// How much more memory a process may hold than before, in bytes: what allocators keep. Every stranger that left a buffer of TLS or HTTP behind
-/// would leave more.
+/// Additional memory in bytes that a process may hold, for what allocators keep. Buffers of TLS or HTTP left behind by
+/// every stranger would take more.
 const MEMORY: u64 = 8 << 20;
 
 /// A listener, as strangers know it.
 pub struct Listener {
     pub address: SocketAddr,
-    /// Whose it is, and the protocol's name in TLS; nothing where it is HTTP.
+    /// Fingerprint of the listener, and the protocol's name in TLS; `None` where it is HTTP.
     tls: Option<(Fingerprint, &'static [u8])>,
     stranger: Identity,
 }
 
-/// What a process holds.
+/// Resources that a process holds.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     descriptors: usize,
@@ -57,7 +57,7 @@ impl Held {
         Held { descriptors: count("fd"), threads: count("task"), bytes: kilobytes << 10 }
     }
 
-    /// As soon as it holds the same for a while.
+    /// Returns the resources held, as soon as they stay the same for a while.
     fn at_rest(process: u32) -> Held {
         let until = Instant::now() + LIMIT;
         let mut seen = Vec::new();
@@ -126,7 +126,8 @@ impl Listener {
         before.until_back(process, u64::MAX);
     }
 
-    /// As many strangers as there are in a crowd, or in a part of one. Some of them stay until what is returned is dropped.
+    /// Connects as many strangers as there are in a crowd, or in a part of one. Some of them stay until the returned value is
+    /// dropped.
     #[track_caller]
     pub fn crowd(&self, part: f64) -> Vec<TcpStream> {
         let some = |whole: usize| 0..((whole as f64 * part).ceil() as usize);
@@ -190,7 +191,8 @@ impl Listener {
         assert_eq!(self.first_byte(&self.stranger, b""), None, "a stranger is let in");
     }
 
-    /// What a listener sends first to whom it lets in, who says `words` first; nothing if it ends the connection.
+    /// Returns the first byte that a listener sends to a client that it admits and that says `words` first; `None` if it ends
+    /// the connection.
     #[track_caller]
     pub fn first_byte(&self, identity: &Identity, words: &[u8]) -> Option<u8> {
         let (mut socket, mut connection) = (self.come(), self.connection(identity));

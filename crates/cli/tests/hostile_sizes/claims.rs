@@ -1,4 +1,4 @@
-//! What peers claim, of which job.
+//! Claims of peers, and the jobs they are made in.
 
 use super::*;
 
@@ -61,11 +61,12 @@ pub fn cases() -> Vec<Case> {
 /// Numbers that a peer may claim.
 pub const NUMBERS: [u64; 9] = [0, 1, 2, 1 << 20, 200_000_000, 1 << 31, u32::MAX as u64, 1 << 32, u64::MAX];
 
-/// Those that break most.
+/// Numbers that break most.
 pub const FEW_NUMBERS: [u64; 4] = [1, 200_000_000, u32::MAX as u64, u64::MAX];
 
-/// What a peer could say: each number in what an honest one says, and in all that it might say, is any of `numbers`; and those
-/// that are refused alone, together with what makes them fit. Of what the job has no use for, some numbers do.
+/// Returns the claims that a peer could make. Each number in an honest claim, and in all that it might hold, is any of
+/// `numbers`. Those that are refused alone also occur together with values that make them fit. For fields that the job
+/// has no use for, some numbers are enough.
 pub fn claims(case: &Case, peer: &str, numbers: &[u64]) -> Vec<(String, Value)> {
     let honest = serde_json::to_value(case.sizes(peer)).unwrap();
     let on_disk = disk::check_job(&case.job).is_ok();

@@ -82,7 +82,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// What a party may use, and what it may have taken at the end of each run that was claimed too large.
+/// Memory that a party may use, and memory that it may have taken at the end of each run with too large a claim.
 const ALLOWED: u64 = 2 << 30;
 const TAKEN: usize = 160 << 20;
 
@@ -134,7 +134,7 @@ impl Case {
         self.home.at(&format!("{party}.csv")).into()
     }
 
-    /// What a party brings to a run; `directory` is for that run alone.
+    /// Returns the input of a party to a run; `directory` is for that run alone.
     fn source(&self, party: &str, directory: &Path) -> Source {
         let (path, options) = (self.table(party), ReadOptions::default());
         match self.kind {
@@ -169,13 +169,13 @@ impl Case {
         }
     }
 
-    /// What an honest party says of what it brings.
+    /// Returns the sizes that an honest party states of its input.
     fn sizes(&self, party: &str) -> Sizes {
         let directory = tempfile::tempdir().unwrap();
         self.job.job.load(&self.job, party, &self.source(party, directory.path()), None).unwrap().sizes()
     }
 
-    /// How `me` ends against a peer that says `claimed`, and then does what `further` says, and hangs up.
+    /// Returns how `me` ends against a peer that says `claimed`, then does what `further` says, and hangs up.
     fn against(&self, me: &str, claimed: &Value, allowed: u64, further: Further) -> Result<()> {
         let directory = tempfile::tempdir().unwrap();
         let peer = NAMES[usize::from(me == "a")];
@@ -269,7 +269,7 @@ impl Case {
     }
 }
 
-/// What a peer does once the handshake is done.
+/// Action of a peer once the handshake is done.
 type Further = fn(&Session, &mut Channel) -> Result<()>;
 
 fn hang_up(_: &Session, _: &mut Channel) -> Result<()> {
@@ -326,7 +326,7 @@ fn no_claim_takes_memory(numbers: &[u64]) {
     assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
 }
 
-/// Whose number it is.
+/// Checks that the message names the party whose number it is.
 fn the_peers_number_is_told() {
     let case = Case::new(
         "rows",
@@ -346,8 +346,8 @@ fn the_peers_number_is_told() {
     assert!(matches!(&error, Err(Error::Input(text)) if text.contains("split the input")), "{error:?}");
 }
 
-/// Where a claim is allowed, it costs what the peer does for it: here oblivious transfers are set up for 2 * 10^8 keys. What was
-/// touched is what takes time, too.
+/// Checks that an allowed claim costs no more than the peer's own work for it. Here, oblivious transfers are set up for 2
+/// * 10^8 keys. The memory touched also stands for the time taken.
 fn a_peer_that_leaves_after_a_claim_costs_nothing() {
     for security in ["semi-honest", "malicious"] {
         let terms = format!(
@@ -366,7 +366,7 @@ fn a_peer_that_leaves_after_a_claim_costs_nothing() {
     assert!(held < 1 << 30, "{held} bytes of memory were touched");
 }
 
-/// What a receiver in `vole` says before the correlation is made.
+/// Plays the receiver in `vole` up to the messages before the correlation is made.
 fn begin(security: Security, session: &Session, channel: &mut Channel) -> Result<()> {
     let params = softspoken::Params::new(security, 8)?;
     let mut rng = ChaCha20Rng::from_seed([3; 32]);

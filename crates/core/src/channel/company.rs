@@ -1,4 +1,4 @@
-//! Who is to blame for the end of a job of more than two parties, as it is told from one to the other.
+//! Attribution of blame for the end of a job of more than two parties, as one party tells it to another.
 
 use crate::error::{Error, ErrorKind};
 
@@ -39,7 +39,7 @@ impl Told {
         self.about.into_iter().chain(self.about.and(self.by)).collect()
     }
 
-    /// Of an error that is another's doing than the peer's, who is not named.
+    /// Reason to send for an error that is the doing of another party than the peer, without naming that party.
     pub(super) fn unnamed(peer: &str, error: &Error) -> Option<Told> {
         let another = error.peer().is_some_and(|culprit| culprit != peer);
         another.then(|| match error.kind() {
@@ -48,13 +48,13 @@ impl Told {
         })
     }
 
-    /// All of it in one number, which is not 0.
+    /// Encodes kind and places in one number, which is not 0.
     pub(super) fn code(self) -> u32 {
         let [about, by] = [self.about, self.by].map(|place| place.map_or(0, |place| place.saturating_add(1)));
         u32::from_le_bytes([self.kind.code(), about, by, 0])
     }
 
-    /// What [`Told::code`] made a number.
+    /// Decodes a number made by [`Told::code`].
     pub(super) fn from_code(code: u32) -> Option<Told> {
         let [kind, about, by, _] = code.to_le_bytes();
         Some(Told { kind: ErrorKind::from_code(kind)?, about: about.checked_sub(1), by: by.checked_sub(1) })
@@ -62,7 +62,8 @@ impl Told {
 }
 
 impl Company {
-    /// These parties, in the order of the job, of which the one at `me` is this one. A place beyond the 255th is never told.
+    /// Creates the list of these parties, in the order of the job. This party is at index `me`. A place beyond the
+    /// 255th is never told.
     pub(super) fn new(parties: &[&str], me: usize) -> Company {
         Company { parties: parties.iter().map(|&name| name.to_owned()).collect(), me }
     }
@@ -78,8 +79,9 @@ impl Company {
         u8::try_from(place).ok().filter(|place| *place < u8::MAX)
     }
 
-    /// What `peer` is told of an error that is the doing of somebody else than this party: of another party, whom it does not see,
-    /// or of this one as a third party says. Nothing of what is the peer's own doing, or this party's by its own word.
+    /// Reason to tell `peer` for an error that is not this party's own doing. That is the doing of another party, whom
+    /// the peer does not see, or of this party as a third one says. Returns `None` for the peer's own doing, and for
+    /// this party's by its own word.
     pub(super) fn told(&self, peer: &str, error: &Error) -> Option<Told> {
         let culprit = error.peer()?;
         let (culprit, kind, by) = match error {
@@ -100,7 +102,7 @@ impl Company {
         })
     }
 
-    /// What it means to this party that `peer` has told.
+    /// Translates a reason told by `peer` into this party's error.
     pub(super) fn understood(&self, peer: &str, told: Told) -> Error {
         let kind = told.kind;
         let name = |place: Option<u8>| place.and_then(|place| self.parties.get(usize::from(place))).cloned();
@@ -138,7 +140,7 @@ mod tests {
         assert_eq!(Told::from_code(0), None);
     }
 
-    /// What b tells a about c, and what a says of it.
+    /// Checks what b tells a about c, and the text that a makes of it.
     #[test]
     fn the_party_to_blame_is_named() {
         let [a, b] = [0, 1].map(|me| Company::new(&PARTIES, me));

@@ -45,7 +45,8 @@ pub fn each<S: Send, A: Send>(
     }
 }
 
-/// As [`Channel::conclude_for`], of all channels at once: for a reason that all parties see for themselves.
+/// Ends all channels at once in good order, as [`Channel::conclude_for`] does for one: for a reason that all parties
+/// see for themselves.
 pub fn conclude_all_for(channels: &mut [Channel], error: Error) -> Error {
     let states = vec![(); channels.len()];
     // Whatever the others do instead, this party's own error is why it ends.
@@ -56,7 +57,7 @@ pub fn conclude_all_for(channels: &mut [Channel], error: Error) -> Error {
 /// Channels that end together.
 struct Together {
     handles: Vec<Handle>,
-    /// The first error.
+    /// First error of any channel.
     ended: Mutex<Option<Error>>,
 }
 

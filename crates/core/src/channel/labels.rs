@@ -14,7 +14,7 @@ macro_rules! labels {
             pub const $constant: Label = Label::new($code, $name)$(.$answers())?;)*
         })*
 
-        /// Every label.
+        /// Table of every label.
         #[cfg(test)]
         pub(crate) const ALL: &[crate::channel::Label] = &[$($($room::$constant,)*)*];
     };
@@ -23,7 +23,7 @@ macro_rules! labels {
 pub(crate) use labels;
 
 labels! {
-    /// What all intersections send: see [`crate::protocol::intersect::entries`].
+    /// Messages that all intersections send: see [`crate::protocol::intersect::entries`].
     entries {
         /// Sender to receiver: tags, each with a sealed row in `payload`.
         ENTRIES = 3, "entries", answers;
@@ -35,7 +35,7 @@ labels! {
         RETURNED_ROWS = 7, "returned rows", answers;
     }
 
-    /// Of [`crate::protocol::intersect::ecdh`].
+    /// Messages of [`crate::protocol::intersect::ecdh`].
     ecdh {
         /// Receiver to sender: blinded elements.
         BLINDED = 1, "blinded";
@@ -45,13 +45,13 @@ labels! {
         COUNT = 5, "count", answers;
     }
 
-    /// Of [`crate::protocol::intersect::ecdh::pooled`], between drivers.
+    /// Messages of [`crate::protocol::intersect::ecdh::pooled`], between drivers.
     pooled {
         /// Sender to receiver: how many elements and how many tags a part of the pool has.
         PART = 8, "part of the pool";
     }
 
-    /// Of [`crate::protocol::intersect::ecdh::sum`].
+    /// Messages of [`crate::protocol::intersect::ecdh::sum`].
     sum {
         /// Sender to receiver: its public key.
         PUBLIC_KEY = 40, "sum public key";
@@ -63,7 +63,7 @@ labels! {
         TOLD_SUM = 43, "count and sum";
     }
 
-    /// Of [`crate::protocol::intersect::vole`].
+    /// Messages of [`crate::protocol::intersect::vole`].
     vole {
         /// Receiver to sender: the seed of the key-value store.
         SEED = 10, "store seed";
@@ -77,7 +77,8 @@ labels! {
         OPENING = 14, "coin opening";
     }
 
-    /// Of [`crate::protocol::intersect::opprf`], with those of `vole` for the function that is programmed.
+    /// Messages of [`crate::protocol::intersect::opprf`], along with those of `vole` for the function that is
+    /// programmed.
     opprf {
         /// Sender to receiver: the seed of the store of programmed values.
         STORE_SEED = 15, "programmed store seed", answers;
@@ -85,7 +86,7 @@ labels! {
         PROGRAMMED = 16, "programmed store", answers;
     }
 
-    /// Of [`crate::protocol::intersect::star`].
+    /// Messages of [`crate::protocol::intersect::star`].
     star {
         /// Leader to another that learns: tags of the items that all have.
         COMMON = 17, "common tags", answers;
@@ -95,15 +96,15 @@ labels! {
         GIVEN_ROWS = 19, "given rows", answers;
     }
 
-    /// Of [`crate::protocol::union`].
+    /// Messages of [`crate::protocol::union`].
     union {
-        /// Both at once: each party's items, multiplied by its key.
+        /// Both parties, simultaneously: each party's items, multiplied by its key.
         ELEMENTS = 59, "elements";
         /// Sender to receiver: tags of the receiver's items under both keys, in order.
         TAGS = 60, "sorted tags";
     }
 
-    /// Of [`crate::protocol::align`], with those of `vole` for the functions and those of the union.
+    /// Labels of [`crate::protocol::align`], which also uses those of `vole` for the functions and those of the union.
     align {
         /// First party to second: the number of rows of the union.
         ROWS = 61, "union rows";
@@ -111,23 +112,24 @@ labels! {
         ORDER = 62, "row order";
     }
 
-    /// Of [`crate::protocol::intersect::buckets`].
+    /// Messages of [`crate::protocol::intersect::buckets`].
     buckets {
-        /// Both parties at once: whether it starts or resumes, what its input is committed to, which buckets it has finished.
+        /// Both parties, simultaneously: whether the party starts or resumes, the commitment to its input, and the
+        /// buckets that it has finished.
         STATE = 53, "state";
-        /// Both parties at once, in a fresh run: a share of the seed.
+        /// Both parties, simultaneously, in a fresh run: a share of the seed.
         SHARE = 54, "seed share";
         /// Among three and more, both ends at once: a digest of all states and shares, which all have to have alike.
         HEARD = 52, "heard";
     }
 
-    /// Of [`crate::protocol::dot`].
+    /// Messages of [`crate::protocol::dot`].
     dot {
         /// Each party to one that learns: its shares, packed.
         SHARES = 20, "shares";
     }
 
-    /// Of [`crate::protocol::dot::lattice`].
+    /// Messages of [`crate::protocol::dot::lattice`].
     lattice {
         /// Encryptor to answerer: what the uniformly random halves of its ciphertexts follow from.
         SEED = 21, "lattice seed";
@@ -139,7 +141,7 @@ labels! {
         ANSWERS = 24, "answers";
     }
 
-    /// Of [`crate::protocol::dot::paillier`].
+    /// Messages of [`crate::protocol::dot::paillier`].
     paillier {
         /// Encryptor to answerer: its public key.
         PUBLIC_KEY = 36, "Paillier public key";
@@ -149,7 +151,7 @@ labels! {
         ANSWERS = 38, "Paillier answers";
     }
 
-    /// Of [`crate::protocol::shares`].
+    /// Messages of [`crate::protocol::shares`].
     shares {
         /// Comparison, both at once: bits of the tree's nodes, each hidden by a random bit.
         HIDDEN_BITS = 26, "hidden bits";
@@ -157,25 +159,27 @@ labels! {
         ANSWERS = 27, "comparison answers";
     }
 
-    /// Of [`crate::protocol::rules`].
+    /// Messages of [`crate::protocol::rules`].
     rules {
-        /// Both at once: how many frequent items a party has.
+        /// Both parties, simultaneously: number of the party's frequent items.
         ITEMS = 30, "items";
-        /// Both at once: which of a party's own candidates are frequent, and in how many rows they are.
+        /// Both parties, simultaneously: the party's own frequent candidates, and the number of rows that hold each.
         SUPPORTS = 31, "supports";
-        /// Both at once, with `mixed_only`: which parts of mixed itemsets stand in rules, and in how many rows they are.
+        /// Both parties, simultaneously, with `mixed_only`: the parts of mixed itemsets that stand in rules, and the
+        /// number of rows that hold each.
         TOLD = 32, "told supports";
-        /// Both at once, with `mixed_only`: whether the rules that a party knows of are as few as the terms allow.
+        /// Both parties, simultaneously, with `mixed_only`: whether the rules that the party knows of are as few as the
+        /// terms allow.
         FIT = 44, "rules fit";
-        /// Both at once: how many bytes each name has.
+        /// Both parties, simultaneously: length of each name in bytes.
         LENGTHS = 33, "name lengths";
-        /// Both at once: the names.
+        /// Both parties, simultaneously: the names of its items.
         NAMES = 34, "names";
         /// First party to second: how the products of a level are made.
         WAY = 35, "way";
     }
 
-    /// Of [`crate::primitive::ot`].
+    /// Messages of [`crate::primitive::ot`].
     ot {
         /// Base OT, receiver to sender: two points an OT.
         BASE_POINTS = 64, "base OT points";
@@ -193,7 +197,7 @@ labels! {
         MESSAGES = 70, "OT messages";
     }
 
-    /// Of [`crate::primitive::vole::silent`].
+    /// Messages of [`crate::primitive::vole::silent`].
     silent {
         /// Sender to receiver: the masked sums of one level of all trees.
         TREE_SUMS = 80, "VOLE tree sums";
@@ -205,7 +209,7 @@ labels! {
         ANSWER = 83, "VOLE answer";
     }
 
-    /// Of [`crate::protocol::intersect::live`].
+    /// Messages of [`crate::protocol::intersect::live`].
     live {
         /// Desk to authority: a question, or that it wants the table.
         ASK = 90, "ask";
@@ -217,15 +221,16 @@ labels! {
         TABLE = 93, "table";
     }
 
-    /// Of an interaction of a participant with a proxy that serves many, of which the rest is not this crate's.
+    /// Messages of an interaction between a participant and a proxy that serves many. The rest of it is outside this
+    /// crate.
     interaction {
-        /// Both at once: a number that a side draws for this interaction alone.
+        /// Both sides, simultaneously: a number that the side draws for this interaction alone.
         NONCE = 107, "interaction's number";
         /// Proxy to participant: what has become of the reports.
         OUTCOME = 108, "interaction's outcome";
     }
 
-    /// Of a depot, whose requests and answers are not this crate's.
+    /// Messages of a depot, whose requests and answers are outside this crate.
     depot {
         /// Party to helper: what it leaves, or asks for.
         DEPOT_REQUEST = 110, "depot request";
@@ -233,23 +238,23 @@ labels! {
         DEPOT_ANSWER = 111, "depot answer";
     }
 
-    /// Of the handshake, which is not this crate's: all codes from 0xf0 to 0xf7.
+    /// Messages of the handshake, which is outside this crate: all codes from 0xf0 to 0xf7.
     handshake {
-        /// Both at once: who a party is, which version it has, and its terms.
+        /// Both parties, simultaneously: the party's identity, its version and its terms.
         HELLO = 0xf0, "hello";
-        /// Both at once: how much a party brings.
+        /// Both parties, simultaneously: the size of the party's input.
         SIZES = 0xf1, "sizes";
         /// The first party, then the other: the protocol.
         CHOICE = 0xf2, "choice";
-        /// Both at once: that both have one session.
+        /// Both parties, simultaneously: confirmation that both have one session.
         CONFIRM = 0xf3, "confirm";
-        /// In a job with clients, server to each client: what all parties have said.
+        /// Server to each client, in a job with clients: the statements of all parties.
         PARTIES = 0xf4, "parties";
-        /// Both at once, of doctors alone: what time it is.
+        /// Both parties, simultaneously, sent by `doctor` alone: the time of its clock.
         CLOCK = 0xf5, "clock";
-        /// Of a job that is spread over many machines, between its drivers in turn: which bucket is to be done, and how it went.
+        /// Drivers of a job spread over many machines, in turn: the bucket to be done, and its outcome.
         DRIVERS = 0xf6, "drivers";
-        /// To each peer that learns, before its sizes: how many of the sender's rows could not be used.
+        /// Sender to each peer that learns, before its sizes: number of the sender's rows that could not be used.
         QUALITY = 0xf7, "quality";
     }
 }

@@ -16,15 +16,15 @@ use crate::error::{Error, Result};
 /// Lanes of a channel at most: their numbers are told by the kinds of frames.
 pub const MAX_LANES: usize = 16;
 
-/// What a message counts for at least while it waits for a lane: with a queue that doubles, an empty one takes about as much
-/// memory, and any one at most twice what it counts for.
+/// Least number of bytes that a message counts for while it waits for a lane. With a queue that doubles, an empty
+/// message takes about as much memory. Any message takes at most twice its count.
 pub const LEAST_ROOM_BYTES: u64 = 128;
 
 /// Whoever hands messages to the lanes waits for the next as long as there is a peer: none may be due, because the lanes are
 /// at work. How long a message may be overdue is for the lane to say that waits for it.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// Where a lane's messages go.
+/// Destination of a lane's messages.
 pub(super) struct Route {
     outer: Arc<Link>,
     pub(super) lane: u8,
@@ -44,7 +44,7 @@ impl Route {
         Ok(())
     }
 
-    /// What answers over a lane answers over the channel.
+    /// Notes an answer on the channel before one is sent over the lane.
     pub(super) fn note_answer(&self) -> Result<()> {
         self.outer.note_answer()
     }

@@ -1,4 +1,5 @@
-//! What the two halves of a channel, its threads and its handles share: the queues, and why the channel ended.
+//! State shared by the two halves of a channel, its threads and its handles: the queues, and the reason for the
+//! channel's end.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
@@ -10,22 +11,22 @@ use super::queue::{Popped, Queue, Refused};
 use super::{HEADER_BYTES, LEAST_ROOM_BYTES, Label, Traffic};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How long the end of a channel waits for a peer that does not hang up, and a failed writer for the peer's own word
-/// on why it ended.
+/// Time that the end of a channel waits for a peer that does not hang up. A failed writer waits as long for the peer's
+/// own reason for the end.
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 
-/// How long a peer may be busy with itself, unless [`super::Channel::set_patience`] says otherwise.
+/// Default time that a peer may be busy with itself: see [`super::Channel::set_patience`].
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
-/// What comes before the first message that answers: see [`super::Channel::before_answer`].
+/// Action due before the first message that answers: see [`super::Channel::before_answer`].
 #[derive(Default)]
 pub(super) enum BeforeAnswer {
-    /// Nothing, or it is done.
+    /// No action, or it is done.
     #[default]
     Nothing,
-    /// This, which was not needed yet.
+    /// Action that was not needed yet.
     Due(Box<dyn FnOnce() -> Result<()> + Send>),
-    /// It was begun and is not done: no message that answers leaves.
+    /// Failed action: it was begun and is not done, and no message that answers leaves.
     Failed(Error),
 }
 
@@ -55,7 +56,7 @@ pub(super) struct Link {
     pub(super) peer: String,
     pub(super) outgoing: Arc<Queue<Event>>,
     pub(super) incoming: Arc<Queue<Event>>,
-    /// What the writer must tell the peer ([`Told::code`]); 0 if nothing.
+    /// Reason that the writer must tell the peer ([`Told::code`]); 0 if there is none.
     pub(super) abort: AtomicU32,
     /// The parties of the job, where there are more than the two.
     pub(super) company: OnceLock<Company>,
@@ -67,12 +68,12 @@ pub(super) struct Link {
     pub(super) shut: Box<dyn Fn() + Send + Sync>,
     pub(super) sent: AtomicU64,
     pub(super) received: AtomicU64,
-    /// What was taken from the incoming queue, by [`Event::room`].
+    /// Bytes taken from the incoming queue, counted by [`Event::room`].
     pub(super) taken: AtomicU64,
     pub(super) flights: Mutex<Flights>,
-    /// How long the peer may send no message that is due, or read none of ours, though it is alive.
+    /// Longest time for which a live peer may send no message that is due, or read none of ours.
     pub(super) patience: Mutex<Duration>,
-    /// What comes before the first message that answers: see [`super::Channel::before_answer`].
+    /// Action due before the first message that answers: see [`super::Channel::before_answer`].
     pub(super) before_answer: Mutex<BeforeAnswer>,
     /// The channel that this one is a lane of.
     pub(super) route: Option<Route>,
@@ -83,7 +84,7 @@ pub(super) struct Link {
 #[derive(Default)]
 struct State {
     failure: Option<Error>,
-    /// What the peer has ended the job with before this party said who is in it ([`Link::joins`]).
+    /// Reason with which the peer has ended the job before this party said which parties take part ([`Link::joins`]).
     early: Option<Told>,
     /// The threads that are at work.
     running: Vec<Party>,
@@ -125,8 +126,8 @@ impl Event {
         }
     }
 
-    /// What it counts for while it waits where the peer decides how many do: the place in a queue and an allocation are more than
-    /// a short message's bytes.
+    /// Bytes that the event counts for while it waits in a queue whose length the peer decides. A place in the queue
+    /// and an allocation take more than a short message's bytes.
     pub(super) fn room(&self) -> u64 {
         self.wire_bytes().max(LEAST_ROOM_BYTES)
     }
@@ -185,7 +186,7 @@ impl Link {
         self.next_within(self.patience())
     }
 
-    /// As [`Link::next`], with another patience than the channel's.
+    /// Waits for the next event as [`Link::next`] does, with another patience than the channel's.
     pub(super) fn next_within(&self, patience: Duration) -> Result<Event> {
         match self.recorded() {
             Some(Error::Peer { kind, .. } | Error::Reported { kind, .. }) if keeps_its_place(kind) => {}
@@ -275,7 +276,7 @@ impl Link {
         self.state.lock_anyway().failure.clone()
     }
 
-    /// Why the channel no longer works. If a thread is still finding out, this waits for it.
+    /// Reason why the channel no longer works. If a thread is still finding out, waits for that thread.
     pub(super) fn failure(&self) -> Error {
         let until = Instant::now() + 2 * FAREWELL;
         let mut state = self.state.lock_anyway();
@@ -352,7 +353,7 @@ impl Link {
         Error::Network { peer: self.peer.clone(), what: "went away: the connection closed in mid-job".into() }
     }
 
-    /// What the peer's last word means to this party.
+    /// Translates the peer's last word into this party's error.
     pub(super) fn ended_by_peer(&self, told: Told) -> Error {
         let mut state = self.state.lock_anyway();
         match self.company.get() {
@@ -385,7 +386,7 @@ impl Link {
         Error::Protocol { peer: self.peer.clone(), check }
     }
 
-    /// What came, in this channel's words.
+    /// Describes the event that came, in this channel's words.
     pub(super) fn describe(&self, event: &Event) -> String {
         match (event, &self.route) {
             (Event::Close, Some(_)) => "the end of the lane".into(),

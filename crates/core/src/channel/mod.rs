@@ -39,12 +39,12 @@ pub use lanes::{LEAST_ROOM_BYTES, MAX_LANES};
 /// Frames that may wait in either direction.
 const QUEUE_FRAMES: usize = 4;
 
-/// What a message is: a code on the wire, and a name for error messages.
+/// Kind of a message: a code on the wire, and a name for error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label {
-    /// What no other label has.
+    /// Code on the wire, which no other label has.
     pub code: u8,
-    /// As written in `docs/wire.md`.
+    /// Name of the message, as written in `docs/wire.md`.
     pub name: &'static str,
     /// Whether its receiver learns a part of the answer of an intersection from it, or can compute it with what it has: see
     /// [`Channel::before_answer`].
@@ -69,7 +69,7 @@ pub struct Traffic {
     /// Bytes sent: payloads and their frames' headers. Heartbeats and TLS are left out, so that a run's number depends
     /// on nothing but its messages, and is what the peer received.
     pub sent: u64,
-    /// Bytes received, likewise.
+    /// Bytes received, counted as `sent` is.
     pub received: u64,
     /// Message flights in sequence: how often the direction changed, looking at the first frame of every label.
     pub rounds: u32,
@@ -82,7 +82,7 @@ pub struct Channel {
     link: Arc<Link>,
     progress: Arc<Progress>,
     threads: Vec<JoinHandle<()>>,
-    /// What travelled, once [`Channel::conclude`] has ended the job.
+    /// Final traffic, once [`Channel::conclude`] has ended the job.
     concluded: Option<Traffic>,
 }
 
@@ -184,12 +184,12 @@ impl Channel {
         self.incoming.receive_up_to(label, limit)
     }
 
-    /// Both halves, for functions that also work in a [`duplex`](Channel::duplex) phase.
+    /// Returns both halves, for functions that also work in a [`duplex`](Channel::duplex) phase.
     pub(crate) fn halves(&mut self) -> (&mut Outgoing, &mut Incoming) {
         (&mut self.outgoing, &mut self.incoming)
     }
 
-    /// As [`Channel::duplex`], with messages of `label` both ways: they count as one round.
+    /// Runs a phase as [`Channel::duplex`] does, with messages of `label` both ways: they count as one round.
     pub fn duplex_of<A: Send, B>(
         &mut self,
         label: Label,
@@ -230,7 +230,7 @@ impl Channel {
         std::mem::take(&mut self.progress)
     }
 
-    /// What [`Progress`] this channel's protocol reports to.
+    /// [`Progress`] to which this channel's protocol reports.
     pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
@@ -240,8 +240,8 @@ impl Channel {
         self.link.traffic()
     }
 
-    /// How long the peer may send no message that is due, or read none of ours, although its heartbeats come: 30 minutes
-    /// unless set. Then the channel ends with [`Error::Network`].
+    /// Sets how long the peer may send no message that is due, or read none of ours, although its heartbeats come. The
+    /// default is 30 minutes. After that time the channel ends with [`Error::Network`].
     pub fn set_patience(&mut self, patience: Duration) {
         *self.link.patience.lock_anyway() = patience;
     }
@@ -258,7 +258,7 @@ impl Channel {
         *self.link.before_answer.lock_anyway() = BeforeAnswer::Due(Box::new(what));
     }
 
-    /// What other threads may do with this channel: watch it, and end it.
+    /// Returns a handle with which other threads can watch this channel and end it.
     pub fn handle(&self) -> Handle {
         Handle { link: self.link.clone(), progress: self.progress.clone() }
     }
@@ -276,8 +276,9 @@ impl Channel {
         }
     }
 
-    /// As [`Channel::finish`], for a party that still has to compute and must not let the peer see for how long. The peer
-    /// hears no more of this channel afterwards, not even when it is dropped. It waits for the peer's end of the job.
+    /// Ends the job as [`Channel::finish`] does, for a party that still has to compute and must not let the peer see
+    /// for how long. The peer hears no more of this channel afterwards, not even when it is dropped. Waits for the
+    /// peer's end of the job.
     pub fn conclude(&mut self) -> Result<()> {
         if self.concluded.is_none() {
             self.concluded = Some(self.close()?);
@@ -412,7 +413,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// How far the channel's protocol has come.
+    /// Progress of the channel's protocol.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
@@ -422,7 +423,7 @@ impl Handle {
         self.link.traffic()
     }
 
-    /// Why the channel has ended, if it has.
+    /// Returns the reason why the channel has ended, if it has.
     pub fn failure(&self) -> Option<Error> {
         self.link.recorded()
     }
@@ -432,9 +433,10 @@ impl Handle {
         self.link.fail(error);
     }
 
-    /// As [`Handle::interrupt`], in a job of more than two parties, for an `error` that may be another peer's doing: that peer is
-    /// named, so that this one does not take itself for accused. Where the parties have not been told to each other
-    /// ([`Channel::in_company`]) it is a lost connection, or terms that differ.
+    /// Ends the channel as [`Handle::interrupt`] does, in a job of more than two parties, for an `error` that may be
+    /// another peer's doing. That peer is named, so that this one does not take itself for accused. If the parties have
+    /// not been told to each other ([`Channel::in_company`]), the reason sent is a lost connection, or terms that
+    /// differ.
     pub fn end(&self, error: &Error) {
         let told = match self.link.company.get() {
             Some(company) => company.told(&self.link.peer, error),

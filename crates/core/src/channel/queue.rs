@@ -17,7 +17,7 @@ struct State<T> {
     closed: bool,
 }
 
-/// Why [`Queue::push`] did not take an element.
+/// Reason why [`Queue::push`] did not take an element.
 pub(super) enum Refused<T> {
     /// There was no room for too long.
     Full,
@@ -25,7 +25,7 @@ pub(super) enum Refused<T> {
     Closed(T),
 }
 
-/// What a timed [`Queue::pop_within`] found.
+/// Result of a timed [`Queue::pop_within`].
 pub(super) enum Popped<T> {
     Element(T),
     Nothing,
@@ -90,7 +90,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// As [`Queue::pop`], waiting for at most `limit` (or less: a spurious wake-up counts as `Nothing`).
+    /// Takes the next element as [`Queue::pop`] does, waiting for at most `limit` (or less: a spurious wake-up counts
+    /// as `Nothing`).
     pub(super) fn pop_within(&self, limit: Duration) -> Popped<T> {
         let mut state = self.lock();
         if state.waiting.is_empty() && !state.closed && !limit.is_zero() {

@@ -12,7 +12,7 @@ pub use shelf::{Shelf, User};
 
 use crate::error::Result;
 
-/// Who leaves or collects something.
+/// Party that leaves or collects a parcel, or the helper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     /// Whoever keeps the depot.
@@ -24,24 +24,24 @@ pub enum Place {
 /// A step of a protocol, as its parcels are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Step {
-    /// Its number, which no other step of a protocol has.
+    /// Number of the step, which no other step of a protocol has.
     pub code: u8,
-    /// What messages call it.
+    /// Name of the step in messages.
     pub name: &'static str,
 }
 
 /// Something that is left once, in parts that are numbered from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Parcel {
-    /// What it is.
+    /// Step of the protocol to which the parcel belongs.
     pub step: Step,
-    /// Who leaves it.
+    /// Party, or helper, that leaves the parcel.
     pub from: Place,
-    /// Who collects it.
+    /// Party, or helper, that collects the parcel.
     pub to: Place,
 }
 
-/// How a party, or the helper, reaches the depot of one run. Several threads may use it at the same time.
+/// Access of a party, or of the helper, to the depot of one run. Several threads may use it at the same time.
 pub trait Depot: Sync {
     /// Tells all parties `own`, as this party's word, and returns what each has told, by place: as many bytes each. Waits until all have.
     ///
@@ -54,6 +54,6 @@ pub trait Depot: Sync {
     /// Waits for a part of a parcel, and takes it. It has `length` bytes, or the depot is to blame; nothing is collected twice.
     fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>>;
 
-    /// What messages call whoever is at that place.
+    /// Name, in messages, of the party or helper at that place.
     fn name(&self, place: Place) -> String;
 }

@@ -15,14 +15,14 @@ pub(crate) struct Keys(Vec<Zeroizing<[u8; 32]>>);
 
 /// A party's way to the others.
 pub struct Post<'a, D> {
-    /// Where parcels are left.
+    /// Depot at which parcels are left.
     pub depot: &'a D,
     me: u8,
     keys: Keys,
 }
 
 impl Keys {
-    /// These keys.
+    /// Wraps these keys for a post.
     pub(crate) fn new(keys: Vec<Zeroizing<[u8; 32]>>) -> Keys {
         Keys(keys)
     }
@@ -59,7 +59,7 @@ impl<'a, D: Depot> Post<'a, D> {
         }
     }
 
-    /// What messages call the party at that place.
+    /// Name, in messages, of the party at that place.
     pub(crate) fn name(&self, party: usize) -> String {
         self.depot.name(Place::Party(party as u8))
     }
@@ -107,7 +107,8 @@ mod tests {
         Post::new(depot, me, Keys::new(vec![Zeroizing::new([key; 32]); 3]))
     }
 
-    /// What the helper has of the same bytes in every parcel and part: no key and nonce serve two of them.
+    /// Checks that equal bytes reach the helper differently in every parcel and part: no key and nonce serve two of
+    /// them.
     #[test]
     fn no_two_parts_are_sealed_alike() {
         let shelf = Shelf::new(&["a", "b", "c"]);

@@ -19,7 +19,7 @@ struct State {
     parts: HashMap<(Parcel, u32), Vec<u8>>,
     /// Bytes that each has left and collected.
     moved: HashMap<Place, [u64; 2]>,
-    /// Who has ended the job, and how.
+    /// Party, or helper, that has ended the job, and its error.
     ended: Option<(Place, Error)>,
 }
 
@@ -117,7 +117,7 @@ impl Depot for User<'_> {
     }
 }
 
-/// What it means to the others that `by` has ended with `error`.
+/// Error that the others get if `by` has ended with `error`.
 fn reported(by: String, error: &Error) -> Error {
     match error.peer() {
         Some(culprit) => Error::Reported { culprit: culprit.to_owned(), by, through: None, kind: error.kind() },

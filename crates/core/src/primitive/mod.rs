@@ -1,4 +1,4 @@
-//! What the protocols are made of.
+//! Cryptographic primitives from which the protocols are built.
 
 pub(crate) mod blum;
 pub mod elgamal;

@@ -15,19 +15,19 @@ use crate::parallel;
 use crate::primitive::group::Group;
 use crate::session::Transcript;
 
-/// What is proved: that there are known scalars with which all equations hold.
+/// Statement that is proved: the prover knows scalars with which all equations hold.
 pub(crate) struct Statement<G: Group> {
     equations: Vec<Equation<G>>,
     scalars: usize,
-    /// What the proof is bound to besides: who proves it, for what, in which session.
+    /// Context to which the proof is also bound: prover, purpose and session.
     context: Transcript,
 }
 
 /// `image` is the sum of each base times the scalar of that number.
 pub(crate) struct Equation<G: Group> {
-    /// The sum.
+    /// Sum of the terms.
     pub image: G::Point,
-    /// Which scalar, and its base.
+    /// Number of each scalar, and its base.
     pub terms: Vec<(usize, G::Point)>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Equation<G: Group> {
 pub struct Proof<G: Group> {
     /// The images of random scalars, one for each equation.
     commitments: Vec<G::Point>,
-    /// What the challenge makes of these and of the known ones.
+    /// Responses to the challenge, made from the random and the known scalars.
     responses: Vec<G::Scalar>,
 }
 
@@ -189,7 +189,7 @@ impl<G: Group> Proof<G> {
         equations * group.point_bytes() + scalars * group.scalar_bytes()
     }
 
-    /// Its encoding: commitments, then responses.
+    /// Returns the encoding: commitments, then responses.
     pub fn encode(&self, group: &G) -> Vec<u8> {
         let mut bytes = group.encode(&self.commitments);
         self.responses.iter().for_each(|response| bytes.extend_from_slice(&group.encode_scalar(response)));
@@ -208,7 +208,7 @@ impl<G: Group> Proof<G> {
     }
 }
 
-/// What a message is hashed to, which is not zero.
+/// Hashes a message to a scalar that is not zero.
 pub(crate) fn nonzero<G: Group>(group: &G, message: &[u8], tag: &[u8]) -> G::Scalar {
     let hashed = |again: u64| group.hash_to_scalar(&[message, &again.to_le_bytes()].concat(), tag);
     (0..).find_map(hashed).expect("not every hash is zero")

@@ -1,4 +1,4 @@
-//! Uniformly random orders.
+//! Uniformly random permutations.
 
 use rand_core::CryptoRng;
 
@@ -48,7 +48,8 @@ mod tests {
         assert_eq!(random_order(1, &mut rng), [0]);
     }
 
-    /// Of three quarters of 2^32 numbers, every third would come twice as often without rejection.
+    /// Checks that numbers below three quarters of 2^32 are equally likely: without rejection, every third would come
+    /// twice as often.
     #[test]
     fn numbers_below_a_bound_are_equally_likely() {
         let mut rng = ChaCha20Rng::from_seed([3; 32]);

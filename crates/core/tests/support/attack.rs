@@ -9,16 +9,16 @@ use tacita_core::{Error, Role, Side};
 use super::two::run_over;
 use super::*;
 
-/// What is done to one frame; `None` cuts the connection.
+/// Change that is made to one frame; `None` cuts the connection.
 pub type Mutation = Arc<dyn Fn(Frame) -> Option<Vec<Frame>> + Send + Sync>;
 
 /// Two parties that can be run over any channels. Where they are a first and a second one, the first has the receiver's end of
 /// the wire.
 pub trait Parties: Send + Sync {
-    /// What a party does with its end of the channel.
+    /// Runs the role of a party at its end of the channel.
     fn part(&self, role: Role, channel: &mut Channel) -> Result<()>;
 
-    /// What they run.
+    /// Name of the protocol that they run.
     fn name(&self) -> String;
 
     /// Runs both: how the receiver ended, and how the sender.
@@ -29,7 +29,7 @@ pub trait Parties: Send + Sync {
     }
 }
 
-/// Which side of a scalar product has this end of the wire.
+/// Side of a scalar product that has this end of the wire.
 pub fn side(role: Role) -> Side {
     match role {
         Role::Receiver => Side::First,
@@ -54,11 +54,11 @@ impl Parties for Case {
 pub struct Attack {
     pub name: String,
     pub case: Arc<dyn Parties>,
-    /// Who breaks the protocol.
+    /// Role of the party that breaks the protocol.
     pub culprit: Role,
     pub frame: usize,
     pub mutation: Mutation,
-    /// What the victim must make of it.
+    /// Predicate for the error with which the victim must end.
     pub expected: fn(&Error) -> bool,
 }
 

@@ -32,7 +32,7 @@ pub struct Kit<P = Params> {
     pub commitment: [u8; 32],
     pub run: Mutex<Option<Run>>,
     pub results: Mutex<BTreeMap<usize, Option<HashSet<usize>>>>,
-    /// How many more buckets can be kept before the disk is full.
+    /// Number of further buckets that can be kept before the disk is full.
     pub room: AtomicUsize,
 }
 
@@ -80,7 +80,7 @@ impl<P> Kit<P> {
         }
     }
 
-    /// All that it has learned: keys, or nothing.
+    /// Returns all that the party has learned: keys, or nothing.
     pub fn learned(&self) -> Option<HashSet<usize>> {
         let results = self.results.lock().unwrap();
         assert_eq!(results.len(), self.buckets, "not all buckets are finished");

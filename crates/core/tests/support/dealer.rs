@@ -10,13 +10,13 @@ use tacita_core::protocol::dot::Shares;
 use tacita_core::protocol::rules::{Batch, ScalarProducts};
 use tacita_core::{Channel, Result, Side};
 
-/// What the dealer's ends send each other.
+/// Label of the messages between the dealer's ends.
 pub const DEALT: Label = Label::new(250, "dealt columns");
 
 /// One end of the dealer.
 pub struct Dealer {
     rng: ChaCha20Rng,
-    /// How many products were asked for, level by level.
+    /// Numbers of products that were asked for, level by level.
     pub asked: Vec<usize>,
     /// Whether shares are no shares: one party has all, the other nothing.
     bare: bool,

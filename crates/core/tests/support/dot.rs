@@ -1,4 +1,4 @@
-//! What the tests of scalar products share: two parties with columns, and the truth.
+//! Helpers that the tests of scalar products share: two parties with columns, and the truth.
 
 use rand_core::Rng;
 use tacita_core::channel::Traffic;
@@ -9,7 +9,7 @@ use tacita_core::{Channel, Result, Side};
 
 use super::{rng, session, two};
 
-/// Both parties' columns: `first` and `second` hold one vector for each column.
+/// Columns of both parties: `first` and `second` hold one vector for each column.
 #[derive(Debug, Clone)]
 pub struct Dot {
     pub integers: Integers,
@@ -18,12 +18,12 @@ pub struct Dot {
     pub second: Vec<Vec<i64>>,
 }
 
-/// Where OTs come from in a test.
+/// Source of OTs in a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// From a trusted dealer, whose cards this number determines.
+    /// Trusted dealer, whose cards this number determines.
     Dealer(u32),
-    /// From the whole protocol.
+    /// Oblivious transfers of the whole protocol.
     Protocol,
 }
 
@@ -62,7 +62,7 @@ pub fn random_column(integers: Integers, rows: usize, density: f64, seed: u8) ->
 }
 
 impl Dot {
-    /// Random columns.
+    /// Draws random columns for both parties.
     pub fn random(integers: Integers, rows: usize, counts: (usize, usize), density: f64, seed: u8) -> Dot {
         let columns = |count: usize, seed: u8| {
             (0..count).map(|column| random_column(integers, rows, density, seed.wrapping_add(column as u8))).collect()
@@ -100,7 +100,7 @@ impl Dot {
         self.first.iter().flat_map(|a| self.second.iter().map(move |b| product(a, b))).collect()
     }
 
-    /// One party's run.
+    /// Runs the role of one party.
     pub fn run(&self, side: Side, params: &Params, source: Source, seed: u8, channel: &mut Channel) -> Result<Shares> {
         let (columns, rng) = (self.columns(side), &mut rng(seed));
         match source {
@@ -117,7 +117,7 @@ impl Dot {
         }
     }
 
-    /// Both parties, over channels that need not be connected to each other directly.
+    /// Runs both parties, over channels that need not be connected to each other directly.
     pub fn run_over(
         &self,
         params: &Params,
@@ -130,7 +130,8 @@ impl Dot {
         two::run_over((first, second), &part(Side::First, seeds.0), &part(Side::Second, seeds.1))
     }
 
-    /// As [`Dot::run_over`], over the channels of the OTs' receiver and sender, who are told apart as in attacks.
+    /// Runs both parties as [`Dot::run_over`] does, over the channels of the OTs' receiver and sender, who are told
+    /// apart as in attacks.
     pub fn run_as(
         &self,
         params: &Params,

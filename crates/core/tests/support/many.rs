@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{items, payload_of, rng, session};
 
-/// All parties' inputs.
+/// Inputs of all parties.
 pub struct Many {
     pub items: Vec<Vec<Item>>,
     pub rows: Vec<Option<Payload>>,
@@ -22,16 +22,16 @@ pub struct Many {
     pub ideal: bool,
 }
 
-/// What a party got out of a run, and the traffic of its links after a good end.
+/// Output of a party's run, and the traffic of its links after a good end.
 pub type Ended = Result<(Option<Common>, Vec<Traffic>)>;
 
-/// What a party should learn: its items, and the rows of each other that gives.
+/// Result that a party should learn: its items, and the rows of each other that gives.
 pub type Expected = (Vec<usize>, Vec<(usize, Payload)>);
 
-/// What is between two parties: each end's own channel.
+/// Connection between two parties: each end's own channel.
 pub type Wire<'a> = &'a dyn Fn(usize, usize) -> (Channel, Channel);
 
-/// Nothing but memory.
+/// Connects two parties through memory only.
 pub fn in_memory(one: usize, other: usize) -> (Channel, Channel) {
     Channel::pair(&one.to_string(), &other.to_string())
 }
@@ -66,7 +66,7 @@ impl Many {
         (0..self.parties()).filter(|&peer| peer != me).map(|peer| link(me, peer)).collect()
     }
 
-    /// What a party should learn.
+    /// Returns the result that a party should learn.
     pub fn expected(&self, me: usize) -> Option<Expected> {
         let sets: Vec<HashSet<&Item>> = self.items.iter().map(|set| set.iter().collect()).collect();
         let own = &self.items[me];

@@ -1,4 +1,4 @@
-//! What the tests of the intersections share: parties, a runner for each variant, and a wire tap.
+//! Helpers that the tests of the intersections share: parties, a runner for each variant, and a wire tap.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 pub mod attack;
@@ -54,7 +54,7 @@ pub fn payload_of(name: u8, items: &[Item], row_bytes: usize) -> Payload {
     payload
 }
 
-/// Both parties' inputs.
+/// Inputs of both parties.
 pub struct Case {
     pub receiver: Vec<Item>,
     pub sender: Vec<Item>,
@@ -75,7 +75,7 @@ pub fn short_key() -> KeySize {
     KeySize::new(512).unwrap()
 }
 
-/// Which protocol a case runs.
+/// Protocol that a case runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Ecdh,
@@ -175,7 +175,7 @@ impl Case {
         (common(&self.receiver, &self.sender), common(&self.sender, &self.receiver))
     }
 
-    /// What the receiver should learn, and what the sender should.
+    /// Returns the result that the receiver should learn, and that of the sender.
     pub fn expected(&self) -> (Learned, Learned) {
         let (mine, theirs) = self.truth();
         let rows_for = |own: &[Item], indices: &[usize], other: &[Item], rows: &Payload| {
@@ -291,7 +291,7 @@ impl Case {
     }
 }
 
-/// What a party has learned.
+/// Result that a party has learned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Learned {
     Nothing,
@@ -340,7 +340,7 @@ impl Frame {
     }
 }
 
-/// What a tap does with a frame: the frames to pass on instead, or the end of the connection.
+/// Action of a tap on a frame: the frames to pass on instead, or the end of the connection.
 pub type Tap = dyn Fn(Frame) -> Option<Vec<Frame>> + Send + Sync;
 
 /// Two ends of a channel over sockets, with a tap on what the receiver sends and on what the sender sends.
@@ -436,7 +436,7 @@ pub fn record(case: &Case, seeds: (u8, u8)) -> Recorded {
     })
 }
 
-/// What travels between the ends that `run` is given.
+/// Records the frames that travel between the ends that `run` is given.
 pub fn recorded(run: impl FnOnce(Channel, Channel)) -> Recorded {
     use std::sync::Mutex;
     let frames: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
@@ -453,7 +453,7 @@ pub fn recorded(run: impl FnOnce(Channel, Channel)) -> Recorded {
     Recorded { receiver, sender }
 }
 
-/// All payload bytes under one label.
+/// Returns all payload bytes under one label.
 pub fn payloads(frames: &[Frame], label: u8) -> Vec<u8> {
     let data = |frame: &&Frame| frame.kind == Frame::DATA && frame.label == label;
     frames.iter().filter(data).flat_map(|frame| frame.payload.iter().copied()).collect()

@@ -17,13 +17,13 @@ use super::rng;
 
 pub const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-/// All parties' inputs: numbers, of which keys are made.
+/// Inputs of all parties: numbers, of which keys are made.
 pub struct Outsourced {
     pub sets: Vec<Vec<usize>>,
     pub params: Params,
 }
 
-/// What somebody got out of a run.
+/// Output that a participant got out of a run.
 pub type Ended = Result<Option<Found>>;
 
 /// The value and the category that a giver has for a number.
@@ -50,12 +50,12 @@ impl Outsourced {
         self.part_with(me, depot, &mut rng(me as u8 + 1))
     }
 
-    /// As [`Outsourced::part`], with the caller's random numbers.
+    /// Runs a party as [`Outsourced::part`] does, with the caller's random numbers.
     pub fn part_with(&self, me: usize, depot: &impl Depot, rng: &mut impl CryptoRng) -> Ended {
         self.part_then(me, depot, rng, |_, _| Ok(()))
     }
 
-    /// As [`Outsourced::part_with`]; `after` gets what the party has of the others in the end.
+    /// Runs a party as [`Outsourced::part_with`] does; `after` gets what the party has of the others in the end.
     pub fn part_then<D: Depot>(
         &self,
         me: usize,
@@ -90,8 +90,8 @@ impl Outsourced {
         Ok(found)
     }
 
-    /// What a party is given in a step: ciphertexts, and the share of the key that its sender says to have taken off, in one part. What
-    /// else travels along comes last and is left out.
+    /// Receives what a party is given in a step: ciphertexts, and the share of the key that its sender says to have
+    /// taken off, in one part. Anything else that travels along comes last and is left out.
     pub fn given<D: Depot>(
         &self,
         me: usize,
@@ -138,7 +138,7 @@ impl Outsourced {
         self.params.reveal()
     }
 
-    /// What a party should learn.
+    /// Returns the result that a party should learn.
     pub fn expected(&self, me: usize) -> Option<Found> {
         if !self.params.learners().contains(&me) {
             return None;
@@ -165,7 +165,7 @@ impl Outsourced {
         self.run_with(|me, depot| self.part(me, depot))
     }
 
-    /// As [`Outsourced::run`], with programs of the caller's for the parties.
+    /// Runs all parties as [`Outsourced::run`] does, with programs of the caller's for the parties.
     pub fn run_with(&self, part: impl Fn(usize, &User<'_>) -> Ended + Sync) -> (Vec<Ended>, Shelf) {
         self.run_beside(part, |depot| helper::run(&self.params, depot))
     }
@@ -213,12 +213,12 @@ impl<'a> Recorder<'a> {
         Recorder { depot, announced: Mutex::default(), collected: Mutex::default() }
     }
 
-    /// What its user has told all.
+    /// Returns the bytes that its user has announced to all.
     pub fn announced(&self) -> Vec<u8> {
         self.announced.lock().unwrap().clone()
     }
 
-    /// All that was collected.
+    /// Returns all parts that were collected.
     pub fn collected(self) -> BTreeMap<(Parcel, u32), Vec<u8>> {
         self.collected.into_inner().unwrap()
     }

@@ -12,7 +12,7 @@ use super::{Frame, blames, recorded};
 /// A party: what it does with its end of the channel.
 pub type Part<'a, T> = &'a (dyn Fn(&mut Channel) -> Result<T> + Sync);
 
-/// What a party got out of a run, and its traffic after a good end.
+/// Output of a party's run, and its traffic after a good end.
 pub type Ended<T> = Result<(T, Traffic)>;
 
 /// Ends a party's channel as a program does: in good order, or telling the peer why not.

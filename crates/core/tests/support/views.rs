@@ -1,4 +1,4 @@
-//! What a role receives, compared with what it is allowed to see.
+//! Comparison of the messages that a role receives with what it is allowed to see.
 
 use std::collections::HashSet;
 
@@ -44,7 +44,8 @@ pub fn fresh_entries(runs: &[Vec<u8>], entry_bytes: usize, count: usize) -> Chec
 pub const PLACES: usize = 12;
 pub const ORDERS: usize = 240;
 
-/// Where the thing at each place of a hidden order came out, over many runs: every place equally likely for each.
+/// Checks the positions at which the things of a hidden order came out, over many runs: every position is equally
+/// likely for each place.
 pub fn hides_order(observed: &[(usize, usize)]) -> Check {
     let mut places = vec![0; PLACES];
     let mut distances = vec![0; PLACES];
@@ -56,7 +57,7 @@ pub fn hides_order(observed: &[(usize, usize)]) -> Check {
     uniform("distances between places", &distances)
 }
 
-/// No eight bytes of a secret stand anywhere in the frames.
+/// Checks that no eight bytes of a secret stand anywhere in the frames.
 pub fn shows_nothing(frames: &[Frame], secrets: &[Vec<u8>]) -> Check {
     let windows: HashSet<&[u8]> = secrets.iter().flat_map(|secret| secret.windows(8)).collect();
     let shown = frames.iter().any(|frame| frame.payload.windows(8).any(|window| windows.contains(window)));

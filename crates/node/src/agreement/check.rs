@@ -1,11 +1,11 @@
-//! What makes a job sensible beyond its syntax, in keys that all jobs or several have.
+//! Validation of jobs beyond their syntax, for keys that all or several kinds of job have.
 
 use std::collections::BTreeSet;
 
 use tacita_core::{Level, Result};
 
 use super::words::{bad, check_distinct, either};
-use super::{JobSpec, Party, Reveal, Shared, Topology};
+use super::{JobSpec, Party, Reveal, Topology};
 use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
 use crate::table::payload::MAX_ROW_BYTES;
@@ -69,7 +69,7 @@ impl JobSpec {
         }
     }
 
-    /// Names, and who learns.
+    /// The id of the job, and the names of its parties.
     pub(crate) fn check_names(&self) -> Result<()> {
         if self.id.is_empty() || self.id.len() > MAX_ID_BYTES || self.id.chars().any(char::is_control) {
             return bad(format!("id: use 1 to {MAX_ID_BYTES} printable characters"));
@@ -77,11 +77,7 @@ impl JobSpec {
         for name in self.parties.names() {
             check_name(name).or_else(|error| bad(format!("parties: {error}")))?;
         }
-        let most = self.job.info().most_parties;
-        let count = self.parties.0.len();
-        let has_roles = self.job.has(Shared::Roles) && self.has_roles();
-        let served = self.job.served();
-        if let Some(name) = served.and_then(|served| {
+        if let Some(name) = self.job.served().and_then(|served| {
             let words = || served.roles.iter().chain(served.audience);
             self.parties.names().into_iter().find(|name| words().any(|word| word == name))
         }) {
@@ -89,16 +85,12 @@ impl JobSpec {
                 "parties: \"{name}\" is a reserved word for every party with that role: use another name"
             ));
         }
-        if served.is_none() && !has_roles && !(2..=most).contains(&count) {
-            return bad(match most {
-                2 => format!(
-                    "parties: the job has {count}, and job = \"{}\" is between exactly two (except dot with clients): for more, \
-                     use \"intersect\"",
-                    self.job.name()
-                ),
-                _ => format!("parties: the job has {count}: name 2 to {most}"),
-            });
-        }
+        Ok(())
+    }
+
+    /// The parties that learn the result, and that no two parties have one identity.
+    pub(crate) fn check_learners(&self) -> Result<()> {
+        let served = self.job.served();
         if self.reveal_to.is_empty() {
             return bad("reveal_to: name at least one party that learns the result");
         }
@@ -194,7 +186,7 @@ impl JobSpec {
         }
     }
 
-    /// What a user should know beforehand of a level at which a run is refused, unless it is allowed.
+    /// Returns a warning for the user about a level at which a run is refused unless explicitly allowed.
     pub fn insecure(&self) -> Option<String> {
         if let Some(leak) = self.job.leak(self) {
             return Some(format!("{leak}: every party has to run with --allow-insecure"));
@@ -208,7 +200,7 @@ impl JobSpec {
         })
     }
 
-    /// How many decimals numbers have.
+    /// Checks the number of decimals that numbers have.
     pub(crate) fn check_scale(&self) -> Result<()> {
         match self.scale {
             Some(scale) if scale > MAX_DECIMALS => bad(format!(
@@ -218,7 +210,7 @@ impl JobSpec {
         }
     }
 
-    /// What rows are matched by.
+    /// Checks the key by which rows are matched.
     pub(crate) fn check_key(&self) -> Result<()> {
         let Some(key) = &self.key else {
             return bad(

@@ -1,4 +1,4 @@
-//! What runs, as it is chosen and written.
+//! Protocol choice of a run, and its textual form.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,14 +7,15 @@ use tacita_core::protocol::dot::ot::Extension;
 
 use super::{JobSpec, Protocol};
 
-/// What runs. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`, `lattice or ot softspoken-4`.
+/// Protocol choice of a run. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`,
+/// `lattice or ot softspoken-4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chosen {
     /// The protocol that answers; never [`Protocol::AUTO`].
     pub protocol: Protocol,
     /// Another one: each part of the job goes by one of the two, whichever takes less time there.
     pub or: Option<Protocol>,
-    /// How oblivious transfers are made, where there is a choice.
+    /// Extension with which oblivious transfers are made, if there is a choice.
     pub extension: Option<Extension>,
     /// The intersection that aligns rows before.
     pub alignment: Option<Protocol>,
@@ -22,22 +23,22 @@ pub struct Chosen {
 
 /// A choice, and why.
 pub struct Choice {
-    /// What runs.
+    /// Protocol choice for the run.
     pub chosen: Chosen,
-    /// For the plan.
+    /// Reason for the choice, shown in the plan.
     pub why: String,
 }
 
-/// What is known of the network between the parties.
+/// Known properties of the network between the parties.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Network {
-    /// Forth and back.
+    /// Round-trip time between the parties.
     pub round_trip: Duration,
     /// Bits a second; unknown, as a rule.
     pub bandwidth: Option<u64>,
 }
 
-/// With a shorter round trip a network is near.
+/// Round-trip time below which a network counts as near.
 const NEAR: Duration = Duration::from_millis(5);
 
 /// Bits a second that are assumed of a near network, where only an order of magnitude matters.
@@ -106,7 +107,7 @@ impl Network {
         self.bandwidth.map_or(assumed, |bits| bits as f64)
     }
 
-    /// How long something takes, with computation and traffic one after the other.
+    /// Returns the duration in seconds, with computation and traffic one after the other.
     pub fn seconds(&self, cpu: f64, bytes: u64, rounds: u32) -> f64 {
         cpu + bytes as f64 * 8.0 / self.bandwidth() + f64::from(rounds) / 2.0 * self.round_trip.as_secs_f64()
     }

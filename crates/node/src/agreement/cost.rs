@@ -1,4 +1,4 @@
-//! What a job costs.
+//! Cost estimates of a job.
 
 use std::collections::BTreeMap;
 
@@ -26,47 +26,49 @@ pub struct Calibration {
     pub threads: usize,
 }
 
-/// How many times as long a pass takes in P-384 as in ristretto255 one point after the other, as measured with AVX-512.
+/// Factor by which a pass takes longer in P-384 than in ristretto255, one point after the other, as measured with
+/// AVX-512.
 pub const P384_PASSES: f64 = 28.0;
 
-/// How the transfers are made that [`Calibration::ot_transfer`] is measured with.
+/// Extension with which the transfers are made that [`Calibration::ot_transfer`] is measured with.
 pub const MEASURED: Extension = Extension::SoftSpoken(4);
 
 /// Bytes of the frame with which each party ends a job.
 pub const CLOSE_BYTES: u64 = HEADER_BYTES as u64;
 
-/// What a job costs its helper.
+/// Cost of a job for its helper.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HelperCost {
-    /// CPU seconds.
+    /// CPU time in seconds.
     pub cpu: f64,
     /// Bytes that parties collect of it.
     pub sent: u64,
     /// Bytes that parties leave for it.
     pub received: u64,
-    /// What it learns, in sentences.
+    /// Sentences that state what the helper learns.
     pub learns: &'static [&'static str],
 }
 
-/// What a job costs, the handshake aside.
+/// Cost of a job, excluding the handshake.
 #[derive(Debug, Clone, Default)]
 pub struct Cost {
-    /// By party.
+    /// Cost of each role, by party.
     pub roles: BTreeMap<String, RoleCost>,
-    /// What it costs the helper, in a job with one.
+    /// Cost for the helper, in a job with one.
     pub helper: Option<HelperCost>,
     /// Message flights in sequence.
     pub rounds: u32,
     /// Buckets of a run on disk.
     pub buckets: Option<usize>,
-    /// What rounds, bytes and seconds depend on that cannot be known before: they are then what is spent at least.
+    /// Unknowns on which rounds, bytes and seconds depend, and which cannot be known beforehand. If there are any, the
+    /// figures are lower bounds.
     pub notes: Vec<String>,
-    /// What is assumed, beside why the protocol is the one.
+    /// Assumption behind the figures, besides the reason for the choice of protocol.
     pub assumed: Option<&'static str>,
 }
 
 impl Cost {
-    /// This and then that, between the same parties.
+    /// Adds the cost of a job that runs afterwards between the same parties.
     pub fn and(mut self, then: Cost) -> Cost {
         for (name, cost) in then.roles {
             let role = self.roles.entry(name).or_default();
@@ -83,12 +85,12 @@ impl Cost {
     }
 }
 
-/// What a job costs one party.
+/// Cost of a job for one party.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoleCost {
-    /// CPU seconds.
+    /// CPU time in seconds.
     pub cpu: f64,
-    /// Bytes sent.
+    /// Number of bytes sent.
     pub bytes: u64,
     /// Bytes on disk at once, for a table that is sorted there.
     pub disk: Option<u64>,

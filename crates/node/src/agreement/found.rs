@@ -1,4 +1,4 @@
-//! What a party has found, as data: who runs a party writes it, prints it, or hands it on.
+//! Results of a party as data. The caller that runs a party writes them, prints them, or hands them on.
 
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
@@ -11,17 +11,17 @@ use crate::table::{Selection, Table};
 /// Something that is made when it is needed.
 pub type Deferred<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 
-/// What a party has found.
+/// Results of a party's run.
 pub struct Found {
     /// The answer. It is made when the connections have ended: what fails in that is no concern of the peers.
     pub answer: Deferred<Answer>,
     /// The protocol that ran: of several, the one with most to do.
     pub protocol: Protocol,
-    /// What the party learned, in sentences.
+    /// Sentences that state what the party learned.
     pub learned: Vec<String>,
     /// Flights that no connection of this party has seen.
     pub further_rounds: u32,
-    /// What the report says besides, by key.
+    /// Further entries of the report, by key.
     pub extras: Map<String, Value>,
     /// A page for readers, in a job that has one.
     pub page: Option<Box<dyn Page>>,
@@ -29,33 +29,33 @@ pub struct Found {
 
 /// The answer to the question that a job asks.
 pub enum Answer {
-    /// Nothing: the party is not meant to learn.
+    /// No answer: the party is not meant to learn.
     Nothing,
-    /// Rows.
+    /// Rows of the party's table.
     Rows(Box<dyn Rows>),
     /// Numbers, or what is known of them. They are said even where the table cannot be written.
     Numbers {
-        /// As they stand in the report.
+        /// JSON form for the report.
         json: Value,
-        /// As they are printed.
+        /// Text form for printing.
         line: String,
-        /// As a table.
+        /// Table form, built on demand.
         table: Deferred<Table>,
     },
     /// A share, for a file that nobody else may read.
     Share {
-        /// How many numbers it is of.
+        /// Number of values in the share.
         numbers: usize,
-        /// The file.
+        /// Contents of the share file.
         file: Zeroizing<String>,
     },
     /// Tables, of which some stand beside the main one. Their numbers are said even where they cannot be written.
     Tables {
-        /// How many rows they have, as it stands in the report.
+        /// Row counts of the tables, as they stand in the report.
         json: Value,
-        /// As it is printed.
+        /// Row counts as they are printed.
         line: String,
-        /// The main one.
+        /// Main table, built on demand.
         main: Deferred<Table>,
         /// The others, each with what is put into its file's name.
         beside: Vec<(&'static str, Deferred<Table>)>,
@@ -64,12 +64,12 @@ pub enum Answer {
 
 /// A page that explains a result to readers.
 pub trait Page: Send {
-    /// Its HTML. `choice` is what ran.
+    /// Returns the page as HTML. `choice` is the choice that ran.
     fn html(&self, job: &JobSpec, choice: &str) -> String;
 }
 
 impl Found {
-    /// No answer.
+    /// Returns a result without an answer.
     pub fn nothing(protocol: Protocol, learned: Vec<String>) -> Found {
         Found::new(protocol, learned, || Ok(Answer::Nothing))
     }

@@ -26,13 +26,13 @@ const CONFIRMATIONS: [&str; 2] = ["confirm first", "confirm second"];
 
 const CONFIRMATION_BYTES: usize = 32;
 
-/// No message of the handshake is longer.
+/// Maximum length of a handshake message in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 18;
 
 /// First message of each party.
 #[derive(Serialize, Deserialize)]
 struct Hello {
-    /// [`WIRE_VERSION`].
+    /// Version of the wire format: [`WIRE_VERSION`].
     tacita: u32,
     /// Version of the program, for the report and for error messages.
     version: String,
@@ -43,33 +43,33 @@ struct Hello {
     nonce: String,
     /// The kinds of profiles with which the sender reads its key columns.
     profiles: Vec<String>,
-    /// The sender's terms.
+    /// Terms of the sender.
     terms: Value,
 }
 
-/// What the handshake has established so far: the peer is who it should be and has the same terms.
+/// State that the handshake has established so far: the peer has the expected identity and the same terms.
 pub struct Greeted {
     /// The transcript of everything said.
     transcript: Transcript,
-    /// What only the two ends of this connection know: nothing on the wire depends on it.
+    /// Seed known only to the two ends of this connection; nothing on the wire depends on it.
     pub seed: Zeroizing<[u8; 32]>,
-    /// This party's and the peer's nonce, in hexadecimal.
+    /// Nonces of this party and of the peer, in hexadecimal.
     pub nonces: [String; 2],
     /// Version of the peer's program.
     pub peer_version: String,
-    /// What the user should be warned of, though it is no error.
+    /// Warnings for the user that are no errors.
     pub warnings: Vec<String>,
 }
 
-/// What the handshake ends with.
+/// Outcome of the handshake.
 pub struct Agreed {
     /// The session that everything after is bound to.
     pub session: Session,
-    /// What runs.
+    /// Protocol choice for the run.
     pub chosen: Chosen,
-    /// What this party has told.
+    /// Sizes that this party has announced.
     pub own_sizes: Sizes,
-    /// What the peer has told.
+    /// Sizes that the peer has announced.
     pub peer_sizes: Sizes,
 }
 
@@ -91,7 +91,7 @@ pub fn fresh_nonce(rng: &mut impl CryptoRng) -> [u8; 32] {
     nonce
 }
 
-/// As [`greet`], with the nonce that this party has for all its peers in this run.
+/// Performs [`greet`] with the nonce that this party uses for all its peers in this run.
 pub fn greet_as(
     job: &JobSpec,
     me: &str,
@@ -227,10 +227,11 @@ pub fn confirm(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel
     }
 }
 
-/// What is wrong with a peer that does not confirm the session.
+/// Error text for a peer that does not confirm the session.
 pub(super) const ANOTHER_SESSION: &str = "its session differs: the two ends saw different handshake messages";
 
-/// As [`confirm`], where another party may be the cause if the peer has another session: whether it has the same.
+/// Returns whether the peer has the same session. Unlike [`confirm`], for use where another party may be the cause
+/// of a different session.
 pub(super) fn has_the_same(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel) -> Result<bool> {
     let first = job.parties.position(me) < job.parties.position(channel.peer());
     let [mine, other] = if first { [0, 1] } else { [1, 0] };

@@ -1,4 +1,4 @@
-//! Where a party's items come from, in association rules.
+//! Sources of a party's items, in association rules.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -8,7 +8,7 @@ const USUAL_COLUMN: &str = "items";
 const USUAL_SEPARATOR: &str = "|";
 const USUAL_IN_LINES: &str = ",";
 
-/// Where a party's items come from.
+/// Source of a party's items.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(
     untagged,
@@ -20,7 +20,7 @@ pub enum ItemsFrom {
     Columns(Vec<String>),
     /// One column holds baskets.
     Basket(Basket),
-    /// Each column does.
+    /// Each column holds an item, or a value that makes one.
     All(Star),
 }
 
@@ -28,9 +28,9 @@ pub enum ItemsFrom {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Basket {
-    /// Its logical name, if it is not the usual one.
+    /// Logical name of the column, if it is not the usual one.
     pub column: Option<String>,
-    /// What stands between items, if it is not what usually does.
+    /// Separator between items, if it is not the usual one.
     pub separator: Option<String>,
     /// Each row has one item of a basket; rows with the same id are one basket.
     pub long: bool,
@@ -44,14 +44,14 @@ impl Basket {
         self.column.as_deref().unwrap_or(USUAL_COLUMN)
     }
 
-    /// What stands between items.
+    /// Returns the separator between items.
     pub fn separator(&self) -> &str {
         let usual = if self.lines { USUAL_IN_LINES } else { USUAL_SEPARATOR };
         self.separator.as_deref().unwrap_or(usual)
     }
 }
 
-/// The word `*`.
+/// Marker for the word `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Star;
 

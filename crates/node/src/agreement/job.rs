@@ -21,7 +21,7 @@ use super::{
 use crate::table::Table;
 use crate::transport::depot::Expected;
 
-/// What not every job can do.
+/// Abilities that not every job has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ability {
     /// A table that is sorted on disk, and worked on there.
@@ -88,16 +88,16 @@ pub enum Shared {
 /// A job that is not run between its parties: others serve, for as many as come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
-    /// What those who serve are called: no party has one of these names.
+    /// Names of the serving roles; no party has one of these names.
     pub roles: &'static [&'static str],
-    /// What `reveal_to` may name beside parties.
+    /// Names that `reveal_to` may contain besides parties.
     pub audience: &'static [&'static str],
-    /// Which commands there are for it, for messages.
+    /// Commands available for the job, for messages.
     pub commands: &'static str,
 }
 
 impl JobSpec {
-    /// How the job is done on many machines.
+    /// Returns the methods for running the job distributed over many machines.
     ///
     /// Errors ([`Error::Input`]): it is not.
     pub fn distributed(&self) -> Result<&dyn Distributed> {
@@ -105,7 +105,7 @@ impl JobSpec {
         self.job.distributed().ok_or_else(missing)
     }
 
-    /// How shares of its buckets are added up.
+    /// Returns the methods for adding up the shares of its buckets.
     ///
     /// Errors ([`Error::Input`]): they are not.
     pub fn sums(&self) -> Result<&dyn Sums> {
@@ -113,7 +113,7 @@ impl JobSpec {
         self.distributed()?.sums().ok_or_else(missing)
     }
 
-    /// How its buckets are counted in again and again.
+    /// Returns the methods for counting repeatedly in its buckets.
     ///
     /// Errors ([`Error::Input`]): they are not.
     pub fn repeated_counts(&self) -> Result<&dyn RepeatedCounts> {
@@ -122,22 +122,22 @@ impl JobSpec {
     }
 }
 
-/// What `tacita init` asks of somebody who writes a job file, for one of its keys.
+/// Question that `tacita init` asks the author of a job file about one of its keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Question {
     /// The key, with dots where it is in a table.
     pub key: &'static str,
-    /// What is asked.
+    /// Text of the question.
     pub asks: &'static str,
     /// The usual answer; an empty one leaves the key out. Without any, there has to be an answer.
     pub usual: Option<&'static str>,
-    /// What an answer is.
+    /// Kind of answer expected.
     pub answer: Answering,
-    /// What the key means, to be written beside it.
+    /// Meaning of the key, to be written beside it.
     pub means: &'static str,
 }
 
-/// What an answer to a [`Question`] is.
+/// Kind of answer to a [`Question`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answering {
     /// A word, or a number.
@@ -148,28 +148,28 @@ pub enum Answering {
     Profiles,
 }
 
-/// What is the same for all jobs of a kind.
+/// Properties common to all jobs of a kind.
 #[derive(Debug)]
 pub struct JobInfo {
     /// The word for it in job files.
     pub name: &'static str,
     /// The question in plain words.
     pub about: &'static str,
-    /// What somebody who writes a job file is asked about its own keys, and about those that rows are matched by.
+    /// Returns the questions for the author of a job file about the job's own keys, and about the match keys.
     pub questions: &'static [Question],
-    /// What is revealed where the file does not say.
+    /// Returns the default of `reveal` for job files that leave it out.
     pub usual_reveal: Reveal,
     /// The fewest keys that a party may bring where the file does not say; 0 means any number.
     pub usual_min_rows: u64,
-    /// What can be revealed: see [`Reveal::kind`].
+    /// Returns the kinds of result that can be revealed: see [`Reveal::kind`].
     pub reveals: &'static [&'static str],
     /// The keys that name the columns of a party, for messages.
     pub columns_from: &'static str,
-    /// What stands beside an output: what is put into its file's name, and what messages call it.
+    /// Returns the side outputs: for each, the part added to its file name, and its noun in messages.
     pub beside: &'static [(&'static str, &'static str)],
-    /// How many parties it may have at most that are all connected.
+    /// Returns the maximum number of parties if all are connected.
     pub most_parties: usize,
-    /// Who serves, in a job that is not run between its parties.
+    /// Returns the serving roles, in a job that is not run between its parties.
     pub served: Option<Served>,
 }
 
@@ -179,7 +179,7 @@ impl dyn Job + '_ {
         self.info().name
     }
 
-    /// Who serves, in a job that is not run between its parties.
+    /// Returns the serving roles, in a job that is not run between its parties.
     pub fn served(&self) -> Option<Served> {
         self.info().served
     }
@@ -187,10 +187,10 @@ impl dyn Job + '_ {
 
 /// The question that a job asks, with its own keys. `spec` is the job that it is of.
 pub trait Job: Any + Debug + Send + Sync {
-    /// What is the same for all jobs of this kind.
+    /// Returns the properties common to all jobs of this kind.
     fn info(&self) -> &'static JobInfo;
 
-    /// Who talks to whom.
+    /// Returns the topology: the pairs of parties that talk to each other.
     fn topology<'a>(&self, _spec: &'a JobSpec) -> Topology<'a> {
         Topology::Pair
     }
@@ -198,26 +198,26 @@ pub trait Job: Any + Debug + Send + Sync {
     /// The protocols that the job may name.
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol>;
 
-    /// What those protocols depend on, as it stands in the file, if on anything: for messages.
+    /// Returns the setting that those protocols depend on, if any, as it stands in the file; for messages.
     fn protocols_from(&self, _spec: &JobSpec) -> Option<String> {
         None
     }
 
-    /// What it counts, for messages.
+    /// Returns the noun for the items that the job counts, for messages.
     fn things(&self, spec: &JobSpec) -> &'static str;
 
-    /// Which of these keys it has, which only some jobs have, beside its own.
+    /// Returns whether the job has this key, which only some jobs have, besides its own keys.
     fn has(&self, key: Shared) -> bool;
 
     /// Files that it names are beside the job file, in this directory, wherever a command is run.
     fn is_in(&mut self, _directory: &Path) {}
 
-    /// What to think about before the job is run.
+    /// Returns points to consider before the job is run.
     fn warnings(&self, _spec: &JobSpec) -> Vec<String> {
         Vec::new()
     }
 
-    /// What parties are there, where roles say it.
+    /// Checks which parties there are, if roles determine it.
     fn check_parties(&self, _spec: &JobSpec) -> Result<()> {
         Ok(())
     }
@@ -230,7 +230,7 @@ pub trait Job: Any + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Its keys for the terms, with defaults filled in.
+    /// Returns the job's own keys for the terms, with defaults filled in.
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)>;
 
     /// Whether this party pads what it brings to `limits.pad_to`.
@@ -243,7 +243,7 @@ pub trait Job: Any + Debug + Send + Sync {
         spec.reveal == Reveal::Payload
     }
 
-    /// What it tells against its purpose, so that it is there for comparisons only.
+    /// Returns the leak that defeats the job's purpose, if there is one. Such a job exists for comparisons only.
     fn leak(&self, _spec: &JobSpec) -> Option<String> {
         None
     }
@@ -264,7 +264,8 @@ pub trait Job: Any + Debug + Send + Sync {
         Ok(Sizes { items, ..Sizes::default() })
     }
 
-    /// What runs. All parties get the same for the same sizes and network; in a run the first party's choice holds.
+    /// Chooses the protocol that runs. All parties get the same for the same sizes and network; in a run the first party's
+    /// choice holds.
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice>;
 
     /// Whether the terms allow the peer to choose this: protocols that reveal what they say, with the security that they ask.
@@ -280,7 +281,7 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Errors: so many rows are too many for the protocol, or for the memory that is to be used on disk.
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64>;
 
-    /// What it costs, the handshake aside.
+    /// Returns the cost of the job, excluding the handshake.
     fn cost(
         &self,
         spec: &JobSpec,
@@ -289,15 +290,15 @@ pub trait Job: Any + Debug + Send + Sync {
         machine: &Calibration,
     ) -> Result<Cost>;
 
-    /// What it does through a helper, in a job that can.
+    /// Returns the methods for running through a helper, in a job that can.
     fn helped(&self) -> Option<&dyn Helped> {
         None
     }
 
-    /// What `party` learns, given what is known, in plain sentences.
+    /// Returns plain sentences on what `party` learns, given what is known.
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
 
-    /// Who learns what at a glance: each thing, with those who learn it. No more than [`Job::learned`] says.
+    /// Returns each thing that is learned, with the parties that learn it. No more than [`Job::learned`] says.
     fn at_a_glance(&self, _spec: &JobSpec) -> Vec<Glance> {
         Vec::new()
     }
@@ -305,12 +306,12 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Reads a party's data. `pool` is where encryptions are taken from that were made in advance, in a job that can.
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>>;
 
-    /// How it is done on many machines of each party, in a job that can be spread.
+    /// Returns the methods for running on many machines of each party, in a job that can be distributed.
     fn distributed(&self) -> Option<&dyn Distributed> {
         None
     }
 
-    /// How a run of it that was cut off is gone on with, in a job that keeps some on disk.
+    /// Returns the methods for resuming an interrupted run, in a job that keeps some state on disk.
     fn resumable(&self) -> Option<&dyn Resumable> {
         None
     }
@@ -321,24 +322,24 @@ pub trait Distributed {
     /// The job that is done in each bucket; the error says why there is none.
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec>;
 
-    /// What one part of `me`'s table says of how the others are read.
+    /// Returns the facts in one part of `me`'s table on how the other parts are read.
     ///
     /// Errors: the part cannot be used.
     fn facts(&self, _spec: &JobSpec, _me: &str, _table: &Table) -> Result<Value> {
         Ok(Value::Null)
     }
 
-    /// What all parts say together. Errors: they do not go together.
+    /// Joins the facts of all parts. Errors: they do not go together.
     fn join_facts(&self, _spec: &JobSpec, _me: &str, _facts: Vec<Value>) -> Result<Value> {
         Ok(Value::Null)
     }
 
-    /// How shares of buckets become shares of all, in a job whose buckets leave shares.
+    /// Returns the methods for turning shares of buckets into shares of the whole, in a job whose buckets leave shares.
     fn sums(&self) -> Option<&dyn Sums> {
         None
     }
 
-    /// How buckets are counted in again and again, in a job that does so.
+    /// Returns the methods for counting repeatedly in buckets, in a job that does so.
     fn counts(&self) -> Option<&dyn RepeatedCounts> {
         None
     }
@@ -381,16 +382,16 @@ pub trait Helped {
     /// The protocol for it, for messages.
     fn protocol(&self) -> Protocol;
 
-    /// What the party at this place of the job file leaves at the helper, and collects there.
+    /// Returns what the party at this place of the job file leaves at the helper, and what it collects there.
     fn expected(&self, spec: &JobSpec, place: usize) -> Result<Expected>;
 }
 
 /// Something that some parties of a job learn.
 #[derive(Debug, Clone, Serialize)]
 pub struct Glance {
-    /// What it is.
+    /// Description of the result.
     pub what: String,
-    /// Who learns it.
+    /// Parties that learn the result.
     pub parties: Vec<String>,
     /// The party whose own it is, which neither learns it nor lacks it.
     #[serde(skip)]
@@ -410,21 +411,21 @@ impl Glance {
     }
 }
 
-/// What was done by a run that was cut off.
+/// Progress of a run that was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// Both parties have all they need of each other.
+    /// Both parties have everything that they need from each other.
     Ended,
-    /// This party, which learns, has all it needs of the other.
+    /// A party that learns, this one, has everything that it needs from the other.
     Complete,
 }
 
 /// A job together with its own keys.
 #[derive(Debug)]
 pub struct Of<'a, J> {
-    /// The job.
+    /// Job that the keys belong to.
     pub spec: &'a JobSpec,
-    /// Its own keys.
+    /// Keys specific to this job.
     pub own: &'a J,
 }
 

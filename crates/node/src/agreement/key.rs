@@ -1,4 +1,4 @@
-//! What a row is matched by.
+//! Keys by which rows are matched.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,26 +27,26 @@ pub struct Key {
     pub any: Vec<Vec<String>>,
     /// The verdict by each of them, in their order; `match` for those beyond its end.
     pub verdicts: Vec<KeyVerdict>,
-    /// How the columns are read; all by `none` if absent.
+    /// Profiles with which the columns are read; all by `none` if absent.
     pub normalize: Option<Profiles>,
-    /// What happens to rows with equal keys.
+    /// Treatment of rows with equal keys.
     pub duplicates: Duplicates,
-    /// What happens to rows without a key.
+    /// Treatment of rows without a key.
     pub nulls: Nulls,
-    /// Which of several keys this is.
+    /// Position of this key among several alternative keys.
     pub alternative: Option<Alternative>,
 }
 
 /// One of several keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alternative {
-    /// Its number, from 0 on.
+    /// Number of the key, counted from 0.
     pub number: usize,
-    /// How many there are.
+    /// Total number of alternative keys.
     pub of: usize,
 }
 
-/// What a row of a live list that is found by a key is taken for.
+/// Verdict on a row of a live list that a key finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyVerdict {
@@ -101,7 +101,7 @@ impl WrittenKey {
 pub enum Profiles {
     /// One for each column, in their order.
     List(Vec<Profile>),
-    /// By the column's name.
+    /// Profiles by column name.
     Table(BTreeMap<String, Profile>),
 }
 
@@ -322,7 +322,7 @@ impl JobSpec {
         self.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::Multiset)
     }
 
-    /// What `party`'s rows are matched by.
+    /// Returns the key specification by which `party`'s rows are matched.
     pub fn key_spec(&self, party: &str, allow_unreadable: bool) -> Result<KeySpec> {
         let key = self.key.as_ref().ok_or_else(|| Error::Internal("rows are matched, and by no key".into()))?;
         let columns = key.columns.iter().zip(self.profiles(party)).map(|(name, profile)| KeyColumn {
@@ -342,7 +342,7 @@ impl JobSpec {
         })
     }
 
-    /// How many keys there are of which this job has one.
+    /// Returns the number of alternative keys of which this job has one.
     pub fn keys_in_all(&self) -> usize {
         self.key.as_ref().and_then(|key| key.alternative).map_or(1, |alternative| alternative.of)
     }

@@ -1,15 +1,15 @@
-//! What is known of the parties when it is said who learns what.
+//! Knowledge about the parties, as the basis of statements on who learns what.
 
 use super::handshake::Agreed;
 use super::{Sizes, Slices};
 use std::collections::BTreeMap;
 
-/// What is known of both parties.
+/// Knowledge about both parties.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known<'a> {
     /// The party's own distinct keys, if they are known to whoever prints this.
     pub own_items: Option<u64>,
-    /// The peer's, likewise.
+    /// Distinct keys of the peer, if they are known to whoever prints this.
     pub items: Option<u64>,
     /// The peer's rows with a key, likewise, where it gives columns.
     pub entries: Option<u64>,
@@ -21,7 +21,7 @@ pub struct Known<'a> {
     pub runs: Option<u64>,
     /// Rows that both have, where they are multiplied.
     pub common: Option<u64>,
-    /// How many rows several clients have.
+    /// Row counts of several clients.
     pub slices: Option<&'a Slices>,
     /// The sizes of all of several parties.
     pub all: Option<&'a BTreeMap<String, Sizes>>,
@@ -30,12 +30,12 @@ pub struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// What the sizes tell that two parties have agreed on.
+    /// Returns the knowledge in the sizes that two parties have agreed on.
     pub fn of(agreed: &'a Agreed) -> Self {
         Known::of_sizes(&agreed.own_sizes, &agreed.peer_sizes)
     }
 
-    /// What the sizes of a party and its peer tell.
+    /// Returns the knowledge in the sizes of a party and its peer.
     pub fn of_sizes(own: &'a Sizes, theirs: &'a Sizes) -> Self {
         Known {
             own_items: Some(own.items),

@@ -8,15 +8,16 @@ use zeroize::Zeroizing;
 
 use super::Answer;
 
-/// What a driver has gathered before it begins.
+/// Data that a driver has gathered before it begins.
 pub struct Gathered {
-    /// How many rows there are in all buckets, which both parties have.
+    /// Number of rows in all buckets, which both parties have.
     pub rows: u64,
-    /// What stands for the runs in which rows were aligned, in the order of the buckets; nothing where they are by their position.
+    /// Identifiers of the runs in which rows were aligned, in the order of the buckets; empty if rows are aligned by
+    /// position.
     pub runs: Vec<String>,
     /// The own items, each once: its name, and in how many of these rows it is.
     pub items: Vec<(String, u64)>,
-    /// That of the drivers.
+    /// Session of the drivers.
     pub session: Session,
 }
 
@@ -25,7 +26,7 @@ pub trait Levels: Send {
     /// The own items that are still of interest, by the numbers that itemsets have.
     fn names(&self) -> &[String];
 
-    /// What is to be counted next; nothing when all is known.
+    /// Returns the itemsets to be counted next; none when all is known.
     fn next(&mut self, channel: &mut Channel) -> Result<Option<Wanted>>;
 
     /// Takes the counts of the own itemsets, those of all buckets added up.
@@ -34,6 +35,6 @@ pub trait Levels: Send {
     /// Takes what the buckets have left of mixed itemsets: the text of their files, in the order of the buckets.
     fn take_mixed(&mut self, shares: &[Zeroizing<String>], channel: &mut Channel) -> Result<()>;
 
-    /// What has come of it.
+    /// Finishes the job and returns the answer.
     fn finish(self: Box<Self>, channel: &mut Channel) -> Result<Answer>;
 }

@@ -1,5 +1,5 @@
-//! How much memory a job needs, as far as the agreed sizes tell, and whether there is so much. This is looked at before any of
-//! it is taken: a peer can claim any size, and what it claims is what a run is made for.
+//! Estimates of the memory that a job needs, as far as the agreed sizes tell, and checks that it is available. The
+//! checks precede any allocation: a peer can claim any size, and the run allocates for the claimed size.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub fn check(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>, cha
     Err(Error::Terms(format!("{} brings {things}{given}: {text}", channel.peer())))
 }
 
-/// As [`check`], in a job in which all parties are connected.
+/// Performs [`check`] in a job in which all parties are connected.
 pub fn check_all(job: &JobSpec, me: &str, agreed: &mesh::Agreed, allowed: Option<u64>) -> Result<()> {
     let sizes = &agreed.sizes;
     if sizes[me].work.is_some() {
@@ -59,13 +59,13 @@ pub fn check_all(job: &JobSpec, me: &str, agreed: &mesh::Agreed, allowed: Option
     Err(Error::Terms(format!("{most}{text}")))
 }
 
-/// What else there is to do, if it is there.
+/// Returns the hint to work on disk instead, if that is possible.
 fn on_disk_instead(job: &JobSpec, own: &Sizes) -> &'static str {
     if !own.on_disk && job.job.can(job, Ability::Disk).is_ok() { ", let --work DIR take it to disk" } else { "" }
 }
 
-/// What the user should know of terms that leave it to the peer how many rows it brings. (Rows that are aligned by position, and
-/// shares, are as many as this party's.)
+/// Returns a warning about terms that leave the peer's number of rows to the peer. (Rows that are aligned by
+/// position, and shares, are as many as this party's.)
 pub fn unbounded(job: &JobSpec) -> Option<&'static str> {
     let padded = job.parties.names().into_iter().all(|name| job.job.pads(job, name));
     if job.things() != "keys" || job.limits.max_rows.is_some() || (padded && job.limits.pad_to.is_some()) {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::agreement::{Chosen, Protocol};
 
-    /// Whose rows are too many is said, and neither party pays for what the other claims.
+    /// Checks that the error names the party with too many rows, and that neither party pays for the other's claim.
     #[test]
     fn memory_is_refused_to_whoever_brings_too_much() {
         let text = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";

@@ -22,13 +22,13 @@ use super::{Chosen, JobSpec, Sizes, Terms};
 /// Message flights: `hello`, `sizes`, `choice`, `confirm`.
 pub const ROUNDS: u32 = 4;
 
-/// What such a handshake ends with.
+/// Outcome of a handshake among all parties.
 pub struct Agreed {
     /// The session of the run, which all parties have. It is public.
     pub session: Session,
-    /// What runs.
+    /// Protocol choice for the run.
     pub chosen: Chosen,
-    /// What each party has told of how much it brings, this one included.
+    /// Sizes that each party has announced, including this one.
     pub sizes: BTreeMap<String, Sizes>,
     /// The connections, in the order of the job file.
     pub pairs: Vec<Pair>,
@@ -38,9 +38,9 @@ pub struct Agreed {
 pub struct Pair {
     /// The party at the other end.
     pub peer: String,
-    /// Its session.
+    /// Session of the connection.
     pub session: Session,
-    /// What only its two ends know, fresh for the connection.
+    /// Seed known only to the connection's two ends, fresh for each connection.
     pub seed: Zeroizing<[u8; 32]>,
 }
 

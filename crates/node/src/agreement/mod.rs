@@ -1,5 +1,5 @@
-//! What parties agree on: jobs and their terms, sizes and choices, and the handshake that settles them. [`Job`] and [`Part`] are
-//! what a job has to be for all this; the rooms of [`jobs`](crate::jobs) are.
+//! Agreement between parties: jobs and their terms, sizes and choices, and the handshake that settles them. [`Job`]
+//! and [`Part`] are the required interfaces; the modules of [`jobs`](crate::jobs) implement them.
 
 pub(crate) mod check;
 mod chosen;

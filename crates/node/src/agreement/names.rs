@@ -6,14 +6,14 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "a name or a list of names")]
 pub enum Names {
-    /// One.
+    /// One name given alone.
     One(String),
-    /// Several.
+    /// A list of names.
     Several(Vec<String>),
 }
 
 impl Names {
-    /// The names.
+    /// Returns all the names.
     pub fn all(&self) -> &[String] {
         match self {
             Names::One(name) => std::slice::from_ref(name),

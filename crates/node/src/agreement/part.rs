@@ -1,4 +1,4 @@
-//! What a party brings to a job, ready to run.
+//! Input that a party brings to a job, ready to run.
 
 use std::collections::BTreeMap;
 
@@ -13,29 +13,31 @@ use crate::table::RowCounts;
 use crate::transport::depot::Client;
 use crate::transport::links::Links;
 
-/// What a party brings to a job.
+/// Input that a party brings to a job.
 pub trait Part: Send {
-    /// How much it is, as the peers are told.
+    /// Returns the sizes that are announced to the peers.
     fn sizes(&self) -> Sizes;
 
-    /// What became of the input's rows.
+    /// Returns the counts of the input's rows by outcome.
     fn rows(&self) -> RowCounts;
 
     /// Checks that the sizes of the one peer fit the job and this party's own: all that can be said of them before it is chosen
     /// what runs.
     fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()>;
 
-    /// What the job costs, where this knows more of it than its sizes say.
+    /// Returns the cost of the job, if the input tells more about it than its sizes.
     fn cost(&self, _job: &JobSpec, _sizes: &BTreeMap<String, Sizes>, _machine: &Calibration) -> Result<Option<Cost>> {
         Ok(None)
     }
 
-    /// How many of the own items could be in what is found, where the cost depends on that: those that are frequent in the own rows.
+    /// Returns the number of own items that could be in the result, if the cost depends on it. Such items are frequent
+    /// in the own rows.
     fn frequent_items(&self, _job: &JobSpec) -> Result<Option<u32>> {
         Ok(None)
     }
 
-    /// What is added to that if so many items of each party, in the order of the job file, are frequent.
+    /// Returns the additional cost if so many items of each party are frequent. The parties are in the order of the job
+    /// file.
     fn cost_of_items(
         &self,
         _job: &JobSpec,
@@ -61,62 +63,62 @@ pub trait Part: Send {
     }
 }
 
-/// What a part runs with.
+/// Context in which a party's part runs.
 pub struct Run<'a> {
-    /// The job.
+    /// Job that is run.
     pub job: &'a JobSpec,
-    /// The party.
+    /// Name of the party.
     pub me: &'a str,
-    /// Those whom it has connections to.
+    /// Peers to which the party has connections.
     pub peers: Peers<'a>,
-    /// As much memory as the user allows, for what shows only in the run.
+    /// Memory limit set by the user, for needs that show only during the run.
     pub allowed: Option<u64>,
-    /// Randomness.
+    /// Random number generator of the run.
     pub rng: &'a mut ChaCha20Rng,
 }
 
 /// The peers of a party.
 pub enum Peers<'a> {
-    /// One.
+    /// Connection to a single peer.
     One {
-        /// What was agreed on.
+        /// Outcome of the handshake.
         agreed: &'a Agreed,
-        /// The connection.
+        /// Connection to the peer.
         channel: &'a mut Channel,
     },
-    /// All others.
+    /// Connections to all other parties.
     Mesh {
-        /// What was agreed on.
+        /// Outcome of the handshake among all parties.
         agreed: &'a mesh::Agreed,
         /// The connections, in the order of the job file.
         channels: &'a mut [Channel],
     },
-    /// Several.
+    /// Connections to several parties.
     Several {
-        /// How many rows there are.
+        /// Row counts of the server and the clients.
         rows: &'a Slices,
         /// The connections, in the order of the job file.
         channels: &'a mut [Channel],
-        /// What ends all of them when one fails.
+        /// Handle that ends all connections when one fails.
         links: &'a Links,
     },
     /// None: what travels is left at a helper.
     Depot(&'a Client),
 }
 
-/// What a part of a job between two runs with.
+/// Context in which a part of a job between two parties runs.
 pub struct Pair<'a> {
-    /// The job.
+    /// Job that is run.
     pub job: &'a JobSpec,
-    /// The party.
+    /// Name of the party.
     pub me: &'a str,
-    /// What was agreed on.
+    /// Outcome of the handshake.
     pub agreed: &'a Agreed,
-    /// As much memory as the user allows, for what shows only in the run.
+    /// Memory limit set by the user, for needs that show only during the run.
     pub allowed: Option<u64>,
-    /// The connection.
+    /// Connection to the peer.
     pub channel: &'a mut Channel,
-    /// Randomness.
+    /// Random number generator of the run.
     pub rng: &'a mut ChaCha20Rng,
 }
 

@@ -1,4 +1,5 @@
-//! How good each party's rows have to be, which it looks at itself before anything of them moves, and who hears how good they are.
+//! Required quality of each party's rows, and who is told of it. Each party checks its own rows before any data
+//! about them is sent.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,12 +18,12 @@ use super::{JobSpec, MOST_SPREAD_ROWS, Topology, Written};
 use crate::base::text::{count, counted, shown};
 use crate::table::RowCounts;
 
-/// How many of a party's rows may be of a kind.
+/// Limit on the number of a party's rows of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowShare {
-    /// So many.
+    /// Absolute number of rows.
     Rows(u64),
-    /// This part of all that were read.
+    /// Fraction of all rows that were read.
     Part(Fraction),
 }
 
@@ -35,7 +36,7 @@ impl RowShare {
         }
     }
 
-    /// As the terms have it: `1%` and `0.01` are the same.
+    /// Returns the value in the form of the terms: `1%` and `0.01` are the same.
     pub(super) fn terms(&self) -> Value {
         match self {
             RowShare::Rows(most) => (*most).into(),
@@ -84,10 +85,10 @@ impl<'de> Deserialize<'de> for RowShare {
 /// Whether those who learn hear how many rows each party could not use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quality {
-    /// Nobody hears it.
+    /// Nobody is told the quality.
     #[default]
     Hidden,
-    /// Those who learn hear it.
+    /// Parties that learn are told the quality.
     Told,
 }
 
@@ -113,7 +114,7 @@ impl FromStr for Quality {
     }
 }
 
-/// How many of a party's rows are in nobody's answer, by its own word.
+/// Number of a party's rows that are in nobody's answer, as the party itself reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unusable {
     /// Rows without a key.
@@ -198,15 +199,15 @@ impl JobSpec {
         self.quality == Quality::Told && self.learns(peer)
     }
 
-    /// What `party` learns, in sentences: of the job, and of the quality of rows.
+    /// Returns sentences on what `party` learns from the job and about the quality of rows.
     pub fn learned(&self, party: &str, known: super::Known<'_>) -> Vec<String> {
         let mut learned = self.job.learned(self, party, known);
         learned.extend(self.learned_of_rows(party));
         learned
     }
 
-    /// What `party` learns of the quality of the others' rows, in sentences that stand behind those of the job, of which the last may say
-    /// that it learns nothing else.
+    /// Returns sentences on what `party` learns about the quality of the others' rows. They follow those of the job,
+    /// the last of which may state that it learns nothing else.
     pub fn learned_of_rows(&self, party: &str) -> Vec<String> {
         let helper = match self.topology() {
             Topology::Served => return Vec::new(),
@@ -275,7 +276,7 @@ pub fn rounds(job: &JobSpec) -> u32 {
     u32::from(job.quality == Quality::Told)
 }
 
-/// What a learner is told of the others' rows, in a line for its user; nothing where all rows could be used.
+/// Returns lines that tell a learner's user about the others' rows; none if all rows could be used.
 pub fn told(heard: &BTreeMap<String, Unusable>) -> Vec<String> {
     let said = |(name, said): (&String, &Unusable)| {
         format!(
@@ -354,7 +355,7 @@ mod tests {
         assert!(Quality::from_str("loud").is_err());
     }
 
-    /// Only those who learn hear it, and what no table has is refused.
+    /// Checks that only learners are told the quality, and that counts which no table can have are refused.
     #[test]
     fn learners_hear_how_many_rows_could_not_be_used() {
         let job = JobSpec { quality: Quality::Told, ..job("") };

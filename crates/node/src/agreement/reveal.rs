@@ -1,4 +1,4 @@
-//! What those who learn get.
+//! Results that the learning parties get.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,19 +8,19 @@ use tacita_core::{Error, Result};
 use super::Summed;
 use super::words::unknown;
 
-/// What is revealed to the parties in `reveal_to`.
+/// Result that is revealed to the parties in `reveal_to`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Reveal {
     /// Their own rows with a key that all have.
     #[default]
     Rows,
-    /// How many keys all have.
+    /// Number of keys that all have.
     Count,
     /// The same, and the sums of these columns, of the party that gives them, over the rows with those keys.
     Sum(Summed),
-    /// How many of them are of which category, by this column of the party that gives it.
+    /// Number of common keys in each category, by this column of the party that gives it.
     CountsBy(String),
-    /// As `Rows`, with the columns that others give.
+    /// Same as `Rows`, with the columns that others give.
     Payload,
     /// A number, or a matrix of them.
     Value,
@@ -28,7 +28,7 @@ pub enum Reveal {
     Shares,
     /// Frequent itemsets with their counts, and rules.
     Frequent,
-    /// As `Frequent`, and the counts of all candidates with items of both parties.
+    /// Same as `Frequent`, plus the counts of all candidates with items of both parties.
     Counts,
     /// Keys that enough have reported, with how many reports there are.
     Keys {
@@ -70,7 +70,7 @@ impl Reveal {
     }
 }
 
-/// As in job files.
+/// Formats the value as in job files.
 impl fmt::Display for Reveal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What a party's own output shows of what was found.
+//! Options for showing results in a party's own output.
 
 use std::str::FromStr;
 
@@ -47,31 +47,31 @@ pub enum OwnRows {
     /// Common ones, by key.
     #[default]
     Common,
-    /// All, as they are in the table, with a column `common`.
+    /// Rows of the whole table as they are there, with a column `common`.
     All,
-    /// Those that are not common, as they are in the table.
+    /// Rows that are not common, as they are in the table.
     Others,
 }
 
-/// Measures of rules.
+/// Measures that are shown for rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Measures {
     /// Support, confidence, lift, leverage and conviction.
     #[default]
     Usual,
-    /// All that mlxtend has.
+    /// Every measure that mlxtend has.
     All,
 }
 
 /// Itemsets, by those that contain them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Which {
-    /// All that were found.
+    /// Every itemset that was found.
     #[default]
     All,
-    /// Those that no larger one contains which is in as many rows.
+    /// Itemsets that no larger one with the same row count contains.
     Closed,
-    /// Those that no larger one contains.
+    /// Itemsets that no larger one contains.
     Maximal,
 }
 

@@ -1,4 +1,4 @@
-//! How much a party brings, as the other is told.
+//! Sizes of a party's input, as announced to the peer.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tacita_core::channel::Channel;
 
 use super::{JobSpec, Wish};
 
-/// How much a party brings, after its table is loaded.
+/// Sizes of a party's input, after its table is loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
@@ -26,22 +26,22 @@ pub struct Sizes {
     /// Bytes of a tag, where the sender's part was prepared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag_bytes: Option<u32>,
-    /// What a sender gives for each of its keys, in a union.
+    /// Rows that a sender gives for each of its keys, in a union.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<Each>,
     /// The runs whose shares are to be opened, in hexadecimal, in the order in which the sender would open them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Vec<String>>,
-    /// Where the sender's table is on disk, and is intersected bucket by bucket.
+    /// Bucketed work of the sender, if its table is on disk and is intersected bucket by bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
     /// The own work is on disk, which the peer is not told.
     #[serde(skip)]
     pub on_disk: bool,
-    /// How many buckets the sender asks for, where drivers of a job that is spread say it.
+    /// Number of buckets that the sender asks for, as announced by the drivers of a spread job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Wish>,
-    /// Of several keys of which one is enough, the sizes by each; the others are then those of [`Sizes::of_alternatives`].
+    /// Sizes by each of several keys of which one is enough; the others are then those of [`Sizes::of_alternatives`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any: Vec<Sizes>,
 }
@@ -88,13 +88,13 @@ impl JobSpec {
     }
 }
 
-/// What a sender gives for each of its keys: as many rows as one has at most.
+/// Rows that a sender gives for each of its keys: as many as the key with most has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Each {
     /// Rows of the key that has most; at least 1.
     pub rows: u32,
-    /// How it reads its key columns: the receiver puts in order what it gets by that.
+    /// Profiles with which the sender reads its key columns. The receiver sorts what it gets by them.
     pub profiles: Vec<String>,
 }
 
@@ -113,17 +113,17 @@ pub struct Work {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kept {
-    /// Its fingerprint in hexadecimal.
+    /// Fingerprint of the run in hexadecimal.
     pub run: String,
-    /// How many buckets the party has finished.
+    /// Number of buckets that the party has finished.
     pub finished: u64,
-    /// How many there are.
+    /// Total number of buckets.
     pub buckets: u64,
     /// The name of its protocol.
     pub protocol: String,
 }
 
-/// How many rows several clients have together with each other, as far as a party knows.
+/// Row counts of several clients, together and each, as far as a party knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slices {
     /// The server's: as many as all clients' together.

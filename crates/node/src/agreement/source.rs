@@ -1,4 +1,4 @@
-//! Where a party's data comes from.
+//! Sources of a party's data.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use crate::identity::Identity;
 use crate::table::{ReadOptions, Table, read};
 use crate::watch::Screen;
 
-/// Where a party's data comes from.
+/// Source of a party's data.
 #[derive(Clone)]
 pub enum Source {
-    /// A table.
+    /// Table in a file.
     File {
-        /// Its path, or `-` for CSV on standard input.
+        /// Path of the table, or `-` for CSV on standard input.
         path: PathBuf,
-        /// How to read it.
+        /// Options for reading it.
         options: ReadOptions,
         /// Go on although more than half of the keys cannot be read.
         allow_unreadable: bool,
     },
     /// A table in memory.
     Table {
-        /// It.
+        /// Table that is read.
         table: Table,
         /// Go on although more than half of the keys cannot be read.
         allow_unreadable: bool,
@@ -35,35 +35,36 @@ pub enum Source {
         path: PathBuf,
         /// The path of the other one.
         candidates: PathBuf,
-        /// How to read both.
+        /// Options for reading both.
         options: ReadOptions,
         /// Go on although more than half of the keys cannot be read.
         allow_unreadable: bool,
     },
-    /// What `tacita prepare` made of a table.
+    /// Output of `tacita prepare` for a table.
     Prepared {
-        /// Where it is kept.
+        /// Directory in which it is kept.
         directory: PathBuf,
         /// The table that it must have been made of, if the user gives it again.
         check: Option<(PathBuf, ReadOptions)>,
     },
     /// A table that is sorted on disk, and intersected there.
     Disk {
-        /// Its path, or `-` for CSV on standard input.
+        /// Path of the table, or `-` for CSV on standard input.
         path: PathBuf,
-        /// How to read it.
+        /// Options for reading it.
         options: ReadOptions,
         /// Go on although more than half of the keys cannot be read.
         allow_unreadable: bool,
-        /// Where the work is kept.
+        /// Location and options of the work on disk.
         work: OnDisk,
     },
-    /// Share files.
+    /// Paths of share files.
     Shares(Vec<PathBuf>),
 }
 
 impl Source {
-    /// What the user of party `me` gave with --input, once or several times: for the job to say what it is.
+    /// Returns the source that the user of party `me` gave with --input, once or several times. The job decides what it
+    /// is.
     pub fn of(
         job: &JobSpec,
         me: &str,
@@ -118,26 +119,26 @@ impl Source {
     }
 }
 
-/// Where and how a run keeps its work.
+/// Location and options of a run's work on disk.
 #[derive(Clone)]
 pub struct OnDisk {
-    /// The directory.
+    /// Directory of the work.
     pub directory: PathBuf,
     /// Goes on with the run in it.
     pub resume: bool,
     /// Memory that the run may use, in bytes.
     pub memory: Option<u64>,
-    /// Whose key opens what is on disk.
+    /// Identity whose key opens the data on disk.
     pub identity: Identity,
-    /// What is said while the table is sorted.
+    /// Screen for messages while the table is sorted.
     pub screen: Arc<dyn Screen>,
 }
 
-/// Where a pool is.
+/// Location of a pool and its key.
 #[derive(Debug, Clone)]
 pub struct PoolPlace {
-    /// Its directory.
+    /// Directory of the pool.
     pub directory: PathBuf,
-    /// Its key's file, if it is not where it was.
+    /// File of the pool's key, if it has been moved.
     pub key_file: Option<PathBuf>,
 }

@@ -20,39 +20,39 @@ use crate::table::{DecimalMark, Profile, ReadOptions};
 /// `JobSpec::load` returns.
 #[derive(Debug, Clone)]
 pub struct JobSpec {
-    /// Which question is asked, with the keys of the job file that are for this question alone.
+    /// Question that the job asks, with the keys of the job file that are for this question alone.
     pub job: Arc<dyn Job>,
     /// The parties' name for this job.
     pub id: String,
-    /// Which protocol answers it.
+    /// Protocol that answers the question.
     pub protocol: Protocol,
-    /// What the others are assumed to do.
+    /// Assumed behaviour of the other parties.
     pub security: Security,
-    /// Computational security.
+    /// Level of computational security.
     pub level: Level,
-    /// What those in `reveal_to` learn.
+    /// Result that the parties in `reveal_to` learn.
     pub reveal: Reveal,
-    /// Who learns.
+    /// Parties that learn the result.
     pub reveal_to: Vec<String>,
-    /// Whose columns others may see.
+    /// Columns that others may see, by the party that gives them.
     pub gives: BTreeMap<String, Vec<String>>,
-    /// What a row is matched by.
+    /// Key by which rows are matched.
     pub key: Option<Key>,
-    /// How many decimals numbers have; see [`JobSpec::decimals`] and [`JobSpec::summed_decimals`].
+    /// Number of decimals that numbers have; see [`JobSpec::decimals`] and [`JobSpec::summed_decimals`].
     pub scale: Option<u32>,
     /// Bounds that the parties agree on.
     pub limits: Limits,
     /// Whether those who learn hear how many rows each party could not use.
     pub quality: Quality,
-    /// Who may ask a party that stands and answers; none in a job that is run. Not a part of the terms.
+    /// Clients that may query a party that stands and answers; none in a job that is run. Not a part of the terms.
     pub clients: Option<Admitted>,
-    /// Where the parties meet that can only dial out. Not a part of the terms.
+    /// Relay at which parties meet that can only dial out. Not a part of the terms.
     pub relay: Option<Member>,
-    /// Who helps, in protocols through a helper. Its address is no part of the terms.
+    /// Helper, in protocols through a helper. Its address is no part of the terms.
     pub helper: Option<Member>,
     /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
     pub parties: Parties,
-    /// What a run of it is, where the job is spread over many machines; nothing in job files.
+    /// Kind of run, if the job is spread over many machines; absent in job files.
     pub spread: Option<Spread>,
 }
 
@@ -70,17 +70,18 @@ pub struct Limits {
     pub max_null: Option<RowShare>,
     /// A party ends the run if more of its rows have a key that cannot be read.
     pub max_unreadable: Option<RowShare>,
-    /// No text that is given is longer, in bytes: all are filled up to it.
+    /// Maximum length of a given text, in bytes: all are padded to it.
     pub max_text: Option<u64>,
     /// Numbers below this are reported as below it.
     pub min_result: Option<u64>,
-    /// How many keys one client may ask of a prepared sender, in all runs together; of a live list, as long as it is kept.
+    /// Maximum number of keys that one client may query at a prepared sender, in all runs together; at a live list,
+    /// over its lifetime.
     pub max_queries: Option<u64>,
-    /// How many clients may ask a prepared sender, or a live list.
+    /// Maximum number of clients that may query a prepared sender or a live list.
     pub max_clients: Option<u64>,
-    /// How many keys one client may ask of a live list on one day (UTC).
+    /// Maximum number of keys that one client may query at a live list on one day (UTC).
     pub daily_queries: Option<u64>,
-    /// In how many seconds a live list changes its key again and again.
+    /// Period in seconds within which a live list rotates its key, again and again.
     #[serde(default, deserialize_with = "maybe_seconds")]
     pub rotate_within: Option<u64>,
 }
@@ -97,13 +98,13 @@ pub struct Admitted {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Member {
-    /// Where it listens, as `host:port`.
+    /// Listening address, as `host:port`.
     pub address: Option<String>,
     /// Fingerprint of its public key.
     pub identity: Option<Fingerprint>,
 }
 
-/// What a relay learns.
+/// Statement of what a relay learns.
 pub const RELAY_LEARNS: &str = "the relay learns who meets whom in this job, from which addresses, when, and how many bytes each sends; it cannot \
                             read or change what they say";
 
@@ -111,14 +112,14 @@ pub const RELAY_LEARNS: &str = "the relay learns who meets whom in this job, fro
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Party {
-    /// Where earlier parties listen, as `host:port`.
+    /// Listening address for later parties, as `host:port`.
     pub address: Option<String>,
     /// Fingerprint of its public key.
     pub identity: Option<Fingerprint>,
-    /// Its own header names, by logical name, where they differ.
+    /// Header names of this party by logical name, where they differ.
     #[serde(default)]
     pub columns: BTreeMap<String, String>,
-    /// Its own profiles, where they differ.
+    /// Profiles of this party, where they differ.
     #[serde(default)]
     pub normalize: Option<Profiles>,
     /// `dot`: what it is where several have one side's rows; see [`JobSpec::clients`].
@@ -127,10 +128,11 @@ pub struct Party {
     /// `dot`: which of the slices it has that make up that side's rows, from 1 on.
     #[serde(default)]
     pub slice: Option<u64>,
-    /// So many lines of its text file stand above the header.
+    /// Number of lines above the header in the party's text file.
     #[serde(default)]
     pub skip: usize,
-    /// What stands between the whole part and the fraction of its numbers, where they are text; a point if nothing is said.
+    /// Decimal mark of the party's numbers, between the whole part and the fraction, where they are text; a point by
+    /// default.
     #[serde(default, deserialize_with = "maybe_from_word")]
     pub decimal: Option<DecimalMark>,
     /// Words that stand for no value in its key columns; the usual ones if nothing is said.
@@ -142,10 +144,10 @@ pub struct Party {
     /// The name of the sheet, in a workbook; the first one that is not hidden if nothing is said.
     #[serde(default)]
     pub sheet: Option<String>,
-    /// What its input is, where its name does not say; in `aggregate`, where its content does not.
+    /// Format of the party's input, if its name does not tell; in `aggregate`, if its content does not.
     #[serde(default, deserialize_with = "maybe_from_word")]
     pub format: Option<Kind>,
-    /// Of a list: into how many addresses the networks of its input are expanded at most.
+    /// Maximum number of addresses into which the networks of a list's input are expanded.
     #[serde(default)]
     pub expand: Option<u64>,
     /// `rules`: where its own items come from, if not from where the job says.
@@ -161,7 +163,8 @@ pub struct Party {
 pub struct Parties(pub Vec<(String, Party)>);
 
 impl JobSpec {
-    /// How a party's table is read: as its user says, and else as its own part of the job file does.
+    /// Returns the options for reading a party's table: those of its user, and otherwise those of its own part of the
+    /// job file.
     pub fn reading(&self, me: &str, options: ReadOptions) -> ReadOptions {
         let Some(party) = self.parties.get(me) else { return options };
         ReadOptions {
@@ -211,12 +214,12 @@ impl JobSpec {
         self.parties.0.iter().map(|(party, _)| party.as_str()).find(|party| *party != name).unwrap_or_default()
     }
 
-    /// What the job counts, for messages.
+    /// Returns the noun for the items that the job counts, for messages.
     pub fn things(&self) -> &'static str {
         self.job.things(self)
     }
 
-    /// One of [`JobSpec::things`].
+    /// Returns the singular of [`JobSpec::things`].
     pub fn thing(&self) -> &'static str {
         self.things().trim_end_matches('s')
     }
@@ -252,8 +255,8 @@ impl JobSpec {
         self.parties.get(name).and_then(|party| party.decimal).unwrap_or_default()
     }
 
-    /// How many decimals the numbers of columns that are multiplied have: each is an integer over 10 to this power, and a product
-    /// one over 10 to twice that.
+    /// Returns the number of decimals in columns that are multiplied. Each number is an integer over 10 to this power,
+    /// and a product one over 10 to twice that.
     pub fn decimals(&self) -> u32 {
         self.scale.unwrap_or(0)
     }
@@ -275,12 +278,12 @@ impl Parties {
         self.0.iter_mut().find(|(party, _)| party == name).map(|(_, party)| party)
     }
 
-    /// All names, in order.
+    /// Returns the names of all parties, in order.
     pub fn names(&self) -> Vec<&str> {
         self.0.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Where in the order `name` stands.
+    /// Returns the position of `name` in the order of parties.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.0.iter().position(|(party, _)| party == name)
     }

@@ -20,14 +20,14 @@ use crate::base::hex::hex;
 /// More rows than this no party has, in all its buckets together.
 pub const MOST_SPREAD_ROWS: u64 = 1 << 40;
 
-/// What a run is of a job that is spread over many machines of each party.
+/// Kind of run of a job that is spread over many machines of each party.
 #[derive(Debug, Clone)]
 pub enum Spread {
-    /// That of those who say which bucket is done when, at each party one.
+    /// Run of the drivers, one at each party, which coordinate when each bucket is done.
     Drivers,
-    /// That of one bucket, between one machine of each party.
+    /// Run of one bucket, between one machine of each party.
     Bucket {
-        /// Which one.
+        /// Bucket that is run.
         bucket: Box<Bucket>,
         /// The agreement of the job that it is of.
         of: [u8; 32],
@@ -37,32 +37,33 @@ pub enum Spread {
 /// One bucket of a job.
 #[derive(Debug, Clone)]
 pub struct Bucket {
-    /// What stands for the run of the drivers: public, and another one each time they meet.
+    /// Public identifier of the drivers' run, which is new each time they meet.
     pub session: String,
-    /// Its number, from 0 on.
+    /// Number of the bucket, counted from 0.
     pub number: usize,
-    /// How many there are.
+    /// Total number of buckets.
     pub of: usize,
-    /// How often it has been begun before.
+    /// Number of earlier attempts at the bucket.
     pub attempt: u32,
-    /// What each party fills it up to, by name; none where its rows are counted openly.
+    /// Bound to which each party pads the bucket, by name; none if its rows are counted openly.
     pub bounds: BTreeMap<String, u64>,
-    /// What is to be counted there, in a job that counts again and again; none where its rows are aligned.
+    /// Itemsets to be counted in the bucket, in a job that counts repeatedly; none if its rows are aligned.
     pub counts: Option<Counts>,
-    /// What is known of all the party's rows: what [`Distributed::join_facts`](super::Distributed::join_facts) made. Its own matter.
+    /// Facts known of all the party's rows: the result of [`Distributed::join_facts`](super::Distributed::join_facts). The
+    /// party's own matter.
     pub facts: Value,
     /// The file that is made before the first message leaves from which another party learns a part of the answer. Its own matter.
     pub told: Option<PathBuf>,
-    /// What a count of all buckets together is made with. Its own matter.
+    /// Secrets for a count of all buckets together. The party's own matter.
     pub pooled: Option<Pooled>,
 }
 
-/// What a party does its part of a bucket with, in a count of all buckets together.
+/// Data with which a party does its part of a bucket, in a count of all buckets together.
 #[derive(Clone)]
 pub struct Pooled {
-    /// What its exponent for all buckets follows from: nobody else's.
+    /// Secret from which the party's exponent for all buckets is derived: nobody else's.
     pub secret: Zeroizing<[u8; 32]>,
-    /// What stands for the run, and is known to its parties.
+    /// Key that identifies the run, and is known to its parties.
     pub item_key: Zeroizing<[u8; 32]>,
     /// The file of what the sender has of the bucket.
     pub place: PathBuf,
@@ -74,7 +75,7 @@ impl std::fmt::Debug for Pooled {
     }
 }
 
-/// What is to be counted in a bucket whose rows are aligned.
+/// Counts to be made in a bucket whose rows are aligned.
 #[derive(Debug, Clone)]
 pub struct Counts {
     /// Rows of the bucket.
@@ -86,7 +87,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What stands for the candidates.
+    /// Returns a digest of the candidates.
     fn digest(&self) -> [u8; 32] {
         blake3::derive_key("tacita 1 spread candidates", &self.candidates.to_bytes())
     }
@@ -96,11 +97,11 @@ impl Counts {
     }
 }
 
-/// What a party brings to a job that is spread, besides rows.
+/// Proposal of a party in a job that is spread, besides rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wish {
-    /// How many buckets it asks for: there are as many as the party asks for that asks for most.
+    /// Number of buckets that the party asks for. The largest number that any party asks for holds.
     pub buckets: u64,
     /// Fingerprint of the run that it has kept and would go on with, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,7 +109,7 @@ pub struct Wish {
 }
 
 impl Spread {
-    /// What the terms say of it.
+    /// Returns the run's entry in the terms.
     pub(super) fn terms(&self) -> Value {
         match self {
             Spread::Drivers => json!("drivers"),
@@ -152,7 +153,7 @@ impl JobSpec {
         Ok(job)
     }
 
-    /// How many keys `party` fills its set up to, if it does.
+    /// Returns the number of keys to which `party` pads its set, if it does.
     pub fn padded_to(&self, party: &str) -> Option<u64> {
         let bound = match self.bucket() {
             Some(bucket) => bucket.bounds.get(party).copied(),
@@ -161,7 +162,8 @@ impl JobSpec {
         bound.filter(|_| self.job.pads(self, party))
     }
 
-    /// Of how many runs this is one of which none may go wrong by chance: one for each of several keys, and each bucket.
+    /// Returns the number of runs in which no failure by chance may occur: one for each of several keys and each
+    /// bucket.
     pub fn runs_in_all(&self) -> usize {
         self.keys_in_all() * self.bucket().map_or(1, |bucket| bucket.of)
     }
@@ -175,7 +177,8 @@ impl JobSpec {
         }
     }
 
-    /// Which of several connections of two parties its own is: of each attempt at a bucket another one.
+    /// Returns the number that tells this run's connection from others of the same two parties. It differs for each
+    /// attempt at a bucket.
     pub fn lane(&self) -> u64 {
         let Some(Bucket { session, number, attempt, counts, .. }) = self.bucket() else { return 0 };
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 spread lane");
@@ -207,7 +210,8 @@ impl JobSpec {
         self.reveal == Reveal::Payload && self.limits.max_text.is_none()
     }
 
-    /// In a bucket, notes that it was answered before the first answer leaves over a channel: whoever does it again answers again.
+    /// Records, in a bucket, that it was answered before the first answer leaves over a channel. Whoever runs the
+    /// bucket again answers again.
     pub fn note_answer(&self, channel: &mut Channel) {
         if let Some(place) = self.bucket().and_then(|bucket| bucket.told.clone()) {
             channel.before_answer(move || write_whole(&place, b""));
@@ -257,7 +261,7 @@ mod tests {
         assert_eq!(one.in_its_whole(own("one")).id(), own("one").id());
     }
 
-    /// What machines of two parties compare says of which job their bucket is, which run, bucket and attempt, and what is counted.
+    /// Checks that the terms which machines of two parties compare tell their job, run, bucket, attempt and counts.
     #[test]
     fn a_bucket_has_terms_of_its_own() {
         let job = |more: &str| {

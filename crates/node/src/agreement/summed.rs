@@ -30,12 +30,12 @@ impl Summed {
         columns.iter().all(|column| !column.is_empty()).then_some(Summed { columns, mean })
     }
 
-    /// How many numbers a key has for each column: its sum, and for a mean how many values that is of.
+    /// Returns the number of values per key and column: the sum, and for a mean also the number of values in it.
     pub fn numbers_each(&self) -> usize {
         1 + usize::from(self.mean)
     }
 
-    /// How many numbers a key has.
+    /// Returns the number of values that a key has.
     pub fn numbers(&self) -> usize {
         self.columns.len() * self.numbers_each()
     }
@@ -47,7 +47,7 @@ impl Summed {
 }
 
 impl JobSpec {
-    /// In a job that reveals sums: who gives the columns, and which they are.
+    /// Returns the party that gives the columns and the columns themselves, in a job that reveals sums.
     pub fn summed(&self) -> Option<(&str, &Summed)> {
         match &self.reveal {
             Reveal::Sum(summed) => Some((self.number_giver()?, summed)),
@@ -55,7 +55,7 @@ impl JobSpec {
         }
     }
 
-    /// In a job that reveals sums, or counts by category: who gives the columns.
+    /// Returns the party that gives the columns, in a job that reveals sums or counts by category.
     pub fn number_giver(&self) -> Option<&str> {
         let columns = self.reveal.columns();
         let gives_all = |given: &[String]| !columns.is_empty() && columns.iter().all(|column| given.contains(column));
@@ -67,7 +67,7 @@ impl JobSpec {
         self.topology() != Topology::Helper
     }
 
-    /// How many decimals the numbers of a column that is added up have at most.
+    /// Returns the maximum number of decimals in a column that is added up.
     pub fn summed_decimals(&self) -> u32 {
         self.scale.unwrap_or(if self.sums_for_the_other() { MAX_DECIMALS } else { 0 })
     }

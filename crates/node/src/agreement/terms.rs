@@ -1,4 +1,4 @@
-//! What the parties must agree on, in one canonical form.
+//! Terms that the parties must agree on, in one canonical form.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};

@@ -1,4 +1,4 @@
-//! Who talks to whom in a job, and the parties that a party has connections to.
+//! Topology of a job, and the parties that a party has connections to.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use super::{JobSpec, Sizes, Slices};
 /// The most parties of a job in which all are connected to each other.
 pub const MOST_PARTIES: usize = 64;
 
-/// Who talks to whom in a job.
+/// Topology of a job: the parties that talk to each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Topology<'a> {
     /// Two parties, over one connection.
@@ -37,7 +37,7 @@ pub enum Role {
 /// The parties of a job in which one side's rows are in slices at several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clients<'a> {
-    /// The server.
+    /// Name of the server.
     pub server: &'a str,
     /// The clients, in the order of their slices.
     pub clients: Vec<&'a str>,
@@ -70,14 +70,14 @@ impl<'a> Clients<'a> {
         all.map(|(name, items)| (name.to_owned(), Sizes { items, ..Sizes::default() })).collect()
     }
 
-    /// How many rows all have, as far as these sizes tell.
+    /// Returns the row counts of all parties, as far as these sizes tell.
     pub fn slices(&self, sizes: &BTreeMap<String, Sizes>) -> Slices {
         let items = |name: &str| sizes.get(name).map(|sizes| sizes.items);
         let slices = self.clients.iter().map(|client| items(client)).collect();
         Slices { all: items(self.server).unwrap_or_default(), slices }
     }
 
-    /// Which slice is this party's, from 0 on; `None` for the server.
+    /// Returns the index of this party's slice, counted from 0; `None` for the server.
     pub fn place(&self, party: &str) -> Option<usize> {
         self.clients.iter().position(|client| *client == party)
     }
@@ -98,12 +98,12 @@ impl JobSpec {
         Some(Clients { server: &server.0, clients: clients.into_iter().map(|(_, name)| name).collect() })
     }
 
-    /// Who talks to whom.
+    /// Returns the topology of the job: the parties that talk to each other.
     pub fn topology(&self) -> Topology<'_> {
         self.job.topology(self)
     }
 
-    /// All parties but this one, in the order of the file.
+    /// Returns all parties but this one, in the order of the file.
     pub fn others<'a>(&'a self, party: &str) -> Vec<&'a str> {
         self.parties.names().into_iter().filter(|name| *name != party).collect()
     }

@@ -70,7 +70,7 @@ pub(crate) const MAX_ROWS: Question = Question {
     means: "a party that claims more is refused",
 };
 
-/// By what rows are aligned, which jobs over rows of both ask for.
+/// Question for the columns by which rows are aligned, in jobs over rows of both parties.
 pub(crate) const ROW_ID: Question = Question {
     key: "row_id",
     asks: "Columns by which rows are aligned; none: by their position",
@@ -102,7 +102,7 @@ where
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-/// As [`from_word`], for a key that may be absent.
+/// Deserialises like [`from_word`], for a key that may be absent.
 pub(crate) fn maybe_from_word<'de, D, T>(deserializer: D) -> std::result::Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

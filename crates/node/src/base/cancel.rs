@@ -49,10 +49,10 @@ impl Cancel {
     }
 }
 
-/// What [`Cancel::cancel`] has done.
+/// Effect of a call to [`Cancel::cancel`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancelled {
-    /// Nothing: the result is being written.
+    /// No effect: the result is being written.
     Writing,
     /// The run ends, and has no peers yet.
     Alone,

@@ -1,4 +1,4 @@
-//! How whoever runs a job is told that it has failed: the exit codes of the contract, and an error in one line.
+//! Reporting of failures to the caller of a job: the exit codes of the contract, and an error in one line.
 
 use tacita_core::{Error, ErrorKind};
 
@@ -27,7 +27,7 @@ pub fn one_line(error: &Error) -> String {
 mod tests {
     use super::*;
 
-    /// As `docs/start.md` says: scripts go by them.
+    /// Checks that the codes are those in `docs/start.md`, on which scripts rely.
     #[test]
     fn codes_are_those_of_the_contract() {
         use ErrorKind::*;

@@ -17,14 +17,14 @@ const PRIVATE: u32 = 0o600;
 /// The fate of a file that has the name of one that is to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, unless it is empty or holds the very same.
+    /// The file stays, unless it is empty or holds the very same.
     Kept,
-    /// It is replaced.
+    /// The file is replaced.
     Replaced,
 }
 
 impl Existing {
-    /// As the option --force says.
+    /// Returns the mode that the option --force selects.
     pub fn unless(force: bool) -> Existing {
         if force { Existing::Replaced } else { Existing::Kept }
     }
@@ -35,12 +35,12 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     write_with(path, PUBLIC, |file| put(path, file, bytes))
 }
 
-/// As [`write_whole`], and never in the place of a file that is there.
+/// Writes like [`write_whole`], but never replaces an existing file.
 pub fn write_whole_new(path: &Path, bytes: &[u8]) -> Result<()> {
     write_new_with(path, PUBLIC, bytes)
 }
 
-/// As [`write_whole_new`], readable by this user alone.
+/// Writes like [`write_whole_new`], with a file readable by this user alone.
 pub fn write_whole_new_private(path: &Path, bytes: &[u8]) -> Result<()> {
     write_new_with(path, PRIVATE, bytes)
 }
@@ -55,17 +55,17 @@ fn write_new_with(path: &Path, mode: u32, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// As [`write_whole`], readable by this user alone.
+/// Writes like [`write_whole`], with a file readable by this user alone.
 pub fn write_whole_private(path: &Path, bytes: &[u8]) -> Result<()> {
     write_with(path, PRIVATE, |file| put(path, file, bytes))
 }
 
-/// As [`write_whole_private`]; and a file that is there may have to stay.
+/// Writes like [`write_whole_private`], with the option to keep an existing file.
 pub fn write_private_over(path: &Path, bytes: &[u8], existing: Existing) -> Result<()> {
     stage_with(path, PRIVATE, |file| put(path, file, bytes))?.place_over(existing)
 }
 
-/// As [`write_whole`]; and a file that is there may have to stay.
+/// Writes like [`write_whole`], with the option to keep an existing file.
 pub fn write_over(path: &Path, bytes: &[u8], existing: Existing) -> Result<()> {
     stage_with(path, PUBLIC, |file| put(path, file, bytes))?.place_over(existing)
 }
@@ -78,7 +78,8 @@ pub fn check_writable(path: &Path) -> Result<()> {
     }
 }
 
-/// As [`check_writable`], and refuses a file that would have to be replaced and is not to be. Devices and pipes hold nothing.
+/// Checks like [`check_writable`], and refuses a file that would have to be replaced but is to be kept. Devices and
+/// pipes hold nothing.
 pub fn check_output(path: &Path, existing: Existing) -> Result<()> {
     check_writable(path)?;
     match target(path)? {
@@ -100,7 +101,8 @@ fn there_already(path: &Path) -> Error {
     fault(path, "already exists, and is not replaced: name another file, or add --force")
 }
 
-/// How many bytes are free for this user where a file or directory is, or would be; nothing where that cannot be found out.
+/// Returns the bytes free for this user at the present or future location of a file or directory; nothing if they
+/// cannot be determined.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let resolved = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let there = resolved.ancestors().find_map(|place| {
@@ -138,7 +140,7 @@ impl Staged<'_> {
         rename(self.path, temporary, &file)
     }
 
-    /// As [`Staged::place`], where one of that name stays if it is to be kept.
+    /// Places the file like [`Staged::place`], but leaves an existing one that is to be kept.
     pub fn place_over(self, existing: Existing) -> Result<()> {
         if existing == Existing::Replaced {
             return self.place();
@@ -213,7 +215,7 @@ fn stage_with(path: &Path, mode: u32, write: impl FnOnce(&mut (dyn Write + Send)
     Ok(Staged { path, file: Some((temporary, file)) })
 }
 
-/// Where a file of this name really goes.
+/// Actual destination of a file of this name.
 enum Target {
     /// A regular file, or none yet: written beside it and renamed. Links are followed, so that they stay links.
     File(PathBuf),

@@ -18,7 +18,7 @@ use tacita_core::{Error, Result};
 
 use crate::base::text::pasted;
 
-/// How names of files begin that are not whole yet, and that a process leaves behind if it is killed.
+/// Prefix of the names of incomplete files, which a process leaves behind if it is killed.
 pub const LEFT_BEHIND: &str = ".tacita-";
 
 /// Bits of a mode: others can write; only owners can rename and remove what is in a directory.
@@ -63,7 +63,7 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), handle: directory.into() })
     }
 
-    /// Where it was when it was opened.
+    /// Returns the path at which the directory was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -131,7 +131,7 @@ impl Folder {
         self.write_streamed(name, |file| file.write_all(bytes).map_err(|error| self.cannot_write(name, &error)))
     }
 
-    /// As [`Folder::write`]; `write` fills the file.
+    /// Writes like [`Folder::write`]; `write` fills the file.
     pub fn write_streamed(&self, name: &str, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         let failed = |error: io::Error| self.cannot_write(name, &error);
         let part = format!("{LEFT_BEHIND}{name}.part");
@@ -153,7 +153,7 @@ impl Folder {
         Ok(file)
     }
 
-    /// As [`Folder::lock`]; nothing if another process holds it.
+    /// Locks like [`Folder::lock`]; returns nothing if another process holds the lock.
     pub fn try_lock(&self, name: &str) -> Result<Option<File>> {
         loop {
             let file = self.open_lock(name)?;
@@ -224,14 +224,14 @@ fn check_directory(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
 /// A directory in which others can put a file of theirs in the place of one of this user's.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Replaceable {
-    /// How.
+    /// Description of how others can replace files.
     pub what: String,
     /// Whether the directory is this user's, who alone can change its mode.
     pub mine: bool,
 }
 
-/// How others can put a file of theirs in the place of one of this user's in a directory, if they can: where it has the
-/// sticky bit, they cannot.
+/// Returns how others can replace a file of this user in a directory with one of theirs, if they can. In a
+/// directory with the sticky bit, they cannot.
 pub fn others_replace(directory: &Path) -> Option<Replaceable> {
     // A directory that cannot be looked at is refused, with the reason, where its files are opened.
     let facts = std::fs::metadata(directory).ok()?;
@@ -252,7 +252,7 @@ fn keep_entry(made: &Path) -> io::Result<()> {
     Ok(unless_unsupported(fsync(File::open(parent)?))?)
 }
 
-/// What came of flushing a directory; not every file system lets directories be flushed.
+/// Returns the result of flushing a directory. Not every file system lets directories be flushed.
 fn unless_unsupported(flushed: rustix::io::Result<()>) -> rustix::io::Result<()> {
     match flushed {
         Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),

@@ -1,6 +1,6 @@
 //! Bytes in hexadecimal, in lower case.
 
-/// Bytes in hexadecimal.
+/// Encodes bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Which form of the kernels a process takes.
+//! Form of the kernels that a process uses.
 
 use tacita_core::primitive::kernel::backend;
 

@@ -1,5 +1,5 @@
-//! What everything else stands on, and what knows nothing of jobs: texts, files, directories, randomness, what
-//! the process uses, and how it is cancelled.
+//! Foundations that know nothing of jobs: texts, files, directories, randomness, the resources used by the process,
+//! and its cancellation.
 
 pub mod cancel;
 pub mod exit;

@@ -1,4 +1,4 @@
-//! Randomness.
+//! Random number generators for runs.
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;

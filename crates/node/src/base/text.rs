@@ -48,10 +48,10 @@ pub fn acts_on_terminal(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// No message is longer, in characters.
+/// Maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 4000;
 
-/// So many of the last ones are shown of a longer one: they say what to do.
+/// Number of final characters shown of a longer message: they say what to do.
 const MESSAGE_END: usize = 400;
 
 /// A message of any origin, fit for a terminal: what would act on it is escaped, but line ends and tabs, and the middle of a very long one
@@ -114,10 +114,10 @@ pub fn meant<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String
     nearest(word, names).map_or_else(String::new, |name| format!(" (did you mean \"{name}\"?)"))
 }
 
-/// No shape is shown longer.
+/// Maximum length of a shape that is shown.
 const MOST_LETTERS: usize = 24;
 
-/// How a text looks, without its digits and letters: `9` for a digit, `a` for letters in a row.
+/// Returns the shape of a text, without its digits and letters: `9` for a digit, `a` for letters in a row.
 pub fn shape(text: &str) -> String {
     let mut shape = String::new();
     for letter in text.chars() {
@@ -167,7 +167,7 @@ pub fn counted(number: u64, noun: &str) -> String {
     }
 }
 
-/// Of a regular noun.
+/// Returns the plural of a regular noun.
 fn plural(noun: &str) -> String {
     let after_consonant = |stem: &&str| !stem.ends_with(['a', 'e', 'i', 'o', 'u']);
     match noun.strip_suffix('y').filter(after_consonant) {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// What ends a file in old systems.
+/// Character that ends a file in old systems.
 const CTRL_Z: char = '\u{1a}';
 
 /// Reads a text file as editors of any system save it: UTF-8 or UTF-16, with a byte order mark or without. Lines end with LF in what is

@@ -1,4 +1,4 @@
-//! What this process has used: CPU time and memory, for reports and benchmarks.
+//! Resources that this process has used: CPU time and memory, for reports and benchmarks.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub fn memory() -> Option<u64> {
     of_status("VmRSS:")
 }
 
-/// How many files this process has open, and how many it may, where the system tells.
+/// Returns the number of files that this process has open, and its limit, if the system tells.
 pub fn files() -> (Option<u64>, Option<u64>) {
     let open = std::fs::read_dir("/proc/self/fd").ok().map(|all| all.count() as u64);
     (open, rustix::process::getrlimit(rustix::process::Resource::Nofile).current)

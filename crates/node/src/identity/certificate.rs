@@ -1,4 +1,4 @@
-//! What this program reads from a certificate: a name, a key's fingerprint and two dates.
+//! Fields that this program reads from a certificate: a name, a key's fingerprint and two dates.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use x509_parser::prelude::{ASN1Time, FromDer, X509Certificate};
 
 use super::{CERTIFICATE_FILE, Fingerprint};
 
-/// How far the two parties' clocks may be apart, in seconds: a certificate counts as valid for this long before and
-/// after its dates.
+/// Tolerated difference between the two parties' clocks, in seconds. A certificate counts as valid for this long
+/// before and after its dates.
 pub const CLOCK_SLACK_SECONDS: i64 = 3600;
 
 /// A certificate. It only carries the key and says from when to when that key is meant to be used: nobody's

@@ -13,7 +13,7 @@ pub const ED25519_KEY_BYTES: usize = 32;
 /// Bytes of a signature.
 pub const SIGNATURE_BYTES: usize = 64;
 
-/// What stands before the key in its SubjectPublicKeyInfo (RFC 8410 section 4).
+/// Prefix of the key in its SubjectPublicKeyInfo (RFC 8410 section 4).
 const INFO_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 impl Identity {
@@ -28,7 +28,7 @@ impl Identity {
     }
 }
 
-/// By which others know the identity with this public key.
+/// Returns the fingerprint by which others know the identity with this public key.
 pub fn ed25519_fingerprint(key: &[u8; ED25519_KEY_BYTES]) -> Fingerprint {
     Fingerprint::of(&[&INFO_PREFIX[..], key].concat())
 }

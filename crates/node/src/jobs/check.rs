@@ -2,6 +2,7 @@
 
 use tacita_core::{Error, Result};
 
+use crate::agreement::words::{bad, either};
 use crate::agreement::{JobSpec, Shared, Show};
 use crate::jobs;
 
@@ -9,11 +10,33 @@ impl JobSpec {
     /// Whether the job makes sense; the error says which key does not, and what would.
     pub fn check(&self) -> Result<()> {
         self.check_names()?;
+        self.check_count()?;
+        self.check_learners()?;
         self.check_shared()?;
         self.job.check_parties(self)?;
         self.check_words()?;
         self.job.check(self)?;
         self.check_after()
+    }
+
+    /// Refuses fewer or more parties than the job can have.
+    fn check_count(&self) -> Result<()> {
+        let (most, count) = (self.job.info().most_parties, self.parties.0.len());
+        let has_roles = self.job.has(Shared::Roles) && self.has_roles();
+        if self.job.served().is_some() || has_roles || (2..=most).contains(&count) {
+            return Ok(());
+        }
+        if most > 2 {
+            return bad(format!("parties: the job has {count}: name 2 to {most}"));
+        }
+        let with_roles = jobs::having(Shared::Roles).join(" and ");
+        let several: Vec<_> = jobs::usual().filter(|job| job.info().most_parties > 2).map(|job| job.name()).collect();
+        bad(format!(
+            "parties: the job has {count}, and job = \"{}\" is between exactly two (except {with_roles} with clients): for \
+             more, use {}",
+            self.job.name(),
+            either(several.into_iter())
+        ))
     }
 
     /// Refuses keys that several jobs have, and this one has not.

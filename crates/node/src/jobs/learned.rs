@@ -52,7 +52,7 @@ pub(crate) fn list(columns: &[String]) -> String {
     }
 }
 
-/// What so many have, as a part of a sentence.
+/// Returns the verb phrase for so many owners, as a part of a sentence.
 pub(crate) fn have(names: &[&str]) -> &'static str {
     match names.len() {
         1 => "has",

@@ -40,7 +40,7 @@ struct Kind {
     usual: fn() -> Arc<dyn Job>,
     /// The keys of job files that are its own.
     keys: fn() -> &'static [&'static str],
-    /// Reads these keys.
+    /// Reader of these keys from a job file.
     read: read::Read,
 }
 
@@ -56,7 +56,7 @@ impl Kind {
     }
 }
 
-/// All jobs.
+/// Registry of all kinds of job.
 static JOBS: [Kind; 6] = [
     Kind::of::<intersect::Intersect>("intersect"),
     Kind::of::<union::Union>("union"),
@@ -77,7 +77,7 @@ pub fn protocol(word: &str) -> Result<Protocol> {
     }
 }
 
-/// All protocols with the jobs that have them, for messages.
+/// Lists all protocols with the jobs that have them, for messages.
 fn protocols_by_job() -> String {
     let mut groups: Vec<(Vec<Protocol>, Vec<&str>)> = Vec::new();
     for kind in &JOBS {

@@ -1,4 +1,4 @@
-//! What Paillier's operations cost: one table for all jobs that compute under it.
+//! Costs of Paillier's operations: one table for all jobs that compute under it.
 
 use tacita_core::primitive::paillier::KeySize;
 
@@ -9,9 +9,9 @@ use crate::agreement::cost::Calibration;
 pub struct Seconds {
     /// A key is made; the time varies a lot.
     pub key: f64,
-    /// Its owner encrypts a number.
+    /// Encryption of a number by the key's owner.
     pub encrypt: f64,
-    /// Its owner decrypts one.
+    /// Decryption of a number by the key's owner.
     pub decrypt: f64,
     /// A ciphertext is made a uniformly random one of its plaintext.
     pub rerandomize: f64,
@@ -36,8 +36,9 @@ const MEASURED_BITS: f64 = 3072.0;
 pub const MEASURED_POWER: f64 = 1.0 / 10_000.0;
 
 impl Seconds {
-    /// With keys of this size on a machine as this one; without one, on that where all was measured. Exponentiations grow with the
-    /// cube of a key's length, its generation with the fourth power, the others with the square.
+    /// Returns the costs with keys of this size on a machine like this one; without one, on the machine of the
+    /// measurements. Exponentiations grow with the cube of a key's length, its generation with the fourth power, the
+    /// others with the square.
     pub fn of(size: KeySize, machine: Option<&Calibration>) -> Seconds {
         let longer = size.bits() as f64 / MEASURED_BITS;
         let slower = machine.map_or(1.0, |machine| machine.paillier_power / MEASURED_POWER);
@@ -52,7 +53,7 @@ impl Seconds {
         }
     }
 
-    /// So many ciphertexts are read and checked, in so many lists.
+    /// Returns the seconds for reading and checking so many ciphertexts, in so many lists.
     pub fn read(&self, ciphertexts: f64, lists: f64) -> f64 {
         self.multiply * ciphertexts + self.check * lists
     }

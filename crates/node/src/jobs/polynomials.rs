@@ -1,4 +1,4 @@
-//! How polynomials are made, in jobs by the protocol of them.
+//! Options for polynomials, in jobs by the polynomial protocol.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -22,10 +22,10 @@ pub fn is_of_polynomials(protocol: Protocol) -> bool {
 /// The word that leaves a choice to the parties.
 const AUTO: &str = "auto";
 
-/// How polynomials are made.
+/// Options for polynomials in the protocol.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Polynomials {
-    /// How they travel and are multiplied; absent: chosen by sizes.
+    /// Strategy for transfer and multiplication of polynomials; absent: chosen by sizes.
     pub strategy: Option<OrAuto<Strategy>>,
     /// Into how many bins items go; absent: chosen by sizes.
     pub bins: Option<OrAuto<usize>>,
@@ -36,12 +36,12 @@ pub struct Polynomials {
 pub enum OrAuto<T> {
     /// Whatever takes least work.
     Auto,
-    /// This.
+    /// Value given by the user.
     Given(T),
 }
 
 impl Polynomials {
-    /// As the command line has them.
+    /// Parses the options as given on the command line.
     pub fn parse(strategy: Option<&str>, bins: Option<&str>) -> Result<Polynomials> {
         let bins = bins.map(|bins| match bins {
             AUTO => Ok(OrAuto::Auto),
@@ -76,7 +76,7 @@ impl Polynomials {
         }
     }
 
-    /// Both, as they stand in the terms.
+    /// Returns both options as they stand in the terms.
     pub(crate) fn terms(&self) -> [(&'static str, serde_json::Value); 2] {
         [
             ("strategy", self.strategy().map_or(AUTO, Strategy::name).into()),

@@ -1,4 +1,4 @@
-//! From a job file to a job: the keys that all jobs have, and those of its own.
+//! Parser of job files: the keys that all jobs have, and those of a kind of job.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -140,7 +140,7 @@ impl JobSpec {
     }
 }
 
-/// Which job a file is of.
+/// Returns the kind of job that a file is for.
 fn kind_of(text: &Text<'_>) -> Result<&'static Kind> {
     let word = if text.is_json {
         let root: serde_json::Value = text.read()?;
@@ -298,7 +298,7 @@ fn in_our_words(message: &str) -> String {
     with_nearest(&message).unwrap_or(message)
 }
 
-/// Of an unknown key, the one that was meant in place of all that are known, if one is near.
+/// Replaces the list of all known keys, in an error on an unknown key, by the one that was meant, if one is near.
 fn with_nearest(message: &str) -> Option<String> {
     let (word, known) = message.strip_prefix("unknown key `")?.split_once("`, expected ")?;
     let (known, place) = known.split_once(" at line ").map_or((known, None), |(known, place)| (known, Some(place)));

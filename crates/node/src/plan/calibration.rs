@@ -1,4 +1,4 @@
-//! How fast this machine is.
+//! Measurements of this machine's speed.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};

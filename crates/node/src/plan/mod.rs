@@ -1,4 +1,4 @@
-//! What a job will cost and reveal, before anything is sent.
+//! Plans of a job's cost and disclosures, before anything is sent.
 
 mod calibration;
 
@@ -13,14 +13,15 @@ use crate::agreement::{
 };
 use crate::transport::Shape;
 
-/// A job's plan.
+/// Plan of a job.
 #[derive(Debug, Clone, Serialize)]
 pub struct Plan {
     /// The protocol that will run.
     pub protocol: &'static str,
-    /// All that was chosen: the protocol, how it makes oblivious transfers, what aligns rows before it.
+    /// Description of the whole choice: the protocol, how it makes oblivious transfers, and the protocol that aligns
+    /// rows before it.
     pub choice: String,
-    /// Why it is the one.
+    /// Reason for the choice.
     pub why: String,
     /// Message flights in sequence, the handshake's included.
     pub rounds: u32,
@@ -31,36 +32,37 @@ pub struct Plan {
     /// Buckets of a run on disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buckets: Option<usize>,
-    /// What rounds, bytes and seconds depend on that cannot be known before: they are then what is spent at least.
+    /// Unknowns on which rounds, bytes and seconds depend, and which cannot be known beforehand. If there are any, the
+    /// figures are lower bounds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What to think about before the job is run.
+    /// Points to consider before the job is run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Who learns what at a glance.
+    /// Returns a summary of who learns what.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at_a_glance: Vec<Glance>,
     /// The helper's share, in a job with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub helper: Option<HelperShare>,
-    /// By party.
+    /// Share of each party, by name.
     pub parties: BTreeMap<String, Share>,
 }
 
-/// What a helper does.
+/// Share of a helper in the job.
 #[derive(Debug, Clone, Serialize)]
 pub struct HelperShare {
     /// Bytes that it sends of its own: what it keeps for others not counted.
     pub bytes_sent: u64,
     /// Bytes that it is sent.
     pub bytes_received: u64,
-    /// CPU seconds.
+    /// CPU time in seconds.
     pub cpu_seconds: f64,
-    /// What it learns, in sentences.
+    /// Sentences that state what the helper learns.
     pub learned: Vec<String>,
 }
 
-/// One party's share.
+/// Share of one party in the job.
 #[derive(Debug, Clone, Serialize)]
 pub struct Share {
     /// Distinct keys, rows that are aligned by position, or numbers in shares.
@@ -74,7 +76,7 @@ pub struct Share {
     /// Bytes on disk at once, for a table that is sorted there: an estimate, since it is not known how long rows are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<u64>,
-    /// What it learns, in sentences.
+    /// Sentences that state what the party learns.
     pub learned: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What can be checked of a run before anything is read or sent.
+//! Checks of a run before anything is read or sent.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub fn check_output(job: &JobSpec, path: &Path, simulated: bool, existing: Exist
     beside.iter().try_for_each(|(_, beside)| output::check_output(beside, None, existing).map(drop))
 }
 
-/// What a party should know that names a file for a result which it does not get.
+/// Returns a warning for a party that names a file for a result which it does not get.
 pub fn unwritten(job: &JobSpec, me: &str, path: &Path) -> Option<String> {
     let gets = job.reveal == Reveal::Shares || job.learns(me);
     (!gets).then(|| format!("{me} learns nothing in this job: {} will not be written", path.display()))
@@ -56,7 +56,7 @@ impl PartyRun {
         }
     }
 
-    /// What can be checked before anything is read or sent.
+    /// Checks whatever can be checked before anything is read or sent.
     pub(super) fn check_paths(&self) -> Result<()> {
         self.check_party()?;
         if let Some(path) = &self.html {

@@ -19,7 +19,7 @@ pub(crate) enum Connections {
     Helper(Box<Client>),
 }
 
-/// What travelled over the connections of a party.
+/// Traffic over the connections of a party.
 pub(crate) struct Travelled {
     /// Over all of them together, with the most flights of one.
     pub(crate) all: Traffic,

@@ -15,11 +15,11 @@ use crate::transport::depot::Client;
 use crate::transport::links::Links;
 use crate::watch::{Screen, Watcher};
 
-/// What a run has come to, before its connections end.
+/// State of a run before its connections end.
 pub(crate) struct Executed {
     pub(crate) found: Found,
     pub(crate) choice: String,
-    /// What the peers have said of rows that they could not use, where they have.
+    /// Counts of unusable rows that the peers have reported, if they have.
     pub(crate) unusable: BTreeMap<String, Unusable>,
     pub(crate) setup: Duration,
     pub(crate) running: Duration,
@@ -33,7 +33,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) memory: Option<u64>,
     /// Bits a second of the network, if that is known.
     pub(crate) bandwidth: Option<u64>,
-    /// What is said meanwhile.
+    /// Screen for messages during the run.
     pub(crate) screen: &'a Arc<dyn Screen>,
 }
 

@@ -11,7 +11,7 @@ use crate::agreement::{JobSpec, Terms};
 use crate::run::party::PartyRun;
 use crate::transport::depot::{self, Client};
 
-/// How often a party that loads its table looks whether it was interrupted.
+/// Interval at which a party that loads its table checks whether it was interrupted.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl PartyRun {
@@ -48,7 +48,7 @@ impl PartyRun {
     }
 }
 
-/// What the helper compares.
+/// Returns the terms that the helper compares.
 pub fn terms(job: &JobSpec) -> depot::Terms {
     let terms = Terms::of(job);
     depot::Terms { id: job.id.clone(), text: terms.canonical(), agreement: terms.agreement_bytes(), differences }

@@ -11,10 +11,10 @@ use crate::base::folder::Folder;
 use crate::base::text::pasted;
 use crate::table::output::Format;
 
-/// So many answers of one name are kept in a directory.
+/// Maximum number of answers of one name that are kept in a directory.
 const MAX_KEPT: usize = 100;
 
-/// How their names begin.
+/// Prefix of the names of kept answers.
 const PREFIX: &str = "kept-";
 
 /// The directories of this user in which answers are kept, in the order in which they are tried: `tacita/kept` below `$XDG_STATE_HOME` or
@@ -83,17 +83,17 @@ fn shown(path: &Path) -> String {
 
 /// An answer that is kept.
 pub struct Kept {
-    /// Its name, for [`find`].
+    /// Name of the answer, for [`find`].
     pub name: String,
-    /// Where it is.
+    /// Path of the answer.
     pub path: PathBuf,
-    /// Its length.
+    /// Length of the answer in bytes.
     pub bytes: u64,
-    /// When it was written.
+    /// Time at which it was written.
     pub written: SystemTime,
 }
 
-/// All answers in this user's directories, the newest first.
+/// Returns all answers in this user's directories, the newest first.
 pub fn all() -> Vec<Kept> {
     let mut found = Vec::new();
     for folder in directories().into_iter().filter_map(|directory| Folder::open(&directory).ok()) {

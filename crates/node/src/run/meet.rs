@@ -1,5 +1,5 @@
-//! How a party of a run gets its data and its peers: it loads, connects and greets at the same time, and whatever fails first
-//! ends all of it.
+//! Loading of a run's data and connection to its peers. A party loads, connects and greets at the same time, and
+//! the first failure ends all of it.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -18,24 +18,24 @@ use crate::run::party::PartyRun;
 use crate::transport::links::Links;
 use crate::transport::{self, Cancel, Connected, Peer, Shape, depot, relay};
 
-/// How long a party that cannot go on waits for its peer, to tell it: a little longer than the pauses between two
-/// attempts of one that dials.
+/// Time that a party which cannot go on waits for its peer, to tell it. This is a little longer than the pauses
+/// between two attempts of one that dials.
 const WORTH_WAITING: Duration = Duration::from_millis(1300);
 
-/// How often a party that loads its table looks whether the peer is still there.
+/// Interval at which a party that loads its table checks that the peer is still there.
 const PEER_LOOK: Duration = Duration::from_millis(200);
 
-/// How a party meets its peers.
+/// Plan for connecting a party to its peers.
 pub struct Meeting {
-    /// Whom it dials, and where.
+    /// Peers that it dials, and their addresses.
     pub dials: Vec<(Peer, String)>,
     /// For whom it listens.
     pub awaits: Vec<Peer>,
-    /// Where it listens.
+    /// Address on which it listens.
     pub listen: String,
-    /// Where it meets all of them instead, if neither dials the other.
+    /// Relay at which it meets all of them instead, if neither dials the other.
     pub relay: Option<relay::Place>,
-    /// Where what travels is left instead, in a job through a helper.
+    /// Helper at which data in transit is left instead, in a job through a helper.
     pub helper: Option<depot::Place>,
     /// Write the address that is listened on to this file.
     pub announce: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// At a helper's.
+    /// Returns the plan for meeting at a helper.
     pub fn at(place: depot::Place) -> Meeting {
         Meeting {
             dials: Vec::new(),
@@ -57,7 +57,7 @@ impl Meeting {
         }
     }
 
-    /// Where it listens, if it does.
+    /// Binds the listening socket, if the party listens.
     pub(crate) fn listener(&self) -> Result<Option<TcpListener>> {
         if self.awaits.is_empty() || self.relay.is_some() {
             return Ok(None);
@@ -129,7 +129,7 @@ impl Meeting {
         });
     }
 
-    /// Why a run has ended, as far as the way to its peers tells.
+    /// Returns the reason that a run has ended, as far as the way to its peers tells.
     pub(crate) fn blame(&self, error: Error, identity: &Identity) -> Error {
         match &self.relay {
             Some(place) => place.blame(error, identity),
@@ -138,7 +138,7 @@ impl Meeting {
     }
 }
 
-/// What the connecting and the loading thread report.
+/// Events that the connecting and the loading thread report.
 enum Event {
     Loaded(Box<Result<Box<dyn Part>>>, Duration),
     Met(Box<Result<Met>>),
@@ -157,7 +157,7 @@ pub(crate) struct Ready {
     pub(crate) part: Box<dyn Part>,
     pub(crate) load: Duration,
     pub(crate) connect: Duration,
-    /// What came of each peer's `hello`, in the order of the job file.
+    /// Outcome of each peer's `hello`, in the order of the job file.
     pub(crate) greeted: Vec<Greeted>,
     pub(crate) round_trip: Duration,
     pub(crate) connections: Connections,
@@ -257,7 +257,7 @@ impl PartyRun {
         Ok(Ready { part, load, connect, greeted, round_trip, connections: Connections::Peers { channels, links } })
     }
 
-    /// How many peers this party has connections to.
+    /// Returns the number of peers to which this party has connections.
     fn peers(&self) -> usize {
         self.meeting.dials.len() + self.meeting.awaits.len()
     }
@@ -317,7 +317,8 @@ impl PartyRun {
     }
 }
 
-/// In a job of more than two, whoever ends it says who is to blame.
+/// Configures the channel, in a job of more than two parties, so that the party which ends the job names the one to
+/// blame.
 pub fn company(job: &JobSpec, me: &str, channel: &mut Channel) {
     let names = job.parties.names();
     if let (3.., Some(place)) = (names.len(), job.parties.position(me)) {

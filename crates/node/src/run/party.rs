@@ -21,48 +21,48 @@ use crate::run::report::{Bytes, Report, Seconds};
 use crate::run::write::{Destination, Written, all_beside, write};
 use crate::watch::Screen;
 
-/// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
+/// Default time-out for a peer that is busy: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
 
 /// Everything that a party needs to run a job.
 pub struct PartyRun {
-    /// The job.
+    /// Job that is run.
     pub job: JobSpec,
-    /// Where it was read from, if it was.
+    /// Path from which the job was read, if it was.
     pub job_file: Option<PathBuf>,
     /// The party to be.
     pub me: String,
-    /// Its data.
+    /// Source of the party's data.
     pub source: Source,
-    /// Its key pair.
+    /// Key pair of the party.
     pub identity: Identity,
-    /// How the two meet.
+    /// Plan for connecting the parties.
     pub meeting: Meeting,
-    /// Where the result goes.
+    /// Path of the result.
     pub output: Option<PathBuf>,
-    /// Where the report goes.
+    /// Path of the report.
     pub report: Option<PathBuf>,
-    /// Where the page for readers goes, in a job that has one.
+    /// Path of the page for readers, in a job that has one.
     pub html: Option<PathBuf>,
     /// Whether an output or a page that is there stays. A report is that of the last run, and is replaced.
     pub existing: Existing,
-    /// Where encryptions are taken from that were made in advance.
+    /// Pool from which encryptions are taken that were made in advance.
     pub pool: Option<PoolPlace>,
-    /// How long to wait for the peer.
+    /// Time-out for connecting to the peer.
     pub timeout: Duration,
-    /// How long the peer may be connected and alive, and send or read nothing.
+    /// Time-out for a peer that is connected and alive, but sends or reads nothing.
     pub patience: Duration,
     /// Memory that the job may use, in bytes.
     pub memory: Option<u64>,
-    /// What is said meanwhile.
+    /// Screen for messages during the run.
     pub screen: Arc<dyn Screen>,
-    /// Who else may end the run.
+    /// Handle by which others may end the run.
     pub cancel: Cancel,
 }
 
-/// What has come of a run.
+/// Outcome of a run.
 pub struct Outcome {
-    /// The report.
+    /// Report on the run.
     pub report: Report,
     /// The result in one line, where the party learns any.
     pub line: Option<String>,
@@ -70,13 +70,13 @@ pub struct Outcome {
     pub wrote: Vec<PathBuf>,
     /// Whether there is a file for the result.
     pub kept: bool,
-    /// What the user should know besides.
+    /// Warning that the user should see besides.
     pub warning: Option<String>,
-    /// What went wrong when the result was there already, and is worth more than the error.
+    /// Error that occurred after the result was already there. The result is worth more than the error.
     pub ended: Result<()>,
 }
 
-/// What a run has come to, before its connections end.
+/// State of a run before its connections end.
 struct Ran {
     part: Box<dyn Part>,
     found: Found,
@@ -251,7 +251,7 @@ impl PartyRun {
         matches!(&self.source, Source::Disk { work, .. } if work.resume)
     }
 
-    /// What has come of the run, with the files that were written.
+    /// Returns the outcome of the run, with the files that were written.
     fn outcome(&self, report: Report, line: Option<String>, written: Result<()>) -> Result<Outcome> {
         let output = self.output.clone().filter(|_| line.is_some() && written.is_ok());
         let beside = if output.is_some() { self.beside()? } else { Vec::new() };

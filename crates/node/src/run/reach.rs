@@ -1,4 +1,4 @@
-//! Whom a party of a job file meets, and where: what the file says, in the order of its parties.
+//! Peers of a party and their addresses, as the job file states them, in the order of its parties.
 
 use tacita_core::{Error, Result};
 
@@ -7,7 +7,7 @@ use crate::run::meet::Meeting;
 use crate::transport::relay::Place;
 use crate::transport::{Peer, Shape, depot};
 
-/// How a party of a job file meets its peers: a later party dials earlier ones.
+/// Returns the plan by which a party of a job file meets its peers: a later party dials earlier ones.
 pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
     if job.topology() == Topology::Helper {
         return at_helper(job, me, listen);
@@ -68,7 +68,7 @@ pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meetin
     Ok(Meeting { dials, awaits, listen, relay: None, helper: None, announce: None, shape: Shape::default() })
 }
 
-/// Where the parties of a job with a relay meet.
+/// Returns the place at the relay where the parties of a job meet.
 pub fn place(job: &JobSpec) -> Result<Place> {
     let relay = job.relay.clone().unwrap_or_default();
     let address = relay.address.ok_or_else(|| {
@@ -82,7 +82,8 @@ pub fn place(job: &JobSpec) -> Result<Place> {
     Ok(Place { address, pin, agreement: job.agreement_in_file(), lane: job.lane() })
 }
 
-/// How a party of a job reaches its helper: one that the file names, or the first party in its place, which listens for the others.
+/// Returns the plan by which a party reaches its helper. This is one that the file names, or the first party in its
+/// place, which listens for the others.
 fn at_helper(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
     let parties = parties(job)?;
     let first = &parties[0];
@@ -135,7 +136,7 @@ fn at_helper(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting>
     Ok(meeting)
 }
 
-/// All parties of a job, whose identities have to be known.
+/// Returns all parties of a job, whose identities have to be known.
 pub fn parties(job: &JobSpec) -> Result<Vec<Peer>> {
     let peer = |(name, party): &(String, Party)| {
         let pin = party.identity.ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! What parties can look at together before a run, without moving any data: whether they reach each other, who they are, what time it
-//! is, and whether versions and terms are the same.
+//! Checks that parties make together before a run, without moving any data. They cover reachability, identities,
+//! clocks, and whether versions and terms are the same.
 
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
@@ -17,25 +17,25 @@ use crate::transport::{Connected, EXPORTER_BYTES, Options, Purpose};
 
 /// A party that meets its peers as it would in a run, and looks.
 pub struct Rehearsal<'a> {
-    /// The job.
+    /// Job that is checked.
     pub job: &'a JobSpec,
-    /// The party.
+    /// Name of the party.
     pub me: &'a str,
-    /// Its key pair.
+    /// Key pair of the party.
     pub identity: &'a Identity,
-    /// How it meets its peers.
+    /// Plan for connecting to its peers.
     pub meeting: &'a Meeting,
-    /// How long it waits for them, and they may take to answer.
+    /// Time-out for connecting to the peers, and for their answers.
     pub timeout: Duration,
 }
 
-/// What was seen of a peer that has proved who it is.
+/// Observations of a peer that has proved its identity.
 pub struct Seen {
-    /// How long the TLS handshake took.
+    /// Duration of the TLS handshake.
     pub round_trip: Duration,
-    /// By how many milliseconds the peer's clock is ahead of this one, give or take half a round trip.
+    /// Milliseconds by which the peer's clock is ahead of this one, give or take half a round trip.
     pub clock_ahead: i128,
-    /// What came of comparing versions and terms: the version of the peer's program and what the user should be warned of.
+    /// Result of comparing versions and terms: the version of the peer's program and the warnings for the user.
     pub terms: Result<(String, Vec<String>)>,
 }
 

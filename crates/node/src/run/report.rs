@@ -12,7 +12,7 @@ use tacita_core::{Error, Result};
 use crate::base::usage::{self, round};
 use crate::table::key::RowCounts;
 
-/// What a party writes with `--report`. The names are a contract.
+/// Report that a party writes with `--report`. The names are a contract.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// The kind of job.
@@ -21,9 +21,9 @@ pub struct Report {
     pub id: String,
     /// The protocol that ran.
     pub protocol: String,
-    /// What the others were assumed to do.
+    /// Assumed behaviour of the other parties.
     pub security: String,
-    /// Computational security.
+    /// Level of computational security.
     pub level: String,
     /// Fingerprint of the terms.
     pub agreement: String,
@@ -31,13 +31,14 @@ pub struct Report {
     pub version: String,
     /// The party that reports.
     pub party: String,
-    /// The others.
+    /// Names of the other parties.
     pub peers: Vec<String>,
-    /// What became of the input's rows.
+    /// Counts of the input's rows by outcome.
     pub rows: RowCounts,
-    /// What this party learned, as `{"rows": N}`, `{"count": N}` or `{"value": X}`, else null; see the job's guide.
+    /// Result that this party learned, as `{"rows": N}`, `{"count": N}` or `{"value": X}`, else null; see the job's
+    /// guide.
     pub result: Value,
-    /// What this party learned, in sentences.
+    /// Sentences that state what this party learned.
     pub learned: Vec<String>,
     /// Bytes over the channel, framing included, TLS not.
     pub bytes: Bytes,
@@ -49,27 +50,28 @@ pub struct Report {
     pub cpu_seconds: f64,
     /// The most memory held at once, in bytes; null where the system does not tell.
     pub peak_memory: Option<u64>,
-    /// All that was chosen: the protocol, how it made oblivious transfers, what aligned rows before it.
+    /// Description of the whole choice: the protocol, how it made oblivious transfers, and the protocol that aligned
+    /// rows before it.
     pub choice: String,
-    /// What else there is to say of such a job.
+    /// Further entries for such a job.
     #[serde(flatten)]
     pub extras: Map<String, Value>,
 }
 
-/// Bytes each way.
+/// Number of bytes each way.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Bytes {
-    /// By this party.
+    /// Bytes sent by this party.
     pub sent: u64,
-    /// By this party.
+    /// Bytes received by this party.
     pub received: u64,
-    /// To and from each of several peers.
+    /// Bytes to and from each of several peers.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub by_peer: BTreeMap<String, Bytes>,
 }
 
 impl Bytes {
-    /// Of all connections together, and of each where there are several.
+    /// Returns the bytes of all connections together, and of each if there are several.
     pub(crate) fn of(all: &Traffic, by_peer: &[(String, Traffic)]) -> Bytes {
         let one = |traffic: &Traffic| Bytes { sent: traffic.sent, received: traffic.received, ..Bytes::default() };
         let several = by_peer.iter().filter(|_| by_peer.len() > 1);
@@ -86,11 +88,11 @@ pub struct Seconds {
     pub connect: f64,
     /// Agreeing on terms, sizes and protocol.
     pub setup: f64,
-    /// The protocol.
+    /// Running of the protocol.
     pub protocol: f64,
-    /// Writing the output.
+    /// Writing of the output.
     pub output: f64,
-    /// All of it.
+    /// Total of all phases.
     pub total: f64,
 }
 

@@ -12,22 +12,22 @@ use crate::table::{Selection, Table, output};
 
 /// An answer that has been written, for the report and for standard output.
 pub struct Written {
-    /// As it stands in the report.
+    /// JSON form for the report.
     pub json: Value,
-    /// As it is printed; nothing where nothing was learned.
+    /// Text form for printing; nothing if nothing was learned.
     pub line: Option<String>,
     /// Whether it could be written where the user wants it. A number that could not is printed all the same.
     pub written: Result<()>,
 }
 
-/// Where an answer goes.
+/// Destination of an answer.
 #[derive(Clone, Copy)]
 pub struct Destination<'a> {
     /// The file that the user wants it in, if any.
     pub path: Option<&'a Path>,
     /// Whether one that is there stays.
     pub existing: Existing,
-    /// Where the answer is kept first if it cannot be written there; nothing where it is not lost.
+    /// Directories in which the answer is kept first if it cannot be written there; nothing where it is not lost.
     pub spare: Option<&'a [PathBuf]>,
 }
 
@@ -110,8 +110,8 @@ pub fn all_beside(job: &JobSpec, output: &Path) -> Result<Vec<(&'static str, Pat
     Ok(all.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// Where a table goes that stands beside the one in `path`: `NAME.itemsets.csv` beside `NAME.csv`; nowhere beside standard
-/// output, a device or a pipe.
+/// Returns the path of a table that stands beside the one in `path`: `NAME.itemsets.csv` beside `NAME.csv`. There
+/// is none beside standard output, a device or a pipe.
 ///
 /// Errors: there is no name before the ending.
 pub fn beside(job: &str, path: &Path, what: &str) -> Result<Option<PathBuf>> {

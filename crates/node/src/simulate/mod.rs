@@ -30,38 +30,38 @@ pub use process::{GRACE, Party, consequence};
 pub use party::party;
 pub use tables::{Simulated, tables};
 
-/// What the helper of a simulation is called: no party's name has a blank.
+/// Name of the helper of a simulation: no party's name has a blank.
 pub const HELPER: &str = "the helper";
 
-/// How long the parties get to end when the user interrupts.
+/// Grace period for the parties to end when the user interrupts.
 const FAREWELL: Duration = Duration::from_millis(700);
 
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What to simulate.
+/// Options of a simulation.
 pub struct Simulation {
     /// The text of the job file.
     pub job: JobText,
     /// Each party's table, or its share files.
     pub inputs: BTreeMap<String, Vec<PathBuf>>,
-    /// How they are read, of parties whose text files do not say so themselves.
+    /// Options for reading the tables of parties whose text files do not state them.
     pub reading: BTreeMap<String, ReadOptions>,
-    /// Where `NAME.csv` and the like are written.
+    /// Directory in which `NAME.csv` and the like are written.
     pub output: Option<PathBuf>,
-    /// Their format.
+    /// Format of these files.
     pub format: Format,
-    /// Where the page for readers goes, in a job that has one: the first party writes it.
+    /// Path of the page for readers, in a job that has one: the first party writes it.
     pub html: Option<PathBuf>,
     /// The program that each party runs, with `simulated-party --quiet`: it reads [`Instructions`] from its standard input.
     pub program: PathBuf,
-    /// What all parties share.
+    /// Settings that all parties share.
     pub settings: Settings,
 }
 
 /// A job file that has been read.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct JobText {
-    /// Its text.
+    /// Text of the job file.
     pub text: String,
     /// Whether it is JSON rather than TOML.
     pub is_json: bool,
@@ -72,7 +72,7 @@ pub struct JobText {
 pub struct Settings {
     /// One-way latency of the simulated network, in seconds.
     pub latency: f64,
-    /// Its bandwidth in bits a second, if limited.
+    /// Bandwidth of the network in bits a second, if limited.
     pub bandwidth: Option<u64>,
     /// Accept inputs most of which cannot be read.
     pub allow_unreadable: bool,
@@ -90,46 +90,47 @@ pub struct Settings {
     pub force: bool,
 }
 
-/// What a simulated party is told, on its standard input.
+/// Instructions that a simulated party gets on its standard input.
 #[derive(Serialize, Deserialize)]
 pub struct Instructions {
-    /// The job.
+    /// Job that is simulated.
     pub job: JobText,
-    /// Which party to be.
+    /// Name of the party to be.
     pub party: String,
-    /// Its table, or its share files.
+    /// Table or share files of the party.
     pub inputs: Vec<PathBuf>,
     /// The kind of its file, if that is given.
     pub kind: Option<String>,
-    /// What stands between the values of a text file, if that is given.
+    /// Delimiter between the values of a text file, if it is given.
     pub delimiter: Option<u8>,
-    /// How its characters are written, if that is given.
+    /// Character encoding of the file, if it is given.
     pub encoding: Option<String>,
-    /// How many lines at their beginning are left out.
+    /// Number of lines skipped at the beginning.
     pub skip: usize,
     /// Whether they have no header.
     pub no_header: bool,
     /// The sheet of a workbook, if that is given.
     pub sheet: Option<String>,
-    /// Where its result goes.
+    /// Path of the party's result.
     pub output: Option<PathBuf>,
-    /// Where its report goes.
+    /// Path of the party's report.
     pub report: PathBuf,
-    /// Where its page for readers goes.
+    /// Path of the party's page for readers.
     pub html: Option<PathBuf>,
-    /// Its key pair.
+    /// Location of the party's key pair.
     pub identity: PathBuf,
     /// The fingerprint of each party's key pair in this simulation.
     pub pins: BTreeMap<String, String>,
-    /// Whom to dial, and where; the other peers are listened for. A helper is dialed, if there is one, and no party.
+    /// Addresses of the peers to dial; the other peers are listened for. If there is a helper, it is dialed, and no
+    /// party.
     pub dials: BTreeMap<String, String>,
-    /// Where to write the address that it listens on.
+    /// File to which the party writes its listening address.
     pub announce: PathBuf,
-    /// What all share.
+    /// Settings that all parties share.
     pub settings: Settings,
 }
 
-/// What came of a simulation.
+/// Outcome of a simulation.
 pub struct Outcome {
     /// `{ job..., parties: { NAME: report } }`
     pub report: Value,
@@ -137,13 +138,13 @@ pub struct Outcome {
     pub printed: Vec<(String, Vec<String>)>,
 }
 
-/// Why a simulation failed: the party with which it began, and its error line.
+/// Reason that a simulation failed: the party with which it began, and its error line.
 pub struct Failure {
-    /// The party.
+    /// Party with which the failure began.
     pub party: String,
-    /// What it said.
+    /// Error line of the party.
     pub text: String,
-    /// Its exit code.
+    /// Exit code of the party.
     pub code: u8,
 }
 
@@ -276,7 +277,7 @@ pub fn simulate(
 }
 
 impl Simulation {
-    /// Where a party's result goes: rows and numbers to those who learn them, shares to both.
+    /// Returns the path of a party's result: rows and numbers go to those who learn them, shares to both.
     pub fn output_of(&self, job: &JobSpec, party: &str) -> Option<PathBuf> {
         let directory = self.output.as_ref()?;
         match job.reveal {
@@ -286,7 +287,7 @@ impl Simulation {
     }
 }
 
-/// Whom a party has connections to, or the helper, if there is one.
+/// Returns the peers that a party has connections to, or the helper, if there is one.
 fn peers<'a>(job: &'a JobSpec, helper: Option<&'a str>, name: &str) -> Vec<&'a str> {
     match helper {
         Some(helper) => Vec::from_iter((name != helper).then_some(helper)),

@@ -13,10 +13,10 @@ use tacita_core::{Error, Result};
 use super::{Failure, Instructions, LOOK, lock};
 use crate::watch::{Screen, Snapshot};
 
-/// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
-/// and waits in vain if not.
+/// Grace period for a party after another has failed. It learns of the failure within moments if the two are
+/// connected, and waits in vain if not.
 pub const GRACE: Duration = Duration::from_secs(1);
-/// What a party says on standard error, in either of its forms.
+/// Message of a party on standard error, in either of its forms.
 enum Said {
     Error(String),
     Warning(String),
@@ -41,12 +41,12 @@ impl Said {
 
 /// One party's process, with threads that read what it prints.
 pub struct Party {
-    /// Who it is.
+    /// Name of the party.
     pub name: String,
     pub(super) child: Child,
-    /// Its lines on standard output.
+    /// Lines that it printed on standard output.
     pub(super) printed: Arc<Mutex<Vec<String>>>,
-    /// Its error line, kept back: the simulation prints the one with which the failure began.
+    /// Error line of the party, kept back: the simulation prints the one with which the failure began.
     error: Arc<Mutex<Option<String>>>,
     readers: Vec<std::thread::JoinHandle<()>>,
     ended: Option<u8>,
@@ -103,22 +103,22 @@ impl Party {
         }
     }
 
-    /// Its exit code, once it has ended.
+    /// Returns the exit code, once the party has ended.
     pub fn code(&self) -> Option<u8> {
         self.ended
     }
 
-    /// The process.
+    /// Returns the id of the process.
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
-    /// What it has printed on standard output so far.
+    /// Returns the lines printed on standard output so far.
     pub fn printed(&self) -> Vec<String> {
         lock(&self.printed).clone()
     }
 
-    /// How it failed, if it has.
+    /// Returns the failure of the party, if it has failed.
     pub fn failure(&self) -> Option<Failure> {
         let code = self.ended.filter(|code| *code != 0)?;
         let text = lock(&self.error).clone().unwrap_or_else(|| "its process was ended from outside".into());
@@ -175,7 +175,7 @@ pub(super) fn wait_for_all(parties: &mut [Party]) -> Result<Option<Failure>> {
     Ok(first.and_then(Party::failure))
 }
 
-/// How likely an exit code is to be the consequence of another party's failure rather than the cause.
+/// Ranks how likely an exit code is to be the consequence of another party's failure rather than the cause.
 pub fn consequence(code: u8) -> u8 {
     match code {
         130 => 0,

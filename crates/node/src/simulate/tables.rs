@@ -18,15 +18,15 @@ use crate::table::Table;
 use crate::transport::links::Links;
 use crate::watch::{Nowhere, Screen};
 
-/// What a party has got.
+/// Results of a simulated party.
 pub struct Simulated {
-    /// The answer.
+    /// Answer that the party got.
     pub answer: Answer,
-    /// What it has learned, in sentences.
+    /// Sentences that state what the party has learned.
     pub learned: Vec<String>,
     /// The protocol that ran.
     pub protocol: Protocol,
-    /// What travelled over its connections.
+    /// Traffic over the party's connections.
     pub traffic: Traffic,
 }
 

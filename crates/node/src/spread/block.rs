@@ -19,22 +19,22 @@ use crate::table::key::build::{Tally, find_columns, read_pieces};
 use crate::table::{RowCounts, Table};
 use crate::watch::warn_own_user;
 
-/// What the column of keys is called while a table is on its way to the buckets.
+/// Name of the key column while a table is on its way to the buckets.
 const KEY: &str = "tacita: key";
 
 /// A part of a party's table, of rows that have a key; with the keys as a last column, where rows are matched by any.
 pub struct Block {
-    /// Its columns.
+    /// Schema of the block's columns.
     pub schema: SchemaRef,
-    /// Its rows.
+    /// Batches that hold the rows.
     pub batches: Vec<RecordBatch>,
-    /// What became of the rows that were read. `items` are those that are left.
+    /// Counts by outcome of the rows that were read. `items` are those that are left.
     pub counts: RowCounts,
     /// Stands for the rows, all columns of them, and their keys in their order.
     pub digest: [u8; 32],
 }
 
-/// What a party commits to: the digests of all its blocks, in their order.
+/// Commitment of a party: the digests of all its blocks, in their order.
 #[derive(Clone, Default)]
 pub struct Commitment(blake3::Hasher);
 
@@ -44,7 +44,7 @@ impl Commitment {
         self.0.update(&(digest.len() as u64).to_le_bytes()).update(digest);
     }
 
-    /// What stands for all of them.
+    /// Returns the digest of all blocks.
     pub fn digest(&self) -> [u8; 32] {
         blake3::derive_key("tacita 1 spread table", self.0.finalize().as_bytes())
     }
@@ -165,14 +165,14 @@ impl Block {
         Ok((RecordBatch::try_new(own, taken).map_err(failed)?, starts))
     }
 
-    /// Which of all `rows` rows, in their order, are in a bucket, where rows go by their position.
+    /// Returns the range of a bucket among all `rows` rows, in their order, where rows go by their position.
     pub fn range(bucket: usize, buckets: usize, rows: u64) -> Range<u64> {
         let at = |bucket: usize| (u128::from(rows) * bucket as u128 / buckets as u128) as u64;
         at(bucket)..at(bucket + 1)
     }
 }
 
-/// What stands for rows that are read in the same batches each time.
+/// Returns a digest of rows that are read in the same batches each time.
 fn digest(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<[u8; 32]> {
     let hasher = blake3::Hasher::new_derive_key("tacita 1 spread rows");
     let mut writer = StreamWriter::try_new(hasher, schema).map_err(failed)?;

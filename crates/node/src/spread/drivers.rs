@@ -15,13 +15,14 @@ use crate::base::hex::hex;
 use crate::run::connections::finish;
 use crate::transport::links::Links;
 
-/// How often the same shares, or the same pool, may be opened: for drivers whose connection was lost meanwhile.
+/// Maximum number of openings of the same shares, or the same pool: for drivers whose connection was lost
+/// meanwhile.
 pub const MAX_OPENINGS: u32 = 3;
 
-/// How often the same rows may be counted level by level: what the peer counts with them is not seen.
+/// Maximum number of level-by-level counts of the same rows: what the peer counts with them is not seen.
 pub const MAX_COUNTS: u32 = 2;
 
-/// What stands for aligned rows that are counted.
+/// Returns the identifier of aligned rows that are counted.
 fn rows_of_runs(rows: u64, runs: &[String]) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("tacita 1 spread rows that are counted");
     hasher.update(&rows.to_le_bytes());
@@ -46,12 +47,13 @@ impl Drivers {
         Drivers { job: meet.job.clone(), me: meet.me.to_owned(), settled, channels, links, levels: None }
     }
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     pub fn buckets(&self) -> usize {
         self.settled.buckets
     }
 
-    /// Those that are left to do, ascending. Where a party has no rows there are none; but one that leaves the shares of nothing, where shares are left.
+    /// Returns the buckets left to do, ascending. If a party has no rows, there are none. If shares are left, there is
+    /// still one, which leaves the shares of nothing.
     pub fn remaining(&self) -> &[usize] {
         let (left, nobody) = (&self.settled.run.remaining, self.settled.sizes.values().any(|items| *items == 0));
         let leaves_shares = || in_buckets(&self.job).is_ok_and(|one| one.reveal == Reveal::Shares);
@@ -62,22 +64,22 @@ impl Drivers {
         }
     }
 
-    /// How many rows with a key each party says that it has, or the bound that they are padded to.
+    /// Returns the number of rows with a key that each party announces, or the bound that they are padded to.
     pub fn sizes(&self) -> &BTreeMap<String, u64> {
         &self.settled.sizes
     }
 
-    /// What each party fills a bucket up to; nothing where rows go by their position.
+    /// Returns the bound to which each party pads a bucket; nothing if rows go by their position.
     pub fn bounds(&self) -> &BTreeMap<String, u64> {
         &self.settled.bounds
     }
 
-    /// What runs in each bucket.
+    /// Returns the protocol that runs in each bucket.
     pub fn protocol(&self) -> Protocol {
         self.settled.protocol
     }
 
-    /// What stands for this meeting, in hexadecimal. Public.
+    /// Returns the identifier of this meeting, in hexadecimal. Public.
     pub fn session(&self) -> String {
         hex(self.settled.session.id())
     }
@@ -177,7 +179,7 @@ impl Drivers {
         }
     }
 
-    /// What has come of the levels.
+    /// Finishes the levels and returns the answer.
     pub fn finish_levels(&mut self) -> Result<Answer> {
         match (self.levels.take(), &mut self.channels[..]) {
             (Some(levels), [channel]) => self.links.guard(|| levels.finish(channel)),

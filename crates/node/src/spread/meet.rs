@@ -1,4 +1,5 @@
-//! How drivers meet: connections to all others, terms, sizes, what runs, and the seed of the buckets.
+//! Meeting of the drivers: connections to all others, terms, sizes, the choice of protocol, and the seed of the
+//! buckets.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -23,29 +24,29 @@ use crate::table::RowCounts;
 use crate::transport::links::Links;
 use crate::transport::{self, Connected};
 
-/// What a driver comes with.
+/// Input with which a driver meets the others.
 pub struct Meet<'a> {
-    /// The job.
+    /// Job that is run.
     pub job: &'a JobSpec,
-    /// The party.
+    /// Name of the party.
     pub me: &'a str,
-    /// Its key pair.
+    /// Key pair of the party.
     pub identity: &'a Identity,
-    /// Where it meets the others.
+    /// Plan for connecting to the others.
     pub meeting: Meeting,
-    /// What became of the party's rows; `items` are those with a key.
+    /// Counts of the party's rows by outcome; `items` are those with a key.
     pub rows: RowCounts,
-    /// [`Commitment::digest`](super::Commitment::digest) of them.
+    /// Digest of the rows: their [`Commitment::digest`](super::Commitment::digest).
     pub digest: [u8; 32],
-    /// How many buckets it asks for.
+    /// Number of buckets that it asks for.
     pub buckets: usize,
     /// The buckets of which it has kept what it learns.
     pub finished: Vec<usize>,
-    /// How long to wait for the others.
+    /// Time-out for connecting to the others.
     pub timeout: Duration,
-    /// How long they may be connected and alive, and send or read nothing.
+    /// Time-out for others that are connected and alive, but send or read nothing.
     pub patience: Duration,
-    /// Ends it.
+    /// Handle that ends the meeting.
     pub cancel: Cancel,
 }
 
@@ -64,7 +65,7 @@ pub fn meet(meet: &Meet<'_>, work: &mut Work) -> Result<Drivers> {
         .map(|settled| Drivers::new(meet, settled, channels, links))
 }
 
-/// What drivers have settled.
+/// Settings on which drivers have agreed.
 pub(super) struct Settled {
     pub session: Session,
     pub protocol: Protocol,
@@ -197,14 +198,16 @@ fn settle(
     })
 }
 
-/// As many buckets as the party asks for that asks for most, but no more than are good for what the parties have said to have.
+/// Returns the largest number of buckets that any party asks for, but no more than are good for the announced
+/// sizes.
 fn buckets_of(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> usize {
     let asked = sizes.values().filter_map(|sizes| Some(sizes.spread.as_ref()?.buckets)).max().unwrap_or(1) as usize;
     let rows: Vec<u64> = sizes.values().map(|sizes| sizes.items).collect();
     buckets_for(job, asked, &rows)
 }
 
-/// What each party fills a bucket up to. Where rows go by their position, all parties have as many in each.
+/// Returns the bound to which each party pads a bucket. Where rows go by their position, all parties have as many
+/// in each.
 fn bounds(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, buckets: usize) -> BTreeMap<String, u64> {
     if job.aligns_by_position() {
         return BTreeMap::new();
@@ -224,7 +227,7 @@ fn learners(job: &JobSpec) -> Vec<usize> {
     job.parties.names().into_iter().enumerate().filter_map(learns).collect()
 }
 
-/// What runs in each bucket.
+/// Chooses the protocol that runs in each bucket.
 fn choose(
     job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,
@@ -241,7 +244,7 @@ fn choose(
     job.job.choose(job, &sizes, network).map(|choice| choice.chosen)
 }
 
-/// Where the own rows are padded, there may be too few of them for so many buckets, which only this party sees.
+/// Checks padded own rows, of which there may be too few for so many buckets. Only this party sees that.
 fn check_padded(meet: &Meet<'_>, buckets: usize) -> Result<()> {
     let most = most_buckets(meet.job, meet.rows.items as u64, u64::MAX);
     match buckets <= most {
@@ -255,7 +258,7 @@ fn check_padded(meet: &Meet<'_>, buckets: usize) -> Result<()> {
     }
 }
 
-/// Where rows go by their position, all have as many.
+/// Checks that all parties have equally many rows, if rows go by their position.
 fn check_by_position(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<()> {
     let mut all = sizes.iter();
     let (true, Some((one, first))) = (bounds(job, sizes, 1).is_empty(), all.next()) else { return Ok(()) };

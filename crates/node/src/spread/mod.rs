@@ -42,22 +42,23 @@ pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
     job.distributed()?.in_buckets(job)
 }
 
-/// How many buckets are usual: enough that a party's `slots` are all busy to the end, few enough that what fills them up is little, and none so large
-/// that a machine could not hold it.
+/// Returns the default number of buckets. There are enough to keep a party's `slots` all busy to the end, and few
+/// enough that their padding is little. None is so large that a machine could not hold it.
 pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     /// About so many rows in a bucket take seconds, and what fills it up is a few per cent of it.
     const ROWS: u64 = 250_000;
     /// More buckets than this are as many objects to keep track of.
     const MANY: u64 = 2000;
-    /// What one machine holds.
+    /// Maximum number of rows that one machine holds.
     const MOST_ROWS: u64 = 4_000_000;
     let by_size = (rows / ROWS).clamp(1, MANY).max(rows / MOST_ROWS);
     let of_slots = if rows > ROWS { 4 * slots as u64 } else { 1 };
     by_size.max(of_slots).min(MOST_BUCKETS as u64) as usize
 }
 
-/// How many buckets there are where so many are asked for and the parties have so many rows: no more than are good for them (`most_buckets`), and
-/// halved until they have little room for more keys than a party has said (`has_little_room`).
+/// Returns the number of buckets, given the number asked for and the parties' numbers of rows. It is no more than
+/// is good for them (`most_buckets`). It is halved until the buckets have little room for more keys than a party
+/// has announced (`has_little_room`).
 pub fn buckets_for(job: &JobSpec, asked: usize, rows: &[u64]) -> usize {
     let [fewest, most] = [rows.iter().min(), rows.iter().max()].map(|rows| rows.copied().unwrap_or(0));
     let mut buckets = asked.min(most_buckets(job, fewest, most)).max(1);
@@ -83,9 +84,9 @@ fn has_little_room(job: &JobSpec, rows: u64, buckets: usize, parties: usize) -> 
 /// Into how many buckets rows go at most, where the party with the fewest has `fewest` and the one with the most `most`: no party has others do
 /// as many runs as it likes; and where each bucket tells who learns the length of its longest row, that is to be one of many rows.
 pub(crate) fn most_buckets(job: &JobSpec, fewest: u64, most: u64) -> usize {
-    /// So many rows of each party are in a bucket that tells a number, if they have as many.
+    /// Minimum number of rows of each party in a bucket that tells a number, if they have as many.
     const LEAST_TOLD: u64 = 10_000;
-    /// So many rows of some party are in any bucket, where there are more than a few.
+    /// Minimum number of rows of some party in any bucket, if there are more than a few buckets.
     const LEAST_ROWS: u64 = 1_000;
     const FEW: u64 = 64;
     let useful = (most / LEAST_ROWS).clamp(FEW, MOST_BUCKETS as u64) as usize;
@@ -95,7 +96,8 @@ pub(crate) fn most_buckets(job: &JobSpec, fewest: u64, most: u64) -> usize {
     }
 }
 
-/// How many rows each of so many buckets of a party's is filled up to, in a job of so many parties; see [`buckets::bound`].
+/// Returns the number of rows to which a party pads each of so many buckets, in a job of so many parties; see
+/// [`buckets::bound`].
 pub fn bound(rows: u64, buckets: usize, parties: usize) -> u64 {
     buckets::bound(rows as usize, buckets, parties) as u64
 }

@@ -1,4 +1,5 @@
-//! What drivers say to each other: in turn, first the leading one, which is the first party's, then each of the others.
+//! Messages between drivers. They speak in turn: first the leader, which is the first party's driver, then each of
+//! the others.
 
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
@@ -7,69 +8,69 @@ use serde::{Deserialize, Serialize};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-/// So many words stand in one message at most.
+/// Maximum number of words in one message.
 pub const MOST_WORDS: usize = 4096;
 
-/// No message is longer.
+/// Maximum length of a message in bytes.
 pub(super) const MAX_MESSAGE_BYTES: usize = 4 << 20;
 
-/// No address is longer: a name of a host, and a port.
+/// Maximum length of an address: a name of a host, and a port.
 const MAX_ADDRESS_BYTES: usize = 261;
 
-/// What one driver tells another.
+/// Message from one driver to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Word {
-    /// What this party's machines do on their own is done; from the leader: by all.
+    /// Own work of this party's machines is done; from the leader: that of all.
     Ready,
-    /// So many buckets can be done here at a time.
+    /// Announcement that so many buckets can be done here at a time.
     Slots {
-        /// How many.
+        /// Number of buckets at a time.
         slots: u32,
     },
-    /// From the leader: begin with a bucket.
+    /// Instruction from the leader to begin with a bucket.
     Start {
-        /// Which one.
+        /// Number of the bucket.
         bucket: u32,
-        /// How often it has been begun before.
+        /// Number of earlier attempts at the bucket.
         attempt: u32,
-        /// Where the machines of earlier parties listen that do it, by the parties' names.
+        /// Listening addresses of the machines of earlier parties that do it, by the parties' names.
         at: BTreeMap<String, String>,
     },
-    /// To the leader: the machine that does it listens here.
+    /// Notice to the leader that the machine for the bucket listens here.
     Stands {
-        /// Which bucket.
+        /// Number of the bucket.
         bucket: u32,
-        /// Which attempt at it.
+        /// Number of the attempt at it.
         attempt: u32,
-        /// Where.
+        /// Address of the machine.
         address: String,
     },
-    /// To the leader: what this party learns of it is kept.
+    /// Notice to the leader that what this party learns of the bucket is kept.
     Done {
-        /// Which bucket.
+        /// Number of the bucket.
         bucket: u32,
-        /// Which attempt at it.
+        /// Number of the attempt at it.
         attempt: u32,
     },
-    /// To the leader: it did not come to its end here, and may be tried again.
+    /// Notice to the leader that the bucket did not finish here, and may be tried again.
     Failed {
-        /// Which bucket.
+        /// Number of the bucket.
         bucket: u32,
-        /// Which attempt at it.
+        /// Number of the attempt at it.
         attempt: u32,
         /// The party that has ended it by itself, as its machine has told: it needs no [`Word::Stop`], and knows why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// From the leader: it has failed elsewhere.
+    /// Notice from the leader that the bucket has failed elsewhere.
     Stop {
-        /// Which bucket.
+        /// Number of the bucket.
         bucket: u32,
-        /// Which attempt at it.
+        /// Number of the attempt at it.
         attempt: u32,
     },
-    /// From the leader: all buckets are done.
+    /// Notice from the leader that all buckets are done.
     End,
 }
 

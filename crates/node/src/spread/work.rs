@@ -1,4 +1,5 @@
-//! What a driver keeps until the run is done: the run, so that it is resumed by whoever comes back, and what commits to the own rows.
+//! State that a driver keeps until the run is done. It holds the run, so that whoever comes back resumes it, and
+//! the nonce of the commitment to the own rows.
 
 use std::path::Path;
 
@@ -15,39 +16,41 @@ use crate::base::text::counted;
 use crate::identity::Identity;
 use crate::jobs::on_disk::directory::{Directory, Owner};
 
-/// What is kept of a run, sealed with a key that only the party's identity opens.
+/// State of a run, sealed with a key that only the party's identity opens.
 #[derive(Serialize, Deserialize)]
 struct State {
-    /// What the commitment to the rows is made with, in hexadecimal.
+    /// Nonce for the commitment to the rows, in hexadecimal.
     nonce: String,
     /// The run, once it was agreed on.
     run: Option<Agreed>,
-    /// Where results of buckets are kept, and which of them were answered. A version of this program that keeps none forgets that where it is told another place.
+    /// Location of the buckets' results, and of the record of which were answered. A version of this program that keeps
+    /// none loses that record if given another location.
     #[serde(default)]
     place: Option<String>,
-    /// What the party says of it, once all have ended it.
+    /// Statement of the party on the run, once all have ended it.
     #[serde(default)]
     ended: Option<String>,
-    /// What follows from the run and is nobody else's, in hexadecimal. A version of this program that keeps none answers more often.
+    /// Secret of the run that is nobody else's, in hexadecimal. A version of this program that keeps none answers more
+    /// often.
     #[serde(default)]
     secret: Option<String>,
-    /// What was opened of all buckets together.
+    /// Opening of something from all buckets together.
     #[serde(default)]
     opened: Option<Opened>,
-    /// What was counted of all buckets together.
+    /// Count over all buckets together.
     #[serde(default)]
     counted: Option<u64>,
-    /// How many buckets were begun again that had been answered.
+    /// Number of answered buckets that were begun again.
     #[serde(default)]
     repeated: u64,
 }
 
-/// What was opened of all buckets together.
+/// Record of what was opened of all buckets together.
 #[derive(Serialize, Deserialize)]
 struct Opened {
-    /// What stands for it.
+    /// Identifier of what was opened.
     what: String,
-    /// How often.
+    /// Number of times it was opened.
     times: u32,
 }
 
@@ -57,18 +60,18 @@ impl Drop for State {
     }
 }
 
-/// What was agreed on.
+/// Settings on which the drivers agreed.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Agreed {
     /// The run's seed and commitments, in hexadecimal.
     pub run: String,
-    /// The protocol's name.
+    /// Name of the protocol.
     pub protocol: String,
-    /// Number of buckets.
+    /// Number of buckets in the run.
     pub buckets: usize,
 }
 
-/// Where a driver keeps its run. One process has it at a time.
+/// Directory in which a driver keeps its run. Only one process has it at a time.
 pub struct Work {
     directory: Directory,
     state: State,
@@ -111,7 +114,7 @@ impl Work {
         Ok(Work { directory, state })
     }
 
-    /// What was agreed on in the run that is kept, if that is so.
+    /// Returns the agreed settings of the run that is kept, if there is one.
     pub(super) fn agreed(&self) -> Option<&Agreed> {
         self.state.run.as_ref()
     }
@@ -121,7 +124,8 @@ impl Work {
         self.state.run.is_some()
     }
 
-    /// What names this run where its results are kept, in hexadecimal: of no other run are any taken for its own. Public.
+    /// Returns the name of this run where its results are kept, in hexadecimal. Results of no other run are taken for
+    /// its own. Public.
     pub fn name(&self) -> String {
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 spread name");
         hex(&hasher.update(self.state.nonce.as_bytes()).finalize().as_bytes()[..8])
@@ -138,7 +142,7 @@ impl Work {
         self.directory.keep(&self.state)
     }
 
-    /// What [`Work::keep_at`] has noted.
+    /// Returns the location that [`Work::keep_at`] has recorded.
     pub fn place(&self) -> Option<&str> {
         self.state.place.as_deref()
     }
@@ -150,7 +154,8 @@ impl Work {
         run.map(Some).ok_or_else(|| Error::Internal("a run is kept that is none".into()))
     }
 
-    /// What the others see of the own rows: nothing, but that they are the same as before.
+    /// Returns the commitment to the own rows. The others see nothing of the rows, but that they are the same as
+    /// before.
     pub(super) fn commitment(&self, digest: &[u8; 32]) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 spread commitment");
         hasher.update(self.state.nonce.as_bytes()).update(digest);
@@ -201,7 +206,7 @@ impl Work {
         self.directory.keep(&self.state)
     }
 
-    /// How often something of all buckets together was opened.
+    /// Returns the number of times that something of all buckets together was opened.
     pub fn opened(&self) -> u32 {
         self.state.opened.as_ref().map_or(0, |opened| opened.times)
     }
@@ -212,7 +217,7 @@ impl Work {
         self.directory.keep(&self.state)
     }
 
-    /// What [`Work::count`] has kept.
+    /// Returns the count that [`Work::count`] has kept.
     pub fn counted(&self) -> Option<u64> {
         self.state.counted
     }
@@ -223,12 +228,12 @@ impl Work {
         self.directory.keep(&self.state).map(|()| self.state.repeated)
     }
 
-    /// How many buckets were begun again that had been answered.
+    /// Returns the number of answered buckets that were begun again.
     pub fn repeated(&self) -> u64 {
         self.state.repeated
     }
 
-    /// What [`Work::end`] has kept, if the run has come so far.
+    /// Returns the statement that [`Work::end`] has kept, if the run has come so far.
     pub fn ended(&self) -> Option<&str> {
         self.state.ended.as_deref()
     }

@@ -39,7 +39,7 @@ pub struct Writer {
     cipher: ChaCha20Poly1305,
     id: [u8; ID_BYTES],
     records: u64,
-    /// Where the next record goes.
+    /// Offset of the next record.
     end: u64,
     advice: String,
 }
@@ -63,7 +63,7 @@ pub struct Readable {
     cipher: ChaCha20Poly1305,
 }
 
-/// Where a record stands in its file.
+/// Place of a record in its file.
 #[derive(Clone, Copy)]
 pub struct Place {
     record: u64,
@@ -143,7 +143,7 @@ impl Writer {
         Ok((self.id, self.end))
     }
 
-    /// As [`Writer::finish`], of a file that nobody misses after a crash.
+    /// Finishes the file like [`Writer::finish`], for a file that nobody misses after a crash.
     pub fn end(mut self) -> Result<u64> {
         self.close()?;
         Ok(self.end)
@@ -289,7 +289,7 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> Error {
     Error::Input(format!("{}: cannot be read: {error}", path.display()))
 }
 
-/// Why nothing more can be written; `advice` says how to go on.
+/// Returns the error that nothing more can be written; `advice` says how to go on.
 pub fn cannot_write(path: &Path, error: &std::io::Error, advice: &str) -> Error {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     match error.kind() {

@@ -1,5 +1,5 @@
-//! What a table may take while it is read. A file can say in a few bytes that it holds more than any machine has, so nothing
-//! is made of it before it has been weighed.
+//! Limits on the size of a table while it is read. A file can claim in a few bytes that it holds more than any
+//! machine has. Nothing is therefore made of it before its size has been estimated.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(super) const MAX_RECORD_BYTES: u64 = 64 << 20;
 /// The most that a table may be, and hold while it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Rows.
+    /// Maximum number of rows.
     pub rows: usize,
     /// Bytes of memory; if absent, what the machine has available when the reading begins.
     pub bytes: Option<u64>,
@@ -38,7 +38,7 @@ impl Budget {
     }
 }
 
-/// What is left of a [`Budget`] while a table is read.
+/// Remainder of a [`Budget`] while a table is read.
 #[derive(Debug)]
 pub(super) struct Meter {
     /// Rows that may still come.

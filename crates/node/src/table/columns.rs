@@ -15,16 +15,16 @@ use tacita_core::{Error, Result};
 
 use super::{Table, listed, named};
 
-/// Where pandas describes the frame that a table was made of, as JSON.
+/// Metadata key under which pandas describes the frame of a table, as JSON.
 const PANDAS: &str = "pandas";
 
-/// Where a field of ours says that it is no column like others, while the table is in memory: [`INDEX`] or [`NAMELESS`].
+/// Metadata key that marks a field as no ordinary column, while the table is in memory: [`INDEX`] or [`NAMELESS`].
 const MARK: &str = "tacita:mark";
 
 /// The column is an index of pandas.
 const INDEX: &str = "index";
 
-/// Where the metadata of a schema says that the index of pandas is a range of numbers, which no column holds.
+/// Key in the metadata of a schema for an index of pandas that is a range of numbers, which no column holds.
 const RANGE: &str = "tacita:range";
 
 /// The column had no name.
@@ -136,14 +136,14 @@ pub(super) fn is_unnamed_index(field: &Field) -> bool {
 pub struct RangeIndex {
     /// The label of the first row.
     pub start: i64,
-    /// From one row to the next.
+    /// Step from one row to the next.
     pub step: i64,
-    /// What pandas calls them, if it has a name for them.
+    /// Name that pandas gives to the labels, if it has one.
     pub name: Option<String>,
 }
 
 impl RangeIndex {
-    /// Of what pandas says of it, if it labels so many rows.
+    /// Parses the description of pandas, if it labels so many rows.
     fn read(text: &str, rows: usize) -> Option<RangeIndex> {
         let range: Value = serde_json::from_str(text).ok()?;
         let number = |key| range.get(key).and_then(Value::as_i64);
@@ -193,7 +193,7 @@ fn is_level(name: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What pandas says of its frame.
+/// Description by pandas of its frame.
 struct Pandas {
     /// Names of the columns that are its index.
     index: BTreeSet<String>,
@@ -204,7 +204,8 @@ struct Pandas {
 }
 
 impl Pandas {
-    /// Of a text in which the column without a name, if there is one, is to be called `nameless`. `None` of what pandas has not written.
+    /// Parses a text in which the column without a name, if there is one, is to be called `nameless`. `None` if pandas
+    /// has not written it.
     fn read(text: &str, nameless: Option<&str>) -> Option<Pandas> {
         let mut frame: Value = serde_json::from_str(text).ok()?;
         let index = frame.get_mut("index_columns")?.as_array_mut()?;

@@ -9,16 +9,17 @@ use super::Keys;
 pub(super) struct Combinations {
     /// Own rows, key by key.
     own: Vec<u32>,
-    /// Where each key's own rows end.
+    /// End of each key's own rows.
     own_ends: Vec<usize>,
     /// For each other party, where each key's rows begin, and at the end their number.
     others: Vec<Vec<usize>>,
-    /// Where each key's lines end.
+    /// End of each key's lines.
     ends: Vec<usize>,
 }
 
 impl Combinations {
-    /// Of the keys `common`, of which `others` have rows from one offset to the next; `None` if the lines are too many to be counted.
+    /// Builds the combinations for the keys `common`, of which `others` have rows from one offset to the next. `None`
+    /// if the lines are too many to be counted.
     pub fn new(keys: &Keys, common: &[usize], others: Vec<Vec<usize>>) -> Option<Combinations> {
         let (mut own, mut own_ends, mut ends) = (Vec::new(), Vec::with_capacity(common.len()), Vec::new());
         let mut lines = 0usize;
@@ -33,12 +34,12 @@ impl Combinations {
         Some(Combinations { own, own_ends, others, ends })
     }
 
-    /// How many lines there are.
+    /// Returns the number of lines.
     pub fn len(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Of each of these lines the own row, and of each other party its row.
+    /// Returns the own row of each of these lines, and its row of each other party.
     pub fn lines(&self, lines: Range<usize>) -> (Vec<u32>, Vec<Vec<u32>>) {
         let mut rows = Vec::with_capacity(lines.len());
         let mut others: Vec<Vec<u32>> = self.others.iter().map(|_| Vec::with_capacity(lines.len())).collect();
@@ -59,7 +60,7 @@ impl Combinations {
     }
 }
 
-/// Where what ends at `ends[key]` begins.
+/// Returns the start of the range that ends at `ends[key]`.
 fn before(ends: &[usize], key: usize) -> usize {
     key.checked_sub(1).map_or(0, |before| ends[before])
 }

@@ -5,7 +5,7 @@ use arrow_schema::Schema;
 use super::{Profile, Table};
 
 impl Table {
-    /// What to say if its header looks like data.
+    /// Returns a warning if the header looks like data.
     pub fn warning_of_header(&self) -> Option<String> {
         (self.lines.is_some() && header_is_data(&self.schema)).then(|| {
             format!(
@@ -17,7 +17,7 @@ impl Table {
     }
 }
 
-/// What to do if the first line is no header, where it does not look like one.
+/// Returns advice for the case that the first line is no header, where it does not look like one.
 pub(super) fn advice_on_header(schema: &Schema) -> &'static str {
     let mut names = schema.fields().iter().map(|field| field.name().as_str());
     if header_is_data(schema) {

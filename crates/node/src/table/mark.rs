@@ -6,7 +6,7 @@ use std::str::FromStr;
 use arrow_schema::DataType;
 use tacita_core::{Error, Result};
 
-/// A decimal mark.
+/// Decimal mark of written numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum DecimalMark {
     /// `12.50`

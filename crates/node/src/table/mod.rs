@@ -93,7 +93,7 @@ impl Table {
         Ok(Table { source, schema: own, batches, starts, lines, range, memory: u64::MAX })
     }
 
-    /// What messages call this table.
+    /// Returns the name of this table in messages.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -108,18 +108,19 @@ impl Table {
         &self.batches
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.starts[self.batches.len()]
     }
 
-    /// Where the user finds a row (counted from 0): `line 17` in a text file, `row 17` in a sheet, `row 16` (counted from 1) elsewhere.
+    /// Returns the place where the user finds a row (counted from 0). Examples are `line 17` in a text file, `row 17`
+    /// in a sheet, and `row 16` (counted from 1) elsewhere.
     pub fn place(&self, row: usize) -> String {
         let origin = self.origin();
         origin.place(origin.number(row))
     }
 
-    /// What messages about rows need to know.
+    /// Returns the context for messages about rows.
     pub(crate) fn origin(&self) -> Origin<'_> {
         Origin { source: &self.source, lines: self.lines.as_ref(), first: self.batches.first() }
     }
@@ -137,7 +138,7 @@ impl Table {
         find_column(&self.source, &self.schema, header, Wanted::Mapped(wanted))
     }
 
-    /// As [`Table::column`], of the one with baskets, which is named where baskets are asked for.
+    /// Finds a column like [`Table::column`], for the one with baskets, which is named where baskets are asked for.
     pub(crate) fn basket_column(&self, header: &str, wanted: &str) -> Result<usize> {
         find_column(&self.source, &self.schema, header, Wanted::Baskets(wanted))
     }
@@ -200,7 +201,7 @@ pub(crate) struct Lines {
     blank: Option<u64>,
     /// (row, its line), ascending.
     jumps: Vec<(usize, u64)>,
-    /// They are the numbers of rows of a sheet.
+    /// Whether they are the numbers of rows of a sheet.
     in_sheet: bool,
 }
 
@@ -236,14 +237,14 @@ impl Lines {
     }
 }
 
-/// What messages about a table's rows need to know.
+/// Context for messages about a table's rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'a> {
-    /// What messages call the table.
+    /// Name of the table in messages.
     pub source: &'a str,
-    /// Where its rows stand, in a text file.
+    /// Lines of its rows, in a text file.
     pub lines: Option<&'a Lines>,
-    /// Its first batch, if it has any rows.
+    /// First batch of the table, if it has any rows.
     pub first: Option<&'a RecordBatch>,
 }
 
@@ -253,7 +254,7 @@ impl Origin<'_> {
         self.lines.map_or(row as u64 + 1, |lines| lines.line(row))
     }
 
-    /// Where the user finds the row of this [`Origin::number`].
+    /// Returns the place where the user finds the row of this [`Origin::number`].
     pub fn place(&self, number: u64) -> String {
         format!("{} {number}", if self.lines.is_some_and(|lines| !lines.in_sheet) { "line" } else { "row" })
     }
@@ -263,18 +264,18 @@ fn too_many_rows(source: &str) -> Error {
     Error::Input(format!("{source}: more than {MAX_ROWS} rows; split the job"))
 }
 
-/// How another header can be said for what is wanted, which has this logical name.
+/// Ways to name another header for the wanted column, which has this logical name.
 #[derive(Clone, Copy)]
 pub(crate) enum Wanted<'a> {
-    /// In a mapping.
+    /// Name given in a mapping.
     Mapped(&'a str),
-    /// In a mapping, or in its place.
+    /// Name given in a mapping, or in its place.
     Baskets(&'a str),
-    /// In its place.
+    /// Name given in its place.
     Named,
 }
 
-/// As [`Table::column`]. An index of pandas is a column only for whoever names it in its place.
+/// Finds a column like [`Table::column`]. An index of pandas is a column only for whoever names it in its place.
 pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: Wanted<'_>) -> Result<usize> {
     if columns::is_list(schema) {
         return Ok(0);
@@ -331,7 +332,7 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: W
     }
 }
 
-/// What seems to stand between columns one of which is `header`, where all of them were taken for one.
+/// Returns the likely delimiter between columns one of which is `header`, if all of them were taken for one.
 fn delimiter_of(all: &str, header: &str) -> Option<char> {
     let candidates = all.chars().filter(|c| (c.is_ascii_punctuation() || *c == ' ') && !"\"_".contains(*c));
     candidates.into_iter().find(|c| all != header && all.split(*c).any(|part| part.trim() == header))

@@ -17,16 +17,16 @@ use super::{DecimalMark, Keys, Table};
 /// Columns to be read: logical name, and header in the table.
 pub type Named = (String, String);
 
-/// How the numbers of a column are written, and what becomes of them.
+/// Form in which the numbers of a column are written, and its treatment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Form {
-    /// How many decimals they have at most.
+    /// Maximum number of decimals in the numbers.
     pub decimals: u32,
-    /// What stands in front of these, in text.
+    /// Decimal mark in front of these, in text.
     pub mark: DecimalMark,
 }
 
-/// Why a value is no number of a column.
+/// Reason that a value is no number of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Absent,
@@ -152,7 +152,7 @@ fn refused(
     Error::Input(format!("{}, {}, column {header:?}: {what}", table.source(), table.place(row)))
 }
 
-/// What to do about numbers that do not fit, without showing one.
+/// Returns advice on numbers that do not fit, without showing one.
 fn out_of_range(integers: Integers, values: impl Iterator<Item = std::result::Result<i128, Fault>>) -> String {
     let (mut low, mut high) = (0, 0);
     for value in values {
@@ -192,7 +192,7 @@ fn values(table: &Table, position: usize, form: Form) -> impl Iterator<Item = st
 enum Column {
     /// Integers and truth values.
     Integers(ArrayRef),
-    /// Everything else.
+    /// Text of values of every other type.
     Text(TextColumn),
 }
 

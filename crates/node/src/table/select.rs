@@ -38,7 +38,8 @@ fn too_many_joined(table: &Table) -> Error {
 pub struct Given {
     /// The rows, key by key; columns are named `PARTY.COLUMN`.
     pub rows: RecordBatch,
-    /// Where each common key's rows start, and at the end the number of rows: one more than there are common keys.
+    /// Index of the first row of each common key, followed by the number of rows. There is one more entry than there
+    /// are common keys.
     pub offsets: Vec<usize>,
 }
 
@@ -54,7 +55,7 @@ pub struct Selection {
     own_columns: usize,
 }
 
-/// Which own row stands in each line, and which of each other party beside it.
+/// Order of the lines: the own row in each, and the row of each other party beside it.
 enum Order {
     Listed(Vec<u32>, Vec<Vec<u32>>),
     Combined(Combinations),
@@ -88,7 +89,7 @@ impl Selection {
         Ok(Selection::ordered(table, Order::Listed(rows, Vec::new())))
     }
 
-    /// All rows of `table`, as they are.
+    /// Selects all rows of `table`, in their order.
     pub fn all(table: &Table) -> Selection {
         Selection::ordered(table, Order::Listed((0..table.rows() as u32).collect(), Vec::new()))
     }
@@ -151,12 +152,13 @@ impl Selection {
         Selection { own_columns: 0, ..self }
     }
 
-    /// How many of the first columns hold nothing of other parties.
+    /// Returns the number of leading columns that hold nothing of other parties.
     pub fn own_columns(&self) -> usize {
         self.own_columns
     }
 
-    /// Which row of the table each row was made of; nothing where the table is not the party's own.
+    /// Returns the position in the table of the row that each row was made of. It is nothing where the table is not the
+    /// party's own.
     pub fn positions(&self) -> Option<Positions> {
         let labels = self.table.range.clone();
         (self.own_columns > 0).then(|| Positions {
@@ -171,7 +173,7 @@ impl Selection {
         &self.schema
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.order.len()
     }
@@ -192,7 +194,7 @@ impl Selection {
         Table::new(self.table.source(), self.schema.clone(), batches)
     }
 
-    /// Where the batch from row `start` ends: it holds a bounded number of rows and, about, of bytes.
+    /// Returns the end of the batch from row `start`: it holds a bounded number of rows and, about, of bytes.
     fn batch_end(&self, start: usize) -> usize {
         let bytes_a_row = |batch: &RecordBatch| batch.get_array_memory_size() / batch.num_rows().max(1);
         let own = self.table.batches.iter().map(bytes_a_row).max().unwrap_or(0);

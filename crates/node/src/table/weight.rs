@@ -1,11 +1,12 @@
-//! How long values are, wherever they are kept: a dictionary's value may occur in every row, a run has one value for many rows,
-//! and views may show the same bytes.
+//! Lengths of values, independent of how they are stored. A dictionary's value may occur in every row, a run has one
+//! value for many rows, and views may show the same bytes.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, downcast_run_array};
 use arrow_schema::DataType;
 
-/// How many rows of a batch, from its first, have texts of at most `bytes` together; one at least, if there are any.
+/// Returns the number of rows of a batch, from its first, whose texts have at most `bytes` together. It is one at
+/// least, if there are any.
 pub(super) fn rows_within(batch: &RecordBatch, bytes: usize) -> usize {
     let rows = batch.num_rows();
     let columns: Vec<_> = batch.columns().iter().filter_map(shared_lengths).collect();
@@ -40,7 +41,8 @@ fn shared_lengths(column: &ArrayRef) -> Option<Vec<u64>> {
     }
 }
 
-/// Where the value of each row of a dictionary or a column of runs stands among its values; `None` where it is absent.
+/// Returns the index of each row's value among the values of a dictionary or a column of runs. It is `None` where the
+/// value is absent.
 pub(super) fn places(column: &ArrayRef) -> Option<(Vec<Option<usize>>, ArrayRef)> {
     if let DataType::RunEndEncoded(..) = column.data_type() {
         let column = column.as_ref();

@@ -43,7 +43,7 @@ impl Arrival {
         Ok(Arrival { connection, refusal, socket, writer, round_trip })
     }
 
-    /// Whose certificate it has shown.
+    /// Returns the fingerprint of the certificate that the connection has presented.
     pub(super) fn presented(&self) -> Option<Fingerprint> {
         tls::presented(&self.connection)
     }

@@ -1,4 +1,4 @@
-//! The dialing side.
+//! Dialling side of a connection.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -13,7 +13,7 @@ use super::{Cancel, Connected, HANDSHAKE_LIMIT, Options, POLL, Peer, Purpose, ru
 use crate::base::text::shown;
 use crate::identity::Identity;
 
-/// How long one attempt at one address may take until TCP answers.
+/// Time limit for TCP to answer one attempt at one address.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Pause after the first failed round over all addresses; it doubles up to [`LONGEST_PAUSE`].
@@ -132,7 +132,7 @@ pub(super) fn check_form(address: &str) -> Result<()> {
     }
 }
 
-/// All addresses of a name.
+/// Resolves a name to all its addresses.
 pub(super) fn resolve(address: &str, until: Instant, cancel: &Cancel) -> Result<io::Result<Vec<SocketAddr>>> {
     let address = address.to_owned();
     abortable(move || address.to_socket_addrs().map(Iterator::collect), until, cancel)

@@ -13,7 +13,7 @@ use super::tls::Fault;
 use super::{Connected, HANDSHAKE_LIMIT, Options, Peer, end};
 use crate::identity::{Fingerprint, Identity};
 
-/// How often it looks for new connections.
+/// Interval between checks for new connections.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Handshakes at a time. Each holds three descriptors, and a process may often have 1,024.

@@ -5,18 +5,18 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
 use tacita_core::channel::HEADER_BYTES;
 
-/// What goes wrong with a stream of frames. Frames count from 0, heartbeats included.
+/// Fault in a stream of frames. Frames count from 0, heartbeats included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameFault {
-    /// This frame never arrives.
+    /// Drop: this frame never arrives.
     Drop(u32),
-    /// This frame arrives twice.
+    /// Replay: this frame arrives twice.
     Replay(u32),
-    /// This frame arrives after the one that follows it.
+    /// Reordering: this frame arrives after the one that follows it.
     Reorder(u32),
-    /// This frame ends in its middle, and the next one follows at once.
+    /// Truncation: this frame ends in its middle, and the next one follows at once.
     Truncate(u32),
-    /// This frame ends in its middle, and so does the connection.
+    /// Cut: this frame ends in its middle, and so does the connection.
     Cut(u32),
     /// One bit of byte `.1` of frame `.0` is flipped.
     Flip(u32, usize),
@@ -91,14 +91,14 @@ impl<W: Write> Write for FaultyWriter<W> {
     }
 }
 
-/// What goes wrong with a stream of bytes.
+/// Fault in a stream of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteFault {
-    /// Nothing.
+    /// No fault at all.
     None,
-    /// Both directions end after this many bytes of this one.
+    /// Cut: both directions end after this many bytes of this one.
     Cut(u64),
-    /// From this byte on nothing arrives, and the connection stays open.
+    /// Stall: from this byte on nothing arrives, and the connection stays open.
     Stall(u64),
     /// One bit of this byte is flipped.
     Flip(u64),

@@ -10,16 +10,16 @@ use tacita_core::Error;
 use super::tls::{Fault, Purpose, Refusal, fault};
 use super::{Cancel, HELLO_LIMIT, POLL};
 
-/// How long the other end may take to read why it was refused.
+/// Time limit for the other end to read why it was refused.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Why there is no connection.
+/// Reason why there is no connection.
 pub(super) enum Failure {
     /// The other end, or the network, is at fault.
     Fault(Fault),
     /// The other end is the peer, and there for something else.
     Elsewhere(Purpose),
-    /// Nothing will help.
+    /// Fatal error, which no other attempt can help.
     Fatal(Error),
 }
 

@@ -24,7 +24,7 @@ struct UnderWay<H> {
 }
 
 impl<H> Handshakes<H> {
-    /// None yet.
+    /// Creates an empty set of handshakes.
     pub fn new(limit: usize) -> Handshakes<H> {
         Handshakes { limit, next: 0, under_way: VecDeque::new() }
     }
@@ -60,7 +60,7 @@ impl<H> Handshakes<H> {
         self.under_way.retain(|one| one.number != number);
     }
 
-    /// Takes out all.
+    /// Removes all handshakes and returns their handles.
     pub fn drain(&mut self) -> impl Iterator<Item = H> + '_ {
         self.under_way.drain(..).map(|one| one.handle)
     }
@@ -85,7 +85,7 @@ pub fn is_short(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|error| all.contains(&error))
 }
 
-/// What one host can choose its addresses from: one of IPv4, or 2^64 of IPv6.
+/// Returns the network from which one host can choose its addresses: one of IPv4, or 2^64 of IPv6.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(handshakes.displace(), None);
     }
 
-    /// Those who share an address get in however many there are.
+    /// Peers that share an address get in, however many of them there are.
     #[test]
     fn the_newest_of_one_address_gets_a_place() {
         let mut handshakes = Handshakes::new(2);

@@ -15,7 +15,7 @@ use crate::identity::{Fingerprint, Identity};
 pub struct Dialer {
     /// For the TLS library.
     pub config: Arc<ClientConfig>,
-    /// To whom.
+    /// Peer to which the connection is made.
     pub peer: Peer,
     refusal: Refusal,
     own: Fingerprint,
@@ -40,7 +40,8 @@ impl Dialer {
         tls::nameless()
     }
 
-    /// What a failure of the connection means: [`Error::Authentication`] where an identity was refused, else [`Error::Network`].
+    /// Translates a failure of the connection: [`Error::Authentication`] where an identity was refused, else
+    /// [`Error::Network`].
     pub fn failure(&self, error: &(dyn Cause + 'static), address: &str) -> Error {
         let peer = self.peer.name.clone();
         match cause(error).map(|error| tls::fault(error, &self.refusal)) {
@@ -63,7 +64,7 @@ impl Door {
         Ok(Door { config, refusal })
     }
 
-    /// Why somebody was not let in.
+    /// Returns the reason why a connection was not let in.
     pub fn refused(&self, error: &(dyn Cause + 'static)) -> String {
         match cause(error).map(|error| tls::fault(error, &self.refusal)) {
             Some(Fault::TheirIdentity(what) | Fault::Unknown(what)) => what,
@@ -73,12 +74,12 @@ impl Door {
     }
 }
 
-/// Whose certificate the other end of a finished handshake has shown.
+/// Returns the fingerprint of the certificate that the other end of a finished handshake has shown.
 pub fn presented(connection: &CommonState) -> Option<Fingerprint> {
     tls::presented(connection)
 }
 
-/// What the TLS library says under the errors of those who use it.
+/// Returns the error of the TLS library that underlies the error of a library on top of it.
 fn cause<'a>(error: &'a (dyn Cause + 'static)) -> Option<&'a rustls::Error> {
     let mut error = Some(error);
     while let Some(one) = error {

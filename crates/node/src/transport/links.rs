@@ -8,8 +8,8 @@ use tacita_core::{Error, Result};
 
 use crate::base::cancel::Cancel;
 
-/// How often connections are looked at while a job runs. What is seen twice ends them, so that the job itself, which waits on
-/// one of them, comes first with what it knows.
+/// Interval at which connections are checked while a job runs. A failure that is seen twice ends them. The job itself,
+/// which waits on one of them, thus comes first with what it knows.
 const LOOK: Duration = Duration::from_millis(150);
 
 /// The connections of one run.
@@ -41,7 +41,7 @@ impl Links {
         state.handles.push(handle);
     }
 
-    /// How many there are.
+    /// Returns the number of connections.
     pub fn len(&self) -> usize {
         self.lock().handles.len()
     }
@@ -51,7 +51,7 @@ impl Links {
         self.len() == 0
     }
 
-    /// Why one of them has ended, if one has.
+    /// Returns the reason why one of the connections has ended, if one has.
     pub fn failure(&self) -> Option<Error> {
         self.lock().handles.iter().find_map(Handle::failure)
     }

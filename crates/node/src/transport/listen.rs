@@ -1,4 +1,4 @@
-//! The listening side.
+//! Listening side of a connection.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -19,10 +19,10 @@ use crate::identity::Identity;
 /// Handshakes at a time.
 const MAX_HANDSHAKES: usize = 32;
 
-/// How often the listener looks for new connections.
+/// Interval at which the listener checks for new connections.
 const ACCEPT_POLL: Duration = Duration::from_millis(5);
 
-/// Where to listen: an address without a host means all of this machine's.
+/// Returns the address on which to listen: an address without a host means all of this machine's.
 ///
 /// Errors ([`Error::Input`]): it is no address.
 pub fn listening_at(address: &str) -> Result<String> {
@@ -50,8 +50,9 @@ pub fn listen(listener: &TcpListener, peer: &Peer, identity: &Identity, options:
     found.unwrap_or_else(|| Err(Error::Internal("a wait ended without the peer".into())))
 }
 
-/// As [`listen`], until all of `peers` are there. `found` gets each as it comes. One that comes again is left aside; so is, by a run,
-/// a doctor, who is told that it has met a run. A doctor that meets a run is done with that peer: [`Error::NotReady`].
+/// Listens as [`listen`] does, until all of `peers` are there. `found` gets each as it comes. A peer that comes again
+/// is left aside. A run also leaves aside a doctor, which is told that it has met a run. A doctor that meets a run is
+/// done with that peer: [`Error::NotReady`].
 pub fn listen_for_all(
     listener: &TcpListener,
     peers: &[Peer],
@@ -130,7 +131,7 @@ struct Outcome {
     arrival: std::result::Result<Arrival, Failure>,
 }
 
-/// Which of those that are awaited it is.
+/// Returns the index of the awaited peer whose certificate the connection has presented.
 fn place_among(arrival: &Arrival, awaited: &[&Peer]) -> std::result::Result<usize, Failure> {
     let presented = arrival.presented();
     let place = awaited.iter().position(|peer| Some(peer.pin) == presented);
@@ -146,12 +147,12 @@ impl Drop for Sockets {
     }
 }
 
-/// Those who came and were not the peer.
+/// Connections that came and were not from the peer.
 #[derive(Default)]
 struct Strangers {
     count: usize,
     last: Option<(SocketAddr, String)>,
-    /// How many of them had another identity, or wanted another one.
+    /// Number of those that had another identity, or wanted another one.
     identities: usize,
     /// The last of those.
     identity: Option<(SocketAddr, String)>,
@@ -159,7 +160,7 @@ struct Strangers {
     doctors: BTreeSet<String>,
 }
 
-/// So many of those with another identity are told of one by one.
+/// Number of connections with another identity that are reported one by one.
 const TOLD: usize = 3;
 
 impl Strangers {
@@ -178,7 +179,7 @@ impl Strangers {
         self.identity = Some((from, what));
     }
 
-    /// Of a peer's doctor that has met this run. Each is told of once.
+    /// Notes that a peer's doctor has met this run. Each is reported once.
     fn note_doctor(&mut self, peer: &str) {
         if self.doctors.insert(peer.to_owned()) {
             tracing::info!(

@@ -38,43 +38,43 @@ pub use tls::{
 use crate::identity::Fingerprint;
 use shaped::ShapedWriter;
 
-/// How long parties wait for each other unless told otherwise.
+/// Default time for which parties wait for each other.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often a party that has nothing to say shows that it is alive.
+/// Interval at which a party that has nothing to send shows that it is alive.
 pub const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// After how long without a byte a peer counts as gone.
 pub const SILENCE: Duration = Duration::from_secs(10);
 
-/// How long one handshake may take.
+/// Time limit for one handshake.
 pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a listener waits for the dialer's first message: long enough for it to be sent three times.
+/// Time for which a listener waits for the dialer's first message: long enough for it to be sent three times.
 const HELLO_LIMIT: Duration = Duration::from_secs(4);
 
-/// How often everything that waits looks whether it was cancelled.
+/// Interval at which everything that waits checks whether it was cancelled.
 const POLL: Duration = Duration::from_millis(50);
 
 /// The party that is expected at the other end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// What the job calls it.
+    /// Name of the peer in the job.
     pub name: String,
-    /// Whose key it must prove to hold.
+    /// Fingerprint of the key that the peer must prove to hold.
     pub pin: Fingerprint,
 }
 
-/// How to connect.
+/// Options for a connection.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What this end is there for.
+    /// Purpose of this end of the connection.
     pub purpose: Purpose,
-    /// How long to wait for the peer.
+    /// Time to wait for the peer.
     pub timeout: Duration,
     /// Ends the wait from another thread.
     pub cancel: Cancel,
-    /// What the sending direction is made to be like, TLS included.
+    /// Simulated link of the sending direction, TLS included.
     pub shape: Shape,
     /// See [`HEARTBEAT`].
     pub heartbeat: Duration,
@@ -119,9 +119,9 @@ impl Cancel {
 pub struct Connected {
     /// Named after the peer.
     pub channel: Channel,
-    /// What only the two ends of this very connection know (RFC 8446 section 7.5).
+    /// Secret that only the two ends of this very connection know (RFC 8446 section 7.5).
     pub exporter: [u8; EXPORTER_BYTES],
-    /// How long the TLS handshake took: one round trip, and a millisecond or two of computation.
+    /// Duration of the TLS handshake: one round trip, and a millisecond or two of computation.
     pub round_trip: Duration,
 }
 

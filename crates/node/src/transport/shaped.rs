@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tacita_core::Error;
 
-/// What a link is like in one direction. The default is the link at hand as it is.
+/// Properties of a link in one direction. The default is the link at hand as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Shape {
     /// Time from one end to the other: half of a round trip.
@@ -35,7 +35,7 @@ impl Shape {
         self.bandwidth.map_or(MAX_PARCEL_BYTES, |bits| ((bits / 8000) as usize).clamp(1 << 10, MAX_PARCEL_BYTES))
     }
 
-    /// How long the link is busy with `bytes`.
+    /// Returns the time for which `bytes` occupy the link.
     fn occupied(&self, bytes: usize) -> Duration {
         self.bandwidth.map_or(Duration::ZERO, |bits| Duration::from_secs_f64(bytes as f64 * 8.0 / bits as f64))
     }
@@ -97,10 +97,10 @@ struct Link {
 }
 
 struct State {
-    /// What is under way, and when it arrives.
+    /// Parcels in transit, each with its time of arrival.
     parcels: VecDeque<(Instant, Vec<u8>)>,
     bytes: usize,
-    /// When the sending end has put everything on the link.
+    /// Time at which the sending end has put everything on the link.
     free_at: Instant,
     ended: bool,
     failure: Option<(ErrorKind, String)>,

@@ -23,33 +23,33 @@ use crate::identity::{Certificate, Fingerprint, Identity};
 /// The protocol's name in ALPN (RFC 7301).
 pub const ALPN: &[u8] = b"tacita/1";
 
-/// That of two parties that only look whether a run would come about.
+/// ALPN name of two parties that only check whether a run would come about.
 pub const DOCTOR_ALPN: &[u8] = b"tacita-doctor/1";
 
-/// That of a desk and the party that it asks.
+/// ALPN name of a desk and the party that it asks.
 pub const DESK_ALPN: &[u8] = b"tacita-desk/1";
 
-/// That of a party and its helper.
+/// ALPN name of a party and its helper.
 pub const HELPER_ALPN: &[u8] = b"tacita-helper/1";
 
-/// That of a party and the relay at which it meets another.
+/// ALPN name of a party and the relay at which it meets another.
 pub const RELAY_ALPN: &[u8] = b"tacita-relay/2";
 
-/// What HTTP/2 is called in ALPN (RFC 9113 section 3.1): that of services and those who ask them.
+/// Name of HTTP/2 in ALPN (RFC 9113 section 3.1), used by services and their clients.
 pub const HTTP_ALPN: &[u8] = b"h2";
 
-/// What the end of a connection is there for. Both ends have to be there for the same; what the other one is there for is known
-/// before anything is read of it.
+/// Purpose of one end of a connection. Both ends need the same purpose. The purpose of the other end is known before
+/// anything is read from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Purpose {
-    /// A run.
+    /// Run of a job.
     #[default]
     Run,
-    /// To look whether a run would come about.
+    /// Check of whether a run would come about.
     Doctor,
-    /// To ask a party that stands and answers, or to be one.
+    /// Query to a party that stands and answers, or service as such a party.
     Desk,
-    /// To leave things at a helper, or to be one.
+    /// Deposit of parcels at a helper, or service as a helper.
     Helper,
 }
 
@@ -75,12 +75,12 @@ impl Purpose {
         }
     }
 
-    /// Whose greeting this is.
+    /// Returns the purpose to which this greeting belongs.
     pub(super) fn greets(byte: u8) -> Option<Purpose> {
         Purpose::ALL.into_iter().find(|purpose| purpose.greeting() == byte)
     }
 
-    /// What the dialer of a connection is there for, if it is a party at all.
+    /// Returns the purpose of the dialer of a connection, if the dialer is a party at all.
     pub(super) fn of(connection: &Connection) -> Option<Purpose> {
         let alpn = connection.alpn_protocol();
         Purpose::ALL.into_iter().find(|purpose| alpn == Some(purpose.alpn()))
@@ -96,7 +96,8 @@ pub const EXPORTER_BYTES: usize = 32;
 /// More identities than these are only counted where none of them was presented.
 const SHOWN_PINS: usize = 4;
 
-/// Why we refused the other end's certificate, as the end of a sentence about its owner. Set by the verifier.
+/// Reason for our refusal of the other end's certificate, as the end of a sentence about its owner. The verifier sets
+/// it.
 pub(super) type Refusal = Arc<OnceLock<String>>;
 
 /// The dialer's end of a new connection to the owner of `pin`.
@@ -115,12 +116,12 @@ fn client_for(identity: &Identity, pin: Fingerprint, alpn: &[u8]) -> Result<(Con
     Ok((connection.into(), refusal))
 }
 
-/// With SNI off the name goes nowhere; rustls wants one.
+/// Returns a placeholder for the server name, which rustls requires. With SNI off the name is not sent.
 pub(super) fn nameless() -> ServerName<'static> {
     ServerName::try_from("tacita.invalid").expect("a valid name")
 }
 
-/// What the dialer of the owner of `pin` asks of a connection.
+/// Returns the TLS configuration of a dialer that expects the owner of `pin`.
 pub(super) fn client_config(
     identity: &Identity,
     pin: Fingerprint,
@@ -156,7 +157,7 @@ fn server_for(identity: &Identity, pins: Vec<Fingerprint>, alpn: Vec<&[u8]>) -> 
     Ok((connection.into(), refusal))
 }
 
-/// What the listener for the owners of `pins` asks of a connection.
+/// Returns the TLS configuration of a listener that expects the owners of `pins`.
 pub(super) fn server_config(
     identity: &Identity,
     pins: Vec<Fingerprint>,
@@ -176,13 +177,13 @@ pub(super) fn server_config(
     Ok((Arc::new(config), refusal))
 }
 
-/// Whose certificate the other end of a finished handshake has shown.
+/// Returns the fingerprint of the certificate that the other end of a finished handshake has shown.
 pub(super) fn presented(connection: &CommonState) -> Option<Fingerprint> {
     let certificate = connection.peer_certificates()?.first()?;
     Certificate::parse(certificate).ok().map(|certificate| certificate.fingerprint())
 }
 
-/// What both ends of a finished handshake know and nobody else does.
+/// Returns the exported secret that both ends of a finished handshake know and nobody else does.
 pub(super) fn exporter(connection: &Connection) -> Result<[u8; EXPORTER_BYTES]> {
     let exported = match connection {
         Connection::Client(c) => c.export_keying_material([0; EXPORTER_BYTES], EXPORTER_LABEL, Some(&[])),
@@ -191,18 +192,18 @@ pub(super) fn exporter(connection: &Connection) -> Result<[u8; EXPORTER_BYTES]> 
     exported.map_err(internal)
 }
 
-/// What a handshake's failure says about who is at fault.
+/// Attribution of a handshake's failure to the end at fault.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The other end failed to prove who it is; the end of a sentence about it.
     TheirIdentity(String),
     /// The other end refused this about us.
     OurIdentity(&'static str),
-    /// It may be anybody.
+    /// Fault that may be on either end, or anywhere else.
     Unknown(String),
 }
 
-/// What the other end refuses that does not know this party's key.
+/// Name of the thing that the other end refuses if it does not know this party's key.
 pub const OUR_IDENTITY: &str = "our identity";
 
 /// Reads the fault from rustls' error and from what our verifier noted.

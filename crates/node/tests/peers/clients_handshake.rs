@@ -31,19 +31,19 @@ fn sizes(items: u64) -> Sizes {
     Sizes { items, ..Sizes::default() }
 }
 
-/// What differs from an honest run with 2 rows at `c1`, 3 at `c2` and 5 at `s`.
+/// Deviations from an honest run with 2 rows at `c1`, 3 at `c2` and 5 at `s`.
 struct Run<'a> {
     sizes: [Sizes; 3],
     job: fn() -> JobSpec,
     /// The nonce of a party on its connection to another.
     nonce: fn(&str, &str) -> [u8; 32],
-    /// What ties a party's end of a connection to another's.
+    /// Value that ties a party's end of a connection to another's.
     exporter: fn(&str, &str) -> [u8; 32],
-    /// In place of the server, after `hello`.
+    /// Script that replaces the server after `hello`.
     server: Option<&'a Script>,
 }
 
-/// What a server says and hears instead of what it should.
+/// Messages that a server sends and receives instead of the correct ones.
 type Script = dyn Fn(Vec<Greeted>, &mut [Channel]) -> Result<()> + Sync;
 
 fn nonce(me: &str, _: &str) -> [u8; 32] {
@@ -55,7 +55,7 @@ impl Run<'_> {
         Run { sizes: [sizes(2), sizes(3), sizes(5)], job, nonce, exporter: |_, _| [7; 32], server: None }
     }
 
-    /// What the three come to.
+    /// Returns the outcome for each of the three parties.
     fn outcome(&self) -> [Result<Slices>; 3] {
         let job = &(self.job)();
         let (c1_s, s_c1) = Channel::pair("c1", "s");

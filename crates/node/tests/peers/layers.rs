@@ -174,7 +174,7 @@ fn sources(of: &str) -> Vec<(PathBuf, String)> {
     paths.into_iter().map(source).collect()
 }
 
-/// Where a file stands among the modules of its crate.
+/// Returns the position of a file among the modules of its crate.
 fn module(path: &Path) -> Vec<String> {
     let mut module: Vec<_> = path.with_extension("").iter().map(|part| part.to_str().unwrap().to_owned()).collect();
     if module.last().is_some_and(|last| last == "mod") || path == Path::new("lib.rs") || path == Path::new("main.rs") {
@@ -243,7 +243,8 @@ fn named(module: &[String], code: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Who names whom among the files and rooms of each directory: (name, name) with the files in which it is so.
+/// References among the files and rooms of each directory: (name, name) is the one that refers and the one referred to.
+/// Each pair has the files in which it is so.
 type Named = BTreeMap<PathBuf, BTreeMap<(String, String), BTreeSet<PathBuf>>>;
 
 fn all_named(sources: &[(PathBuf, String)]) -> Named {
@@ -282,7 +283,7 @@ fn circle(named: &BTreeMap<(String, String), BTreeSet<PathBuf>>) -> BTreeSet<Str
     }
 }
 
-/// What is wrong with a crate's rooms.
+/// Returns the faults in a crate's rooms.
 fn wrong(of: &Crate, sources: &[(PathBuf, String)]) -> Vec<String> {
     let all = all_named(sources);
     let mut wrong = Vec::new();
@@ -343,7 +344,7 @@ fn rooms_of_jobs_are_named_by_few() {
     }
 }
 
-/// Those of all tests, too.
+/// Checks the length of all source files, those of all tests included.
 #[test]
 fn files_have_one_subject() {
     let mut all = Vec::new();

@@ -14,7 +14,7 @@ use tacita_node::transport::{Options, Peer, Purpose, Shape, listen};
 const JOB: &str =
     "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
 
-/// What `b`'s doctor sees of an `a` that speaks as `says`.
+/// Returns the report of the doctor of `b` on an `a` that sends the messages of `says`.
 fn seen(says: impl FnOnce(&mut Channel) + Send) -> Result<Seen, Error> {
     let now = SystemTime::now();
     let identity = |name| Identity::generate(name, now, now + Duration::from_secs(3600)).unwrap();
@@ -86,7 +86,8 @@ fn hello(terms: &str) -> Vec<u8> {
     .into()
 }
 
-/// What does not parse is the peer's fault; what differs is shown without anything that a terminal would act upon.
+/// A hello that does not parse is the peer's fault. Differences are shown without anything that a terminal would act
+/// upon.
 #[test]
 fn a_hello_may_hold_anything() {
     let clock = |channel: &mut Channel| drop(channel.exchange(CLOCK, vec![0; 8], 8).unwrap());

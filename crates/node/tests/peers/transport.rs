@@ -14,10 +14,10 @@ use tacita_node::transport::{Cancel, Connected, Options, Peer, Shape, dial, list
 
 const DATA: Label = Label::new(1, "data");
 
-/// No test waits for longer than this.
+/// Maximum time for which a test waits.
 const BOUND: Duration = Duration::from_secs(8);
 
-/// How long a listener waits for a peer that does not come.
+/// Time for which a listener waits for a peer that does not come.
 const SHORT: Duration = Duration::from_millis(1500);
 
 fn identity(name: &str) -> Identity {
@@ -44,7 +44,7 @@ fn connect(hospital: (&Identity, Fingerprint), insurer: (&Identity, Fingerprint)
     connect_within(BOUND, hospital, insurer)
 }
 
-/// As [`connect`], where the listener waits for so long.
+/// Connects as [`connect`] does, with this time-out of the listener.
 fn connect_within(
     timeout: Duration,
     (hospital, expects): (&Identity, Fingerprint),

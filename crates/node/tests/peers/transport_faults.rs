@@ -1,4 +1,4 @@
-//! What a channel reports when its link breaks: over plain pipes frame by frame, and beneath TLS byte by byte.
+//! Errors that a channel reports when its link breaks: over plain pipes frame by frame, and beneath TLS byte by byte.
 
 use std::net::TcpListener;
 use std::path::Path;

@@ -60,7 +60,7 @@ impl Scene {
     }
 }
 
-/// Both ways of the bytes between two sockets.
+/// Forwards bytes between two sockets, in both directions.
 fn carry(one: TcpStream, two: TcpStream) {
     for (mut from, mut to) in [(one.try_clone().unwrap(), two.try_clone().unwrap()), (two, one)] {
         std::thread::spawn(move || {
@@ -104,7 +104,7 @@ fn a_relay_cannot_be_the_peer() {
     }
 }
 
-/// What follows the last word at once belongs to the peer, and not a byte of it is lost.
+/// Bytes that follow the last word at once belong to the peer, and none of them is lost.
 #[test]
 fn what_follows_in_the_same_breath_is_the_peers() {
     let scene = Scene::new();

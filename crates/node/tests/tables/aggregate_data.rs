@@ -23,7 +23,7 @@ fn job(key: &str, round: &str) -> JobSpec {
     JobSpec::parse(&text, false).unwrap()
 }
 
-/// What the job reveals of these files, each of another participant.
+/// Returns the results that the job reveals of these files, each of another participant.
 fn revealed(job: &JobSpec, files: &[PathBuf]) -> Results {
     let spec = Aggregate::of(job).unwrap();
     let domain = &spec.own.round.values;

@@ -32,7 +32,7 @@ fn table(names: &[&str], numbers: &[i64]) -> Table {
     Table::new("table", batch.schema(), vec![batch]).unwrap()
 }
 
-/// Both parties' runs; the first one listens. `pins` are what the job says of who they are.
+/// Returns the runs of both parties; the first one listens. `pins` are the identities of the parties in the job.
 fn parties(terms: &str, pins: [Option<&Fingerprint>; 2], identities: [&Identity; 2]) -> [PartyRun; 2] {
     let party = |place: usize| {
         let pin = pins[place].map_or(String::new(), |pin| format!("identity = \"{pin}\"\n"));
@@ -114,7 +114,7 @@ fn answers_are_handed_back() {
     }
 }
 
-/// Who is not the party that the job means does not run as it, and the peer is told.
+/// A party with another identity than the job says does not run as that party, and the peer is told.
 #[test]
 fn another_identity_than_the_job_says_is_refused() {
     let identities = NAMES.map(identity);

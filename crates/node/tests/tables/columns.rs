@@ -164,7 +164,8 @@ fn with_extension(field: Field, name: &str) -> Field {
     field.with_metadata(HashMap::from([("ARROW:extension:name".to_owned(), name.to_owned())]))
 }
 
-/// What is stored of these says nothing, or something else; also where it is in lists, structures and dictionaries.
+/// The stored data of these types says nothing, or something else. The same holds inside lists, structures and
+/// dictionaries.
 #[test]
 fn unknown_extension_types_are_refused_on_every_way() {
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 1]));

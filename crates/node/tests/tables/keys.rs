@@ -274,7 +274,8 @@ fn each_row_of_a_multiset_is_a_key_of_its_own() {
     assert_eq!(build("name\nbo\n", &spec).unwrap().0.key(0), b"\x02\0\0\0bo\x04\0\0\0\0\0\0\0");
 }
 
-/// Not a test of correctness: what a million keys of two columns cost on one thread. Run with `--ignored --nocapture`.
+/// Measures the cost of a million keys of two columns on one thread; it is not a test of correctness. Run with
+/// `--ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn time_of_a_million_keys() {

@@ -1,4 +1,4 @@
-//! What is written to Parquet, as others read it.
+//! Parquet output, as other programs read it.
 
 use std::sync::Arc;
 

@@ -130,7 +130,7 @@ fn files_that_are_no_tables() {
     }
 }
 
-/// What spreadsheets, databases and pandas write, and nobody thinks about.
+/// Formats that spreadsheets, databases and pandas write, and nobody thinks about.
 #[test]
 fn everyday_dialects() {
     let utf_16 = |text: &str, big: bool| -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Parquet files made by hand, byte by byte, that say what no program would write.
 
-/// Thrift's compact encoding.
+/// Writer of Thrift's compact encoding.
 #[derive(Default)]
 pub struct Thrift {
     pub bytes: Vec<u8>,
@@ -84,7 +84,7 @@ pub const REQUIRED: i32 = 0;
 pub const OPTIONAL: i32 = 1;
 pub const REPEATED: i32 = 2;
 
-/// Encodings and codecs.
+/// Numbers of encodings and codecs.
 pub const PLAIN: i32 = 0;
 pub const DELTA_LENGTH: i32 = 6;
 pub const DELTA: i32 = 7;
@@ -101,7 +101,7 @@ pub struct File {
     pub rows: i64,
     pub pages: Vec<u8>,
     pub has_dictionary: bool,
-    /// What the footer claims of the pages' length.
+    /// Length of the pages that the footer claims.
     pub claimed: Option<i64>,
 }
 
@@ -137,7 +137,7 @@ impl File {
         self
     }
 
-    /// Adds a dictionary.
+    /// Adds a dictionary page.
     pub fn dictionary(mut self, values: i32, unpacked: usize, content: &[u8]) -> File {
         self.pages.extend(Thrift::structure(|head| {
             head.i32(1, 2);

@@ -78,7 +78,7 @@ fn answer(authority: &Authority, client: &str, ask: &Ask, channel: &Channel) -> 
     Ok(Answer::Answered { left, behind, changes, evaluated })
 }
 
-/// What stands for a question of an epoch.
+/// Computes the mark of a question in an epoch.
 fn mark(ask: &Ask) -> Mark {
     let mut hasher = blake3::Hasher::new_derive_key("tacita 1 live question");
     hasher.update(&ask.state.epoch).update(&ask.blinded);

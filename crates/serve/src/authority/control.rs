@@ -1,4 +1,5 @@
-//! How the owner of a list speaks with the program that serves it: over a socket in its directory, one line of JSON each way.
+//! Channel between the owner of a list and the program that serves it: a socket in its directory, one line of JSON each
+//! way.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -12,27 +13,27 @@ use tacita_node::base::folder::Folder;
 
 const SOCKET: &str = "serve.sock";
 
-/// No line is longer.
+/// Maximum length of a line in bytes.
 const MAX_LINE_BYTES: u64 = 1 << 16;
 
-/// How long one may wait for the other's line; a change of a large list takes its time.
+/// Time for which one end waits for the other's line; a change of a large list takes its time.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What the owner wants.
+/// Order of the owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
     /// The rows of a table are on the list from now on.
     Add(PathBuf),
-    /// They are not.
+    /// Removal of the rows of a table from the list.
     Remove(PathBuf),
-    /// Another key, now.
+    /// Rotation to another key at once.
     Rotate,
-    /// How it stands.
+    /// Query of the status.
     Status,
 }
 
-/// What came of it, for the owner; or why nothing did.
+/// Outcome for the owner, or the reason why there is none.
 pub type Told = std::result::Result<String, String>;
 
 /// Listens in a directory that this process has locked.

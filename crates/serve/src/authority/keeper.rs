@@ -25,11 +25,11 @@ const LONG: u64 = 16 << 20;
 
 /// A key, and the table under it.
 pub(crate) struct Epoch {
-    /// Its random id.
+    /// Random identifier of the epoch.
     pub(crate) id: [u8; 32],
-    /// When it began, in seconds since 1970.
+    /// Time at which the epoch began, in seconds since 1970.
     pub(crate) begun: u64,
-    /// When it ends by the schedule.
+    /// Time at which the epoch ends by the schedule.
     due: u64,
     pub(crate) list: RwLock<List>,
     /// The table as it was lately, which desks that fetch it share: they get what has changed since with their next question.
@@ -81,7 +81,7 @@ impl Next {
     }
 }
 
-/// What is kept of a list.
+/// State that is kept of a list.
 pub(crate) struct Keeper {
     live: Arc<Live>,
     roll: Roll,
@@ -90,7 +90,7 @@ pub(crate) struct Keeper {
     journal: Journal,
 }
 
-/// What came of a change.
+/// Outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome {
     /// Rows that were added, or removed.
@@ -157,12 +157,12 @@ impl Keeper {
         Ok(Keeper { live, roll, epoch, schedule, journal })
     }
 
-    /// The epoch.
+    /// Returns the current epoch.
     pub(crate) fn epoch(&self) -> Arc<Epoch> {
         self.epoch.clone()
     }
 
-    /// How many rows are on the list.
+    /// Returns the number of rows on the list.
     pub(crate) fn rows(&self) -> usize {
         self.roll.len()
     }
@@ -213,7 +213,7 @@ impl Keeper {
         self.journal.begin_again(&state)
     }
 
-    /// When the key changes.
+    /// Returns the schedule of key changes.
     pub(crate) fn schedule(&self) -> Schedule {
         self.schedule
     }
@@ -236,7 +236,7 @@ impl Keeper {
     }
 }
 
-/// All that is kept, as bytes.
+/// Encodes the complete state that is kept.
 fn encode(live: &Live, epoch: &Epoch, roll: &Roll) -> Result<Zeroizing<Vec<u8>>> {
     let list = epoch.list.read().unwrap_or_else(|poisoned| poisoned.into_inner()).to_bytes();
     let mut out = Zeroizing::new(Vec::with_capacity(list.len() + 128 * roll.len() + 256));
@@ -252,7 +252,7 @@ fn encode(live: &Live, epoch: &Epoch, roll: &Roll) -> Result<Zeroizing<Vec<u8>>>
 
 type Stored = (String, Epoch, Roll);
 
-/// What [`encode`] made.
+/// Parses the output of [`encode`].
 fn decode(live: &Live, mut bytes: &[u8]) -> Option<Result<Stored>> {
     let bytes = &mut bytes;
     if take::<1>(bytes)? != [VERSION] {

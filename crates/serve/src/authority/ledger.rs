@@ -1,5 +1,5 @@
-//! What desks have asked, and may still ask. What is charged is on disk before the question is answered; many that ask at once are
-//! charged by one write.
+//! Ledger of the keys that desks have asked, and may still ask. A charge is on disk before the question is answered.
+//! Many that ask at once are charged by one write.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -24,33 +24,33 @@ const TOGETHER: usize = 512;
 /// Questions of one client that are not charged again if they are asked again: the answer may have been lost on its way.
 const REMEMBERED: usize = 4;
 
-/// What stands for a question, so that it is known again.
+/// Mark of a question, by which it is known again.
 pub(crate) type Mark = [u8; 16];
 
-/// What one client has asked.
+/// Account of one client's questions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Account {
     /// Keys, as long as the list is kept.
     in_all: u64,
-    /// Days since 1970.
+    /// Day of the latest charge, in days since 1970.
     day: u64,
     /// Keys on that day.
     today: u64,
-    /// The last questions.
+    /// Marks of the latest questions.
     marks: Vec<Mark>,
 }
 
-/// All clients, by their fingerprints.
+/// Accounts of all clients, by their fingerprints.
 type Accounts = BTreeMap<String, Account>;
 
-/// What came of a charge.
+/// Outcome of a charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Charged {
-    /// It is charged, and on disk; so many keys more are allowed.
+    /// Charge that is on disk, and the number of keys that are still allowed.
     Paid { left: u64 },
-    /// It is not charged: so many keys are allowed.
+    /// Refusal of the charge, and the number of keys that are allowed.
     Spent { left: u64 },
-    /// It is not charged: as many others have asked already as may.
+    /// Refusal of the charge: the maximum number of other clients have asked already.
     NotAdmitted,
 }
 
@@ -93,14 +93,14 @@ impl Ledger {
         answer.recv().map_err(|_| gone(()))?
     }
 
-    /// How many keys a client may still ask today.
+    /// Returns the number of keys that a client may still ask today.
     pub(crate) fn left(&self, client: &str) -> u64 {
         let accounts = lock(&self.accounts);
         let account = accounts.get(client).cloned().unwrap_or_default();
         left(&account.on(today()), self.quota)
     }
 
-    /// How many clients have asked, and how many keys they asked in all.
+    /// Returns the number of clients that have asked, and the total number of keys that they asked.
     pub(crate) fn totals(&self) -> (usize, u64) {
         let accounts = lock(&self.accounts);
         (accounts.len(), accounts.values().fold(0, |all, account| all.saturating_add(account.in_all)))
@@ -108,7 +108,7 @@ impl Ledger {
 }
 
 impl Account {
-    /// As it stands on a day. A clock that is put back begins no new day.
+    /// Returns the account as it stands on a day. A clock that is put back begins no new day.
     fn on(&self, day: u64) -> Account {
         match day > self.day {
             true => Account { day, today: 0, ..self.clone() },
@@ -127,7 +127,7 @@ fn left(account: &Account, quota: Quota) -> u64 {
     in_all.min(daily)
 }
 
-/// What a charge makes of the accounts, and the account that has changed by it.
+/// Applies a charge to the accounts, and returns the account that has changed by it.
 fn decide(accounts: &Accounts, charge: &Charge, day: u64, quota: Quota) -> (Charged, Option<Account>) {
     let known = accounts.get(&charge.client);
     if known.is_none() && accounts.len() as u64 >= quota.clients {

@@ -46,29 +46,29 @@ const PER_DESK: usize = 4;
 /// Connections at a time.
 const MAX_CONNECTIONS: usize = 2048;
 
-/// How often it looks whether something is due.
+/// Interval between checks for work that is due.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How long a desk may be connected and ask nothing: it shows its interest every second.
+/// Time for which a desk may be connected and ask nothing: it shows its interest every second.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How to serve a list.
+/// Configuration of an authority.
 pub struct Serving {
-    /// The job.
+    /// Job with the list.
     pub live: Live,
     /// The table that a new list begins with.
     pub input: Option<PathBuf>,
-    /// How tables are read.
+    /// Options for reading tables.
     pub reading: ReadOptions,
     /// Go on although more than half of the rows cannot be read.
     pub allow_unreadable: bool,
-    /// This party's identity.
+    /// Identity of this party.
     pub identity: Identity,
-    /// Where the list is kept.
+    /// Directory in which the list is kept.
     pub state: PathBuf,
-    /// Where to listen.
+    /// Address on which to listen.
     pub listen: String,
-    /// Ends it.
+    /// Handle that cancels the service.
     pub cancel: Cancel,
 }
 
@@ -79,7 +79,7 @@ struct Authority {
     reading: ReadOptions,
     allow_unreadable: bool,
     keeper: Mutex<Keeper>,
-    /// That of the keeper, without its lock.
+    /// Epoch of the keeper, which can be read without the keeper's lock.
     epoch: RwLock<Arc<Epoch>>,
     ledger: Ledger,
     desks: RwLock<AllowList>,
@@ -358,7 +358,7 @@ impl Authority {
         told.map_err(|error| error.to_string())
     }
 
-    /// How it stands, for its owner.
+    /// Returns the status, for the owner.
     fn status(&self) -> String {
         let (rows, due) = {
             let keeper = self.keeper();
@@ -402,7 +402,7 @@ pub fn listed_desks(live: &Live) -> Result<(PathBuf, usize)> {
     Ok((path, desks))
 }
 
-/// Where it stands who may ask.
+/// Returns the path of the file with those who may ask.
 fn allow_file(live: &Live) -> Result<PathBuf> {
     let clients = live.job.clients.as_ref();
     clients.map(|clients| clients.allow.clone()).ok_or_else(|| Error::Internal("a list for nobody".into()))

@@ -13,8 +13,8 @@ use super::{Authority, LOOK, Moment, Next};
 /// After how long a change of the key is tried again that failed, as on a disk that is full.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// So long before its time the last steps to another key begin, and for each row that there may be so much longer: what has changed is brought in, and all
-/// is written down.
+/// Time by which the last steps to another key begin before it is due, and the addition for each row that there may be.
+/// In these steps changes are applied, and everything is written to disk.
 const LAST_STEPS: Duration = Duration::from_secs(1);
 const LAST_STEPS_OF_A_ROW: Duration = Duration::from_micros(20);
 
@@ -61,7 +61,8 @@ impl Authority {
         }
     }
 
-    /// How long before its time the last steps to another key begin. It depends on what was agreed on alone.
+    /// Returns the time by which the last steps to another key begin before it is due. It depends on the agreement
+    /// alone.
     fn last_steps(&self) -> Duration {
         LAST_STEPS
             + LAST_STEPS_OF_A_ROW * self.live.job.limits.pad_to.unwrap_or_default().try_into().unwrap_or(u32::MAX)

@@ -1,4 +1,4 @@
-//! When the key changes: at fixed times, which nothing that happens to the list moves.
+//! Schedule of key changes: at fixed times, which nothing that happens to the list moves.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::clock;
 /// A moment, by the clock that people have and by one that nobody sets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
-    /// Seconds since 1970.
+    /// Number of seconds since 1970.
     pub(crate) wall: u64,
     pub(crate) steady: Instant,
 }
@@ -40,12 +40,12 @@ impl Schedule {
         Schedule { period, due, latest: now.steady + Duration::from_secs(due.saturating_sub(now.wall)) }
     }
 
-    /// When the key changes next, in seconds since 1970.
+    /// Returns the time of the next key change, in seconds since 1970.
     pub(crate) fn due(&self) -> u64 {
         self.due
     }
 
-    /// How long it is until then; nothing if it is time. Whichever clock is first counts.
+    /// Returns the time left until then; nothing if it is time. The first clock to reach it counts.
     pub(crate) fn left(&self, now: Moment) -> Duration {
         let wall = Duration::from_secs(self.due.saturating_sub(now.wall));
         wall.min(self.latest.saturating_duration_since(now.steady))

@@ -31,7 +31,7 @@ fn child() {
     }
 }
 
-/// What is in the file, after what has been told.
+/// Returns the content of the file after each number of reported steps.
 fn found(syncs: Syncs) -> BTreeSet<(usize, Option<String>)> {
     let recording = Recording::of("crashes::tests::child", CHILD);
     let all = Mutex::new(BTreeSet::new());

@@ -18,7 +18,7 @@ use crate::sync::lock;
 /// Rows of a portion, at most.
 const PORTION: usize = 128;
 
-/// How long a portion may wait for the authority before the rest of the batch is given up.
+/// Time for which a portion may wait for the authority before the rest of the batch is given up.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A batch under way, or done.
@@ -32,12 +32,12 @@ pub(crate) struct Batch {
     took: Mutex<Option<Duration>>,
 }
 
-/// What became of a row of a batch.
+/// Outcome for a row of a batch.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
-    /// Its number in the table, from 1 on.
+    /// Number of the row in the table, from 1 on.
     pub(crate) row: usize,
-    /// Its line in the file.
+    /// Line of the row in the file.
     pub(crate) line: u64,
     pub(crate) reference: String,
     pub(crate) verdict: Outcome,
@@ -81,7 +81,7 @@ impl Batch {
         batch
     }
 
-    /// Asks for rows.
+    /// Asks the authority for rows.
     ///
     /// Errors: what keeps the rest of them from being asked for; they are there, not checked.
     pub(crate) fn run(&self, rows: Vec<Row>, link: &Link, judge: &Judge, verdicts: &Mutex<Verdicts>) -> Result<()> {
@@ -139,7 +139,7 @@ impl Batch {
         failed.map_or(Ok(()), Err)
     }
 
-    /// How many rows have a verdict, and how many have none: `128 of 3,000 checked, 2,872 NOT checked`.
+    /// Returns the number of rows with a verdict, and without one: `128 of 3,000 checked, 2,872 NOT checked`.
     pub(crate) fn progress(&self) -> String {
         let counts = self.counts();
         let unchecked = counts[Outcome::NotChecked as usize];
@@ -158,24 +158,24 @@ impl Batch {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Why the rest was not checked; empty if it was.
+    /// Returns the reason why the rest was not checked; empty if it was.
     pub(crate) fn problem(&self) -> String {
         lock(&self.problem).clone()
     }
 
-    /// How long it took, once it is over.
+    /// Returns the duration of the batch, once it is over.
     pub(crate) fn took(&self) -> Option<Duration> {
         *lock(&self.took)
     }
 
-    /// How many rows have each verdict.
+    /// Returns the number of rows with each verdict.
     pub(crate) fn counts(&self) -> [usize; Outcome::ALL.len()] {
         let mut counts = [0; Outcome::ALL.len()];
         lock(&self.lines).iter().for_each(|line| counts[line.verdict as usize] += 1);
         counts
     }
 
-    /// How many rows are not on the list by fewer keys than all, because a value is missing.
+    /// Returns the number of rows that are not on the list by fewer keys than all, because a value is missing.
     pub(crate) fn partly(&self) -> usize {
         let is_partly = |line: &&Line| line.verdict == Outcome::NotListed && !line.reason.is_empty();
         lock(&self.lines).iter().filter(is_partly).count()
@@ -186,7 +186,7 @@ impl Batch {
         lock(&self.lines).iter().filter(|line| line.verdict != Outcome::NotListed).take(most).cloned().collect()
     }
 
-    /// All rows, as CSV.
+    /// Returns all rows, as CSV.
     pub(crate) fn csv(&self) -> String {
         let mut text = String::from("row,reference,verdict,by,reason,line\n");
         for line in lock(&self.lines).iter() {

@@ -18,23 +18,23 @@ use super::{Asking, Link};
 pub struct Checking {
     /// The job, and who asks.
     pub asking: Asking,
-    /// The table.
+    /// Path of the table.
     pub table: PathBuf,
-    /// How it is read.
+    /// Options for reading the table.
     pub reading: ReadOptions,
-    /// Its column of references; absent: `reference`, if it has one.
+    /// Column of references in the table; if absent, `reference`, if it has one.
     pub reference: Option<String>,
-    /// Where verdicts are kept.
+    /// File in which verdicts are kept.
     pub verdicts: PathBuf,
 }
 
-/// What became of a table.
+/// Outcome for a table.
 pub struct Checked {
     /// The verdicts, as CSV.
     pub csv: String,
-    /// How many rows were checked, and how many were not.
+    /// Number of rows that were checked, and of those that were not.
     pub progress: String,
-    /// Why some were not, if any were not.
+    /// Reason why some rows were not checked, if any were not.
     pub unchecked: Option<Error>,
 }
 

@@ -11,7 +11,7 @@ use super::verdicts::Outcome;
 pub(crate) struct Judge {
     names: Vec<String>,
     verdicts: Vec<KeyVerdict>,
-    /// What somebody has to be asked for by, in words.
+    /// Fields by which a row has to be asked for, in words.
     needed: String,
 }
 
@@ -41,7 +41,8 @@ impl Judge {
         self.names.iter().zip(&found.by).filter(|(_, by)| **by).map(|(key, _)| key.clone()).collect()
     }
 
-    /// Why a row cannot be asked for, or not by all of the keys: a verdict by fewer than all of them is not taken for more than that.
+    /// Returns the reason why a row cannot be asked for, or not by all of the keys. A verdict by fewer than all of them
+    /// is not taken for more than that.
     pub(crate) fn note(&self, row: &Asked) -> String {
         if !row.can_be_asked() {
             return row.why_not();

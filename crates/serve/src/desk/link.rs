@@ -20,10 +20,10 @@ use tacita_node::transport::{Cancel, OUR_IDENTITY, Options, Peer, Purpose, dial}
 use crate::clock;
 use crate::live::{HEARTBEAT, SILENCE, TABLE_CHUNK};
 
-/// How often a desk without questions looks what has changed.
+/// Interval at which a desk without questions checks for changes.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long one attempt to connect may take while somebody waits for an answer.
+/// Time limit for one attempt to connect while somebody waits for an answer.
 const ATTEMPT: Duration = Duration::from_millis(1500);
 
 /// Answers in a row that bring no answer, before the authority is said to misbehave.
@@ -31,22 +31,22 @@ const ATTEMPTS: usize = 64;
 
 /// The authority, and who asks it.
 pub struct Asking {
-    /// The job.
+    /// Job with the live list.
     pub live: Live,
-    /// This party's identity.
+    /// Identity of this party.
     pub identity: Identity,
-    /// Ends it.
+    /// Handle that cancels the desk.
     pub cancel: Cancel,
 }
 
-/// What was found about one row.
+/// Answer for one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// For each key, whether it is on the list.
     pub by: Vec<bool>,
-    /// Which list: the first bytes of the epoch's name, in hexadecimal.
+    /// List that gave the answer: the first bytes of the epoch's name, in hexadecimal.
     pub epoch: String,
-    /// How many changes the list has been through in the epoch.
+    /// Number of changes that the list has been through in the epoch.
     pub version: u64,
 }
 
@@ -57,29 +57,29 @@ impl Found {
     }
 }
 
-/// How the connection stands.
+/// Status of the connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Whether the authority answered when it was last asked.
     pub connected: bool,
-    /// Why it did not.
+    /// Reason why the authority did not answer.
     pub problem: String,
-    /// Which list: as in [`Found`].
+    /// Current list, named as in [`Found`].
     pub epoch: String,
     /// Changes of the list in its epoch.
     pub version: u64,
     /// Until when the key lasts at most, in seconds since 1970.
     pub ends: u64,
-    /// How many more keys may be asked for.
+    /// Number of keys that may still be asked for.
     pub left: u64,
-    /// How often the whole table was fetched since this desk began.
+    /// Number of times that the whole table was fetched since this desk began.
     pub fetched: u64,
-    /// When the authority last answered, in seconds since 1970.
+    /// Time at which the authority last answered, in seconds since 1970.
     pub heard: u64,
 }
 
 impl Standing {
-    /// How it stands, in a sentence or two: for the page and the log.
+    /// Describes the status in a sentence or two: for the page and the log.
     pub fn sentence(&self, authority: &str) -> String {
         if !self.connected {
             let why = if self.problem.is_empty() { "the connection is being made" } else { &self.problem };
@@ -121,7 +121,7 @@ impl Link {
         Link { errands, standing, keys }
     }
 
-    /// How it stands.
+    /// Returns the status of the connection.
     pub fn standing(&self) -> Standing {
         lock(&self.standing).clone()
     }

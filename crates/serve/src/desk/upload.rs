@@ -12,7 +12,7 @@ use tacita_node::table::{ReadOptions, Table};
 /// Rows of a table, at most.
 const MAX_ROWS: usize = 200_000;
 
-/// What messages call a table.
+/// Name of a table in messages.
 const NAME: &str = "the uploaded table";
 
 /// The column of references where none is named.
@@ -45,7 +45,7 @@ pub(crate) const DELIMITERS: [(&str, &str); 6] = [
     (":", "colon :"),
 ];
 
-/// How a table is written, as its sender says.
+/// Format of a table, as its sender describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Choices {
     pub(crate) encoding: String,
@@ -74,13 +74,13 @@ impl Choices {
 
 /// A row of a table.
 pub(crate) struct Row {
-    /// Its line in the file.
+    /// Line of the row in the file.
     pub(crate) line: u64,
     pub(crate) asked: Asked,
     pub(crate) reference: String,
 }
 
-/// Reads a table.
+/// Reads a table from CSV.
 ///
 /// Errors ([`Error::Input`]): it is no CSV, lacks a column, or has too many rows.
 pub(crate) fn read(content: Vec<u8>, choices: &Choices, live: &Live, reader: &Reader) -> Result<Vec<Row>> {

@@ -16,28 +16,28 @@ use crate::clock;
 /// Verdicts that the page can show.
 const SHOWN: usize = 1000;
 
-/// No reference is longer, in characters.
+/// Maximum length of a reference in characters.
 pub(crate) const MAX_REFERENCE: usize = 64;
 
-/// What became of a row.
+/// Outcome for a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
-    /// It is on the list.
+    /// Match: the row is on the list.
     #[serde(rename = "on the list")]
     Listed,
-    /// It may be: it is on the list by a key that says no more than that.
+    /// Possible match: the row is on the list by a key that says no more than that.
     #[serde(rename = "possible match")]
     Possible,
-    /// It is not.
+    /// No match: the row is not on the list.
     #[serde(rename = "not on the list")]
     NotListed,
-    /// Nothing is known: it could not be read, or the authority could not be asked.
+    /// Unknown: the row could not be read, or the authority could not be asked.
     #[serde(rename = "not checked")]
     NotChecked,
 }
 
 impl Outcome {
-    /// All of them, in the order of their numbers.
+    /// List of all outcomes, in the order of their numbers.
     pub(crate) const ALL: [Outcome; 4] = [Outcome::Listed, Outcome::Possible, Outcome::NotListed, Outcome::NotChecked];
 
     pub(crate) fn words(self) -> &'static str {
@@ -53,25 +53,25 @@ impl Outcome {
 /// One line of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Verdict {
-    /// When, in UTC.
+    /// Time of the verdict, in UTC.
     pub(crate) time: String,
-    /// What the clerk wrote, to find it again.
+    /// Reference that the clerk wrote, to find it again.
     pub(crate) reference: String,
     pub(crate) verdict: Outcome,
-    /// By which keys it is on the list.
+    /// Keys by which the row is on the list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) by: Vec<String>,
-    /// Why it was not checked.
+    /// Reason why the row was not checked.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) reason: String,
-    /// Which list, and how many changes it had been through.
+    /// List that gave the verdict, and the number of changes that it had been through.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) list: String,
     #[serde(default)]
     pub(crate) version: u64,
 }
 
-/// How many there are of each [`Outcome`].
+/// Number of verdicts with each [`Outcome`].
 pub(crate) type Counts = [u64; Outcome::ALL.len()];
 
 /// The file, and the verdicts of the day.
@@ -148,13 +148,13 @@ impl Verdicts {
         self.latest.truncate(SHOWN);
     }
 
-    /// Those of the day, the latest first.
+    /// Returns the verdicts of the day, the latest first.
     pub(crate) fn latest(&self, most: usize) -> Vec<Verdict> {
         let today = self.day == today();
         self.latest.iter().filter(|_| today).take(most).cloned().collect()
     }
 
-    /// How many of the day there are of each.
+    /// Returns the number of the day's verdicts with each outcome.
     pub(crate) fn counts(&self) -> Counts {
         if self.day == today() { self.counts } else { Counts::default() }
     }

@@ -18,10 +18,11 @@ use super::files::Key;
 use super::run::{Arrived, Over, Told};
 use super::{Helper, lock};
 
-/// How long somebody who has come may take to say who it is.
+/// Time limit for a new connection to introduce itself.
 const GREETING: Duration = Duration::from_secs(60);
 
-/// How long a connection may be idle: parties compute between requests, and the house looks after who does nothing.
+/// Time for which a connection may be idle: parties compute between requests, and the helper's own checks find parties
+/// that do nothing.
 const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// A party, as it is known on a connection. It departs when the connection ends, however that does.
@@ -70,7 +71,7 @@ fn come(helper: &Helper, who: Fingerprint) -> usize {
     *count
 }
 
-/// One connection less.
+/// Counts one connection less.
 fn gone(helper: &Helper, who: Fingerprint) {
     let mut connections = lock(&helper.connections);
     if let Some(count) = connections.get_mut(&who.0) {
@@ -81,7 +82,7 @@ fn gone(helper: &Helper, who: Fingerprint) {
     }
 }
 
-/// Who it is, and in which job; nothing if it was sent away.
+/// Determines the party and its job; nothing if it was sent away.
 fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Result<Option<Guest<'a>>> {
     let bytes = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES)?;
     let (comes, terms) = match Request::read(&bytes) {
@@ -136,7 +137,7 @@ fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Re
     Ok(guest)
 }
 
-/// By what name somebody is known who was let in.
+/// Returns the name of a party that was let in.
 fn known(helper: &Helper, who: Fingerprint) -> &str {
     let mut parties = helper.desks.iter().flat_map(|desk| &desk.helping.parties);
     parties.find(|party| party.pin == who).map_or("a party", |party| party.name.as_str())

@@ -21,17 +21,17 @@ use super::Numbers;
 use super::files::{Files, Key};
 use super::run::{Arrived, Over, Run, State, Told};
 
-/// How long an answer is put off until there is something to say.
+/// Time for which an answer is put off until there is something to say.
 const WAIT: Duration = Duration::from_secs(2);
 
 /// Connections of a party at a time.
 pub(super) const MOST_CONNECTIONS: usize = 16;
 
-/// So many parts may be left beside one for so many bytes.
+/// Basic number of parts that may be left, and the number of bytes for each of which one more may be left.
 const MOST_PARTS: u64 = 4096;
 const PART_BYTES: u64 = 1024;
 
-/// A job.
+/// Job that the helper serves.
 pub(super) struct Desk {
     pub(super) helping: Helping,
     pub(super) agreement: [u8; 32],
@@ -73,7 +73,7 @@ impl Desk {
         self.lock().run.is_some()
     }
 
-    /// How many parties are there, and how many bytes are kept.
+    /// Returns the number of parties that are there, and the number of bytes that are kept.
     pub(super) fn now(&self) -> (usize, u64) {
         let state = self.lock();
         let run = state.run.as_ref();

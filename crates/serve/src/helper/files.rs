@@ -1,4 +1,4 @@
-//! What is kept of a run on disk: a record of who takes part and how far it is, and a file for each part that was left.
+//! Files of a run on disk: a record of the participants and the progress, and a file for each part that was left.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 const RECORD: &str = "run.json";
 
-/// What begins the names of parts.
+/// Prefix of the names of parts.
 const PART: &str = "part-";
 
 /// A part of a parcel.
@@ -26,7 +26,7 @@ pub(super) struct Key {
     pub(super) part: u32,
 }
 
-/// Who takes part in a run, and how far it is.
+/// Participants of a run, and its progress.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) tickets: Vec<Option<Ticket>>,
@@ -34,7 +34,7 @@ pub(super) struct Record {
     pub(super) done: Vec<bool>,
     /// Parts of the helper's work that are done.
     pub(super) helped: u32,
-    /// From which its randomness follows.
+    /// Seed from which the helper's randomness follows.
     pub(super) seed: Zeroizing<[u8; 32]>,
 }
 
@@ -68,7 +68,7 @@ impl Key {
 }
 
 impl Record {
-    /// Of a run in which nobody is yet.
+    /// Creates the record of a run without parties yet.
     pub(super) fn new(parties: usize, seed: Zeroizing<[u8; 32]>) -> Record {
         let (tickets, words) = (vec![None; parties], vec![None; parties]);
         Record { tickets, words, done: vec![false; parties], helped: 0, seed }
@@ -110,7 +110,7 @@ impl Files {
         Folder::make(&state.join(name)).map(Files)
     }
 
-    /// What is left of a run that was under way, with the lengths of its parts.
+    /// Loads what is left of a run that was under way, with the lengths of its parts.
     pub(super) fn resume(&self, parties: usize) -> Result<Option<(Record, HashMap<Key, u64>)>> {
         let mut file = match self.0.read(RECORD) {
             Ok(file) => file,
@@ -139,7 +139,7 @@ impl Files {
         Ok(Some((record, held)))
     }
 
-    /// Writes the record.
+    /// Writes the record to disk.
     pub(super) fn record(&self, record: &Record) -> Result<()> {
         self.0.write(RECORD, &record.write()?)
     }
@@ -215,7 +215,7 @@ mod tests {
         assert!(!state.path().join("job").exists());
     }
 
-    /// As when it was ended between the last party's end and the end of its files.
+    /// Run that was ended between the last party's end and the end of its files.
     #[test]
     fn a_run_that_all_are_done_with_goes() {
         let state = tempfile::tempdir().unwrap();
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(files.part(&key).unwrap(), b"x");
     }
 
-    /// As when it was ended before anything was recorded.
+    /// Run that was ended before anything was recorded.
     #[test]
     fn parts_without_a_record_go() {
         let state = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What whoever watches the helper sees.
+//! Metrics of the helper.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

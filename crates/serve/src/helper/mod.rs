@@ -35,26 +35,26 @@ use desk::Desk;
 
 pub use host::Hosting;
 
-/// How often it looks whether something is due.
+/// Interval between checks for work that is due.
 const LOOK: Duration = Duration::from_millis(100);
 
 const LOCK_FILE: &str = "lock";
 
-/// How to serve as a helper.
+/// Configuration of a helper.
 pub struct Serving {
     /// The jobs, and what they are called in messages.
     pub jobs: Vec<(String, Helping)>,
-    /// The helper's identity.
+    /// Identity of the helper.
     pub identity: Identity,
-    /// Where to listen.
+    /// Address on which to listen.
     pub listen: String,
-    /// Where what parties leave is kept; a directory that goes with the process where there is none.
+    /// Directory in which the parcels of parties are kept; without one, a directory that goes with the process.
     pub state: Option<PathBuf>,
-    /// Where health and numbers are to be seen, on this machine.
+    /// Address of the page with health and metrics, on this machine.
     pub status: Option<String>,
-    /// How long a party may be away that takes part in a run.
+    /// Time for which a party that takes part in a run may be away.
     pub timeout: Duration,
-    /// How long it may be there and do nothing.
+    /// Time for which a party may be there and do nothing.
     pub patience: Duration,
     /// Ends it, when the runs under way are over.
     pub drain: Cancel,
@@ -74,19 +74,19 @@ struct Helper {
     patience: Duration,
     drain: Cancel,
     once: bool,
-    /// Ends the door.
+    /// Handle that closes the door.
     closed: Cancel,
     /// Whether it is ready to be asked.
     open: AtomicBool,
     handles: Mutex<BTreeMap<u64, Handle>>,
-    /// How many connections each that was let in has, by fingerprint.
+    /// Number of connections of each identity that was let in, by fingerprint.
     connections: Mutex<BTreeMap<[u8; 32], usize>>,
     next: AtomicU64,
     numbers: Numbers,
     refusals: Refusals,
 }
 
-/// What has happened since the helper stands.
+/// Counters of the events since the helper was started.
 #[derive(Default)]
 struct Numbers {
     finished: AtomicU64,
@@ -247,7 +247,7 @@ impl Helper {
         }
     }
 
-    /// How many runs are under way, for whoever tells the helper to end.
+    /// Returns the number of runs under way, for the operator who tells the helper to end.
     fn running(&self) -> String {
         counted(self.desks.iter().filter(|desk| desk.is_running()).count() as u64, "run")
     }

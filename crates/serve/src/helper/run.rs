@@ -13,20 +13,20 @@ use super::files::{Key, Record};
 /// Runs that are over whose parties may still ask.
 const REMEMBERED: usize = 1024;
 
-/// Why a run is over.
+/// Reason why a run is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Over {
-    /// All are done.
+    /// Completion: all parties are done.
     Finished,
     /// Somebody has ended it.
     Ended { by: Place, kind: ErrorKind, culprit: Option<Place> },
 }
 
-/// What came of a request.
+/// Result of a request.
 pub(super) enum Told<T> {
-    /// This.
+    /// Result that was requested.
     This(T),
-    /// Nothing yet.
+    /// No result yet.
     NotYet,
     /// The run is over: why, unless nothing is known of it any more.
     Over(Option<Over>),
@@ -43,7 +43,7 @@ impl<T> Told<T> {
     }
 }
 
-/// What becomes of one that arrives.
+/// Outcome for a party that arrives.
 pub(super) enum Arrived {
     Welcome,
     Busy,
@@ -54,11 +54,11 @@ pub(super) enum Arrived {
 /// A party in a run.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
-    /// Its connections.
+    /// Number of the party's connections.
     pub(super) here: usize,
-    /// Its requests that are being answered.
+    /// Number of the party's requests that are being answered.
     pub(super) asking: usize,
-    /// When it last did something.
+    /// Time at which the party last did something.
     pub(super) seen: Instant,
     pub(super) left: u64,
     pub(super) parts: u64,
@@ -81,7 +81,7 @@ pub(super) struct State {
 }
 
 impl Over {
-    /// What it means that the party at `place` has gone.
+    /// Returns the end of a run that means that the party at `place` has gone.
     pub(super) fn gone(place: usize) -> Over {
         let culprit = Some(Place::Party(place as u8));
         Over::Ended { by: Place::Helper, kind: ErrorKind::Network, culprit }
@@ -121,12 +121,12 @@ impl State {
         self.run.as_mut().filter(|run| run.record.tickets[place] == Some(*ticket))
     }
 
-    /// How the run ended that this ticket was of.
+    /// Returns the end of the run to which this ticket belonged.
     pub(super) fn over(&self, ticket: &Ticket) -> Option<Over> {
         self.past.iter().find(|(past, _)| past == ticket).map(|(_, over)| *over)
     }
 
-    /// What a party is told whose run is no more.
+    /// Returns the answer to a party whose run is no more.
     pub(super) fn gone<T>(&self, ticket: &Ticket) -> Told<T> {
         Told::Over(self.over(ticket))
     }
@@ -151,7 +151,7 @@ mod tests {
         assert!(state.of(1, &[7; 32]).is_some() && state.of(1, &[8; 32]).is_none() && state.of(0, &[7; 32]).is_none());
     }
 
-    /// What a party has left counts on after a start: it leaves no more than it may.
+    /// Bytes that a party has left count on after a start: it leaves no more than it may.
     #[test]
     fn what_was_left_counts_after_a_start() {
         let part = |from, part| Key { step: 1, from: Place::Party(from), to: Place::Helper, part };

@@ -1,5 +1,5 @@
-//! Who may see the page: whoever has the address that was printed at the start, in a browser that came by it; and no other site through
-//! that browser.
+//! Access control of the page. It is for whoever has the address that was printed at the start, in a browser that came
+//! by it. No other site gets in through that browser.
 //!
 //! The browser gets a cookie for the token in that address. Cookies know no ports: a browser sends one to every server on its host. So the
 //! cookie is for one path, which is random and which the pages are below. A server of somebody else at another port gets the cookie only if
@@ -23,22 +23,22 @@ use super::origin::{Origin, is_local};
 const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><g fill=\"#0b57a4\"><circle cx=\"12\" cy=\"16\" r=\"10\" \
                     fill-opacity=\".55\"/><circle cx=\"20\" cy=\"16\" r=\"10\" fill-opacity=\".55\"/></g></svg>\n";
 
-/// What a page lets in.
+/// Access control of a page.
 #[derive(Clone)]
 pub struct Guard {
-    /// What printed the address, as `tacita desk`.
+    /// Program that printed the address, such as `tacita desk`.
     printed_by: &'static str,
-    /// In the address that is printed.
+    /// Token in the address that is printed.
     token: String,
-    /// In the cookie that it is changed for.
+    /// Token in the cookie for which it is exchanged.
     session: String,
-    /// In the forms.
+    /// Token in the forms.
     form: String,
     /// The first part of the path of all pages.
     path: String,
     cookie: String,
     here: SocketAddr,
-    /// Where it is to be seen from elsewhere.
+    /// Origin under which the page can be reached from elsewhere.
     origin: Option<Origin>,
 }
 
@@ -61,7 +61,7 @@ impl Guard {
         self
     }
 
-    /// Where the page is, for whoever opens it.
+    /// Returns the location of the page, for whoever opens it.
     pub fn place(&self) -> String {
         self.origin.as_ref().map_or_else(|| format!("http://{}", self.here), Origin::to_string)
     }
@@ -87,7 +87,7 @@ impl Guard {
         )
     }
 
-    /// What each form holds.
+    /// Returns the token that each form holds.
     pub fn form(&self) -> &str {
         &self.form
     }
@@ -114,7 +114,7 @@ impl Guard {
         pairs.any(|(name, value)| name == self.cookie && same(value, &self.session))
     }
 
-    /// Why a request is refused, if it is.
+    /// Returns the reason why a request is refused, if it is.
     fn refusal(&self, method: &Method, headers: &HeaderMap) -> Option<String> {
         let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
@@ -144,7 +144,7 @@ impl Guard {
     }
 }
 
-/// What nobody guesses.
+/// Draws a secret that nobody guesses.
 pub fn secret() -> Result<String> {
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes)
@@ -271,7 +271,7 @@ mod tests {
         );
     }
 
-    /// What a guard answers to a browser that asks for this, with this cookie.
+    /// Returns the answer of a guard to a browser's request for this path, with this cookie.
     fn answer(guard: &Guard, path: &str, cookie: &str) -> (StatusCode, HeaderMap) {
         use axum::body::Body;
         use hyper::service::Service as _;

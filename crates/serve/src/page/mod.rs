@@ -1,4 +1,4 @@
-//! What pages in a browser on the same machine have in common: who may see them, how they are served, and how text becomes a part of one.
+//! Common parts of pages for a browser on the same machine: access control, serving, and the escaping of text.
 
 pub mod guard;
 pub mod origin;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// Where a page is to be seen from elsewhere, behind something that encrypts: `https://desk.example`.
+/// Origin under which a page can be reached from elsewhere, behind something that encrypts: `https://desk.example`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// Host and port, the port only if it is not 443.

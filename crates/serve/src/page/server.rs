@@ -22,13 +22,13 @@ use tokio::time::sleep;
 /// Connections at a time. One more takes the place of the one that has been idle for longest.
 const MAX_CONNECTIONS: usize = 32;
 
-/// How long a connection may take until the head of its next request is here.
+/// Time limit of a connection until the head of its next request is here.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Bytes of a request that are held at a time: its head has to be shorter.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// How long to wait when no connection can be taken, as when there are no more descriptors.
+/// Pause when no connection can be accepted, as when there are no more descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves `pages` until `ended` is over, and the requests under way are answered.
@@ -62,7 +62,7 @@ struct Connections {
     open: Vec<(Arc<Use>, AbortHandle)>,
 }
 
-/// When a connection was used last.
+/// Time at which a connection was last used.
 struct Use(Mutex<(usize, Instant)>);
 
 impl Connections {
@@ -113,7 +113,7 @@ impl Use {
         *state = (busy(state.0), Instant::now());
     }
 
-    /// Since when nothing is asked; nothing while something is answered.
+    /// Returns the time since which nothing is asked; nothing while something is answered.
     fn idle_since(&self) -> Option<Instant> {
         let (busy, last) = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (busy == 0).then_some(last)

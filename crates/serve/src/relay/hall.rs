@@ -1,4 +1,4 @@
-//! Where those wait whose peers have not come yet.
+//! Waiting place for parties whose peers have not come yet.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,17 +18,17 @@ use super::Served;
 use super::splice::splice;
 use crate::sync::lock;
 
-/// How long one is waited for.
+/// Time for which a party waits for its peer.
 const WAIT: Duration = Duration::from_secs(3600);
 
-/// Whoever has come.
+/// Party that has come.
 pub(super) struct Guest {
     pub(super) socket: TcpStream,
     pub(super) reception: Reception,
     pub(super) who: Fingerprint,
 }
 
-/// So many connections two parties of a job have at a time at most.
+/// Maximum number of simultaneous connections between two parties of a job.
 const MOST_LANES: usize = 256;
 
 /// Two parties of a job, by their places, the earlier one first; and which of their connections it is.
@@ -39,11 +39,11 @@ struct Pair {
     lane: u64,
 }
 
-/// How a pair stands.
+/// Status of a pair.
 enum Standing {
     /// One of the two, by its place, waits under this number to be sent the other one, or why it waits no more.
     Waits { place: usize, number: u64, called: oneshot::Sender<std::result::Result<(Guest, Joined), Word>> },
-    /// Both are here.
+    /// Meeting: both parties are here.
     Joined,
 }
 
@@ -126,7 +126,7 @@ impl Hall {
         }
     }
 
-    /// What the first job calls one that is let in.
+    /// Returns the name that the first job gives to a party that is let in.
     fn known_as(&self, who: &Fingerprint) -> String {
         let named = |job: &Served| {
             let (name, _) = job.parties.iter().find(|(_, pin)| pin == who)?;
@@ -263,7 +263,7 @@ impl Hall {
         }
     }
 
-    /// Both are here.
+    /// Joins two parties that are both here.
     async fn join(self: Arc<Hall>, mut first: Guest, mut second: Guest, joined: Joined) {
         let Pair { job, places, .. } = joined.pair;
         let (id, [one, two]) = (&self.jobs[job].id, places.map(|place| self.name(job, place)));

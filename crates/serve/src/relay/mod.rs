@@ -27,21 +27,21 @@ use hall::Hall;
 /// Connections at a time whose owners have not said what they want.
 const MAX_HANDSHAKES: usize = 256;
 
-/// How long the relay takes at most to tell those who wait that it ends.
+/// Time limit for telling waiting parties that the relay ends.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// How often it looks whether it is to end.
+/// Interval between checks of whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How to serve as a relay.
+/// Configuration of a relay.
 pub struct Serving {
     /// The jobs, and the files that they are from.
     pub jobs: Vec<(PathBuf, JobSpec)>,
-    /// The relay's identity.
+    /// Identity of the relay.
     pub identity: Identity,
-    /// Where to listen.
+    /// Address on which to listen.
     pub listen: String,
-    /// Ends it.
+    /// Handle that cancels the relay.
     pub cancel: Cancel,
 }
 
@@ -97,7 +97,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     })
 }
 
-/// What the relay has to know of each job.
+/// Returns the facts that the relay has to know of each job.
 fn served(jobs: &[(PathBuf, JobSpec)], own: Fingerprint) -> Result<Vec<Served>> {
     let mut served: Vec<Served> = Vec::new();
     for (path, job) in jobs {

@@ -1,4 +1,4 @@
-//! What one of a pair sends is carried to the other, both ways.
+//! Transport of bytes between the two of a pair, in both directions.
 
 use std::io::ErrorKind;
 use std::pin::pin;
@@ -16,13 +16,13 @@ const BUFFER_BYTES: usize = 1 << 15;
 /// is nothing to read.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// How long the one may go on when the other has said its last.
+/// Time for which one party may go on when the other has sent its last bytes.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// How one direction has ended.
+/// Way in which one direction has ended.
 #[derive(PartialEq, Eq)]
 enum End {
-    /// Its sender has said its last, and its receiver knows.
+    /// Closed: the sender has sent its last bytes, and the receiver knows.
     Closed,
     /// One of the two is gone.
     Lost,

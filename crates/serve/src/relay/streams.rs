@@ -9,10 +9,10 @@ use tokio::time::timeout;
 
 use super::hall::{Guest, Hall};
 
-/// How long the other end may take to read why it was refused.
+/// Time limit for the other end to read why it was refused.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// How long a few bytes may take that are sent to somebody who waits for them.
+/// Time limit for sending a few bytes to a party that waits for them.
 const SEND_LIMIT: Duration = Duration::from_secs(5);
 
 /// Finds out who has come, and for what. The error is the end of a sentence about it; it is told.
@@ -99,7 +99,7 @@ async fn part(socket: &TcpStream) {
 mod tests {
     use super::*;
 
-    /// What follows a record stays on the socket.
+    /// Bytes that follow a record stay on the socket.
     #[tokio::test]
     async fn nothing_is_read_behind_a_record() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

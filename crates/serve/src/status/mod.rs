@@ -34,7 +34,8 @@ pub trait Watched: Send + Sync + 'static {
         (well, json!({ "ready": well, "why": text.trim_end() }))
     }
 
-    /// In the text format of Prometheus, version 0.0.4. Jobs are numbered: their names are the parties' own.
+    /// Returns the metrics in the text format of Prometheus, version 0.0.4. Jobs are numbered: their names are the
+    /// parties' own.
     fn metrics(&self) -> String;
 }
 

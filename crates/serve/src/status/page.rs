@@ -19,7 +19,7 @@ pub struct Page {
     text: String,
 }
 
-/// How long something took, over and over.
+/// Histogram of the durations of a repeated operation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Durations {
     buckets: [u64; BOUNDS.len()],
@@ -28,7 +28,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Adds one.
+    /// Adds one duration.
     pub fn add(&mut self, one: Duration) {
         let seconds = one.as_secs_f64();
         if let Some(place) = BOUNDS.iter().position(|bound| seconds <= *bound) {
@@ -97,7 +97,7 @@ impl Page {
         }
     }
 
-    /// The page.
+    /// Returns the text of the page.
     pub fn text(self) -> String {
         self.text
     }

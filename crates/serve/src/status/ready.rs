@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::clock;
 use crate::sync::lock;
 
-/// How long a check may take before it counts as failed.
+/// Time limit after which a check counts as failed.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Something that has to be so for a service to do its work.
 pub struct Check<'a> {
-    /// Its word.
+    /// Word for the check.
     name: &'static str,
     /// Looks; what is wrong is said in a line.
     look: Box<dyn Fn() -> Result<(), String> + Send + Sync + 'a>,
@@ -28,7 +28,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What checks have found last.
+/// Latest findings of the checks.
 #[derive(Default)]
 pub struct Readiness {
     found: Mutex<BTreeMap<&'static str, Found>>,
@@ -39,7 +39,7 @@ pub struct Readiness {
 #[derive(Clone)]
 struct Found {
     fault: Option<String>,
-    /// Since when it has been good, or bad, in seconds since 1970.
+    /// Time since which the check has been good, or bad, in seconds since 1970.
     since: u64,
 }
 

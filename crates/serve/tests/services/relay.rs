@@ -1,4 +1,4 @@
-//! All pairs of a large job at one relay.
+//! Relay with all pairs of a large job.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ const PARTIES: usize = 24;
 
 const SAID: Label = Label::new(1, "said");
 
-/// What each tells each: more than any buffer of the relay holds.
+/// Number of bytes that each party sends to each other: more than any buffer of the relay holds.
 const BYTES: usize = 200_000;
 
 fn identity(name: &str) -> Identity {
@@ -166,7 +166,7 @@ fn strangers_to_a_pair_are_told_so() {
     });
 }
 
-/// Of two processes of one party the later one waits, and meets the other party: neither is taken for that.
+/// The later one of two processes of one party waits, and meets the other party: neither is taken for that.
 #[test]
 fn who_comes_twice_is_met_once() {
     of_two(|place, [a, b]| {

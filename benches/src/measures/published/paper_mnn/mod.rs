@@ -37,7 +37,7 @@ const PAPERS: In = In::ModP(Level::Paper80);
 #[derive(Parser)]
 #[command(about = about(include_str!("mod.rs")))]
 struct Arguments {
-    /// What is measured
+    /// Selection of the measurements
     #[arg(value_enum, default_value_t = What::Some)]
     what: What,
     /// The smallest sets, as a power of two
@@ -55,7 +55,7 @@ struct Arguments {
     /// CPU seconds of all roles that one run may be expected to take
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     budget: f64,
-    /// Only groups that have this in their names, as in "mod p" and "ristretto"; of `beside` protocols
+    /// Filter: only groups that have this in their names, as in "mod p" and "ristretto"; of `beside` protocols
     #[arg(long, value_name = "WORDS", default_value = "")]
     only: String,
     #[command(flatten)]
@@ -66,7 +66,7 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// All of it, without the marks
+    /// Complete set of measurements, without the marks
     Some,
     /// Table 3, figures 2 and 3: sizes, at 80 bits and on a curve of 128
     Sizes,
@@ -76,7 +76,7 @@ enum What {
     Cores,
     /// Table 8, figures 7 to 9: beside Kissner & Song's protocol
     Beside,
-    /// What that protocol takes on Paillier's cryptosystem at least, from single operations
+    /// Minimum time of that protocol on Paillier's cryptosystem, from single operations
     Paillier,
     /// Table 1: who learns, in which order, and what a party has to do for more parties
     Orders,
@@ -86,10 +86,10 @@ enum What {
     Marks,
 }
 
-/// What measures one of them.
+/// Function that measures one of them.
 type Measured = fn(&mut Bench) -> io::Result<()>;
 
-/// Where the rows go, and how much is measured.
+/// Destination of the rows, and the extent of the measurements.
 struct Bench {
     json: Option<std::fs::File>,
     sizes: Vec<u32>,
@@ -174,7 +174,7 @@ fn or_dash(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or("-".into(), |value| format!("{value}"))
 }
 
-/// How many times as long a run of the next size takes, for what grows with it, at most.
+/// Returns the maximum factor by which a run of the next size takes longer, for costs that grow with it.
 fn growth(bench: &Bench, power: i32) -> f64 {
     bench.sizes.windows(2).map(|pair| f64::from(1u32 << (pair[1] - pair[0])).powi(power)).fold(1.0, f64::max)
 }
@@ -387,7 +387,7 @@ fn table_1(bench: &mut Bench) -> io::Result<()> {
     Ok(())
 }
 
-/// What one runs instead.
+/// Measures the protocol that one runs instead.
 fn sound(bench: &mut Bench) -> io::Result<()> {
     heading("| outsourced, rows | n | items | leader | another | helper | wall, all | MiB, party | helper |");
     for parties in bench.parties.clone() {

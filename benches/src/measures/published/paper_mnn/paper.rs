@@ -35,7 +35,7 @@ pub const TABLE_8: [(usize, [f64; 5], [f64; 5]); 3] = [
 /// Sizes of the tables, as powers of two.
 pub const SIZES: [u32; 5] = [6, 8, 10, 12, 14];
 
-/// What is in the column of that size, if there is one.
+/// Returns the entry in the column of that size, if there is one.
 pub fn at(row: &[f64; 5], log2: u32) -> Option<f64> {
     SIZES.iter().position(|size| *size == log2).map(|column| row[column])
 }

@@ -1,4 +1,4 @@
-//! What a role does in a process of its own, and what it takes.
+//! Work of a role in a process of its own, and its cost.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -26,7 +26,7 @@ use crate::measures::published::paper_mnn::depot::{Client, serve};
 /// The first argument of a role's process. The second is its setting.
 pub const ROLE: &str = "role";
 
-/// Which protocol runs.
+/// Protocol that is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// `outsourced-bloom`, as published.
@@ -46,7 +46,7 @@ const PROTOCOLS: [Protocol; 5] = [
 ];
 
 impl Protocol {
-    /// Its name in tables.
+    /// Returns the name of the protocol in tables.
     pub fn name(self) -> String {
         match self {
             Protocol::Bloom => "outsourced-bloom".into(),
@@ -60,20 +60,20 @@ impl Protocol {
     }
 }
 
-/// Where all compute: modulo a prime of the paper's, or on a curve.
+/// Group in which all parties compute: modulo a prime of the paper's, or on a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum In {
     /// Numbers modulo p.
     ModP(Level),
-    /// 128 bits.
+    /// Curve ristretto255, with 128 bits of security.
     Ristretto255,
-    /// 192 bits.
+    /// Curve P-384, with 192 bits of security.
     P384,
-    /// 256 bits.
+    /// Curve P-521, with 256 bits of security.
     P521,
 }
 
-/// All of them, by level and numbers first.
+/// List of all groups, by level and numbers first.
 pub const GROUPS: [In; 8] = [
     In::ModP(Level::Paper80),
     In::ModP(Level::Bits112),
@@ -86,7 +86,7 @@ pub const GROUPS: [In; 8] = [
 ];
 
 impl In {
-    /// Its name in tables.
+    /// Returns the name of the group in tables.
     pub fn name(self) -> String {
         match self {
             In::ModP(_) => format!("mod p, {} bits", self.bits()),
@@ -96,7 +96,7 @@ impl In {
         }
     }
 
-    /// Its level of security.
+    /// Returns the level of security in bits.
     pub fn bits(self) -> u32 {
         match self {
             In::ModP(Level::Paper80) => 80,
@@ -108,30 +108,30 @@ impl In {
     }
 }
 
-/// What is run.
+/// Setting of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     pub protocol: Protocol,
     pub group: In,
     pub parties: usize,
     pub log2: u32,
-    /// In which they decrypt.
+    /// Order in which the parties decrypt.
     pub order: Order,
     /// Whether all learn, or the last party alone; the leader of `outsourced` always does.
     pub all_learn: bool,
-    /// Of each role.
+    /// Number of threads of each role.
     pub threads: usize,
     /// Whether a party encrypts all before it decrypts, so that both can be told apart.
     pub in_turns: bool,
 }
 
 impl Setting {
-    /// As the paper has it: all learn, each decrypts for itself, on one core.
+    /// Creates the setting of the paper: all learn, each decrypts for itself, on one core.
     pub fn new(protocol: Protocol, group: In, parties: usize, log2: u32) -> Setting {
         Setting { protocol, group, parties, log2, order: Order::Alone, all_learn: true, threads: 1, in_turns: false }
     }
 
-    /// As it goes into tables.
+    /// Converts the setting to the form in tables.
     pub fn to_json(self) -> Value {
         json!({
             "protocol": self.protocol.name(), "group": self.group.name(), "level": self.group.bits(),
@@ -175,10 +175,10 @@ impl Setting {
     }
 }
 
-/// What one run has taken. Seconds of CPU are of whole processes.
+/// Cost of one run. Seconds of CPU are of whole processes.
 #[derive(Debug, Clone, Default)]
 pub struct Taken {
-    /// From the time when all parties have each other's keys to the end of the slowest.
+    /// Time from the moment when all parties have each other's keys to the end of the slowest.
     pub wall: f64,
     /// CPU of each party.
     pub parties: Vec<f64>,
@@ -250,7 +250,7 @@ pub fn run(setting: &Setting) -> Taken {
     taken
 }
 
-/// What a role's process does.
+/// Plays a role in its own process.
 pub fn play(about: &str) {
     let about: Value = serde_json::from_str(about).expect("a setting");
     let setting = Setting::of_json(&about);

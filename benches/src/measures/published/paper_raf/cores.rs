@@ -1,14 +1,14 @@
-//! Which core a process may use.
+//! Assignment of cores to processes.
 
 use std::io::{Error, Result};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-/// As many as this process had at first: it may stay on fewer later.
+/// Number of cores that this process had at first: it may stay on fewer later.
 static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
-/// How many there are.
+/// Returns the number of cores.
 pub fn cores() -> usize {
     *CORES
 }

@@ -18,7 +18,7 @@ impl<G> Counting<G> {
         Counting { group, products: AtomicUsize::new(0), summed: AtomicUsize::new(0) }
     }
 
-    /// How many since this was last asked: alone, and in sums.
+    /// Returns the number of products since the last call: alone, and in sums.
     pub fn take(&self) -> [usize; 2] {
         [&self.products, &self.summed].map(|counter| counter.swap(0, Ordering::Relaxed))
     }

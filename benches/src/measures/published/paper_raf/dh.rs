@@ -7,7 +7,7 @@ use tacita_core::protocol::aggregate::{
 use crate::measures::published::paper_raf::VALUES;
 use crate::measures::published::paper_raf::run::{Taken, entries, milliseconds, rng, session};
 
-/// All roles, with so many different keys of one participant.
+/// Runs all roles, with this many different keys of one participant.
 pub fn run(key_bytes: usize, count: usize) -> Taken {
     let params = Params::new(session("bench"), key_bytes, VALUES, true).expect("parameters");
     let (proxy, database) = (ProxyKey::generate(&params, &mut rng(1)), DatabaseKey::generate(&params, &mut rng(2)));

@@ -17,7 +17,7 @@ use crate::measures::published::paper_raf::{Bench, heading};
 /// The roles that serve, in the order of the tables.
 const ROLES: [&str; 3] = ["proxy", "oracle", "database"];
 
-/// An application.
+/// Load of an application.
 struct Load {
     name: &'static str,
     /// Participants that are run.
@@ -26,7 +26,7 @@ struct Load {
     all: usize,
     /// Reports of each, in one round.
     each: usize,
-    /// Seconds between rounds.
+    /// Number of seconds between rounds.
     every: f64,
     normalize: &'static str,
     /// A key passes that so many have reported.
@@ -67,12 +67,12 @@ const LOADS: [Load; 3] = [
     },
 ];
 
-/// What a trace has taken, in CPU seconds a report.
+/// Cost of a trace, in CPU seconds a report.
 struct Taken {
     participants: usize,
     reports: usize,
     passed: usize,
-    /// Of proxy, oracle and database; the oracle's of a report whose key passed.
+    /// Cost at proxy, oracle and database; the oracle's is for a report whose key passed.
     roles: [f64; 3],
     participant: f64,
     bytes: [u64; 2],
@@ -155,7 +155,7 @@ impl Load {
     }
 }
 
-/// What `tacita plan --load` says of so many reports a second, by role.
+/// Returns the estimate of `tacita plan --load` for this many reports a second, by role.
 fn planned(terms: &Terms, reports: f64, at_once: usize) -> Result<[Needed; 3]> {
     let job = JobSpec::parse(&terms.job().to_string(), true).map_err(Error::other)?;
     let machine = Calibration::measure(&mut fresh_rng().map_err(Error::other)?).map_err(Error::other)?;

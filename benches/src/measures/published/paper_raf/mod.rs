@@ -45,7 +45,7 @@ const SINGLE: usize = 10;
 #[derive(Parser)]
 #[command(about = about(include_str!("mod.rs")))]
 struct Arguments {
-    /// What is measured
+    /// Selection of the measurements
     #[arg(value_enum, default_value_t = What::All)]
     what: What,
     /// Keys of a stage
@@ -60,7 +60,7 @@ struct Arguments {
     /// Protocols of the service, for figures 3b and 3c and section 5.2
     #[arg(long, value_delimiter = ',', default_values = PROTOCOLS, value_parser = PROTOCOLS)]
     protocols: Vec<String>,
-    /// So many times as many participants of section 5.2 as usual, but no more than the paper speaks of
+    /// Factor on the usual number of participants of section 5.2, which stays within what the paper speaks of
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
     /// The most reports of one of them
@@ -74,7 +74,7 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// All of it
+    /// Complete set of measurements
     All,
     /// Figure 3a: rates by the keys that go through transfers together, or each by itself, and of many keys in stages
     Stages,
@@ -103,7 +103,7 @@ struct Bench {
     runs: u32,
 }
 
-/// What measures one of them.
+/// Function that measures one of them.
 type Measured = fn(&mut Bench) -> io::Result<()>;
 
 /// A group with a name, and a length of keys in bytes.
@@ -267,7 +267,7 @@ fn row<G>(
     );
 }
 
-/// For both groups.
+/// Measures tables 2 and 3 for both groups.
 fn tables_2_and_3(bench: &mut Bench) -> io::Result<()> {
     parts(bench, &PAPERS)?;
     parts(bench, &SHORT)?;

@@ -17,7 +17,7 @@ use crate::measures::published::paper_raf::{Bench, VALUES, heading, paper, rate}
 /// The first argument of a database's process. The second is its number of keys.
 pub const DATABASE: &str = "database";
 
-/// How often each opens its entries.
+/// Number of times that each process opens its entries.
 const PASSES: usize = 3;
 
 /// Participants of these rounds.
@@ -116,7 +116,8 @@ fn databases_of(databases: usize, keys: usize) -> Result<[f64; 2]> {
     Ok(rates)
 }
 
-/// What such a process does: says that it is ready, waits, opens its entries, and says how many milliseconds of CPU and of the clock it took.
+/// Plays such a process: says that it is ready, waits, and opens its entries. Then it says how many milliseconds of CPU
+/// and of the clock it took.
 pub fn play(keys: usize) -> Result<()> {
     let round = Round::new(Ristretto255, 4, true);
     let entries = round.passed(keys);

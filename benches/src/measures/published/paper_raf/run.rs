@@ -28,16 +28,16 @@ pub struct Round<G: Embedding> {
     keys: RoundKeys<G>,
 }
 
-/// How transfers are made.
+/// Way in which transfers are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Transfers {
-    /// By extension, from 128.
+    /// Amortised by extension, from 128.
     Amortised,
-    /// Each by itself.
+    /// Single transfers, each by itself.
     Single,
 }
 
-/// What a run has taken: CPU milliseconds, and bytes.
+/// Cost of a run: CPU milliseconds, and bytes.
 pub struct Taken {
     pub setup: [f64; 2],
     pub proxy: f64,
@@ -49,7 +49,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// As it goes into a line, beside what it is of.
+    /// Adds the cost to a line beside the description of the run.
     pub fn to_json(&self, mut line: Value) -> Value {
         line["setup_ms"] = json!(self.setup);
         line["bytes"] = json!(self.bytes);
@@ -61,7 +61,7 @@ impl Taken {
     }
 }
 
-/// What participant and proxy make, and what it has taken them: CPU milliseconds of proxy and participant.
+/// Reports made by participant and proxy, and their cost: CPU milliseconds of proxy and participant.
 struct Made {
     setup: [f64; 2],
     cpu: [f64; 2],
@@ -71,9 +71,10 @@ struct Made {
 
 /// Milliseconds of the parts of both roles.
 pub struct Parts {
-    /// Of the proxy, what it draws for transfers, and of that its blinds; what it does with reports, and of that two powers of each.
+    /// Milliseconds of the proxy: its draws for transfers, and of these its blinds; its work on reports, and of this
+    /// two powers of each.
     pub proxy: [f64; 4],
-    /// Of the participant, the value of the function, and of that one power of each; reports.
+    /// Milliseconds of the participant: the value of the function, and of this one power of each; reports.
     pub participant: [f64; 3],
 }
 
@@ -158,12 +159,12 @@ impl<G: Embedding + Sync> Round<G> {
         self.make(&entries, count, Transfers::Amortised).passed
     }
 
-    /// How many rows the database finds in them.
+    /// Returns the number of rows that the database finds in them.
     pub fn rows(&self, passed: &[u8]) -> usize {
         open(&self.params, &self.database, passed).expect("entries").rows.len()
     }
 
-    /// All roles, with so many keys in stages of `stage`; a row for each key, all of which are told.
+    /// Runs all roles, with this many keys in stages of `stage`. There is a row for each key, all of which are told.
     pub fn run(&self, count: usize, stage: usize, transfers: Transfers) -> Taken {
         let entries = entries(count, self.params.key_bytes(), &mut rng(2));
         let Made { setup, cpu, passed, bytes } = self.make(&entries, stage, transfers);
@@ -179,7 +180,7 @@ impl<G: Embedding + Sync> Round<G> {
         Taken { setup, proxy: cpu[0], participant: cpu[1], database, asking, oracle, bytes }
     }
 
-    /// That the oracle tells the first of the keys.
+    /// Checks that the oracle tells the first of the keys.
     fn check(&self, rows: &[Row], asked: &[u8], entries: &[Entry], count: usize) {
         let least = Least { count: 1, distinct: 1 };
         let reporters: &[u32] = if self.params.distinct() { &[0] } else { &[] };
@@ -245,7 +246,7 @@ impl<G: Embedding + Sync> Round<G> {
         measured(Step::Powers, group);
     }
 
-    /// How long the steps take.
+    /// Measures the duration of the steps.
     pub fn parts(&self, count: usize) -> Parts {
         let mut taken = [0.0; 9];
         let mut last = tacita_node::base::usage::cpu_time();

@@ -28,23 +28,23 @@ use tempfile::TempDir;
 
 use crate::measures::published::paper_raf::cores::{cores, pinned};
 
-/// The one round.
+/// Name of the one round.
 const ROUND: &str = "one";
 
 /// Participants that submit at a time.
 const AT_ONCE: usize = 64;
 
-/// How often it is looked whether something is so: seldom enough not to be work for those who are asked.
+/// Interval at which conditions are polled: seldom enough not to be work for those who are asked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long anything may take that is waited for.
+/// Time limit for anything that is waited for.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What the job says.
+/// Terms of the job.
 pub struct Terms {
     pub protocol: &'static str,
     pub key_bytes: usize,
-    /// How keys are read: `none`, `ip`.
+    /// Normalisation of keys: `none`, `ip`.
     pub normalize: &'static str,
     /// Reports carry one of so many values; 0: none.
     pub values: u32,
@@ -52,7 +52,7 @@ pub struct Terms {
     pub distinct: usize,
 }
 
-/// Roles that run.
+/// Service with the roles that run.
 pub struct Service {
     home: TempDir,
     setting: Arc<Setting>,
@@ -67,11 +67,11 @@ pub struct Service {
 pub struct Role {
     process: Child,
     name: String,
-    /// What it had taken when all were ready.
+    /// CPU time that the role had taken when all were ready.
     before: f64,
 }
 
-/// What participants have taken together.
+/// Total cost of the participants.
 pub struct Submitted {
     /// Seconds from the first to the last.
     pub wall: f64,
@@ -220,7 +220,7 @@ impl Service {
     }
 }
 
-/// What a participant is called.
+/// Returns the name of a participant.
 fn name(place: usize) -> String {
     format!("p{place:05}")
 }

@@ -8,7 +8,7 @@ use rand_core::CryptoRng;
 pub struct Popular(Vec<f64>);
 
 impl Popular {
-    /// So many.
+    /// Creates a distribution over this many things.
     pub fn new(things: usize) -> Popular {
         let sum = |sum: &mut f64, place: usize| {
             *sum += 1.0 / place as f64;
@@ -17,14 +17,14 @@ impl Popular {
         Popular((1..=things).scan(0.0, sum).collect())
     }
 
-    /// One of them.
+    /// Draws one of the things.
     pub fn draw(&self, rng: &mut impl CryptoRng) -> usize {
         let all = self.0.last().copied().unwrap_or_default();
         let at = all * (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         self.0.partition_point(|sum| *sum <= at).min(self.0.len() - 1)
     }
 
-    /// So many different ones, or all.
+    /// Draws this many different things, or all.
     pub fn draw_different(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<usize> {
         let mut drawn = BTreeSet::new();
         while drawn.len() < count.min(self.0.len()) {
@@ -46,7 +46,8 @@ pub fn attackers(networks: usize, each: usize, rng: &mut impl CryptoRng) -> Vec<
     (0..networks).map(network).collect()
 }
 
-/// What each host observes in an hour of the 30 servers that it knows: certificates, of which one in a hundred is forged.
+/// Draws the observations of each host in an hour of the 30 servers that it knows: certificates, of which one in a
+/// hundred is forged.
 pub fn certificates(hosts: usize, each: usize, rng: &mut impl CryptoRng) -> Vec<Vec<String>> {
     let servers = Popular::new(10_000);
     let mut host = |_| {

@@ -31,7 +31,7 @@ const RESULT: u8 = 4;
 const ROWS: u8 = 5;
 const END: u8 = 6;
 
-/// What it is a backup of.
+/// Header of a backup: the round and the terms that it belongs to.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
@@ -46,12 +46,12 @@ pub(super) enum Part {
     Header(Header),
     /// The database's secret key of the round.
     Key(Zeroizing<Vec<u8>>),
-    /// The round's record.
+    /// Record of the round.
     Record(Zeroizing<Vec<u8>>),
     /// The next part of its result.
     Result(Zeroizing<Vec<u8>>),
     Rows(Vec<Row>),
-    /// How many rows there were.
+    /// Number of rows in the backup.
     End(u64),
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Saved {
     reader: Reader,
 }
 
-/// How long a row is.
+/// Returns the length of a row in bytes.
 pub(super) fn row_bytes(row: &Row) -> usize {
     ID_BYTES + TAG_BYTES + VALUE_BYTES + LENGTH_BYTES + row.stored.sealed.len()
 }

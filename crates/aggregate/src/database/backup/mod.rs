@@ -23,30 +23,30 @@ use crate::wire::batch::BatchId;
 use crate::wire::rounds::{State, check_name};
 use crate::wire::signed::Role;
 
-/// Which round is saved or put back, and where it is.
+/// Round that is saved or restored, and its location.
 pub struct Where {
-    /// The job.
+    /// Setting of the job.
     pub setting: Setting,
     /// The database's identity, under which the file is sealed.
     pub identity: Identity,
     /// The database's state directory, which no process uses meanwhile.
     pub state: PathBuf,
-    /// Where rows are kept: a storage's URL; absent: in the state directory.
+    /// URL of the storage that keeps rows; if absent, they are kept in the state directory.
     pub storage: Option<String>,
-    /// The round.
+    /// Name of the round.
     pub round: String,
 }
 
-/// How much was saved, or put back.
+/// Amount that was saved or restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Reports.
+    /// Number of reports.
     pub reports: u64,
     /// Parts of the result.
     pub parts: u64,
 }
 
-/// What is open while a round is saved or put back.
+/// Resources that are open while a round is saved or restored.
 struct Opened {
     storage: Box<dyn Storage>,
     keys: Keys,

@@ -1,4 +1,4 @@
-//! What goes on in a round, what is stuck and why, and what its operator can do about it.
+//! Advice on a round: its current activity, the obstacle and its cause, and the remedy for its operator.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use tacita_node::base::text::{count, counted};
 use super::view::{Proxy, RoundView, long};
 use crate::wire::rounds::State;
 
-/// From then on a proxy is said to be silent: it asks for rounds far more often.
+/// Time after which a proxy counts as silent: it asks for rounds far more often.
 const SILENT: Duration = Duration::from_secs(10);
 
-/// What is said of a round.
+/// Advice on a round.
 pub(super) struct Advice {
     /// Whether something has to be done that does not happen by itself.
     pub(super) stuck: bool,
-    /// What goes on.
+    /// Description of the current activity.
     pub(super) now: String,
-    /// What to do, if anything is to be done.
+    /// Advice on the next step, if anything is to be done.
     pub(super) todo: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl Advice {
     }
 }
 
-/// How a round goes on.
+/// Describes the progress of a round.
 pub(super) fn advice(round: &RoundView) -> Advice {
     if let Some(trouble) = round.trouble.as_ref().filter(|_| !round.state.is_over()) {
         return Advice::stuck(
@@ -75,7 +75,7 @@ fn silent(proxies: &[Proxy]) -> Vec<&Proxy> {
     proxies.iter().filter(|proxy| proxy.silent >= SILENT && proxy.complete.is_none() && !proxy.without).collect()
 }
 
-/// Whom one waits for, and how long already.
+/// Describes the proxy that the round waits for, and how long it has waited.
 fn waits_for(proxy: &Proxy) -> String {
     match (proxy.silent >= SILENT, proxy.heard) {
         (false, _) if proxy.strange => {

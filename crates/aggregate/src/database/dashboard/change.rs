@@ -1,4 +1,5 @@
-//! What the operator does with a round: asked once more, and then done by what `tacita round` asks for.
+//! Actions of the operator on a round. Each is confirmed first, and then done through the requests that `tacita round`
+//! sends.
 
 use std::collections::HashMap;
 
@@ -43,7 +44,7 @@ impl Action {
     }
 }
 
-/// How a threshold is raised, as it is asked to be confirmed.
+/// Raise of a threshold, as the page for confirmation shows it.
 pub(super) struct Raise {
     pub(super) measure: Measure,
     pub(super) to: i64,
@@ -70,7 +71,8 @@ pub(super) async fn confirm(
     .await
 }
 
-/// What is to be raised to which number: a gap is found now, so that what is confirmed is what is done.
+/// Returns the measure to raise and the new number. A gap is looked up now, so that the action that is confirmed is the
+/// one that is done.
 fn raise(desk: &Desk, name: &str, view: &RoundView, query: &Words) -> Granted<Raise> {
     let malformed = |what: &str| Reply::new(Kind::Malformed, what);
     let measure = query.get("measure").map(String::as_str).unwrap_or_default();
@@ -138,7 +140,7 @@ pub(super) fn asked(guard: &Guard, round: &RoundView, action: Action, raise: Opt
     frame(guard, title, None, &body)
 }
 
-/// What raising means, as far as the histogram tells.
+/// Describes the effect of raising a threshold, as far as the histogram tells.
 fn raised(round: &RoundView, raise: &Raise) -> String {
     let Raise { measure, to } = raise;
     let sizes = round.counts.as_ref().and_then(|counts| match measure {
@@ -157,7 +159,7 @@ fn raised(round: &RoundView, raise: &Raise) -> String {
     )
 }
 
-/// Does it.
+/// Carries out a confirmed action on a round.
 pub(super) async fn change(
     State(desk): State<Shared>,
     Path((name, action)): Path<(String, String)>,
@@ -189,7 +191,7 @@ async fn change_round(desk: &Shared, name: &str, action: &str, form: &Words) -> 
     changed.map(drop)
 }
 
-/// Opens a round.
+/// Opens a round from the form.
 pub(super) async fn open(State(desk): State<Shared>, Form(form): Form<Words>) -> Response {
     if let Some(response) = foreign_form(&desk, &form) {
         return response;

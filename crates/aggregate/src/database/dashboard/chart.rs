@@ -127,7 +127,7 @@ fn bar_label(bar: &Bar) -> String {
     if bar.from == bar.to { short(bar.from) } else { format!("{}+", short(bar.from)) }
 }
 
-/// Where a size lies, in bars from the left.
+/// Returns the position of a size in the chart, in bars from the left.
 fn position(bars: &[Bar], size: u64) -> f64 {
     match bars.iter().position(|bar| bar.to >= size) {
         None => bars.len() as f64,

@@ -33,7 +33,7 @@ const TABLES: [&str; 4] = ["csv", "parquet", "arrow", "json"];
 const LISTS: [&str; 3] = ["txt", "misp.json", "stix.json"];
 const ADDRESSES: [&str; 2] = ["netset", "ipset"];
 
-/// What a page of keys shows.
+/// Contents of a page of keys.
 pub(super) struct Keys<'a> {
     pub(super) round: &'a str,
     pub(super) total: u64,
@@ -42,7 +42,7 @@ pub(super) struct Keys<'a> {
     /// Texts of the key, its reports, and its values.
     pub(super) rows: Vec<(Vec<String>, u64, String)>,
     pub(super) endings: Vec<&'static str>,
-    /// Where the next page begins.
+    /// Position at which the next page begins.
     pub(super) next: Option<(u64, usize)>,
     pub(super) first: bool,
 }
@@ -187,7 +187,7 @@ fn value(own: &Spec<'_>, place: u32, times: u64) -> String {
     if times == 1 { value } else { format!("{value} ({} times)", count(times)) }
 }
 
-/// The page.
+/// Renders the page of keys.
 pub(super) fn shown(guard: &Guard, keys: &Keys<'_>) -> String {
     let name = escaped(keys.round);
     let mut headers: Vec<&str> = keys.columns.iter().map(String::as_str).collect();

@@ -37,13 +37,13 @@ use crate::wire::reply::{Granted, Reply};
 /// The longest form, in bytes.
 const MAX_FORM_BYTES: usize = 4 << 10;
 
-/// How to serve it.
+/// Configuration of the dashboard.
 pub struct Dashboard {
-    /// Its address, on this machine.
+    /// Address of the dashboard, on this machine.
     pub address: String,
     /// The file with the token; it is made if it is not there. Absent: a fresh token each time.
     pub token: Option<PathBuf>,
-    /// Where it is to be seen from elsewhere, behind something that encrypts.
+    /// Origin under which the dashboard can be reached from elsewhere, behind something that encrypts.
     pub origin: Option<Origin>,
     /// Gets the address to open, with its key, unless the key is in a file.
     pub told: fn(&str),
@@ -53,11 +53,11 @@ pub struct Dashboard {
 pub(super) struct Listening {
     listener: TcpListener,
     guard: Guard,
-    /// Where the database keeps its state.
+    /// State directory of the database.
     state: PathBuf,
 }
 
-/// What requests share.
+/// State that all requests share.
 struct Desk {
     database: Arc<Database>,
     watch: Arc<Watch>,

@@ -14,7 +14,7 @@ use super::watch::KEPT;
 /// Rounds that are shown, those opened last first.
 const SHOWN: usize = 200;
 
-/// The page.
+/// Renders the overview page.
 pub(super) fn page(guard: &Guard, view: &View, still: bool) -> String {
     let mut rounds: Vec<&RoundView> = view.rounds.iter().collect();
     rounds.sort_by(|one, other| (other.opened, &other.name).cmp(&(one.opened, &one.name)));
@@ -56,7 +56,7 @@ fn row(round: &RoundView) -> Vec<String> {
     ]
 }
 
-/// Since when a round is as it is.
+/// Returns the time since which a round is in its state.
 pub(super) fn since(round: &RoundView) -> String {
     match (round.since, round.closed) {
         (Some(since), _) => time(since),

@@ -47,7 +47,7 @@ pub(super) fn badge(state: State) -> String {
     format!("<strong class=\"badge {0}\">{0}</strong>", state.name())
 }
 
-/// What is said of a round.
+/// Renders the advice on a round.
 pub(super) fn advice(advice: &Advice) -> String {
     let (class, role) = if advice.stuck { ("stuck", "alert") } else { ("well", "status") };
     let mut text =

@@ -14,7 +14,7 @@ use super::parts::{self, badge, frame, link, table, tiles};
 use super::view::{RoundView, Threshold, long};
 use crate::wire::rounds::State;
 
-/// The page.
+/// Renders the page of a round.
 pub(super) fn page(guard: &Guard, round: &RoundView, still: bool) -> String {
     let place = format!("rounds/{}", round.name);
     let mut body = format!(

@@ -112,7 +112,7 @@ fn what_is_stuck_is_said_with_what_to_do() {
     assert!(round::page(&guard(), &failed, false).contains("rounds/one/confirm/reveal"));
 }
 
-/// Only what can be done in a state is offered in it.
+/// Only actions that are possible in a state are offered in it.
 #[test]
 fn actions_are_those_of_the_state() {
     let offers =

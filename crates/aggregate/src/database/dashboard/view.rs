@@ -1,4 +1,4 @@
-//! What pages are made of: how the database and its rounds stand, as its operator may see it.
+//! Data of the pages: the state of the database and its rounds, as the operator may see it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ pub(super) struct View {
     pub(super) job: String,
     pub(super) rounds: Vec<RoundView>,
     pub(super) up: Duration,
-    /// Who may report, as far as the list can be read.
+    /// Number of participants that may report, as far as the list can be read.
     pub(super) listed: Option<usize>,
     pub(super) proxies: Vec<Proxy>,
     pub(super) oracles: Vec<Oracle>,
@@ -38,12 +38,12 @@ pub(super) struct View {
 #[derive(Clone)]
 pub(super) struct Proxy {
     pub(super) name: String,
-    /// How long it has said nothing, at least.
+    /// Minimum time for which the proxy has been silent.
     pub(super) silent: Duration,
     /// Whether anything was heard of it since this program was started.
     pub(super) heard: bool,
     pub(super) complete: Option<Completion>,
-    /// It is there with another state directory than the one that has what it acknowledged.
+    /// Whether the proxy is there with another state directory than the one that holds the reports it acknowledged.
     pub(super) strange: bool,
     /// Under which other keys it has the round, if it has.
     pub(super) other_keys: Option<String>,
@@ -51,7 +51,7 @@ pub(super) struct Proxy {
     pub(super) without: bool,
 }
 
-/// An oracle.
+/// State of an oracle.
 #[derive(Clone)]
 pub(super) struct Oracle {
     pub(super) name: String,
@@ -59,11 +59,11 @@ pub(super) struct Oracle {
     pub(super) problem: Option<String>,
 }
 
-/// What goes wrong, and is tried again.
+/// Failure of an operation that is tried again.
 #[derive(Clone)]
 pub(super) struct Trouble {
     pub(super) what: String,
-    /// When the round fails if it stays so.
+    /// Time left until the round fails if the trouble persists.
     pub(super) left: Duration,
 }
 
@@ -77,15 +77,15 @@ pub(super) struct Threshold {
     pub(super) bound: i128,
 }
 
-/// One round.
+/// State of one round.
 pub(super) struct RoundView {
     pub(super) name: String,
     pub(super) state: State,
     pub(super) opened: u64,
     pub(super) closed: Option<u64>,
-    /// Since when it is in its state, if that is known.
+    /// Time since which the round is in its state, if that is known.
     pub(super) since: Option<u64>,
-    /// When it closes by itself.
+    /// Time at which the round closes by itself.
     pub(super) close_at: Option<String>,
     /// Reports in a batch that leaves while the round is open.
     pub(super) batch_size: Option<u64>,
@@ -109,7 +109,7 @@ pub(super) struct RoundView {
 }
 
 impl Database {
-    /// How everything stands.
+    /// Returns the state of the database and all its rounds.
     pub(super) fn view(&self, watch: &Watch, state: &Path) -> Result<View> {
         let rounds: Vec<RoundView> =
             self.all().iter().map(|round| self.view_of(round, watch)).collect::<Result<_>>()?;
@@ -138,7 +138,7 @@ impl Database {
         })
     }
 
-    /// How one round stands.
+    /// Returns the state of one round.
     pub(super) fn view_of(&self, round: &Round, watch: &Watch) -> Result<RoundView> {
         let own = self.setting.own()?;
         let (agreed, now) = (&own.own.round.reveal_when, round.predicate(&self.setting)?);
@@ -213,7 +213,7 @@ pub(super) fn moment(seconds: u64) -> String {
     clock::written(seconds).replace('T', " ").replace('Z', " UTC")
 }
 
-/// How long something is, in words that fit a table.
+/// Formats a duration in words that fit a table.
 pub(super) fn long(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {

@@ -1,5 +1,5 @@
-//! What the dashboard remembers while the program runs: how fast reports come, since when rounds are as they are, and whether oracles answer. All of it
-//! is bounded, and gone with the program.
+//! Memory of the dashboard while the program runs: the rate of reports, the times at which rounds entered their states,
+//! and whether oracles answer. Everything in it is bounded, and gone with the program.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,7 +11,7 @@ use super::super::Database;
 use crate::transport::{Ask, Persistence};
 use crate::wire::rounds::State;
 
-/// How often rounds are looked at.
+/// Interval at which rounds are checked.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Over how long a rate is taken, in looks.
@@ -20,23 +20,23 @@ pub(super) const LOOKS_EACH: u64 = 5;
 /// Rates that are kept: ten minutes.
 pub(super) const KEPT: usize = 120;
 
-/// How often oracles are asked whether they are there, and how often while one is not.
+/// Intervals at which oracles are asked whether they are there: the usual one, and the one while an oracle is not.
 const MEET: Duration = Duration::from_secs(15);
 const MEET_AGAIN: Duration = Duration::from_secs(3);
 
 /// Bytes of what a service says of itself.
 const MOST_BYTES: usize = 1 << 14;
 
-/// What is remembered.
+/// Observations since the program was started.
 #[derive(Default)]
 pub(super) struct Watch(Mutex<Seen>);
 
-/// How an oracle was found.
+/// Outcome of the attempts to reach an oracle.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Contact {
-    /// When it last answered.
+    /// Time of the last answer.
     pub(super) last: Option<Instant>,
-    /// What was wrong at the last attempt, if something was.
+    /// Error of the last attempt, if there was one.
     pub(super) problem: Option<String>,
 }
 
@@ -44,9 +44,10 @@ pub(super) struct Contact {
 struct Seen {
     /// Reports a second, the latest last.
     rates: VecDeque<f64>,
-    /// How many reports there were when the latest rate was taken.
+    /// Number of reports at the time of the latest rate.
     taken: Option<(Instant, BTreeMap<String, u64>)>,
-    /// In which state each round is, and since when, in seconds since 1970; unless it was so from the beginning.
+    /// State of each round, and the time at which it began, in seconds since 1970. There is no time if the round was in
+    /// that state from the beginning.
     states: BTreeMap<String, (State, Option<u64>)>,
     oracles: Vec<Contact>,
 }
@@ -149,7 +150,7 @@ impl Watch {
         self.lock().rates.iter().copied().collect()
     }
 
-    /// Since when a round is in a state, if it was seen to become so.
+    /// Returns the time since which a round is in a state, if the change was observed.
     pub(super) fn since(&self, round: &str, state: State) -> Option<u64> {
         self.lock().states.get(round).filter(|(known, _)| *known == state).and_then(|(_, since)| *since)
     }

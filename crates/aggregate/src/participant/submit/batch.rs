@@ -1,4 +1,4 @@
-//! How a batch comes to a proxy: its reports are sent, or made together with the proxy.
+//! Transfer of a batch to a proxy: its reports are sent, or made together with the proxy.
 
 use tacita_core::channel::labels::interaction::OUTCOME;
 use tacita_core::protocol::aggregate::{Entry, report};

@@ -1,4 +1,5 @@
-//! What is submitted to a round that has closed: what is there already stays there, and the rest goes to the next one.
+//! Submission to a round that has closed: reports that are there already stay there, and the rest goes to the next
+//! round.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use crate::participant::batches::Batches;
 use crate::transport::{Answer, Ask, Client, Persistence};
 use crate::wire::reply::Kind;
 
-/// How soon a proxy is asked again that closes a round.
+/// Interval at which a proxy that closes a round is asked again.
 const CLOSING: Duration = Duration::from_millis(100);
 
 impl Submission<'_> {
@@ -35,7 +36,7 @@ impl Submission<'_> {
         Ok(None)
     }
 
-    /// What it means that a proxy does not tell what it has taken in a round that reports do not go to any more.
+    /// Interprets the failure of a proxy to tell what it has taken in a round to which reports do not go any more.
     fn unknown(&self, round: &str, proxy: &Client, answer: Result<Answer>) -> Result<bool> {
         let name = proxy.name();
         match answer.map(|answer| answer.told()) {

@@ -1,4 +1,4 @@
-//! Which of the proxies is spoken with: the one that answered last, and when it is silent or has too much to do, the next.
+//! Selection of the proxy: the one that answered last, and when it is silent or has too much to do, the next.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -21,12 +21,12 @@ const OPENING: Duration = Duration::from_secs(3);
 /// The proxies of a job, of which the first one is spoken with.
 pub(super) struct Proxies {
     all: Vec<Client>,
-    /// Those that serve the job on the same terms, and know the participant by its name.
+    /// Proxies that serve the job on the same terms, and know the participant by its name.
     met: BTreeSet<String>,
 }
 
 impl Proxies {
-    /// All of them, at least one, in the order in which they are tried.
+    /// Creates a selection among all proxies, at least one, in the order in which they are tried.
     pub(super) fn new(all: Vec<Client>) -> Proxies {
         Proxies { all, met: BTreeSet::new() }
     }
@@ -36,7 +36,7 @@ impl Proxies {
         &self.all[0]
     }
 
-    /// All of them.
+    /// Returns all proxies.
     pub(super) fn all(&self) -> &[Client] {
         &self.all
     }

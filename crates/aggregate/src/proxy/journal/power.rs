@@ -35,7 +35,8 @@ fn child() {
     }
 }
 
-/// What is found says what was told, or some of what comes next; and what is written on is found.
+/// Checks that the journal holds what was reported, or that and some of what comes next, and that later lines are
+/// found.
 fn goes_on(home: &Path) {
     let told = told(home, "session");
     let before: Vec<Line> = (0..told).flat_map(group).collect();

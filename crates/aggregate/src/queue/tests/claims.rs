@@ -68,7 +68,8 @@ fn conditions_are_those_of_what_is_left() {
     }
 }
 
-/// What comes between a claim and its shuffle waits for the next one; and nothing is due that would only say when it came.
+/// Batches that come between a claim and its shuffle wait for the next one. Nothing is due that would only say when it
+/// came.
 #[test]
 fn what_is_taken_after_a_claim_waits() {
     let home = tempfile::tempdir().unwrap();

@@ -24,7 +24,7 @@ const BATCHES: [(u32, u8, u32); 10] = [
 /// The number of batches that another queue has claimed.
 const OTHERS: u8 = 9;
 
-/// What leaves from here.
+/// Returns the records that leave from here.
 fn own() -> Vec<(u32, u8, u32)> {
     all(&BATCHES).into_iter().filter(|(_, number, _)| *number != OTHERS).collect()
 }
@@ -34,7 +34,7 @@ const CRASH_LIMITS: Limits = Limits { batch_records: 50, claims: true, ..LIMITS 
 /// While the round is open, random batches leave; at its close, the rest.
 const CRASH_TERMS: Conditions = Conditions { min_participants: 2, max_share: 0.9, batch_size: Some(60) };
 
-/// What a proxy does that has others beside it.
+/// Plays a proxy that has others beside it: claims and shuffles.
 fn claim_and_shuffle(queue: &Queue) -> Result<Shuffled> {
     if queue.is_due(&CRASH_TERMS) {
         let (others, own): (Vec<_>, Vec<_>) =
@@ -104,7 +104,7 @@ fn finish(home: &Path) {
     check_complete(home);
 }
 
-/// What the database has is what was submitted, and nothing waits.
+/// Checks that the database has the submitted records, and that nothing waits.
 pub(super) fn check_complete(home: &Path) {
     let mut left = Vec::new();
     for name in names(&home.join("database")) {

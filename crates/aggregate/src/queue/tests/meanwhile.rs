@@ -1,4 +1,4 @@
-//! What holds while a batch is being written.
+//! Properties that hold while a batch is being written.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the queue does, what leaves it, and what is left of it after a failure or a kill at any point.
+//! Behaviour of the queue, the batches that leave it, and its remains after a failure or a kill at any point.
 
 mod claims;
 mod crash;
@@ -19,7 +19,7 @@ use super::*;
 use crate::testing::{self, FULL_AFTER, KILL_AT, MEANWHILE};
 
 thread_local! {
-    /// How often what was noted, by this thread.
+    /// Number of times that each event was noted by this thread.
     static NOTED: Cell<BTreeMap<String, u64>> = const { Cell::new(BTreeMap::new()) };
 }
 
@@ -30,7 +30,7 @@ pub(super) fn note(what: &str) {
     NOTED.set(noted);
 }
 
-/// How often something has been noted since this was asked last.
+/// Returns the number of times that an event has been noted since the last call.
 fn noted(what: &str) -> u64 {
     let mut noted = NOTED.take();
     let count = noted.remove(what).unwrap_or_default();
@@ -100,7 +100,7 @@ fn leave(queue: &Queue) -> Vec<Vec<(u32, u8, u32)>> {
     batches
 }
 
-/// All records of some batches.
+/// Returns all records of some batches.
 fn all(batches: &[(u32, u8, u32)]) -> Vec<(u32, u8, u32)> {
     let records =
         |&(participant, batch, records): &(u32, u8, u32)| (0..records).map(move |place| (participant, batch, place));

@@ -41,7 +41,8 @@ fn every_order_is_equally_likely() {
     }
 }
 
-/// So is each of the 20 subsets of 3 of 6 records. (19 degrees of freedom: above 58 with probability below 10^-5.)
+/// Each of the 20 subsets of 3 of 6 records is equally likely, too. (19 degrees of freedom: above 58 with probability
+/// below 10^-5.)
 #[test]
 fn every_subset_is_equally_likely() {
     let mut seen = BTreeMap::new();
@@ -56,7 +57,7 @@ fn every_subset_is_equally_likely() {
     assert!(seen.len() == 20 && statistic < 58.0, "{statistic}");
 }
 
-/// Of the same reports, others leave each time: whoever knows what waits does not know what leaves.
+/// Different records leave each time, of the same reports: a party that knows what waits does not know what leaves.
 #[test]
 fn who_leaves_early_is_drawn_anew() {
     let leaving = || {

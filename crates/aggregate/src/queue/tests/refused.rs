@@ -1,4 +1,4 @@
-//! What is not taken, and what never leaves.
+//! Batches that are not taken, and records that never leave.
 
 use super::*;
 
@@ -63,7 +63,7 @@ fn many_small_batches_fill_it_too() {
     assert!((5..20).contains(&taken), "{taken}");
 }
 
-/// What is kept of a batch stays when the batch has left, and is bounded for each participant.
+/// Marks of a batch stay when the batch has left, and are bounded for each participant.
 #[test]
 fn a_participant_has_so_many_batches() {
     let home = tempfile::tempdir().unwrap();
@@ -203,7 +203,7 @@ fn what_is_asked_of_a_batch_is_not_asked_of_all() {
     assert_eq!(noted("counts"), 0);
 }
 
-/// In how many buckets so many records are mixed, each of which is read once.
+/// Returns the number of buckets in which this many records are mixed, each of which is read once.
 fn buckets_of(records: u64) -> u64 {
     mix::buckets(records, RECORD_BYTES, MEMORY).unwrap()
 }

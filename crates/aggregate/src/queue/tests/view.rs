@@ -1,8 +1,9 @@
-//! What the database sees of a queue tells it nothing of who reported what, and when: a test that a queue without a shuffle fails.
+//! View of the database: it learns nothing from a queue about who reported what, and when. A queue without a shuffle
+//! fails this test.
 
 use super::*;
 
-/// What the database is sent: names, lengths and contents, in the order in which they come.
+/// Data that the database is sent: names, lengths and contents, in the order in which they come.
 struct View(Vec<(BatchId, Vec<u8>)>);
 
 const PARTICIPANTS: u32 = 40;
@@ -42,7 +43,8 @@ fn leaky<K: Ord>(first: impl Fn(u32, u8) -> K) -> View {
     View(pieces.map(|piece| (*blake3::hash(piece).as_bytes().first_chunk().unwrap(), piece.to_vec())).collect())
 }
 
-/// How often a record comes right after one with which it has something in common, in standard deviations above what it is in a random order.
+/// Measures how often a record directly follows one with which it has something in common. The result is in standard
+/// deviations above the expectation for a random order.
 fn neighbours(
     records: &[(u32, u8, u32)],
     common: impl Fn(&(u32, u8, u32), &(u32, u8, u32)) -> bool,
@@ -65,7 +67,7 @@ fn correlation(records: &[(u32, u8, u32)], number: impl Fn(&(u32, u8, u32)) -> f
     both / (places * spread(&mut numbers.iter().map(|number| number - mean))).sqrt() * count.sqrt()
 }
 
-/// What somebody finds who looks for participants and for times in a view, if anything.
+/// Searches a view for participants and for times, and returns the finding, if there is one.
 fn look(View(sent): &View) -> Option<String> {
     let records: Vec<_> = sent.iter().flat_map(|(_, records)| records.chunks_exact(RECORD_BYTES).map(origin)).collect();
     assert_eq!(records.len(), ALL);
@@ -123,7 +125,7 @@ fn names_of_batches_are_random() {
     assert!((f64::from(ones) - bits / 2.0).abs() < 5.0 * bits.sqrt() / 2.0, "{ones} of {bits}");
 }
 
-/// Nothing that was sealed is found in a file.
+/// No sealed content is found in a file.
 #[test]
 fn the_files_show_no_record() {
     let home = tempfile::tempdir().unwrap();

@@ -2,7 +2,8 @@
 
 use tacita_node::base::hex::hex;
 
-/// What a key begins with: the name of a round, the mark of a batch, a claim, a record, a round that is sealed, and one whose removal has begun.
+/// First byte of a key, by kind: name of a round, mark of a batch, claim, record, sealed round, and round whose removal
+/// has begun.
 pub(super) const ROUND: u8 = b'n';
 pub(super) const MARK: u8 = b'b';
 pub(super) const CLAIM: u8 = b'c';

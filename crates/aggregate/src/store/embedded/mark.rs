@@ -1,13 +1,13 @@
-//! What is kept of a batch behind its fingerprint.
+//! Data that is kept of a batch behind its fingerprint.
 
 use super::super::Origin;
 
-/// What stands behind the fingerprint in a batch's mark.
+/// Encodes the part of a batch's mark that stands behind the fingerprint.
 pub(super) fn write_mark(reports: u64, origin: Origin) -> Vec<u8> {
     [&reports.to_le_bytes()[..], &origin.dropped.to_le_bytes(), &origin.proxy.to_le_bytes()].concat()
 }
 
-/// What [`write_mark`] has written. Versions of before wrote the number of reports alone.
+/// Parses the output of [`write_mark`]. Earlier versions wrote the number of reports alone.
 pub(super) fn read_mark(bytes: &[u8]) -> Option<(u64, Origin)> {
     let (reports, rest) = bytes.split_first_chunk()?;
     let origin = match rest {

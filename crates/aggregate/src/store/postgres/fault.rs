@@ -1,4 +1,4 @@
-//! What can go wrong with a server, and whether it helps to try again.
+//! Faults of a server, and whether it helps to try again.
 
 use std::error::Error as _;
 use std::io;
@@ -9,7 +9,7 @@ use tokio_postgres::error::SqlState;
 /// A text of a server is not longer than this in ours.
 const MOST_TEXT: usize = 200;
 
-/// Why something was not done.
+/// Reason why an operation was not done.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The server does not answer, or ends: it may come back.
@@ -21,12 +21,12 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// What the server holds is not what it was given.
+    /// Creates the fault of a server that does not hold what it was given.
     pub(super) fn damaged(what: &str) -> Fault {
         Fault::Lasting(format!("damaged ({what}): put back the database from a backup, or begin with another schema"))
     }
 
-    /// What is wrong.
+    /// Returns the description of the fault.
     pub(super) fn text(&self) -> &str {
         match self {
             Fault::Away(what) | Fault::Again(what) | Fault::Lasting(what) => what,

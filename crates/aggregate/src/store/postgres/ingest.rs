@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::{attempt, schema};
 use crate::wire::batch::BatchId;
 
-/// What the columns of a report are, in the order in which they are written.
+/// Types of a report's columns, in the order in which they are written.
 const COLUMNS: [Type; 6] = [Type::BYTEA, Type::BYTEA, Type::INT4, Type::BYTEA, Type::INT8, Type::BYTEA];
 
 /// A batch that is to go in.
@@ -68,7 +68,7 @@ impl<'a> Batch<'a> {
         Ok(Some(Ingested::New))
     }
 
-    /// What a batch of this name is that is in.
+    /// Compares the batch with the stored one of this name.
     async fn known(&self, transaction: &Transaction<'_>, round: i64) -> std::result::Result<Ingested, Fault> {
         let known = transaction
             .query_typed_opt(

@@ -267,7 +267,7 @@ impl std::fmt::Debug for Postgres {
     }
 }
 
-/// What a round is found by: names may be of any length, and hold anything.
+/// Computes the key by which a round is found: names may be of any length, and hold anything.
 fn key(round: &str) -> Vec<u8> {
     blake3::hash(round.as_bytes()).as_bytes().to_vec()
 }
@@ -281,7 +281,7 @@ fn round_name(found: &tokio_postgres::Row) -> std::result::Result<String, Fault>
     String::from_utf8(found.try_get(0)?).map_err(|_| Fault::damaged("a round's name is no text"))
 }
 
-/// What tells whoever was cut off from a commit that it was its own.
+/// Draws a random identifier by which a client that was cut off from a commit recognises it as its own.
 fn attempt() -> Result<Vec<u8>> {
     let mut attempt = vec![0; ATTEMPT_BYTES];
     getrandom::fill(&mut attempt).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;

@@ -1,5 +1,5 @@
-//! Where a PostgreSQL server is, and how to get to it: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?KEY=VALUE&...`, with the keys that PostgreSQL's own
-//! programs take and one of ours, `schema`.
+//! Address of a PostgreSQL server, and the way to it: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?KEY=VALUE&...`.
+//! The keys are those that PostgreSQL's own programs take and one of ours, `schema`.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -14,16 +14,16 @@ use tokio_rustls::rustls::ClientConfig;
 
 use super::tls;
 
-/// What a URL of PostgreSQL begins with.
+/// Prefixes of PostgreSQL URLs.
 pub(in super::super) const SCHEMES: [&str; 2] = ["postgresql://", "postgres://"];
 
-/// Where rows are kept unless the URL says otherwise.
+/// Schema in which rows are kept unless the URL says otherwise.
 const SCHEMA: &str = "tacita";
 const MOST_SCHEMA_BYTES: usize = 48;
 
-/// How long a server may take until it lets one in.
+/// Time limit for a server to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long what was sent may stay unacknowledged until the connection counts as lost.
+/// Time for which data may stay unacknowledged until the connection counts as lost.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
 
 const USAGE: &str = "write postgresql://USER@HOST:PORT/DATABASE, and in a password @ as %40, : as %3A, / as %2F, ? as %3F, # as %23 and % as %25";
@@ -35,7 +35,7 @@ pub(super) struct Place {
     /// Absent: a connection that does not leave the machine, or one that the operator wants in the clear.
     pub(super) tls: Option<Arc<ClientConfig>>,
     pub(super) schema: String,
-    /// How it is called: no password is in it.
+    /// Name of the server in messages: no password is in it.
     pub(super) shown: String,
 }
 
@@ -125,8 +125,8 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
-/// How a connection is protected: what leaves this machine goes by TLS, to a server whose certificate fits its name, unless it is said
-/// that it shall not.
+/// Determines the protection of a connection. Data that leaves this machine goes by TLS, to a server whose certificate
+/// fits its name, unless the URL says that it shall not.
 fn transport(config: &Config, root: Option<&str>, mode: Option<&str>) -> Result<Option<Arc<ClientConfig>>> {
     let here = config.get_hosts().iter().all(is_here);
     match (mode, root) {

@@ -19,14 +19,15 @@ use super::tls::Tls;
 /// Connections at a time.
 const MOST_CONNECTIONS: usize = 8;
 
-/// How long one is waited for where all are in use.
+/// Time limit for waiting for a connection where all are in use.
 const QUEUE: Duration = Duration::from_secs(30);
 
-/// How long the server may work on a statement, and how long it is waited for: longer, so that it says itself what it could not do.
+/// Time limit of the server for a statement, and of this end for the answer. The latter is longer, so that the server
+/// says itself what it could not do.
 const STATEMENT_SECONDS: u64 = 30;
 const ANSWER: Duration = Duration::from_secs(STATEMENT_SECONDS + 15);
 
-/// How long what passes is tried again, and the first and the longest pause between.
+/// Time for which operations with a passing fault are retried, and the first and the longest pause between attempts.
 const PATIENCE: Duration = Duration::from_secs(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(800);
@@ -39,7 +40,7 @@ pub(super) struct Pool {
     places: Semaphore,
     /// The server was not there when it was last asked.
     away: AtomicBool,
-    /// It has been there.
+    /// Whether the server has ever been there.
     known: AtomicBool,
 }
 
@@ -140,7 +141,8 @@ impl Pool {
         self.block_on(async { within(ANSWER, async { Ok(step.await?) }).await })?.map_err(|fault| self.error(&fault))
     }
 
-    /// What is said of a fault: [`Error::NotReady`] of what passes, [`Error::Input`] of what lasts, and [`Error::Network`] of a server that was never there.
+    /// Converts a fault: [`Error::NotReady`] if it passes, [`Error::Input`] if it lasts, and [`Error::Network`] for a
+    /// server that was never there.
     pub(super) fn error(&self, fault: &Fault) -> Error {
         let shown = &self.place.shown;
         match fault {

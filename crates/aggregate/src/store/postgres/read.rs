@@ -51,7 +51,7 @@ pub(super) struct Reports<'a> {
 }
 
 impl<'a> Reports<'a> {
-    /// Of a round that is in order, from behind a row.
+    /// Reads the reports of a round that is in order, from behind a row.
     pub(super) async fn of(
         pool: &'a Pool,
         transaction: &'a Transaction<'a>,
@@ -106,7 +106,7 @@ fn report(row: &tokio_postgres::Row) -> std::result::Result<(RowId, Stored), Fau
     Ok((fixed(row.try_get(0)?)?, stored(row, 1)?))
 }
 
-/// What is kept of a report, from this column on.
+/// Reads the stored part of a report, from this column on.
 fn stored(row: &tokio_postgres::Row, column: usize) -> std::result::Result<Stored, Fault> {
     let value = u32::try_from(row.try_get::<_, i64>(column + 1)?).map_err(|_| damaged())?;
     Ok(Stored { tag: fixed(row.try_get(column)?)?, value, sealed: row.try_get(column + 2)? })

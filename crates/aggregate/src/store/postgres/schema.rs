@@ -61,7 +61,7 @@ const MIGRATIONS: [&str; 5] = [
 /// Into how many tables the reports of a round are divided. A power of two, at most 256.
 pub(super) const PARTS: i32 = 16;
 
-/// What makes the name of the lock under which it is done another one than those of others.
+/// Prefix of the name of the lock under which it is done, which distinguishes the lock from those of others.
 const LOCK: &str = "tacita storage ";
 
 /// Brings a schema to this version, alone.
@@ -119,7 +119,8 @@ pub(super) fn parts(id: i64, parts: i32) -> Vec<String> {
     }
 }
 
-/// What makes the table of a round's reports, in [`PARTS`] partitions by the key. They have no index while reports come: each is written to its end alone.
+/// Returns the statement that creates the table of a round's reports, in [`PARTS`] partitions by the key. The
+/// partitions have no index while reports come: each is written to its end alone.
 ///
 /// A row's name is a hash of its key already: ranges of it are as even as partitions by a hash of it would be, and are read one after the other, in order.
 pub(super) fn create_reports(id: i64) -> String {

@@ -7,17 +7,17 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Who owns the cluster, and can do everything in it.
+/// Owner of the cluster, who can do everything in it.
 pub const USER: &str = "tester";
 
-/// How long it may take to start.
+/// Time limit for the start of the server.
 const LONG: Duration = Duration::from_secs(60);
 
 /// A server, or one that has ended and can be started again.
 pub struct Server {
     home: tempfile::TempDir,
     programs: PathBuf,
-    /// Whom the server runs as: it refuses to run as root.
+    /// User and group as which the server runs: it refuses to run as root.
     user: Option<(u32, u32)>,
     running: Option<Child>,
     port: u16,
@@ -142,12 +142,12 @@ impl Server {
         format!("postgresql:///postgres?user={USER}&port={}&host={}&{query}", self.port, self.home.path().display())
     }
 
-    /// Where it listens, for a URL of another kind.
+    /// Returns the port of the server, for a URL of another kind.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Its directory.
+    /// Returns the data directory of the server.
     pub fn data(&self) -> PathBuf {
         self.home.path().join("data")
     }
@@ -163,12 +163,12 @@ impl Server {
         }
     }
 
-    /// What it has said.
+    /// Returns the log of the server.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.home.path().join("log")).unwrap_or_default()
     }
 
-    /// What an SQL statement answers, as `psql` shows it.
+    /// Returns the answer to an SQL statement, as `psql` shows it.
     pub fn ask(&self, statement: &str) -> String {
         let mut command = self.command("psql");
         command.args([
@@ -210,11 +210,11 @@ impl Server {
     }
 }
 
-/// What a session holds until it ends.
+/// Session whose locks are held until it ends.
 pub struct Session(Child);
 
 impl Session {
-    /// Ends it.
+    /// Ends the session.
     pub fn end(&mut self) {
         drop(self.0.stdin.take());
         self.0.wait().unwrap();
@@ -247,7 +247,7 @@ fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Where the newest server's programs are: on Debian not in the PATH.
+/// Finds the directory of the newest server's programs: on Debian it is not in the PATH.
 fn programs() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();

@@ -17,7 +17,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::trust;
 
-/// How to connect to servers whose certificates were issued by those in a file.
+/// Returns a connector for servers whose certificates were issued by those in a file.
 ///
 /// Errors ([`tacita_core::Error::Input`]): the file cannot be read, or holds no certificate.
 pub(super) fn trusting(path: &Path) -> Result<Arc<ClientConfig>> {
@@ -34,7 +34,7 @@ pub(super) struct Connect {
     host: ServerName<'static>,
 }
 
-/// A private connection.
+/// Connection that is encrypted with TLS.
 pub(super) struct Stream<S>(client::TlsStream<S>);
 
 type Connecting<S> = Pin<Box<dyn Future<Output = io::Result<Stream<S>>> + Send>>;

@@ -13,12 +13,13 @@ use crate::transport::stream::{Bounds, Outlet, join, outlet};
 /// Bytes of an answer in place of a channel.
 const MOST_TOLD_BYTES: usize = 1 << 16;
 
-/// How often a channel may break before the time that it took counts as silence.
+/// Number of times that a channel may break before the time that it took counts as silence.
 const MOST_BROKEN: usize = 5;
 
 impl Client {
-    /// As [`Client::ask`], for a request to which the other end answers with a channel: `run` does all that is to be done on it, anew each
-    /// time that it breaks. Its outcome is the answer; or what the other end has answered instead of a channel.
+    /// Sends a request as [`Client::ask`] does, to which the other end answers with a channel. `run` does everything on
+    /// the channel, anew each time that it breaks. The result is its outcome, or the other end's answer instead of a
+    /// channel.
     pub fn interact(
         &self,
         path: &str,

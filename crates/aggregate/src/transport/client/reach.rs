@@ -23,7 +23,7 @@ use crate::wire::service::file;
 /// Bytes of what a service says of itself.
 const MOST_HERE_BYTES: usize = 1 << 14;
 
-/// How long it is not told again that somebody else answers.
+/// Time for which the message that somebody else answers is not repeated.
 const QUIET: Duration = Duration::from_secs(30);
 
 /// Bytes of answers that may be on their way.
@@ -84,8 +84,9 @@ impl Client {
         (here.agreement == named.agreement && here.service == Some(file(named.service))).then_some(link)
     }
 
-    /// What a failed handshake means. Until it is over, whoever answers has not proved to be anybody: somebody with another identity is a wrong address, and says
-    /// nothing of who is looked for. It is told at once, and not too often.
+    /// Interprets a failed handshake. Until it is over, the other end has not proved any identity. An answer under
+    /// another identity means a wrong address, and says nothing of the service that is looked for. It is reported at
+    /// once, and not too often.
     fn nobody(&self, error: Error) -> Error {
         let Error::Authentication { peer, what } = error else { return error };
         let mut told = self.stranger.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 
 use super::{Answer, Ask, Client, Persistence};
 
-/// How long one of several may take to be connected, and then to begin an answer, before the next is asked.
+/// Time limit for one of several services to be connected, and then to begin an answer, before the next is asked.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// For how long one that was silent is asked last.
@@ -17,10 +17,10 @@ const REST: Duration = Duration::from_secs(5);
 /// After how long it is said who has been silent from the beginning: it may not have been started yet.
 const TELL: Duration = Duration::from_secs(10);
 
-/// Who is asked nothing else is asked so often whether it is there.
+/// Interval at which a service that is asked nothing else is asked whether it is there.
 const GREET: Duration = Duration::from_secs(3);
 
-/// What is asked of each before anything else: whether it serves the same job.
+/// Check of each service before any other request: whether it serves the same job.
 type Meet = Box<dyn Fn(&Client) -> Result<()> + Send + Sync>;
 
 /// Clients of services of one role, each of which can answer whatever is asked.
@@ -28,9 +28,9 @@ type Meet = Box<dyn Fn(&Client) -> Result<()> + Send + Sync>;
 /// Only silence, being told to come again, or not being let in has the next one asked: an answer that is wrong is an error about who gave it.
 pub struct Replicas {
     all: Vec<Replica>,
-    /// Which is asked first.
+    /// Index of the service that is asked first.
     current: AtomicUsize,
-    /// Which has its turn.
+    /// Index of the service whose turn it is.
     turn: AtomicUsize,
     meet: Meet,
 }
@@ -38,7 +38,7 @@ pub struct Replicas {
 struct Replica {
     client: Client,
     met: AtomicBool,
-    /// How it is silent, if it has not answered since.
+    /// Silence of the service, if it has not answered since.
     silent: Mutex<Option<Silence>>,
 }
 
@@ -46,13 +46,14 @@ struct Replica {
 #[derive(Clone, Copy)]
 struct Silence {
     began: Instant,
-    /// When an attempt failed last.
+    /// Time of the latest failed attempt.
     last: Instant,
     is_told: bool,
 }
 
 impl Replicas {
-    /// Of one service at least. Nothing is connected yet; each is met by `meet` when it is, and again after it was silent.
+    /// Creates the clients of at least one service. Nothing is connected yet. Each is met by `meet` when it is, and
+    /// again after it was silent.
     pub fn new(clients: Vec<Client>, meet: impl Fn(&Client) -> Result<()> + Send + Sync + 'static) -> Result<Replicas> {
         let several = match clients.len() {
             0 => return Err(Error::Internal("a role without a service".into())),
@@ -76,7 +77,7 @@ impl Replicas {
         &self.all[self.current.load(Ordering::Relaxed)].client
     }
 
-    /// How long ago one of them has answered last.
+    /// Returns the time that has passed since one of them last answered.
     pub fn silent(&self) -> Option<Duration> {
         self.all.iter().filter_map(|replica| replica.client.contact().silent()).min()
     }
@@ -187,7 +188,7 @@ impl Replicas {
     }
 }
 
-/// Of several, all of whom were silent in their ways.
+/// Combines the errors of several services, all of which were silent in their ways.
 pub fn all_silent(all: impl IntoIterator<Item = (String, String)>) -> Error {
     let (peers, ways): (Vec<_>, Vec<_>) = all.into_iter().unzip();
     match &peers[..] {

@@ -1,4 +1,4 @@
-//! What somebody hears who waits for an answer.
+//! Messages for a user who waits for an answer.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ const TELL: Duration = Duration::from_secs(6);
 /// And how long after that it is said again, at the latest.
 const LATEST_NEWS: Duration = Duration::from_secs(30);
 
-/// So many seconds are no limit that anybody waits for.
+/// Number of seconds that is no limit for anybody who waits.
 const FOREVER: u64 = 7 * 24 * 3600;
 
-/// When it is said what is waited for: first after `TELL`, and then again and again, each time after twice as long, but no later than
-/// `LATEST_NEWS`.
+/// Schedule of messages about a wait. The first comes after `TELL`. Each of the next comes after twice as long, but no
+/// later than `LATEST_NEWS`.
 #[derive(Debug, Default)]
 pub struct Waiting(Option<Duration>);
 

@@ -1,4 +1,4 @@
-//! What a doctor looks at where a job is an aggregation: a participant's side, or that of one of its services.
+//! Checks of `tacita doctor` for an aggregation, from the side of a participant or of one of its services.
 
 use std::net::TcpListener;
 
@@ -69,7 +69,7 @@ impl Doctor {
         }
     }
 
-    /// Which end of the job --as and the identity stand for.
+    /// Returns the end of the job that --as and the identity stand for.
     fn who(&self, setting: &Setting, identity: &Identity) -> Result<Looker> {
         let service = match self.me.as_str() {
             "proxy" => Service::Proxy(setting.place_of("proxy", identity)?),
@@ -88,7 +88,7 @@ impl Doctor {
         Ok(Looker::Service(service))
     }
 
-    /// What the job says of rounds that the clock may have overtaken.
+    /// Checks the job's statements about rounds that the clock may have overtaken.
     fn round(&self, setting: &Setting, findings: &mut Findings) {
         let Ok(own) = Aggregate::of(&setting.spec) else { return };
         if let Some(moment) = own.own.round.close_at
@@ -201,7 +201,7 @@ impl Doctor {
         }
     }
 
-    /// What was seen of a service.
+    /// Reports the observations of a service.
     fn found(&self, setting: &Setting, looker: Looker, Found { name, address, seen }: Found, findings: &mut Findings) {
         let seen = match seen {
             Ok(seen) => seen,

@@ -1,4 +1,4 @@
-//! What a doctor says of what it has found.
+//! Findings that the doctor reports.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -13,11 +13,11 @@ use crate::console::print;
 /// Clocks that are further apart are told of: logs of the two would not match.
 const CLOCKS_APART: Duration = Duration::from_secs(60);
 
-/// How many days before a certificate expires that is told.
+/// Number of days before a certificate's expiry at which the doctor warns of it.
 const WARN_DAYS: i64 = 30;
 const DAY_SECONDS: i64 = 86_400;
 
-/// What the doctor has found.
+/// Findings of the doctor.
 #[derive(Default)]
 pub(super) struct Findings {
     lines: Vec<String>,
@@ -25,7 +25,7 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// All is well.
+    /// Records that all is well.
     pub(super) fn good(&mut self, what: &str, text: impl std::fmt::Display) {
         self.lines.push(format!("ok    {what:<10} {text}"));
     }
@@ -46,7 +46,7 @@ impl Findings {
         self.lines.drain(..).try_for_each(|line| print(harmless(&line)))
     }
 
-    /// How many things are to be mended.
+    /// Returns the number of problems to be mended.
     pub(super) fn problems(&self) -> usize {
         self.problems
     }
@@ -69,7 +69,7 @@ impl Findings {
         }
     }
 
-    /// How far another's clock is from this one; `ahead` in milliseconds.
+    /// Reports the difference between another party's clock and this one; `ahead` is in milliseconds.
     pub(super) fn clocks(&mut self, other: &str, ahead: i128) {
         let apart = Duration::from_millis(u64::try_from(ahead.unsigned_abs()).unwrap_or(u64::MAX));
         let clocks =

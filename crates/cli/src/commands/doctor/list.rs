@@ -1,4 +1,4 @@
-//! What a list that is served needs, and a desk that asks it.
+//! Checks of the requirements of a served list, and of a desk that queries it.
 
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
@@ -128,7 +128,7 @@ impl Doctor {
         }
     }
 
-    /// This party's identity, if it has one, and that of the one that has the list.
+    /// Checks this party's identity, if it has one, and that of the authority that has the list.
     fn identities_of_list(&self, live: &Live, findings: &mut Findings) -> Option<Identity> {
         let identity = match Identity::load(&self.identity) {
             Ok(identity) => identity,

@@ -87,7 +87,7 @@ pub struct Doctor {
     registry: Registering,
 }
 
-/// How long the doctor waits for a connection.
+/// Time for which the doctor waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Doctor {
@@ -374,7 +374,7 @@ impl Doctor {
     }
 }
 
-/// What was seen of a peer.
+/// Reports the observations of a peer.
 fn met(job: &JobSpec, peer: &str, seen: Result<Seen>, findings: &mut Findings) {
     let seen = match seen {
         Ok(seen) => seen,

@@ -1,4 +1,4 @@
-//! What a doctor says of a table's rows.
+//! Findings of the doctor on a table's rows.
 
 use tacita_core::Error;
 use tacita_node::agreement::JobSpec;
@@ -7,7 +7,7 @@ use tacita_node::table::RowCounts;
 
 use super::findings::Findings;
 
-/// Of more rows than one in so many that cannot be used, the user is told.
+/// Divisor of the threshold for unusable rows: the user is told if more than one row in this number cannot be used.
 const ONE_IN: usize = 100;
 
 /// Judges rows that would be brought, which `said` sums up: those that the terms refuse, and more than 1 % whose key cannot be read, are to

@@ -6,7 +6,7 @@ use tacita_core::{Error, Result};
 
 use crate::console::print;
 
-/// Who answers.
+/// Source of the answers to the questions.
 pub struct Asker {
     /// Somebody at a terminal; else only options do.
     terminal: bool,

@@ -16,7 +16,7 @@ struct Line {
 #[derive(Default)]
 pub struct Draft {
     lines: Vec<Line>,
-    /// What is said of tables.
+    /// Comments on the tables of the job file.
     tables: Vec<(Vec<String>, &'static str)>,
 }
 
@@ -93,7 +93,7 @@ impl Line {
         self.key.split_last().map_or(&[], |(_, table)| table)
     }
 
-    /// Its key, behind a number sign if it is left to be filled in.
+    /// Returns its key, behind a number sign if it is left to be filled in.
     fn name(&self) -> String {
         let name = self.key.last().map_or(String::new(), |name| bare(name));
         if self.value.is_some() { name } else { format!("# {name}") }

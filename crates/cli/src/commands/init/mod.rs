@@ -40,8 +40,7 @@ pub struct Init {
     /// File to write; - for standard output.
     #[arg(value_name = "FILE", default_value = "job.toml")]
     file: PathBuf,
-    /// Job: intersect, union, dot, rules, shares or aggregate.
-    #[arg(long, help_heading = help::TERMS)]
+    #[arg(long, help = format!("Job: {}", job_names().join(", ")), help_heading = help::TERMS)]
     job: Option<String>,
     /// Name of the job, the same at all parties.
     #[arg(long, help_heading = help::TERMS)]
@@ -90,9 +89,9 @@ pub struct Init {
 /// The value of a key, if it is there, and own headers by the names that are agreed on.
 type Answer = (Option<Value>, Vec<(String, String)>);
 
-/// What is known of the own table.
+/// Facts known of the own table.
 struct Own {
-    /// Whose it is.
+    /// Name of the party that owns the table.
     party: String,
     source: String,
     columns: Vec<ColumnFacts>,
@@ -153,9 +152,9 @@ impl Init {
         self.learners(asker, &*job, &names, &mut draft)
     }
 
-    /// Which job it is.
+    /// Asks for the kind of job.
     fn question(&self, asker: &Asker) -> Result<Arc<dyn Job>> {
-        let names: Vec<_> = jobs::usual().map(|job| job.name()).collect();
+        let names = job_names();
         jobs::usual().try_for_each(|job| asker.tell(&format!("  {:10} {}", job.name(), job.info().about)))?;
         let read = |answer: &str| {
             let found = jobs::usual().find(|job| job.name() == answer);
@@ -264,7 +263,8 @@ impl Init {
         Ok(())
     }
 
-    /// Who learns what: the last question, so that the check of the whole file can say who has to. Returns the text.
+    /// Asks who learns what. This is the last question, so that the check of the whole file can say who has to learn
+    /// something. Returns the text.
     fn learners(&self, asker: &Asker, job: &dyn Job, names: &[String], draft: &mut Draft) -> Result<String> {
         let mut usual = job.info().usual_reveal.to_string();
         if job.served().is_some() && !draft.has("round.value") {
@@ -361,6 +361,11 @@ impl Own {
             }
         }
     }
+}
+
+/// The words for all jobs.
+fn job_names() -> Vec<&'static str> {
+    jobs::usual().map(|job| job.name()).collect()
 }
 
 /// `NAME=VALUE`, each name once.

@@ -1,4 +1,4 @@
-//! Who takes part in a job, and how they reach each other.
+//! Parties of a job, and the connections between them.
 
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{Job, Shared, check_name};
@@ -10,7 +10,7 @@ use super::ask::{Asker, some};
 use super::draft::{Draft, key};
 use super::{Init, pairs};
 
-/// How parties reach each other.
+/// Way in which parties reach each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Direct,
@@ -23,7 +23,7 @@ impl Way {
     const ALL: [(Way, &str); 4] =
         [(Way::Direct, "direct"), (Way::Relay, "relay"), (Way::Helper, "helper"), (Way::Desk, "desk")];
 
-    /// Those that a job has.
+    /// Returns the ways that a job has.
     fn of(job: &dyn Job) -> Vec<(Way, &'static str)> {
         let has = |way: &Way| match way {
             Way::Direct | Way::Relay => true,
@@ -104,7 +104,7 @@ impl Init {
         Ok(names)
     }
 
-    /// How they reach each other; and who stands between them, with an address, which may be empty.
+    /// Asks how the parties reach each other. Returns the way, and the intermediary with its address, which may be empty.
     fn way(&self, asker: &Asker, job: &dyn Job) -> Result<(Way, Option<(&'static str, String)>)> {
         let ways = Way::of(job);
         let words = ways.iter().map(|(_, word)| *word).collect::<Vec<_>>().join(", ");
@@ -173,7 +173,7 @@ impl Init {
         Ok(name.map(|name| (name, address)))
     }
 
-    /// What the job file of a list says that is served.
+    /// Asks for the settings of the job file of a served list.
     fn desk(&self, asker: &Asker, draft: &mut Draft) -> Result<()> {
         let given = pairs("--set", &self.set)?;
         for (name, asks, usual, means) in [

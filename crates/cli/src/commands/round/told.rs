@@ -1,4 +1,4 @@
-//! How a round stands, for people.
+//! State of a round, written for people.
 
 use tacita_aggregate::wire::rounds::{Counts, Status};
 use tacita_core::Result;
@@ -73,7 +73,7 @@ pub(super) fn list(rounds: &[Status]) -> Result<()> {
     })
 }
 
-/// How many rows have how many reports, and reporters.
+/// Prints the number of rows for each number of reports, and for each number of reporters.
 pub(super) fn histogram(counts: &Counts) -> Result<()> {
     for (what, sizes) in [("report", &counts.count), ("reporter", &counts.distinct)] {
         for (number, rows) in sizes {

@@ -33,7 +33,8 @@ fn simulate(home: &Home, case: &str, change: (&str, &str), more: &[&str]) -> End
     tacita(&[&arguments[..], more].concat())
 }
 
-/// As it is in the folder, with the rows that the first party learns, without the header.
+/// Runs the case as it is in the folder, with `change`, and returns the rows that the first party learns, without the
+/// header.
 fn rows(case: &str, change: (&str, &str)) -> Vec<String> {
     let home = Home::new();
     simulate(&home, case, change, &[]).well();
@@ -46,7 +47,7 @@ fn rows(case: &str, change: (&str, &str)) -> Vec<String> {
     rows
 }
 
-/// How it ends, and that the one line of error holds all of `words`.
+/// Checks that the case is refused, and that the one line of error holds all of `words`.
 fn refused(case: &str, words: &[&str]) {
     simulate(&Home::new(), case, AS_IT_IS, &[]).failed(2, words);
 }

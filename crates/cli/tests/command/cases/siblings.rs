@@ -28,7 +28,7 @@ impl Meeting<'_> {
         tacita(&[&["simulate", &job, "--output", &out, "--input", &a, "--input", &b][..], more].concat())
     }
 
-    /// How many rows `a` learns.
+    /// Returns the number of rows that `a` learns.
     fn rows(&self) -> usize {
         let home = Home::new();
         self.run(&home, &[]).well();
@@ -58,7 +58,7 @@ fn aggregate(name: &str, content: &[u8]) -> (Ended, Home) {
     (tacita(&fixed), home)
 }
 
-/// How many addresses all three have.
+/// Returns the number of addresses that all three have.
 fn revealed(name: &str, content: &[u8]) -> usize {
     let (ended, home) = aggregate(name, content);
     ended.well();

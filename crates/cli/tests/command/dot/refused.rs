@@ -1,4 +1,4 @@
-//! What is refused, and how a run ends.
+//! Tests of refusals, and of how a run ends.
 
 use super::*;
 

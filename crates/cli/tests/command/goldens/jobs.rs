@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tacita_node::agreement::JobSpec;
 
-/// What all have, and the parties of most.
+/// Parties of every job that names none itself, which are most.
 const PARTIES: &str = "[parties.a]\n[parties.b]\n";
 
 /// Each with a name, as TOML without `id`, and without parties if they are `a` and `b`.
@@ -235,7 +235,7 @@ pub fn texts() -> impl Iterator<Item = (&'static str, String, String)> {
     })
 }
 
-/// All jobs, with their names.
+/// Returns all jobs with their names.
 pub fn all() -> impl Iterator<Item = (&'static str, JobSpec)> {
     texts()
         .map(|(name, text, _)| (name, JobSpec::parse(&text, false).unwrap_or_else(|error| panic!("{name}: {error}"))))

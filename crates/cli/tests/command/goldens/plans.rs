@@ -22,7 +22,7 @@ const MACHINE: Calibration = Calibration {
     threads: 4,
 };
 
-/// What each party brings: so many rows, in the form that the job has.
+/// Returns the sizes that each party brings: the given numbers of rows, in the form that the job has.
 fn sizes(job: &JobSpec, rows: &[u64], on_disk: bool) -> BTreeMap<String, Sizes> {
     let of = |(place, name): (usize, &str)| {
         let mut sizes = Sizes { items: job.limits.pad_to.unwrap_or(rows[place % rows.len()]), ..Sizes::default() };

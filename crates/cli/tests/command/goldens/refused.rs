@@ -1,4 +1,4 @@
-//! What is said of job files that make no sense.
+//! Messages on job files that make no sense.
 
 use std::fmt::Write as _;
 
@@ -80,10 +80,10 @@ const KEYS: [&str; 65] = [
     "proxy",
 ];
 
-/// What each is tried with.
+/// Values that each key is tried with.
 const VALUES: [&str; 4] = ["true", "0", "\"word\"", "[\"x\", \"x\"]"];
 
-/// What goes wrong between keys: a job, and what is written into it.
+/// Conflicts between keys: a job, and the keys written into it.
 const TOGETHER: &[(&str, &[(&str, &str)])] = &[
     ("rows", &[("protocol", "\"vole\""), ("reveal", "\"count\"")]),
     ("rows", &[("protocol", "\"ot\"")]),
@@ -305,7 +305,7 @@ fn said(text: &str, is_json: bool) -> String {
     }
 }
 
-/// What is said of both forms of a job, in one line if they are the same.
+/// Writes the messages on both forms of a job, in one line if they are the same.
 fn write(found: &mut String, what: &str, table: &Table) {
     let text = toml::to_string(table).unwrap();
     let (toml, json) = (said(&text, false), said(&jobs::twin(table), true));

@@ -1,4 +1,4 @@
-//! What comes out, with all parties in one process; and what is refused.
+//! Tests of results and of refusals, with all parties in one process.
 
 use crate::common::{Home, data, files, json, rows_of, tacita};
 use crate::helper::{NAMES, ROWS, common_lines, job, lines, simulate, table};

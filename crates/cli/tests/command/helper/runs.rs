@@ -7,14 +7,14 @@ use rustix::process::Signal;
 use crate::common::{Home, Running, examples, files, free_port, json, tacita, text};
 use crate::helper::{NAMES, ROWS, common_lines, job, lines, table};
 
-/// How soon everybody has ended when one of them fails.
+/// Time limit for all parties to end when one of them fails.
 const SOON: Duration = Duration::from_secs(28);
 
 /// A helper and the parties of a job, none of them running yet.
 struct Meeting {
     home: Home,
     address: String,
-    /// What the job file says of the helper.
+    /// Section of the job file on the helper.
     helper: String,
 }
 
@@ -219,7 +219,8 @@ fn a_helper_that_lost_a_run_says_so() {
     assert!(!said.contains("Protocol") && !said.contains("warning"), "{said}");
 }
 
-/// What a doctor sees of a helper, and the helper of a doctor; and a job that it does not serve.
+/// Checks the doctor's findings on a helper, the helper's log of a doctor, and the case of a job that the helper does not
+/// serve.
 #[test]
 fn a_doctor_compares_terms_with_the_helper() {
     let meeting = Meeting::new(ROWS, 100);

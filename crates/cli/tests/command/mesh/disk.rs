@@ -10,7 +10,7 @@ use super::{Group, JOIN, NAMES, ROWS, SOON, expected, job, lines, simulate, tabl
 use crate::common::dot::noise;
 use crate::common::{Home, Running, files, json, tacita, text};
 
-/// So little memory that there are several buckets.
+/// Memory limit so low that there are several buckets.
 const LITTLE: &str = "76MiB";
 
 const KEYS: u32 = 60_000;
@@ -117,7 +117,8 @@ fn a_run_that_was_cut_off_goes_on_where_it_was() {
     }
 }
 
-/// Who has lost what it kept, or takes the directory of another run, is named by all others; nothing is lost.
+/// Checks that a party that has lost its kept state, or takes the directory of another run, is named by all others;
+/// nothing is lost.
 #[test]
 fn who_does_not_resume_is_named() {
     let group = Group::cut_off();

@@ -23,13 +23,13 @@ use tacita_node::transport::{self, Options, Peer};
 /// `a` learns first and works the result out; `b` and `c` talk to each other besides.
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// What fire department and insurer give in the join of the medical data.
+/// Columns that fire department and insurer give in the join of the medical data.
 const GIVEN: [&str; 2] = ["fire_department.n_injury_callouts", "insurer.payer"];
 
 const ROWS: &str = "reveal_to = [\"a\", \"b\"]";
 const JOIN: &str = "reveal = \"payload\"\nreveal_to = [\"a\", \"b\"]\ngives = { a = [\"v\"], c = [\"v\"] }";
 
-/// How soon everybody has ended when one of them fails.
+/// Time limit for all parties to end when one of them fails.
 const SOON: Duration = Duration::from_secs(25);
 
 fn job(terms: &str, names: &[&str], more: impl Fn(&str) -> String) -> String {
@@ -218,7 +218,7 @@ impl Group {
         self.home.file(&format!("{name}.toml"), &own.replace(from, to));
     }
 
-    /// Where a party listens.
+    /// Returns the address at which a party listens.
     fn address(&self, name: &str) -> String {
         let own = JobSpec::load(Path::new(&self.home.at("a.toml"))).unwrap();
         own.party(name).unwrap().address.clone().unwrap()
@@ -350,7 +350,7 @@ fn agreeable(group: &Group) -> (JobSpec, Vec<Channel>, Vec<Greeted>) {
     (spec, channels, greeted)
 }
 
-/// It sends to a party who does not work the result out what is not due.
+/// Sends a message that is not due to a party that does not compute the result.
 #[test]
 fn who_breaks_the_protocol_is_named_by_those_who_did_not_see_it() {
     let group = Group::with_tables(ROWS, 10);
@@ -363,7 +363,7 @@ fn who_breaks_the_protocol_is_named_by_those_who_did_not_see_it() {
     group.wrote_nothing();
 }
 
-/// It claims more keys than there is memory for.
+/// Claims more keys than there is memory for.
 #[test]
 fn a_claim_of_any_size_takes_no_memory() {
     let group = Group::with_tables(ROWS, 10);
@@ -379,7 +379,7 @@ fn a_claim_of_any_size_takes_no_memory() {
     group.wrote_nothing();
 }
 
-/// It tells two parties different things: neither goes on.
+/// Tells two parties different sizes, and checks that neither goes on.
 #[test]
 fn sizes_that_differ_from_one_to_the_other_are_noticed() {
     let group = Group::with_tables(ROWS, 10);

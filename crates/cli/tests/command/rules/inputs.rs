@@ -236,7 +236,8 @@ fn bad_baskets_end_in_one_line_that_says_where() {
     attempt(&home, &job("min_support = 1"), [&beside, &beside], "out", &[]).failed(2, &["b.itemsets.csv", "an output"]);
 }
 
-/// What the other party decides, and what a number cannot hold: neither brings the bounds of single rows back.
+/// Checks that neither the other party's choices nor numbers beyond the number format's precision bring the bounds of
+/// single rows back.
 #[test]
 fn bins_show_no_bound_of_a_single_row_whatever_min_rows_and_digits_are() {
     let home = Home::new();

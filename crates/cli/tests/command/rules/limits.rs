@@ -1,4 +1,4 @@
-//! What a job refuses, warns of, and ends at.
+//! Tests of refusals, warnings and bounds of a job.
 
 use super::*;
 
@@ -29,7 +29,8 @@ fn an_item_in_more_rows_than_the_density_allows_is_refused() {
         .failed(2, &["gm-bloom", "reveal = \"counts\""]);
 }
 
-/// Who brings one id and no item would learn all that the other has in that row, if a part of the rows is enough.
+/// Checks the case of a party that brings one id and no item. It would learn all that the other has in that row, if a
+/// part of the rows is enough.
 #[test]
 fn a_part_of_few_common_rows_is_warned_of_and_can_be_refused() {
     let shop = "tid,items\n1,bread|tea|wine\n2,bread\n3,tea\n4,bread|tea\n";

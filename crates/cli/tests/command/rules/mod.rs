@@ -23,7 +23,7 @@ struct Truth {
     rules: BTreeMap<(String, String), [u64; 3]>,
 }
 
-/// What a job asks for.
+/// Request of a job.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     minimum: u64,
@@ -44,7 +44,7 @@ fn joined<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
     items.into_iter().map(String::as_str).collect::<Vec<_>>().join("|")
 }
 
-/// By trying all itemsets that can be.
+/// Mines by exhaustive search, trying all possible itemsets.
 fn mined(baskets: &[BTreeSet<String>], asked: Asked) -> Truth {
     let count = |set: &BTreeSet<String>| baskets.iter().filter(|basket| set.is_subset(basket)).count() as u64;
     let single: BTreeSet<String> = baskets.iter().flatten().cloned().collect();
@@ -156,7 +156,7 @@ fn attempt(home: &Home, job: &str, inputs: [&str; 2], out: &str, more: &[&str]) 
     tacita(&[&fixed, more].concat())
 }
 
-/// As [`attempt`], to a good end, and checks both parties' files.
+/// Runs [`attempt`], expects success, and checks both parties' files.
 #[track_caller]
 fn check(home: &Home, job: &str, inputs: [&str; 2], more: &[&str], truth: &Truth) -> Value {
     let ended = attempt(home, job, inputs, "out", more).well();

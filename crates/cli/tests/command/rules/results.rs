@@ -182,7 +182,7 @@ fn items_of_one_name_keep_their_owners() {
     assert!(names.contains(&"a.milk|b.milk|rum|tea") && rows[0]["count"] == "3");
 }
 
-/// What one party's files show is its own affair: the other's hold everything.
+/// Checks that `show` affects only the own files of the party that sets it: the other's hold everything.
 #[test]
 fn a_party_sees_what_it_wants() {
     let home = Home::new();

@@ -14,7 +14,7 @@ fn terms(limits: &str) -> String {
     )
 }
 
-/// How both parties end; the one at `first` waits for the other before that begins.
+/// Returns how both parties end; the one at `first` waits for the other before that begins.
 fn run(pair: &Pair, first: &str) -> [Ended; 2] {
     let mut waits = pair.start(first, &[]);
     waits.until_it_says(if first == "hospital" { "waiting for" } else { "dialing" });
@@ -24,7 +24,7 @@ fn run(pair: &Pair, first: &str) -> [Ended; 2] {
     if first == "hospital" { [waits, other] } else { [other, waits] }
 }
 
-/// How both end: the hospital, which learns and has good rows, and the insurer.
+/// Returns how both parties end: the hospital, which learns and has good rows, and the insurer.
 fn both(limits: &str, quality: &str) -> (Pair, [Ended; 2]) {
     let pair = Pair::new(&terms(limits).replace("QUALITY", quality));
     pair.table("hospital", GOOD);
@@ -77,7 +77,7 @@ fn rows_that_do_not_keep_to_a_limit_end_the_run_at_both_with_the_reason() {
     );
 }
 
-/// What more than half of the rows may be is agreed on, too.
+/// Checks that a limit above half of the rows is agreed on, too.
 #[test]
 fn an_agreed_limit_takes_the_place_of_the_half_that_is_usual() {
     let mostly_bad = "born\n1980-01-01\nx\ny\nz\n";
@@ -90,7 +90,8 @@ fn an_agreed_limit_takes_the_place_of_the_half_that_is_usual() {
     }
 }
 
-/// Those who learn, and nobody else, where the terms say so; the plan says it before.
+/// Checks that the learners, and nobody else, hear the numbers of unusable rows where the terms say so; the plan says it
+/// before.
 #[test]
 fn learners_hear_how_many_rows_the_others_could_not_use() {
     let (pair, [hospital, insurer]) = both("max_rows = 100", "told");
@@ -112,7 +113,7 @@ fn learners_hear_how_many_rows_the_others_could_not_use() {
     assert!(json(pair.out("hospital", "report.json")).get("quality").is_none());
 }
 
-/// What the plan says travels, with the quality of rows as without.
+/// Checks that the traffic equals the plan's, with the quality of rows as without.
 #[test]
 fn the_plan_counts_what_is_told() {
     let plan = |quality: &str| {
@@ -178,7 +179,7 @@ fn every_job_has_the_limits() {
     }
 }
 
-/// Who brings nothing would get all that the other has.
+/// Checks the case of a party that brings nothing, which would get all that the other has.
 #[test]
 fn an_empty_peer_of_a_union_is_refused_unless_that_is_agreed_on() {
     let terms = "job = \"union\"\nid = \"t\"\nreveal_to = [\"hospital\"]\n[key]\ncolumns = [\"born\"]\n[limits]\nmax_rows = 100\n";

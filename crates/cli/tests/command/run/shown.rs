@@ -1,4 +1,5 @@
-//! What a party's own output shows: all of its rows, those that are not common, and keys as they were compared.
+//! Tests of the rows that a party's own output shows: all of its rows, those that are not common, and keys as they were
+//! compared.
 
 use super::*;
 

@@ -11,14 +11,14 @@ use crate::common::{Ended, tacita};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
-/// What the operator does with a file.
+/// Runs the operator's action with a file.
 fn act(world: &World, action: &str, round: &str, file: &str, more: &[&str]) -> Ended {
     let (job, id, state) = (world.job(), world.home.at("id-database"), world.home.at("state-database"));
     let arguments = ["round", action, &job, "--round", round, "--identity", &id, "--state", &state, "--file", file];
     tacita(&[&arguments[..], more].concat())
 }
 
-/// All that a machine has lost.
+/// Removes all data that a lost machine held.
 fn lose(world: &World) {
     std::fs::remove_dir_all(world.home.at("state-database")).unwrap();
 }

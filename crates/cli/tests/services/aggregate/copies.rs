@@ -184,7 +184,7 @@ fn a_round_goes_on_when_the_right_storage_is_put_back() {
     assert_eq!(world.result("a"), expected(&["a", "b", "c", "d"]));
 }
 
-/// What a proxy was handing over to one that is lost is lost with it, and said.
+/// Checks that reports that a proxy was handing over to a lost one are lost with it, and that this is reported.
 #[test]
 fn reports_that_are_lost_with_another_proxy_are_counted() {
     let round = json!({ "reveal_when": "count >= 1 and distinct >= 1", "min_participants": 2 });

@@ -14,7 +14,7 @@ const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 /// A name that a participant reports as an item.
 const EVIL: &str = "<b>x</b>\u{202e}'&";
 
-/// All roles, with a dashboard, and its link.
+/// Starts all roles, with a dashboard, and returns its link.
 fn started(reveal_to: &Value, more: &[&str]) -> (World, String) {
     let round = json!({ "tighten": true, "key_bytes": 32 });
     let mut world = World::new(&NAMES, round, json!({ "reveal_to": reveal_to }));

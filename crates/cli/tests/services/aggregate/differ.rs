@@ -63,7 +63,7 @@ fn a_name_that_is_another_ones_is_refused() {
     assert_eq!(world.status(ROUND)["numbers"]["reports"], 0);
 }
 
-/// What is meant for a round that is not there goes to no other.
+/// Checks that a report for a round that is not there goes to no other round.
 #[test]
 fn a_round_that_is_not_there_is_not_another_one() {
     let world = World::started(&["a", "b"], json!({}), json!({}));

@@ -96,7 +96,7 @@ fn check_histograms(all: &BTreeMap<String, Vec<Sample>>) {
     }
 }
 
-/// What the reader of Prometheus' own client makes of it, if Python has it.
+/// Parses the page with the reader of Prometheus' own client, if Python has it.
 fn by_reader(page: &str) {
     let program = "import sys\ntry:\n from prometheus_client.parser import text_string_to_metric_families as read\n\
                    except ImportError:\n sys.exit(77)\nassert sum(len(one.samples) for one in read(sys.stdin.read()))";

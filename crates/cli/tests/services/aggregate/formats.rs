@@ -16,7 +16,7 @@ fn python() -> Option<PathBuf> {
     has.is_ok_and(|ended| ended.status.success()).then_some(python)
 }
 
-/// What the checkers say of files.
+/// Returns the verdict of the checkers on files.
 fn checked(python: &Path, files: &[&str]) -> (bool, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check_formats.py");
     let ended = Command::new(python).arg(script).args(files).output().unwrap();

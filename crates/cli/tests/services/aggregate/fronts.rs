@@ -53,7 +53,7 @@ impl Fronts {
         self.world.submit_with(&self.world.names[place].clone(), &items, &[]).well();
     }
 
-    /// What the operator of the second database does, who reaches that one alone.
+    /// Runs an action of the second database's operator, who reaches that database alone.
     fn operate_second(&self, action: &str, round: &str) -> Ended {
         let home = &self.world.home;
         std::fs::copy(home.at("addresses/database-2"), home.at("second/database-2")).unwrap();

@@ -19,7 +19,7 @@ fn world_by(protocol: &str, names: &[&str]) -> World {
     World::started(names, json!({ "reveal_when": EVERY, "min_participants": 2 }), json!({ "protocol": protocol }))
 }
 
-/// What three participants report, and how often each item was.
+/// Returns the reports of three participants, and the number of reports of each item.
 fn reports() -> (Vec<Vec<String>>, BTreeMap<String, u64>) {
     let (items, counts) = made(3, 40);
     (items, over(&counts, 1))

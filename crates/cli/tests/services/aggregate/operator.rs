@@ -1,4 +1,4 @@
-//! What the database's operator does with rounds: several, late reports, thresholds, removal.
+//! Tests of the operator's actions on rounds at the database: several rounds, late reports, thresholds, removal.
 
 use serde_json::{Value, json};
 

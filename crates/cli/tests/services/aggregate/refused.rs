@@ -1,4 +1,4 @@
-//! What makes no sense is refused in one line that names what would.
+//! Tests that nonsensical input is refused in one line that names what would make sense.
 
 use serde_json::json;
 

@@ -13,7 +13,7 @@ use super::watched::{page, pages};
 use super::world::{World, made, over};
 use crate::common::{Running, free_port, tacita, text};
 
-/// Of two proxies each is the first for two of them: as many as a shuffle needs.
+/// Names such that each of two proxies is the first for two of them: as many as a shuffle needs.
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 /// A job whose file says of one service where it listens, with as many proxies.
@@ -183,7 +183,7 @@ fn what_cannot_be_a_registry_is_refused() {
     }
 }
 
-/// Who has several jobs under one identity is nobody else's service: an address of another job leads nowhere.
+/// Checks that several jobs under one identity stay apart: an address of another job leads to no service.
 #[test]
 fn the_address_of_another_job_of_the_same_identity_is_none() {
     let Some(server) = Server::start() else { return };

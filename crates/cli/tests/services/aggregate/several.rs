@@ -39,7 +39,7 @@ fn submit_all(world: &World) -> BTreeMap<String, u64> {
     own.chain([("all".to_owned(), OF.as_flattened().len() as u64)]).collect()
 }
 
-/// What [`submit_all`] has done for one of them.
+/// Submits again what [`submit_all`] has submitted for one of them.
 fn again(world: &World, name: &str, more: &[&str]) -> Ended {
     world.submit_with(name, &["all", &format!("of-{name}")], more)
 }
@@ -147,7 +147,8 @@ fn a_proxy_whose_queue_is_full_is_passed_over() {
     ended.failed(3, &["connection refused"]);
 }
 
-/// Where batches leave before the close, what has left one proxy leaves no other; and no copy of the database is made that would not know of it.
+/// Checks rounds where batches leave before the close: a batch that has left one proxy leaves no other. No copy of the
+/// database is made that would not know of it.
 #[test]
 fn what_has_left_a_proxy_while_the_round_is_open_leaves_no_other() {
     let mut world = world_of("dh", json!({ "batch_size": 6 }));
@@ -167,7 +168,8 @@ fn what_has_left_a_proxy_while_the_round_is_open_leaves_no_other() {
     assert!(world.role("proxy-1").said().contains("1 batch came to another proxy as well"));
 }
 
-/// Who came back at the end has the reports of one participant, or no proxy has those of two.
+/// Checks the hand-over of reports. Either the proxy that came back at the end has those of one participant, or no proxy
+/// has those of two.
 #[test]
 fn a_proxy_with_too_few_reports_hands_them_over() {
     for names in [&["c", "d", "b"][..], &["c", "b", "a"]] {
@@ -190,7 +192,7 @@ fn a_proxy_with_too_few_reports_hands_them_over() {
     }
 }
 
-/// All proxies together have the reports of too few.
+/// Checks a round in which all proxies together have the reports of too few participants.
 #[test]
 fn a_round_of_too_few_fails_and_says_so() {
     let world = started("dh");
@@ -239,7 +241,7 @@ fn secrets_that_were_made_in_vain_are_dropped() {
     assert_eq!(world.result("a"), expected);
 }
 
-/// All make secrets at once: one's are the round's.
+/// Checks that, if all proxies make secrets at once, one proxy's become those of the round.
 #[test]
 fn proxies_that_begin_at_once_agree_on_secrets() {
     let mut world = world("dh");
@@ -251,7 +253,7 @@ fn proxies_that_begin_at_once_agree_on_secrets() {
     assert_eq!(world.result("a"), expected);
 }
 
-/// What was given to a proxy that does not answer goes to no later round: it counts where it is.
+/// Checks that reports given to a proxy that does not answer go to no later round: they count where they are.
 #[test]
 fn what_a_dead_proxy_may_have_goes_to_no_later_round() {
     let mut world = started("dh");

@@ -89,7 +89,7 @@ fn a_database_that_is_started_over_such_a_standby_ends_the_round() {
     fails(&world);
 }
 
-/// What was lost had left the proxy, which has it no more.
+/// Checks the loss of batches at the standby that had already left the proxy, which has them no more.
 #[test]
 fn a_standby_without_batches_that_the_proxy_has_sent_ends_the_round() {
     let Some(mut primary) = Server::start() else { return };
@@ -114,7 +114,8 @@ fn a_standby_without_batches_that_the_proxy_has_sent_ends_the_round() {
     fails(&world);
 }
 
-/// What was lost is the end of the round: counted before, it is open at the standby, with all of its reports.
+/// Checks the loss of the round's close. The round was counted before, and is open at the standby, with all of its
+/// reports.
 #[test]
 #[ignore = "as the others, where other commits are lost"]
 fn a_standby_without_the_close_ends_the_round() {

@@ -41,7 +41,7 @@ fn a_full_queue_tells_participants_to_come_again() {
     world.submit_with("b", &items, &["--patience", "1s"]).failed(75, &["queue is full", "submit again later"]);
 }
 
-/// Who is not in the list, or is not who the others expect, is refused, and both are named.
+/// Checks that a party that is not in the list, or is not who the others expect, is refused, and that both are named.
 #[test]
 fn strangers_are_refused() {
     let mut world = World::started(&["a", "b"], json!({}), json!({}));
@@ -87,7 +87,7 @@ fn strangers_are_refused() {
     assert_eq!(world.result("a"), [("x".to_owned(), 2)].into());
 }
 
-/// Who is silent is named.
+/// Checks that a silent role is named.
 #[test]
 fn a_role_that_is_silent_is_named() {
     let mut world = World::started(&["a", "b"], json!({}), json!({}));
@@ -146,7 +146,7 @@ fn a_round_takes_reports_as_soon_as_it_is_open() {
     }
 }
 
-/// It may have opened since the database has answered last.
+/// Checks that an unknown round is not refused: it may have opened since the database has answered last.
 #[test]
 fn a_round_that_is_not_known_is_not_refused_while_the_database_is_silent() {
     let mut world = World::started(&["a", "b"], json!({}), json!({}));

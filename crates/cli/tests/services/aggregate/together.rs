@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::world::World;
 
-/// As many as keep both busy for seconds.
+/// Number of items that keeps both busy for seconds.
 const ITEMS: usize = 5000;
 
 fn world() -> World {
@@ -17,7 +17,7 @@ fn world() -> World {
     World::started(&["a", "b"], round, json!({ "protocol": "naor-reingold" }))
 }
 
-/// What `a` reports, and how often each is reported when `b` has reported the first ten.
+/// Returns the items that `a` reports, and the number of reports of each once `b` has reported the first ten.
 fn reports() -> (Vec<String>, BTreeMap<String, u64>) {
     let items: Vec<String> = (0..ITEMS).map(|number| format!("item-{number:05}")).collect();
     let counts = items.iter().enumerate().map(|(place, item)| (item.clone(), if place < 10 { 2 } else { 1 })).collect();

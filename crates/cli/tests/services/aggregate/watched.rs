@@ -1,4 +1,4 @@
-//! What whoever watches the roles sees: metrics, health, logs. Nothing that was reported is in any of it.
+//! Tests of the view of an observer of the roles: metrics, health, logs. Nothing that was reported is in any of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use crate::common::text;
 
 const ROLES: [&str; 3] = ["database", "proxy", "oracle"];
 
-/// Where a role serves its pages.
+/// Returns the address at which a role serves its pages.
 pub(super) fn pages(world: &mut World, role: &'static str) -> String {
     let said = world.role(role).said();
     let rest = said.split_once("status at http://").unwrap().1;

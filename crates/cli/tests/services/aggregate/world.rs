@@ -101,7 +101,7 @@ impl World {
         self.running.insert(role, running);
     }
 
-    /// As if its machine had failed.
+    /// Kills a role as if its machine had failed.
     pub fn kill(&mut self, role: &str) {
         let running = self.running.remove(role).unwrap();
         running.signal(Signal::KILL);
@@ -117,7 +117,7 @@ impl World {
         self.running.remove(role).unwrap()
     }
 
-    /// What somebody does, with the arguments that all have.
+    /// Runs a command as a participant, with the arguments that all have.
     pub fn as_participant(&self, command: &str, name: &str, more: &[&str]) -> Running {
         let (job, id, addresses) = (self.job(), self.home.at(&format!("id-{name}")), self.home.at("addresses"));
         let mut arguments = vec![command, &job, "--as", name, "--identity", &id];
@@ -142,12 +142,12 @@ impl World {
         self.as_participant("submit", name, &arguments).end()
     }
 
-    /// What the operator does with a round.
+    /// Runs an operator's action on a round.
     pub fn operate(&self, action: &str, round: &str, more: &[&str]) -> Ended {
         self.operate_all(action, &[&["--round", round], more].concat())
     }
 
-    /// What the operator does with all rounds.
+    /// Runs an operator's action on all rounds.
     pub fn operate_all(&self, action: &str, more: &[&str]) -> Ended {
         let (job, id, addresses) = (self.job(), self.home.at("id-database"), self.home.at("addresses"));
         let mut arguments = vec!["round", action, &job, "--identity", &id];
@@ -158,7 +158,7 @@ impl World {
         tacita(&arguments)
     }
 
-    /// How a round stands.
+    /// Returns the status of a round.
     pub fn status(&self, round: &str) -> Value {
         serde_json::from_str(&self.operate("status", round, &["--json"]).well().stdout).unwrap()
     }
@@ -199,7 +199,7 @@ impl World {
     }
 }
 
-/// What one of several of a role is called here.
+/// Returns the name used here for one of several instances of a role.
 fn named(role: &str, place: usize) -> String {
     if place == 0 { role.to_owned() } else { format!("{role}-{place}") }
 }
@@ -230,7 +230,7 @@ pub fn made(participants: usize, items: usize) -> (Vec<Vec<String>>, BTreeMap<St
     (all, counts)
 }
 
-/// Those that at least so many have.
+/// Returns the items that have at least the given count.
 pub fn over(counts: &BTreeMap<String, u64>, least: u64) -> BTreeMap<String, u64> {
     counts.iter().filter(|(_, count)| **count >= least).map(|(item, count)| (item.clone(), *count)).collect()
 }

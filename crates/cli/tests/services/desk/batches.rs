@@ -2,7 +2,7 @@
 
 use crate::desk::fly::{Fly, LIMITS, LIST, TERMS};
 
-/// What was not checked is never counted as checked, and the questions that are left are used.
+/// Checks that an unchecked row is never counted as checked, and that the remaining quota is used.
 #[test]
 fn a_batch_uses_the_quota_up_and_says_what_it_did_not_check() {
     let terms = TERMS.replace("columns = [\"name\", \"dob\"]", "any = [[\"name\", \"dob\"], [\"name\"]]");

@@ -14,7 +14,7 @@ fn address(desk: &Desk) -> String {
     format!("http://127.0.0.1:{}/?token={}", desk.page, desk.token)
 }
 
-/// By keys alone: name, tab, date, tab, reference, enter.
+/// Operates the page by keys alone: name, tab, date, tab, reference, enter.
 fn check(browser: &Browser, name: &str, born: &str, reference: &str) {
     browser.type_into("input[name=field-name]", name);
     browser.keys("\u{e004}");

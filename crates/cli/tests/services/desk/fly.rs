@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::common::site::{Answer, Site, encoded};
 use crate::common::{Home, Running, free_port, tacita};
 
-/// What the job is, but for parties: a line of limits follows.
+/// Terms of the job without the parties; a line of limits follows.
 pub const TERMS: &str = "job = \"intersect\"\nid = \"fly\"\nreveal = \"rows\"\nreveal_to = [\"airline\"]\n\
     [key]\ncolumns = [\"name\", \"dob\"]\nnormalize = [\"name\", \"date\"]\n[clients]\nallow = \"desks.txt\"\n";
 
@@ -170,7 +170,7 @@ impl Desk {
         self.post("/batch", "multipart/form-data; boundary=bound", &body)
     }
 
-    /// How the connection stands.
+    /// Status of the connection.
     pub fn standing(&self) -> Value {
         serde_json::from_str(&self.get("/standing").body).unwrap()
     }
@@ -188,7 +188,7 @@ impl Desk {
         }
     }
 
-    /// How many more keys may be asked, as the page says.
+    /// Returns the number of keys that may still be queried, as the page says.
     pub fn left(&self) -> u64 {
         let text = self.until(|standing| standing["connected"] == true)["text"].as_str().unwrap().to_owned();
         let number = text.split(". ").last().unwrap().split(' ').next().unwrap().replace(',', "");

@@ -1,4 +1,4 @@
-//! What is wrong is said in one line, with the right exit code.
+//! Tests that errors are reported in one line, with the right exit code.
 
 use crate::common::{Running, tacita, text};
 use crate::desk::fly::{Fly, LIMITS, LIST, TERMS};

@@ -1,4 +1,4 @@
-//! What people are told: the owner who adds rows, and the clerk who types.
+//! Tests of the messages to people: the owner who adds rows, and the clerk who types.
 
 use crate::common::{Running, tacita};
 use crate::desk::fly::{Fly, LIMITS, LIST, TERMS};
@@ -24,7 +24,7 @@ fn the_owner_hears_which_rows_cannot_be_found() {
     assert_eq!(fly.tell(&["--rotate"]), "Key rotated.\n");
 }
 
-/// What was typed stays as long as it was not checked, and the hint says what to do.
+/// Checks that typed text stays as long as it was not checked, and that the hint says what to do.
 #[test]
 fn what_was_typed_stays_until_it_was_checked() {
     let fly = Fly::new(TERMS, LIMITS, LIST);

@@ -24,7 +24,7 @@ fn ask(address: &str, path: &str, host: Option<&str>) -> u16 {
     answer[9..12].parse().unwrap()
 }
 
-/// Where a role says that it has its pages.
+/// Returns the address at which a role says that it has its pages.
 fn said(running: &Running, words: &str) -> String {
     let said = running.said();
     said.split_once(words).unwrap_or_else(|| panic!("{said}")).1.split('/').next().unwrap().to_owned()

@@ -6,7 +6,7 @@ use crate::aggregate::world::{ROUND, World};
 use crate::common::stranger::{Listener, identity};
 use crate::common::text;
 
-/// What a client of HTTP/2 says first: its preface, and settings, of which there are none.
+/// First bytes of an HTTP/2 client: its preface, and settings, of which there are none.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 
 #[test]

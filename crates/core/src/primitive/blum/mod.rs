@@ -10,14 +10,14 @@ use crypto_bigint::BoxedUint;
 use crate::error::{Error, Result};
 use crate::security::Level;
 
-/// How long N is.
+/// Length of N in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeySize {
     bits: usize,
 }
 
 impl KeySize {
-    /// All that there are. 512 bits serve measurements and tests alone.
+    /// List of all key sizes. 512 bits serve measurements and tests alone.
     const ALL: [usize; 6] = [512, 1024, 2048, 3072, 7680, 15360];
 
     /// Keys of so many bits.
@@ -63,7 +63,7 @@ pub(super) fn number(words: &[u64]) -> BoxedUint {
     BoxedUint::from_words(words.iter().copied())
 }
 
-/// Little-endian words.
+/// Reads bytes as little-endian words.
 pub(super) fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }

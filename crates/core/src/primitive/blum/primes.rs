@@ -1,4 +1,4 @@
-//! The primes.
+//! Primes of a Blum integer.
 
 use std::num::NonZeroU32;
 
@@ -16,9 +16,9 @@ const DISTANCE_BITS: u32 = 100;
 
 /// p and q of a key. Zeroized when dropped, never printed.
 pub(crate) struct Primes {
-    /// One of them.
+    /// One of the two primes.
     pub p: Zeroizing<BoxedUint>,
-    /// The other.
+    /// The other one of the two primes.
     pub q: Zeroizing<BoxedUint>,
 }
 

@@ -18,11 +18,11 @@ use crate::session::Transcript;
 /// Proofs that share one sum of products.
 const BATCH: usize = 1 << 12;
 
-/// What a ciphertext holds.
+/// Contents of a ciphertext: plaintext and mask.
 pub struct Opening<G: Group> {
-    /// The plaintext m.
+    /// Plaintext m of the ciphertext.
     pub scalar: G::Scalar,
-    /// The mask r.
+    /// Mask r of the ciphertext.
     pub mask: G::Scalar,
 }
 

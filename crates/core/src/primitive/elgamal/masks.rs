@@ -108,7 +108,7 @@ fn hold<G: Group + Sync>(
     group.any_identity(&[group.combine_public(&points, &factors)])
 }
 
-/// So many powers of the challenge, from the first on.
+/// Returns the first `number` powers of the challenge, beginning with the challenge itself.
 fn powers<G: Group>(group: &G, mut context: Transcript, commitment: &[u8], number: usize) -> Vec<G::Scalar> {
     context.append("masks", commitment);
     let challenge = nonzero(group, &context.challenge("challenge"), b"tacita 1 challenge");

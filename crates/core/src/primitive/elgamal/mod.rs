@@ -20,7 +20,7 @@ use crate::primitive::group::{DecodeError, Group};
 /// A ciphertext: r G, and m G + r Y.
 pub(crate) type Ciphertext<G> = [<G as Group>::Point; 2];
 
-/// A secret key.
+/// Secret key of ElGamal encryption.
 pub struct SecretKey<G: Group>(G::Scalar);
 
 /// A public key. Those that somebody else has made come with a proof that its maker knows the secret one, or matter to nobody else.
@@ -71,7 +71,7 @@ impl<G: Group> fmt::Debug for SecretKey<G> {
 }
 
 impl<G: Group + Sync> PublicKey<G> {
-    /// Its encoding.
+    /// Returns the encoding of the key.
     pub fn to_bytes(&self, group: &G) -> Vec<u8> {
         group.encode(std::slice::from_ref(&self.0))
     }

@@ -47,7 +47,8 @@ pub(crate) fn small<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec
     found
 }
 
-/// As [`small`], in as many steps whatever the numbers are, those for the largest: where others see the time.
+/// Finds the integers as [`small`] does, but always in the number of steps that the largest take, whatever the integers
+/// are. For use where others see the time.
 pub(crate) fn in_full<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option<u64>> {
     let (search, steps) = (Search::new(group), most_steps(bound));
     let mut babies = Vec::new();
@@ -82,7 +83,7 @@ impl<'a, G: Group> Search<'a, G> {
         ladder
     }
 
-    /// What the doubles of these are known by.
+    /// Tags by which the doubles of these points are known.
     fn tags(&self, halves: &[G::Point]) -> Vec<u128> {
         let tag = |encoding: &[u8]| {
             let mut bytes = [0; 16];

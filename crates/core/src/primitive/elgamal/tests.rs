@@ -1,4 +1,4 @@
-//! What can be done to ciphertexts, beside what it does to what they hold.
+//! Tests of the operations on ciphertexts, against the same operations on their plaintexts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -104,7 +104,7 @@ fn small_numbers_are_found_and_no_others() {
     }
 }
 
-/// Where the table grows, and where the bound is no whole number of steps.
+/// Checks numbers near the sizes at which the table grows, and a bound that is no whole number of steps.
 #[test]
 fn small_numbers_are_found_wherever_they_are() {
     let bound = (1 << 24) + 12_345;
@@ -117,7 +117,7 @@ fn small_numbers_are_found_wherever_they_are() {
     assert_eq!([1 << 20, (1 << 20) + 1, bound, 1 << 40].map(small::most_steps), [1 << 10, 1 << 11, 1 << 13, 1 << 20]);
 }
 
-/// What is far below the bound takes no table for that.
+/// Checks that a number far below the bound takes no table of the bound's size.
 #[test]
 fn a_number_takes_as_long_as_it_is_large() {
     let bound = 1 << 34;
@@ -141,7 +141,7 @@ impl Counted {
     }
 }
 
-/// What the counted group does as the other.
+/// Implements methods of the counting group by passing them on to the other one.
 macro_rules! passed_on {
     ($($name:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
         $(fn $name(&self, $($argument: $type),*) -> $output {

@@ -1,4 +1,4 @@
-//! What holds in every group and its field of scalars, by the operations' own definitions.
+//! Tests of the laws that hold in every group and its field of scalars, by the operations' own definitions.
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -126,7 +126,7 @@ fn edges<G: Group>(group: &G) {
     assert_eq!(group.double_encode(&identity), vec![0; group.point_bytes()]);
 }
 
-/// What no party may send, wherever it stands.
+/// Checks that encodings that no party may send are refused, wherever they stand.
 fn decoding<G: Group>(group: &G) {
     let bytes = group.point_bytes();
     let points = group.random_points(3, &mut rng(5));
@@ -172,7 +172,7 @@ fn p521() {
     all(&P521::new(), 3);
 }
 
-/// Of an order that is no power of 2 and one, and the squares modulo a safe prime, with roots of unity.
+/// Checks a group whose order is not of the form 2^k + 1, and the squares modulo a safe prime, with roots of unity.
 #[test]
 fn modulo_primes() {
     let level = ModP::of(Level::Paper80);

@@ -31,7 +31,7 @@ pub trait ScalarField {
     /// Length of an encoded scalar in bytes.
     fn scalar_bytes(&self) -> usize;
 
-    /// This integer modulo q.
+    /// Returns this integer modulo q.
     fn scalar(&self, integer: u64) -> Self::Scalar;
 
     /// `count` uniformly random scalars other than zero.
@@ -113,7 +113,8 @@ pub trait Group: ScalarField {
     /// The encodings of `scalar * point` for each point, one after the other. Faster than multiplying and encoding.
     fn multiply_encode(&self, points: &[Self::Point], scalar: &Self::Scalar) -> Vec<u8>;
 
-    /// As [`Group::multiply_encode`], with a scalar for each point. The slices must be equally long.
+    /// Multiplies and encodes as [`Group::multiply_encode`] does, with a scalar for each point. The slices must be
+    /// equally long.
     fn multiply_each_encode(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Vec<u8>;
 
     /// The products of the points and the scalars that stand in the same place. The slices must be equally long.
@@ -126,14 +127,15 @@ pub trait Group: ScalarField {
     /// Makes a point ready to be multiplied often. That takes the time of some tens of products.
     fn base(&self, point: &Self::Point) -> Self::Base;
 
-    /// As [`Group::multiply_one`], of a point that has been made ready.
+    /// Multiplies as [`Group::multiply_one`] does, for a point that has been made ready.
     fn multiply_base(&self, base: &Self::Base, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
     /// The sum of all products of the points and the scalars that stand in the same place: the identity of none. The slices must
     /// be equally long. Faster than multiplying each and adding.
     fn combine(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Self::Point;
 
-    /// As [`Group::combine`], in a time that depends on points and scalars: for such as everybody may know.
+    /// Combines as [`Group::combine`] does, in a time that depends on points and scalars: for inputs that everybody may
+    /// know.
     fn combine_public(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Self::Point {
         self.combine(points, scalars)
     }
@@ -151,7 +153,7 @@ pub trait Group: ScalarField {
 
 /// A group in whose points short strings can be written, so that whoever has the point can read them.
 pub trait Embedding: Group {
-    /// How many bytes a point takes.
+    /// Number of bytes that a point holds.
     const EMBEDDED_BYTES: usize;
 
     /// The point of each string of [`Embedding::EMBEDDED_BYTES`] bytes that follow each other in `bytes`: no two strings have the
@@ -162,7 +164,7 @@ pub trait Embedding: Group {
     fn unembed(&self, points: &[Self::Point]) -> Vec<Option<Zeroizing<Vec<u8>>>>;
 }
 
-/// Why bytes are not a row of encoded points.
+/// Reason why bytes are not a list of encoded points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodeError {
     /// Their number is no multiple of an encoding's length.

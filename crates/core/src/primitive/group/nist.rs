@@ -25,7 +25,7 @@ const BATCH: usize = 64;
 /// Points that share the doublings of a sum of products.
 const COMBINED: usize = 64;
 
-/// What SEC 1 sets before the coordinate of a compressed point with an even and an odd second one.
+/// Prefixes of SEC 1 for the coordinate of a compressed point whose second one is even, and odd.
 const COMPRESSED: [u8; 2] = [2, 3];
 
 /// The group of a NIST curve.
@@ -38,7 +38,7 @@ pub type P384 = Nist<p384::NistP384>;
 pub type P521 = Nist<p521::NistP521>;
 
 impl<C> Nist<C> {
-    /// The group.
+    /// Returns the group.
     pub const fn new() -> Nist<C> {
         Nist(PhantomData)
     }
@@ -77,7 +77,7 @@ where
 {
     type Scalar = Scalar<C>;
 
-    /// Both curves have orders as long as the elements of their fields.
+    /// Returns the length of a scalar: both curves have orders as long as the elements of their fields.
     fn scalar_bytes(&self) -> usize {
         FieldBytes::<C>::default().len()
     }

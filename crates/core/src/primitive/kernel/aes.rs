@@ -35,7 +35,7 @@ fn schedule(backend: Backend, key: Block) -> Keys {
     }
 }
 
-/// As many blocks as portable code encrypts in one call: enough for any width, and 4 KiB of stack.
+/// Number of blocks that portable code encrypts in one call: enough for any width, and 4 KiB of stack.
 pub(super) const BATCH: usize = 256;
 
 impl Aes128 {
@@ -44,7 +44,7 @@ impl Aes128 {
         Aes128::on(backend::chosen(), key)
     }
 
-    /// As [`Aes128::new`], on a back end that is available.
+    /// Creates the cipher as [`Aes128::new`] does, on a back end that is available.
     pub(super) fn on(backend: Backend, key: Block) -> Aes128 {
         let keys = schedule(backend, key);
         wipe_stack();
@@ -58,7 +58,7 @@ impl Aes128 {
         blocks[0]
     }
 
-    /// Encrypts each block.
+    /// Encrypts each block in place.
     pub fn encrypt_blocks(&self, blocks: &mut [Block]) {
         match &self.0 {
             Keys::Portable(keys) => keys.encrypt_blocks(Array::slice_as_chunks_mut(block::as_bytes_mut(blocks)).0),
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// What is on the stack below the caller's frame.
+    /// Returns the contents of the stack below the caller's frame.
     #[cfg(target_arch = "x86_64")]
     #[inline(never)]
     fn below() -> Vec<u8> {

@@ -1,8 +1,8 @@
-//! Which form of the kernels this process takes.
+//! Choice of the kernels' back end for this process.
 
 use std::sync::OnceLock;
 
-/// What this process takes.
+/// Back end that this process uses.
 static CHOSEN: OnceLock<Backend> = OnceLock::new();
 
 /// A family of kernels that the processor can run: a value is made after it has been asked, so that whoever has one may
@@ -29,7 +29,7 @@ impl Backend {
     /// The one that every processor can run.
     pub(crate) const PORTABLE: Backend = Backend(Family::Portable);
 
-    /// Its name, for reports.
+    /// Returns the name of the back end, for reports.
     pub fn name(self) -> &'static str {
         match self.0 {
             Family::Portable => "portable",
@@ -39,7 +39,7 @@ impl Backend {
         }
     }
 
-    /// Which family it is. The processor has what that needs.
+    /// Returns the family of the back end. The processor has the features that it needs.
     #[inline]
     pub(crate) fn family(self) -> Family {
         self.0
@@ -95,7 +95,7 @@ pub fn choose(value: &str) {
     CHOSEN.get_or_init(|| asked(value));
 }
 
-/// What this value asks for.
+/// Returns the back end that this value asks for.
 fn asked(value: &str) -> Backend {
     let name = if value == "1" { Backend::PORTABLE.name() } else { value };
     available().into_iter().find(|backend| backend.name() == name).unwrap_or_else(fastest)
@@ -106,7 +106,7 @@ fn fastest() -> Backend {
     available().last().copied().unwrap_or(Backend::PORTABLE)
 }
 
-/// All families that the processor can run, the fastest last.
+/// Returns all families that the processor can run, the fastest last.
 pub fn available() -> Vec<Backend> {
     let families = [Family::Portable, Family::Pclmul, Family::Avx2, Family::Avx512];
     families.into_iter().filter_map(Family::available).collect()

@@ -11,12 +11,12 @@ fn is_fast(backend: Backend) -> bool {
     backend.family() == backend::Family::Avx512 && std::is_x86_feature_detected!("avx512vpopcntdq")
 }
 
-/// How many bits are set in `a`.
+/// Counts the bits that are set in `a`.
 pub(crate) fn count(a: &[u64]) -> u64 {
     count_and(a, a)
 }
 
-/// How many bits are set in both `a` and `b`, which must be equally long.
+/// Counts the bits that are set in both `a` and `b`, which must be equally long.
 pub(crate) fn count_and(a: &[u64], b: &[u64]) -> u64 {
     count_and_on(backend::chosen(), a, b)
 }

@@ -35,11 +35,11 @@ pub const BLOCK_BITS: usize = 128;
 pub struct Block(pub u128);
 
 impl Block {
-    /// All bits zero; the zero of GF(2^128).
+    /// Block of zero bits only; the zero of GF(2^128).
     pub const ZERO: Block = Block(0);
     /// The one of GF(2^128).
     pub const ONE: Block = Block(1);
-    /// All bits one.
+    /// Block of one bits only.
     pub const ALL_ONES: Block = Block(u128::MAX);
 
     /// [`Block::ALL_ONES`] if `bit`, [`Block::ZERO`] if not: the mask that selects.
@@ -60,7 +60,7 @@ impl Block {
         Block(u128::from_le_bytes(bytes))
     }
 
-    /// Its 16 bytes, in little-endian order.
+    /// Returns the 16 bytes of the block, in little-endian order.
     #[inline]
     pub fn to_bytes(self) -> [u8; BLOCK_BYTES] {
         self.0.to_le_bytes()
@@ -175,7 +175,7 @@ pub fn as_bytes(blocks: &[Block]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(blocks.as_ptr().cast(), size_of_val(blocks)) }
 }
 
-/// As [`as_bytes`], to be written.
+/// Views blocks as bytes as [`as_bytes`] does, to be written.
 pub(crate) fn as_bytes_mut(blocks: &mut [Block]) -> &mut [u8] {
     // SAFETY: as in `as_bytes`; all bytes make a valid block, and the borrow is exclusive.
     unsafe { std::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), size_of_val(blocks)) }

@@ -28,7 +28,7 @@ impl Doubling {
         Doubling::on(backend::chosen(), keys)
     }
 
-    /// As [`Doubling::new`], on a back end that is available.
+    /// Creates the generator as [`Doubling::new`] does, on a back end that is available.
     fn on(backend: Backend, keys: [Block; 2]) -> Doubling {
         Doubling { ciphers: keys.map(|key| Aes128::on(backend, key)) }
     }
@@ -65,7 +65,8 @@ impl Doubling {
         sums
     }
 
-    /// As [`Doubling::expand`] with the parents in the first half of `nodes`, which their children replace.
+    /// Expands as [`Doubling::expand`] does, with the parents in the first half of `nodes`, which their children
+    /// replace.
     pub(crate) fn expand_in_place(&self, nodes: &mut [Block]) -> [Block; 2] {
         assert!(nodes.len().is_multiple_of(2), "two children for each parent");
         match [&self.ciphers[0].0, &self.ciphers[1].0] {
@@ -185,7 +186,7 @@ mod tests {
         (0..count).map(|index| Block((index as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 << 40 | 3))).collect()
     }
 
-    /// The definition.
+    /// Computes the children by the definition.
     fn children(parents: &[Block]) -> Vec<Block> {
         let ciphers = [1, 2].map(|key| Aes128::on(Backend::PORTABLE, Block(key)));
         parents.iter().flat_map(|seed| [0, 1].map(|side| ciphers[side].encrypt(*seed) ^ *seed)).collect()

@@ -50,7 +50,7 @@ impl LeafStreams {
         LeafStreams::on(backend::chosen(), seeds)
     }
 
-    /// As [`LeafStreams::new`], on a back end that is available.
+    /// Creates the streams as [`LeafStreams::new`] does, on a back end that is available.
     fn on(backend: Backend, seeds: &[Block]) -> LeafStreams {
         let keys = schedules(backend, seeds);
         wipe_stack();
@@ -82,8 +82,8 @@ impl LeafStreams {
         }
     }
 
-    /// As [`LeafStreams::fold`] without u, for the first `count` blocks of each plane. Stream 0 is in none of them: its
-    /// seed need not be known, and nothing is computed for it.
+    /// Folds as [`LeafStreams::fold`] does, without u, for the first `count` blocks of each plane. Stream 0 is in none
+    /// of the planes: its seed need not be known, and nothing is computed for it.
     pub fn fold_planes(&self, start: u64, count: usize, v: &mut [Block], stride: usize) {
         check_planes(self.bits, count, v.len(), stride);
         check_counters(start, count);

@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// All back ends, also on slices that begin where no vector would.
+    /// Compares all back ends, also on slices that are not aligned to vectors.
     #[test]
     fn back_ends_agree() {
         for count in [0, 1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 1000] {

@@ -38,7 +38,7 @@ impl RekeyedHash {
         RekeyedHash { keys: Aes128::new(key) }
     }
 
-    /// As [`TweakableHash::hash`], or [`TweakableHash::hash_past_caches`].
+    /// Hashes as [`TweakableHash::hash`] or [`TweakableHash::hash_past_caches`] does.
     pub fn hash(&self, start: u64, input: &[Block], out: &mut [Block], past_caches: bool) {
         assert_eq!(input.len(), out.len(), "as many hashes as inputs");
         for (hash, start, part) in self.parts(start, input.len()) {
@@ -47,7 +47,7 @@ impl RekeyedHash {
         }
     }
 
-    /// As [`TweakableHash::hash_pairs`], or [`TweakableHash::hash_pairs_past_caches`].
+    /// Hashes as [`TweakableHash::hash_pairs`] or [`TweakableHash::hash_pairs_past_caches`] does.
     pub fn hash_pairs(&self, start: u64, input: &[Block], delta: Block, out: &mut [[Block; 2]], past_caches: bool) {
         assert_eq!(input.len(), out.len(), "as many pairs as inputs");
         for (hash, start, part) in self.parts(start, input.len()) {
@@ -79,7 +79,7 @@ impl TweakableHash {
         TweakableHash::on(backend::chosen(), key)
     }
 
-    /// As [`TweakableHash::new`], on a back end that is available.
+    /// Creates the hash as [`TweakableHash::new`] does, on a back end that is available.
     fn on(backend: Backend, key: Block) -> TweakableHash {
         TweakableHash { cipher: Aes128::on(backend, key) }
     }
@@ -89,8 +89,8 @@ impl TweakableHash {
         self.hash_to::<false>(start, input, out);
     }
 
-    /// As [`TweakableHash::hash`], for a part of more output than caches hold: writes past them where the back end can, so
-    /// that memory is not read before it is written.
+    /// Hashes as [`TweakableHash::hash`] does, for a part of more output than caches hold. Writes past the caches if
+    /// the back end can, so that memory is not read before it is written.
     pub fn hash_past_caches(&self, start: u64, input: &[Block], out: &mut [Block]) {
         self.hash_to::<true>(start, input, out);
     }
@@ -187,7 +187,7 @@ impl TweakableHash {
 mod tests {
     use super::*;
 
-    /// The definition.
+    /// Computes the hash by the definition.
     fn reference(key: Block, input: Block, tweak: u64) -> Block {
         let cipher = Aes128::on(Backend::PORTABLE, key);
         let once = cipher.encrypt(input);

@@ -70,11 +70,11 @@ pub(super) struct Pairs {
     pub(super) b: Vec<Limbs>,
     /// Bit 1: whether the symbol is minus that of the pair.
     pub(super) sign: Limbs,
-    /// Not zero if a limb was left out that was not.
+    /// Nonzero if a limb was left out that was not zero.
     pub(super) lost: Limbs,
 }
 
-/// How many rounds there are, and of how many limbs.
+/// Number of rounds, and of limbs in each of them.
 #[derive(Clone, Copy)]
 pub(super) struct Rounds {
     /// Bits that a may have.
@@ -107,7 +107,7 @@ impl Jacobi {
         Jacobi::on(backend::chosen(), modulus)
     }
 
-    /// As [`Jacobi::new`], on a back end that is available.
+    /// Creates the kernel as [`Jacobi::new`] does, on a back end that is available.
     pub(crate) fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Jacobi {
         let rounds = Rounds::new(64 * modulus.as_words().len());
         let mut lanes = Lanes::zero(rounds.longest.div_ceil(montgomery::LIMB_BITS));
@@ -141,7 +141,7 @@ impl Jacobi {
         Pairs { a, b, sign: [0; LANES], lost: [0; LANES] }
     }
 
-    /// All rounds; of two groups side by side, of which one works while the other waits.
+    /// Runs all rounds, for two groups side by side: one works while the other waits.
     fn run<const GROUPS: usize>(&self, groups: &mut [Pairs; GROUPS]) {
         match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
@@ -158,7 +158,7 @@ impl Jacobi {
 }
 
 impl Pairs {
-    /// What the pairs say at their end: (0, 1), or else that the numbers are not coprime.
+    /// Reads the symbols from the final pairs: (0, 1), or else the numbers are not coprime.
     fn symbols(&self) -> [i8; LANES] {
         std::array::from_fn(|lane| {
             let of_b = |limb: usize| self.b[limb][lane] ^ u64::from(limb == 0);
@@ -197,7 +197,8 @@ mod tests {
         BoxedUint::from_words(words.iter().copied())
     }
 
-    /// As it is in textbooks (Cohen, "A Course in Computational Algebraic Number Theory", algorithm 1.4.10).
+    /// Computes the symbol by the algorithm of textbooks (Cohen, "A Course in Computational Algebraic Number Theory",
+    /// algorithm 1.4.10).
     fn slow(a: &BoxedUint, n: &Odd<BoxedUint>) -> i8 {
         let (mut a, mut n, mut symbol) = (a.rem(n.as_nz_ref()), n.as_ref().clone(), 1);
         while !a.is_zero().to_bool() {
@@ -212,7 +213,7 @@ mod tests {
         if n.is_one().to_bool() { symbol } else { 0 }
     }
 
-    /// Another one's.
+    /// Computes the symbol with another implementation.
     fn other<const WORDS: usize>(a: &BoxedUint, n: &Odd<BoxedUint>) -> i8 {
         let fixed = |words: &[u64]| Uint::<WORDS>::from_words(words.try_into().unwrap());
         let n = fixed(n.as_words()).to_odd().unwrap();
@@ -255,7 +256,8 @@ mod tests {
         value
     }
 
-    /// What is random, tiny, huge, close to n and its parts, has a factor in common with it, or agrees with it in most limbs.
+    /// Returns numbers that are random, tiny, huge or close to n and its parts. Others have a factor in common with n,
+    /// or agree with it in most limbs.
     fn numbers(n: &Odd<BoxedUint>, rng: &mut ChaCha20Rng) -> Vec<BoxedUint> {
         let bits = n.bits_precision();
         let words = n.as_words().len();
@@ -342,7 +344,7 @@ mod tests {
         }
     }
 
-    /// All of them, modulo all small numbers, squares and primes among them.
+    /// Checks all symbols modulo all small numbers, squares and primes among them.
     #[test]
     fn symbols_modulo_small_numbers() {
         for n in (1u64..130).step_by(2) {

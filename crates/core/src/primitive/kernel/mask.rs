@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 
-/// All ones if `bit`, zero if not.
+/// Returns all ones if `bit`, zero if not.
 #[inline(always)]
 pub(crate) fn mask(bit: bool) -> u128 {
     u128::from(black_box(u64::from(bit))).wrapping_neg()

@@ -40,7 +40,8 @@ impl Secrets {
         Some(Secrets(blocks))
     }
 
-    /// As [`Secrets::try_zeros`], for numbers that no peer decides: to have too little memory ends the program.
+    /// Allocates zeros as [`Secrets::try_zeros`] does, for a count that no peer decides: the program ends if there is
+    /// too little memory.
     pub(crate) fn zeros(count: usize) -> Secrets {
         Secrets::try_zeros(count)
             .unwrap_or_else(|| handle_alloc_error(Layout::array::<Block>(count).unwrap_or(Layout::new::<Block>())))

@@ -1,6 +1,6 @@
-//! What oblivious transfer and VOLE spend their time in: blocks of 128 bits, AES, GF(2^128), bit matrices; and what
-//! encryption on lattices does: transforms and products modulo primes; and Paillier's: products and powers modulo long
-//! numbers and their squares, and whether numbers are squares.
+//! Kernels in which oblivious transfer, VOLE, encryption on lattices and Paillier spend their time. For oblivious
+//! transfer and VOLE: blocks of 128 bits, AES, GF(2^128) and bit matrices. For lattices: transforms and products modulo
+//! primes. For Paillier: products and powers modulo long numbers and their squares, and whether numbers are squares.
 //!
 //! Everything works on slices, on one thread, and in time that depends on lengths only. Callers divide long slices
 //! among threads. Each kernel has a portable form and one for x86-64 processors with AVX-512, and some have one for less;

@@ -55,7 +55,7 @@ impl Lanes {
         }
     }
 
-    /// Of each lane its own number where the mask is all ones, and the other one where it is zero.
+    /// Selects in each lane: the own number if the mask is all ones, the other one if it is zero.
     pub(crate) fn select(&self, other: &Lanes, masks: &Limbs) -> Lanes {
         let one = |(a, b): (&Limbs, &Limbs)| std::array::from_fn(|lane| b[lane] ^ (a[lane] ^ b[lane]) & masks[lane]);
         Lanes(self.0.iter().zip(&other.0).map(one).collect())
@@ -65,7 +65,7 @@ impl Lanes {
 /// Arithmetic modulo one odd number, which may be secret: time depends on its length only. Zeroized when dropped.
 #[derive(Clone, ZeroizeOnDrop)]
 pub struct Montgomery {
-    /// Limbs.
+    /// Limbs of the modulus.
     pub(super) modulus: Vec<u64>,
     /// -1 / n modulo 2^52.
     pub(super) inverse: u64,
@@ -87,12 +87,12 @@ impl std::fmt::Debug for Montgomery {
 }
 
 impl Montgomery {
-    /// Arithmetic modulo `modulus`.
+    /// Prepares arithmetic modulo `modulus`.
     pub fn new(modulus: &Odd<BoxedUint>) -> Montgomery {
         Montgomery::on(backend::chosen(), modulus)
     }
 
-    /// As [`Montgomery::new`], on a back end that is available.
+    /// Prepares arithmetic as [`Montgomery::new`] does, on a back end that is available.
     pub(crate) fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Montgomery {
         let words = modulus.as_words().len();
         let limbs = (64 * words + 4).div_ceil(LIMB_BITS).next_multiple_of(TOGETHER);
@@ -220,7 +220,7 @@ impl Montgomery {
         product
     }
 
-    /// As `Montgomery::multiply`, without taking memory.
+    /// Multiplies like `Montgomery::multiply`, without allocating memory.
     pub fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
         let limbs = self.limbs();
         assert!(a.0.len() == limbs && b.0.len() == limbs && product.0.len() == limbs, "residues of this modulus");
@@ -235,7 +235,8 @@ impl Montgomery {
         }
     }
 
-    /// As [`Montgomery::multiply_into`] with itself. Faster where there is a form of its own.
+    /// Squares as [`Montgomery::multiply_into`] of a number with itself does. Faster on back ends with a form of its
+    /// own.
     pub(crate) fn square_into(&self, a: &Lanes, product: &mut Lanes) {
         let limbs = self.limbs();
         assert!(a.0.len() == limbs && product.0.len() == limbs, "residues of this modulus");
@@ -262,7 +263,7 @@ impl Montgomery {
         }
     }
 
-    /// As [`Montgomery::multiply_pairs`] with itself.
+    /// Squares as [`Montgomery::multiply_pairs`] of a number with itself does.
     pub(super) fn square_pairs(&self, a: &Lanes, product: &mut Lanes) {
         let limbs = 2 * self.limbs();
         assert!(a.0.len() == limbs && product.0.len() == limbs, "pairs of this modulus");
@@ -284,7 +285,7 @@ impl Montgomery {
         carried(&a.0, &b.0, &self.modulus, |a, b, n| a.wrapping_add(n << 1).wrapping_sub(b)).0
     }
 
-    /// What this process, or who asked for it, chose.
+    /// Returns the back end that this process, or the caller who asked for it, chose.
     pub(crate) fn backend(&self) -> Backend {
         self.backend
     }

@@ -15,11 +15,11 @@ use super::x86;
 #[derive(Debug, Clone)]
 pub struct Ntt {
     prime: Prime,
-    /// psi^r(i).
+    /// Roots psi^r(i), as factors.
     roots: Vec<Factor>,
-    /// Their inverses.
+    /// Inverses of the roots.
     inverses: Vec<Factor>,
-    /// 1 / N.
+    /// Factor 1 / N of the inverse transform.
     scale: Factor,
     backend: Backend,
 }
@@ -30,7 +30,7 @@ impl Ntt {
         Ntt::on(backend::chosen(), prime, degree)
     }
 
-    /// As `Ntt::new`, on a back end that is available.
+    /// Creates a transform like `Ntt::new`, on a back end that is available.
     pub fn on(backend: Backend, prime: Prime, degree: usize) -> Ntt {
         assert!(degree.is_power_of_two() && degree >= 2, "a degree of {degree}");
         assert!(prime.value() % (2 * degree as u64) == 1, "{} has no root of that order", prime.value());
@@ -47,12 +47,12 @@ impl Ntt {
         Ntt { prime, roots: powers(psi), inverses: powers(prime.invert(psi)), scale, backend }
     }
 
-    /// The prime.
+    /// Returns the prime modulus.
     pub fn prime(&self) -> &Prime {
         &self.prime
     }
 
-    /// N.
+    /// Returns the length N of the transforms.
     pub(crate) fn degree(&self) -> usize {
         self.roots.len()
     }

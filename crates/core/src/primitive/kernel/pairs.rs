@@ -29,7 +29,7 @@ const PARTS: usize = 4;
 pub struct Pairs {
     field: Montgomery,
     modulus: BoxedUint,
-    /// R modulo n^2.
+    /// Residue R modulo n^2.
     one: Vec<u64>,
     /// R^2 2^(64 words i) modulo n^2.
     parts: Vec<Vec<u64>>,
@@ -49,7 +49,7 @@ impl Pairs {
         Pairs::on(backend::chosen(), modulus)
     }
 
-    /// As [`Pairs::new`], on a back end that is available.
+    /// Prepares arithmetic as [`Pairs::new`] does, on a back end that is available.
     pub(crate) fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Pairs {
         let field = Montgomery::on(backend, modulus);
         let r = LIMB_BITS * field.limbs();
@@ -81,7 +81,7 @@ impl Pairs {
         self.multiply(&self.sum_of_parts(numbers), &self.one())
     }
 
-    /// As [`Pairs::enter`], in no form.
+    /// Reduces numbers as [`Pairs::enter`] does, in no form.
     pub(crate) fn reduce<'a>(&self, numbers: impl IntoIterator<Item = &'a [u64]> + Clone) -> Lanes {
         self.multiply(&self.sum_of_parts(numbers), &self.plain_one())
     }
@@ -125,12 +125,12 @@ impl Pairs {
         product
     }
 
-    /// As [`Pairs::multiply`], without taking memory.
+    /// Multiplies as [`Pairs::multiply`] does, without taking memory.
     pub(crate) fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
         self.field.multiply_pairs(a, b, product);
     }
 
-    /// As [`Pairs::multiply_into`] with itself. Faster where there is a form of its own.
+    /// Squares as [`Pairs::multiply_into`] of a number with itself does. Faster on back ends with a form of its own.
     pub(crate) fn square_into(&self, a: &Lanes, product: &mut Lanes) {
         self.field.square_pairs(a, product);
     }

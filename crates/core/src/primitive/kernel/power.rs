@@ -13,7 +13,7 @@ const WINDOW: usize = 5;
 /// Eight exponents of one lane each, from the lowest word on; fewer for fewer lanes.
 pub(crate) type Exponents<'a> = [&'a [u64]];
 
-/// What powers are made by: products of eight residues at a time, in Montgomery's form.
+/// Operations from which powers are made: products of eight residues at a time, in Montgomery's form.
 pub trait Ring {
     /// Limbs of a residue.
     fn limbs(&self) -> usize;
@@ -24,10 +24,10 @@ pub trait Ring {
     /// Makes a product of residues that are themselves products.
     fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes);
 
-    /// Makes a square.
+    /// Computes the square of residues.
     fn square_into(&self, a: &Lanes, product: &mut Lanes);
 
-    /// Which kernels it takes.
+    /// Returns the back end of the kernels in use.
     fn backend(&self) -> Backend;
 }
 
@@ -132,7 +132,7 @@ impl std::fmt::Debug for FixedBase {
 }
 
 impl FixedBase {
-    /// How many digits exponents of so many bits have: the largest spacing.
+    /// Returns the number of digits of exponents of so many bits: the largest spacing.
     pub(crate) fn digits(bits: usize) -> usize {
         bits.div_ceil(FIXED_WINDOW)
     }

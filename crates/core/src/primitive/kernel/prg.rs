@@ -24,7 +24,7 @@ impl Prg {
         self.position = index;
     }
 
-    /// The next block.
+    /// Returns the next block of the generator.
     pub(crate) fn block(&mut self) -> Block {
         let mut blocks = [Block::ZERO];
         self.fill(&mut blocks);

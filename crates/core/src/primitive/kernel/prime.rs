@@ -8,7 +8,7 @@ pub(crate) const MAX_PRIME_BITS: u32 = 50;
 pub struct Prime {
     value: u64,
     pub(super) one: Factor,
-    /// 2^64.
+    /// Factor for the constant 2^64.
     carry: Factor,
     /// 2^52 and 2^104, for sums of products in words of 52 bits.
     pub(super) carries_52: [Factor; 2],
@@ -32,7 +32,7 @@ impl Prime {
         Prime { value, one: factor(1), carry: power_of_two(64), carries_52: [power_of_two(52), power_of_two(104)] }
     }
 
-    /// The prime itself.
+    /// Returns the value of the prime.
     #[inline]
     pub fn value(&self) -> u64 {
         self.value
@@ -44,13 +44,13 @@ impl Prime {
         public_factor(residue, self.value)
     }
 
-    /// a + b.
+    /// Returns a + b modulo the prime.
     #[inline]
     pub fn add(&self, a: u64, b: u64) -> u64 {
         once(a.wrapping_add(b), self.value)
     }
 
-    /// a - b.
+    /// Returns a - b modulo the prime.
     #[inline]
     pub fn subtract(&self, a: u64, b: u64) -> u64 {
         once(a.wrapping_add(self.value).wrapping_sub(b), self.value)
@@ -68,7 +68,7 @@ impl Prime {
         once(self.times_lazy(number, factor), self.value)
     }
 
-    /// a * b.
+    /// Returns a * b modulo the prime.
     #[inline]
     pub(crate) fn multiply(&self, a: u64, b: u64) -> u64 {
         self.reduce_wide(u128::from(a) * u128::from(b))

@@ -53,7 +53,7 @@ fn choose_lanes_plainly(table: &[Lanes], numbers: &Limbs, chosen: &mut [Limbs]) 
     }
 }
 
-/// All ones in the lanes whose number this is.
+/// Returns all ones in the lanes that hold this number.
 fn masks(number: u64, numbers: &Limbs) -> Limbs {
     std::hint::black_box(numbers.map(|other| {
         let difference = number ^ other;

@@ -1,4 +1,4 @@
-//! What a store can hold: elements of a vector space whose coefficients form a field.
+//! Elements that a store can hold: those of a vector space whose coefficients form a field.
 
 use rand_core::CryptoRng;
 
@@ -7,9 +7,9 @@ use crate::primitive::kernel::{Block, gf128};
 
 /// A coefficient: an element of a field.
 pub trait Coefficient: Clone + Send + Sync {
-    /// 0.
+    /// Returns the coefficient 0.
     fn zero() -> Self;
-    /// 1.
+    /// Returns the coefficient 1.
     fn one() -> Self;
     /// Whether it is 0.
     fn is_zero(&self) -> bool;
@@ -25,18 +25,18 @@ pub trait Coefficient: Clone + Send + Sync {
 
 /// An element: a value that is stored, or a column of a store.
 pub trait Element: Send + Sync {
-    /// What it can be multiplied by.
+    /// Coefficient by which the element can be multiplied.
     type Coefficient: Coefficient;
 
-    /// The neutral element.
+    /// Returns the neutral element.
     fn zero() -> Self;
     /// A uniformly random element.
     fn random(rng: &mut impl CryptoRng) -> Self;
-    /// The same element.
+    /// Returns a copy of the element.
     fn copy(&self) -> Self;
-    /// Adds another.
+    /// Adds another element to this one.
     fn add(&mut self, other: &Self);
-    /// Subtracts another.
+    /// Subtracts another element from this one.
     fn subtract(&mut self, other: &Self);
     /// `coefficient * self`.
     fn scaled(&self, coefficient: &Self::Coefficient) -> Self;

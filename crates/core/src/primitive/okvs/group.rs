@@ -70,7 +70,7 @@ impl Element for Point {
         Ristretto255.multiply(std::slice::from_ref(self), &Multiplier::from_library(*coefficient)).swap_remove(0)
     }
 
-    /// All products at once.
+    /// Subtracts the multiples, computing all products at once.
     fn subtract_multiples(values: &mut [Point], element: &Point, coefficients: &[Scalar]) {
         let numbers: Vec<_> = coefficients.iter().map(|factor| Multiplier::from_library(*factor)).collect();
         let differences = Ristretto255.subtract(values, &Ristretto255.multiply_one(element, &numbers));

@@ -51,7 +51,7 @@ pub struct Grouped {
     starts: Vec<usize>,
 }
 
-/// Why keys could not be encoded.
+/// Reason why keys could not be encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EncodeError {
     /// The keys with these indices, in the order in which they were given, are equal.
@@ -79,7 +79,7 @@ impl Okvs {
         Okvs { params, row: cipher(ROW_CONTEXT), coefficient: cipher(COEFFICIENT_CONTEXT) }
     }
 
-    /// Its sizes.
+    /// Returns the sizes of the store.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -131,7 +131,8 @@ impl Okvs {
         self.encode_with(keys, values, |_| None)
     }
 
-    /// As [`Okvs::encode`], with uniformly random columns where nothing determines them: for a store that others see.
+    /// Encodes as [`Okvs::encode`] does, with uniformly random columns where nothing determines them: for a store that
+    /// others see.
     pub(crate) fn encode_random<E: Element>(
         &self,
         keys: &Grouped,

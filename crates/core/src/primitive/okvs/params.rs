@@ -1,4 +1,4 @@
-//! How large a store must be so that encoding fails with a stated probability only.
+//! Sizes of a store with which encoding fails with a stated probability only.
 //!
 //! Raghuraman & Rindal, "Blazing Fast PSI from Improved OKVS and Subfield VOLE" (CCS 2022), section 3.2 for rows of
 //! weight 3 and section 2.1 for clusters, here called bins. Their relation between failure and size rests on theory for
@@ -22,7 +22,7 @@ const TRANSITION: (f64, f64) = (1.223, -9.2);
 pub struct Params {
     /// Keys that it is made for.
     pub keys: usize,
-    /// Independent parts.
+    /// Number of independent parts.
     pub bins: usize,
     /// Keys that fit a part.
     pub bin_keys: usize,
@@ -117,7 +117,8 @@ mod tests {
         assert!(Params::new(1 << 32, 40).is_err());
     }
 
-    /// What can go wrong in a bin, three ways in each, has the probability of the whole store together.
+    /// Checks the failure probability: the three ways to fail in each bin, over all bins, share the probability of the
+    /// whole store.
     #[test]
     fn all_bins_together_fail_as_seldom_as_stated() {
         for (keys, bits) in [(1 << 20, 40), (1 << 22, 42), (100_000, 50)] {

@@ -25,7 +25,7 @@ pub(super) struct Rows<'a> {
     pub(super) sparse: &'a [[u32; 3]],
     /// The dense coefficient of each.
     pub(super) coefficients: &'a [Block],
-    /// How many sparse columns there are.
+    /// Number of sparse columns.
     pub(super) columns: usize,
 }
 

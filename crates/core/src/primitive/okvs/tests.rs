@@ -186,8 +186,9 @@ fn too_few_columns_fail_often() {
     assert!(solve::solve(bin, &vec![Block::ZERO; rows], &mut solution, None).is_err());
 }
 
-/// With random values and random free columns a store is uniformly random, whatever the keys.
-/// Rows follow from the seed: another one has other columns and coefficients, so that nobody who fixed its keys before could choose them badly.
+/// Checks that rows follow from the seed. With random values and random free columns a store is uniformly random,
+/// whatever the keys. Another seed has other columns and coefficients, so that nobody who fixed its keys before could
+/// choose them badly.
 #[test]
 fn rows_follow_from_the_seed() {
     let mut rng = rng(9);
@@ -206,7 +207,7 @@ fn rows_follow_from_the_seed() {
     assert!(one.2.iter().zip(&other.2).all(|(one, other)| one != other));
 }
 
-/// What nothing determines is drawn for each bin alone: no two columns of a store without keys are alike.
+/// Checks that free columns are drawn for each bin alone: no two columns of a store without keys are alike.
 #[test]
 fn free_columns_of_all_bins_are_others() {
     let okvs = store(150_000, 3);

@@ -52,7 +52,7 @@ impl Key {
         Err(Error::Internal("no key can be derived from this seed".into()))
     }
 
-    /// The key's suite.
+    /// Returns the key's suite.
     pub(crate) fn suite(&self) -> Suite {
         self.0.suite()
     }

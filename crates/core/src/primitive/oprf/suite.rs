@@ -51,7 +51,7 @@ macro_rules! with {
     };
 }
 
-/// As [`with`], with other scalars of the same suite for the result.
+/// Matches as [`with`] does, with other scalars of the same suite for the result.
 macro_rules! map {
     ($any:expr, |$group:ident, $scalars:ident| $work:expr) => {
         match $any {
@@ -72,7 +72,7 @@ macro_rules! map {
 }
 
 impl Suite {
-    /// All of them.
+    /// List of all suites.
     pub const ALL: [Suite; 3] = [Suite::Ristretto255, Suite::P384, Suite::P521];
 
     /// The suite of a level; none if there is none.
@@ -85,7 +85,7 @@ impl Suite {
         }
     }
 
-    /// Its name in the RFC.
+    /// Returns the name of the suite in the RFC.
     pub fn name(self) -> &'static str {
         match self {
             Suite::Ristretto255 => "ristretto255-SHA512",

@@ -20,7 +20,7 @@ use crate::primitive::kernel::Block;
 
 /// An unsigned integer that holds shares.
 pub trait Word: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Zeroize + sealed::Word {
-    /// Its bits.
+    /// Number of bits of the integer.
     const BITS: u32;
 }
 
@@ -53,7 +53,7 @@ macro_rules! word {
 
 word!(u8, u16, u32, u64, u128);
 
-/// How shares add up.
+/// Arithmetic in which shares add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sharing {
     bits: u32,
@@ -66,7 +66,7 @@ impl Sharing {
         Sharing::new(bits, true)
     }
 
-    /// By exclusive or of `bits` bits, 1 to 128.
+    /// Shares by exclusive or of `bits` bits, 1 to 128.
     pub fn exclusive_or(bits: u32) -> Result<Sharing> {
         Sharing::new(bits, false)
     }

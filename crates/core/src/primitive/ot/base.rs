@@ -97,7 +97,7 @@ impl fmt::Debug for Receiver {
     }
 }
 
-/// What both roles hold: the key of all hashes, and the index of the next OT.
+/// State that both roles hold: the key of all hashes, and the index of the next OT.
 struct Context {
     key: [u8; 32],
     index: u64,
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!(blocks.iter().map(|block| block.0).collect::<HashSet<_>>().len(), blocks.len());
     }
 
-    /// What a sender can compute of the points that it gets, R_j + H(i, j, R_(1-j)), is never the same twice: with one secret for two
-    /// transfers it would be, for the chosen branches.
+    /// Checks that the points which a sender can compute, R_j + H(i, j, R_(1-j)), never repeat. With one secret for two
+    /// transfers they would, for the chosen branches.
     #[test]
     fn no_two_transfers_have_one_secret() {
         const COUNT: usize = 64;

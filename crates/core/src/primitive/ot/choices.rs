@@ -37,7 +37,7 @@ impl Choices {
         choices
     }
 
-    /// These bits, in order.
+    /// Collects these bits, in order.
     pub fn from_bits(bits: impl IntoIterator<Item = bool>) -> Choices {
         let bits = bits.into_iter();
         let mut choices = Choices::with_capacity(bits.size_hint().0);
@@ -56,7 +56,7 @@ impl Choices {
         self.words.capacity() * WORD
     }
 
-    /// Adds one.
+    /// Adds one choice bit.
     pub(crate) fn push(&mut self, bit: bool) {
         if self.length.is_multiple_of(WORD) {
             self.words.push(0);
@@ -83,7 +83,7 @@ impl Choices {
         choices
     }
 
-    /// How many bits there are.
+    /// Returns the number of choice bits.
     pub fn len(&self) -> usize {
         self.length
     }
@@ -93,7 +93,7 @@ impl Choices {
         self.length == 0
     }
 
-    /// Bit `index`.
+    /// Returns the choice bit at `index`.
     ///
     /// # Panics
     ///

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::primitive::kernel::Prg;
 use crate::primitive::kernel::block::{BLOCK_BYTES, Block};
 
-/// The longest messages.
+/// Largest length of a message in bytes.
 pub const MAX_BYTES: usize = MAX_PAYLOAD_BYTES / 2;
 
 /// The sender's part. `pairs` holds the two messages of each OT one after the other, `bytes` long each, for one OT after

@@ -1,4 +1,4 @@
-//! What is sent on top of random OTs: one message for each piece of them.
+//! Messages on top of random OTs: one for each piece of them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use crate::primitive::kernel::block::{self, Block};
 /// The most OTs that share one message: as many as one chunk of the extension holds in either form.
 pub(crate) const CHUNK: usize = 255 * 128;
 
-/// How many pieces the receiver is ahead with its random OTs of the messages that it has taken. On a slow line, the
-/// sender then always has something to do; and the channel's queues, which hold more messages, never stop both at once.
+/// Number of pieces by which the receiver's random OTs are ahead of the messages that it has taken. On a slow line, the
+/// sender then always has something to do. The channel's queues, which hold more messages, never stop both at once.
 const AHEAD: usize = 3;
 
 /// OTs that share one message.
 pub(crate) trait Piece {
-    /// How many: [`CHUNK`] at most.
+    /// Returns the number of OTs in the piece: [`CHUNK`] at most.
     fn count(&self) -> usize;
 }
 

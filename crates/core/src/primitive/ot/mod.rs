@@ -59,7 +59,7 @@ pub trait RandomOtReceiver {
 
 /// The sender of correlated OTs.
 pub trait CorrelatedOtSender {
-    /// By what the blocks of each pair differ: the same secret in all OTs.
+    /// Returns the difference of the blocks of each pair: the same secret in all OTs.
     fn delta(&self) -> Block;
 
     /// The next `outputs.len()` OTs: random blocks q_i, the first of each pair (q_i, q_i ^ delta). Otherwise as

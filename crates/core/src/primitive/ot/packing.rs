@@ -9,7 +9,7 @@ const PART: u32 = 56;
 /// Numbers that are packed at once. A message of more begins each strip with a whole byte, whatever the numbers' length.
 pub(crate) const STRIP: usize = 128;
 
-/// The longest numbers.
+/// Largest length of a number in bits.
 const MAX_BITS: usize = 128;
 
 /// Room for a strip, and for what is written beyond a number's end.
@@ -41,9 +41,9 @@ pub(crate) fn pack<W: Copy + Into<u128>>(numbers: &[W], bits: u32, out: &mut [u8
 
 struct Writer {
     room: [u8; ROOM],
-    /// Bits so far.
+    /// Number of bits written so far.
     position: usize,
-    /// Those that do not fill a byte.
+    /// Bits that do not fill a byte.
     pending: u64,
 }
 

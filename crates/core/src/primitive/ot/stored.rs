@@ -34,7 +34,7 @@ impl StoredSender {
         StoredSender { pairs: Zeroizing::new(pairs), used: 0 }
     }
 
-    /// How many OTs are left.
+    /// Returns the number of OTs left.
     pub fn left(&self) -> usize {
         self.pairs.len() - self.used
     }
@@ -51,7 +51,7 @@ impl StoredReceiver {
         StoredReceiver { choices, blocks: Zeroizing::new(blocks), used: 0 }
     }
 
-    /// How many OTs are left.
+    /// Returns the number of OTs left.
     pub fn left(&self) -> usize {
         self.blocks.len() - self.used
     }

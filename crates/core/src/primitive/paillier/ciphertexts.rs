@@ -13,7 +13,7 @@ pub struct Plaintexts {
 }
 
 impl Plaintexts {
-    /// How many there are.
+    /// Returns the number of plaintexts.
     pub fn len(&self) -> usize {
         self.all.len() / self.words
     }
@@ -29,7 +29,7 @@ impl Plaintexts {
     }
 }
 
-/// Their number.
+/// Prints the number of plaintexts only.
 impl fmt::Debug for Plaintexts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Plaintexts({})", self.len())
@@ -45,7 +45,7 @@ pub struct Ciphertexts {
 }
 
 impl Ciphertexts {
-    /// How many there are.
+    /// Returns the number of ciphertexts.
     pub fn len(&self) -> usize {
         self.all.len() / self.words
     }
@@ -55,12 +55,13 @@ impl Ciphertexts {
         self.all.is_empty()
     }
 
-    /// As they travel: one after the other, little-endian, [`KeySize::ciphertext_bytes`](super::KeySize::ciphertext_bytes) each.
+    /// Returns the encoding on the wire: one ciphertext after the other, little-endian,
+    /// [`KeySize::ciphertext_bytes`](super::KeySize::ciphertext_bytes) each.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.all.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// Those of these numbers, in this order.
+    /// Returns the ciphertexts at these indices, in this order.
     ///
     /// # Panics
     ///
@@ -91,7 +92,7 @@ impl Ciphertexts {
     }
 }
 
-/// Their number.
+/// Prints the number of ciphertexts only.
 impl fmt::Debug for Ciphertexts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ciphertexts({})", self.len())

@@ -1,4 +1,4 @@
-//! Key generation.
+//! Generation of Paillier keys.
 
 use rand_core::CryptoRng;
 
@@ -8,7 +8,7 @@ use crate::primitive::kernel::montgomery::LANES;
 use crate::primitive::kernel::power::power;
 
 impl SecretKey {
-    /// A fresh key.
+    /// Generates a fresh key.
     pub fn generate(size: KeySize, rng: &mut impl CryptoRng) -> SecretKey {
         let primes = Primes::generate(size, rng);
         let mut public = PublicKey::new(size, primes.modulus(), None);

@@ -54,20 +54,20 @@ impl KeySize {
         2 * self.modulus_bytes()
     }
 
-    /// Bits of r.
+    /// Returns the length of r in bits.
     fn random_bits(self) -> usize {
         self.bits() / 2
     }
 }
 
-/// Why bytes are no public key, or no ciphertexts.
+/// Reason why bytes are no public key, or no ciphertexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invalid {
     /// There are too few or too many bytes.
     Length,
     /// N has another length than agreed on.
     Size,
-    /// N is even.
+    /// Modulus N that is even.
     Even,
     /// A ciphertext, or h_s, is 0.
     Zero,
@@ -81,7 +81,7 @@ pub enum Invalid {
     Primes,
 }
 
-/// As the end of a sentence that begins with who sent it: "holds ...".
+/// Prints the reason as the end of a sentence that begins with the party that sent the bytes: "holds ...".
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -84,7 +84,7 @@ impl<'a> Products<'a> {
         });
     }
 
-    /// The products.
+    /// Completes the products, and returns them.
     pub fn finish(self) -> Ciphertexts {
         let field = &self.key.field;
         let missing: Vec<_> =

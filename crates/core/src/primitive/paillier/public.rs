@@ -1,4 +1,4 @@
-//! What everybody can do who knows the public key.
+//! Operations for everybody who knows the public key.
 
 use std::sync::OnceLock;
 
@@ -21,7 +21,7 @@ const TABLES_BYTES: usize = 32 << 20;
 /// Groups of eight encryptions that go through the tables together.
 pub(super) const GROUPS: usize = 16;
 
-/// N and h_s.
+/// Public key of Paillier encryption: N and h_s.
 #[derive(Clone)]
 pub struct PublicKey {
     size: KeySize,
@@ -29,7 +29,7 @@ pub struct PublicKey {
     square: BoxedUint,
     /// Modulo N^2, for single products of ciphertexts as they are.
     pub(super) field: Montgomery,
-    /// N R^2.
+    /// Factor N R^2.
     factor: Lanes,
     /// Modulo N^2, for powers.
     pub(super) ring: Pairs,
@@ -38,14 +38,14 @@ pub struct PublicKey {
     tables: OnceLock<FixedBase>,
 }
 
-/// Size only.
+/// Prints the size of the key only.
 impl std::fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PublicKey({} bits)", self.size.bits())
     }
 }
 
-/// Equal keys.
+/// Compares two public keys.
 impl PartialEq for PublicKey {
     fn eq(&self, other: &PublicKey) -> bool {
         self.modulus == other.modulus && self.base == other.base
@@ -68,7 +68,7 @@ impl Encoder {
         Encoder { factor: field.pack([negative.as_words(); LANES]) }
     }
 
-    /// In no form, of plaintexts modulo n in Montgomery's.
+    /// Encodes plaintexts modulo n, which are in Montgomery's form. The result is in no form.
     pub(super) fn encode(&self, ring: &Pairs, plaintexts: &Lanes) -> Lanes {
         ring.one_less(&ring.field().multiply(plaintexts, &self.factor))
     }
@@ -87,12 +87,12 @@ impl PublicKey {
         PublicKey { size, square, field, factor, ring, encoder, base, modulus, tables }
     }
 
-    /// How long it is.
+    /// Returns the size of the key.
     pub fn size(&self) -> KeySize {
         self.size
     }
 
-    /// As it travels: N and h_s, little-endian, [`KeySize::public_key_bytes`] together.
+    /// Returns the encoding on the wire: N and h_s, little-endian, [`KeySize::public_key_bytes`] together.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.modulus.as_words().iter().chain(&self.base).flat_map(|word| word.to_le_bytes()).collect()
     }
@@ -120,7 +120,7 @@ impl PublicKey {
         }
     }
 
-    /// No ciphertexts.
+    /// Returns an empty list of ciphertexts.
     pub fn no_ciphertexts(&self) -> Ciphertexts {
         Ciphertexts { words: 2 * self.size.words(), all: Vec::new() }
     }
@@ -155,7 +155,7 @@ impl PublicKey {
         }
     }
 
-    /// Uniformly random plaintexts.
+    /// Draws `count` uniformly random plaintexts.
     pub fn random(&self, count: usize, rng: &mut impl CryptoRng) -> Plaintexts {
         let mut all = Vec::with_capacity(count * self.size.words());
         (0..count).for_each(|_| all.extend_from_slice(self.random_below(self.modulus.as_nz_ref(), rng).as_words()));
@@ -208,7 +208,7 @@ impl PublicKey {
         fit.then_some(integers)
     }
 
-    /// Plaintexts modulo `modulus`.
+    /// Reduces plaintexts modulo `modulus`.
     pub fn residues(&self, plaintexts: &Plaintexts, modulus: u128) -> Zeroizing<Vec<u128>> {
         let divisor = NonZero::new(BoxedUint::from(modulus)).expect("a modulus that is not zero");
         let residue = |words: &[u64]| {
@@ -249,7 +249,7 @@ impl PublicKey {
         Ciphertexts { words: 2 * self.size.words(), all }
     }
 
-    /// Numbers r.
+    /// Draws `count` random exponents r.
     pub(super) fn exponents(&self, count: usize, rng: &mut impl CryptoRng) -> RandomExponents {
         let words = self.size.random_bits() / 64;
         let mut all = Zeroizing::new(vec![0; count * words]);

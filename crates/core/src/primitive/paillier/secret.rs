@@ -1,4 +1,4 @@
-//! What the owner of a key can do: encrypt and decrypt modulo p^2 and q^2.
+//! Operations for the owner of a key: encryption and decryption modulo p^2 and q^2.
 
 use crypto_bigint::{BoxedUint, ConcatenatingSquare, NonZero};
 use rand_core::CryptoRng;
@@ -30,7 +30,7 @@ pub struct SecretKey {
 struct Half {
     prime: NonZero<BoxedUint>,
     square: BoxedUint,
-    /// p - 1.
+    /// Exponent p - 1.
     exponent: BoxedUint,
     /// 1 / L((1 + N)^(p-1) mod p^2) modulo p, with L(x) = (x - 1) / p, in Montgomery's form.
     scale: Lanes,
@@ -40,7 +40,7 @@ struct Half {
     base: FixedBase,
 }
 
-/// Size only.
+/// Prints the size of the key only.
 impl std::fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SecretKey({} bits)", self.public.size().bits())
@@ -99,12 +99,12 @@ impl SecretKey {
         SecretKey { public, p, q, inverse_square, inverse }
     }
 
-    /// What others may know.
+    /// Returns the public key.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// p and q.
+    /// Returns the primes p and q.
     pub(super) fn primes(&self) -> [&BoxedUint; 2] {
         [&self.p, &self.q].map(|half| half.prime.as_ref())
     }
@@ -137,7 +137,7 @@ impl SecretKey {
         pairs::join(&low, &high, words, &p.square)
     }
 
-    /// Decrypts.
+    /// Decrypts ciphertexts into plaintexts.
     pub fn decrypt(&self, ciphertexts: &Ciphertexts) -> Plaintexts {
         let words = self.public.size().words();
         let all = in_groups(ciphertexts.len(), words, 1, |range| {

@@ -7,7 +7,8 @@ use super::{Invalid, KeySize, PublicKey, SecretKey, number, words};
 use crate::primitive::blum::Primes;
 
 impl SecretKey {
-    /// As it is kept: the public key, then p and q, little-endian, [`KeySize::secret_key_bytes`] together.
+    /// Returns the encoding for storage: the public key, then p and q, little-endian, [`KeySize::secret_key_bytes`]
+    /// together.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut bytes = Zeroizing::new(Vec::with_capacity(self.public().size().secret_key_bytes()));
         bytes.extend_from_slice(&self.public().to_bytes());

@@ -201,7 +201,8 @@ fn integers_are_encoded_and_decoded() {
     assert!(public.decode(&key.decrypt(&beyond)).is_none());
 }
 
-/// As many as there is room for, added up under a mask, are each the sum of their own; no negative one takes from the next.
+/// Checks that packed integers are added up each by itself under a mask, as many as there is room for. No negative one
+/// takes from the next.
 #[test]
 fn packed_integers_are_added_up_each_by_itself() {
     let key = known();

@@ -1,4 +1,4 @@
-//! What is true is proved and verified, in every group; what is not is found, and where.
+//! Tests in every group: true statements are proved and verified, and false ones are found and located.
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -88,7 +88,7 @@ fn all<G: Group>(group: &G) {
     }
 }
 
-/// Of many images under one scalar, one that is wrong is enough.
+/// Checks that one wrong image is found among many under one scalar.
 fn composites<G: Group + Sync>(group: &G) {
     let x = group.random_scalars(1, &mut rng(1));
     let own = group.multiply_generator(&x).remove(0);
@@ -182,7 +182,8 @@ fn two_proofs_have_other_nonces() {
     }
 }
 
-/// Who knows one of two logarithms only moves the error of one equation to the other: their plain sum holds, and the proof does not.
+/// Checks that errors do not cancel. A prover who knows one of two logarithms only moves the error of one equation to
+/// the other. The plain sum of the equations then holds, and the proof does not.
 #[test]
 fn errors_do_not_cancel() {
     let group = &Ristretto255;

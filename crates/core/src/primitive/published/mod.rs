@@ -1,4 +1,4 @@
-//! What only the protocols of [`protocol::published`](crate::protocol::published) are made of.
+//! Building blocks used only by the protocols of [`protocol::published`](crate::protocol::published).
 
 pub mod bloom;
 pub mod goldwasser_micali;

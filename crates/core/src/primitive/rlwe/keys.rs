@@ -11,7 +11,7 @@ use super::{Ring, errors, ternary};
 
 /// A secret key: a polynomial s with coefficients -1, 0 and 1. Zeroized when dropped, never printed.
 pub struct SecretKey {
-    /// -s.
+    /// Negated secret polynomial, -s.
     negative: Zeroizing<Vec<u64>>,
 }
 
@@ -57,7 +57,7 @@ impl SecretKey {
     }
 }
 
-/// Nothing of it.
+/// Prints nothing of the key.
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretKey(..)")
@@ -69,7 +69,7 @@ impl fmt::Debug for SecretKey {
 pub(crate) struct PublicKey {
     /// -(mask s + e).
     pub first: Vec<u64>,
-    /// Uniformly random.
+    /// Uniformly random polynomial of the encryption.
     pub mask: Vec<u64>,
 }
 

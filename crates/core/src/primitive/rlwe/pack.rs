@@ -1,4 +1,4 @@
-//! Residues as bytes.
+//! Encoding of residues as bytes.
 
 /// Bytes of `count` residues of `bits` bits.
 pub fn packed_bytes(bits: u32, count: usize) -> usize {

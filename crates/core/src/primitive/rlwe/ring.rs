@@ -22,7 +22,7 @@ pub(crate) fn most_modulus_bits(degree: usize) -> u32 {
 /// The shortest primes: there are enough of them for every degree.
 pub(crate) const LEAST_PRIME_BITS: u32 = 34;
 
-/// What no prime of a [`Ring`] of primes of `bits` bits is below.
+/// Returns a lower bound of the primes of a [`Ring`] with primes of `bits` bits.
 pub(crate) fn prime_at_least(bits: u32) -> u64 {
     (1 << bits) - (1 << 27)
 }
@@ -49,7 +49,7 @@ impl Ring {
         Ring { degree, bits, primes: primes.into_iter().map(|p| Ntt::new(Prime::new(p), degree)).collect() }
     }
 
-    /// N.
+    /// Returns the degree N.
     pub(crate) fn degree(&self) -> usize {
         self.degree
     }
@@ -64,7 +64,7 @@ impl Ring {
         &self.primes
     }
 
-    /// The zero polynomial.
+    /// Returns the zero polynomial.
     pub(crate) fn zero(&self) -> Vec<u64> {
         vec![0; self.degree * self.primes.len()]
     }

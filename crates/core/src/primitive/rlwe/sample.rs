@@ -48,7 +48,7 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// From a seed that is used for nothing else.
+    /// Creates the generator from a seed that is used for nothing else.
     pub fn new(seed: [u8; 16]) -> Uniform {
         Uniform { seed: Block::from_le_slice(&seed) }
     }
@@ -110,7 +110,7 @@ impl Flood {
         }
     }
 
-    /// F, in limbs.
+    /// Returns the bound F, in limbs.
     pub(crate) fn bound(&self) -> Vec<u64> {
         shifted(u64::from(self.mantissa), self.exponent as usize)
     }
@@ -145,7 +145,7 @@ impl Flood {
     }
 }
 
-/// number * 2^bits.
+/// Returns number * 2^bits.
 fn shifted(number: u64, bits: usize) -> Vec<u64> {
     let mut limbs = vec![0; bits / 64];
     let wide = u128::from(number) << (bits % 64);

@@ -16,7 +16,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// To the first `kept` primes of a ring.
+    /// Prepares the switch to the first `kept` primes of a ring.
     pub fn new(ring: &Ring, kept: usize) -> Switch {
         let primes: Vec<_> = ring.primes().iter().map(|ntt| *ntt.prime()).collect();
         let dropped = (kept..primes.len()).rev().map(|last| {

@@ -19,12 +19,12 @@ pub(crate) fn multiply(a: &[u64], b: &[u64]) -> Vec<u64> {
     product
 }
 
-/// A power.
+/// Returns a power of the number `base`.
 pub(crate) fn power(base: &[u64], exponent: usize) -> Vec<u64> {
     (0..exponent).fold(vec![1], |power, _| trimmed(multiply(&power, base)))
 }
 
-/// The sum.
+/// Returns the sum of two numbers.
 pub(crate) fn add(a: &[u64], b: &[u64]) -> Vec<u64> {
     let mut carry = 0;
     let mut sum: Vec<_> = (0..a.len().max(b.len()))
@@ -103,7 +103,7 @@ pub(crate) fn at_least(a: &[u64], b: &[u64]) -> bool {
 pub(crate) struct Fraction {
     /// For each prime: (q' / p)^-1 modulo it, and 1 / p.
     parts: Vec<(Prime, u64, Vec<u64>)>,
-    /// What is added first: the digits' offset, and half of the lowest digit's unit.
+    /// Constant that is added first: the digits' offset, and half of the lowest digit's unit.
     offset: Vec<u64>,
     base: [u64; 2],
     digits: usize,

@@ -43,7 +43,7 @@ pub trait VoleReceiver {
 
 /// The sender of correlated OTs with random choices.
 pub trait RandomCotSender {
-    /// By what the two blocks of each OT differ. Secret but for its lowest bit, which is one.
+    /// Difference of the two blocks of each OT. Secret but for its lowest bit, which is one.
     fn delta(&self) -> Block;
 
     /// The next `b.len()` OTs: the block for choice zero of each, whose lowest bit is zero; that for choice one is

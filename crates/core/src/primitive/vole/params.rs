@@ -1,4 +1,4 @@
-//! How many trees, how large, and which distance: the parameters of the silent protocols.
+//! Parameters of the silent protocols: number of trees, their size, and the distance.
 //!
 //! The number t of noisy places follows from the relative distance d of the code: a linear test of the outputs succeeds
 //! with probability (1 - d)^t over GF(2^128), and has bias (1 - 2 d)^t over GF(2) (Boyle et al., CRYPTO 2020), which has
@@ -27,10 +27,10 @@ pub(crate) const RUN_OUTPUTS: usize = 1 << 22;
 /// The least outputs that are computed in a run, however few are wanted.
 pub const LEAST_OUTPUTS: usize = 1 << 12;
 
-/// Which correlation, and hence which code.
+/// Kind of correlation, which decides about the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Over GF(2^128).
+    /// Correlation over GF(2^128).
     Field,
     /// Bits times a block.
     Binary,
@@ -40,7 +40,7 @@ pub enum Kind {
 pub(crate) const FIELD_DISTANCES: [(u32, u32); 10] =
     [(16, 210), (17, 200), (18, 180), (19, 165), (20, 150), (21, 135), (22, 120), (23, 110), (24, 100), (25, 90)];
 
-/// As [`FIELD_DISTANCES`], for [`Kind::Binary`].
+/// Distances as in [`FIELD_DISTANCES`], for [`Kind::Binary`].
 pub(crate) const BINARY_DISTANCES: [(u32, u32); 4] = [(20, 95), (22, 85), (24, 80), (25, 75)];
 
 impl Kind {
@@ -88,7 +88,7 @@ impl Kind {
 /// The parameters of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
-    /// Which correlation.
+    /// Kind of correlation.
     pub kind: Kind,
     /// k: outputs of the code, which are those that the run is made for or somewhat more.
     pub outputs: usize,
@@ -128,8 +128,9 @@ impl Parameters {
         self.leaves.div_ceil(1 << (self.depth - level))
     }
 
-    /// Where on `level` a node stands that is computed though it leads to no leaf that counts: behind all others, as a right
-    /// child. Not on the last level, where the sums have it. Trees drop it, and their tips add it.
+    /// Position on `level` of the node that is computed though it leads to no leaf that counts. The node stands behind
+    /// all others, as a right child. On the last level there is none, as the sums have it. Trees drop the node, and
+    /// their tips add it.
     pub(super) fn dropped(&self, level: usize) -> Option<usize> {
         let nodes = self.nodes(level);
         (level < self.depth && 2 * self.nodes(level - 1) > nodes).then_some(nodes)
@@ -145,7 +146,7 @@ impl Parameters {
         2 * self.trees * 16
     }
 
-    /// Bytes of [`TREE_TIPS`](super::TREE_TIPS).
+    /// Length of [`TREE_TIPS`](super::TREE_TIPS) in bytes.
     pub fn tips_bytes(&self) -> usize {
         self.trees * 16
     }

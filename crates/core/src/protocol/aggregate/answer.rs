@@ -1,4 +1,4 @@
-//! What the oracle does: it finds the key of a row, if enough of its entries hold that key.
+//! Role of the oracle: it finds the key of a row, if enough of its entries hold that key.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,15 +11,16 @@ use super::open::sealed_keys;
 use super::rows::{Column, DOUBLINGS, ids};
 use super::{ID_BYTES, Params, ProxyKey, Refused, Why};
 
-/// What the oracle makes of the entries of a row.
+/// Answer of the oracle to the entries of a row.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// All of them hold this key, and they are enough.
+    /// Key that all of the entries hold, which are enough.
     Key(Vec<u8>),
-    /// Those at these places hold another key than the row's, or none. The key is withheld: what was agreed on has to be evaluated
-    /// without these first, whether the others are enough or not.
+    /// Places of the entries that hold another key than the row's, or none. The key is withheld: the agreed condition
+    /// has to be evaluated without these entries first, whether the others are enough or not.
     Inconsistent(Vec<u32>),
-    /// All of them hold the row's key, and they are fewer than agreed: nobody who evaluates what was agreed on asks about these.
+    /// Too few entries, all of which hold the row's key: fewer than agreed. Nobody who evaluates the agreed condition
+    /// asks about these.
     TooFew,
 }
 
@@ -33,7 +34,7 @@ impl std::fmt::Debug for Answer {
     }
 }
 
-/// What a row must have at least before its key is told, whatever else the database has evaluated.
+/// Minimum that a row must reach before its key is told, whatever else the database has evaluated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Least {
     /// Entries. One is always needed.
@@ -47,7 +48,7 @@ pub trait RowFunction<G: Group> {
     /// The row function's value of each key, all of which are as long as the points that hold them.
     fn rows(&self, params: &Params<G>, keys: &[Zeroizing<Vec<u8>>]) -> Column<G>;
 
-    /// What proxy and oracle have beside it.
+    /// Secrets that proxy and oracle have beside the row function.
     fn blinding(&self) -> &Blinding<G>;
 }
 

@@ -1,5 +1,5 @@
-//! What the proxy does with reports: it checks them, applies its row function, adds tags, and takes from them all that a
-//! participant could know them by.
+//! Role of the proxy with reports: it checks them, applies its row function and adds tags. It removes all that a
+//! participant could recognise them by.
 
 use rand_core::CryptoRng;
 
@@ -31,7 +31,7 @@ pub fn blind<G: Embedding + Sync>(
 
 /// The ciphertexts of reports that are well formed, and made by who knows what is in them.
 pub(crate) struct Checked<G: Group> {
-    /// Of what the row function is computed from, or its value.
+    /// Ciphertexts of the row function's input, or of its value.
     pub rows: Pair<G>,
     pub values: Option<Pair<G>>,
     pub sealed: Vec<Pair<G>>,

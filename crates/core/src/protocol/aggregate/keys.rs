@@ -10,13 +10,14 @@ use crate::primitive::proof::{self, Proof, Statement, nonzero};
 
 use super::Params;
 
-/// What the encodings of keys begin with: their form.
+/// Form of the encodings of keys: their first byte.
 const FORM: u8 = 1;
 
-/// What a tag master is as bytes.
+/// Length of an encoded tag master in bytes.
 const MASTER_BYTES: usize = 32;
 
-/// Whose key it is: the first byte of its encoding after the form, and what its proof of possession is bound to.
+/// Holder of a key: the first byte of the key's encoding after the form. The key's proof of possession is bound to it,
+/// too.
 #[derive(Clone, Copy)]
 enum Holder {
     Proxy = 1,
@@ -29,7 +30,7 @@ pub struct ProxyKey<G: Group = Ristretto255> {
     pub(super) shared: Blinding<G>,
 }
 
-/// What a proxy has beside its row function, whatever that is.
+/// Secrets of a proxy beside its row function, whatever that is.
 pub struct Blinding<G: Group = Ristretto255> {
     master: Zeroizing<[u8; MASTER_BYTES]>,
     pub(super) unseal: G::Scalar,
@@ -56,7 +57,7 @@ pub(crate) struct Key<G: Group> {
 }
 
 impl<G: Group + Sync> Blinding<G> {
-    /// Fresh secrets.
+    /// Draws fresh secrets of the proxy.
     pub(crate) fn generate(group: &G, rng: &mut impl CryptoRng) -> Blinding<G> {
         let mut master = Zeroizing::new([0; MASTER_BYTES]);
         rng.fill_bytes(&mut *master);
@@ -96,7 +97,7 @@ impl<G: Group + Sync> Blinding<G> {
 }
 
 impl<G: Group + Sync> ProxyKey<G> {
-    /// Fresh secrets.
+    /// Draws fresh secrets of the proxy and its row function.
     pub fn generate(params: &Params<G>, rng: &mut impl CryptoRng) -> ProxyKey<G> {
         let row = params.group.random_scalars(1, rng).remove(0);
         ProxyKey { row, shared: Blinding::generate(&params.group, rng) }
@@ -123,7 +124,7 @@ impl<G: Group + Sync> ProxyKey<G> {
 }
 
 impl<G: Group + Sync> DatabaseKey<G> {
-    /// A fresh secret.
+    /// Draws a fresh secret of the database.
     pub fn generate(params: &Params<G>, rng: &mut impl CryptoRng) -> DatabaseKey<G> {
         DatabaseKey { secret: params.group.random_scalars(1, rng).remove(0) }
     }
@@ -139,7 +140,7 @@ impl<G: Group + Sync> DatabaseKey<G> {
         public.starts_with(&params.group.encode(&image))
     }
 
-    /// Its encoding, secret as it is.
+    /// Returns the encoding of the key, which is secret like the key.
     pub fn to_bytes(&self, params: &Params<G>) -> Zeroizing<Vec<u8>> {
         let secret = params.group.encode_scalar(&self.secret);
         Zeroizing::new([&[FORM, Holder::Database as u8][..], &secret].concat())
@@ -182,7 +183,7 @@ impl<G: Group> Key<G> {
     }
 }
 
-/// That somebody knows x with this image x G, as the holder of a key in this round.
+/// Statement that somebody knows x with this image x G, as the holder of a key in this round.
 fn possession<G: Group + Sync>(params: &Params<G>, image: &G::Point, holder: Holder) -> Statement<G> {
     let generator = params.group.multiply_generator(&[params.group.scalar(1)]).remove(0);
     let mut context = params.transcript("possession");

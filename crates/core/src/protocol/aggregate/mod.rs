@@ -32,23 +32,23 @@ pub use report::{Entry, report};
 /// Length of a row's id, and of a tag.
 pub(crate) const ID_BYTES: usize = 32;
 
-/// Which report or entry is refused, and why. The ones beside it may be well.
+/// Report or entry that is refused, and the reason. The ones beside it may be well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused {
-    /// Its number: of reports as [`report`](report()) counts them, of entries from 0.
+    /// Index of the refused report or entry: reports are counted as [`report`](report()) counts them, entries from 0.
     pub index: u64,
-    /// What is wrong with it.
+    /// Reason of the refusal.
     pub why: Why,
 }
 
-/// What is wrong with a report or an entry.
+/// Fault in a report or an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// The bytes are no whole number of them.
     Length,
-    /// It holds an encoding that is not the canonical one of any point.
+    /// Encoding that is not the canonical one of any point.
     NotAPoint,
-    /// It holds the identity.
+    /// Encoding of the identity.
     Identity,
     /// A proof of knowing the value, or the masks of the other ciphertexts, does not hold: it was made for other bytes, by or for somebody
     /// else, or for another place.
@@ -73,7 +73,8 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl Refused {
-    /// What decoding has refused, where each of what is numbered from `first` has so many points.
+    /// Converts an error of decoding into the report or entry refused. Items are numbered from `first`, with `points`
+    /// points each.
     pub(crate) fn decoding(error: DecodeError, first: u64, points: usize) -> Refused {
         match error {
             DecodeError::Length => Refused { index: first, why: Why::Length },

@@ -1,4 +1,4 @@
-//! What the database does: it opens entries into rows, and asks about those that satisfy what was agreed on.
+//! Role of the database: it opens entries into rows, and asks about those that satisfy the agreed condition.
 
 use std::fmt;
 
@@ -10,12 +10,13 @@ use super::blind::rerandomise;
 use super::rows::{Pair, columns, encode_rows, id};
 use super::{DatabaseKey, ID_BYTES, Params, Refused, RoundKeys, Why};
 
-/// What the database has of one report.
+/// Data that the database has of one report.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Which row it belongs to: the same for the same key.
+    /// Identifier of the row to which the report belongs: the same for the same key.
     pub id: [u8; ID_BYTES],
-    /// Who has reported it: the same for the same participant, in one row. Zeros where entries carry no tags.
+    /// Tag of the participant that has reported it: the same for the same participant, in one row. Zeros if entries
+    /// carry no tags.
     pub tag: [u8; ID_BYTES],
     /// The place of the value in the domain.
     pub value: u32,
@@ -32,9 +33,9 @@ impl fmt::Debug for Row {
 /// Entries as they are opened.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Opened {
-    /// What each holds, in order.
+    /// Contents of each entry, in order.
     pub rows: Vec<Row>,
-    /// How many hold nothing.
+    /// Number of entries that hold nothing.
     pub dropped: Dropped,
 }
 
@@ -91,8 +92,8 @@ pub fn open<G: Embedding + Sync>(params: &Params<G>, key: &DatabaseKey<G>, entri
     Ok(opened)
 }
 
-/// What the oracle is asked about a row: the sealed keys of its entries, re-randomised, in this order. The caller has put them in a random
-/// one.
+/// Question to the oracle about a row: the sealed keys of its entries, re-randomised, in this order. The caller has put
+/// them in a random order.
 ///
 /// Fails if one of them is malformed: then it is not what [`open`] has returned.
 pub fn ask<G: Embedding + Sync>(

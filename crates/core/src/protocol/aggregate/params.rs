@@ -1,4 +1,4 @@
-//! What all roles of a round agree on, and the lengths that follow from it.
+//! Parameters that all roles of a round agree on, and the lengths that follow from them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,11 +17,11 @@ pub const MAX_KEY_BYTES: usize = 1024;
 /// The most values of a domain. (The database looks each up in a table of so many points.)
 pub const MAX_VALUES: u32 = 1 << 16;
 
-/// What is agreed on for one round.
+/// Parameters agreed on for one round.
 pub struct Params<G: Group = Ristretto255> {
-    /// The group.
+    /// Group of the round.
     pub(super) group: G,
-    /// Of the job's terms and the round.
+    /// Session of the job's terms and the round.
     pub(crate) session: Session,
     key_bytes: usize,
     values: u32,
@@ -31,8 +31,9 @@ pub struct Params<G: Group = Ristretto255> {
 }
 
 impl Params {
-    /// Those of a round of `dh`: its session, which stands for the job's terms and the round; how long a key is at most; how many values there are, 0
-    /// or 1 where reports carry none; whether entries carry a tag of who reported them.
+    /// Parameters of a round of `dh`. `session` stands for the job's terms and the round. `key_bytes` is the largest
+    /// length of a key. `values` is the number of values, 0 or 1 if reports carry none. `distinct` tells whether
+    /// entries carry a tag of the participant that reported them.
     ///
     /// Fails with [`Error::Input`] if a length or a number is out of bounds.
     pub fn new(session: Session, key_bytes: usize, values: u32, distinct: bool) -> Result<Params> {
@@ -52,7 +53,7 @@ impl<G: Embedding> Params<G> {
         Ok(Params { group, session, key_bytes, values, distinct, places: OnceLock::new() })
     }
 
-    /// How many points a key takes.
+    /// Number of points that a key takes.
     pub fn key_points(&self) -> usize {
         self.key_bytes.div_ceil(G::EMBEDDED_BYTES)
     }
@@ -107,24 +108,24 @@ impl<G: Embedding> Params<G> {
         self.places.get_or_init(table).get(encoded).copied()
     }
 
-    /// What is encrypted for the value at a place: one more, so that it is not zero.
+    /// Scalar that is encrypted for the value at a place: one more than the place, so that it is not zero.
     pub(super) fn value(&self, place: u32) -> G::Scalar {
         self.group.scalar(u64::from(place) + 1)
     }
 }
 
 impl<G: Group> Params<G> {
-    /// The group.
+    /// Returns the group of the round.
     pub fn group(&self) -> &G {
         &self.group
     }
 
-    /// How long a key is at most.
+    /// Returns the largest length of a key in bytes.
     pub fn key_bytes(&self) -> usize {
         self.key_bytes
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn values(&self) -> u32 {
         self.values
     }

@@ -1,4 +1,4 @@
-//! What a participant does: it encrypts its pairs.
+//! Role of the participant: it encrypts its pairs.
 
 use std::fmt;
 
@@ -117,7 +117,7 @@ pub(crate) fn with_rows<G: Embedding + Sync>(
     reports
 }
 
-/// What all proofs of a participant are bound to: the round and its keys, and who reports.
+/// Transcript to which all proofs of a participant are bound: the round and its keys, and the participant that reports.
 pub(super) fn report_transcript<G: Group>(params: &Params<G>, keys: &RoundKeys<G>, participant: &str) -> Transcript {
     let mut transcript = params.transcript("report");
     transcript.append("keys", &keys.encoded).append("participant", participant.as_bytes());

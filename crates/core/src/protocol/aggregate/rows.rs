@@ -1,4 +1,5 @@
-//! What the steps share: keys as bytes and as points, columns of points, and the doubling of what is written.
+//! Data formats that the steps share: keys as bytes and as points, columns of points, and the doubling of points that
+//! are written.
 //!
 //! An encoding of twice a point takes a fifth of the time that the point's own takes (in Ristretto), so proxy, database and those
 //! that ask write the double of what they have computed. A ciphertext of X so becomes one of 2X at each step, with everything
@@ -10,7 +11,8 @@ use crate::primitive::group::{Embedding, Group};
 
 use super::{ID_BYTES, Params};
 
-/// How often a ciphertext of the key has been doubled when the oracle decrypts it: by the proxy, by the database that opens it, and when it asks.
+/// Number of times that a ciphertext of the key has been doubled when the oracle decrypts it. It is doubled by the
+/// proxy, by the database that opens it, and when the database asks.
 pub(super) const DOUBLINGS: u32 = 3;
 
 /// Points that stand in the same place of many reports or entries.
@@ -48,7 +50,7 @@ pub(super) fn doubled<G: Group>(group: &G, points: &[G::Point], times: u32) -> C
     (0..times).fold(points.to_vec(), |points, _| group.add(&points, &points))
 }
 
-/// What stands for a row or a tag, from the encoding of its point: the same, or its hash where that has another length.
+/// Identifier of a row or a tag, from the encoding of its point: the same, or its hash if that has another length.
 pub(super) fn id(encoded: &[u8]) -> [u8; ID_BYTES] {
     encoded.try_into().unwrap_or_else(|_| blake3::derive_key("tacita 1 aggregate id", encoded))
 }

@@ -1,4 +1,4 @@
-//! A party's columns.
+//! Columns of a party's numbers.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use crate::error::{Error, Result};
 use crate::primitive::kernel::mask::{mask, masks};
 use crate::primitive::ot::Choices;
 
-/// The longest integers.
+/// Largest length of an integer in bits.
 pub const MAX_BITS: u32 = 32;
 
 /// The most rows: sums of products of the longest integers then fit 97 bits.
 pub const MAX_ROWS: usize = u32::MAX as usize;
 
-/// Which integers columns hold.
+/// Range of the integers that columns hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Integers {
     bits: u32,
@@ -22,7 +22,7 @@ pub struct Integers {
 }
 
 impl Integers {
-    /// Zeros and ones.
+    /// Binary integers: zeros and ones.
     pub const BINARY: Integers = Integers { bits: 1, signed: false };
 
     /// Integers of `bits` bits, 1 to [`MAX_BITS`]; `signed` ones in two's complement.
@@ -33,7 +33,7 @@ impl Integers {
         }
     }
 
-    /// Their length.
+    /// Returns the length of the integers in bits.
     pub fn bits(&self) -> u32 {
         self.bits
     }
@@ -51,7 +51,7 @@ impl Integers {
         }
     }
 
-    /// What bit `bit` of an integer stands for: a power of two, negative for a sign.
+    /// Returns the weight of bit `bit` of an integer: a power of two, negative for a sign.
     pub fn weight(&self, bit: u32) -> i64 {
         match self.signed && bit + 1 == self.bits {
             true => -1 << bit,
@@ -105,12 +105,12 @@ impl Column {
 }
 
 impl Columns {
-    /// No column yet, of `rows` rows each.
+    /// Creates an empty list of columns, with `rows` rows each.
     pub fn new(integers: Integers, rows: usize) -> Columns {
         Columns { integers, rows, columns: Vec::new() }
     }
 
-    /// Adds a column.
+    /// Adds a column of integers.
     ///
     /// Errors ([`Error::Input`]): it has another number of rows, or a value out of range.
     pub fn push(&mut self, values: impl IntoIterator<Item = i64>) -> Result<()> {
@@ -155,17 +155,17 @@ impl Columns {
         Columns { integers: self.integers, rows: rows.len(), columns }
     }
 
-    /// Which integers they hold.
+    /// Returns the range of the integers that the columns hold.
     pub(crate) fn integers(&self) -> Integers {
         self.integers
     }
 
-    /// Their length.
+    /// Returns the number of rows in each column.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many there are.
+    /// Returns the number of columns.
     pub fn count(&self) -> usize {
         self.columns.len()
     }
@@ -228,7 +228,7 @@ impl Columns {
     }
 }
 
-/// Shape only.
+/// Prints the shape only.
 impl fmt::Debug for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Columns({} of {} rows)", self.columns.len(), self.rows)

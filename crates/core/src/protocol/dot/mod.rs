@@ -19,7 +19,7 @@ pub use shares::{Shares, reveal, reveal_bytes};
 use crate::error::{Error, Result};
 use crate::role::Side;
 
-/// What is multiplied with what; known to both parties.
+/// Shape of the columns that are multiplied; known to both parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Rows that both have.
@@ -28,12 +28,12 @@ pub struct Shape {
     pub first: usize,
     /// Columns of the second party.
     pub second: usize,
-    /// What all columns hold.
+    /// Range of the integers in all columns.
     pub integers: Integers,
 }
 
 impl Shape {
-    /// How many columns a party has.
+    /// Returns the number of columns of a party.
     pub fn columns(&self, side: Side) -> usize {
         match side {
             Side::First => self.first,
@@ -62,7 +62,7 @@ impl Shape {
         }
     }
 
-    /// How many products there are.
+    /// Returns the number of products.
     pub fn products(&self) -> usize {
         self.first * self.second
     }

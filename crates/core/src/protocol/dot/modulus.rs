@@ -1,4 +1,4 @@
-//! What shares add up modulo.
+//! Modulus of the sum of shares.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct Modulus {
 }
 
 impl Modulus {
-    /// The modulus `value`.
+    /// Creates the modulus `value`.
     pub fn new(value: u128) -> Result<Modulus> {
         if !(2..=1 << MAX_MODULUS_BITS).contains(&value) {
             return Err(Error::Input(format!("modulus = {value}: use 2 to 2^{MAX_MODULUS_BITS}")));
@@ -35,7 +35,7 @@ impl Modulus {
         }
     }
 
-    /// The modulus itself.
+    /// Returns the modulus as an integer.
     pub fn value(&self) -> u128 {
         self.value
     }
@@ -121,14 +121,14 @@ fn multiply_high(a: u128, b: u128) -> (u128, u128) {
     (high, middle << 64 | low & u128::from(u64::MAX))
 }
 
-/// As a decimal number.
+/// Formats the modulus as a decimal number.
 impl fmt::Display for Modulus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.value)
     }
 }
 
-/// From a decimal number or `2^64`.
+/// Parses a decimal number or `2^64`.
 impl FromStr for Modulus {
     type Err = Error;
 

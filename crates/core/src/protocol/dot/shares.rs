@@ -1,4 +1,4 @@
-//! What a party holds in the end, and how it is opened.
+//! Shares that a party holds in the end, and their opening.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ impl Shares {
         Shares { modulus, values: vec![0; count] }
     }
 
-    /// Uniformly random shares.
+    /// Draws uniformly random shares.
     pub fn random(modulus: Modulus, count: usize, rng: &mut impl CryptoRng) -> Shares {
         let mut shares = Shares::zeros(modulus, count);
         let mut bits = Zeroizing::new([[0; 16]; 2]);
@@ -50,12 +50,12 @@ impl Shares {
         shares
     }
 
-    /// What they add up modulo.
+    /// Returns the modulus of the sum of shares.
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
 
-    /// How many there are.
+    /// Returns the number of shares.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -65,12 +65,12 @@ impl Shares {
         self.values.is_empty()
     }
 
-    /// The residues.
+    /// Returns the shares as residues.
     pub fn residues(&self) -> &[u128] {
         &self.values
     }
 
-    /// This party's share of the sum of all numbers.
+    /// Returns this party's share of the sum of all numbers.
     pub fn sum(&self) -> Shares {
         let sum = self.values.iter().fold(0, |sum, &value| self.modulus.add(sum, value));
         Shares { modulus: self.modulus, values: vec![sum] }

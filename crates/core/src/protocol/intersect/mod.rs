@@ -1,4 +1,4 @@
-//! Private set intersection.
+//! Protocols for private set intersection.
 
 pub mod buckets;
 pub mod ecdh;

@@ -3,13 +3,14 @@
 use crate::channel::labels::labels;
 
 labels! {
-    /// Of [`crate::protocol::published::intersect::bloom`].
+    /// Labels of [`crate::protocol::published::intersect::bloom`].
     bloom {
         /// Sender to receiver: a piece of the garbled filter, each slot hidden by a hash of its OT.
         SLOTS = 45, "masked slots", answers;
     }
 
-    /// Of [`crate::protocol::published::intersect::polynomial`], and of the unions by polynomials, which send the same.
+    /// Labels of [`crate::protocol::published::intersect::polynomial`], and of the unions by polynomials, which send the
+    /// same.
     polynomial {
         /// Receiver to sender: its public key.
         PUBLIC_KEY = 56, "polynomials' public key";
@@ -20,21 +21,22 @@ labels! {
         ANSWERS = 58, "polynomials' answers", answers;
     }
 
-    /// Of [`crate::protocol::published::intersect::kissner_song`].
+    /// Labels of [`crate::protocol::published::intersect::kissner_song`].
     kissner_song {
-        /// Both at once: a party's key, and a proof that it knows the share behind it.
+        /// Every party, simultaneously: its key, and a proof that it knows the share behind it.
         KEY = 100, "share's key";
-        /// Both at once: the polynomial of a party's items, encrypted.
+        /// Every party, simultaneously: the polynomial of its items, encrypted.
         POLYNOMIAL = 101, "encrypted polynomial";
         /// Each party to the next: the sum of the products so far, encrypted.
         SUM = 102, "sum of products";
         /// Last party to all others: the sum of all, encrypted.
         WHOLE = 103, "whole sum";
-        /// To those who learn, and to the next in a line: a proof, and the sum with what a party adds to the decryption.
+        /// Partial decryption, to those who learn and to the next in a line: a proof, and the sum with the party's
+        /// contribution to the decryption.
         PARTIAL = 104, "partial decryption";
     }
 
-    /// Of [`crate::protocol::published::dot::gm_bloom`].
+    /// Labels of [`crate::protocol::published::dot::gm_bloom`].
     gm_bloom {
         /// Counter to labeller: its public key.
         PUBLIC_KEY = 48, "Goldwasser-Micali public key";
@@ -44,7 +46,7 @@ labels! {
         LABELLED = 50, "labelled bits";
     }
 
-    /// Of [`crate::protocol::published::aggregate::naor_reingold`].
+    /// Labels of [`crate::protocol::published::aggregate::naor_reingold`].
     naor_reingold {
         /// Proxy to participant: one point for each key of a stage, with which what its transfers give is one of the function.
         BLINDS = 105, "function's blinds";

@@ -15,12 +15,12 @@ use crate::progress::Progress;
 /// Itemsets whose rules one thread finds in one go.
 const PART: usize = 256;
 
-/// How many items a rule may promise.
+/// Number of consequents that a rule may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consequents {
-    /// One.
+    /// Rules with a single consequent.
     Single,
-    /// Any number.
+    /// Rules with any number of consequents.
     Any,
 }
 
@@ -45,12 +45,12 @@ impl FromStr for Consequents {
     }
 }
 
-/// Which rules are wanted.
+/// Conditions on the rules that are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     /// The least part of the rows that hold a rule's antecedents which must hold its consequents too.
     pub min_confidence: Fraction,
-    /// How many items a rule may promise.
+    /// Number of consequents that a rule may have.
     pub consequents: Consequents,
     /// Whether only rules are wanted that have items of both parties.
     pub mixed_only: bool,
@@ -63,7 +63,7 @@ pub struct Rule {
     pub antecedents: Vec<Item>,
     /// The items that it promises, sorted.
     pub consequents: Vec<Item>,
-    /// Rows in all.
+    /// Number of rows in all.
     pub rows: u32,
     /// Rows that hold all items of both.
     pub count: u32,
@@ -84,7 +84,7 @@ impl Rule {
         ratio(self.count.into(), self.antecedent_count.into())
     }
 
-    /// By what factor antecedents make consequents more likely.
+    /// Factor by which antecedents raise the probability of the consequents.
     pub fn lift(&self) -> f64 {
         let [rows, count, antecedents, consequents] = self.counts();
         ratio(count * rows, antecedents * consequents)
@@ -98,8 +98,8 @@ impl Rule {
         sign * ratio(found.abs_diff(expected), rows * rows)
     }
 
-    /// How much more often the rule would fail if antecedents and consequents were independent; infinite for a rule that
-    /// never fails.
+    /// Factor by which the rule would fail more often if antecedents and consequents were independent; infinite for a
+    /// rule that never fails.
     pub fn conviction(&self) -> f64 {
         let [rows, count, antecedents, consequents] = self.counts();
         match antecedents == count {
@@ -137,8 +137,8 @@ impl Rule {
         ratio(count, antecedents + consequents - count)
     }
 
-    /// By what part of the way to 1 antecedents move the consequents' support, as mlxtend has it: negative where they lower it, and 0 where it
-    /// is 1 without them.
+    /// Certainty factor: the part of the way to 1 by which antecedents move the consequents' support, as mlxtend has
+    /// it. Negative if antecedents lower the support, and 0 if it is 1 without them.
     pub fn certainty(&self) -> f64 {
         match self.consequent_count == self.rows {
             true => 0.0,

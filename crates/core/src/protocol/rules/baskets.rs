@@ -38,17 +38,17 @@ impl Rows {
         self.words[row / WORD] >> (row % WORD) & 1 == 1
     }
 
-    /// How many rows are in the set.
+    /// Returns the number of rows in the set.
     pub(crate) fn count(&self) -> usize {
         bits::count(&self.words) as usize
     }
 
-    /// How many rows are in both sets. Both must be of the same rows.
+    /// Returns the number of rows in both sets. Both must be of the same rows.
     pub(crate) fn count_both(&self, other: &Rows) -> usize {
         bits::count_and(&self.words, &other.words) as usize
     }
 
-    /// The words.
+    /// Returns the words of the bit set.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
@@ -73,15 +73,16 @@ pub struct Baskets {
     rows: usize,
     minimum: usize,
     most: usize,
-    /// How many items are in enough rows.
+    /// Number of items that are in enough rows.
     frequent: usize,
     /// The rows of items that enough of them hold.
     items: Vec<Option<Rows>>,
 }
 
 impl Baskets {
-    /// No item yet, over `rows` rows. Of items in fewer than `minimum` of them nothing is kept, because they cannot be
-    /// part of a frequent itemset; and of no item anything if more than `most` are in so many, because such a run ends.
+    /// Creates baskets without items, over `rows` rows. Items in fewer than `minimum` rows are not kept, because they
+    /// cannot be part of a frequent itemset. If more than `most` items reach the minimum, no item is kept, because such
+    /// a run ends.
     ///
     /// Errors ([`Error::Input`]): more than [`MAX_ROWS`].
     pub fn new(rows: usize, minimum: usize, most: usize) -> Result<Baskets> {
@@ -125,27 +126,27 @@ impl Baskets {
         rows.div_ceil(WORD) * size_of::<u64>()
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many rows an item must be in for its own to be kept.
+    /// Returns the number of rows that an item must be in for its rows to be kept.
     pub(crate) fn minimum(&self) -> usize {
         self.minimum
     }
 
-    /// How many such items there may be for their rows to be kept.
+    /// Returns the largest number of such items for which their rows are kept.
     pub(crate) fn most(&self) -> usize {
         self.most
     }
 
-    /// How many items are in enough rows, kept or not.
+    /// Returns the number of items that are in enough rows, kept or not.
     pub(crate) fn frequent(&self) -> usize {
         self.frequent
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -165,7 +166,7 @@ impl Baskets {
     }
 }
 
-/// Shape only.
+/// Prints the shape only.
 impl fmt::Debug for Baskets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Baskets({} items in {} rows)", self.items.len(), self.rows)
@@ -211,7 +212,7 @@ impl<'a> Conjunction<'a> {
         }
     }
 
-    /// In how many rows all of `items` are: of the last, only the count is computed.
+    /// Counts the rows that hold all of `items`: of the last, only the count is computed.
     pub(crate) fn count(&mut self, items: &[u32]) -> usize {
         match items {
             [] | [_] => self.of(items).count(),

@@ -60,7 +60,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Which party's batch this is.
+    /// Returns the party whose batch this is.
     pub fn side(&self) -> Side {
         self.side
     }
@@ -75,18 +75,18 @@ impl<'a> Batch<'a> {
         self.rows
     }
 
-    /// What the shares add up modulo: more than the number of rows.
+    /// Returns the modulus of the sum of shares: more than the number of rows.
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
 
-    /// How many columns a party brings.
+    /// Returns the number of columns that a party brings.
     pub fn columns(&self, side: Side) -> usize {
         self.columns[side as usize]
     }
 
-    /// Which products are wanted: a column of the first party, and one of the second. Distinct, in the order of the
-    /// candidates, which is not that of the columns.
+    /// Returns the pairs whose products are wanted: a column of the first party, and one of the second. Distinct, in
+    /// the order of the candidates, which is not that of the columns.
     pub fn pairs(&self) -> &[(u32, u32)] {
         &self.pairs
     }
@@ -99,7 +99,7 @@ impl<'a> Batch<'a> {
         own.try_for_each(|(index, part)| take(index, conjunction.of(part)))
     }
 
-    /// An own column.
+    /// Returns one of the own columns.
     ///
     /// # Panics
     ///

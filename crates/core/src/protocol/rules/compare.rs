@@ -1,4 +1,4 @@
-//! Which shared counts reach the minimum.
+//! Comparisons of shared counts with the minimum.
 
 use rand_core::CryptoRng;
 
@@ -22,7 +22,7 @@ pub struct Comparisons {
 }
 
 impl Comparisons {
-    /// With the minimum of `params`.
+    /// Prepares comparisons with the minimum of `params`.
     pub fn new(side: Side, params: &Params, session: Session) -> Comparisons {
         let (rows, minimum) = (params.rows as u128, params.minimum as u128);
         Comparisons { side, session, rows, minimum, sender: None, receiver: None }

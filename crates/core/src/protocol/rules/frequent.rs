@@ -6,9 +6,9 @@ use crate::role::Side;
 /// Itemsets of one length, and in how many rows each is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
-    /// The itemsets.
+    /// Itemsets of one length.
     pub sets: Itemsets,
-    /// In how many rows each is.
+    /// Number of rows that each itemset is in.
     pub counts: Vec<u32>,
 }
 
@@ -18,13 +18,13 @@ impl Counted {
         Counted { sets: Itemsets::none(length), counts: Vec::new() }
     }
 
-    /// In how many rows `set` is, if it is here.
+    /// Returns the number of rows that hold `set`, if it is here.
     pub(crate) fn count(&self, set: &[Item]) -> Option<u32> {
         self.sets.position(set).map(|index| self.counts[index])
     }
 }
 
-/// What a run found: the frequent itemsets that its result holds.
+/// Result of a run: the frequent itemsets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frequent {
     rows: u32,
@@ -33,12 +33,12 @@ pub struct Frequent {
 }
 
 impl Frequent {
-    /// Nothing yet, in `rows` rows.
+    /// Creates an empty result, over `rows` rows.
     pub(crate) fn new(rows: u32) -> Frequent {
         Frequent { rows, kinds: Default::default() }
     }
 
-    /// In how many rows they were counted.
+    /// Returns the number of rows in which they were counted.
     pub fn rows(&self) -> u32 {
         self.rows
     }
@@ -58,12 +58,12 @@ impl Frequent {
         levels.push(counted);
     }
 
-    /// In how many rows `set` is, which is sorted and not empty; `None` if it is not here.
+    /// Returns the number of rows that hold `set`, which is sorted and not empty; `None` if it is not here.
     pub fn count(&self, set: &[Item]) -> Option<u32> {
         self.of(kind(set), set.len())?.count(set)
     }
 
-    /// All itemsets with their counts: the first party's, the second's, mixed ones; shorter ones first.
+    /// Iterates over all itemsets with their counts: the first party's, the second's, mixed ones; shorter ones first.
     pub fn iter(&self) -> impl Iterator<Item = (&[Item], u32)> {
         let levels = self.kinds.iter().flatten();
         levels.flat_map(|counted| counted.sets.iter().zip(counted.counts.iter().copied()))
@@ -75,7 +75,7 @@ impl Frequent {
         levels.flat_map(|counted| counted.sets.iter().zip(counted.counts.iter().copied()))
     }
 
-    /// How many there are.
+    /// Returns the number of itemsets.
     pub fn len(&self) -> usize {
         self.kinds.iter().flatten().map(|counted| counted.sets.len()).sum()
     }

@@ -11,22 +11,22 @@ use crate::role::Side;
 /// come before those of the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Item {
-    /// Whose it is.
+    /// Party that owns the item.
     pub side: Side,
-    /// Its number among its owner's.
+    /// Number of the item among its owner's.
     pub number: u32,
 }
 
-/// Whose items an itemset has.
+/// Ownership of an itemset's items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// One party's.
+    /// Items of one party.
     One(Side),
-    /// Both parties'.
+    /// Items of both parties.
     Mixed,
 }
 
-/// Whose items `set` has, which is sorted and not empty.
+/// Returns the ownership of the items in `set`, which is sorted and not empty.
 pub fn kind(set: &[Item]) -> Kind {
     let (first, last) = (set[0].side, set[set.len() - 1].side);
     if first == last { Kind::One(first) } else { Kind::Mixed }
@@ -44,7 +44,7 @@ pub struct Itemsets {
     items: Vec<Item>,
 }
 
-/// Which bit of a word says whose an item is, where itemsets are bytes: numbers are lower.
+/// Bit of a word that tells an item's owner in the encoding of itemsets: numbers are lower.
 const SIDE_BIT: u32 = 31;
 
 /// More candidates than allowed: how many are known of.
@@ -62,12 +62,12 @@ impl Itemsets {
         Itemsets { length, items: Vec::new() }
     }
 
-    /// All items of a party that has `count`, each alone.
+    /// Returns one itemset for each item of a party that has `count` items.
     pub fn singles(side: Side, count: u32) -> Itemsets {
         Itemsets { length: 1, items: (0..count).map(|number| Item { side, number }).collect() }
     }
 
-    /// These itemsets, sorted.
+    /// Returns these itemsets, sorted.
     pub(crate) fn sorted(length: usize, sets: impl IntoIterator<Item = Vec<Item>>) -> Itemsets {
         let mut sets: Vec<Vec<Item>> = sets.into_iter().collect();
         sets.sort_unstable();
@@ -75,12 +75,12 @@ impl Itemsets {
         Itemsets { length, items: sets.concat() }
     }
 
-    /// Items of each.
+    /// Returns the number of items in each itemset.
     pub(crate) fn length(&self) -> usize {
         self.length
     }
 
-    /// How many there are.
+    /// Returns the number of itemsets.
     pub fn len(&self) -> usize {
         self.items.len() / self.length
     }
@@ -95,7 +95,7 @@ impl Itemsets {
         self.items.chunks_exact(self.length)
     }
 
-    /// Itemset `index`.
+    /// Returns the itemset at `index`.
     ///
     /// # Panics
     ///
@@ -104,7 +104,7 @@ impl Itemsets {
         &self.items[index * self.length..][..self.length]
     }
 
-    /// Where `set` is.
+    /// Returns the index of `set`, if it is here.
     pub fn position(&self, set: &[Item]) -> Option<usize> {
         if set.len() != self.length {
             return None;
@@ -121,13 +121,14 @@ impl Itemsets {
         None
     }
 
-    /// Those whose place `keep` says yes to.
+    /// Selects the itemsets for whose index `keep` returns true.
     pub(crate) fn select(&self, keep: impl Fn(usize) -> bool) -> Itemsets {
         let kept = self.iter().enumerate().filter(|(index, _)| keep(*index));
         Itemsets { length: self.length, items: kept.flat_map(|(_, set)| set.iter().copied()).collect() }
     }
 
-    /// As bytes: the length, and then every item, in little-endian words of 32 bits, of which the highest bit says whose it is.
+    /// Encodes the itemsets: the length, and then every item, in little-endian words of 32 bits. The highest bit of a
+    /// word tells the item's owner.
     pub fn to_bytes(&self) -> Vec<u8> {
         let item = |item: &Item| item.number | (item.side as u32) << SIDE_BIT;
         let words = [self.length as u32].into_iter().chain(self.items.iter().map(item));
@@ -279,7 +280,7 @@ mod tests {
         assert!(mixed_pairs(0, 3, 0).unwrap().is_empty());
     }
 
-    /// All subsets of a few items.
+    /// Returns all subsets of a few items.
     fn universe() -> Vec<Vec<Item>> {
         let items = set(&[0, 1, 2, 3], &[0, 1, 2]);
         let chosen = |mask: usize| (0..items.len()).filter(|&bit| mask >> bit & 1 == 1).map(|bit| items[bit]).collect();

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::protocol::dot::{Shares, reveal};
 use crate::role::Side;
 
-/// How many frequent items each party has, which both tell. Too many of one end the run at both.
+/// Exchanges the number of frequent items of each party. Too many of one end the run at both.
 pub(super) fn count_items(side: Side, own: usize, params: &Params, channel: &mut Channel) -> Result<[u32; 2]> {
     let most = params.max_candidates;
     let theirs = exchange::items(own, most, channel)?;
@@ -48,7 +48,7 @@ impl Candidates {
     }
 }
 
-/// What the parties tell each other of single items.
+/// Exchanges what the parties tell each other of single items.
 pub(super) fn first_level(
     side: Side,
     own: &[u32],

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::protocol::dot::Shares;
 use crate::role::Side;
 
-/// What is to be counted next. Both parties get the same [`Wanted::mixed`].
+/// Itemsets that are to be counted next. Both parties get the same [`Wanted::mixed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// Itemsets of the own items, which this party counts alone.
@@ -22,7 +22,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// As bytes, for whoever counts elsewhere.
+    /// Encodes the request, for counting elsewhere.
     pub fn to_bytes(&self) -> Vec<u8> {
         let all = self.own.iter().chain([&self.mixed]).map(Itemsets::to_bytes);
         all.flat_map(|sets| [(sets.len() as u64).to_le_bytes().to_vec(), sets].concat()).collect()
@@ -52,15 +52,15 @@ pub struct Miner {
     step: Step,
 }
 
-/// What was asked for last.
+/// Request that was made last.
 enum Step {
-    /// Nothing.
+    /// No request is open.
     Ready,
     /// Candidates; and the counts of those of one party, once they are known.
     Level(Candidates, Option<[Counted; 2]>),
-    /// With `mixed_only`, at the end: which itemsets of one party are told.
+    /// Itemsets of one party that are told, with `mixed_only`, at the end.
     Telling(Telling),
-    /// Everything.
+    /// Everything has been told.
     Told,
 }
 
@@ -83,8 +83,8 @@ impl Miner {
         Ok(Miner { side, params: *params, level, frequent, step: Step::Ready })
     }
 
-    /// What is to be counted next; nothing when all is known. Its counts go to [`Miner::take_own`], and then, if there are mixed
-    /// itemsets, to [`Miner::take_mixed`].
+    /// Returns the itemsets to be counted next; `None` when all is known. Their counts go to [`Miner::take_own`], and
+    /// then, if there are mixed itemsets, to [`Miner::take_mixed`].
     pub fn next(&mut self, channel: &mut Channel) -> Result<Option<Wanted>> {
         match self.step {
             Step::Ready => (),

@@ -9,7 +9,7 @@ use crate::error::Result;
 /// The longest name of an item, in bytes.
 pub const MAX_NAME_BYTES: usize = 1024;
 
-/// What stands between items where itemsets are written, and so in no item's name.
+/// Separator between items in written itemsets, which so occurs in no item's name.
 pub(crate) const JOINT: char = '|';
 
 const LENGTH_BYTES: usize = 2;

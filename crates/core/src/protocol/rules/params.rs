@@ -1,4 +1,4 @@
-//! What both parties agree on before the first message.
+//! Parameters that both parties agree on before the first message.
 
 use super::association::{Consequents, Terms};
 use super::itemsets::TooMany;
@@ -11,12 +11,12 @@ pub const DEFAULT_MAX_CANDIDATES: usize = 1 << 20;
 /// The most rules, unless the terms say otherwise.
 pub const DEFAULT_MAX_RULES: usize = 250_000;
 
-/// Whose counts are opened.
+/// Itemsets whose counts are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reveal {
-    /// Of frequent itemsets.
+    /// Frequent itemsets only.
     Frequent,
-    /// Of all mixed candidates.
+    /// Mixed candidates, every one of them.
     Counts,
 }
 
@@ -25,17 +25,17 @@ pub enum Reveal {
 pub struct Params {
     /// Rows that both have.
     pub rows: usize,
-    /// In how many of them a frequent itemset is, at least.
+    /// Least number of rows that a frequent itemset is in.
     pub minimum: usize,
-    /// Whose counts are opened.
+    /// Itemsets whose counts are opened.
     pub reveal: Reveal,
     /// Items of the longest itemsets.
     pub max_len: usize,
     /// The most candidates of one kind and length; and the most frequent items of one party.
     pub max_candidates: usize,
-    /// The most rules.
+    /// Largest number of rules.
     pub max_rules: usize,
-    /// Which rules are wanted.
+    /// Conditions on the rules that are wanted.
     pub rules: Terms,
 }
 
@@ -52,7 +52,7 @@ impl Params {
         }
     }
 
-    /// What shares of counts add up modulo: for a comparison, more than twice the number of rows.
+    /// Returns the modulus of shares of counts: for a comparison, more than twice the number of rows.
     pub fn modulus(&self) -> Result<Modulus> {
         let bits = usize::BITS - self.rows.leading_zeros();
         Modulus::power_of_two(match self.reveal {

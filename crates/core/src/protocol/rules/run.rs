@@ -23,14 +23,14 @@ use crate::session::Session;
 /// Candidates that one thread counts in one go.
 const PART: usize = 64;
 
-/// What both parties have found. They find the same, but for [`Mined::items`].
+/// Findings of both parties. They find the same, but for [`Mined::items`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mined {
     /// The frequent itemsets: all of them; with `mixed_only` the mixed ones, and those of one party that stand in rules.
     pub frequent: Frequent,
-    /// The rules, sorted.
+    /// Rules that were found, sorted.
     pub rules: Vec<Rule>,
-    /// Which of this party's [`Baskets`] items each of its numbers stands for.
+    /// Index among this party's [`Baskets`] items, for each of its numbers.
     pub items: Vec<usize>,
 }
 
@@ -52,7 +52,7 @@ pub fn run(
     mine(side, baskets, params, products, compare, channel, rng)
 }
 
-/// As [`run`] of the first party, with comparisons over given OTs.
+/// Runs the first party's role as [`run`] does, with comparisons over given OTs.
 pub fn first_over(
     baskets: &Baskets,
     params: &Params,
@@ -68,7 +68,7 @@ pub fn first_over(
     mine(Side::First, baskets, params, products, compare, channel, rng)
 }
 
-/// As [`run`] of the second party, with comparisons over given OTs.
+/// Runs the second party's role as [`run`] does, with comparisons over given OTs.
 pub fn second_over(
     baskets: &Baskets,
     params: &Params,
@@ -84,7 +84,7 @@ pub fn second_over(
     mine(Side::Second, baskets, params, products, compare, channel, rng)
 }
 
-/// What a party does. `compare` says which shared counts reach the minimum.
+/// Runs the role of a party. `compare` tells which shared counts reach the minimum.
 fn mine<R: CryptoRng>(
     side: Side,
     baskets: &Baskets,
@@ -120,7 +120,7 @@ fn shuffled_items(baskets: &Baskets, rng: &mut impl CryptoRng) -> Vec<usize> {
     random_order(items.len(), rng).into_iter().map(|place| items[place as usize]).collect()
 }
 
-/// In how many rows each of the own itemsets is; `columns` are the rows of the own items, by their numbers.
+/// Counts the rows that hold each of the own itemsets; `columns` are the rows of the own items, by their numbers.
 ///
 /// # Panics
 ///

@@ -17,10 +17,10 @@ pub struct Fraction {
 const MAX_DIGITS: u32 = 18;
 
 impl Fraction {
-    /// 0.
+    /// Fraction of value 0.
     pub const ZERO: Fraction = Fraction { numerator: 0, digits: 0 };
 
-    /// 1.
+    /// Fraction of value 1.
     pub const ONE: Fraction = Fraction { numerator: 1, digits: 0 };
 
     /// The fraction that is written as `0.25`, `25%` or `2.5e-1`; `None` if `text` is none of them, or more than 1.
@@ -77,7 +77,8 @@ impl Fraction {
         (product / u128::from(self.denominator())) as u64
     }
 
-    /// How many parts there are at least, none of which is more than this fraction of their whole; of 0 as many as can be.
+    /// Least number of parts of a whole, none of which is more than this fraction of it. For the fraction 0, as many as
+    /// can be.
     pub fn least_parts(&self) -> u64 {
         match self.numerator {
             0 => u64::MAX,
@@ -91,7 +92,7 @@ impl Fraction {
     }
 }
 
-/// As a decimal with as few digits as it needs: `0.25`.
+/// Formats the fraction as a decimal with as few digits as it needs: `0.25`.
 impl fmt::Display for Fraction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, rest) = (self.numerator / self.denominator(), self.numerator % self.denominator());
@@ -102,7 +103,7 @@ impl fmt::Display for Fraction {
     }
 }
 
-/// As `0.25` or `25%`, from 0 to 1: a least confidence.
+/// Parses a fraction from 0 to 1, such as `0.25` or `25%`: a least confidence.
 impl FromStr for Fraction {
     type Err = Error;
 
@@ -114,12 +115,12 @@ impl FromStr for Fraction {
     }
 }
 
-/// How many rows make an itemset frequent.
+/// Number or part of the rows that makes an itemset frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// So many.
+    /// Number of rows.
     Rows(u64),
-    /// This part of all rows.
+    /// Part of all rows.
     Fraction(Fraction),
 }
 
@@ -171,7 +172,7 @@ impl FromStr for Support {
     }
 }
 
-/// What a user wrote, fit for a line of text.
+/// Makes a user's input fit for a line of text.
 fn shown(text: &str) -> String {
     text.chars().take(60).collect::<String>().escape_debug().collect()
 }

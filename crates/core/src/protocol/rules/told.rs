@@ -25,14 +25,15 @@ use crate::channel::Channel;
 use crate::error::Result;
 use crate::role::Side;
 
-/// What is to be told, before its counts are known.
+/// Itemsets whose counts are to be told, before these are known.
 pub(super) struct Telling {
     own: Parts,
     theirs: Parts,
 }
 
 impl Telling {
-    /// Of `frequent`, which holds the mixed itemsets; nothing, if there are none.
+    /// Selects the itemsets to be told from `frequent`, which holds the mixed itemsets. Returns `None` if there are no
+    /// mixed ones.
     pub(crate) fn of(side: Side, frequent: &Frequent) -> Option<Telling> {
         frequent.mixed().next()?;
         Some(Telling { own: Parts::of(side, frequent), theirs: Parts::of(side.other(), frequent) })
@@ -94,7 +95,7 @@ impl Telling {
 /// The one-party parts of frequent mixed itemsets, and what this party knows of them. Every part of such a part is one.
 struct Parts {
     side: Side,
-    /// By length, from 1 on.
+    /// Itemsets by length, from 1 on.
     levels: Vec<Itemsets>,
     /// Rows that each is in at least: those of mixed itemsets that contain it.
     least: Vec<u32>,
@@ -136,7 +137,7 @@ impl Parts {
         self.position(part).and_then(|index| self.counts[index])
     }
 
-    /// Those whose counts are known.
+    /// Iterates over the itemsets whose counts are known.
     fn known(&self) -> impl Iterator<Item = &[Item]> {
         self.iter().zip(&self.counts).filter(|(_, count)| count.is_some()).map(|(part, _)| part)
     }

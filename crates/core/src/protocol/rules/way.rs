@@ -1,15 +1,16 @@
-//! How the products of a level are made, where there is a choice: the first party decides and tells the second.
+//! Choice of the way to make the products of a level: the first party decides and tells the second.
 
 use crate::channel::Channel;
 use crate::channel::labels::rules::WAY;
 use crate::error::Result;
 
-/// By which protocol, and whether products of one column here and many there are apart from others.
+/// Way in which products are made: the protocol, and whether products of one column here and many there are apart from
+/// others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Way {
     /// Under encryption ([`crate::protocol::dot::lattice`]), or by oblivious transfer ([`crate::protocol::dot::ot`]).
     pub encrypted: bool,
-    /// In two parts.
+    /// Whether the products are made in two parts.
     pub split: bool,
 }
 
@@ -19,7 +20,7 @@ impl Way {
         channel.send(WAY, vec![self.code()])
     }
 
-    /// What the first party tells.
+    /// Receives the way that the first party tells.
     ///
     /// Errors: the channel's; a way that is none, or not `possible`.
     pub fn receive(possible: impl FnOnce(&Way) -> bool, channel: &mut Channel) -> Result<Way> {

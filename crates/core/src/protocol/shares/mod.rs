@@ -1,4 +1,4 @@
-//! What two parties compute on numbers that they hold in [`Shares`](super::dot::Shares).
+//! Computations of two parties on numbers that they hold in [`Shares`](super::dot::Shares).
 
 pub mod at_least;
 

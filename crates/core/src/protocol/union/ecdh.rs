@@ -46,8 +46,9 @@ pub fn receive(
     receive_each(items, room, session, params, channel, rng, &mut each)
 }
 
-/// As [`receive`], for who wants to spend as much time on an item that it has as on one that it lacks, which the sender could see: `each`
-/// is told of every item of the sender's whether the receiver has it, with what is given for it, or with as many bytes that tell nothing.
+/// Runs the receiver's role as [`receive`] does. It is for a caller that wants to spend as much time on items that it
+/// has as on those that it lacks. The sender could see that time. For every item of the sender's, `each` is told
+/// whether the receiver has it. With that come the given bytes, or as many bytes that tell nothing.
 pub fn receive_each(
     items: &(impl Items + ?Sized),
     room: &dyn Room,
@@ -212,7 +213,7 @@ struct SortedTags<'a> {
     frames: crate::protocol::intersect::entries::Frames,
     bytes: usize,
     message: Vec<u8>,
-    /// Where the first tag is that has not been passed.
+    /// Position of the first tag that has not been passed.
     at: usize,
     last: Vec<u8>,
 }

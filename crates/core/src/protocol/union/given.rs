@@ -1,4 +1,4 @@
-//! What parties bring.
+//! Inputs of the parties.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,10 +12,10 @@ use crate::protocol::intersect::entries::items::all_distinct;
 
 /// A party's items, wherever they are kept: distinct, and made with a key of this session.
 pub trait Items: Sync {
-    /// How many there are.
+    /// Returns the number of items.
     fn count(&self) -> usize;
 
-    /// Those in a range.
+    /// Returns the items in a range.
     fn items(&self, range: Range<usize>) -> Result<Cow<'_, [Item]>>;
 }
 
@@ -33,14 +33,15 @@ impl Items for [Item] {
 /// The sender's items, and what it gives for each, **in a uniformly random order** that nobody else knows: the order in which they
 /// are sent.
 pub trait Given: Items {
-    /// What is given for the items in a range: [`Params::payload_bytes`](super::Params::payload_bytes) for each, one after the other.
+    /// Returns the payloads given for the items in a range: [`Params::payload_bytes`](super::Params::payload_bytes) for
+    /// each, one after the other.
     fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>>;
 }
 
 /// Appends what is given for the item at an index: [`Params::payload_bytes`](super::Params::payload_bytes).
 pub(crate) type Payload<'a> = &'a (dyn Fn(usize, &mut Vec<u8>) + Sync);
 
-/// What a sender gives, of items in memory.
+/// Items in memory that a sender gives, with their payload, in random order.
 pub struct Shuffled<'a> {
     items: &'a [Item],
     payload: Payload<'a>,

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 
-/// Where records are put in order: in memory, or on a disk.
+/// Storage in which records are sorted: memory, or a disk.
 pub trait Room: Sync {
     /// A sorter of records of `bytes` bytes each. Nothing is taken for records that have not come.
     fn sorter(&self, bytes: usize) -> Result<Box<dyn Sorter + '_>>;
@@ -19,7 +19,7 @@ pub trait Sorter: Send {
     fn finish(self: Box<Self>, take: &mut (dyn FnMut(&[u8]) -> Result<()> + Send)) -> Result<()>;
 }
 
-/// Sorts in memory.
+/// Storage of records in memory.
 pub struct InMemory;
 
 impl Room for InMemory {
@@ -28,7 +28,7 @@ impl Room for InMemory {
     }
 }
 
-/// Records in memory.
+/// Records of one length, in memory.
 struct Records {
     bytes: usize,
     records: Vec<u8>,

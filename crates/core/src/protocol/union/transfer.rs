@@ -15,7 +15,7 @@ use crate::role::Role;
 use crate::security::Security;
 use crate::session::Session;
 
-/// What the OTs are for.
+/// Purpose for which the OTs are set up.
 const PURPOSE: &str = "union";
 
 /// SoftSpoken's k: four bytes an OT.
@@ -41,8 +41,8 @@ pub fn receive(
     receive_each(has, payload_bytes, session, channel, rng, &mut each)
 }
 
-/// As [`receive`]; `each` is told of every item whether the receiver has it, with what is given for it if not, and else with as many
-/// bytes that tell nothing.
+/// Runs the receiver's role as [`receive`] does. For every item, `each` is told whether the receiver has it. With that
+/// come the bytes given for it if it does not, or else as many bytes that tell nothing.
 pub(crate) fn receive_each(
     has: &Choices,
     payload_bytes: usize,
@@ -56,7 +56,7 @@ pub(crate) fn receive_each(
     accept(&mut ot, has, payload_bytes, each, channel)
 }
 
-/// The sender's role.
+/// Runs the sender's role.
 pub(crate) fn send(
     given: &dyn Given,
     payload_bytes: usize,

@@ -13,12 +13,12 @@ type Point = <Ristretto255 as Group>::Point;
 
 const POINT_BYTES: usize = Ristretto255::POINT_BYTES;
 
-/// What the hashes take.
+/// Inputs of the hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// All that the protocol says.
+    /// Every input that the protocol says.
     Sound,
-    /// That of a point's partner does not take the partner.
+    /// Hash of a point's partner that does not take the partner.
     WithoutPartner,
     /// None takes the number of the OT.
     WithoutNumber,
@@ -40,7 +40,7 @@ impl Hashes {
         (number as u64).to_le_bytes()
     }
 
-    /// H(i, j, R).
+    /// Computes the hash H(i, j, R).
     fn partner(&self, number: usize, branch: usize, partner: &[u8]) -> Point {
         let nobody = [0; POINT_BYTES];
         let partner = if self.form == Form::WithoutPartner { &nobody } else { partner };
@@ -154,7 +154,8 @@ fn the_sender_written_here_is_that_of_the_protocol() {
     assert!((0..COUNT).all(|index| received[index] != sent[index][usize::from(!choices.get(index))]));
 }
 
-/// Of the two points one is hashed for the other. Without that, a receiver knows secrets of both.
+/// Checks that a receiver gets one block of each pair. Of the two points, one is hashed for the other. Without that, a
+/// receiver knows secrets of both.
 #[test]
 fn a_receiver_gets_one_block_of_each_pair_whatever_its_points() {
     let weak = Form::WithoutPartner;

@@ -48,7 +48,7 @@ pub fn against<V: Send, A>(
     })
 }
 
-/// What nobody ever waits for.
+/// Label that nobody ever waits for.
 const ANYTHING: Label = Label::new(255, "anything");
 
 /// Whether a peer waits for us, however long it takes until it does: it gets what nobody waits for, with which it ends the
@@ -65,7 +65,7 @@ pub fn says_no_more(channel: &mut Channel) -> bool {
     matches!(channel.receive_up_to(ANYTHING, usize::MAX), Err(Error::Peer { .. }))
 }
 
-/// That `hits` of `trials` are as many as the probability lets expect, to within 5 standard deviations.
+/// Checks that `hits` of `trials` agree with the probability, to within 5 standard deviations.
 pub fn as_likely_as(hits: usize, trials: usize, probability: f64) {
     let expected = trials as f64 * probability;
     let deviation = (expected * (1.0 - probability)).sqrt();

@@ -1,4 +1,4 @@
-//! What somebody knows of a tree.
+//! Partial knowledge of a tree.
 
 use tacita_core::primitive::kernel::{Block, Doubling};
 

@@ -12,17 +12,17 @@ pub type Scalar = <Ristretto255 as ScalarField>::Scalar;
 
 pub const GROUP: Ristretto255 = Ristretto255;
 
-/// What a report says.
+/// Contents of a report.
 pub struct Forged<'a> {
-    /// As whom it is sent, as which number, in which round.
+    /// Participant as which the report is sent, with its number and its round.
     pub participant: &'a str,
     pub number: u64,
     pub round: &'a str,
-    /// What stands in the place of H(k).
+    /// Point in the place of H(k).
     pub row: Point,
     /// The value's scalar, one more than its place.
     pub value: u64,
-    /// What stands in the place of the embedded key.
+    /// Points in the place of the embedded key.
     pub key: Vec<Point>,
 }
 
@@ -42,7 +42,7 @@ pub fn encoded(point: &Point) -> Vec<u8> {
     GROUP.encode(std::slice::from_ref(point))
 }
 
-/// B and P.
+/// Returns the public keys B and P.
 pub fn keys(round: &Round) -> [Point; 2] {
     [&round.public.0, &round.public.1].map(|public| one(GROUP.decode(&public[..32]).unwrap()))
 }
@@ -54,7 +54,7 @@ fn padded(round: &Round, key: &[u8]) -> Vec<u8> {
     padded
 }
 
-/// H(k).
+/// Computes the point H(k).
 pub fn hashed(round: &Round, key: &[u8]) -> Point {
     let message = [&session("one").derive("aggregate row")[..], &padded(round, key)].concat();
     one(GROUP.hash_to_points(&[message], b"tacita 1 aggregate row"))
@@ -65,20 +65,20 @@ pub fn embedded(round: &Round, key: &[u8]) -> Vec<Point> {
 }
 
 impl<'a> Forged<'a> {
-    /// What an honest report of a pair says.
+    /// Returns the contents of an honest report of a pair.
     pub fn honest(round: &Round, participant: &'a str, key: &[u8], place: u64) -> Forged<'a> {
         let (row, key) = (hashed(round, key), embedded(round, key));
         Forged { participant, number: 0, round: "one", row, value: place + 1, key }
     }
 
-    /// Its bytes, and the masks of its ciphertexts: of the row, the value and the key.
+    /// Returns the bytes of the report, and the masks of its ciphertexts: of the row, the value and the key.
     pub fn make(&self, round: &mut Round) -> (Vec<u8>, Vec<Scalar>) {
         let (mut bytes, masks) = self.ciphertexts(round);
         self.prove(round, &mut bytes, &masks);
         (bytes, masks)
     }
 
-    /// Its ciphertexts.
+    /// Returns the ciphertexts of the report, and their masks.
     pub fn ciphertexts(&self, round: &mut Round) -> (Vec<u8>, Vec<Scalar>) {
         let [b, p] = keys(round);
         let masks = GROUP.random_scalars(2 + self.key.len(), &mut round.rng);
@@ -108,7 +108,7 @@ impl<'a> Forged<'a> {
         bytes.extend(masks::prove(&GROUP, 1, &others, |_| context.clone(), &mut round.rng));
     }
 
-    /// What its proofs are bound to.
+    /// Context to which the report's proofs are bound.
     pub fn context(&self, round: &Round, ciphertexts: &[u8]) -> Transcript {
         let mut transcript = Transcript::new("aggregate");
         transcript.append("round", session(self.round).id()).append("purpose", b"report");

@@ -62,7 +62,7 @@ fn a_wrong_key_under_the_right_blinding() {
     assert_eq!(told, Ok(Answer::Key(b"victim".to_vec())));
 }
 
-/// What is no key at all, and keys that are longer than agreed.
+/// Checks points that are no key at all, and keys that are longer than agreed.
 #[test]
 fn what_is_no_key() {
     let mut round = Round::new(10, 3, true, 3);

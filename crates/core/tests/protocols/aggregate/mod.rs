@@ -1,4 +1,4 @@
-//! Over-threshold aggregation.
+//! Tests of over-threshold aggregation.
 
 mod forged;
 mod hostile;

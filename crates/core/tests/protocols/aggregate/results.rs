@@ -1,4 +1,4 @@
-//! What comes out, beside a plain computation on everybody's pairs.
+//! Tests of the results, beside a plain computation on everybody's pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use tacita_core::protocol::aggregate::{
 
 use crate::aggregate::round::*;
 
-/// What must come out: of each key that enough pairs from enough participants have, the values.
+/// Computes the expected result: for each key that enough pairs from enough participants have, the values.
 pub fn truth(reported: &[(String, Vec<Entry>)], least: Least) -> Revealed {
     let mut pairs = BTreeMap::<Vec<u8>, Vec<u32>>::new();
     let mut who = BTreeMap::<Vec<u8>, BTreeSet<&str>>::new();
@@ -32,7 +32,7 @@ pub fn truth(reported: &[(String, Vec<Entry>)], least: Least) -> Revealed {
         .collect()
 }
 
-/// What a round reveals is what it must.
+/// Checks that a round reveals what it must.
 fn check(round: &mut Round, reported: &[(String, Vec<Entry>)], least: Least) {
     let entries = round.entries(reported.iter().map(|(name, entries)| (&name[..], &entries[..])));
     assert_eq!(round.reveal(&entries, least), truth(reported, least));

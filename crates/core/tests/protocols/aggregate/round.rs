@@ -20,13 +20,13 @@ pub fn session(round: &str) -> Session {
     Session::new(transcript)
 }
 
-/// What was agreed on, all keys, and a source of randomness.
+/// Round of a test: parameters, all keys, and a source of randomness.
 pub struct Round<K = ProxyKey, G: Group = Ristretto255> {
     pub params: Params<G>,
     pub proxy: K,
     pub database: DatabaseKey<G>,
     pub keys: RoundKeys<G>,
-    /// What the database and the proxy have published.
+    /// Public keys that the database and the proxy have published.
     pub public: (Vec<u8>, Vec<u8>),
     pub rng: ChaCha20Rng,
 }
@@ -36,7 +36,7 @@ pub fn entry(key: impl AsRef<[u8]>, value: u32) -> Entry {
     Entry { key: key.as_ref().to_vec(), value }
 }
 
-/// What the oracle has said of a key, and the values that the database then had for it, in order.
+/// Keys that the oracle has told, and the values that the database then had for each, in order.
 pub type Revealed = BTreeMap<Vec<u8>, Vec<u32>>;
 
 impl Round {
@@ -52,7 +52,7 @@ impl Round {
         report(&self.params, &self.keys, participant, 0, entries, &mut self.rng).unwrap()
     }
 
-    /// What the proxy makes of the reports of a participant.
+    /// Makes the proxy's entries of the reports of a participant.
     pub fn blind(&mut self, participant: &str, reports: &[u8]) -> Result<Vec<u8>, Refused> {
         blind(&self.params, &self.keys, &self.proxy, participant, 0, reports, &mut self.rng)
     }
@@ -92,7 +92,7 @@ impl<K: RowFunction<G>, G: Embedding + Sync> Round<K, G> {
         rows
     }
 
-    /// What the oracle answers about a row, whose entries it is asked about in this order.
+    /// Returns the oracle's answer about a row, whose entries it is asked about in this order.
     pub fn ask(&mut self, row: &[Row], least: Least) -> Answer {
         let sealed: Vec<&[u8]> = row.iter().map(|entry| &entry.sealed[..]).collect();
         let asked = ask(&self.params, &self.keys, &sealed, &mut self.rng).unwrap();
@@ -100,7 +100,7 @@ impl<K: RowFunction<G>, G: Embedding + Sync> Round<K, G> {
         answer(&self.params, &self.proxy, &row[0].id, &asked, &reporters, least).unwrap()
     }
 
-    /// All keys of rows that have enough, after the entries that the oracle found inconsistent are dropped.
+    /// Reveals all keys of rows that have enough entries, after those that the oracle found inconsistent are dropped.
     pub fn reveal(&mut self, entries: &[u8], least: Least) -> Revealed {
         let mut revealed = Revealed::new();
         for (_, mut row) in self.rows(entries) {

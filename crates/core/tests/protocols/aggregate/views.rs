@@ -1,5 +1,5 @@
-//! What each role sees, compared with what a simulator makes of what it may see: whether two things are the same, how many there are, and
-//! uniform bytes. Every check is also run on a leaky variant, which must fail it.
+//! Tests of the view of each role, compared with what a simulator makes of what the role may see: whether two things
+//! are the same, how many there are, and uniform bytes. Every check is also run on a leaky variant, which must fail it.
 
 use std::collections::HashSet;
 
@@ -105,7 +105,7 @@ fn the_database_and_a_participant_recognise_no_report() {
     assert!(recognised_by_masks(&masks, &lazy).is_err());
 }
 
-/// Which of these are the same: for each the place of its first.
+/// Pattern of equality: for each of these the index of the first that is the same.
 fn pattern<T: PartialEq>(things: &[T]) -> Vec<usize> {
     things.iter().map(|thing| things.iter().position(|other| other == thing).unwrap()).collect()
 }
@@ -178,8 +178,8 @@ fn the_oracle_recognises_no_entry() {
     assert!(recognised(&sent, &points(&sealed.concat(), 64)).is_err());
 }
 
-/// What is said of reporters is the same whoever they are, in an order that the database draws. Tags would tell the proxy's domain
-/// who has reported the key: it makes them again.
+/// Checks that what the oracle is told of reporters is the same whoever they are, in an order that the database draws.
+/// Tags would tell the proxy's domain who has reported the key: that domain can make them again.
 #[test]
 fn the_oracle_sees_how_many_reporters_and_not_which() {
     let mut round = Round::new(16, 0, true, 7);
@@ -204,7 +204,7 @@ fn the_oracle_sees_how_many_reporters_and_not_which() {
     assert!(uniform("who comes first, unshuffled", &[ORDERS as u64 / 3, 0, 0]).is_err());
 }
 
-/// In a shuffled round nothing tells where in the proxy's order an entry was.
+/// Checks that nothing in a shuffled round tells the place of an entry in the proxy's order.
 #[test]
 fn the_order_of_entries_says_nothing() {
     let mut round = Round::new(16, PLACES as u32, false, 8);

@@ -14,10 +14,10 @@ const BOUND: Duration = Duration::from_secs(5);
 
 const NAMES: [&str; 3] = ["ann", "bob", "eve"];
 
-/// What a peer does with its end.
+/// Program of a peer at its end.
 type Peer = fn(Channel) -> Result<()>;
 
-/// It answers 100 questions.
+/// Answers 100 questions as an honest peer.
 fn honest(mut channel: Channel) -> Result<()> {
     for _ in 0..100 {
         let question = channel.receive(QUESTION, 4)?;

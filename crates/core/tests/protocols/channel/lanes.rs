@@ -34,7 +34,7 @@ fn talk(channel: &mut Channel, lanes: usize, count: usize) -> Result<usize> {
     Ok(count)
 }
 
-/// Both send far more than fits a queue before they read anything.
+/// Checks that nobody waits if both send far more than fits a queue before they read anything.
 #[test]
 fn nobody_waits_for_lanes_that_do_not_read() {
     for lanes in [1, 2, 5, MAX_LANES] {
@@ -198,7 +198,8 @@ fn a_message_of_a_lane_is_none_of_the_channel() {
     assert!(blames(&one.unwrap_err()));
 }
 
-/// Who sends more than an honest peer can have sent by then is stopped, whether the lane is busy or dead.
+/// Checks that a peer which sends more than an honest one can have sent by then is stopped, whether the lane is busy or
+/// dead.
 #[test]
 fn what_waits_unread_is_bounded() {
     // Short messages count as 128 bytes.

@@ -194,8 +194,9 @@ fn an_abort_reaches_a_peer_that_is_blocked_in_sending() {
     }
 }
 
-/// Both send before they receive, more than fits in between: a deadlock by a protocol's own mistake. One is
-/// interrupted; because it goes on reading, the other gets to where it hears of that.
+/// Checks an abort when both are blocked. Both send before they receive, more than fits in between: a deadlock by a
+/// protocol's own mistake. One is interrupted. Because it goes on reading, the other gets to the point at which it
+/// hears of that.
 #[test]
 fn an_abort_gets_through_when_both_are_blocked_in_sending() {
     let (alice, bob) = sockets();
@@ -217,8 +218,8 @@ fn an_abort_gets_through_when_both_are_blocked_in_sending() {
     });
 }
 
-/// Both parties of a handshake say at once what they have: whoever finds a difference first tells, and the other must
-/// still find it in what it has not read yet.
+/// Checks that differing terms are found in unread messages. Both parties of a handshake say at once what they have.
+/// The party that finds a difference first tells, and the other must still find it in what it has not read yet.
 #[test]
 fn differing_terms_come_after_what_waits_unread() {
     for (mut alice, mut bob) in (0..50).map(|_| sockets()) {
@@ -264,7 +265,7 @@ fn an_interrupter_unblocks_both_halves_of_a_phase() {
     }
 }
 
-/// In a job of three: what happens between two of them is told to the third as what it means to that one.
+/// Checks, in a job of three, that an event between two of them is told to the third as what it means to that one.
 #[test]
 fn what_another_party_did_is_told_as_a_lost_connection() {
     let carol = || "carol".to_owned();
@@ -289,7 +290,8 @@ fn what_another_party_did_is_told_as_a_lost_connection() {
     }
 }
 
-/// In a job of three: who has just been connected may be told that the job has ended before it has said who is in it.
+/// Checks, in a job of three, a party that has just been connected. It may be told that the job has ended before it has
+/// said who is in it.
 #[test]
 fn what_was_told_before_the_parties_were_known_is_understood_when_they_are() {
     let parties = ["alice", "bob", "carol"];
@@ -313,7 +315,7 @@ fn what_was_told_before_the_parties_were_known_is_understood_when_they_are() {
     assert_eq!(soon("end", || bob.receive(ITEMS, 1)), Err(Error::Interrupted));
 }
 
-/// What a party has heard of another is passed on with the name of whoever has said it first.
+/// Checks that hearsay about another party is passed on with the name of the party that has said it first.
 #[test]
 fn hearsay_travels_with_its_first_speaker() {
     let parties = ["alice", "bob", "carol", "dave"];

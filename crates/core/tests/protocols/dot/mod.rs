@@ -1,4 +1,4 @@
-//! Private scalar products.
+//! Tests of private scalar products.
 
 mod lattice;
 mod ot;

@@ -1,4 +1,5 @@
-//! Which messages answer: what a party is to do before the first one is done exactly if the peer learns a part of the answer.
+//! Tests which messages answer: the action due before the first one is done exactly if the peer learns a part of the
+//! answer.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,7 @@ use tacita_core::protocol::published::intersect::bloom;
 use tacita_core::protocol::published::intersect::polynomial::{self, Reveal, Wanted};
 use tacita_core::{Channel, Level, Result, Security};
 
-/// How often what comes before an answer over this channel is done.
+/// Counts how often the action before an answer over this channel is done.
 fn noted(channel: &mut Channel) -> Arc<AtomicU32> {
     let times = Arc::new(AtomicU32::new(0));
     let own = times.clone();
@@ -22,7 +23,7 @@ fn noted(channel: &mut Channel) -> Arc<AtomicU32> {
     times
 }
 
-/// How often the receiver has noted an answer, and the sender, in a run.
+/// Counts the answers that the receiver has noted, and the sender, in a run.
 fn answered<T: Send>(receive: Part<T>, send: Part<T>) -> [u32; 2] {
     let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
     let times = [noted(&mut receiver), noted(&mut sender)];
@@ -61,7 +62,8 @@ fn who_answers_by_a_filter_or_polynomials_notes_it_once() {
     assert_eq!(answered(&receive, &send), [0, 1], "polynomial");
 }
 
-/// All answer the leader, and it answers those who learn. What the others have between them says nothing of anybody's items.
+/// Checks the answers among many parties: all answer the leader, and the leader answers those who learn. The messages
+/// between the others say nothing of anybody's items.
 #[test]
 fn who_answers_among_many_notes_it_once_for_each() {
     for (learners, givers) in

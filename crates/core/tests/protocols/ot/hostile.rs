@@ -21,7 +21,7 @@ use tacita_core::primitive::ot::{
 use tacita_core::security::Security;
 use tacita_core::{Channel, Result, Role};
 
-/// What is run.
+/// Variant of the protocol that is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variant {
     Base,
@@ -56,7 +56,7 @@ fn params(variant: Variant) -> Params {
     Params::new(security, 5).unwrap()
 }
 
-/// All blocks that a party has when its role fails must be zero.
+/// Checks that all blocks that a party has when its role fails are zero.
 fn zero_if_failed(result: &Result<()>, outputs: &[Block]) {
     assert!(result.is_ok() || outputs.iter().all(|block| *block == Block::ZERO), "outputs of a call that failed");
 }

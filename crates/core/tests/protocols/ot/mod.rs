@@ -1,4 +1,4 @@
-//! Oblivious transfer.
+//! Tests of oblivious transfer.
 
 mod hostile;
 mod results;

@@ -106,7 +106,8 @@ fn check_correlated(delta: Block, (firsts, choices, blocks): &(Vec<Block>, Choic
     look_random(blocks);
 }
 
-/// No block twice; every bit about as often one as zero, and equal to its neighbour in the same and in the next block.
+/// Checks that no block comes twice. Every bit is about as often one as zero. It equals its neighbour in the same and
+/// in the next block about as often as not.
 fn look_random(blocks: &[Block]) {
     let distinct: HashSet<u128> = blocks.iter().map(|block| block.0).collect();
     assert_eq!(distinct.len(), blocks.len(), "a block came twice");
@@ -162,7 +163,7 @@ fn correlated_pair(security: Security, k: usize, seed: u8) -> (CorrelatedSender,
     )
 }
 
-/// All that is asked of random OTs, of the protocol, of the dealer and of base OTs alike.
+/// Checks all requirements on random OTs, of the protocol, of the dealer and of base OTs alike.
 fn random_ots(sender: &mut (impl RandomOtSender + Send), receiver: &mut impl RandomOtReceiver, calls: &[&[usize]]) {
     let mut pairs = Vec::new();
     for (seed, calls) in calls.iter().enumerate() {
@@ -257,7 +258,7 @@ fn many_extended_ots_are_right() {
     }
 }
 
-/// With the base OTs of the protocol, and with several threads on each side.
+/// Checks the whole protocol, with its own base OTs and with several threads on each side.
 #[test]
 fn the_whole_protocol_is_right() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();

@@ -1,5 +1,6 @@
-//! What each role of oblivious transfer receives does not depend on the other's secrets: it looks uniformly random,
-//! whatever the choices and the messages are. Every check is also run on a deliberately leaky variant, which must fail it.
+//! Tests that the messages each role of oblivious transfer receives do not depend on the other's secrets. They look
+//! uniformly random, whatever the choices and the messages are. Every check is also run on a deliberately leaky
+//! variant, which must fail it.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -18,7 +19,7 @@ use tacita_core::{Channel, Result};
 
 type Check = std::result::Result<(), String>;
 
-/// What the receiver and what the sender sent.
+/// Records the frames that the receiver sent, and those that the sender sent.
 fn record(
     receive: impl FnMut(&mut Channel) -> Result<()> + Send,
     send: impl FnMut(&mut Channel) -> Result<()> + Send,
@@ -44,7 +45,7 @@ fn xor(a: &[u8], b: &[u8]) -> Vec<u8> {
     a.iter().zip(b).map(|(a, b)| a ^ b).collect()
 }
 
-/// No 16 bytes in a row come twice.
+/// Checks that no 16 bytes in a row come twice.
 fn fresh<'a>(what: &str, parts: impl Iterator<Item = &'a [u8]>) -> Check {
     let mut seen = HashSet::new();
     match parts.into_iter().all(|part| seen.insert(part.to_vec())) {
@@ -209,7 +210,7 @@ fn points_are_uniform_whatever_the_choices() {
     }
 }
 
-/// What the receiver gets on top of random OTs is uniform however little random the sender's messages are.
+/// Checks that the receiver's messages on top of random OTs are uniform, however little random the sender's inputs are.
 #[test]
 fn messages_are_hidden() {
     let choices = Choices::zeros(COUNT);

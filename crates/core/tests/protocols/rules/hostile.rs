@@ -69,7 +69,7 @@ fn messages_in_wrong_forms() {
     run_all(all.collect());
 }
 
-/// Where in the frames of a party the first, second, ... of a label stands.
+/// Returns the index, among the frames of a party, of the first, second, ... of a label.
 fn place(frames: &[Frame], label: u8, number: usize) -> usize {
     let of_label = |(_, frame): &(usize, &Frame)| frame.kind == Frame::DATA && frame.label == label;
     frames.iter().enumerate().filter(of_label).nth(number).unwrap().0

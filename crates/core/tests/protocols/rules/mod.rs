@@ -1,4 +1,4 @@
-//! Association rules.
+//! Tests of association rules.
 
 mod hostile;
 mod names;

@@ -1,4 +1,5 @@
-//! What parties of `rules` tell each other besides counts: names of items, and how products are made.
+//! Tests of what parties of `rules` tell each other besides counts: names of items, and the way in which products are
+//! made.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use tacita_core::protocol::rules::names::{MAX_NAME_BYTES, exchange};
 use tacita_core::protocol::rules::{LENGTHS, NAMES, WAY, Way};
 use tacita_core::{Channel, Error, Result};
 
-/// How a party ends against a peer that does this.
+/// Runs a party against a peer that does this, and returns how the party ends.
 fn against<T>(peer: impl FnOnce(&mut Channel) -> Result<()> + Send, own: impl FnOnce(&mut Channel) -> T) -> T {
     let (mut here, mut there) = Channel::pair("there", "here");
     std::thread::scope(|scope| {

@@ -27,7 +27,7 @@ struct Case {
 
 type Set = BTreeSet<usize>;
 
-/// What is compared: itemsets with counts, rules with counts.
+/// Findings that are compared: itemsets with counts, rules with counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Found {
     itemsets: BTreeMap<Set, u32>,
@@ -64,7 +64,7 @@ impl Case {
         Ok((mined?, products.asked.clone()))
     }
 
-    /// What both parties found, in names; and how many products they asked for.
+    /// Runs both parties. Returns what they found, in names, and the numbers of products that they asked for.
     fn run(&self) -> Result<(Found, Vec<usize>)> {
         let (one, other) =
             two::run(&|channel| self.role(Side::First, channel), &|channel| self.role(Side::Second, channel));
@@ -187,7 +187,7 @@ fn over_real_comparisons() {
     }
 }
 
-/// Nobody has anything, one party has nothing, nothing is frequent, everything is.
+/// Checks the edges: nobody has anything, one party has nothing, nothing is frequent, everything is.
 #[test]
 fn edges() {
     let full: Vec<Set> = vec![(0..5).collect(); 9];
@@ -259,7 +259,7 @@ fn too_many_items_of_one_party_end_the_run_at_both() {
     assert!(input(other.map(drop)).starts_with("more than 9 items of first are frequent"));
 }
 
-/// Both parties end alike, before there are more rules than allowed; one less is fine.
+/// Checks that both parties end alike, before there are more rules than allowed; one less is fine.
 #[test]
 fn too_many_rules_end_the_run_at_both() {
     let rows: Vec<Set> = (0..24usize).map(|row| (0..9).filter(|item| row % (item + 8) > 0).collect()).collect();

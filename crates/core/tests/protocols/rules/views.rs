@@ -1,6 +1,7 @@
-//! What a party of association rules receives in `frequent` form can be made up from the result: which candidates there are
-//! and which of them are frequent follows from the frequent itemsets, only their counts are opened, and all else is uniform.
-//! With `mixed_only` the result holds less, and so does what travels. Leaky variants fail the same checks.
+//! Tests that everything a party of association rules receives in `frequent` form can be made up from the result. The
+//! candidates, and which of them are frequent, follow from the frequent itemsets. Only the counts of these are opened,
+//! and all else is uniform. With `mixed_only` the result holds less, and so does what travels. Leaky variants fail the
+//! same checks.
 
 use crate::support::dealer::Dealer;
 use crate::support::two;
@@ -60,7 +61,7 @@ fn run(params: &Params, seed: u8, bare: bool) -> Run {
     Run { frames, mined }
 }
 
-/// What a party sends under a label, message by message.
+/// Returns the messages that a party sends under a label, one by one.
 fn messages(frames: &[Frame], label: u8) -> Vec<&[u8]> {
     let of_label = frames.iter().filter(|frame| frame.kind == Frame::DATA && frame.label == label);
     of_label.map(|frame| &frame.payload[..]).collect()
@@ -75,7 +76,7 @@ fn told(counts: impl Iterator<Item = Option<u32>>) -> Vec<u8> {
     message
 }
 
-/// What the simulator knows: the result, and how many frequent items there are.
+/// Knowledge of the simulator: the result, and the number of frequent items.
 struct Simulator<'a> {
     frequent: &'a Frequent,
     params: &'a Params,

@@ -1,4 +1,4 @@
-//! Computations on shares.
+//! Tests of computations on shares.
 
 mod results;
 mod views;

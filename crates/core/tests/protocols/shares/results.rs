@@ -49,7 +49,7 @@ impl Case {
         }
     }
 
-    /// Both parties' answers are right, and what travels is what was planned.
+    /// Checks that both parties' answers are right, and that the traffic is as planned.
     fn check(&self, numbers: &[u128], dealt: bool) {
         let (one, other) = self.run(dealt);
         let ((one, first), (other, second)) = (one.unwrap(), other.unwrap());
@@ -117,7 +117,7 @@ fn ten_thousand_numbers() {
     Case::new(&bits, 64, 1, 1, 3).check(&bits, false);
 }
 
-/// So many answers that they take two messages.
+/// Checks a number of answers so large that they take two messages.
 #[test]
 #[ignore = "takes a gigabyte"]
 fn eight_million_bits() {

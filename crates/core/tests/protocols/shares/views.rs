@@ -1,6 +1,6 @@
-//! What each party of a comparison receives can be made up from its own shares and the answers: tables and hidden bits are
-//! uniform whatever is compared, and the peer's shares of the answers are the answers less the own ones. Leaky variants,
-//! with OTs that hide nothing and with masks that are not random, fail the same checks.
+//! Tests that everything each party of a comparison receives can be made up from its own shares and the answers. Tables
+//! and hidden bits are uniform whatever is compared, and the peer's shares of the answers are the answers less the own
+//! ones. Leaky variants, with OTs that hide nothing and with masks that are not random, fail the same checks.
 
 use std::convert::Infallible;
 
@@ -20,10 +20,10 @@ const COUNT: usize = 8000;
 const BITS: u32 = 20;
 const BOUND: u128 = 300_000;
 
-/// What travelled, by label.
+/// Messages that travelled, by label.
 struct View {
     tables: Vec<u8>,
-    /// Of the first party, and of the second.
+    /// Hidden bits of the first party, and of the second.
     hidden: [Vec<u8>; 2],
     answers: [Vec<u8>; 2],
     learned: Vec<bool>,
@@ -68,7 +68,7 @@ fn bit_counts(bytes: &[u8]) -> Vec<u64> {
     vec![ones, 8 * bytes.len() as u64 - ones]
 }
 
-/// What a simulator makes of public values and the answers alone.
+/// Simulates the messages from public values and the answers alone.
 fn simulate(sizes: [usize; 5], learned: &[bool]) -> View {
     let mut rng = rng(77);
     let mut random = |bytes: usize| {
@@ -151,8 +151,8 @@ fn leaky_variants_fail() {
     real.check().unwrap_err();
 }
 
-/// What both parties see opened, without the masks of one of them, is uniform because of the other's, in every plane: each party's masks
-/// alone hide what is compared from the other, who knows its own.
+/// Checks that the bits which both parties see opened, without the masks of one of them, are uniform because of the
+/// other's, in every plane. Each party's masks alone hide what is compared from the other, who knows its own.
 fn hidden_by_each(real: &View, hides: [bool; 2]) -> Check {
     let opened = xor(&real.hidden[0], &real.hidden[1]);
     for (party, hides) in hides.into_iter().enumerate() {
@@ -200,7 +200,7 @@ impl RandomOtReceiver for Bare {
     }
 }
 
-/// Any OTs.
+/// Box for OTs of any kind.
 struct Boxed<T: ?Sized>(Box<T>);
 
 impl RandomOtSender for Boxed<dyn RandomOtSender> {

@@ -1,4 +1,4 @@
-//! Private set union.
+//! Tests of private set union.
 
 mod hostile;
 pub mod order;
@@ -12,10 +12,10 @@ use crate::support::{rng, session};
 use tacita_core::protocol::union::{Given, InMemory, Params, Shuffled, ecdh};
 use tacita_core::{Channel, Item, Result};
 
-/// What the receiver gets, in the order in which it comes, and how many items are common.
+/// Output of the receiver in the order in which it comes, and the number of common items.
 pub type Received = (Vec<Vec<u8>>, usize);
 
-/// What the sender gives for an item in these tests: `bytes` of its hash.
+/// Returns the payload that the sender gives for an item in these tests: `bytes` of its hash.
 pub fn given_for(item: &Item, bytes: usize) -> Vec<u8> {
     blake3::hash(&item.0).as_bytes().iter().cycle().take(bytes).copied().collect()
 }
@@ -46,13 +46,13 @@ fn run(receiver: &[Item], sender: &[Item], params: &Params, seeds: [u8; 2]) -> (
     run_over(Channel::pair("receiver", "sender"), &first, &second)
 }
 
-/// What the receiver got, and what both have sent, and in how many rounds.
+/// Returns the receiver's output, the bytes that both have sent, and the rounds of both.
 pub fn ended<T>((received, sent): (Ended<T>, Ended<T>)) -> (T, ([u64; 2], [u32; 2])) {
     let ((received, receiver), (_, sender)) = (received.unwrap(), sent.unwrap());
     (received, ([receiver.sent, sender.sent], [receiver.rounds, sender.rounds]))
 }
 
-/// What the receiver gets is what is given for all that it lacks, and how many items it does not.
+/// Checks that the receiver gets what is given for all that it lacks, and the number of items that it does not lack.
 pub fn is_union((mut given, common): Received, receiver: &[Item], sender: &[Item], bytes: usize) {
     let own: HashSet<&Item> = receiver.iter().collect();
     let missing = sender.iter().filter(|item| !own.contains(item));

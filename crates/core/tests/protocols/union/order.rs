@@ -11,14 +11,14 @@ use crate::support::views::{Check, ORDERS, PLACES, hides_order};
 use tacita_core::protocol::union::{Given, Items};
 use tacita_core::{Item, Result};
 
-/// In which order a sender sends its items.
+/// Order in which a sender sends its items.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Sending {
     /// Random, as it should.
     Shuffled,
-    /// That of their keys.
+    /// Order of the items' keys.
     InOrder,
-    /// Bucket by bucket.
+    /// Order of the items' buckets, one bucket after the other.
     InBuckets,
 }
 
@@ -56,7 +56,7 @@ impl Given for Ordered<'_> {
     }
 }
 
-/// Where the only common item stands among the sender's, and, if that can be seen, what was made of the receiver's own.
+/// Position of the only common item among the sender's, and, if that can be seen, among the tags of the receiver's own.
 pub struct Places {
     pub among_theirs: usize,
     pub among_own: Option<usize>,
@@ -65,8 +65,8 @@ pub struct Places {
 /// A run between a receiver and a sender with these items, and a seed of the sender's.
 type Run<'a> = &'a dyn Fn(&[Item], &[Item], u8) -> Places;
 
-/// What of the common item, over many runs with different ones, goes with where it stands. `run` is given the receiver's items, the sender's
-/// and a seed.
+/// Checks that nothing of the common item, over many runs with different ones, correlates with its position. `run` is
+/// given the receiver's items, the sender's and a seed.
 pub fn hides_which(bucket: fn(&Item) -> usize, run: Run<'_>) -> Check {
     let (mut by_key, mut by_bucket, mut by_own) = (Vec::new(), Vec::new(), Vec::new());
     let theirs = items((0..PLACES).map(|index| 100 * index));

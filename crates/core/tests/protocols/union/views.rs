@@ -1,5 +1,6 @@
-//! What each role receives, compared with what a simulator makes of its own input and output: sizes, how many items are common, and
-//! what is given for those that are not. Every check is also run on a leaky variant, which must fail it.
+//! Tests of the messages that each role receives, compared with what a simulator makes of its own input and output:
+//! sizes, the number of common items, and what is given for those that are not. Every check is also run on a leaky
+//! variant, which must fail it.
 //!
 //! Above all, nothing may depend on *which* items are common. The receiver sees for each of the sender's items whether it has it, and for
 //! each of the tags of its own items whether it is one of those: where these stand must be independent of everything that it
@@ -33,8 +34,8 @@ fn frames_of(
     })
 }
 
-/// What the receiver can compute from what it receives: its tags of the sender's items in the order in which they came, and those
-/// of its own items as the sender answered them.
+/// Values that the receiver can compute from its messages: its tags of the sender's items in the order in which they
+/// came, and those of its own items as the sender answered them.
 struct View {
     of_theirs: Vec<Vec<u8>>,
     of_own: Vec<Vec<u8>>,
@@ -53,7 +54,7 @@ impl View {
         }
     }
 
-    /// Where the only common item stands among the sender's, and its tag among those of the own.
+    /// Returns the position of the only common item among the sender's, and of its tag among those of the own.
     fn places(&self) -> Places {
         let place = |tags: &[Vec<u8>], others: &[Vec<u8>]| {
             let common: Vec<_> = (0..tags.len()).filter(|&place| others.contains(&tags[place])).collect();
@@ -67,15 +68,15 @@ impl View {
     }
 }
 
-/// How a sender goes about it.
+/// Variant of the sender's program.
 #[derive(Clone, Copy, PartialEq)]
 enum Variant {
     Given(Sending),
-    /// It answers the receiver's elements in the order in which they came.
+    /// Sender that answers the receiver's elements in the order in which they came.
     Unsorted,
 }
 
-/// Of 256 buckets that of an item.
+/// Returns the bucket of an item, out of 256.
 fn bucket(item: &Item) -> usize {
     item.0[0].into()
 }
@@ -155,8 +156,8 @@ fn overlaps() -> Vec<Vec<Item>> {
     vec![with((0..50).collect()), with((150..200).collect()), with((0..200).step_by(4).collect()), last]
 }
 
-/// What the receiver gets is uniform, and new in every run: elements, the tags of its own items, what is given for items that it has. How
-/// long everything is follows from the sizes.
+/// Checks that the receiver's messages are uniform, and new in every run: elements, the tags of its own items, and what
+/// is given for items that it has. The length of everything follows from the sizes.
 #[test]
 fn the_receiver_sees_nothing_else_of_the_items_that_it_has() {
     let (theirs, params) = (items(0..SIZE), Params { chunk: 64, ..Params::new(SIZE, SIZE, BYTES) });
@@ -195,7 +196,8 @@ fn inner(elements: &[u8]) -> Vec<u8> {
     elements.chunks(32).flat_map(|element| element[2..30].to_vec()).collect()
 }
 
-/// What the sender gets is uniform, new in every run, and as long whatever the receiver's items are, padded or not.
+/// Checks that the sender's messages are uniform, new in every run, and as long whatever the receiver's items are,
+/// padded or not.
 #[test]
 fn the_sender_sees_nothing_of_the_receivers_items() {
     let (theirs, params) = (items(0..SIZE), Params { chunk: 64, ..Params::new(SIZE, SIZE, BYTES) });

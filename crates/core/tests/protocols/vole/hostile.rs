@@ -66,7 +66,7 @@ fn receive(kind: Kind, security: Security, seed: u8, channel: Channel) -> Result
     })
 }
 
-/// What both roles end with when frames pass through taps.
+/// Results of both roles when frames pass through taps.
 type Ends = (Result<Vec<Block>>, Result<Vec<Block>>);
 
 fn run(kind: Kind, security: Security, seed: u8, from_receiver: Arc<Tap>, from_sender: Arc<Tap>) -> Ends {
@@ -147,9 +147,9 @@ fn add_to(blocks: impl Fn(usize) -> bool + Send + Sync + 'static) -> impl Fn(Fra
     }
 }
 
-/// Both sums of one level of one tree, a tip (which is what another delta for one tree amounts to), all tips, the answer:
-/// the receiver ends with probability 1 - 2^-128 at least. In the semi-honest form nobody notices, and outputs are wrong:
-/// so the changes do matter.
+/// Checks that a cheating sender is caught. The changes are to both sums of one level of one tree, to a tip, to all
+/// tips, and to the answer. To change a tip amounts to another delta for one tree. The receiver ends with probability 1
+/// - 2^-128 at least. In the semi-honest form nobody notices, and outputs are wrong: so the changes do matter.
 #[test]
 fn a_sender_that_cheats_is_caught() {
     for kind in KINDS {
@@ -231,7 +231,7 @@ impl CorrelatedOtSender for Stuck {
     }
 }
 
-/// All sums, and the tips, that a sender with given randomness of its own sends, over given OTs.
+/// Returns all sums, and the tips, that a sender with given randomness of its own sends, over given OTs.
 fn sent(kind: Kind, ot: impl CorrelatedOtSender + Send, own: u8) -> (Vec<u8>, Vec<u8>) {
     let (mut sender, mut receiver) = Channel::pair("sender", "receiver");
     let parameters = Parameters::new(kind, COUNT).unwrap();

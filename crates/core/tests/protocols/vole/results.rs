@@ -102,7 +102,8 @@ fn check_cot(correlation: &Correlation) {
     }
 }
 
-/// No block twice; every bit about as often one as zero, and equal to its neighbour in the same and in the next block.
+/// Checks that no block comes twice. Every bit is about as often one as zero. It equals its neighbour in the same and
+/// in the next block about as often as not.
 fn look_random(blocks: &[Block], bits: usize) {
     let distinct: HashSet<u128> = blocks.iter().map(|block| block.0).collect();
     assert_eq!(distinct.len(), blocks.len(), "a block came twice");

@@ -17,14 +17,14 @@ use crate::support::rng;
 /// The seed of the helper's randomness.
 pub const HELPER: u8 = 99;
 
-/// All parties' inputs: numbers, of which keys are made.
+/// Inputs of all parties: numbers, of which keys are made.
 pub struct Blooms<'a, G> {
     pub group: &'a G,
     pub sets: Vec<Vec<usize>>,
     pub params: Params,
 }
 
-/// What somebody got out of a run.
+/// Output that a participant got out of a run.
 pub type Ended = Result<Option<Vec<usize>>>;
 
 impl<'a, G: Group + Sync> Blooms<'a, G> {
@@ -60,7 +60,7 @@ impl<'a, G: Group + Sync> Blooms<'a, G> {
         self.with_party(me, depot, |party, _| run(party, &mut rng(me as u8 + 50)))
     }
 
-    /// What a party should learn.
+    /// Returns the result that a party should learn.
     pub fn expected(&self, me: usize) -> Option<Vec<usize>> {
         let sets: Vec<HashSet<usize>> = self.sets.iter().map(|set| set.iter().copied().collect()).collect();
         let common = |index: &usize| sets.iter().all(|set| set.contains(&self.sets[me][*index]));
@@ -72,7 +72,7 @@ impl<'a, G: Group + Sync> Blooms<'a, G> {
         self.run_with(|me, depot| self.part(me, depot))
     }
 
-    /// As [`Blooms::run`], with programs of the caller's for the parties.
+    /// Runs all parties as [`Blooms::run`] does, with programs of the caller's for the parties.
     pub fn run_with<T: Send>(&self, part: impl Fn(usize, &User<'_>) -> Result<T> + Sync) -> (Vec<Result<T>>, Shelf) {
         let names: Vec<String> = (0..self.sets.len()).map(name).collect();
         let shelf = Shelf::new(&names.iter().map(String::as_str).collect::<Vec<_>>());

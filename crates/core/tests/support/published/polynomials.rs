@@ -25,8 +25,8 @@ pub fn polynomial_of(items: &[Item]) -> Vec<Scalar> {
     expand(&GROUP, STRATEGY, &items.iter().map(root).collect::<Vec<_>>())
 }
 
-/// What a receiver has that follows the protocol, and remembers its randomness: that as a polynomial, φ, and the sender's answers:
-/// their first halves, and what is in them.
+/// Data of a receiver that follows the protocol, and remembers its randomness: that as a polynomial, φ, and the
+/// sender's answers: their first halves, and what is in them.
 pub struct Receiver {
     pub randomness: Vec<Scalar>,
     pub phi: Vec<Scalar>,

@@ -1,4 +1,4 @@
-//! What a directory is refused for, and what its files are not opened through.
+//! Tests of the reasons for refusing a directory, and of the paths through which its files are not opened.
 
 use std::fs::Permissions;
 use std::io::Read;

@@ -3,7 +3,7 @@
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// Where the system mounts its control groups.
+/// Mount point of the system's control groups.
 const GROUPS: &str = "/sys/fs/cgroup";
 
 /// A version of control groups: where memory's are mounted, and what their files are called.
@@ -33,14 +33,14 @@ pub fn available() -> Option<u64> {
     Some(of_groups(Path::new(GROUPS), &groups).map_or(machine, |group| machine.min(group)))
 }
 
-/// What `/proc/meminfo` says.
+/// Returns the available memory that `/proc/meminfo` reports.
 fn of_machine(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What the control groups leave that are mounted at `mounts`: the least of those in `/proc/self/cgroup` and all that these
-/// are in. A container may see its own group at the root, under another name.
+/// Returns the memory left by the control groups mounted at `mounts`: the minimum over those in `/proc/self/cgroup`
+/// and all their ancestors. A container may see its own group at the root, under another name.
 fn of_groups(mounts: &Path, groups: &str) -> Option<u64> {
     let memory = |line: &str| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -56,7 +56,7 @@ fn of_groups(mounts: &Path, groups: &str) -> Option<u64> {
     groups.lines().filter_map(memory).min()
 }
 
-/// What a control group leaves, if it has a limit.
+/// Returns the memory that a control group leaves, if it has a limit.
 fn left_in(group: &Path, version: &Version) -> Option<u64> {
     let text = |file: &str| read_to_string(group.join(file)).ok();
     let number = |text: &str| text.trim().parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! How much memory a run may take.
+//! Limits on the memory of a run.
 
 mod available;
 
@@ -9,22 +9,22 @@ use tacita_core::{Error, Result};
 pub use self::available::available;
 use super::text;
 
-/// What is assumed to be available where the system does not tell.
+/// Memory assumed to be available if the system does not tell.
 pub const ASSUMED: u64 = 2 << 30;
 
-/// How much memory a run may take besides its table.
+/// Limit on a run's memory besides its table.
 #[derive(Debug, Clone, Copy)]
 pub enum Limit {
-    /// So many bytes, as the user says.
+    /// Number of bytes that the user allows.
     Allowed(u64),
-    /// What the machine has available now.
+    /// Number of bytes that the machine has available now.
     Available(u64),
     /// The system does not tell.
     Assumed,
 }
 
 impl Limit {
-    /// What the user allows, or else what there is.
+    /// Returns the limit that the user allows, or else the available memory.
     pub fn of(allowed: Option<u64>) -> Limit {
         match (allowed, available()) {
             (Some(bytes), _) => Limit::Allowed(bytes),
@@ -41,7 +41,7 @@ impl Limit {
         }
     }
 
-    /// How the user can have more.
+    /// Returns advice on how the user can have more memory.
     pub fn advice(&self) -> &'static str {
         match self {
             Limit::Allowed(_) => "allow more",

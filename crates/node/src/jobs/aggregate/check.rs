@@ -18,7 +18,7 @@ const MAX_MEMBERS: usize = 64;
 /// Most reports of a participant, or of a shuffle.
 const MAX_REPORTS: u64 = u32::MAX as u64;
 
-/// With so many values a few reports of one key tell it from others.
+/// Number of values with which a few reports of one key tell it from others.
 const MANY_VALUES: u32 = 16;
 
 impl Spec<'_> {
@@ -169,7 +169,8 @@ impl Spec<'_> {
         Ok(())
     }
 
-    /// Which conditions of a shuffle are too weak to hide a reporter among others, if any are, and what to write.
+    /// Returns the conditions of a shuffle that are too weak to hide a reporter among others, if any, and what to
+    /// write.
     pub fn weak_conditions(&self) -> Option<String> {
         let round = &self.own.round;
         let asked = round.reveal_when.least().distinct;
@@ -238,7 +239,7 @@ impl Spec<'_> {
         found
     }
 
-    /// With which values a single report passes, as the end of a sentence; none if with none.
+    /// Returns the values with which a single report passes, as the end of a sentence; none if there are none.
     fn passes_alone(&self) -> Option<String> {
         let (predicate, domain) = (&self.own.round.reveal_when, &self.own.round.values);
         let passes = |place: u32| {
@@ -272,7 +273,8 @@ mod tests {
         found
     }
 
-    /// What a job does not say of its shuffles is told, with what to write; what it says is not.
+    /// Checks that conditions missing from a job's shuffles are named, with what to write, and that stated ones are
+    /// not.
     #[test]
     fn weak_conditions_of_a_shuffle_are_named() {
         let all = weak("").unwrap();

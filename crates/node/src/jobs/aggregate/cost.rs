@@ -1,4 +1,4 @@
-//! What a round costs each role.
+//! Cost of a round for each role.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const SEALED_BYTES: u64 = 2 * ELEMENT_BYTES;
 const VALUE_PROOF_BYTES: u64 = 4 * ELEMENT_BYTES;
 const MASK_PROOF_BYTES: u64 = 2 * ELEMENT_BYTES;
 
-/// What an entry takes on disk beside itself: in the proxy's queue a seal, in the database its place in the index.
+/// Overhead of an entry on disk: in the proxy's queue a seal, in the database its place in the index.
 const QUEUED_BYTES: u64 = 24;
 const STORED_BYTES: u64 = 64;
 
@@ -29,8 +29,8 @@ const INPUT_BYTES: usize = 16;
 const CHOICE_BYTES: u64 = 4;
 const OFFER_BYTES: u64 = 2 * ELEMENT_BYTES;
 
-/// What each takes of the participant and of the proxy, in so many of [`Calibration::ot_transfer`]: a number is found and multiplied; two
-/// are drawn, multiplied and hidden.
+/// Cost of one transfer for the participant and for the proxy, in units of [`Calibration::ot_transfer`]. The
+/// participant finds and multiplies one number; the proxy draws, multiplies and hides two.
 const CHOSEN: f64 = 21.0;
 const OFFERED: f64 = 40.0;
 
@@ -43,17 +43,19 @@ struct Passes {
     tag: f64,
 }
 
-/// By role: encrypts and proves; verifies, raises and re-randomises; strips and encodes; checks a row's entry and decrypts it.
+/// Passes by role. The participant encrypts and proves; the proxy verifies, raises and re-randomises. The database
+/// strips and encodes; the oracle checks a row's entry and decrypts it.
 const PARTICIPANT: Passes = Passes { report: 2.5, point: 2.0, value: 2.0, tag: 0.0 };
 const PROXY: Passes = Passes { report: 3.0, point: 1.5, value: 2.0, tag: 2.0 };
 const DATABASE: Passes = Passes { report: 1.5, point: 1.5, value: 1.0, tag: 1.5 };
 // What a point holds is found by arithmetic of its own, one point at a time.
 const ORACLE: Passes = Passes { report: 0.0, point: 13.0, value: 0.0, tag: 0.0 };
 
-/// What a submission takes of the proxy beside its reports, however few: a handshake, requests, and a batch on disk.
+/// Cost of a submission for the proxy besides its reports, however few: a handshake, requests, and a batch on disk.
 const SUBMISSION: f64 = 500.0;
 
-/// What the published protocol takes beside these for each report, of the participant and of the proxy: a blind is raised, or made.
+/// Additional cost of a report in the published protocol, for the participant and for the proxy: a blind is raised,
+/// or made.
 const RAISED: f64 = 0.5;
 const BLIND: f64 = 1.0;
 
@@ -83,7 +85,7 @@ fn transfers(job: &Spec<'_>) -> u64 {
     }
 }
 
-/// How many points a key takes.
+/// Returns the number of points that a key takes.
 fn points(job: &Spec<'_>) -> u64 {
     job.own.round.key_bytes.div_ceil(KEY_BYTES) as u64
 }
@@ -113,7 +115,7 @@ impl Passes {
     }
 }
 
-/// What a round costs in which each participant submits so many reports. `sizes` are the participants'.
+/// Computes the cost of a round in which each participant submits so many reports. `sizes` are the participants'.
 pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
     job.check_participants(sizes.len() as u64)?;
     let most = job.own.round.max_reports.unwrap_or(u64::MAX);
@@ -140,7 +142,7 @@ pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Ca
     Ok(Cost { roles: costs, rounds, notes, ..Cost::default() })
 }
 
-/// What so many reports cost those who serve, which come in so many submissions.
+/// Computes the cost of so many reports for the serving roles, if they come in so many submissions.
 pub(super) fn roles(
     job: &Spec<'_>,
     reports: u64,
@@ -167,7 +169,7 @@ pub(super) fn roles(
     ]
 }
 
-/// What it takes one side to make a report together, where reports are made so: seconds.
+/// Returns the seconds that one side takes to make a report together with the other, if reports are made so.
 fn making(job: &Spec<'_>, machine: &Calibration, transfer: f64, passes: f64) -> f64 {
     match transfers(job) {
         0 => 0.0,

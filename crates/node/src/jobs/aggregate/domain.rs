@@ -21,13 +21,13 @@ pub enum Domain {
     /// Reports carry no value.
     #[default]
     Nothing,
-    /// These numbers, ascending.
+    /// List of numbers, in ascending order.
     Numbers(Vec<i64>),
-    /// All whole numbers between two, and both.
+    /// Whole numbers of an inclusive range.
     Range {
-        /// The least.
+        /// Least number of the range.
         min: i64,
-        /// The greatest.
+        /// Greatest number of the range.
         max: i64,
     },
     /// Grades, each below the one after it.
@@ -35,7 +35,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// How many values there are; none where reports carry no value.
+    /// Returns the number of values; none if reports carry no value.
     pub fn places(&self) -> u32 {
         match self {
             Domain::Nothing => 0,
@@ -101,7 +101,7 @@ impl Domain {
         }
     }
 
-    /// As it stands in the terms.
+    /// Returns the domain as it stands in the terms.
     pub fn terms(&self) -> Value {
         match self {
             Domain::Nothing => Value::Null,

@@ -16,7 +16,7 @@ use crate::agreement::{
 };
 use crate::jobs::Own;
 
-/// Who serves, and what is done instead of a run.
+/// Serving roles, and the commands used instead of a run.
 const SERVED: Served = Served {
     roles: &ROLES,
     audience: &[PARTICIPANTS, "database"],
@@ -24,7 +24,7 @@ const SERVED: Served = Served {
                `tacita simulate` tries all of them here",
 };
 
-/// What `tacita init` asks.
+/// Questions that `tacita init` asks.
 const QUESTIONS: [Question; 6] = [
     Question {
         key: "key.columns",
@@ -70,7 +70,7 @@ const QUESTIONS: [Question; 6] = [
     },
 ];
 
-/// What is the same for all jobs of this kind.
+/// Properties common to all jobs of this kind.
 static INFO: JobInfo = JobInfo {
     name: "aggregate",
     about: "which keys do enough of many participants report?",
@@ -91,7 +91,7 @@ impl Own for Aggregate {
 }
 
 impl Aggregate {
-    /// With the job that it is of.
+    /// Combines these keys with the job that they belong to.
     fn with<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
         Spec { spec, own: self }
     }

@@ -11,10 +11,10 @@ use crate::agreement::Terms;
 use crate::base::hex::hex;
 use crate::table::Profile;
 
-/// What BLAKE3 derives the hash of a key for.
+/// Context string with which BLAKE3 derives the hash of a key.
 const HASHED: &str = "tacita 1 aggregate hashed key";
 
-/// How the keys of a job become bytes, and bytes keys.
+/// Conversion between the keys of a job and bytes.
 #[derive(Debug, Clone)]
 pub struct Packing {
     columns: usize,
@@ -22,23 +22,23 @@ pub struct Packing {
     address: bool,
     form: KeyForm,
     key_bytes: usize,
-    /// What the job's hashes are bound to.
+    /// Digest of the terms to which the job's hashes are bound.
     terms: [u8; 32],
 }
 
-/// Why a key cannot travel.
+/// Reason that a key cannot travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unpackable {
-    /// It has so many bytes, more than the job allows.
+    /// The key has so many bytes, more than the job allows.
     TooLong(usize),
     /// A part has a zero byte in it.
     Zero,
-    /// It is the address `::`, which is nobody's.
+    /// The key is the address `::`, which is nobody's.
     Unspecified,
 }
 
 impl Packing {
-    /// That of a job.
+    /// Returns the packing of a job.
     pub fn of(job: &Spec<'_>) -> Packing {
         let profiles = job.key.as_ref().map_or(Vec::new(), |key| key.profiles());
         Packing {

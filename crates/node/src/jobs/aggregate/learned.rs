@@ -1,11 +1,11 @@
-//! Who learns what when keys are counted, in plain sentences.
+//! Plain sentences on who learns what when keys are counted.
 
 use super::spec::{KeyForm, NAOR_REINGOLD, PARTICIPANTS, ROLES, Spec};
 use super::{Domain, Measure};
 use crate::agreement::Glance;
 use crate::base::text::{count, counted, names};
 
-/// What `party` learns: one of [`ROLES`], or a participant, or another one that gets results.
+/// Returns what `party` learns: one of [`ROLES`], or a participant, or another one that gets results.
 pub(super) fn learned(job: &Spec<'_>, party: &str) -> Vec<String> {
     match party {
         "proxy" => proxy(job),
@@ -15,7 +15,7 @@ pub(super) fn learned(job: &Spec<'_>, party: &str) -> Vec<String> {
     }
 }
 
-/// Who learns what at a glance.
+/// Returns a summary of who learns what.
 pub(super) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     let audience = job.audience();
     let mut readers: Vec<String> = vec!["oracle".into(), "database".into()];
@@ -39,7 +39,7 @@ pub(super) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     lines
 }
 
-/// What keys are called: hashed ones are no longer what they were.
+/// Returns the noun for keys. Hashed ones are no longer the original keys.
 fn keys(job: &Spec<'_>) -> &'static str {
     match job.own.round.keys {
         KeyForm::Embedded => "keys",
@@ -47,7 +47,7 @@ fn keys(job: &Spec<'_>) -> &'static str {
     }
 }
 
-/// What those get who get results.
+/// Returns sentences on what the recipients of results get.
 fn results(job: &Spec<'_>, who: &str) -> Vec<String> {
     let (round, revealed) = (&job.own.round, job.revealed());
     let values = match (&round.values, revealed.values) {

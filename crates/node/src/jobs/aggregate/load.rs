@@ -1,4 +1,4 @@
-//! How many of each role a standing load of reports needs.
+//! Capacity that a standing load of reports needs of each role.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const REPORTS: u64 = 1 << 30;
 
 const DAY: f64 = 86_400.0;
 
-/// What a role needs for a load.
+/// Capacity that a role needs for a load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Needed {
     /// Cores like those of this machine that are busy all the time.
@@ -35,8 +35,8 @@ pub struct Needed {
     pub disk_per_day: Option<f64>,
 }
 
-/// What proxies, oracles and databases of a job need to take `reports` a second for as long as they run; by role. Each submission brings
-/// `at_once` of them.
+/// Computes the sustained capacity that proxies, oracles and databases of a job need to take `reports` a second, by
+/// role. Each submission brings `at_once` of them.
 ///
 /// Every report is counted as if its key passed, as in the plan of a round: what does not pass costs the oracle nothing. Participants take no part
 /// in the sum, for they bring their machines with them.

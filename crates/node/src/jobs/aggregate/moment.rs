@@ -20,7 +20,7 @@ pub struct Moment {
 const DAY: i64 = 86_400;
 
 impl Moment {
-    /// That of the system's clock, cut off to the second; before 1970 its beginning.
+    /// Returns the moment of the system's clock, truncated to the second; the beginning of 1970 for earlier times.
     pub fn at(time: SystemTime) -> Moment {
         Moment { seconds: time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()) }
     }

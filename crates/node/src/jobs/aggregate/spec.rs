@@ -1,4 +1,4 @@
-//! What an `aggregate` job says, with defaults filled in.
+//! Settings of an `aggregate` job, with defaults filled in.
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -37,21 +37,21 @@ const MIN_PARTICIPANTS: u32 = 2;
 /// Reports of one participant in a round, at each proxy, where the job does not say.
 const UNSAID_REPORTS: u64 = 1 << 24;
 
-/// Which keys do many have?
+/// Job that asks: which keys do many have?
 #[derive(Debug, Clone, Deserialize)]
 pub struct Aggregate {
-    /// What a round is.
+    /// Settings of a round.
     pub round: Round,
-    /// Who may report.
+    /// Participants that may report.
     #[serde(default)]
     pub participants: Participants,
-    /// Where participants send their reports.
+    /// Proxies to which participants send their reports.
     #[serde(default)]
     pub proxy: Vec<Member>,
-    /// Who decrypts keys of rows that pass, in the proxy's domain.
+    /// Oracles that decrypt keys of rows that pass, in the proxy's domain.
     #[serde(default)]
     pub oracle: Vec<Member>,
-    /// Who has the rows, and gives results.
+    /// Databases that hold the rows and give results.
     #[serde(default)]
     pub database: Vec<Member>,
 }
@@ -73,13 +73,13 @@ pub struct Participants {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "WrittenRound")]
 pub struct Round {
-    /// When a row's key is revealed.
+    /// Condition for revealing a row's key.
     pub reveal_when: Predicate,
     /// The values that reports carry.
     pub values: Domain,
     /// Bytes of a key, from above.
     pub key_bytes: usize,
-    /// How keys travel.
+    /// Form in which keys travel.
     pub keys: KeyForm,
     /// The logical name of the column with values, where reports carry some.
     pub value: Option<String>,
@@ -87,9 +87,9 @@ pub struct Round {
     pub min_participants: u32,
     /// And at most this part of them from one.
     pub max_share: Fraction,
-    /// How many reports are shuffled at once; absent: all of the round, at its close.
+    /// Number of reports that are shuffled at once; absent: all of the round, at its close.
     pub batch_size: Option<u64>,
-    /// When it closes; absent: when the database's operator says so.
+    /// Closing time of the round; absent: when the database's operator says so.
     pub close_at: Option<Moment>,
     /// Whether that operator may raise thresholds before the reveal.
     pub tighten: bool,
@@ -97,33 +97,33 @@ pub struct Round {
     pub max_reports: Option<u64>,
 }
 
-/// How keys travel.
+/// Form in which keys travel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KeyForm {
-    /// As they are: those who get results can read them.
+    /// Keys as they are: those who get results can read them.
     #[default]
     Embedded,
-    /// As hashes: who knows a key can tell that it is it.
+    /// Hashes of keys: anyone who knows a key can recognise its hash.
     Hashed,
 }
 
-/// What is revealed of rows that pass.
+/// Parts of rows that pass which are revealed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revealed {
-    /// Values beside keys.
+    /// Whether values are revealed besides keys.
     pub values: bool,
-    /// How many rows have which count, in all of the round.
+    /// Whether the number of rows with each count is revealed, over all of the round.
     pub histogram: bool,
 }
 
-/// Who gets results, as `reveal_to` says.
+/// Recipients of results, as `reveal_to` names them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Audience<'a> {
-    /// All who may report.
+    /// Every participant that may report.
     pub participants: bool,
-    /// The database's operator.
+    /// Operator of the database, as a recipient.
     pub database: bool,
-    /// These parties.
+    /// Named parties that get results.
     pub names: Vec<&'a str>,
 }
 
@@ -254,7 +254,7 @@ impl Aggregate {
 }
 
 impl<'a> Spec<'a> {
-    /// What is revealed of rows that pass.
+    /// Returns the parts of rows that pass which are revealed.
     pub fn revealed(&self) -> Revealed {
         match self.reveal {
             Reveal::Keys { values, histogram } => Revealed { values, histogram },
@@ -262,7 +262,7 @@ impl<'a> Spec<'a> {
         }
     }
 
-    /// Who gets results.
+    /// Returns the recipients of results.
     pub fn audience(&self) -> Audience<'a> {
         let mut audience = Audience::default();
         for name in &self.spec.reveal_to {
@@ -281,7 +281,7 @@ impl<'a> Spec<'a> {
         (audience.participants && participant) || audience.names.contains(&name)
     }
 
-    /// What runs: the default where the file leaves it.
+    /// Returns the protocol to run: the default if the file leaves it open.
     pub fn chosen(&self) -> Protocol {
         if self.protocol.is_auto() { DH } else { self.protocol }
     }

@@ -1,4 +1,4 @@
-//! What is known of a row: how many reports it has, of how many reporters, with which values.
+//! Summary of a row: its number of reports, the number of their reporters, and their values.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,7 +17,7 @@ pub struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    /// Of no reports yet.
+    /// Returns a summary of no reports yet.
     pub fn new(domain: &'a Domain) -> Summary<'a> {
         Summary { domain, count: 0, sum: 0, values: BTreeMap::new(), reporters: HashSet::new() }
     }
@@ -35,12 +35,12 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// How many reports there are.
+    /// Returns the number of reports.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many reporters they are of.
+    /// Returns the number of distinct reporters.
     pub fn distinct(&self) -> u64 {
         self.reporters.len() as u64
     }
@@ -50,7 +50,7 @@ impl<'a> Summary<'a> {
         self.sum
     }
 
-    /// How many reports have which value, by its place, ascending.
+    /// Returns the number of reports with each value, by its place, ascending.
     pub fn values(&self) -> &BTreeMap<u32, u64> {
         &self.values
     }
@@ -65,12 +65,12 @@ impl<'a> Summary<'a> {
         })
     }
 
-    /// The least place.
+    /// Returns the least place of a value.
     pub fn min(&self) -> Option<u32> {
         self.values.first_key_value().map(|(place, _)| *place)
     }
 
-    /// The greatest place.
+    /// Returns the greatest place of a value.
     pub fn max(&self) -> Option<u32> {
         self.values.last_key_value().map(|(place, _)| *place)
     }
@@ -96,18 +96,19 @@ impl std::fmt::Debug for Summary<'_> {
     }
 }
 
-/// How many rows a round has of each number of reports and of reporters: what the database's operator sees before the reveal. Since
-/// all counts add up to the reports of the round, n reports have at most about the square root of 2n different counts.
+/// Number of rows of a round with each number of reports and of reporters: the database's operator sees it before
+/// the reveal. Since all counts add up to the reports of the round, n reports have at most about the square root of
+/// 2n different counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// By the number of reports.
+    /// Number of rows by the number of reports.
     pub count: BTreeMap<u64, u64>,
-    /// By the number of distinct reporters.
+    /// Number of rows by the number of distinct reporters.
     pub distinct: BTreeMap<u64, u64>,
 }
 
 impl Histogram {
-    /// Adds a row.
+    /// Adds a row to both histograms.
     pub fn add(&mut self, row: &Summary<'_>) {
         *self.count.entry(row.count()).or_default() += 1;
         *self.distinct.entry(row.distinct()).or_default() += 1;

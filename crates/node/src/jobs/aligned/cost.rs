@@ -1,4 +1,4 @@
-//! How many rows there are to work on.
+//! Number of rows to work on.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What jobs over rows that both have tell of these rows, in plain sentences.
+//! Plain sentences on what jobs over common rows tell about these rows.
 
 use tacita_core::Result;
 use tacita_core::protocol::rules::support::Fraction;
@@ -7,7 +7,8 @@ use crate::agreement::{Glance, JobSpec, Known};
 use crate::base::text::count;
 use crate::jobs::intersect::learned::sizes;
 
-/// What an agreed bound on the ones of a column tells: of whose columns, and what they do.
+/// Appends what an agreed bound on the ones of a column tells. The pair states whose columns they are, and what
+/// they do.
 pub(crate) fn density(
     density: Result<Option<Fraction>>,
     [whose, what]: [&str; 2],
@@ -25,7 +26,7 @@ pub(crate) fn density(
     }
 }
 
-/// What `party` learns of rows, in jobs over rows that both have.
+/// Appends what `party` learns about rows, in jobs over rows that both have.
 pub(crate) fn alignment(
     alignment: Option<&JobSpec>,
     party: &str,
@@ -49,7 +50,7 @@ pub(crate) fn alignment(
     }
 }
 
-/// What both parties learn of rows at a glance.
+/// Returns what both parties learn of rows, for the table of a plan.
 pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&JobSpec>) -> Vec<Glance> {
     match alignment {
         Some(alignment) => vec![

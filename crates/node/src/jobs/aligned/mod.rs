@@ -16,7 +16,7 @@ use crate::agreement::{Chosen, JobSpec, Network, Protocol, Sizes};
 use crate::base::text::{count, counted};
 use crate::jobs::intersect;
 
-/// What aligns rows, as the first party chooses.
+/// Chooses the protocol that aligns rows, as the first party does.
 pub fn choose(
     alignment: Option<&JobSpec>,
     sizes: &BTreeMap<String, Sizes>,

@@ -1,4 +1,4 @@
-//! What job files say of rows that both parties have.
+//! Settings in job files on rows that both parties have.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
     })
 }
 
-/// By what rows are aligned.
+/// Checks the columns by which rows are aligned.
 pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<()> {
     if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
         return bad(

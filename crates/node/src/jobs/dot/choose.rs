@@ -1,4 +1,4 @@
-//! What `auto` stands for in a scalar product.
+//! Resolution of `auto` in a scalar product.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a scalar product costs.
+//! Cost of a scalar product.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::jobs::dot::methods;
 use crate::jobs::dot::spec::Spec;
 use crate::jobs::intersect::cost::intersection_cost;
 
-/// What the protocol costs both, memory aside.
+/// Computes the cost of the protocol for both parties, memory aside.
 pub(crate) fn dot_cost(
     chosen: &Chosen,
     job: &Spec<'_>,

@@ -8,7 +8,8 @@ use super::methods;
 use crate::agreement::{JobSpec, Written};
 use crate::base::text::shown;
 
-/// Which part of a column's rows may be ones, where the protocol has such a bound: all, unless the job says otherwise.
+/// Returns the fraction of a column's rows that may be ones, if the protocol has such a bound: all, unless the job
+/// says otherwise.
 pub fn of(job: &JobSpec, density: Option<&Written>) -> Result<Option<Fraction>> {
     let Some(written) = density else {
         let bounds = methods::named(job.protocol).is_some_and(|method| method.bounds_ones());

@@ -1,4 +1,4 @@
-//! What a party gets from a scalar product.
+//! Result of a scalar product for a party.
 
 use serde::Serialize;
 use tacita_core::Result;
@@ -9,7 +9,7 @@ use crate::agreement::{Answer, Deferred};
 use crate::jobs::dot::spec::Spec;
 use crate::jobs::numbers::{self, ShareFile, Value};
 
-/// What a party gets.
+/// Result of a scalar product for a party.
 pub struct Found {
     pub(super) rows: usize,
     pub(super) outcome: Outcome,
@@ -17,11 +17,11 @@ pub struct Found {
 }
 
 pub(crate) enum Outcome {
-    /// Nothing: the other party learns the value.
+    /// No value: the other party learns it.
     Nothing,
     /// The value, or a matrix of them.
     Values(Vec<i128>),
-    /// Shares of it.
+    /// Shares of the product values.
     Shares(Box<ShareFile>),
 }
 
@@ -53,10 +53,10 @@ impl Outcome {
     }
 }
 
-/// How many encryptions came from where, for the report.
+/// Number of encryptions from each source, for the report.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Encryptions {
-    /// From the pool.
+    /// Encryptions taken from the pool.
     pub pool: u64,
     /// Made when they were needed.
     pub live: u64,

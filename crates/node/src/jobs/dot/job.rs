@@ -21,7 +21,7 @@ use crate::agreement::{
 use crate::jobs::{Own, aligned};
 use crate::table::Table;
 
-/// What `tacita init` asks.
+/// Questions that `tacita init` asks.
 const QUESTIONS: [Question; 3] = [
     Question {
         key: "column",
@@ -40,7 +40,7 @@ const QUESTIONS: [Question; 3] = [
     ROW_ID,
 ];
 
-/// What is the same for all jobs of this kind.
+/// Properties common to all jobs of this kind.
 static INFO: JobInfo = JobInfo {
     name: "dot",
     about: "what do numbers here, times numbers there, add up to over all rows?",
@@ -65,7 +65,7 @@ impl Own for Dot {
 }
 
 impl Dot {
-    /// With the job that it is of.
+    /// Combines these keys with the job that they belong to.
     fn of<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
         Spec { spec, own: self }
     }

@@ -1,4 +1,4 @@
-//! Who learns what in a scalar product, in plain sentences.
+//! Plain sentences on who learns what in a scalar product.
 
 use crate::agreement::{Chosen, Glance, Known, Reveal};
 use crate::base::text::count;
@@ -7,15 +7,15 @@ use crate::jobs::dot::spec::Spec;
 use crate::jobs::dot::{methods, side};
 use crate::jobs::learned::filtered;
 
-/// Which products are known without being learned.
+/// Clause on the products that are known without being learned.
 pub(crate) const ZEROS: &str = " (but that those with a column of zeros, or over no rows, are 0)";
 
-/// What the share of this party tells, if it is no uniformly random number.
+/// Returns what the share of this party tells, if it is no uniformly random number.
 fn telling(job: &Spec<'_>, party: &str) -> Option<&'static str> {
     methods::named(job.protocol)?.telling(side(job, party))
 }
 
-/// What `party` learns in a scalar product.
+/// Returns what `party` learns in a scalar product.
 pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
     let peer = job.peer_of(party);
     let mut learned = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> 
     learned
 }
 
-/// Who learns what, thing by thing.
+/// Returns the summary of who learns what, one entry for each result.
 pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     let mut all =
         vec![Glance::new(job, "the scalar products", |name| job.learns(name) && job.reveal != Reveal::Shares)];

@@ -30,7 +30,7 @@ pub use spec::{ColumnNames, Dot, Spec};
 
 pub use run::{modulus_warning, run};
 
-/// What a party brings to a scalar product.
+/// Input that a party brings to a scalar product.
 pub struct Brought {
     own: Dot,
     columns: Columns,
@@ -77,7 +77,7 @@ fn read_columns(job: &Spec<'_>, me: &str, table: &Table, of_row: impl Fn(usize) 
     numbers::columns(table, &names, job.integers()?, form, of_row).map_err(|error| named(job, error))
 }
 
-/// Nobody knows whether a blank line is a row.
+/// Refuses a blank line, which may or may not be a row.
 fn refuse_blank_line(table: &Table) -> Result<()> {
     match table.blank_line() {
         Some(line) => Err(Error::Input(format!(
@@ -107,7 +107,7 @@ impl Part for Brought {
     }
 }
 
-/// Which party this is in a product.
+/// Returns the side of a party in a product.
 pub fn side(job: &JobSpec, party: &str) -> Side {
     match job.parties.position(party) {
         Some(0) => Side::First,

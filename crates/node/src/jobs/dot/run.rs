@@ -1,4 +1,4 @@
-//! From columns to products.
+//! Computation of products from columns.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -71,7 +71,7 @@ pub fn run(
     Ok(Found { rows: columns.rows(), outcome, encryptions })
 }
 
-/// What the user should know of a modulus that may not hold the product.
+/// Returns a warning for the user about a modulus that may not hold the product.
 pub fn modulus_warning(job: &Spec<'_>, shape: &Shape) -> Result<Option<String>> {
     let modulus = job.modulus(shape)?;
     Ok((!shape.fits(&modulus)).then(|| {

@@ -1,4 +1,4 @@
-//! What a `dot` job says, with defaults filled in.
+//! Settings of a `dot` job, with defaults filled in.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use crate::jobs::dot::density;
 /// The logical name of the column where a job does not say any.
 const USUAL_COLUMN: &str = "value";
 
-/// What shares add up modulo where a job does not say: the first power of two that leaves [`HEADROOM_BITS`] for as many
-/// rows as there can be, so that runs of one job over more and fewer rows can be added up.
+/// Bits of the default modulus of shares. The first power of two is taken that leaves [`HEADROOM_BITS`] for as many
+/// rows as there can be. Runs of one job over more and fewer rows can thus be added up.
 const SHARE_BITS: [u32; 3] = [64, 96, 127];
 
-/// So that 2^`HEADROOM_BITS` products of one job can be added up.
+/// Headroom in bits, which allows 2^`HEADROOM_BITS` products of one job to be added up.
 const HEADROOM_BITS: u32 = 20;
 
-/// What is the scalar product of a column here and a column there?
+/// Job that asks: what is the scalar product of a column here and a column there?
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Dot {
-    /// Which columns are multiplied; see [`Spec::columns_of`].
+    /// Columns that are multiplied; see [`Spec::columns_of`].
     pub column: Option<ColumnNames>,
     /// The columns by which rows are aligned; absent: by position.
     pub row_id: Option<Names>,
@@ -35,15 +35,15 @@ pub struct Dot {
     pub bits: Option<u32>,
     /// Whether there are negative ones.
     pub signed: Option<bool>,
-    /// What shares add up modulo; see [`Spec::modulus`].
+    /// Modulus of the sum of shares; see [`Spec::modulus`].
     #[serde(deserialize_with = "maybe_from_word")]
     pub modulus: Option<Modulus>,
-    /// How oblivious transfers are made; absent: chosen as the protocol is.
+    /// Extension with which oblivious transfers are made; absent: chosen as the protocol is.
     #[serde(deserialize_with = "maybe_from_word")]
     pub extension: Option<Extension>,
-    /// By `paillier`: rows of a column in one message; absent: as many as fit.
+    /// Rows of a column in one message, for `paillier`; absent: as many as fit.
     pub chunk: Option<u64>,
-    /// By `gm-bloom`: which part of a column's rows may be ones; see [`Spec::density`].
+    /// Fraction of a column's rows that may be ones, for `gm-bloom`; see [`Spec::density`].
     pub density: Option<Written>,
 }
 
@@ -70,18 +70,19 @@ impl Spec<'_> {
         }
     }
 
-    /// Which integers the columns hold: zeros and ones, unless the job says otherwise.
+    /// Returns the kind of integers in the columns: zeros and ones, unless the job says otherwise.
     pub fn integers(&self) -> Result<Integers> {
         Integers::new(self.own.bits.unwrap_or(1), self.own.signed.unwrap_or(false))
     }
 
-    /// What a `dot` job over `rows` rows multiplies.
+    /// Returns the shape of the product of a `dot` job over `rows` rows.
     pub fn dot_shape(&self, rows: usize) -> Result<Shape> {
         let [first, second] = self.sides().map(|(_, columns)| columns.len());
         Ok(Shape { rows, first, second, integers: self.integers()? })
     }
 
-    /// Whose columns a `dot` job multiplies, and which: the first and the second party's, or the clients' and the server's.
+    /// Returns the parties whose columns a `dot` job multiplies, and the columns: the first and the second party's, or
+    /// the clients' and the server's.
     pub fn sides(&self) -> [(&str, Vec<String>); 2] {
         match self.clients() {
             Some(Clients { server, clients }) => {
@@ -95,7 +96,7 @@ impl Spec<'_> {
         }
     }
 
-    /// What the shares of products of this shape add up modulo. Where the value is revealed, the smallest modulus that
+    /// Returns the modulus of the shares of products of this shape. If the value is revealed, the smallest modulus that
     /// holds it makes the shortest messages.
     ///
     /// Errors ([`Error::Input`]): the value is revealed, and the job's modulus may not hold it.
@@ -123,12 +124,13 @@ impl Spec<'_> {
         aligned::spec::alignment(self, self.own.row_id.as_ref())
     }
 
-    /// Which part of a column's rows may be ones, where the protocol has such a bound: all, unless the job says otherwise.
+    /// Returns the fraction of a column's rows that may be ones, if the protocol has such a bound: all, unless the job
+    /// says otherwise.
     pub fn density(&self) -> Result<Option<Fraction>> {
         density::of(self, self.own.density.as_ref())
     }
 
-    /// How many of so many rows may be ones in a column, where the protocol has such a bound.
+    /// Returns the maximum number of ones in a column of so many rows, if the protocol has such a bound.
     pub fn most_ones(&self, rows: usize) -> Result<Option<usize>> {
         Ok(self.density()?.map(|density| density.ceiling(rows as u64) as usize))
     }

@@ -1,4 +1,4 @@
-//! What `auto` stands for in an intersection.
+//! Resolution of `auto` in an intersection.
 
 use tacita_core::protocol::intersect::entries::ReturnedRows;
 use tacita_core::{Level, Result, Security};
@@ -10,7 +10,7 @@ use crate::agreement::cost::Calibration;
 use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, JobSpec, Network, Reveal, Sizes};
 use crate::jobs::paillier::MEASURED_POWER;
 
-/// What is assumed of machines where only an order of magnitude matters.
+/// Calibration assumed of machines if only an order of magnitude matters.
 pub(super) const ASSUMED: Calibration = Calibration {
     ecdh_pass: 35e-6,
     single_pass: 35e-6,
@@ -22,7 +22,7 @@ pub(super) const ASSUMED: Calibration = Calibration {
     threads: 1,
 };
 
-/// What runs: what the job names, else the fastest of those that do what it asks.
+/// Chooses the protocol that the job names, else the fastest of those that meet the job's requirements.
 pub(crate) fn choose_intersection(
     job: &JobSpec,
     me: &str,
@@ -81,7 +81,7 @@ pub(crate) fn choose_intersection(
     }
 }
 
-/// What rules out all protocols but one.
+/// Returns the reason that rules out all protocols but one.
 fn why_only_one(job: &JobSpec) -> &'static str {
     match (&job.reveal, job.security) {
         _ if job.level != Level::Bits128 => "it has a group for this level",

@@ -1,4 +1,4 @@
-//! What an intersection costs.
+//! Cost of an intersection.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::agreement::{Chosen, JobSpec, Protocol, Sizes};
 use crate::jobs::intersect::{self, any, disk, methods};
 use crate::jobs::on_disk::{SORTED_ROW, sorted_bytes};
 
-/// What the protocol costs both, memory aside.
+/// Computes the cost of the protocol for both parties, memory aside.
 pub(crate) fn intersection_cost(
     chosen: &Chosen,
     job: &JobSpec,
@@ -45,7 +45,7 @@ pub(crate) fn intersection_cost(
     Ok(Cost { roles, rounds: cost.rounds, ..Cost::default() })
 }
 
-/// What a run on disk costs, sorting and hashing included.
+/// Computes the cost of a run on disk, including sorting and hashing.
 fn cost_of_buckets(
     protocol: Protocol,
     job: &JobSpec,

@@ -1,4 +1,4 @@
-//! What a party has found, and the answer that it makes.
+//! Results of a party, and the answer that they make.
 
 use serde_json::json;
 use tacita_core::protocol::intersect::ecdh;
@@ -13,9 +13,9 @@ use crate::jobs::intersect::{Brought, Loaded};
 use crate::table::payload::PayloadSchema;
 use crate::table::{Selection, select};
 
-/// What a party has found in common with the other.
+/// Result of a party's intersection with the other.
 pub enum Found {
-    /// It is not meant to learn anything.
+    /// No result: the party is not meant to learn anything.
     Nothing,
     /// Indices of its keys that are common.
     Rows(Vec<usize>),
@@ -23,9 +23,9 @@ pub enum Found {
     OnDisk,
     /// The same, with the other party's rows, where it gave columns.
     Payload(Vec<usize>, Option<(PayloadSchema, Payload)>),
-    /// How many keys are common.
+    /// Number of common keys.
     Count(u64),
-    /// How many keys are common, and the sums of columns over their rows.
+    /// Number of common keys, and the sums of columns over their rows.
     Sum(ecdh::sum::Total),
 }
 

@@ -1,4 +1,4 @@
-//! What to look at when two tables have no key in common.
+//! Hints for users whose two tables have no key in common.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::base::text::{names, shape};
 use crate::table::key::parts;
 use crate::watch::{WITH_VALUES, WITHOUT_VALUES};
 
-/// So many keys are looked at.
+/// Maximum number of keys that are examined.
 const LOOKED_AT: usize = 1000;
 
 /// Warns a party whose keys have none in common with the peer's, although both have some: how its own keys look, as the job reads

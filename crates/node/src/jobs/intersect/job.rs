@@ -27,23 +27,23 @@ use crate::jobs::{Own, on_disk};
 use crate::table::PayloadSchema;
 use crate::transport::depot::Expected;
 
-/// Which rows, or how many, have keys in common?
+/// Job that asks: which rows, or how many, have keys in common?
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub struct Intersect {
-    /// By `polynomial`: how polynomials travel and are multiplied.
+    /// Strategy for transfer and multiplication of polynomials, for `polynomial`.
     pub strategy: Option<OrAuto<Strategy>>,
-    /// By `polynomial`: into how many bins keys go.
+    /// Number of bins into which keys go, for `polynomial`.
     pub bins: Option<OrAuto<usize>>,
-    /// By `outsourced-bloom`: in which order the parties decrypt.
+    /// Order in which the parties decrypt, for `outsourced-bloom`.
     #[serde(deserialize_with = "maybe_from_word")]
     pub decryption: Option<Order>,
-    /// By `outsourced-bloom`: how often a key is wrongly in the result.
+    /// Rate at which a key is wrongly in the result, for `outsourced-bloom`.
     #[serde(deserialize_with = "maybe_from_word")]
     pub false_positives: Option<Rate>,
 }
 
-/// What `tacita init` asks.
+/// Questions that `tacita init` asks.
 const QUESTIONS: [Question; 3] = [
     Question {
         key: "key.columns",
@@ -62,7 +62,7 @@ const QUESTIONS: [Question; 3] = [
     MAX_ROWS,
 ];
 
-/// What is the same for all jobs of this kind.
+/// Properties common to all jobs of this kind.
 static INFO: JobInfo = JobInfo {
     name: "intersect",
     about: "which rows do all have, by a key?",
@@ -89,18 +89,18 @@ impl Intersect {
         own.downcast_ref().copied().unwrap_or_default()
     }
 
-    /// How polynomials are made, by the protocols of them.
+    /// Returns the settings for making polynomials, for the protocols that use them.
     pub(super) fn polynomials(&self) -> Polynomials {
         Polynomials { strategy: self.strategy, bins: self.bins }
     }
 
-    /// How filters are made and decrypted, by the published protocol through a helper.
+    /// Returns the settings for making and decrypting filters, for the published protocol through a helper.
     pub(super) fn filters(&self) -> Filters {
         Filters { decryption: self.decryption, false_positives: self.false_positives }
     }
 }
 
-/// What is assumed of a column that is given and has not been read: bytes of its longest value.
+/// Assumed bytes of the longest value of a given column that has not been read.
 const ASSUMED_COLUMN_BYTES: u64 = 24;
 
 impl Job for Intersect {

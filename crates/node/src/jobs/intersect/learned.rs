@@ -1,4 +1,4 @@
-//! Who learns what in an intersection, in plain sentences.
+//! Plain sentences on who learns what in an intersection.
 
 use tacita_core::Security;
 use tacita_core::protocol::intersect::entries::Params;
@@ -9,7 +9,7 @@ use crate::base::text::{count, counted, names};
 use crate::jobs::intersect::{methods, sums};
 use crate::jobs::learned::{filtered, list, no_common_keys, unchecked_keys, which_keys};
 
-/// What a table's size is the number of, which is `keys` unless tables are multisets.
+/// Returns the noun for what a table's size counts, which is `keys` unless tables are multisets.
 fn counted_in(job: &JobSpec, keys: &'static str) -> &'static str {
     if job.is_of_multisets() { "rows with a key" } else { keys }
 }
@@ -19,7 +19,7 @@ pub(super) fn one_row_a_key(job: &JobSpec) -> bool {
     job.key.as_ref().is_some_and(|key| key.duplicates != Duplicates::All)
 }
 
-/// What `party` learns in a two-party intersection, given what is known.
+/// Returns what `party` learns in a two-party intersection, given what is known.
 pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     let peer = job.peer_of(party);
     let mut learned = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
     learned
 }
 
-/// Who learns what, thing by thing.
+/// Returns the summary of who learns what, one entry for each result.
 pub(crate) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     let learns = |name: &str| job.learns(name);
     let result = match &job.reveal {
@@ -110,7 +110,7 @@ fn keys(job: &JobSpec) -> Vec<String> {
     job.key.iter().flat_map(|key| &key.any).map(|columns| list(columns)).collect()
 }
 
-/// What several keys tell together.
+/// Appends what several keys tell together.
 fn together(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     if keys(job).is_empty() || !job.learns(party) {
         return;
@@ -126,7 +126,7 @@ fn together(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     }
 }
 
-/// What a party can gain by cheating, where the protocol limits that.
+/// Appends what a party can gain by cheating, if the protocol limits it.
 fn cheating(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
     if party != job.receiver() {
         return;

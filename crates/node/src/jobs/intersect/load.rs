@@ -1,4 +1,4 @@
-//! What a party brings in memory: its table, its keys, and the rows or numbers that it gives.
+//! Input that a party brings in memory: its table, its keys, and the rows or numbers that it gives.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -18,12 +18,12 @@ use crate::watch::Warned;
 /// Length of the number of a given row.
 pub const NUMBER_BYTES: usize = 16;
 
-/// What the rows of a run are numbered with, by which the peer sees that a row which it gets by two keys is one: no two rows have
-/// the same number, and nothing else can be told from one.
+/// Key with which the rows of a run are numbered. By the numbers the peer sees that a row which it gets by two keys
+/// is one. No two rows have the same number, and nothing else can be told from one.
 pub struct NumberKey(Zeroizing<[u8; 32]>);
 
 impl NumberKey {
-    /// A random one.
+    /// Generates a random number key.
     pub fn fresh() -> Result<NumberKey> {
         let mut key = Zeroizing::new([0; 32]);
         getrandom::fill(&mut key[..])
@@ -77,12 +77,13 @@ impl Loaded {
         Loaded::of(job, me, read(path, options)?, allow_unreadable)
     }
 
-    /// As [`Loaded::read`], of a table that has been read.
+    /// Loads the input like [`Loaded::read`], from a table that has been read.
     pub fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
         Loaded::with(job, me, table, allow_unreadable, None, &mut Warned::default())
     }
 
-    /// As [`Loaded::of`]; rows that are given are numbered with `numbers`, if there are several keys. What has been warned of is not once more.
+    /// Loads the input like [`Loaded::of`]; rows that are given are numbered with `numbers`, if there are several keys.
+    /// Earlier warnings are not repeated.
     pub fn with(
         job: &JobSpec,
         me: &str,
@@ -118,12 +119,12 @@ impl Loaded {
         &self.keys
     }
 
-    /// The table.
+    /// Returns the table of this party.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// How much it is, as the peer is told.
+    /// Returns the sizes that are announced to the peer.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
     }
@@ -233,7 +234,8 @@ fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// Of fewer keys than this no bucket tells a number, unless it is the only one: there are rows for many more, but they may have few different keys.
+/// Minimum number of keys with which a bucket tells a number, unless it is the only one. Its rows may be many more,
+/// but have few different keys.
 const LEAST_KEYS: u64 = 1000;
 
 /// Own sizes against the job's limits; where sets are padded, the sizes become the bound.
@@ -322,7 +324,7 @@ mod tests {
         Loaded::of(job, me, Table::new("table", batch.schema(), vec![batch]).unwrap(), false)
     }
 
-    /// What a party tells of its size is the bound where one was agreed on, and no more than the limit.
+    /// Checks that a party announces the agreed bound as its size, if there is one, and never more than the limit.
     #[test]
     fn sizes_are_those_that_were_agreed_on() {
         let (rows, gives) =

@@ -14,8 +14,8 @@ pub const BUCKET_ITEM_BYTES: u64 = 48;
 /// Memory of an item and its place among all buckets, at a party that keeps them in memory.
 pub const ITEM_IN_MEMORY_BYTES: u64 = 48;
 
-/// What waits for a lane takes so many times what the peer sends for a bucket: two of them, in twice the memory. What does not
-/// grow with the items is in the fixed part.
+/// Factor between what the peer sends for a bucket and the memory that waiting for a lane takes: two buckets, in
+/// twice the memory. Memory that does not grow with the items is in the fixed part.
 const QUEUED: u64 = 4;
 
 /// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
@@ -63,7 +63,7 @@ pub fn of_tags(params: &Params) -> u64 {
     (params.sender_entries as u64).saturating_mul(params.tag_bytes as u64)
 }
 
-/// What grows with the items, whatever the protocol.
+/// Returns the memory that grows with the items, whatever the protocol.
 pub fn of_items(receives: bool, params: &Params) -> u64 {
     let entry = params.entry_bytes() as u64;
     // Where all of the receiver's elements are held: as they came, and as they go back.

@@ -41,7 +41,7 @@ pub use load::{Loaded, check_limits, empty_rows, first_rows};
 pub use run::run;
 pub use sizes::{check_peer, item_key_of_epoch, params};
 
-/// What a party brings to an intersection.
+/// Input that a party brings to an intersection.
 pub enum Brought {
     /// A table and its keys.
     Table(Arc<Loaded>),
@@ -129,7 +129,7 @@ impl Part for Brought {
 }
 
 impl Brought {
-    /// What was found, for whoever runs the party.
+    /// Builds the result for the caller that runs the party.
     fn found(
         &self,
         job: &JobSpec,
@@ -146,7 +146,7 @@ impl Brought {
         }
     }
 
-    /// How a run on disk went.
+    /// Returns a summary of the work of a run on disk.
     fn work(&self) -> Option<disk::Done> {
         match self {
             Brought::Disk(disk) => disk.work(),

@@ -1,4 +1,4 @@
-//! What tables as multisets of keys cannot be combined with.
+//! Settings that cannot be combined with tables as multisets of keys.
 
 use tacita_core::Result;
 

@@ -79,7 +79,7 @@ pub fn receive(
     Ok(pool.parts())
 }
 
-/// What files of a part are called: elements of the receiver, tags of them, and the sender's.
+/// File names for a part: elements of the receiver, their tags, and the sender's tags.
 const ELEMENTS: &str = "elements";
 const OWN: &str = "own-tags";
 const THEIRS: &str = "their-tags";
@@ -121,7 +121,7 @@ pub fn tell(
     Ok(count_of(count, job.limits.min_result))
 }
 
-/// What the sender is told.
+/// Receives the result that the sender is told.
 pub fn hear(job: &JobSpec, me: &str, sizes: &BTreeMap<String, u64>, channel: &mut Channel) -> Result<Answer> {
     match job.learns(me) {
         true => Ok(count_of(pooled::hear(most(sizes), channel)?, job.limits.min_result)),
@@ -170,7 +170,7 @@ fn write_parts<'a>(path: &Path, parts: impl Iterator<Item = &'a Vec<u8>> + Clone
     write_whole_private(path, &bytes)
 }
 
-/// What all files of so many parts have of one, one after the other.
+/// Concatenates one part from all files of so many parts.
 fn together(files: &[PathBuf], parts: usize, part: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for path in files {

@@ -57,7 +57,7 @@ pub fn run_each(
     methods::chosen(chosen.protocol)?.run_each(&runs, channel, rng)
 }
 
-/// What a protocol runs with in memory.
+/// Returns the context of a protocol in memory.
 fn setting<'a>(job: &'a JobSpec, me: &'a str, loaded: &'a Loaded, agreed: &'a Agreed) -> Setting<'a> {
     let params = params(job, me, &agreed.own_sizes, &agreed.peer_sizes);
     let epoch = epoch(&agreed.peer_sizes).map(|epoch| prepared::bound_epoch(job, job.peer_of(me), &epoch));

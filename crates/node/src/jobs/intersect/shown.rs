@@ -42,7 +42,7 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
     Ok(())
 }
 
-/// What a learner's output shows.
+/// Options for what a learner's output shows.
 pub(super) struct Shown {
     show: Show,
     /// The logical names of the key's columns.
@@ -50,7 +50,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// As the job says for party `me`.
+    /// Returns the options that the job sets for party `me`.
     pub fn of(job: &JobSpec, me: &str) -> Shown {
         let show = job.parties.get(me).map(|party| party.show.clone()).unwrap_or_default();
         Shown { show, names: job.key.as_ref().map(|key| key.columns.clone()).unwrap_or_default() }

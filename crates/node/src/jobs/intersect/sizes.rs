@@ -1,4 +1,4 @@
-//! What both parties derive from terms and sizes, and what sizes a peer may announce.
+//! Parameters that both parties derive from terms and sizes, and checks of the sizes that a peer may announce.
 
 use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
 use tacita_core::primitive::paillier::KeySize;
@@ -88,7 +88,7 @@ pub(crate) fn epoch(sizes: &Sizes) -> Option<[u8; 32]> {
     sizes.epoch.as_deref().and_then(unhex)?.try_into().ok()
 }
 
-/// What both parties derive from terms and sizes. `own` are the sizes of `me`.
+/// Returns the parameters that both parties derive from terms and sizes. `own` are the sizes of `me`.
 pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
     let (receiver, sender) = if me == job.receiver() { (own, theirs) } else { (theirs, own) };
     let receiver_items = receiver.items as usize;

@@ -14,12 +14,12 @@ struct Column<'a> {
     name: &'a str,
     /// The sum, as an integer.
     sum: i128,
-    /// Of a mean: how many values are added up.
+    /// Number of values that are added up, for a mean.
     values: Option<u64>,
 }
 
 impl Column<'_> {
-    /// Its numbers, each under its name. The mean of no values is none.
+    /// Returns the column's numbers, each with its name. The mean of no values is none.
     fn numbers(&self, decimals: u32) -> Vec<(&'static str, Option<String>)> {
         let mut numbers = vec![("sum", Some(decimal(self.sum, decimals)))];
         if let Some(values) = self.values {
@@ -122,7 +122,7 @@ pub(super) fn learned(job: &JobSpec, party: &str, whose: &str, summed: &Summed) 
     learned
 }
 
-/// What a party does not learn besides the count, as the end of a sentence.
+/// Returns what a party does not learn besides the count, as the end of a sentence.
 pub(super) fn not_learned(summed: &Summed) -> String {
     let what = match (summed.mean, &summed.columns[..]) {
         (false, [_]) => "the sum",

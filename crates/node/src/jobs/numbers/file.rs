@@ -20,7 +20,7 @@ use crate::jobs::numbers::{Cells, Value};
 /// Share files are read up to this size: each of the most numbers that one file holds in the longest form.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// What the name of a mark that a share has been opened ends with.
+/// Suffix of the name of the mark that a share has been opened.
 const SPENT: &str = ".spent";
 
 /// Digits of the run in that name.
@@ -36,9 +36,9 @@ pub struct ShareFile {
     pub job: String,
     /// Fingerprint of its terms.
     pub agreement: String,
-    /// Whose share it is.
+    /// Party that the share belongs to.
     pub party: String,
-    /// What shares add up modulo, as a decimal number.
+    /// Modulus of the sum of shares, as a decimal number.
     pub modulus: String,
     /// The shares, as decimal numbers.
     values: Vec<String>,
@@ -46,7 +46,7 @@ pub struct ShareFile {
     pub run: String,
     /// Whether residues from half of the modulus on are negative.
     pub signed: bool,
-    /// How many decimals the products have.
+    /// Number of decimals that the products have.
     pub decimals: u32,
     /// The smallest and the largest value that a product of the run can have, before decimals; decimal numbers.
     range: [String; 2],
@@ -62,9 +62,9 @@ pub struct ShareFile {
 
 /// A share file that has been read, and where it is.
 pub struct Kept {
-    /// Its path.
+    /// Path of the share file.
     pub path: PathBuf,
-    /// What it holds.
+    /// Contents of the share file.
     pub share: ShareFile,
 }
 
@@ -158,12 +158,12 @@ impl ShareFile {
         }
     }
 
-    /// How many numbers it holds shares of.
+    /// Returns the number of values of which it holds shares.
     pub fn count(&self) -> usize {
         self.values.len()
     }
 
-    /// The shares.
+    /// Parses the shares from the file.
     pub fn shares(&self) -> Result<Shares> {
         let bad = || Error::Input("its values are no shares".into());
         let modulus: Modulus = self.modulus.parse()?;
@@ -194,7 +194,7 @@ impl ShareFile {
         same && (self.signed, self.decimals) == (other.signed, other.decimals)
     }
 
-    /// What was found in it, as users see it.
+    /// Returns the result found in it, as users see it.
     pub fn value(&self, cells: Cells) -> Value {
         Value { columns: self.columns.clone(), cells }
     }

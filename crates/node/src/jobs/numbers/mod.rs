@@ -1,4 +1,4 @@
-//! What scalar products and shares have in common: values, and files of shares.
+//! Common code of scalar products and shares: values, and files of shares.
 
 pub(crate) mod file;
 mod value;

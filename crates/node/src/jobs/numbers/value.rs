@@ -22,14 +22,14 @@ pub struct Value {
     pub cells: Cells,
 }
 
-/// What is known of each product.
+/// Knowledge about each product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cells {
     /// The number itself: an integer over 10^`decimals`.
     Numbers {
-        /// The integers.
+        /// Integers before the decimal point is placed.
         numbers: Vec<i128>,
-        /// How many decimals the numbers have.
+        /// Number of decimals that the numbers have.
         decimals: u32,
     },
     /// Whether it is at least what it was compared with.
@@ -37,7 +37,7 @@ pub enum Cells {
 }
 
 impl Value {
-    /// What a `dot` job's parties learn.
+    /// Returns the value that a `dot` job's parties learn.
     pub fn of_job(job: &Spec<'_>, numbers: Vec<i128>) -> Value {
         let columns = job.sides().map(|(name, columns)| (name.to_owned(), columns));
         Value { columns: columns.into(), cells: Cells::Numbers { numbers, decimals: 2 * job.decimals() } }
@@ -70,7 +70,7 @@ impl Value {
         }
     }
 
-    /// As it is printed: as in [`Value::json`], with all digits.
+    /// Formats the value as it is printed: as in [`Value::json`], with all digits.
     fn line(&self) -> String {
         let text = |index| self.cells.text(index);
         let row = |row: Range<usize>| format!("[{}]", row.map(text).collect::<Vec<_>>().join(", "));

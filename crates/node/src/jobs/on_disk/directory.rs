@@ -18,7 +18,7 @@ use crate::identity::Identity;
 use crate::store::seal::{self, Key, Reader, Writer, damaged, part};
 use crate::table::RowCounts;
 
-/// What everybody may read of a run: whose it is, and what its key is derived with.
+/// Public header of a run: its owner, and the salt from which its key is derived.
 const HEAD_FILE: &str = "run.json";
 const STATE_FILE: &str = "state.sealed";
 const LOCK_FILE: &str = "run.lock";
@@ -40,22 +40,22 @@ pub struct Directory {
 #[derive(Serialize, Deserialize)]
 struct Head {
     tacita_work: u32,
-    /// The job's id.
+    /// Id of the job.
     id: String,
     party: String,
     /// Fingerprint of the identity whose key opens the files.
     identity: String,
     /// Fingerprint of the terms.
     terms: String,
-    /// What the key of the files is derived with, in hexadecimal.
+    /// Salt for deriving the key of the files, in hexadecimal.
     salt: String,
 }
 
-/// Whose run it is.
+/// Owner of a run.
 pub struct Owner<'a> {
-    /// The job's id.
+    /// Id of the job.
     pub id: &'a str,
-    /// The party.
+    /// Name of the party.
     pub party: &'a str,
     /// Fingerprint of the terms.
     pub terms: &'a str,
@@ -63,20 +63,20 @@ pub struct Owner<'a> {
     pub identity: &'a Identity,
 }
 
-/// How far a run has come; `R` is what a job keeps of what was agreed on.
+/// Progress of a run; `R` is what a job keeps of what was agreed on.
 #[derive(Serialize, Deserialize)]
 pub struct State<R> {
-    /// Which table it is of.
+    /// Table that the run is based on.
     pub input: Input,
-    /// What the commitment to the input is made with, in hexadecimal.
+    /// Nonce for the commitment to the input, in hexadecimal.
     pub nonce: String,
     /// The table in order, once it is.
     pub sorted: Option<Sorted>,
     /// The run that was agreed on with the peer.
     pub run: Option<R>,
-    /// Both parties have all they need of each other.
+    /// Whether both parties have everything that they need from each other.
     pub ended: bool,
-    /// What became of the table's rows by several keys, of which this is one.
+    /// Counts of the table's rows by several keys, of which this is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<RowCounts>,
 }
@@ -84,11 +84,11 @@ pub struct State<R> {
 /// A party's table, as far as one can tell without reading it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// Where it is, or `-`.
+    /// Path of the table, or `-`.
     pub path: PathBuf,
-    /// Its length in bytes.
+    /// Length of the table in bytes.
     pub bytes: u64,
-    /// When it was changed, in nanoseconds.
+    /// Modification time in nanoseconds.
     pub changed: i128,
     /// Fingerprint of how it is read: which columns are the key, by which profiles.
     pub reading: String,
@@ -97,7 +97,7 @@ pub struct Input {
 /// A table that is on disk in the order of its keys.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Sorted {
-    /// What became of the table's rows.
+    /// Counts of the table's rows by outcome.
     pub counts: RowCounts,
     /// Random name of the file of keys, in hexadecimal.
     pub keys: String,
@@ -304,7 +304,7 @@ impl Numbered {
 }
 
 impl Input {
-    /// What can be told of a table now.
+    /// Returns the properties of a table that can be determined now.
     pub fn of(path: &Path, reading: String) -> Result<Input> {
         if is_read_once(path) {
             return Ok(Input { path: path.to_owned(), bytes: 0, changed: 0, reading });

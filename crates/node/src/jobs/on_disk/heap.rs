@@ -1,4 +1,4 @@
-//! Which of several sorted sources has what comes next.
+//! Selection of the next element among several sorted sources.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ pub trait Source {
 pub struct Heap(Vec<usize>);
 
 impl Heap {
-    /// Of all of them, none of which has ended.
+    /// Builds a heap of all sources, none of which has ended.
     pub fn new(sources: &[impl Source]) -> Heap {
         let mut heap = Heap((0..sources.len()).collect());
         for top in (0..sources.len() / 2).rev() {

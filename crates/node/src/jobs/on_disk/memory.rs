@@ -1,10 +1,10 @@
-//! How much memory a run on disk uses, and how it is shared out.
+//! Memory of a run on disk, and its division among uses.
 
 use tacita_core::{Error, Result};
 
 use crate::base::memory::Limit;
 
-/// What every run takes: the program, its threads, a connection.
+/// Memory that every run takes: the program, its threads, a connection.
 pub const FIXED_BYTES: u64 = 64 << 20;
 
 /// More than this makes no run faster.
@@ -23,7 +23,7 @@ pub fn for_data(allowed: Option<u64>) -> u64 {
     allowed.saturating_sub(FIXED_BYTES)
 }
 
-/// As [`for_data`], refused if it is too little to sort anything in.
+/// Returns the memory like [`for_data`], but refuses an amount too small to sort anything in.
 pub fn enough_for_data(allowed: Option<u64>) -> Result<u64> {
     match for_data(allowed) {
         data if data < LEAST_ALLOWED => Err(Error::Input(format!(
@@ -35,7 +35,8 @@ pub fn enough_for_data(allowed: Option<u64>) -> Result<u64> {
     }
 }
 
-/// Of memory for data, the part that buckets in flight may take; the rest is for those on their way to the disk.
+/// Returns the part of the memory for data that buckets in flight may take. The rest is for those on their way to
+/// the disk.
 pub fn for_buckets(data: u64) -> u64 {
     data / 4 * 3
 }
@@ -45,7 +46,7 @@ pub fn of_buckets(buckets: u64) -> u64 {
     buckets / 3 * 4
 }
 
-/// What buckets in flight may take of a run that may use `allowed` bytes.
+/// Returns the memory for buckets in flight in a run that may use `allowed` bytes.
 pub fn for_run(allowed: u64) -> u64 {
     for_buckets(for_data(Some(allowed)))
 }

@@ -1,5 +1,6 @@
-//! What jobs share that keep their work on disk: a table of any length is sorted by key into files that only the party's identity
-//! opens, and a run that was cut off goes on with them. What lies on the disk meanwhile is described in `docs/security.md`.
+//! Common code of jobs that keep their work on disk. A table of any length is sorted by key into files that only
+//! the party's identity opens. An interrupted run resumes from them. The contents of the disk meanwhile are
+//! described in `docs/security.md`.
 //!
 //! `prepare` sorts a table by key into two files, with `sort`. All files are sealed (`store::seal`) with a key that only the party's
 //! identity can derive (`directory`), and are gone after the run.
@@ -50,8 +51,8 @@ pub(super) const RUNS: Numbered = Numbered("run");
 /// The files of results, one a bucket.
 pub(super) const RESULT: Numbered = Numbered("result");
 
-/// What a table of so many rows takes on disk at once, in bytes, if rows have the length that is assumed; rows are kept
-/// if `keeps` says so.
+/// Returns the peak disk usage, in bytes, of a table of so many rows, if rows have the assumed length. Rows are
+/// kept if `keeps` says so.
 pub(super) fn sorted_bytes(rows: u64, keeps: bool) -> u64 {
     let row = if keeps { ASSUMED_ROW_BYTES } else { ASSUMED_KEY_BYTES };
     // Once in runs and once in order.
@@ -61,6 +62,6 @@ pub(super) fn sorted_bytes(rows: u64, keeps: bool) -> u64 {
 /// CPU time in seconds that it takes to read a row, sort it on disk, hash its key and write it, measured.
 pub(super) const SORTED_ROW: f64 = 3e-6;
 
-/// What is assumed of a table that has not been read: the bytes of a row with its key, and of its key.
+/// Assumed sizes for a table that has not been read: the bytes of a row with its key, and of its key.
 const ASSUMED_ROW_BYTES: u64 = 100;
 const ASSUMED_KEY_BYTES: u64 = 36;

@@ -1,4 +1,4 @@
-//! From a table of any length to a file of its keys and a file of its rows, both in the order of the keys.
+//! Conversion of a table of any length to a file of its keys and one of its rows, both in the order of the keys.
 
 use std::fs::File;
 use std::io::Read;
@@ -24,10 +24,10 @@ use crate::table::read::{self, Stream};
 use crate::table::{Duplicates, KeySpec, Lines, Origin, ReadOptions, RowCounts};
 use crate::watch::warn_own_user;
 
-/// Of the memory that a run may use, the part that a batch takes which is being read: some are on their way at once.
+/// Divisor that gives a batch's part of the run's memory while it is read: some are on their way at once.
 const BATCH_PART: usize = 32;
 
-/// How many times its own length a table of short rows takes on disk as text, measured; others take less.
+/// Factor by which a table of short rows grows on disk compared with its text, as measured; others grow less.
 const TIMES_TEXT: u64 = 5;
 
 /// A batch takes between this many bytes ...
@@ -36,23 +36,23 @@ const LEAST_BATCH_BYTES: usize = 64 << 10;
 /// ... and that many.
 const MOST_BATCH_BYTES: usize = 8 << 20;
 
-/// What is to be prepared, and how.
+/// Table to be prepared, and options for it.
 pub struct Preparation<'a> {
-    /// The table.
+    /// Path of the table.
     pub path: &'a Path,
-    /// How it is read.
+    /// Options with which it is read.
     pub options: ReadOptions,
-    /// What is its key.
+    /// Specification of its key.
     pub spec: &'a KeySpec,
     /// Whether rows are kept: those of a party that learns.
     pub rows: bool,
     /// Whether rows are kept with their numbers.
     pub numbered: bool,
-    /// Bytes of memory.
+    /// Memory limit in bytes.
     pub memory: usize,
 }
 
-/// How many bytes on disk a run with this table needs while it is sorted, about.
+/// Estimates the bytes on disk that a run with this table needs while it is sorted.
 pub fn room_for(path: &Path) -> Result<u64> {
     Ok(Input::of(path, String::new())?.bytes.saturating_mul(TIMES_TEXT))
 }
@@ -124,7 +124,7 @@ struct Batch {
     batch: RecordBatch,
     /// Number of its first row in the table.
     row: usize,
-    /// Where its rows stand in a text file.
+    /// Lines of its rows in a text file.
     lines: Option<Lines>,
 }
 
@@ -179,20 +179,20 @@ struct Ordered {
     duplicates: Duplicates,
     keys: Writer,
     rows: Option<Writer>,
-    /// Of the file of rows: own columns, the number of the row if rows are numbered, and the number of the key.
+    /// Schema of the file of rows: own columns, the number of the row if rows are numbered, and the number of the key.
     schema: SchemaRef,
     numbered: bool,
     /// Keys on their way: each as its length and its bytes.
     buffer: Vec<u8>,
     buffer_bytes: usize,
     hasher: blake3::Hasher,
-    /// Of the last row.
+    /// Key of the last row.
     key: Vec<u8>,
-    /// Its number among the rows of that key.
+    /// Number of the last row among the rows of that key.
     copy: u32,
     items: usize,
     repeated: usize,
-    /// Where the first row of the last key is, and whether there was a second one.
+    /// Place of the first row of the last key, and whether there was a second one.
     last: (u64, bool),
     /// The two first rows of a key, of that whose second one comes first.
     twice: Option<[u64; 2]>,
@@ -290,7 +290,7 @@ impl Ordered {
         self.keys.write(std::mem::take(&mut self.buffer)).map(drop)
     }
 
-    /// What there is now on disk, and two rows of one key, if there are such.
+    /// Returns the sorted data now on disk, and two rows of one key, if there are any.
     fn finish(
         mut self,
         counts: RowCounts,

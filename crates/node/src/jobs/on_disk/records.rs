@@ -26,10 +26,10 @@ const LEAST_CHUNK_BYTES: usize = 8 << 10;
 /// ... and that many, where records are not longer.
 const MOST_CHUNK_BYTES: usize = 1 << 20;
 
-/// What a record takes while it is sorted, beside itself.
+/// Overhead of a record in bytes while it is sorted.
 const ENTRY_BYTES: usize = size_of::<(u64, u32)>();
 
-/// What the files of runs are sealed for.
+/// Label under which the files of runs are sealed.
 const RUN: &str = "records";
 
 /// Bytes of a chunk, of which as many as runs are merged are in memory at once, and of one record at least.
@@ -40,9 +40,9 @@ pub fn chunk_bytes(memory: usize, record_bytes: usize) -> usize {
 
 /// A directory as the place where records are put in order, in about so many bytes of memory.
 pub struct Room<'a> {
-    /// Where runs are written.
+    /// Directory in which runs are written.
     pub directory: &'a Directory,
-    /// Memory in bytes.
+    /// Memory limit in bytes.
     pub memory: usize,
 }
 
@@ -275,7 +275,7 @@ pub struct ByPlace {
 }
 
 impl ByPlace {
-    /// How many there are.
+    /// Returns the number of records.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -17,7 +17,7 @@ use crate::store::seal::{Reader, damaged};
 use crate::table::BATCH_ROWS;
 use crate::table::output::Rows;
 
-/// What one batch takes at most, about, where its rows are long.
+/// Approximate maximum size of one batch in bytes, if its rows are long.
 const BATCH_BYTES: usize = 64 << 20;
 
 /// Rows of a file in which they are in order: read as they are asked for.
@@ -26,17 +26,17 @@ pub struct OnDisk {
     name: &'static str,
     schema: SchemaRef,
     which: Which,
-    /// How many there are, once all have been read.
+    /// Number of rows, once all have been read.
     rows: OnceLock<usize>,
 }
 
-/// Which rows of a file.
+/// Selection of rows of a file.
 enum Which {
-    /// Of a sorted table, those whose keys have a bit set: a bit for each key.
+    /// Rows of a sorted table whose keys have a bit set: a bit for each key.
     Common(Vec<u64>),
-    /// Of a sorted table, all.
+    /// Every row of a sorted table.
     Sorted,
-    /// All of a file that has no numbers of keys.
+    /// Every row of a file that has no numbers of keys.
     Plain,
 }
 
@@ -46,12 +46,12 @@ impl OnDisk {
         OnDisk::new(directory, ROWS, Which::Common(bits))
     }
 
-    /// All rows of the sorted table in `directory`.
+    /// Returns all rows of the sorted table in `directory`.
     pub fn sorted(directory: Arc<Directory>) -> Result<OnDisk> {
         OnDisk::new(directory, ROWS, Which::Sorted)
     }
 
-    /// All rows of another file in `directory`.
+    /// Returns all rows of another file in `directory`.
     pub fn plain(directory: Arc<Directory>, name: &'static str) -> Result<OnDisk> {
         OnDisk::new(directory, name, Which::Plain)
     }
@@ -136,7 +136,7 @@ struct Rebatched<'a> {
     of: &'a OnDisk,
     reader: Option<Batches>,
     waiting: Vec<RecordBatch>,
-    /// Of those that wait.
+    /// Number of rows in the waiting batches.
     rows: usize,
     bytes: usize,
     /// Rows up to now.

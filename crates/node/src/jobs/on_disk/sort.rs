@@ -40,7 +40,7 @@ const LEAST_CHUNK_BYTES: usize = 8 << 10;
 /// ... and that many, where rows are not longer than that.
 const MOST_CHUNK_BYTES: usize = 4 << 20;
 
-/// What the files of runs are sealed for.
+/// Label under which the files of runs are sealed.
 const RUN: &str = "run";
 
 /// Columns that are added to a row's own: its key, and where its user finds it.
@@ -67,7 +67,7 @@ struct Filling {
     batches: Vec<RecordBatch>,
     keys: Vec<u8>,
     entries: Vec<Entry>,
-    /// Of the batches.
+    /// Size of the batches in bytes.
     bytes: usize,
 }
 
@@ -75,20 +75,20 @@ struct Filling {
 #[derive(Clone, Copy)]
 struct Entry {
     prefix: u64,
-    /// Where its key is.
+    /// Start of its key in the buffer.
     start: u64,
     length: u32,
     batch: u32,
     row: u32,
-    /// Where its user finds it: the number of its line, as a rule.
+    /// Number by which its user finds it: that of its line, as a rule.
     number: u64,
 }
 
 /// Rows in order, a part of them.
 pub struct Chunk {
-    /// Where the rows are, of each chunk of a run that takes part: own columns, the key, the row's number.
+    /// Batches that hold the rows, of each chunk of a run that takes part: own columns, the key, the row's number.
     batches: Vec<RecordBatch>,
-    /// Batch and row.
+    /// Batch and row of each entry.
     places: Vec<(usize, usize)>,
 }
 
@@ -227,7 +227,7 @@ impl<'a> Sorter<'a> {
 }
 
 impl Chunk {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.places.len()
     }
@@ -238,7 +238,7 @@ impl Chunk {
         key_column(&self.batches[batch]).value(row)
     }
 
-    /// Where the user finds a row.
+    /// Returns the number by which the user finds a row.
     pub fn number(&self, row: usize) -> u64 {
         let (batch, row) = self.places[row];
         let batch = &self.batches[batch];
@@ -275,11 +275,11 @@ struct Source {
     batch: RecordBatch,
     keys: BinaryArray,
     row: usize,
-    /// Of the row's key.
+    /// Prefix of the row's key.
     prefix: u64,
     /// About as many bytes has a row of the batch.
     row_bytes: usize,
-    /// Where the batch is among those of the chunk that is being made, once a row of it is.
+    /// Index of the batch among those of the chunk being made, once the chunk includes one of its rows.
     position: Option<usize>,
 }
 
@@ -294,7 +294,7 @@ impl Source {
         Ok(Some(source))
     }
 
-    /// What is known of a batch and its first row.
+    /// Records the properties of a batch and its first row.
     fn note(&mut self) {
         self.row_bytes = batch_bytes(&self.batch) / self.batch.num_rows() + 1;
         self.prefix = prefix(self.key());

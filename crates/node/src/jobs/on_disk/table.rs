@@ -26,11 +26,11 @@ pub struct SortedTable<R> {
 
 /// A table that is to be on disk.
 pub struct Loading<'a> {
-    /// Where it is.
+    /// Path of the table.
     pub path: &'a Path,
-    /// How it is read.
+    /// Options with which it is read.
     pub options: &'a ReadOptions,
-    /// What is its key.
+    /// Specification of its key.
     pub spec: KeySpec,
     /// Whether rows are kept.
     pub rows: bool,
@@ -92,17 +92,17 @@ impl<R: Serialize + DeserializeOwned> SortedTable<R> {
         Ok(Some(SortedTable { directory: Arc::new(directory), state: Mutex::new(state), sorted }))
     }
 
-    /// Where it is.
+    /// Returns the directory of the table.
     pub fn directory(&self) -> &Arc<Directory> {
         &self.directory
     }
 
-    /// What is there of it.
+    /// Returns the sorted data of the table.
     pub fn sorted(&self) -> &Sorted {
         &self.sorted
     }
 
-    /// How far the run has come.
+    /// Returns the progress of the run.
     pub fn state(&self) -> MutexGuard<'_, State<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What `auto` stands for in association rules.
+//! Resolution of `auto` in association rules.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ pub fn bandwidth_for(extension: Option<Extension>) -> f64 {
     }
 }
 
-/// What multiplies in rules. How many products there are depends on what is frequent, so that each level has its own
-/// choice; how transfers are made depends on the network alone.
+/// Chooses the protocol that multiplies in rules. The number of products depends on what is frequent, so that each
+/// level has its own choice. The extension for transfers depends on the network alone.
 pub(crate) fn choose_rules(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
     let alignment = aligned::choose(job.alignment().as_ref(), sizes, network)?;
     let settled = |protocol, extension, why: &str| {

@@ -1,4 +1,4 @@
-//! What association rules cost, as far as it can be known before.
+//! Cost of association rules, as far as it can be known beforehand.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::jobs::rules::spec::Spec;
 /// Bytes of the message with which parties tell each other how many frequent items they have.
 const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
 
-/// What association rules cost if nothing is frequent: see `rules_notes`.
+/// Computes the cost of association rules if nothing is frequent: see `rules_notes`.
 pub(crate) fn rules_cost(
     chosen: &Chosen,
     job: &Spec<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn rules_cost(
     Ok(cost)
 }
 
-/// What the pairs of so many items cost.
+/// Computes the cost of the pairs of so many items.
 pub(crate) fn of_items(
     chosen: &Chosen,
     job: &Spec<'_>,
@@ -75,7 +75,7 @@ pub(crate) fn of_items(
     })
 }
 
-/// What can be said of a run whose candidates depend on what is frequent.
+/// Returns notes on a run whose candidates depend on what is frequent.
 fn rules_notes(
     chosen: &Chosen,
     job: &Spec<'_>,

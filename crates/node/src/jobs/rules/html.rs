@@ -22,24 +22,24 @@ use crate::base::text::{count, counted};
 use escape::{script_json, text, visible};
 use numbers::json_number;
 
-/// How many rules a page shows at most: those of the highest lift.
+/// Maximum number of rules on a page: those of the highest lift.
 const MOST_RULES: usize = 10_000;
 
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
-/// What the page tells.
+/// Contents of the page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// The job's id.
+    /// Id of the job.
     pub id: String,
     /// The parties' names; [`Item::party`] is an index into them.
     pub parties: [String; 2],
-    /// How many transactions there are.
+    /// Number of transactions in all.
     pub rows: u64,
-    /// As the job has it: a number of rows, or a share of them.
+    /// Minimum support as the job has it: a number of rows, or a share of them.
     pub min_support: String,
-    /// As the job has it, or what holds where it says nothing.
+    /// Minimum confidence as the job has it, or the default.
     pub min_confidence: String,
     /// The protocol that ran.
     pub protocol: String,
@@ -54,9 +54,9 @@ pub struct Report {
 /// An item with its owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Item {
-    /// 0 or 1.
+    /// Index of the party: 0 or 1.
     pub party: usize,
-    /// As its owner calls it: any text.
+    /// Name that its owner gives it: any text.
     pub name: String,
 }
 
@@ -65,16 +65,16 @@ pub struct Item {
 pub struct Itemset {
     /// The items, each once.
     pub items: Vec<Item>,
-    /// In how many transactions all of them are.
+    /// Number of transactions that contain all the items.
     pub count: u64,
 }
 
 /// A rule: where the antecedents are, the consequents are too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    /// What is given.
+    /// Items on the given side.
     pub antecedents: Vec<Item>,
-    /// What follows.
+    /// Items that follow from them.
     pub consequents: Vec<Item>,
     /// The share of all transactions that have both sides.
     pub support: f64,
@@ -84,11 +84,11 @@ pub struct Rule {
     pub lift: f64,
     /// The support less what it would be if the sides were independent.
     pub leverage: f64,
-    /// How many times as often the rule would fail if the sides were independent; infinite if it never fails.
+    /// Factor by which the rule would fail more often if the sides were independent; infinite if it never fails.
     pub conviction: f64,
 }
 
-/// The whole page.
+/// Renders the whole page as HTML.
 pub fn page(report: &Report) -> String {
     let rules = ranked(&report.rules);
     let mut page = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -113,7 +113,8 @@ pub fn page(report: &Report) -> String {
     page
 }
 
-/// Nothing is loaded, and nothing runs but the script and the style of this program.
+/// Returns the content security policy: nothing is loaded, and nothing runs but the script and the style of this
+/// program.
 fn policy() -> String {
     let hash = |part: &str| format!("'sha256-{}'", BASE64.encode(&Sha256::digest(part.as_bytes())));
     format!(
@@ -253,7 +254,7 @@ fn learned(page: &mut String, report: &Report) {
     page.push_str("</section>\n");
 }
 
-/// What the script reads: items once, rules by the numbers of their items.
+/// Returns the data for the script: items once, rules by the numbers of their items.
 fn data<'a>(report: &Report, rules: &[&'a Rule]) -> String {
     let mut numbers = BTreeMap::new();
     let mut items = Vec::new();

@@ -52,7 +52,7 @@ fn check_basket(basket: &Basket, by_ids: bool) -> Result<()> {
     }
 }
 
-/// What `tacita init` asks.
+/// Questions that `tacita init` asks.
 const QUESTIONS: [Question; 4] = [
     Question {
         key: "min_support",
@@ -78,7 +78,7 @@ const QUESTIONS: [Question; 4] = [
     ROW_ID,
 ];
 
-/// What is the same for all jobs of this kind.
+/// Properties common to all jobs of this kind.
 static INFO: JobInfo = JobInfo {
     name: "rules",
     about: "which items here and there go together?",
@@ -110,7 +110,7 @@ impl Own for Rules {
 }
 
 impl Rules {
-    /// With the job that it is of.
+    /// Combines these keys with the job that they belong to.
     fn of<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
         Spec { spec, own: self }
     }
@@ -208,7 +208,7 @@ impl Job for Rules {
         ids.chain(self.of(spec).items_of(party).columns()).collect()
     }
 
-    /// Which of its columns hold items is a party's own matter.
+    /// Returns the terms without the columns that hold items, which each party chooses for itself.
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
         let job = self.of(spec);
         // Job files whose thresholds cannot be read are refused.

@@ -1,4 +1,4 @@
-//! Who learns what in association rules, in plain sentences.
+//! Plain sentences on who learns what in association rules.
 
 use tacita_core::protocol::rules::support::Support;
 
@@ -8,7 +8,7 @@ use crate::jobs::aligned::learned::{alignment, density, rows_at_a_glance};
 use crate::jobs::learned::list;
 use crate::jobs::rules::spec::{Bins, Spec};
 
-/// What `party` learns in association rules: `docs/protocols/rules.md` says why.
+/// Returns what `party` learns in association rules: `docs/protocols/rules.md` says why.
 pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
     let peer = job.peer_of(party);
     // Job files without a support are refused.
@@ -119,7 +119,7 @@ pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String
     learned
 }
 
-/// Who learns what, thing by thing.
+/// Returns the summary of who learns what, one entry for each result.
 pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     let mixed = job.own.mixed_only.unwrap_or(false);
     let of = if mixed { "itemsets with items of both" } else { "itemsets" };

@@ -1,4 +1,4 @@
-//! What a party brings: its items, and the ids of its rows.
+//! Input that a party brings: its items, and the ids of its rows.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -58,7 +58,7 @@ impl Brought {
     }
 }
 
-/// What stands between the items of a file with a basket in each line.
+/// Separator between the items of a file with a basket in each line.
 enum InLines {
     Blanks,
     Text(String),
@@ -73,7 +73,7 @@ impl InLines {
     }
 }
 
-/// How baskets are read that are lines of a file, if they are.
+/// Returns the separator for baskets that are lines of a file, if they are.
 fn in_lines(path: &Path, items: &ItemsFrom) -> Option<InLines> {
     match items {
         ItemsFrom::Basket(basket) if basket.lines => Some(InLines::Text(basket.separator().to_owned())),
@@ -169,7 +169,7 @@ fn warn_of_bins(job: &Spec<'_>, me: &str, columns: &[ItemColumn]) {
     }
 }
 
-/// What to say where a file may have a basket in each line.
+/// Hint for a file that may have a basket in each line.
 const IN_LINES: &str = "if each line is a basket, without a header, set items = { lines = true }, or --lines";
 
 /// A file of baskets, a line each, that is read as CSV has a basket where its header should be.

@@ -39,7 +39,7 @@ use products::Products;
 pub use products::{Level, estimate};
 pub use spec::{Bins, Rules, Spec, USUAL_CONFIDENCE};
 
-/// What a party brings to association rules.
+/// Input that a party brings to association rules.
 pub struct Brought {
     own: Rules,
     items: Items,
@@ -49,7 +49,7 @@ pub struct Brought {
     sizes: Sizes,
 }
 
-/// What both parties get.
+/// Result that both parties get.
 struct Found {
     named: Named,
     levels: Vec<Level>,
@@ -201,12 +201,12 @@ fn warn_of_minimum(params: &Params) {
 /// The rows that both have.
 struct Common {
     rows: usize,
-    /// Where each of the own rows stands among them; absent where rows are aligned by position.
+    /// Place of each own row among the common ones; absent where rows are aligned by position.
     places: Option<Vec<Option<usize>>>,
 }
 
 impl Common {
-    /// All of so many own rows, or those that were aligned.
+    /// Builds the set of so many own rows, or of those that were aligned.
     fn new(rows: usize, aligned: Option<&[u32]>) -> Common {
         let places = aligned.map(|aligned| {
             let mut places = vec![None; rows];
@@ -216,7 +216,7 @@ impl Common {
         Common { rows: aligned.map_or(rows, <[u32]>::len), places }
     }
 
-    /// Where an own row stands among them.
+    /// Returns the place of an own row among the common ones.
     fn place(&self, row: u32) -> Option<usize> {
         match &self.places {
             None => Some(row as usize),
@@ -224,7 +224,7 @@ impl Common {
         }
     }
 
-    /// Those of an item, each once, from its own rows, ascending.
+    /// Returns the common rows of an item, each once, from its own rows, ascending.
     fn of(&self, rows: &[u32]) -> impl Iterator<Item = usize> {
         let once = rows.iter().enumerate().filter(|(index, row)| *index == 0 || rows[index - 1] != **row);
         once.filter_map(|(_, &row)| self.place(row))
@@ -288,7 +288,7 @@ impl<'a> Aligned<'a> {
     }
 }
 
-/// Which party this is.
+/// Returns the side of this party.
 fn side(job: &JobSpec, party: &str) -> Side {
     if job.parties.position(party) == Some(0) { Side::First } else { Side::Second }
 }

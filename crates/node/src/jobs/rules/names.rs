@@ -1,4 +1,4 @@
-//! What was found, in names.
+//! Results by the names of items.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -7,10 +7,10 @@ use tacita_core::protocol::rules::Mined;
 use tacita_core::protocol::rules::itemsets::Item;
 use tacita_core::{Error, Result, Side};
 
-/// What a run found; the same at both parties. Items, itemsets and rules are in the order in which they are shown.
+/// Results of a run; the same at both parties. Items, itemsets and rules are in the order in which they are shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named {
-    /// In how many rows it was found.
+    /// Number of rows in which it was found.
     pub rows: u32,
     /// The items that stand in itemsets.
     pub items: Vec<NamedItem>,
@@ -33,16 +33,17 @@ pub struct NamedItem {
 /// A rule, by its items' places in [`Named::items`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedRule {
-    /// What it starts from.
+    /// Items from which the rule starts.
     pub antecedents: Vec<u32>,
-    /// What it promises.
+    /// Items that the rule promises.
     pub consequents: Vec<u32>,
-    /// Its counts and measures.
+    /// Counts and measures of the rule.
     pub rule: tacita_core::protocol::rules::association::Rule,
 }
 
 impl Named {
-    /// What was mined, with each party's name and the names of those of its items that are shown, by their numbers.
+    /// Names the mined results. Takes each party's name and the names of those of its items that are shown, by their
+    /// numbers.
     pub(super) fn new(mined: Mined, parties: [(&str, Vec<String>); 2]) -> Result<Named> {
         let shown = [Side::First, Side::Second].map(|side| mined.frequent.shown(side));
         let mut items: Vec<(Item, NamedItem)> = Vec::new();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Named, Rules, Spec, USUAL_CONFIDENCE, html, learned};
 use crate::agreement::{JobSpec, Known, Page};
 
-/// What was found, with the keys of its job.
+/// Results of a run, with the keys of its job.
 pub struct ForReaders {
     pub(super) own: Rules,
     pub(super) named: Arc<Named>,

@@ -1,4 +1,4 @@
-//! What a `rules` job says, with defaults filled in.
+//! Settings of a `rules` job, with defaults filled in.
 
 use std::collections::BTreeMap;
 
@@ -17,53 +17,53 @@ use crate::jobs::dot::density;
 /// The least confidence where a job does not say: what arules and mlxtend take.
 pub const USUAL_CONFIDENCE: &str = "0.8";
 
-/// Which items stand in many baskets together, and what do they tell of each other?
+/// Job that asks: which items stand in many baskets together, and what do they tell of each other?
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Rules {
     /// The columns by which rows are aligned; absent: by position.
     pub row_id: Option<Names>,
-    /// How oblivious transfers are made; absent: chosen as the protocol is.
+    /// Extension with which oblivious transfers are made; absent: chosen as the protocol is.
     #[serde(deserialize_with = "maybe_from_word")]
     pub extension: Option<Extension>,
-    /// By `gm-bloom`: which part of the rows an item may be in; see [`Spec::density`].
+    /// Fraction of the rows that an item may be in, for `gm-bloom`; see [`Spec::density`].
     pub density: Option<Written>,
-    /// How many rows make an itemset frequent; see [`Spec::support`].
+    /// Number of rows that make an itemset frequent; see [`Spec::support`].
     pub min_support: Option<Written>,
-    /// How sure a rule is at least; see [`Spec::confidence`].
+    /// Minimum confidence of a rule; see [`Spec::confidence`].
     pub min_confidence: Option<Written>,
-    /// How many items an itemset has at most.
+    /// Maximum number of items in an itemset.
     pub max_len: Option<u64>,
-    /// How many items a rule may promise.
+    /// Number of items that a rule may promise.
     #[serde(deserialize_with = "maybe_from_word")]
     pub consequents: Option<Consequents>,
-    /// Where items come from; see [`Spec::items_of`].
+    /// Source of the items; see [`Spec::items_of`].
     pub items: Option<ItemsFrom>,
     /// Whether only rules with items of both parties are wanted.
     pub mixed_only: Option<bool>,
     /// The most candidates of one kind and length.
     pub max_candidates: Option<u64>,
-    /// The most rules.
+    /// Maximum number of rules.
     pub max_rules: Option<u64>,
-    /// How columns of numbers become items.
+    /// Binning by which columns of numbers become items.
     pub bins: BTreeMap<String, Bins>,
 }
 
 /// A `rules` job with its own keys.
 pub type Spec<'a> = Of<'a, Rules>;
 
-/// How the numbers of a column become items.
+/// Binning by which the numbers of a column become items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "`bins` has, for each column, a number of bins or a list of bounds")]
 pub enum Bins {
-    /// So many bins of about as many of the rows that both have each.
+    /// Number of bins, each with about as many of the rows that both have.
     Quantiles(u32),
     /// Bins between these bounds, ascending: below the first, from the first to below the second, and so on.
     Bounds(Vec<f64>),
 }
 
 impl Spec<'_> {
-    /// How many rows make an itemset frequent.
+    /// Returns the number of rows that make an itemset frequent.
     pub fn support(&self) -> Result<Support> {
         match &self.own.min_support {
             Some(written) => written.0.parse(),
@@ -82,8 +82,9 @@ impl Spec<'_> {
         part && self.own.row_id.is_some()
     }
 
-    /// How many rows must hold just one number for the bound of a bin to show it, if `minimum` make an itemset frequent. `None` where
-    /// no bound may be shown: where the other party, by the rows that it brings, can make one row enough.
+    /// Returns how many rows must hold just one number for the bound of a bin to show it, if `minimum` make an itemset
+    /// frequent. `None` if no bound may be shown: where the other party, by the rows that it brings, can make one row
+    /// enough.
     pub fn bound_rows(&self, minimum: usize) -> Option<usize> {
         if !self.support_of_common_rows() {
             return Some(minimum);
@@ -93,23 +94,23 @@ impl Spec<'_> {
         (least > 1).then_some(minimum)
     }
 
-    /// How many of the rows that hold a rule's antecedents must hold its consequents.
+    /// Returns the fraction of the rows with a rule's antecedents that must hold its consequents.
     pub fn confidence(&self) -> Result<Fraction> {
         self.own.min_confidence.as_ref().map_or(USUAL_CONFIDENCE, |written| written.0.as_str()).parse()
     }
 
-    /// Where the items of `party` come from.
+    /// Returns the source of the items of `party`.
     pub fn items_of(&self, party: &str) -> ItemsFrom {
         let own = self.parties.get(party).and_then(|party| party.items.as_ref());
         own.or(self.own.items.as_ref()).cloned().unwrap_or_default()
     }
 
-    /// What the output of `party` shows of what was found.
+    /// Returns the options for showing results in the output of `party`.
     pub fn show(&self, party: &str) -> Show {
         self.parties.get(party).map(|party| party.show.clone()).unwrap_or_default()
     }
 
-    /// What both parties derive from the terms for so many aligned rows.
+    /// Returns the parameters that both parties derive from the terms for so many aligned rows.
     pub fn mining(&self, rows: usize) -> Result<Params> {
         let most = |limit: Option<u64>, usual| limit.map_or(usual, |limit| limit as usize);
         Ok(Params {
@@ -136,18 +137,19 @@ impl Spec<'_> {
         aligned::spec::alignment(self, self.own.row_id.as_ref())
     }
 
-    /// Which part of the rows an item may be in, where the protocol has such a bound: all, unless the job says otherwise.
+    /// Returns the fraction of the rows that an item may be in, if the protocol has such a bound: all, unless the job
+    /// says otherwise.
     pub fn density(&self) -> Result<Option<Fraction>> {
         density::of(self, self.own.density.as_ref())
     }
 
-    /// How many of so many rows may be ones in a column, where the protocol has such a bound.
+    /// Returns the maximum number of ones in a column of so many rows, if the protocol has such a bound.
     pub fn most_ones(&self, rows: usize) -> Result<Option<usize>> {
         Ok(self.density()?.map(|density| density.ceiling(rows as u64) as usize))
     }
 }
 
-/// What the check of a job file says of `bins`.
+/// Checks the `bins` of a job file.
 pub(super) fn check_bins(bins: &BTreeMap<String, Bins>) -> Result<()> {
     const MOST: usize = 1000;
     for (column, bins) in bins {

@@ -1,4 +1,4 @@
-//! What opens or compares shares.
+//! Choice of the protocol that opens or compares shares.
 
 use super::OPEN;
 use super::spec::Shares;

@@ -1,4 +1,4 @@
-//! What share files hide, compared with a threshold.
+//! Comparison of the numbers in share files with a threshold.
 
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
@@ -12,7 +12,7 @@ use crate::jobs::numbers::file::Kept;
 use crate::jobs::shares::spec::Threshold;
 use crate::table::numbers::decimal;
 
-/// How a comparison makes its oblivious transfers.
+/// Extension with which a comparison makes its oblivious transfers.
 pub const EXTENSION: Extension = Extension::SoftSpoken(at_least::K);
 
 /// The longest modulus, in bits.
@@ -31,9 +31,9 @@ pub struct Comparison {
     numbers: usize,
     /// The least that each can be, before decimals.
     low: i128,
-    /// How much more each can be.
+    /// Maximum excess of each number over the least.
     bound: u128,
-    /// How much more it is at least, where the answer is yes.
+    /// Minimum excess over the least for the answer to be yes.
     threshold: u128,
 }
 
@@ -83,7 +83,7 @@ impl Comparison {
         Ok(Comparison { modulus, numbers, low: 0, bound: modulus.value() / 2 - 1, threshold: 1 })
     }
 
-    /// What it costs.
+    /// Returns the parameters of the comparison, which determine its cost.
     pub fn params(&self) -> Result<Params> {
         Params::new(self.numbers, self.modulus, self.bound, self.threshold)
     }

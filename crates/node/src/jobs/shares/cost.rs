@@ -1,4 +1,4 @@
-//! What opening or comparing shares costs.
+//! Cost of opening or comparing shares.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use crate::jobs::dot::methods::ot::transfer_seconds;
 use crate::jobs::shares::spec::Spec;
 use crate::jobs::shares::{EXTENSION, Work};
 
-/// What this work costs both, or what is assumed if there are no share files that say what it is.
+/// Computes the cost of this work for both parties, or an assumed one if there are no share files that say what it
+/// is.
 pub(crate) fn shares_cost(
     job: &Spec<'_>,
     sizes: &BTreeMap<String, Sizes>,

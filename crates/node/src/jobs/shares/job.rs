@@ -16,7 +16,7 @@ use crate::agreement::{
 use crate::jobs::Own;
 use crate::jobs::dot::methods::ot;
 
-/// What `tacita init` asks.
+/// Questions that `tacita init` asks.
 const QUESTIONS: [Question; 1] = [Question {
     key: "operation",
     asks: "What is done with the shares: open, sum, or at_least:N",
@@ -25,7 +25,7 @@ const QUESTIONS: [Question; 1] = [Question {
     means: "open, sum or at_least:N; each share opens once",
 }];
 
-/// What is the same for all jobs of this kind.
+/// Properties common to all jobs of this kind.
 static INFO: JobInfo = JobInfo {
     name: "shares",
     about: "what is in the shares that an earlier job left?",
@@ -46,7 +46,7 @@ impl Own for Shares {
 }
 
 impl Shares {
-    /// With the job that it is of.
+    /// Combines these keys with the job that they belong to.
     fn of<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
         Spec { spec, own: self }
     }

@@ -1,4 +1,4 @@
-//! Who learns what when shares are opened or compared, in plain sentences.
+//! Plain sentences on who learns what when shares are opened or compared.
 
 use crate::agreement::{Glance, Known};
 use crate::base::text::counted;
@@ -6,7 +6,7 @@ use crate::jobs::learned::filtered;
 use crate::jobs::shares::spec::Spec;
 use crate::jobs::shares::{Operation, Threshold};
 
-/// What `party` learns when shares are opened or compared.
+/// Returns what `party` learns when shares are opened or compared.
 pub(crate) fn shares(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
     let peer = job.peer_of(party);
     let numbers = known.items.map_or("the numbers".into(), |items| counted(items, "number"));
@@ -43,7 +43,7 @@ pub(crate) fn shares(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<Strin
     learned
 }
 
-/// What `party` learns when what is in shares is compared with a threshold.
+/// Returns what `party` learns when the numbers in shares are compared with a threshold.
 fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known<'_>) -> Vec<String> {
     let answers = known.items.zip(known.runs).filter(|(_, runs)| *runs > 0).map(|(items, runs)| (items / runs, runs));
     let what = match answers {
@@ -78,7 +78,7 @@ fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known<'_>) ->
     ]
 }
 
-/// Who learns what, thing by thing.
+/// Returns the summary of who learns what, one entry for each result.
 pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     let learns = |name: &str| job.learns(name);
     match (job.own.threshold(), job.own.operation) {

@@ -24,7 +24,7 @@ use crate::jobs::numbers::{self, Cells, ShareFile, Value};
 use crate::table::RowCounts;
 pub use compare::{Comparison, EXTENSION};
 
-/// What opens shares: nothing but sending them, see `tacita_core::protocol::dot::reveal`.
+/// Protocol that opens shares: nothing but sending them, see `tacita_core::protocol::dot::reveal`.
 pub const OPEN: Protocol = Protocol::named("open");
 
 pub use spec::{Operation, Shares as ShareJob, Spec, Threshold};
@@ -39,12 +39,12 @@ pub struct Brought {
     work: Work,
 }
 
-/// What is done with the numbers in shares.
+/// Operation on the numbers in shares.
 #[derive(Debug, Clone, Copy)]
 pub enum Work {
-    /// So many are opened, from shares modulo this.
+    /// Opening of so many numbers, from shares modulo this.
     Open(Modulus, usize),
-    /// They are compared.
+    /// Comparison of the numbers with a threshold.
     Compare(Comparison),
 }
 
@@ -96,7 +96,7 @@ impl Brought {
         Ok(Brought { own: *job.own, files, work })
     }
 
-    /// How many numbers there are.
+    /// Returns the number of values.
     fn count(&self) -> usize {
         self.files.iter().map(|kept| kept.share.count()).sum()
     }
@@ -166,7 +166,7 @@ impl Part for Brought {
 }
 
 impl Work {
-    /// What a job does with the numbers in these files.
+    /// Returns the operation of a job on the numbers in these files.
     ///
     /// Errors ([`Error::Input`]): their modulus is not fit for it.
     fn of(job: &Spec<'_>, files: &[Kept]) -> Result<Work> {
@@ -184,7 +184,7 @@ impl Work {
         Ok(Work::opening(job, modulus, files.iter().map(|kept| kept.share.count()).sum()))
     }
 
-    /// What a plan assumes that knows no files.
+    /// Returns the operation that a plan assumes without files.
     pub fn assumed(job: &Spec<'_>, numbers: usize) -> Result<Work> {
         match job.own.threshold() {
             Some(_) => Ok(Work::Compare(Comparison::assumed(numbers)?)),

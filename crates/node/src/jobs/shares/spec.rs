@@ -1,4 +1,4 @@
-//! What a `shares` job says.
+//! Settings of a `shares` job.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,27 +11,27 @@ use crate::agreement::words::{from_word, unknown};
 use crate::base::text::shown;
 use crate::table::numbers::decimal;
 
-/// What the word for a comparison begins with.
+/// Prefix of the word for a comparison.
 const AT_LEAST: &str = "at_least:";
 
 /// The most decimals of a threshold: no number in shares has more.
 const MAX_DECIMALS: usize = 18;
 
-/// Which numbers are in these shares, or are they large?
+/// Job that asks: which numbers are in these shares, or are they large?
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub struct Shares {
-    /// What is done with them.
+    /// Operation on the shares.
     pub operation: Option<Operation>,
 }
 
 /// A `shares` job with its own keys.
 pub type Spec<'a> = Of<'a, Shares>;
 
-/// What a `shares` job does with shares. Written as in the job file.
+/// Operation of a `shares` job on shares. Written as in the job file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Opens every number.
+    /// Opening of every number.
     Open,
     /// Opens the sum of all numbers, and none of them.
     Sum,
@@ -39,7 +39,7 @@ pub enum Operation {
     AtLeast(Threshold),
 }
 
-/// What numbers are compared with: an exact decimal.
+/// Threshold that numbers are compared with: an exact decimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threshold {
     /// An integer over 10^`decimals`, with as few decimals as it needs.
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Operation {
 }
 
 impl Shares {
-    /// What numbers in shares are compared with, if the job compares them.
+    /// Returns the threshold that numbers in shares are compared with, if the job compares them.
     pub fn threshold(&self) -> Option<Threshold> {
         match self.operation {
             Some(Operation::AtLeast(threshold)) => Some(threshold),

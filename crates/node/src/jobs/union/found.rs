@@ -20,7 +20,7 @@ use crate::table::text::TextColumn;
 use crate::table::{Selection, named, schema_of};
 
 impl Found {
-    /// What becomes of it when the connections have ended.
+    /// Converts the result to an answer, to be made when the connections have ended.
     pub(super) fn answer(self, job: &JobSpec, me: &str, brought: &Brought, theirs: &Sizes) -> Result<Deferred<Answer>> {
         let (job, me, theirs) = (job.clone(), me.to_owned(), theirs.clone());
         Ok(match self {
@@ -69,13 +69,13 @@ fn in_memory(job: &JobSpec, me: &str, loaded: &Loaded, received: Received) -> Re
 /// A party's own rows, in the order of their keys.
 pub(super) struct Own<'a> {
     pub rows: Box<dyn Rows>,
-    /// How many of the columns are the table's.
+    /// Number of columns that belong to the table.
     pub columns: usize,
-    /// What messages call it.
+    /// Name of the table in messages.
     pub source: &'a str,
 }
 
-/// All rows of a union: the own ones first, in the order of their keys, and then the peer's.
+/// Rows of a whole union: the own ones first, in the order of their keys, and then the peer's.
 pub(super) struct All {
     own: Box<dyn Rows>,
     theirs: Box<dyn Rows>,
@@ -87,16 +87,16 @@ pub(super) struct All {
 /// A column of a union.
 #[derive(Clone, Copy)]
 enum Column {
-    /// Of this party alone: its place in the own table.
+    /// Column of this party alone: its place in the own table.
     Own(usize),
-    /// Of the key: its place in the own table, and among what the peer gave.
+    /// Column of the key: its place in the own table, and among what the peer gave.
     Key(usize, usize),
     /// Given: its place among what the peer gave.
     Given(usize),
 }
 
 impl All {
-    /// Of a party's own rows, and of those that its peer gave.
+    /// Combines a party's own rows with those that its peer gave.
     pub fn new(job: &JobSpec, me: &str, own: Own<'_>, theirs: Box<dyn Rows>) -> Result<All> {
         let peer = job.peer_of(me);
         let table = own.rows.schema().clone();

@@ -23,17 +23,17 @@ use crate::jobs::on_disk::{self, SORTED_ROW, memory, sorted_bytes};
 use crate::jobs::polynomials::{OrAuto, POLYNOMIAL, Polynomials, is_of_polynomials};
 use crate::table::PayloadSchema;
 
-/// All rows that either has: which of them both have stays hidden.
+/// Job for all rows that either party has: which of them both have stays hidden.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub struct Union {
-    /// By `polynomial` and `polynomial-ot`: how polynomials travel and are multiplied.
+    /// Strategy for transfer and multiplication of polynomials, for `polynomial` and `polynomial-ot`.
     pub strategy: Option<OrAuto<Strategy>>,
-    /// By these: into how many bins keys go.
+    /// Number of bins into which keys go, for the same protocols.
     pub bins: Option<OrAuto<usize>>,
 }
 
-/// What `tacita init` asks.
+/// Questions that `tacita init` asks.
 const QUESTIONS: [Question; 3] = [
     Question {
         key: "key.columns",
@@ -52,10 +52,10 @@ const QUESTIONS: [Question; 3] = [
     MAX_ROWS,
 ];
 
-/// What is assumed of a column that has not been read: bytes of its longest value.
+/// Assumed bytes of the longest value of a column that has not been read.
 const ASSUMED_COLUMN_BYTES: u64 = 24;
 
-/// What is the same for all jobs of this kind.
+/// Properties common to all jobs of this kind.
 static INFO: JobInfo = JobInfo {
     name: "union",
     about: "all rows that either has, without showing which both have",
@@ -83,7 +83,7 @@ impl Union {
         own.downcast_ref().copied().unwrap_or_default()
     }
 
-    /// How polynomials are made, by the protocols of them.
+    /// Returns the settings for making polynomials, for the protocols that use them.
     pub(super) fn polynomials(&self) -> Polynomials {
         Polynomials { strategy: self.strategy, bins: self.bins }
     }
@@ -293,8 +293,9 @@ impl Resumable for Union {
     }
 }
 
-/// What a party with its work on disk has there at once, in bytes, about: its table in runs and in order; what it gives, likewise; what
-/// it gets, as it came, in runs and in order; and the tags of one side in runs.
+/// Estimates the peak disk usage, in bytes, of a party with its work on disk. It holds its table in runs and in
+/// order, and likewise what it gives. It also holds what it gets, as it came, in runs and in order, and the tags of
+/// one side in runs.
 fn bytes_on_disk(spec: &JobSpec, party: &str, sizes: &BTreeMap<String, Sizes>) -> u64 {
     let (own, theirs) = (&sizes[party], &sizes[spec.peer_of(party)]);
     let payloads = |sizes: &Sizes| {

@@ -1,4 +1,4 @@
-//! Who learns what in a union, in plain sentences.
+//! Plain sentences on who learns what in a union.
 
 use super::methods;
 use super::sizes::hands_over;
@@ -8,7 +8,7 @@ use crate::jobs::intersect::learned::hint_of_size;
 use crate::jobs::learned::{filtered, list, which_keys};
 use crate::jobs::polynomials::POLYNOMIAL;
 
-/// What `party` learns in a union, given what is known.
+/// Returns what `party` learns in a union, given what is known.
 pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     let peer = job.peer_of(party);
     let mut learned = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     learned
 }
 
-/// Who learns what, thing by thing.
+/// Returns the summary of who learns what, one entry for each result.
 pub(super) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     let result = match job.reveal {
         Reveal::Count => "how many keys the two have together",
@@ -57,7 +57,7 @@ pub(super) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     ]
 }
 
-/// What the published polynomials tell a party that learns.
+/// Appends what the published polynomials tell a party that learns.
 fn candidates(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     learned.push(format!("{party} learns which of the keys that it brings to be tried one of the two has, or both."));
     if let Some(limit) = job.limits.min_result {
@@ -67,7 +67,7 @@ fn candidates(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>)
     }
 }
 
-/// What the rows of a union tell a party that gets them.
+/// Appends what the rows of a union tell a party that gets them.
 fn rows(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     let key = list(job.key.as_ref().map_or(&[], |key| &key.columns[..]));
     let given = match job.given_by(peer) {
@@ -96,7 +96,7 @@ fn rows(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     }
 }
 
-/// What a party learns of how much its peer brings.
+/// Appends what a party learns about the sizes of its peer's input.
 fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
     match job.limits.pad_to.filter(|_| job.learns(peer)) {
         Some(bound) => {

@@ -1,4 +1,4 @@
-//! What a party brings in memory: its table, its keys, and what it gives for each of them.
+//! Input that a party brings in memory: its table, its keys, and the data given for each of them.
 
 use arrow_schema::Schema;
 use rayon::prelude::*;
@@ -74,17 +74,17 @@ impl Loaded {
         &self.keys
     }
 
-    /// The table.
+    /// Returns the table of this party.
     pub(super) fn table(&self) -> &Table {
         &self.table
     }
 
-    /// How much it is, as the peer is told.
+    /// Returns the sizes that are announced to the peer.
     pub(super) fn sizes(&self) -> &Sizes {
         &self.sizes
     }
 
-    /// What makes what this party gives for each key.
+    /// Returns the encoder of the data that this party gives for each key.
     pub(super) fn giver(&self, job: &JobSpec, me: &str) -> Result<Giver<'_>> {
         Giver::new(job, me, &self.table, &self.keys).map(|(giver, _)| giver)
     }
@@ -133,14 +133,14 @@ impl<'a> Giver<'a> {
     }
 }
 
-/// Where the first row is of the key that has most.
+/// Returns the place of the first row of the key that has most.
 fn fullest(table: &Table, keys: &Keys) -> String {
     let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == keys.most_rows());
     fullest.map_or(String::new(), |key| table.place(keys.rows(key)[0] as usize))
 }
 
-/// What the user should know of a key with so many rows that filling up all others takes much: it has `most` of the `rows`, and is at
-/// `place`.
+/// Returns a warning for the user about a key with so many rows that padding all others takes much. The key has
+/// `most` of the `rows`, and is at `place`.
 pub(super) fn filling(
     sizes: &Sizes,
     rows: u64,

@@ -24,11 +24,11 @@ use methods::{Found, Setting};
 pub use job::Union;
 pub use received::given_rows;
 
-/// What a party brings: its table, and what it gives.
+/// Input that a party brings: its table, and the data that it gives.
 enum Brought {
-    /// In memory.
+    /// Input held in memory.
     Table(Arc<Loaded>),
-    /// On disk.
+    /// Input held on disk.
     Disk(Arc<Disk>),
 }
 
@@ -76,7 +76,7 @@ fn left(job: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(
 }
 
 impl Brought {
-    /// What was found, and how a run on disk went.
+    /// Adds to the result a summary of the work of a run on disk.
     fn found(&self, found: agreement::Found) -> Result<agreement::Found> {
         match self {
             Brought::Table(_) => Ok(found),
@@ -84,7 +84,7 @@ impl Brought {
         }
     }
 
-    /// What it brings in memory.
+    /// Returns the input held in memory.
     fn table(&self) -> Result<&Arc<Loaded>> {
         match self {
             Brought::Table(loaded) => Ok(loaded),

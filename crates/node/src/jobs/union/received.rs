@@ -1,4 +1,4 @@
-//! What the peer gave: for each of its keys that this party lacked, its rows.
+//! Data that the peer gave: for each of its keys that this party lacked, its rows.
 
 use std::collections::HashSet;
 
@@ -26,12 +26,12 @@ pub(super) struct Form {
     most: usize,
     /// Whether it is said how many there are.
     counted: bool,
-    /// How the peer reads its key.
+    /// Specification with which the peer reads its key.
     pub spec: KeySpec,
 }
 
 impl Form {
-    /// As terms and the peer's sizes have it.
+    /// Returns the form that follows from the terms and the peer's sizes.
     pub fn of(job: &JobSpec, me: &str, theirs: &Sizes) -> Result<Form> {
         let peer = job.peer_of(me);
         let schema = peer_schema(job, peer, theirs)?;
@@ -62,7 +62,7 @@ impl Form {
         rows.map_err(|wrong| broken(&self.peer, wrong))
     }
 
-    /// What is wrong with rows of which some have no key.
+    /// Returns the error for rows of which some have no key.
     pub fn without_key(&self) -> Error {
         broken(&self.peer, "it gives rows without a key")
     }
@@ -104,7 +104,7 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// Of the keys that were tried those that are in the union, and not this party's own: a row of each.
+    /// Collects a row for each tried key that is in the union and not this party's own.
     pub fn of_candidates(job: &JobSpec, me: &str, loaded: &Loaded, found: &[usize]) -> Result<Received> {
         let failed = |_| Error::Internal("keys that were tried make no table".into());
         let (table, keys) = loaded.candidates().ok_or_else(|| Error::Internal("no keys were tried".into()))?;
@@ -132,7 +132,7 @@ impl Received {
         Ok(Received { schema: batch.schema(), batch })
     }
 
-    /// Of what was given for some keys, one after the other.
+    /// Decodes what was given for some keys, one after the other.
     pub fn of(job: &JobSpec, me: &str, payloads: &[u8], theirs: &Sizes) -> Result<Received> {
         let form = Form::of(job, me, theirs)?;
         let mut rows = Vec::new();

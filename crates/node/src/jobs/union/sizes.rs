@@ -1,4 +1,4 @@
-//! What both parties derive from terms and sizes, and what sizes a peer may announce.
+//! Parameters that both parties derive from terms and sizes, and checks of the sizes that a peer may announce.
 
 use tacita_core::Result;
 use tacita_core::channel::Channel;
@@ -39,12 +39,14 @@ pub(super) fn payload_bytes(job: &JobSpec, sizes: &Sizes) -> Option<usize> {
     (1..=MAX_OFFERED_BYTES).contains(&bytes).then_some(bytes)
 }
 
-/// How many rows a sender gives for each key if the one that has most has so many: the next power of two tells less than that number.
+/// Returns the number of rows that a sender gives for each key, if the largest key has so many. The next power of
+/// two tells less than that number.
 pub(super) fn rounded(most: u64) -> u64 {
     most.checked_next_power_of_two().unwrap_or(u64::MAX)
 }
 
-/// What both derive from terms and sizes for the run in which `receiver` learns. `asks` are its sizes, `has` the sender's.
+/// Returns the parameters that both parties derive from terms and sizes for the run in which `receiver` learns.
+/// `asks` are its sizes, `has` the sender's.
 pub(super) fn params(job: &JobSpec, asks: &Sizes, has: &Sizes) -> Params {
     let bytes = payload_bytes(job, has).unwrap_or(MAX_OFFERED_BYTES);
     Params::new(asks.items as usize, has.items as usize, bytes).one_of(job.reveal_to.len())
@@ -56,7 +58,8 @@ pub(super) fn peer_schema(job: &JobSpec, peer: &str, sizes: &Sizes) -> Result<Pa
     PayloadSchema::decode(&unhex(&sizes.schema).unwrap_or_default(), peer, &given_columns(job, peer).0)
 }
 
-/// How the peer reads its key columns: as many profiles as there are columns, each of the kind that was agreed on.
+/// Returns the profiles with which the peer reads its key columns: as many as there are columns, each of the kind
+/// that was agreed on.
 pub(super) fn peer_profiles(job: &JobSpec, sizes: &Sizes) -> Option<Vec<Profile>> {
     let key = job.key.as_ref()?;
     let each = sizes.each.as_ref()?;
@@ -116,7 +119,7 @@ mod tests {
     use crate::agreement::Each;
     use crate::base::hex::hex;
 
-    /// What is said of a peer that gives so many rows for each key, where `max_rows` is `limit`.
+    /// Returns the error for a peer that gives so many rows for each key, where `max_rows` is `limit`.
     fn refused(rows: u32, limit: u64) -> Option<ErrorKind> {
         let text = format!(
             "job = \"union\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"id\"]\n[limits]\nmax_rows = {limit}\n[parties.a]\n[parties.b]\n"
@@ -147,7 +150,7 @@ mod tests {
         assert_eq!([0, 1, 5, u64::MAX].map(rounded), [1, 1, 8, u64::MAX]);
     }
 
-    /// Who hands over nothing announces nothing.
+    /// Checks that a party which hands over nothing announces nothing.
     #[test]
     fn columns_are_announced_by_who_hands_them_over_alone() {
         let text = |reveal: &str, to: &str| {

@@ -9,7 +9,7 @@ use super::check_name;
 pub(super) struct Measured {
     /// The column, as items' names have it.
     pub name: String,
-    /// How many bins there shall be.
+    /// Number of bins that are wanted.
     pub parts: usize,
     /// The rows that hold a number, ascending, with it.
     pub numbers: Vec<(u32, f64)>,
@@ -21,7 +21,7 @@ pub(super) struct Measured {
 /// The least number of a bin, but for the first one.
 struct Bound {
     value: f64,
-    /// Which of the agreed parts begins with it; the first is 0.
+    /// Index of the agreed part that begins with it; the first is 0.
     part: usize,
     /// Whether enough rows hold just this number.
     common: bool,
@@ -61,7 +61,7 @@ impl Measured {
         items
     }
 
-    /// All names that its bins can have and that show no bound.
+    /// Returns all names that its bins can have and that show no bound.
     pub fn names_without_bounds(&self) -> impl Iterator<Item = String> + '_ {
         std::iter::once(interval(&self.name, None, None)).chain((0..self.parts).map(|part| self.rank(part)))
     }

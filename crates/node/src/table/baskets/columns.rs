@@ -19,11 +19,11 @@ const FEW: usize = 20;
 /// or true. Else each value is one, named `column=value`; an empty cell is none. Numbers can be put into bins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemColumn {
-    /// Its name in the job, and in items' names.
+    /// Name of the column in the job, and in items' names.
     pub name: String,
-    /// Its name in this party's table.
+    /// Name of the column in this party's table.
     pub header: String,
-    /// How its numbers become items.
+    /// Binning by which its numbers become items.
     pub binning: Option<Binning>,
     /// The decimal mark of its numbers.
     pub mark: DecimalMark,
@@ -31,7 +31,7 @@ pub struct ItemColumn {
     pub is_flag: Option<bool>,
 }
 
-/// What the values of a part of a column say of how the whole is read.
+/// Evidence in the values of a part of a column for how the whole is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
     flags: bool,
@@ -41,7 +41,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// What two parts say together.
+    /// Combines the evidence of two parts.
     pub fn and(mut self, other: Look) -> Look {
         for value in other.values {
             if self.values.len() <= FEW {
@@ -62,16 +62,16 @@ impl Look {
     }
 }
 
-/// How numbers become items.
+/// Method by which numbers become items.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Binning {
-    /// So many bins with about as many of the rows that count in each; fewer where many are equal.
+    /// Number of bins with about as many of the rows that count in each; fewer where many are equal.
     Quantiles(usize),
     /// Below the first of these bounds, from each to below the next, and from the last on. Ascending.
     Bounds(Vec<f64>),
 }
 
-/// What a column makes.
+/// Result of reading a column.
 pub(super) enum Made {
     /// Items, with their rows.
     Items(BTreeMap<String, Vec<u32>>),
@@ -80,7 +80,7 @@ pub(super) enum Made {
 }
 
 impl ItemColumn {
-    /// What this column makes.
+    /// Reads the items or numbers that this column makes.
     pub(super) fn read(&self, table: &Table) -> Result<Made> {
         let position = table.column(&self.header, &self.name)?;
         let texts = texts(table, position)?;
@@ -112,7 +112,7 @@ impl ItemColumn {
         Ok(Made::Items(items))
     }
 
-    /// What this part of the column says of the whole, where it has no bins.
+    /// Returns the evidence in this part of the column for how the whole is read, if it has no bins.
     pub fn look(&self, table: &Table) -> Result<Look> {
         let texts = texts(table, table.column(&self.header, &self.name)?)?;
         let mut look = Look { flags: true, numbers: true, values: BTreeSet::new() };
@@ -160,7 +160,7 @@ impl ItemColumn {
         Ok(items.into_iter().map(|(text, rows)| (format!("{}={text}", self.item_name()), rows)).collect())
     }
 
-    /// Its name as items have it.
+    /// Returns the name of the column in items' names.
     pub fn item_name(&self) -> &str {
         self.name.trim()
     }
@@ -218,7 +218,7 @@ fn is_exact(text: &str, number: f64) -> bool {
     }
 }
 
-/// How many digits a number is written with, from the first to the last that is no zero.
+/// Returns the number of digits of a written number, from the first to the last that is no zero.
 fn digits(text: &str) -> usize {
     let digits = text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).filter(u8::is_ascii_digit);
     let digits: Vec<u8> = digits.skip_while(|digit| *digit == b'0').collect();

@@ -13,15 +13,16 @@ use crate::table::ReadOptions;
 use crate::table::budget::{MAX_RECORD_BYTES, Meter};
 use crate::table::read::{LineReader, LineTooLong, Packing, announced_line, text_of, told_ending};
 
-/// What an item takes besides its name and its rows, about.
+/// Approximate overhead in bytes of an item, besides its name and its rows.
 const ITEM_BYTES: usize = 80;
 
-/// What stands between the items of a line.
+/// Separator between the items of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Between<'a> {
     /// Blanks and tabs, as in FIMI `.dat`.
     Blanks,
-    /// This text, and blanks around it. If it is one byte, items may stand in quotes, as in CSV.
+    /// Separator given as text, with optional blanks around it. If it is one byte, items may stand in quotes, as in
+    /// CSV.
     Text(&'a str),
 }
 
@@ -157,7 +158,7 @@ fn split<'a>(line: &'a str, between: Between<'_>) -> std::result::Result<Vec<Cow
     }
 }
 
-/// What stands before the quote that ends `text`, and what behind it.
+/// Returns the text before the quote that ends `text`, and the text behind it.
 fn unquote(text: &str) -> Option<(String, &str)> {
     let mut item = String::new();
     let mut rest = text;

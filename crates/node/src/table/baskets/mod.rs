@@ -34,12 +34,12 @@ pub struct Items {
 }
 
 impl Items {
-    /// How many baskets there are, empty ones included.
+    /// Returns the number of baskets, empty ones included.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many items there are, but for those of [`Items::binned`].
+    /// Returns the number of items, except for those of [`Items::binned`].
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -98,7 +98,7 @@ impl Items {
     }
 }
 
-/// Shape only.
+/// Formats the shape only.
 impl fmt::Debug for Items {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Items({} in {} rows)", self.items.len(), self.rows)
@@ -183,7 +183,7 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// What else stands between items, perhaps, where no basket has more than one item.
+/// Returns another possible separator between items, if no basket has more than one item.
 pub fn perhaps_separator(items: &Items) -> Option<char> {
     let mut held = vec![false; items.rows()];
     for (_, rows) in &items.items {

@@ -1,4 +1,4 @@
-//! From a table to its distinct keys.
+//! Extraction of a table's distinct keys.
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
@@ -64,7 +64,7 @@ pub(crate) fn find_columns(source: &str, schema: &Schema, spec: &KeySpec) -> Res
 /// Some consecutive rows' keys.
 pub(crate) struct Piece {
     bytes: Vec<u8>,
-    /// Where each key ends, and its row.
+    /// End and row of each key.
     entries: Vec<(u32, u32)>,
     rows: usize,
     nulls: usize,
@@ -79,7 +79,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -100,7 +100,7 @@ impl Piece {
     }
 }
 
-/// What has become of rows so far.
+/// Counts of rows so far by outcome.
 pub(crate) struct Tally {
     /// Rows read, empty and unreadable.
     pub counts: RowCounts,
@@ -110,7 +110,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Of no rows.
+    /// Returns a tally of no rows.
     pub fn new(spec: &KeySpec) -> Tally {
         let samples = vec![Samples::default(); spec.columns.len()];
         Tally { counts: RowCounts::default(), samples, met: vec![Met::default(); spec.columns.len()], first_null: None }

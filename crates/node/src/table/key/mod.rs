@@ -25,39 +25,39 @@ pub use nulls::{Mark, NullWords};
 /// One column of the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyColumn {
-    /// Its name in the job.
+    /// Name of the column in the job.
     pub name: String,
-    /// Its name in this party's table.
+    /// Name of the column in this party's table.
     pub header: String,
-    /// How its values are read.
+    /// Profile with which its values are read.
     pub profile: Profile,
 }
 
-/// What happens to several rows of one key.
+/// Treatment of several rows of one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Duplicates {
-    /// All of them belong to the key.
+    /// Every row belongs to the key.
     #[default]
     All,
     /// The first one stands for the key; the others are left out.
     First,
-    /// The job ends.
+    /// The job ends with an error.
     Error,
     /// Each row is a key of its own: the table is a multiset of keys.
     Multiset,
 }
 
-/// What happens to rows without a value in some key column.
+/// Treatment of rows without a value in some key column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Nulls {
-    /// They are left out.
+    /// The rows are left out.
     #[default]
     Skip,
-    /// The job ends.
+    /// The job ends with an error.
     Error,
 }
 
-/// What rows of a table are matched by, and what happens to rows that are no good for it.
+/// Key by which rows of a table are matched, and the treatment of rows that are unfit for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeySpec {
     /// The key's columns, in the order of the job.
@@ -72,7 +72,7 @@ pub struct KeySpec {
     pub allow_unreadable: bool,
 }
 
-/// What became of the rows: `read = nulls + unreadable + duplicates + items`.
+/// Counts of rows by outcome: `read = nulls + unreadable + duplicates + items`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RowCounts {
     /// Rows of the table.
@@ -92,11 +92,11 @@ pub struct RowCounts {
 pub struct Keys {
     /// The encoded keys, one after the other.
     bytes: Vec<u8>,
-    /// Where each key ends.
+    /// End of each key in the bytes.
     ends: Vec<u64>,
     /// Row numbers, key by key.
     rows: Vec<u32>,
-    /// Where each key's rows end.
+    /// End of each key's rows.
     row_ends: Vec<u32>,
     counts: RowCounts,
 }
@@ -147,7 +147,7 @@ impl Keys {
         (0..self.len()).map(|key| self.rows(key).len()).max().unwrap_or(0)
     }
 
-    /// What became of the table's rows.
+    /// Returns the counts of the table's rows by outcome.
     pub fn counts(&self) -> RowCounts {
         self.counts
     }
@@ -170,7 +170,7 @@ pub fn encode_copy(number: u32, key: &mut Vec<u8>) {
     encode_bytes(&number.to_be_bytes(), key);
 }
 
-/// What [`encode_copy`] appends, in bytes.
+/// Number of bytes that [`encode_copy`] appends.
 const COPY_BYTES: usize = 8;
 
 fn encode_bytes(part: &[u8], key: &mut Vec<u8>) {

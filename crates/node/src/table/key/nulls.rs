@@ -120,30 +120,30 @@ pub struct NullWords {
     usual: bool,
 }
 
-/// The usual ones.
+/// Default set of words for no value: the usual ones.
 impl Default for NullWords {
     fn default() -> NullWords {
         NullWords { nulls: Words::new(USUAL), doubtful: Words::new(DOUBTFUL), usual: true }
     }
 }
 
-/// What a value stands for besides itself.
+/// Meaning of a value besides itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// For no value.
+    /// The value stands for no value.
     Null,
     /// Perhaps for no value.
     Doubtful,
 }
 
 impl NullWords {
-    /// No words: each value stands for itself.
+    /// Returns an empty set of words: each value stands for itself.
     pub fn none() -> NullWords {
         let nothing = || Words::new([""; 0]);
         NullWords { nulls: nothing(), doubtful: nothing(), usual: false }
     }
 
-    /// Those of a party that has named them. The usual ones are then doubtful, unless it has named none.
+    /// Returns the words that a party has named. The usual ones are then doubtful, unless it has named none.
     pub fn of(named: &[String]) -> NullWords {
         if named.is_empty() {
             return NullWords::none();
@@ -166,8 +166,8 @@ impl NullWords {
         if self.usual { None } else { self.nulls.find(value) }
     }
 
-    /// What a value stands for that a profile has read as `canonical`. Dates, numbers and addresses are words in any form in
-    /// which they may be written; names are so only as they stand here.
+    /// Returns the meaning of a value that a profile has read as `canonical`. Dates, numbers and addresses are words in
+    /// any form in which they may be written; names are so only as they stand here.
     pub(super) fn mark(&self, value: &str, canonical: &str, profile: Profile) -> Option<(Mark, usize)> {
         let forms = &[value, canonical][..if profile.is_of_text() { 1 } else { 2 }];
         let find = |words: &Words| forms.iter().find_map(|form| words.find(form));
@@ -175,7 +175,7 @@ impl NullWords {
         null.or_else(|| Some((Mark::Doubtful, find(&self.doubtful)?)))
     }
 
-    /// What a value stands for, as a column of this profile has it.
+    /// Returns the meaning of a value in a column of this profile.
     pub fn mark_of(&self, value: &str, profile: Profile) -> Option<Mark> {
         let mut canonical = String::new();
         profile.canonical(value, &mut canonical);
@@ -207,8 +207,8 @@ impl Met {
     }
 }
 
-/// What the user should know of the words that were met in each column: those which were taken for no value without a word of the
-/// user's, and those which may stand for none. The words are ours, and no secret.
+/// Returns warnings for the user about the words that were met in each column. They cover words taken for no value
+/// without the user's word, and words that may stand for none. The words are ours, and no secret.
 pub(super) fn report(origin: Origin<'_>, spec: &KeySpec, met: &[Met]) -> Vec<Warning> {
     let NullWords { nulls, doubtful, usual } = &spec.words;
     let mut warnings = Vec::new();

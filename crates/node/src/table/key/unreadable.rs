@@ -1,4 +1,4 @@
-//! What the user is told about values that a profile cannot read.
+//! Messages to the user about values that a profile cannot read.
 
 use tacita_core::{Error, Result};
 
@@ -6,7 +6,7 @@ use super::{KeyColumn, KeySpec, RowCounts, Warning};
 use crate::table::text::TextColumn;
 use crate::table::{Origin, Profile};
 
-/// So many unreadable values are kept, to look for a profile that reads them.
+/// Maximum number of unreadable values that are kept, to look for a profile that reads them.
 const KEPT: usize = 100;
 
 /// The longest part of a value that is shown, in characters.

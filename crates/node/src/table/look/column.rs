@@ -1,4 +1,4 @@
-//! What a column holds: how much of it, and in what form.
+//! Contents of a column: how much it holds, and in what form.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::table::text::TextColumn;
 /// Distinct values are counted exactly up to so many.
 pub const MOST_DISTINCT: usize = 100_000;
 
-/// So many shapes are told apart; of a column with more, the later ones are not.
+/// Maximum number of shapes that are told apart; in a column with more, the later ones are not.
 const MOST_SHAPES: usize = 1000;
 
 /// After so many values, a profile that has read less than a hundredth of them is not tried on the others.
@@ -23,21 +23,21 @@ const TRIAL: usize = 10_000;
 /// A profile fits a column if it reads so many percent of its values.
 const FITS_PERCENT: usize = 75;
 
-/// What a column holds.
+/// Facts about the contents of a column.
 pub struct ColumnFacts {
-    /// Its header.
+    /// Header of the column.
     pub name: String,
     /// The type of its values: `text` in a text file.
     pub kind: String,
     /// Rows in which it holds nothing, or blanks.
     pub empty: usize,
-    /// The other rows.
+    /// Number of the other rows.
     pub values: usize,
-    /// How many different values there are; none if more than [`MOST_DISTINCT`].
+    /// Number of different values; none if more than [`MOST_DISTINCT`].
     pub distinct: Option<usize>,
     /// Characters of the shortest and of the longest value, if there are any.
     pub lengths: Option<(usize, usize)>,
-    /// How most values look, and how many are those.
+    /// Shape of most values, and the number of values with it.
     pub shape: Option<(String, usize)>,
     /// The profiles for certain kinds of values, each with how many it reads; those that read hardly any are not there.
     pub read_by: Vec<(Profile, usize)>,
@@ -61,7 +61,7 @@ pub(super) struct Column {
     distinct: Option<HashSet<u64>>,
     lengths: Option<(usize, usize)>,
     shapes: BTreeMap<String, usize>,
-    /// How many values each profile has read; none if it was given up.
+    /// Number of values that each profile has read; none if it was given up.
     read_by: Vec<(Profile, Option<usize>)>,
     /// Values with letters, with digits, and of several words.
     letters: usize,
@@ -162,8 +162,9 @@ impl Column {
         }
     }
 
-    /// Of the profiles of certain kinds, those that read most, if that is enough. Integers come last: many a date is one, too. Of
-    /// dates the plain one, if it reads as many as one that names an order. Else by letters and words.
+    /// Returns the profiles of certain kinds that read most values, if these are enough. Integers come last: many a
+    /// date is one, too. Among dates the plain one is taken, if it reads as many as one that names an order. Otherwise
+    /// letters and words decide.
     fn fitting(&self) -> Vec<Profile> {
         let part = |count: usize| count * 100 >= self.values * FITS_PERCENT;
         let most = |integer: bool| {

@@ -7,19 +7,19 @@ use arrow_array::ArrayRef;
 use crate::table::key::{KeyColumn, Mark, NullWords};
 use crate::table::text::TextColumn;
 
-/// So many values are counted at once. Of a column with more, those are found that are in more than one row in so many, with at
-/// least so many fewer than they have.
+/// Maximum number of values counted at once. In a column with more, values in more than one row in so many are
+/// found. Their counts are too low by at most one row in so many.
 const COUNTED: usize = 4096;
 
-/// So many are shown.
+/// Number of values that are shown.
 const SHOWN: usize = 5;
 
-/// No value is kept longer, in bytes: of longer ones, those that begin alike count as one.
+/// Maximum length of a kept value, in bytes: longer ones that begin alike count as one.
 const MAX_BYTES: usize = 200;
 
 /// The most frequent values of a key column. Holds values of the table: for its own user only.
 pub struct FrequentValues {
-    /// The column's header.
+    /// Header of the column.
     pub header: String,
     /// The values that are in several rows, the most frequent first: each with how many those are, at least, and what it stands for
     /// besides itself.

@@ -1,5 +1,5 @@
-//! What somebody needs to know of a table before a job: its form, what its columns hold, and what of it would be matched. The file
-//! is read as a stream, so that memory is that of a batch, and of a few bytes for each key.
+//! Facts about a table before a job: its form, what its columns hold, and what of it would be matched. The file is
+//! read as a stream. Memory is thus that of a batch, and of a few bytes for each key.
 
 mod column;
 mod frequent;
@@ -21,47 +21,47 @@ use frequent::Counter;
 pub use column::{ColumnFacts, MOST_DISTINCT};
 pub use frequent::FrequentValues;
 
-/// So many columns are looked at, unless they are named.
+/// Maximum number of columns examined, unless they are named.
 pub const MOST_COLUMNS: usize = 100;
 
 /// Values of a batch take about this many bytes at most.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// So many keys are kept to be shown, and so many values that cannot be read.
+/// Number of keys kept to be shown, and of values that cannot be read.
 const SHOWN: usize = 5;
 
-/// What is looked at.
+/// Options that select the facts to collect.
 #[derive(Default)]
 pub struct Look {
     /// Headers of the columns; all, up to [`MOST_COLUMNS`], if there are none.
     pub columns: Vec<String>,
-    /// What rows would be matched by.
+    /// Key by which rows would be matched.
     pub key: Option<KeySpec>,
 }
 
-/// What a table is.
+/// Facts about a table.
 pub struct Looked {
-    /// What messages call it.
+    /// Name of the table in messages.
     pub source: String,
     /// The form of the file.
     pub form: Form,
-    /// Rows.
+    /// Number of rows in the table.
     pub rows: usize,
-    /// Its columns, those that were looked at.
+    /// Facts about the columns that were examined.
     pub columns: Vec<ColumnFacts>,
-    /// How many were not, unless some were named.
+    /// Number of columns left out, unless some were named.
     pub left_out: usize,
-    /// How many there are.
+    /// Total number of columns.
     pub width: usize,
     /// Whether its headers look like data.
     pub header_is_data: bool,
-    /// What would be matched.
+    /// Facts about the keys that would be matched.
     pub key: Option<KeyFacts>,
 }
 
-/// What of a table would be matched. Holds values of the table: for its own user only.
+/// Facts about the part of a table that would be matched. Holds values of the table: for its own user only.
 pub struct KeyFacts {
-    /// What would become of the rows.
+    /// Counts of the rows by the outcome that they would have.
     pub counts: RowCounts,
     /// The first keys, part by part, with the places of their rows.
     pub first: Vec<(String, Vec<String>)>,
@@ -69,9 +69,9 @@ pub struct KeyFacts {
     pub unreadable: Vec<(String, String, String)>,
     /// The most frequent values of each column.
     pub frequent: Vec<FrequentValues>,
-    /// Where the first row is whose key an earlier one has.
+    /// Place of the first row whose key an earlier one has.
     pub repeated: Option<String>,
-    /// What a run would warn of.
+    /// Warnings that a run would give.
     pub warnings: Vec<Warning>,
 }
 

@@ -1,13 +1,13 @@
 //! `date`, `date:DMY`, `date:MDY`, `year`.
 
-/// How dates like 03/04/2001 are read.
+/// Order in which dates like 03/04/2001 are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Only if they have one reading.
+    /// Dates only if they have one reading.
     Clear,
-    /// Day, month, year.
+    /// Day, then month, then year.
     DayFirst,
-    /// Month, day, year.
+    /// Month, then day, then year.
     MonthFirst,
 }
 

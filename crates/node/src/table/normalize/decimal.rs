@@ -1,7 +1,7 @@
 //! `decimal`.
 
-/// How far from the digits that are written an exponent may put the point: more than any number needs, and so little that it takes no
-/// memory that matters.
+/// Maximum shift of the point by an exponent from the written digits. This is more than any number needs, and so
+/// little that it takes no memory that matters.
 const MAX_DIGITS: i64 = 400;
 
 /// The decimal number: no plus sign, no zeros in front of the whole part or behind the fraction, no exponent, no `-0`. `value` is

@@ -2,7 +2,7 @@
 
 use super::words::{folded, sort_words};
 
-/// As `name`, with the letters of other alphabets in Latin ones before the words are sorted.
+/// Normalises like `name`, with the letters of other alphabets in Latin ones before the words are sorted.
 pub(super) fn latin(value: &str, out: &mut String) -> Option<()> {
     let start = out.len();
     let mut gap = false;

@@ -29,10 +29,10 @@ use timestamp::Zone;
 /// Version of the rules. Parties with different versions do not run a job together.
 pub const PROFILES_VERSION: u32 = 4;
 
-/// How the values of one key column are read.
+/// Profile with which the values of one key column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Profile {
-    /// As it is, byte for byte.
+    /// Value as it is, byte for byte.
     None,
     /// Text: case, blanks and compatibility forms do not matter.
     Text,
@@ -42,19 +42,19 @@ pub enum Profile {
     Latin,
     /// Names of persons: the family name and the other names' first letters, in Latin letters.
     Initials,
-    /// A calendar date.
+    /// Calendar date, read in this order.
     Date(Order),
     /// The year of a date, or a year alone.
     Year,
     /// A point in time; times without a zone are of this one.
     Timestamp(Zone),
-    /// An e-mail address.
+    /// Address for e-mail messages.
     Email,
-    /// A domain name.
+    /// Domain name of a host.
     Domain,
-    /// A telephone number.
+    /// Telephone number, perhaps of this country.
     Phone(Option<Country>),
-    /// An IP address.
+    /// IP address of a host.
     Ip,
     /// An integer of any length, with this mark if a fraction of zeros stands behind it.
     Integer(DecimalMark),
@@ -62,7 +62,7 @@ pub enum Profile {
     Decimal(DecimalMark),
 }
 
-/// What a profile made of a value.
+/// Result of reading a value with a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
     /// The canonical form was appended.
@@ -125,8 +125,8 @@ impl Profile {
         }
     }
 
-    /// What the values are, whatever form this party writes them in: `date` for `date:DMY`. Parties may differ in
-    /// the form, not in the kind.
+    /// Returns the kind of the values, whatever form this party writes them in: `date` for `date:DMY`. Parties may
+    /// differ in the form, not in the kind.
     pub fn kind(&self) -> &'static str {
         match self {
             Profile::None => "none",
@@ -185,7 +185,7 @@ impl Profile {
         }
     }
 
-    /// How many of `values` it reads.
+    /// Returns the number of `values` that it reads.
     pub(super) fn count_read(&self, values: &[&str]) -> usize {
         let mut scratch = String::new();
         let reads = |value: &&&str| {

@@ -14,7 +14,7 @@ use super::date::{Order, parse};
 pub struct Zone(&'static str);
 
 impl Zone {
-    /// Coordinated universal time.
+    /// Zone of coordinated universal time.
     pub(super) const UTC: Zone = Zone("UTC");
 }
 

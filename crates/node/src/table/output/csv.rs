@@ -63,14 +63,14 @@ fn warn_of(rows: &dyn Rows, formulas: &[u64], name: &str) {
     }
 }
 
-/// How a column is written as text: canonically where its type has a canonical text, else as Arrow shows it.
+/// Text form of a column: canonical where its type has a canonical text, else as Arrow shows it.
 pub(super) enum Cells<'a> {
     Text(TextColumn),
     Nested(ArrayFormatter<'a>),
 }
 
 impl<'a> Cells<'a> {
-    /// Those of a column.
+    /// Returns the cells of a column.
     pub fn new(array: &'a ArrayRef) -> Result<Cells<'a>> {
         const OPTIONS: FormatOptions<'static> = FormatOptions::new();
         match TextColumn::new(array) {

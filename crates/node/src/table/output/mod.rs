@@ -27,7 +27,7 @@ use crate::base::files::{self, Existing};
 pub enum Format {
     /// Comma-separated values as RFC 4180 has them, lines ended by LF.
     Csv,
-    /// Apache Parquet.
+    /// Format of Apache Parquet.
     Parquet,
     /// The Arrow IPC file format.
     Arrow,
@@ -93,30 +93,30 @@ pub trait Rows: Send + Sync {
     /// The rows, in order.
     fn batches(&self) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_>;
 
-    /// How many there are, which may take reading them.
+    /// Returns the number of rows, which may take reading them.
     fn count(&self) -> Result<usize>;
 
-    /// How many of the first columns hold nothing of other parties.
+    /// Returns the number of leading columns that hold nothing of other parties.
     fn own_columns(&self) -> usize {
         self.schema().fields().len()
     }
 
-    /// How many of the first rows do, whatever their columns.
+    /// Returns the number of leading rows that hold nothing of other parties, whatever their columns.
     fn own_rows(&self) -> Result<usize> {
         Ok(0)
     }
 
-    /// Which row of the own table each of them was made of, if each was made of one.
+    /// Returns the row of the own table from which each row was made, if each was made of one.
     fn positions(&self) -> Option<Positions> {
         None
     }
 }
 
-/// Which row of a table each row of a result was made of.
+/// Positions of the table rows from which the rows of a result were made.
 pub struct Positions {
-    /// Of each row of the result, from 0 on.
+    /// Position for each row of the result, counted from 0.
     pub rows: Vec<u32>,
-    /// How many rows the table has.
+    /// Number of rows in the table.
     pub of: usize,
     /// The labels of its rows, where no column holds them.
     pub labels: Option<RangeIndex>,
@@ -152,7 +152,7 @@ pub fn check_writable(path: &Path, format: Option<Format>) -> Result<Format> {
     check_output(path, format, Existing::Replaced)
 }
 
-/// As [`check_writable`]; and a file that is there may have to stay.
+/// Checks like [`check_writable`], with the option to keep an existing file.
 pub fn check_output(path: &Path, format: Option<Format>, existing: Existing) -> Result<Format> {
     if path.as_os_str() != "-" {
         files::check_output(path, existing)?;
@@ -166,7 +166,7 @@ pub fn write(rows: &dyn Rows, path: &Path, format: Option<Format>) -> Result<()>
     write_over(rows, path, format, Existing::Replaced)
 }
 
-/// As [`write()`]; and a file that is there may have to stay.
+/// Writes like [`write()`], with the option to keep an existing file.
 pub fn write_over(rows: &dyn Rows, path: &Path, format: Option<Format>, existing: Existing) -> Result<()> {
     let format = match format {
         Some(format) => format,
@@ -182,7 +182,7 @@ pub fn write_over(rows: &dyn Rows, path: &Path, format: Option<Format>, existing
     }
 }
 
-/// As [`write()`], of a file that waits to be put in its place; packed by gzip if its name ends so.
+/// Writes like [`write()`], to a file that waits to be put in its place; packed by gzip if its name ends so.
 pub fn stage<'a>(rows: &dyn Rows, path: &'a Path, format: Option<Format>) -> Result<files::Staged<'a>> {
     let format = match format {
         Some(format) => format,

@@ -1,4 +1,4 @@
-//! The formats.
+//! Writers of the output formats.
 
 use std::io::Write;
 use std::sync::Arc;

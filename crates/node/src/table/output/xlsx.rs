@@ -87,7 +87,7 @@ struct Column<'a> {
 enum Kind {
     Flags,
     Numbers {
-        /// They are floating point themselves.
+        /// Whether the values are floating point themselves.
         floats: bool,
     },
     Texts,

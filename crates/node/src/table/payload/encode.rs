@@ -1,4 +1,4 @@
-//! The giving side.
+//! Encoding of rows by the giving side.
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ pub struct PayloadEncoder<'a> {
     layout: Layout,
 }
 
-/// How rows are given, whose batches come one after the other.
+/// Layout of given rows, whose batches come one after the other.
 pub(crate) struct Layout {
     source: String,
     schema: PayloadSchema,
-    /// Where the columns are in the table.
+    /// Positions of the columns in the table.
     positions: Vec<usize>,
     /// The texts of each column.
     texts: Vec<Texts>,
-    /// How many of the first columns are given as text, whatever they are.
+    /// Number of leading columns that are given as text, whatever they are.
     as_texts: usize,
-    /// To what texts are filled up, if not to the longest.
+    /// Length to which texts are padded, if not to the longest.
     max_text: Option<usize>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Given(Vec<Values>);
 struct Texts {
     /// Bytes of all of them.
     all: u64,
-    /// How many rows there are.
+    /// Number of rows in all.
     rows: u64,
     /// The row with the longest one.
     longest_in: u64,
@@ -71,7 +71,7 @@ impl<'a> PayloadEncoder<'a> {
         PayloadEncoder::with_texts(table, keys, columns, 0, max_text)
     }
 
-    /// As [`PayloadEncoder::new`], with the first `texts` columns as text, whatever they are.
+    /// Creates an encoder like [`PayloadEncoder::new`], with the first `texts` columns as text, whatever they are.
     ///
     /// Errors ([`Error::Input`]): a column is missing, of a type that cannot be given, or holds a date outside the years
     /// 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`]; a text is longer than `max_text`, to which all are filled up.
@@ -97,12 +97,12 @@ impl<'a> PayloadEncoder<'a> {
         Ok(PayloadEncoder { table, batches, layout })
     }
 
-    /// What the rows hold.
+    /// Returns the schema of the rows.
     pub fn schema(&self) -> &PayloadSchema {
         &self.layout.schema
     }
 
-    /// What the user should know of a column in which one long text makes all rows long.
+    /// Returns a warning for the user about a column in which one long text makes all rows long.
     pub fn filling(&self) -> Option<String> {
         self.layout.filling(|row| self.table.place(row as usize))
     }
@@ -158,12 +158,12 @@ impl Layout {
         Ok(Layout { source: source.to_owned(), schema, positions, texts: measured, as_texts: texts, max_text })
     }
 
-    /// What the rows hold.
+    /// Returns the schema of the rows.
     pub fn schema(&self) -> &PayloadSchema {
         &self.schema
     }
 
-    /// As [`PayloadEncoder::round`], of what has been settled.
+    /// Rounds lengths like [`PayloadEncoder::round`], in what has been settled.
     pub fn round(&mut self, least: usize) -> Result<()> {
         for column in &mut self.schema.columns {
             if let ColumnType::Text { longest } = &mut column.kind {
@@ -173,7 +173,7 @@ impl Layout {
         self.schema.check().map_err(|what| Error::Input(format!("{}: {what}", self.source)))
     }
 
-    /// What is given of a batch.
+    /// Returns the given columns of a batch.
     pub fn of_batch(&self, batch: &RecordBatch) -> Result<Given> {
         let columns = self.positions.iter().zip(&self.schema.columns);
         columns.map(|(&at, column)| Values::new(batch.column(at), column.kind)).collect::<Result<_>>().map(Given)
@@ -200,8 +200,8 @@ impl Layout {
         Ok(())
     }
 
-    /// What the user should know of a column in which one long text makes all rows long. `place` says where a row is of which this was
-    /// told the number.
+    /// Returns a warning for the user about a column in which one long text makes all rows long. `place` says where a
+    /// row of a given number is.
     pub fn filling(&self, place: impl Fn(u64) -> String) -> Option<String> {
         let columns = self.schema.columns.iter().zip(&self.texts);
         let filling = columns.filter_map(|(column, texts)| match column.kind {

@@ -55,26 +55,26 @@ pub enum ColumnType {
         /// Bytes of the longest one.
         longest: usize,
     },
-    /// Signed integers.
+    /// Integers with a sign.
     Integer,
-    /// Unsigned integers.
+    /// Integers without a sign.
     Unsigned,
-    /// Floating-point numbers.
+    /// Numbers in floating point.
     Number,
-    /// True or false.
+    /// Truth values: true or false.
     Boolean,
-    /// Calendar dates.
+    /// Dates of the calendar.
     Date,
     /// Points in time, or local times if not `utc`.
     Timestamp {
-        /// What is counted.
+        /// Unit of time that is counted.
         unit: TimeUnit,
         /// Whether the column has a time zone.
         utc: bool,
     },
-    /// Decimal numbers.
+    /// Decimal numbers of fixed precision.
     Decimal {
-        /// Digits in all.
+        /// Total number of digits.
         precision: u8,
         /// Digits behind the point.
         scale: i8,
@@ -106,7 +106,7 @@ impl ColumnType {
         }
     }
 
-    /// Its code and details.
+    /// Returns the code of the type and its details.
     fn code(self) -> [u8; 3] {
         match self {
             ColumnType::Text { .. } => [1, 0, 0],
@@ -143,9 +143,9 @@ impl ColumnType {
 /// Name and type of a given column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name in the job.
+    /// Name of the column in the job.
     pub name: String,
-    /// What its values are.
+    /// Type of the column's values.
     pub kind: ColumnType,
 }
 
@@ -156,7 +156,7 @@ impl Column {
     }
 }
 
-/// What the rows hold that a party gives.
+/// Schema of the rows that a party gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayloadSchema {
     columns: Vec<Column>,
@@ -240,7 +240,7 @@ impl PayloadSchema {
     }
 }
 
-/// What a column that `peer` gives is called in the result.
+/// Returns the name in the result of a column that `peer` gives.
 pub(crate) fn received_name(peer: &str, column: &str) -> String {
     format!("{peer}.{column}")
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use flate2::read::MultiGzDecoder;
 use parquet::basic::Compression;
 
-/// What is said about bytes that are not what they claim.
+/// Error text for bytes that are not what they claim.
 const CORRUPT: &str = "a packed block is corrupt; write the file again";
 
 /// Unpacks `packed`, which must give exactly `length` bytes.
@@ -32,7 +32,7 @@ pub(super) fn unpack(codec: Compression, packed: &[u8], length: usize) -> Result
     unpacked.filter(|bytes| bytes.len() == length).ok_or_else(|| CORRUPT.to_owned())
 }
 
-/// What `fill` makes of `length` bytes; it says how many it has written.
+/// Returns the `length` bytes that `fill` writes; it returns the number of bytes written.
 fn filled(length: usize, fill: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Vec<u8>> {
     let mut out = vec![0; length];
     let written = fill(&mut out)?;

@@ -1,4 +1,4 @@
-//! What Parquet and Arrow files have in common: batches of a library, which are weighed and cut.
+//! Common code for Parquet and Arrow files: batches of a library, whose size is estimated and which are cut.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,7 +11,7 @@ use crate::table::columns::under;
 use crate::table::weight::rows_within;
 use crate::table::{BATCH_ROWS, Lines};
 
-/// Where a file's batches come from.
+/// Source of a file's batches.
 pub(super) trait Batches: Send {
     /// The next batch, which may take so much memory; none at the end.
     fn next(&mut self, name: &str, memory: u64) -> Result<Option<RecordBatch>>;
@@ -24,17 +24,17 @@ const ROWS_PER_BYTE: u64 = 1 << 16;
 pub(super) struct Columnar {
     name: String,
     batches: Box<dyn Batches>,
-    /// What is left of a batch of the file that is larger than ours.
+    /// Remainder of a batch of the file that is larger than ours.
     rest: Option<RecordBatch>,
-    /// What names the columns, if not the file itself.
+    /// Schema that names the columns, if the file itself does not.
     schema: Option<SchemaRef>,
     /// Bytes of the file, and rows in all, where it says.
     file_bytes: u64,
     rows: Option<u64>,
     done: u64,
-    /// What the texts of one of our batches take, about.
+    /// Approximate size in bytes of the texts in one of our batches.
     batch_bytes: usize,
-    /// How many rows are looked at to make the next one.
+    /// Number of rows that are examined to make the next batch.
     look: usize,
 }
 

@@ -25,13 +25,13 @@ use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, schema_of, too_many
 /// The header is looked for in this many bytes to find the delimiter.
 const HEADER_BYTES: usize = 1 << 20;
 
-/// So many bytes are looked at for it if the header is shorter.
+/// Number of bytes examined for the delimiter if the header is shorter.
 const LOOKED_AT: usize = 1 << 16;
 
-/// The longest header.
+/// Maximum length of the header in bytes.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
-/// What the reader reads ahead.
+/// Number of bytes that the reader reads ahead.
 const AHEAD_BYTES: usize = 1 << 16;
 
 /// A text file that is being read.
@@ -41,7 +41,7 @@ pub(super) struct Text<R> {
     record: ByteRecord,
     /// The line of `record`.
     line: u64,
-    /// How many lines stand in front of what `reader` reads.
+    /// Number of lines in front of what `reader` reads.
     skipped: u64,
     form: TextForm,
     columns: Vec<String>,
@@ -138,7 +138,7 @@ impl<R: Read> Text<R> {
         Ok((text.batch.schema.clone(), text))
     }
 
-    /// How it is written.
+    /// Returns the form of the text file.
     pub fn form(&self) -> TextForm {
         self.form
     }
@@ -165,7 +165,7 @@ impl<R: Read> Text<R> {
         }
     }
 
-    /// As [`Text::next`], but for a last line that ends a file of old systems.
+    /// Reads like [`Text::next`], except for a last line that ends a file of old systems.
     fn next_row(&mut self) -> Result<Option<u64>> {
         let line = self.next()?;
         let (Some(number), CTRL_Z) = (line, self.record.as_slice()) else { return Ok(line) };
@@ -198,7 +198,7 @@ impl<R: Read> Text<R> {
         Ok(())
     }
 
-    /// Why the record that stands there cannot be taken.
+    /// Returns the error for the current record, which cannot be taken.
     fn not_utf8(&self, column: usize) -> Error {
         not_utf8(&self.name, self.line, column, &self.columns[column], &self.record[column])
     }
@@ -234,7 +234,7 @@ impl<R: Read> Source for Text<R> {
     }
 }
 
-/// Columns being filled.
+/// Batch whose columns are being filled.
 struct Batch {
     schema: SchemaRef,
     columns: Vec<StringBuilder>,
@@ -263,7 +263,7 @@ impl Batch {
         Ok(())
     }
 
-    /// What has been filled in, if anything.
+    /// Returns the batch filled so far, if it has any rows.
     fn take(&mut self) -> Option<RecordBatch> {
         if self.rows == 0 {
             return None;
@@ -333,7 +333,7 @@ fn inner<T: std::error::Error + 'static>(error: &io::Error) -> Option<&T> {
     error.get_ref().and_then(|inner| inner.downcast_ref())
 }
 
-/// How many lines end within the values.
+/// Returns the number of lines that end within the values.
 fn lines_inside(record: &ByteRecord) -> u64 {
     match memchr2(b'\r', b'\n', record.as_slice()) {
         Some(_) => record.iter().map(LineEnds::count).sum(),
@@ -382,8 +382,8 @@ fn not_utf8(name: &str, line: u64, column: usize, header: &str, value: &[u8]) ->
     ))
 }
 
-/// What is put at the end of the input, in a line of its own (without the carriage return if other lines have none).
-/// It shows whether the end is inside quotes. Nothing in it is ever a delimiter.
+/// Mark that is put at the end of the input, in a line of its own (without the carriage return if other lines have
+/// none). It shows whether the end is inside quotes. Nothing in it is ever a delimiter.
 const MARK: &[u8] = b"\r\nEndOfInput";
 
 /// The input, then the mark; counts the bytes and the lines, and looks over the quotes.
@@ -393,7 +393,7 @@ pub(super) struct Marked<R> {
     ends: LineEnds,
     mark: &'static [u8],
     bytes: u64,
-    /// So many bytes are given until the record that is being read has ended.
+    /// Maximum number of bytes given until the record that is being read has ended.
     limit: u64,
 }
 

@@ -1,8 +1,8 @@
-//! What stands between the values of a text file.
+//! Detection of the delimiter between the values of a text file.
 
 use memchr::memchr2;
 
-/// What the ending says about the delimiter.
+/// Hint about the delimiter from the file's ending.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hint {
     None,
@@ -11,7 +11,7 @@ pub(super) enum Hint {
 
 const DELIMITERS: [u8; 4] = [b';', b'\t', b'|', b','];
 
-/// So many lines below the header are looked at.
+/// Maximum number of lines examined below the header.
 const LINES: usize = 100;
 
 /// A first line that says what the delimiter is and nothing else, as spreadsheets write it (`sep=;`): the delimiter, and the length
@@ -51,7 +51,7 @@ pub(super) fn detect(text: &[u8], ended: bool, hint: Hint) -> u8 {
     }
 }
 
-/// How well a delimiter does. The greater the better, the first field first.
+/// Rank of a delimiter. The greater the better, the first field first.
 #[derive(PartialEq, PartialOrd)]
 struct Rank {
     several: bool,

@@ -9,15 +9,16 @@ use std::str::FromStr;
 use encoding_rs::{Decoder, DecoderResult, UTF_8, UTF_16BE, UTF_16LE};
 use tacita_core::{Error, Result};
 
-/// How the characters of a text file are written: one of the encodings of the WHATWG's Encoding Standard, under any of its labels.
+/// Character encoding of a text file: one of the encodings of the WHATWG's Encoding Standard, under any of its
+/// labels.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Encoding(&'static encoding_rs::Encoding);
 
 impl Encoding {
-    /// The usual one.
+    /// Default encoding for text files.
     pub const UTF_8: Encoding = Encoding(UTF_8);
 
-    /// Its name, as `UTF-8`.
+    /// Returns the name of the encoding, as `UTF-8`.
     pub fn name(self) -> &'static str {
         self.0.name()
     }
@@ -111,7 +112,7 @@ fn utf_32(name: &str) -> Error {
 /// The text in UTF-8. What is in UTF-8 already goes through as it is, right or not.
 pub(in crate::table) struct Decoded<R> {
     input: R,
-    /// How many bytes of the input have been read.
+    /// Number of input bytes read so far.
     taken: u64,
     decoder: Option<Decoding>,
 }
@@ -119,16 +120,16 @@ pub(in crate::table) struct Decoded<R> {
 struct Decoding {
     decoder: Decoder,
     raw: Box<[u8]>,
-    /// Which part of `raw` was read and not decoded yet.
+    /// Range of `raw` that was read and not decoded yet.
     left: Range<usize>,
-    /// All has been read.
+    /// Whether all input has been read.
     ended: bool,
-    /// All has been decoded.
+    /// Whether all input has been decoded.
     finished: bool,
-    /// What tells whether the text is in UTF-8 after all, of an encoding whose every byte is a character.
+    /// Detector of text that is in UTF-8 after all, for an encoding whose every byte is a character.
     utf_8: Option<Utf8>,
     text: Box<[u8]>,
-    /// Which part of `text` was decoded and not given yet.
+    /// Range of `text` that was decoded and not given yet.
     due: Range<usize>,
     line: u64,
 }
@@ -152,7 +153,7 @@ impl<R: Read> Decoded<R> {
         Decoded { input, taken: 0, decoder }
     }
 
-    /// How many bytes of the input have been read.
+    /// Returns the number of input bytes read so far.
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -218,7 +219,7 @@ impl Decoding {
 /// Whether a text is in UTF-8, and no other one would look like it.
 #[derive(Default)]
 struct Utf8 {
-    /// Something is not.
+    /// Whether something is not in UTF-8.
     broken: bool,
     /// Something is that is not ASCII.
     beyond: bool,

@@ -4,17 +4,18 @@ use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// How a file begins that is packed by gzip.
+/// First bytes of a file that is packed by gzip.
 pub(super) const GZIP: [u8; 2] = [0x1F, 0x8B];
 
-/// What one packed file holds, or several put one behind the other. Zero bytes may stand behind the end, as tapes leave them.
+/// Contents of one packed file, or of several concatenated ones. Zero bytes may stand behind the end, as tapes
+/// leave them.
 pub(super) struct Gunzip<R> {
     /// None at the end.
     member: Option<GzDecoder<R>>,
 }
 
 impl<R: BufRead> Gunzip<R> {
-    /// Of text that begins with [`GZIP`].
+    /// Creates a reader of bytes that begin with [`GZIP`].
     pub fn new(packed: R) -> Gunzip<R> {
         Gunzip { member: Some(GzDecoder::new(packed)) }
     }
@@ -33,7 +34,7 @@ impl<R: BufRead> Read for Gunzip<R> {
     }
 }
 
-/// What stands behind the end of a member; none if that is nothing.
+/// Returns the next member behind the end of one; none if nothing follows.
 fn next_member<R: BufRead>(mut packed: R) -> io::Result<Option<GzDecoder<R>>> {
     let mut padded = false;
     loop {

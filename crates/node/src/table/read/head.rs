@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use memchr::memchr2;
 
-/// What has been read of an input, and the rest of it.
+/// Input that consists of the part already read, and the rest.
 pub(in crate::table) type Headed<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
 
 /// The beginning of the input, until it is `enough`, and whether that is all.
@@ -23,7 +23,7 @@ pub(super) fn read_until(input: &mut impl Read, enough: impl Fn(&[u8]) -> bool) 
     }
 }
 
-/// Where so many lines end, whatever ends them; none if there are fewer.
+/// Returns the end of so many lines, whatever ends them; none if there are fewer.
 pub(super) fn end_of_lines(text: &[u8], lines: usize) -> Option<usize> {
     let mut end = 0;
     for _ in 0..lines {

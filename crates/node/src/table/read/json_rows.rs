@@ -181,7 +181,7 @@ impl JsonRows {
     }
 }
 
-/// All rows of an array.
+/// Returns all rows of an array.
 fn array(text: Box<dyn Read + Send>, name: &str, options: &ReadOptions) -> Result<Vec<Row>> {
     let most = options.budget.bytes();
     let mut whole = Vec::new();

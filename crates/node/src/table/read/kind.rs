@@ -10,7 +10,7 @@ use super::gzip::{GZIP, Gunzip};
 use super::zip::Member;
 use super::{Listing, unreadable};
 
-/// How a file begins that is packed by Zstandard.
+/// First bytes of a file that is packed by Zstandard.
 const ZSTANDARD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// A kind of file.
@@ -22,9 +22,9 @@ pub enum Kind {
     Tsv,
     /// A JSON object on each line, or an array of them.
     Json,
-    /// Apache Parquet.
+    /// Format of Apache Parquet.
     Parquet,
-    /// Arrow IPC.
+    /// Format of Arrow IPC.
     Arrow,
     /// A sheet of an Office Open XML workbook.
     Sheet,
@@ -55,7 +55,7 @@ impl Kind {
         Kind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
     }
 
-    /// What it is in an aggregation, where a file is a table or a list.
+    /// Returns the kind of input in an aggregation, where a file is a table or a list.
     pub fn listing(self) -> Listing {
         match self {
             Kind::Listed(listing) => listing,
@@ -92,18 +92,18 @@ impl FromStr for Kind {
 /// The way in which a file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
-    /// It is not.
+    /// File without any packing.
     None,
-    /// By gzip.
+    /// File packed by gzip.
     Gzip,
-    /// By Zstandard.
+    /// Compression with Zstandard.
     Zstandard,
-    /// As the one member of a ZIP archive.
+    /// Sole member of a ZIP archive.
     Zip,
 }
 
 impl Packing {
-    /// What an ending says, and the ending without that.
+    /// Splits a file ending into the ending without its compression suffix and the packing that the suffix names.
     pub(in crate::table) fn of(ending: &str) -> (&str, Packing) {
         for (suffix, packing) in [(".gz", Packing::Gzip), (".zst", Packing::Zstandard), (".zip", Packing::Zip)] {
             if let Some(inner) = ending.strip_suffix(suffix) {
@@ -113,7 +113,7 @@ impl Packing {
         (ending, Packing::None)
     }
 
-    /// Its name, if there is one.
+    /// Returns the name of the compression, if there is one.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Packing::None => None,
@@ -123,7 +123,7 @@ impl Packing {
         }
     }
 
-    /// What is in a file that is packed so.
+    /// Opens the uncompressed content of a file that is packed in this way.
     ///
     /// Errors: it is not.
     pub(in crate::table) fn unpack(self, file: File, name: &str) -> Result<Box<dyn Read + Send>> {
@@ -154,7 +154,7 @@ impl Packing {
         }
     }
 
-    /// Of text that is packed and does not say so in its name: the word for it, and the ending.
+    /// Detects packed text whose file name does not say so. Returns the word for the packing, and its file ending.
     pub(super) fn told_by(head: &[u8]) -> Option<(&'static str, &'static str)> {
         match head {
             _ if head.starts_with(&GZIP) => Some(("gzip", ".gz")),

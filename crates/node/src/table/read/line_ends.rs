@@ -1,28 +1,28 @@
-//! Which line a place in a text file is in.
+//! Line numbers of positions in a text file.
 
 use std::collections::VecDeque;
 
 use memchr::memchr2_iter;
 
-/// Where lines end: with LF, CR LF or CR.
+/// Line ends of a text: LF, CR LF or CR.
 #[derive(Default)]
 pub(super) struct LineEnds {
-    /// How many have been passed.
+    /// Number of line ends that have been passed.
     passed: u64,
-    /// Where the others in the last piece are, those of CR LF at the CR.
+    /// Positions of the other line ends in the last piece; that of a CR LF is at the CR.
     ahead: VecDeque<u64>,
     after_cr: bool,
 }
 
 impl LineEnds {
-    /// How many there are in a text.
+    /// Counts the line ends in a text.
     pub fn count(text: &[u8]) -> u64 {
         let mut ends = LineEnds::default();
         ends.look(text, 0);
         ends.before(u64::MAX)
     }
 
-    /// How many have been passed.
+    /// Returns the number of line ends that have been passed.
     pub fn passed(&self) -> u64 {
         self.passed
     }
@@ -40,7 +40,7 @@ impl LineEnds {
         self.after_cr = piece.last().map_or(self.after_cr, |last| *last == b'\r');
     }
 
-    /// How many there are before this place.
+    /// Returns the number of line ends before this position.
     pub fn before(&mut self, place: u64) -> u64 {
         while self.ahead.pop_front_if(|end| *end < place).is_some() {
             self.passed += 1;

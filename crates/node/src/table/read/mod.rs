@@ -41,14 +41,15 @@ pub use kind::{Kind, Packing};
 pub(super) use lines::{LineReader, LineTooLong};
 pub use lists::{ListOptions, Listing, USUAL_EXPANSION, WantedColumn};
 
-/// How to read a file where its name and content do not say.
+/// Options for reading a file, where its name and content do not decide.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// What stands between the values of a text file; found from its first lines if absent.
+    /// Delimiter between the values of a text file; detected from its first lines if absent.
     pub delimiter: Option<u8>,
-    /// How the characters of a text file are written; found from its first bytes if absent, and UTF-8 if they do not say.
+    /// Character encoding of a text file. If absent, it is detected from the first bytes, and is UTF-8 if they do not
+    /// say.
     pub encoding: Option<Encoding>,
-    /// So many lines at the beginning of a text file are left out.
+    /// Number of lines to skip at the beginning of a text file.
     pub skip: usize,
     /// The kind of the file; told by its ending if absent, and CSV on a pipe.
     pub kind: Option<Kind>,
@@ -58,7 +59,7 @@ pub struct ReadOptions {
     pub no_header: bool,
     /// The name of the sheet, in a workbook; the first one that is not hidden if absent.
     pub sheet: Option<Arc<str>>,
-    /// What the table may be, and take.
+    /// Limits on the size of the table, and on the memory that it takes.
     pub budget: Budget,
 }
 
@@ -73,16 +74,16 @@ const LISTED: &str = "key";
 /// A line that ends files of old systems.
 const CTRL_Z: &[u8] = b"\x1a";
 
-/// What is said of it.
+/// Warning about a Ctrl-Z that was left out.
 const CTRL_Z_LEFT_OUT: &str = "Ctrl-Z, which ends a file in old systems, is no row: it is left out";
 
-/// What messages call standard input.
+/// Name of standard input in messages.
 const STANDARD_INPUT: &str = "standard input";
 
-/// How files of the typed forms begin.
+/// Magic bytes at the start of files of the typed forms.
 const MAGIC: [&[u8]; 2] = [b"PAR1", b"ARROW1"];
 
-/// So many bytes tell a text from other files.
+/// Number of leading bytes that distinguish a text from other files.
 const TOLD_BYTES: usize = 64;
 
 /// Values of one batch of a table in memory take at most about this many bytes, far from the 2 GiB at which Arrow's
@@ -92,24 +93,24 @@ const BATCH_BYTES: usize = 64 << 20;
 /// The form of a file, as far as it matters to who has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// Its name, as `CSV`.
+    /// Name of the form, such as `CSV`.
     pub name: &'static str,
-    /// How it is packed.
+    /// Compression of the file.
     pub packed: Packing,
-    /// Of a text file, how it is written.
+    /// Details of a text file: delimiter, line ends and encoding.
     pub text: Option<TextForm>,
-    /// Of a workbook, the sheet.
+    /// Sheet that is read, if the file is a workbook.
     pub sheet: Option<Arc<str>>,
 }
 
-/// How a text file is written.
+/// Details of how a text file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextForm {
-    /// What stands between values.
+    /// Delimiter between values.
     pub delimiter: u8,
     /// Whether lines end with CR LF.
     pub crlf: bool,
-    /// How its characters are written.
+    /// Character encoding of the text.
     pub encoding: Encoding,
     /// Whether it begins with a byte order mark.
     pub marked: bool,
@@ -124,11 +125,11 @@ pub struct Stream {
     rows: usize,
     units: Option<u64>,
     budget: Budget,
-    /// What one batch may take.
+    /// Memory that one batch may take, in bytes.
     memory: u64,
 }
 
-/// What batches come from.
+/// Source of the batches of a table.
 trait Source {
     /// The next batch, in order, which may take so much memory; none at the end.
     fn next_batch(&mut self, memory: u64) -> Result<Option<RecordBatch>>;
@@ -136,7 +137,7 @@ trait Source {
     /// Line numbers of the rows so far, in a text file.
     fn lines(&mut self) -> Option<&mut Lines>;
 
-    /// How much has been read, in the units of [`Stream::units`].
+    /// Returns the amount that has been read, in the units of [`Stream::units`].
     fn done(&self) -> u64;
 }
 
@@ -150,7 +151,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     collect(name, schema, source, &options.budget)
 }
 
-/// What messages call the table at `path`.
+/// Returns the name of the table at `path` in messages.
 pub fn source_name(path: &Path) -> String {
     match path.as_os_str() == "-" {
         true => STANDARD_INPUT.to_owned(),
@@ -193,7 +194,8 @@ fn open_list(path: &Path, listing: Listing, options: &ReadOptions, batch_bytes: 
     Ok(Stream { schema: schema_of(vec![of_list(LISTED)]), ..stream })
 }
 
-/// As [`read`], batch by batch. Batches take about `batch_bytes` at most, as far as the file's own blocks allow.
+/// Opens a table to be read batch by batch, otherwise as [`read`] does. Batches take about `batch_bytes` at most, as
+/// far as the file's own blocks allow.
 pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
     let name = source_name(path);
     let is_stdin = path.as_os_str() == "-";
@@ -302,7 +304,7 @@ impl Stream {
         Stream { name: name.to_owned(), form, schema, source, rows: 0, units, budget, memory: budget.bytes() }
     }
 
-    /// What messages call this table.
+    /// Returns the name of this table in messages.
     pub fn source(&self) -> &str {
         &self.name
     }
@@ -333,12 +335,13 @@ impl Stream {
         }
     }
 
-    /// How much there is to read, for whoever waits: bytes of a text file, rows of others; none if that is not known.
+    /// Returns the total amount to read, for progress displays: bytes of a text file, rows of other files. It is none
+    /// if that is not known.
     pub fn units(&self) -> Option<u64> {
         self.units
     }
 
-    /// How much of [`Stream::units`] has been read.
+    /// Returns the part of [`Stream::units`] that has been read.
     pub fn done(&self) -> u64 {
         self.source.done()
     }
@@ -349,7 +352,8 @@ impl Stream {
     }
 }
 
-/// As [`ending`]; of a ZIP archive that of its one member, and `.zip` behind it.
+/// Returns the ending of a file, as [`ending`] does. For a ZIP archive it is the ending of its one member, followed by
+/// `.zip`.
 ///
 /// Errors: of an archive, that it cannot be read, or has not one member.
 pub(super) fn told_ending(path: &Path) -> Result<String> {

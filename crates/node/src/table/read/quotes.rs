@@ -11,16 +11,16 @@ pub(super) struct Quotes {
     delimiter: u8,
     state: State,
     line: u64,
-    /// How many lines have ended inside the quotes that were opened last.
+    /// Number of lines that have ended inside the quotes that were opened last.
     inside: u64,
 }
 
-/// Where the next byte is.
+/// State of the parser at the next byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Outside of quotes, and at the start of a value or not.
     Outside { at_start: bool },
-    /// Inside.
+    /// Inside of quotes.
     Inside,
     /// Behind a quote inside, which ends the value unless another one follows.
     Behind,
@@ -31,7 +31,7 @@ enum State {
 pub(super) struct Junk {
     /// The line that it is in.
     pub line: u64,
-    /// Where the value begins.
+    /// Line in which the value begins.
     opened: u64,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Junk {
 }
 
 impl Quotes {
-    /// Of a text that begins in this line.
+    /// Creates the state for a text that begins in this line.
     pub fn new(delimiter: u8, line: u64) -> Quotes {
         Quotes { delimiter, state: State::Outside { at_start: true }, line, inside: 0 }
     }

@@ -17,7 +17,7 @@ use crate::table::budget::{Budget, too_large};
 const HEADER_BYTES: u64 = 30;
 const LENGTHS_AT: u64 = 26;
 
-/// So many members are named in a message.
+/// Maximum number of members that a message names.
 const MOST_NAMED: usize = 8;
 
 /// Files that systems put beside those of the user.
@@ -28,10 +28,10 @@ const OF_SYSTEMS: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 pub(super) struct Member {
     name: String,
     deflated: bool,
-    /// Where its header begins, and how many bytes it takes.
+    /// Position at which the member's header begins, and its packed size in bytes.
     header_at: u64,
     packed: u64,
-    /// How long it is when unpacked, and the checksum of that.
+    /// Size of the member once unpacked, and the checksum of the unpacked content.
     bytes: u64,
     crc: u32,
 }
@@ -81,13 +81,13 @@ impl Member {
         Ok(Member { name: own_name, deflated, header_at, packed, bytes, crc })
     }
 
-    /// Its name in the archive.
+    /// Returns the name of the member in the archive.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its content, from the archive that it was found in. The end is an error if the length or the checksum is another than the
-    /// archive says.
+    /// Opens the content of the member, from the archive in which it was found. Reading its end fails if the length or
+    /// the checksum differs from what the archive says.
     pub fn unpack(self, mut file: File, name: &str) -> Result<Box<dyn Read + Send>> {
         let mut lengths = [0; 4];
         file.read_exact_at(&mut lengths, self.header_at.saturating_add(LENGTHS_AT))
@@ -103,8 +103,8 @@ impl Member {
         })
     }
 
-    /// Its content as a file without a name, for what is not read from its beginning to its end: in the directory of the archive, where the
-    /// same data lies anyway.
+    /// Unpacks the member to an unnamed file, for content that is not read from beginning to end. The file is in the
+    /// directory of the archive, where the same data lies anyway.
     ///
     /// Errors: as of [`Member::unpack`]; it takes more than the budget; the directory cannot be written to.
     pub fn unpack_beside(self, file: File, archive: &Path, name: &str, budget: &Budget) -> Result<File> {
@@ -128,7 +128,7 @@ impl Member {
 struct Checked<R> {
     input: R,
     sum: Crc,
-    /// How much is still to come.
+    /// Number of bytes still to come.
     left: u64,
     crc: u32,
 }

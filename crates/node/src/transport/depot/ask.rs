@@ -1,4 +1,4 @@
-//! What a helper is asked, and whether it serves a job at all.
+//! Requests to a helper, and the check of whether it serves a job at all.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use super::word;
 use crate::identity::Identity;
 use crate::transport::{self, Options, Peer, Purpose};
 
-/// How long the helper may think about a request: it answers within seconds, if only that there is nothing yet.
+/// Time limit for the helper's answer to a request: it answers within seconds, if only that there is nothing yet.
 pub(super) const ANSWER: Duration = Duration::from_secs(60);
 
-/// What a party has agreed to.
+/// Terms to which a party has agreed.
 pub struct Terms {
     /// The parties' name for the job.
     pub id: String,
-    /// Its job's terms, as they are written.
+    /// Text of the job's terms, as they are written.
     pub text: String,
-    /// Their fingerprint.
+    /// Fingerprint of the terms.
     pub agreement: [u8; word::AGREEMENT_BYTES],
-    /// In what terms that others have written differ, if these are any.
+    /// Returns the names of the terms that differ from those in a text by others, if that text is terms at all.
     pub differences: fn(&str, &[u8]) -> Option<Vec<String>>,
 }
 

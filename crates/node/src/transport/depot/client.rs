@@ -17,32 +17,32 @@ use crate::identity::Identity;
 use crate::transport::links::Links;
 use crate::transport::{self, Options, Peer, Purpose, Shape};
 
-/// How long one tries to tell the helper that it cannot go on.
+/// Time limit for telling the helper that this party cannot go on.
 const FAREWELL: Duration = Duration::from_millis(1300);
 
-/// How long another process of this party may take to be gone.
+/// Time within which another process of this party has to be gone.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// A wait that is longer is told of.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Where a helper is, and who takes part.
+/// Address and identity of a helper, and the parties of the job.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// Its address.
+    /// Address of the helper.
     pub address: String,
-    /// Who it is.
+    /// Name and key of the helper.
     pub helper: Peer,
-    /// All parties of the job, in order.
+    /// Complete list of the parties of the job, in order.
     pub parties: Vec<Peer>,
 }
 
-/// How many bytes a party will leave and collect, for whoever watches.
+/// Expected number of bytes that a party leaves and collects, for progress displays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Expected {
-    /// Those that it leaves.
+    /// Number of bytes that the party leaves.
     pub left: u64,
-    /// Those that it collects, if that is known.
+    /// Number of bytes that the party collects, if that is known.
     pub collected: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ impl Client {
         Ok(())
     }
 
-    /// What it is at.
+    /// Returns the progress of the current step.
     pub fn progress(&self) -> Arc<Progress> {
         self.progress.clone()
     }
@@ -127,7 +127,7 @@ impl Client {
         self.counting()()
     }
 
-    /// What counts them, for whoever watches.
+    /// Returns a function that counts the bytes over all connections, for progress displays.
     pub fn counting(&self) -> impl Fn() -> Traffic + Send + use<> {
         let used = self.used.clone();
         let add = |all: Traffic, handle: &Handle| {
@@ -265,7 +265,8 @@ impl Client {
         lock(&self.idle).push(channel);
     }
 
-    /// What it means to this party that the run has ended. What another party is to have said is known from the helper alone.
+    /// Returns the error with which this party ends once the run has ended. A statement that another party is said to
+    /// have made is known from the helper alone.
     fn ended(&self, by: depot::Place, kind: ErrorKind, culprit: Option<depot::Place>) -> Error {
         let (helper, own) = (self.name(depot::Place::Helper), depot::Place::Party(self.me));
         match (by, culprit.filter(|culprit| *culprit != by)) {
@@ -302,7 +303,7 @@ impl Client {
         parties.iter().zip(signed.chunks(length)).enumerate().map(open).collect()
     }
 
-    /// Why this party waits no longer for the others to come, if it is time.
+    /// Returns an error if it is time to stop waiting for the other parties to come.
     fn missing(&self, places: &[u8], started: Instant) -> Result<()> {
         let missing = places.iter().map(|place| self.place.parties.get(usize::from(*place)));
         let missing = missing.collect::<Option<Vec<_>>>().ok_or_else(|| self.broken())?;

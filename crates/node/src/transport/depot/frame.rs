@@ -1,5 +1,5 @@
-//! What a party and the helper say to each other, as payloads of a channel: one byte for what it is, and what belongs to that. Numbers
-//! are little-endian. Nothing but what is written here is read.
+//! Messages between a party and the helper, as payloads of a channel: one byte for the kind, then its fields. Numbers
+//! are little-endian. Nothing but the messages written here is read.
 
 use tacita_core::ErrorKind;
 use tacita_core::depot::Place;
@@ -7,7 +7,7 @@ use tacita_core::depot::Place;
 /// Bytes of a [`Ticket`].
 pub const TICKET_BYTES: usize = 32;
 
-/// By which the connections of one party in one run are known: random, fresh for each run.
+/// Random identifier for the connections of one party in one run, fresh for each run.
 pub type Ticket = [u8; TICKET_BYTES];
 
 /// The most bytes of a request or an answer.
@@ -19,12 +19,12 @@ pub const MAX_WORD_BYTES: usize = 1 << 14;
 /// The place that stands for the helper.
 const HELPER: u8 = u8::MAX;
 
-/// What a party asks for.
+/// Request of a party to the helper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request<'a> {
-    /// To be known on this connection: the first request on each.
+    /// Introduces the party on this connection: the first request on each.
     Arrive {
-        /// Who it is in this run.
+        /// Ticket that identifies the party in this run.
         ticket: Ticket,
         /// Whether it has been told all words: it is then of that run, and of none that begins later.
         begun: bool,
@@ -33,40 +33,40 @@ pub enum Request<'a> {
     },
     /// Whether a job of these terms is served: the only request on its connection.
     Look(&'a [u8]),
-    /// To tell all parties this signed word, and to be told theirs.
+    /// Announces this signed word to all parties, and asks for theirs.
     Announce(&'a [u8]),
-    /// To keep a part of a parcel.
+    /// Leaves a part of a parcel with the helper.
     Leave {
-        /// Which step it is of.
+        /// Step to which the parcel belongs.
         step: u8,
         /// For whom it is.
         to: Place,
-        /// Its number.
+        /// Number of the part.
         part: u32,
-        /// The part.
+        /// Content of the part.
         bytes: &'a [u8],
     },
     /// A part of a parcel, once it is there.
     Collect {
-        /// Which step it is of.
+        /// Step to which the parcel belongs.
         step: u8,
-        /// Who leaves it.
+        /// Party that leaves the parcel.
         from: Place,
-        /// Its number.
+        /// Number of the part.
         part: u32,
     },
-    /// Nothing more: this party is done.
+    /// Ends the requests of this party: it is done.
     Done,
-    /// To end the run for all.
+    /// Ends the run for all parties.
     Abort {
         /// For a reason of this kind.
         kind: ErrorKind,
-        /// Whose doing it is, if it is another's.
+        /// Party that caused the end, if it is another one.
         culprit: Option<Place>,
     },
 }
 
-/// What the helper answers.
+/// Answer of the helper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer<'a> {
     /// The party is known.
@@ -79,23 +79,23 @@ pub enum Answer<'a> {
     Ending,
     /// The signed words of all parties by place, one behind the other: as long each as the one announced.
     Told(&'a [u8]),
-    /// Not all have told theirs. The parties at these places have not come at all.
+    /// Not all parties have announced their words. The parties at these places have not come at all.
     Missing(&'a [u8]),
-    /// What was left is on disk.
+    /// Confirmation that the part that was left is on disk.
     Kept,
     /// The part that was asked for.
     Part(&'a [u8]),
     /// The part is not there yet: ask again.
     NotYet,
-    /// It is known that this party is done.
+    /// Confirmation that the helper knows this party to be done.
     Done,
     /// The run has ended.
     Ended {
-        /// Who has ended it.
+        /// Party or helper that has ended the run.
         by: Place,
         /// For a reason of this kind.
         kind: ErrorKind,
-        /// Whose doing it is, if it is another's.
+        /// Party that caused the end, if it is another one.
         culprit: Option<Place>,
     },
     /// Nothing is known of the run that the party is in: it is lost, or was over long ago.
@@ -204,7 +204,7 @@ fn place(code: u8) -> Place {
     if code == HELPER { Place::Helper } else { Place::Party(code) }
 }
 
-/// Nobody is no bytes, somebody is one.
+/// Encodes a culprit: no bytes for nobody, one byte for somebody.
 fn blamed(culprit: Option<Place>) -> Vec<u8> {
     culprit.map(code).into_iter().collect()
 }

@@ -1,5 +1,5 @@
-//! What a party tells all others through a helper, signed with its identity's key: a helper that alters a word, or passes one off
-//! as another's, is found out.
+//! Words that a party announces to all others through a helper, signed with the key of its identity. A helper that
+//! alters a word, or passes one off as another party's, is detected.
 //!
 //! A signature holds for one agreement and one place in it. It does not tell runs of a job apart: a word of an earlier run that a
 //! helper brings again is of no use to it, as the keys in it were that run's, and the others' run with it fails.
@@ -15,7 +15,7 @@ pub const AGREEMENT_BYTES: usize = 32;
 /// Bytes by which a word grows when it is signed: the signature and the key that it is under.
 pub const SIGNED_BYTES: usize = SIGNATURE_BYTES + ED25519_KEY_BYTES;
 
-/// Nothing else that an identity's key signs begins like this.
+/// Prefix of the signed message. Nothing else that an identity's key signs begins with it.
 const DOMAIN: &[u8] = b"tacita 1 depot word\0";
 
 /// The word of the party at `place`, followed by its key and its signature.
@@ -24,7 +24,7 @@ pub fn sign(identity: &Identity, agreement: &[u8; AGREEMENT_BYTES], place: u8, w
     Ok([word, &key, &signature].concat())
 }
 
-/// What `party`, at `place`, has told, from what `helper` says that it has.
+/// Verifies the word of `party`, at `place`, as `helper` has passed it on, and returns it.
 ///
 /// Errors: [`Error::Authentication`] that names both if it is not by that party, for this job and place.
 pub fn open<'a>(
@@ -47,7 +47,7 @@ fn checked<'a>(signed: &'a [u8], agreement: &[u8; AGREEMENT_BYTES], place: u8, p
     valid.then_some(word)
 }
 
-/// What is signed. All before the word is of fixed length.
+/// Returns the message that is signed. All before the word is of fixed length.
 fn message(agreement: &[u8; AGREEMENT_BYTES], place: u8, word: &[u8]) -> Vec<u8> {
     [DOMAIN, agreement, &[place], word].concat()
 }

@@ -16,34 +16,34 @@ use crate::transport::handshake::{Failure, Handshake};
 use crate::transport::tls::{self, Fault, Purpose};
 use crate::transport::{self, Cancel, Connected, HANDSHAKE_LIMIT, Options, POLL, Peer, runs_already};
 
-/// How long a relay has to answer that is looked at after a connection was lost.
+/// Time limit for a relay to answer when it is probed after a connection was lost.
 const PROBE: Duration = Duration::from_secs(2);
 
-/// Where parties of a job meet.
+/// Relay at which the parties of a job meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Where the relay listens, as `host:port`.
+    /// Address on which the relay listens, as `host:port`.
     pub address: String,
-    /// Whose key it must prove to hold.
+    /// Fingerprint of the key that the relay must prove to hold.
     pub pin: Fingerprint,
     /// The agreement of the job.
     pub agreement: [u8; AGREEMENT_BYTES],
-    /// Which of several connections of two parties it is about; 0 where there is one.
+    /// Index of the connection among several of two parties; 0 where there is one.
     pub lane: u64,
 }
 
-/// Which end a party is of the connection to its peer.
+/// End of the connection to its peer that a party takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// That of the party which would dial without a relay.
+    /// End of the party which would dial without a relay.
     Dials,
-    /// That of the party which would listen.
+    /// End of the party which would listen.
     Listens,
 }
 
-/// Why a visit to a relay has led to nothing.
+/// Reason why a visit to a relay has led to nothing.
 enum Miss {
-    /// Nothing will help.
+    /// Fatal error, which no other attempt can help.
     Fatal(Error),
     /// The relay is not there; the reason.
     Relay(String),
@@ -52,13 +52,13 @@ enum Miss {
 }
 
 impl Place {
-    /// What messages call the relay.
+    /// Returns the name of the relay in messages.
     pub fn name(&self) -> String {
         format!("the relay ({})", shown(&self.address))
     }
 
-    /// Why a run has ended, if `error` is what was seen of it: where a connection is lost and the relay does not answer, it is the
-    /// relay that has gone and not the peer.
+    /// Returns the error that ended a run, if `error` is what was seen of it. Where a connection is lost and the relay
+    /// does not answer, the relay has gone and not the peer.
     pub fn blame(&self, error: Error, identity: &Identity) -> Error {
         let (Error::Network { peer, .. } | Error::Reported { culprit: peer, kind: Kind::Network, .. }) = &error else {
             return error;
@@ -134,7 +134,7 @@ impl Place {
         }
     }
 
-    /// What a word means that ends the visit.
+    /// Translates a word that ends the visit.
     fn refused(&self, word: Word, peer: &str) -> Miss {
         match word {
             Word::UnknownJob => Miss::Fatal(Error::Terms(format!(
@@ -299,7 +299,7 @@ fn over(
     transport::channel(connection, socket, writer, peer, options, round_trip).map_err(Failure::Fatal)
 }
 
-/// What a relay says to this party.
+/// Words of a relay to this party.
 struct Words<'a> {
     connection: Connection,
     socket: &'a TcpStream,
@@ -320,7 +320,7 @@ impl Words<'_> {
         sent.map_err(|error| format!("the connection failed: {error}"))
     }
 
-    /// The next word.
+    /// Reads the next word of the relay.
     fn next(&mut self, place: &Place, identity: &Identity, until: Instant) -> std::result::Result<Word, Miss> {
         let mut heard = Instant::now();
         let mut byte = [0];

@@ -13,7 +13,7 @@ use crate::identity::{FINGERPRINT_BYTES, Fingerprint};
 pub use guest::{Place, Side, look, meet};
 pub use reception::{Reception, prepare};
 
-/// How often a relay shows one that waits that it is alive.
+/// Interval at which a relay shows a waiting party that it is alive.
 pub const WAIT_SIGN: Duration = Duration::from_secs(2);
 
 /// Length of an agreement in bytes.
@@ -31,26 +31,26 @@ pub const HEADER_BYTES: usize = 5;
 /// The longest payload of a TLS record (RFC 8446 section 5.2).
 const MAX_RECORD_BYTES: usize = (1 << 14) + 256;
 
-/// What a party asks of a relay.
+/// Request of a party to a relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The agreement of the job that it is about: SHA-256 of the terms.
     pub agreement: [u8; AGREEMENT_BYTES],
-    /// What the party wants.
+    /// Service that the party requests.
     pub wish: Wish,
 }
 
-/// What a party wants of a relay.
+/// Service that a party requests of a relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// To meet the owner of this key.
+    /// Meeting with the owner of this key.
     Meet {
-        /// Of its key.
+        /// Fingerprint of the peer's key.
         peer: Fingerprint,
-        /// Which of several connections between the two this is; 0 where there is one.
+        /// Index of the connection among several between the two; 0 where there is one.
         lane: u64,
     },
-    /// To know whether the relay knows the job.
+    /// Query whether the relay knows the job.
     Look,
 }
 
@@ -68,7 +68,7 @@ impl Request {
         bytes
     }
 
-    /// What these bytes stand for; nothing but what [`Request::write`] writes is taken.
+    /// Parses a request; nothing but the output of [`Request::write`] is accepted.
     pub fn read(bytes: &[u8; REQUEST_BYTES]) -> Option<Request> {
         let (kind, rest) = bytes.split_first()?;
         let (agreement, rest) = rest.split_at_checked(AGREEMENT_BYTES)?;
@@ -83,7 +83,7 @@ impl Request {
     }
 }
 
-/// What a relay says to a party, in one byte.
+/// Word of a relay to a party, encoded in one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Word {
@@ -91,9 +91,9 @@ pub enum Word {
     Wait = 0,
     /// The peer is there: what follows is between the two.
     Joined = 1,
-    /// It knows the job.
+    /// Confirmation that the relay knows the job.
     Known = 2,
-    /// No job of its has this agreement.
+    /// Refusal: the relay has no job with this agreement.
     UnknownJob = 16,
     /// The job has no connection between these two.
     NoSuchPair = 17,
@@ -103,7 +103,7 @@ pub enum Word {
     Replaced = 19,
     /// The peer did not come for too long.
     Late = 20,
-    /// The relay ends.
+    /// Notice that the relay ends.
     Ending = 21,
 }
 
@@ -117,8 +117,8 @@ impl Word {
     }
 }
 
-/// How long the TLS record is of which this is the header, without the header. Records are taken one by one, so that nothing of
-/// what follows the last one is read with it.
+/// Returns the length of the TLS record with this header, without the header. Records are read one by one, so that
+/// nothing after the last one is read with it.
 ///
 /// Errors: it is no header of TLS 1.3.
 pub fn record_bytes(header: [u8; HEADER_BYTES]) -> io::Result<usize> {

@@ -19,7 +19,7 @@ pub struct Reception {
 }
 
 impl Reception {
-    /// Of somebody who has to be the owner of one of `pins`.
+    /// Creates the reception of a connection whose other end has to be the owner of one of `pins`.
     ///
     /// Errors: a bug.
     pub fn new(identity: &Identity, pins: Vec<Fingerprint>) -> Result<Reception> {

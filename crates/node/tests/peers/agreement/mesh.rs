@@ -25,10 +25,11 @@ fn nonce(me: &str, _: &str) -> [u8; 32] {
     [me.as_bytes()[0]; 32]
 }
 
-/// What a party says in place of what it should, from `sizes` on.
+/// Messages that a party sends instead of the correct ones, from `sizes` on.
 type Script = dyn Fn(Vec<Greeted>, &mut [Channel]) -> Result<()> + Sync;
 
-/// What the three come to. `nonce` is that of a party on its connection to another; `liar` says what its script has it say.
+/// Returns the outcome for each of the three parties. `nonce` is that of a party on its connection to another; `liar`
+/// sends the messages of its script.
 fn outcome(nonce: fn(&str, &str) -> [u8; 32], liar: Option<(&str, &Script)>) -> [Result<Option<Agreed>>; 3] {
     let job = &job();
     let (a_b, b_a) = Channel::pair("a", "b");
@@ -140,7 +141,7 @@ fn nobody_has_the_nonce_of_another() {
     );
 }
 
-/// What is no choice, or another protocol than the terms have, is the fault of whoever chose it.
+/// An invalid choice, or a protocol other than that of the terms, is the fault of the party that chose it.
 #[test]
 fn the_first_party_chooses_what_the_terms_allow() {
     for choice in ["vole", "polynomial", "star ", ""] {
@@ -158,7 +159,7 @@ fn the_first_party_chooses_what_the_terms_allow() {
     assert!(Chosen::read(&job(), "star").is_some());
 }
 
-/// What a job asks of the sizes of a peer, it asks of all.
+/// Requirements of a job on the sizes of a peer apply to all peers.
 #[test]
 fn sizes_are_held_against_the_job() {
     let gives = |_: Vec<Greeted>, channels: &mut [Channel]| {

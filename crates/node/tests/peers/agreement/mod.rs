@@ -1,4 +1,4 @@
-//! What parties agree on: the terms of jobs, job files that are refused, and the handshake among several.
+//! Agreement between parties: the terms of jobs, job files that are refused, and the handshake among several.
 
 mod mesh;
 mod refused;

@@ -12,7 +12,7 @@ fn aggregate(round: &str, members: &str) -> String {
     )
 }
 
-/// What is said of a job file, if it is not read.
+/// Returns the message about a job file, if it is not read.
 fn said(text: &str) -> Option<String> {
     match JobSpec::parse(text, false) {
         Ok(_) => None,
@@ -115,7 +115,8 @@ fn what_cannot_be_kept_is_not_agreed_on() {
     }
 }
 
-/// What can be broken, and what shows more than its purpose, runs where the user says that it may, and is told before.
+/// A protocol that can be broken, or that shows more than its purpose, runs only where the user permits it. It is
+/// reported beforehand.
 #[test]
 fn what_protects_nothing_needs_leave() {
     let union =

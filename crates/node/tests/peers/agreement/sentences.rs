@@ -1,4 +1,5 @@
-//! What parties are told that each learns: what a form gives away is said where it does, and nowhere else.
+//! Statements to parties on what each of them learns. A disclosure of a form is stated where it occurs, and nowhere
+//! else.
 
 use tacita_node::agreement::{JobSpec, Known};
 
@@ -38,7 +39,7 @@ fn what_a_form_gives_away_is_said() {
     }
 }
 
-/// Who does not learn is told that it does not, and who does, what.
+/// A party that does not learn is told that it does not; a party that learns is told what.
 #[test]
 fn who_learns_and_who_does_not_is_said_of_each() {
     for (job, learns, not) in [

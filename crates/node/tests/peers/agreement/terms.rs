@@ -1,4 +1,5 @@
-//! All that parties must agree on is in the terms, so that whoever changes it alone is found out before any data moves.
+//! Everything on which parties must agree is in the terms. A party that changes it alone is thus found out before any
+//! data moves.
 
 use serde_json::json;
 use tacita_node::agreement::{JobSpec, Terms};
@@ -109,7 +110,7 @@ fn whoever_changes_something_alone_has_another_agreement() {
     assert_ne!(order(&rows), order(&swapped));
 }
 
-/// How a party writes its own matters, and where it listens, is nobody else's.
+/// Local settings of a party, such as its input format and its listening address, concern nobody else.
 #[test]
 fn own_matters_are_no_terms() {
     let rows = intersection("", "");
@@ -125,7 +126,7 @@ fn own_matters_are_no_terms() {
     assert_eq!(agreement(&sums()), agreement(&changed(&sums(), "cost,fee", "cost , fee")));
 }
 
-/// What one has as `null` and the other not at all differs, although nothing of it can be shown.
+/// A key that is `null` on one side and absent on the other is a difference, although nothing of it can be shown.
 #[test]
 fn terms_that_look_alike_and_are_not_the_same_differ() {
     let [one, other] = [json!({"id": "t", "more": null}), json!({"id": "t"})].map(|terms| Terms::from_peer(&terms));

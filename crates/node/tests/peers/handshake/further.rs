@@ -47,7 +47,8 @@ fn sizes_by_several_keys_fit_each_other_and_the_limits() {
     }
 }
 
-/// What was chosen is what both run: nobody answers it with another protocol, though the terms would allow that.
+/// Both parties run the protocol that was chosen. Neither answers the choice with another protocol, though the terms
+/// would allow that.
 #[test]
 fn a_choice_is_confirmed_and_not_changed() {
     let job = rows();
@@ -86,7 +87,7 @@ fn a_prepared_part_is_of_who_does_not_learn_and_for_a_protocol_that_uses_it() {
     }
 }
 
-/// Where terms bound what may be asked of a part, nobody answers without one: nobody would count.
+/// If the terms limit the queries to a part, nobody answers without a part: nobody would count them.
 #[test]
 fn a_bound_on_questions_asks_for_a_part_that_counts() {
     for limit in ["max_queries = 20", "max_clients = 3"] {
@@ -96,7 +97,7 @@ fn a_bound_on_questions_asks_for_a_part_that_counts() {
     }
 }
 
-/// How long the longest text is does not show where a bound hides it.
+/// The length of the longest text does not show where a bound hides it.
 #[test]
 fn given_texts_are_filled_up_to_their_bound() {
     let job = payload("max_text = 30");

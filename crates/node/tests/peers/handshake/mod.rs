@@ -38,7 +38,7 @@ fn rows() -> JobSpec {
     job("reveal_to = [\"hospital\", \"insurer\"]", "")
 }
 
-/// Both give a column, and both learn.
+/// Returns a job in which both parties give a column, and both learn.
 fn payload(limits: &str) -> JobSpec {
     let gives = "gives = { hospital = [\"ward\"], insurer = [\"payer\"] }";
     job(&format!("reveal = \"payload\"\nreveal_to = [\"hospital\", \"insurer\"]\n{gives}"), limits)
@@ -56,10 +56,10 @@ fn shake(job: &JobSpec, me: &str, own: &Sizes, exporter: &[u8; 32], seed: u8, ch
     handshake::settle(greeted, job, me, own, check, |_| Ok(Chosen::only(ecdh::PROTOCOL)), channel)
 }
 
-/// What a peer says.
+/// Messages of a peer.
 type Script = Vec<(Label, Vec<u8>)>;
 
-/// What an honest party named `as` says.
+/// Returns the messages of an honest party named `as`.
 fn honest(job: &JobSpec, name: &str) -> Script {
     let given = !job.given_by(name).is_empty();
     let sizes = match given {

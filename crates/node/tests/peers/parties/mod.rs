@@ -26,7 +26,7 @@ use tacita_node::table::Table;
 use tacita_node::transport::{Peer, Shape};
 use tacita_node::watch::Nowhere;
 
-/// No test waits for longer.
+/// Maximum time for which a test waits.
 const BOUND: Duration = Duration::from_secs(20);
 
 fn identity(name: &str) -> Identity {
@@ -69,7 +69,7 @@ fn said(answer: &Answer) -> String {
     }
 }
 
-/// What the error of a party is about.
+/// Returns the text of the error with which a party has ended.
 #[track_caller]
 fn text<T>(ended: Result<T>) -> String {
     match ended {
@@ -151,7 +151,7 @@ fn party_run(job: JobSpec, me: &str, source: Source, dials: Vec<(Peer, String)>)
     }
 }
 
-/// Both tables, by the party's name.
+/// Returns both tables, by the party's name.
 fn both(one: Table, other: Table) -> BTreeMap<String, Table> {
     BTreeMap::from([("a".to_owned(), one), ("b".to_owned(), other)])
 }

@@ -1,4 +1,5 @@
-//! Who is at the other end, and for what: a run meets a run of the peer that it is named after, and nothing else in its place.
+//! Identity and purpose of the other end. A run meets a run of the peer that it is named after, and nothing else in its
+//! place.
 
 use std::net::TcpListener;
 
@@ -46,7 +47,7 @@ fn a_helper_is_no_run() {
     });
 }
 
-/// Of several that are awaited, whoever comes is known by its key, in whatever order they come.
+/// Each of several awaited peers is identified by its key, in whatever order they come.
 #[test]
 fn each_of_several_is_who_it_is() {
     let (a, b, c) = (identity("a"), identity("b"), identity("c"));

@@ -1,4 +1,5 @@
-//! What comes out: held back below a limit, to those who learn alone, of rows that belong together.
+//! Results of runs: held back below a limit, returned only to the parties that learn, and made of rows that belong
+//! together.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -64,7 +65,7 @@ fn rows_belong_together_or_nothing_is_computed() {
     }
 }
 
-/// Of few rows, which one party can bring about, nothing is counted.
+/// No rules are counted over too few rows, which one party can bring about.
 #[test]
 fn rules_of_fewer_rows_than_agreed_on_are_not_mined() {
     let brought = both(table(&["x", "y", "z"], &[1, 0, 1]), table(&["y", "q", "z"], &[1, 1, 1]));
@@ -108,7 +109,8 @@ fn table_of(rows: &[Row]) -> Table {
     Table::new("table", batch.schema(), vec![batch]).unwrap()
 }
 
-/// Of one column in the clear: the sum over the giver's rows with a common key, in hundredths, and how many of these have a value.
+/// Computes the result for one column in the clear. It is the sum over the giver's rows with a common key, in
+/// hundredths, and the number of these that have a value.
 fn in_the_clear(own: &[Row], given: &[Row], column: &str, first: bool) -> (i128, u64) {
     let place = COLUMNS.iter().position(|name| *name == column).unwrap();
     let is_first = |row: usize| !first || given[..row].iter().all(|(key, _)| *key != given[row].0);

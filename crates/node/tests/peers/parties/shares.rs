@@ -9,7 +9,7 @@ use super::*;
 
 const MADE: &str = "job = \"dot\"\nreveal = \"shares\"\nreveal_to = [\"a\", \"b\"]";
 
-/// Both parties' shares of a product of these numbers and ones, in files.
+/// Returns the files with both parties' shares of the products of these numbers and ones.
 fn shares(home: &Path, name: &str, terms: &str, numbers: &[i64]) -> [PathBuf; 2] {
     let job = job(terms);
     let names = vec!["x"; numbers.len()];

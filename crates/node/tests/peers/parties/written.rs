@@ -1,4 +1,4 @@
-//! What a party writes is never what it reads.
+//! Protection of inputs: a party never writes to a file that it reads.
 
 use tacita_node::table::ReadOptions;
 

@@ -27,7 +27,7 @@ use tacita_node::table::{
 /// Memory that a table may take here.
 const MEMORY: u64 = 256 << 20;
 
-/// How long a refusal may take, on a machine with much else to do.
+/// Time limit for a refusal, on a machine with much else to do.
 const SOON: Duration = Duration::from_secs(60);
 
 fn options(bytes: u64) -> ReadOptions {
@@ -58,7 +58,7 @@ fn gzip(fill: impl FnOnce(&mut dyn Write)) -> Vec<u8> {
     packer.finish().unwrap()
 }
 
-/// So many MiB of one byte.
+/// Writes this number of MiB of one byte.
 fn mebibytes(out: &mut dyn Write, byte: u8, count: usize) {
     let block = vec![byte; 1 << 20];
     (0..count).for_each(|_| out.write_all(&block).unwrap());

@@ -1,4 +1,4 @@
-//! Parquet files.
+//! Hostile Parquet files.
 
 use super::*;
 

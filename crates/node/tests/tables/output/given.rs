@@ -252,7 +252,7 @@ proptest! {
     }
 }
 
-/// What 25 parties have of one key is combined as it is written: at once, its lines would take 3.3 GiB.
+/// The rows of 25 parties for one key are combined as they are written: at once, the lines would take 3.3 GiB.
 #[test]
 fn combinations_take_no_memory_until_they_are_written() {
     let peak = || {

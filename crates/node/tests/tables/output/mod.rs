@@ -82,7 +82,7 @@ fn typed_tables_keep_their_schema() {
     }
 }
 
-/// Of numbers that most readers of JSON would round, no digit is lost.
+/// No digit is lost of numbers that most readers of JSON would round.
 #[test]
 fn long_numbers_are_text_in_json() {
     let columns: Vec<(&str, ArrayRef)> = vec![

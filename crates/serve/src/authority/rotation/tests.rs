@@ -70,7 +70,7 @@ fn folder(state: &Path) -> Arc<Folder> {
     Arc::new(Folder::make(state).unwrap())
 }
 
-/// When the next key comes, and which is there now.
+/// Returns the time of the next key, and the identifier of the current epoch.
 fn standing(authority: &Authority) -> (u64, [u8; 32]) {
     (authority.keeper().schedule().due(), authority.epoch().id)
 }
@@ -128,7 +128,8 @@ fn another_key_comes_at_its_time_with_the_list_as_it_is_then() {
     assert_eq!(list.table().len(), home.live.params.table_bytes());
 }
 
-/// All that takes as long as the list is, is done before the time: then desks are only shown what is there already.
+/// Work whose duration grows with the list is done before the time. At the time desks are only shown what is there
+/// already.
 #[test]
 fn another_key_is_kept_before_its_time_and_shown_at_it() {
     let home = Home::new();

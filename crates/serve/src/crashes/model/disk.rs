@@ -15,10 +15,10 @@ const TOP: Inode = 0;
 
 type Inode = usize;
 
-/// What an entry of a directory leads to, and whether that is a directory.
+/// Target of a directory entry, and whether it is a directory.
 type Target = (Inode, bool);
 
-/// What a file is as long as, and its bytes as far as they were written: behind them there are zeros.
+/// Length of a file, and its bytes as far as they were written: behind them there are zeros.
 #[derive(Clone, Default)]
 struct File {
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct Tree {
     directories: BTreeMap<Inode, BTreeMap<String, Target>>,
 }
 
-/// What was done in one go.
+/// Change that was made in one go.
 #[derive(Clone)]
 enum Change {
     Data {
@@ -49,14 +49,14 @@ enum Change {
     Entries(Vec<(Inode, String, Option<Target>)>),
 }
 
-/// What is done, and what of it is on disk.
+/// Changes that were made, and the part of them that is on disk.
 pub(super) struct Disk<'a> {
-    /// What is below this path, or is this path, has to be waited for; all else is on disk at once.
+    /// Path whose subtree, itself included, reaches the disk with delay; all else is on disk at once.
     volatile: &'a str,
     kept: Tree,
-    /// What came after the first that is not on disk: whether it is.
+    /// Changes after the first that is not on disk, each with whether it is on disk.
     pending: Vec<(Change, bool)>,
-    /// How it looks to the process.
+    /// Tree as the process sees it.
     live: Tree,
     inodes: HashMap<u64, Inode>,
     /// Whether each is volatile.
@@ -183,7 +183,7 @@ impl<'a> Disk<'a> {
         self.keep();
     }
 
-    /// Of what is on disk, nothing has to be told apart.
+    /// Applies the leading changes that are on disk: they need not be told apart any more.
     fn keep(&mut self) {
         let kept = self.pending.iter().take_while(|(_, is_kept)| *is_kept).count();
         self.pending.drain(..kept).for_each(|(change, _)| self.kept.apply(&change));
@@ -238,7 +238,7 @@ impl<'a> Disk<'a> {
         self.inodes.get(&inode).is_some_and(|inode| *inode == TOP || self.live.directories.contains_key(inode))
     }
 
-    /// What may be found after a cut now, and how that comes: in all ways, or in a few.
+    /// Finds the states that may be left after a cut now, and how each comes about: in all ways, or in a few.
     pub(super) fn cuts(&self, in_all_ways: bool, found: &mut dyn FnMut(String, Tree)) {
         let open: Vec<usize> = (0..self.pending.len()).filter(|place| !self.pending[*place].1).collect();
         let mut give = |how: String, change: &dyn Fn(usize, &Change) -> Vec<Change>| {
@@ -287,7 +287,7 @@ fn without_bytes(change: &Change) -> Change {
     }
 }
 
-/// Of one write, some of its blocks: those at its beginning, and all but some.
+/// Returns one write with only some of its blocks: those at its beginning, and all but some.
 fn torn(change: &Change) -> Vec<(&'static str, Vec<Change>)> {
     let Change::Data { file, at, bytes, length } = change else { return Vec::new() };
     let piece = |from: u64, to: u64| Change::Data {

@@ -18,36 +18,36 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use disk::{Disk, Tree};
 use recording::{Event, record};
 
-/// As much of what is wrong is told.
+/// Maximum length of a fault's description, in characters.
 const LONG: usize = 400;
 
-/// What a process did, in order.
+/// Actions of a process, in order.
 pub(crate) struct Recording(Vec<Event>);
 
-/// Which waits for the disk count.
+/// Selection of the waits for the disk that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syncs {
-    /// All.
+    /// Count of all waits.
     All,
     /// None: as if they had been left out.
     None,
-    /// Those for files alone.
+    /// Count of waits for files alone.
     OfFiles,
-    /// Those for directories alone.
+    /// Count of waits for directories alone.
     OfDirectories,
 }
 
-/// What is found after a cut.
+/// State that is found after a cut.
 pub(crate) struct Found {
     how: String,
     tree: Tree,
 }
 
-/// All that may be found.
+/// Set of all states that may be found.
 pub(crate) struct Cuts {
     /// Changes behind which the power fails.
     pub(crate) points: usize,
-    /// What is found then; nothing twice.
+    /// States that are found then; nothing twice.
     pub(crate) found: Vec<Found>,
 }
 
@@ -58,12 +58,13 @@ impl Recording {
         Recording(record(home.path(), test, variable))
     }
 
-    /// How many files it opened to write them whose paths begin like this.
+    /// Returns the number of files that the process opened for writing, with paths that begin like this.
     pub(crate) fn made(&self, beginning: &str) -> usize {
         self.0.iter().filter(|event| matches!(event, Event::Opened { path, .. } if path.starts_with(beginning))).count()
     }
 
-    /// What may be found of what the process did at `volatile`, in the state of everything else at that moment: that is on disk at once.
+    /// Returns the states that may be found of the actions of the process at `volatile`. Everything else is in its
+    /// state at that moment: it is on disk at once.
     pub(crate) fn cuts(&self, volatile: &str, syncs: Syncs) -> Cuts {
         let mut disk = Disk::new(volatile);
         let (mut points, mut found, mut known) = (0, Vec::new(), HashSet::new());
@@ -102,7 +103,8 @@ impl Cuts {
         Cuts { found: self.found.into_iter().step_by(every).collect(), ..self }
     }
 
-    /// What `check` finds wrong, that panics then, in a directory with what is found: each with how that came; at most `most` of them.
+    /// Runs `check`, which panics at a fault, in a directory with each state. Returns at most `most` faults, each with
+    /// how the state came about.
     pub(crate) fn wrong(&self, most: usize, check: impl Fn(&Path) + Sync) -> Vec<String> {
         let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let work = || {
@@ -143,7 +145,7 @@ pub(crate) fn tell(home: &Path, what: &str, number: usize) {
     std::fs::File::create_new(told_at(home, what, number)).unwrap();
 }
 
-/// How much somebody was told of.
+/// Returns the number of steps that were reported elsewhere.
 pub(crate) fn told(home: &Path, what: &str) -> usize {
     (1..).take_while(|number| told_at(home, what, *number).exists()).count()
 }

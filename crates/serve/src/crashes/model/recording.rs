@@ -1,4 +1,4 @@
-//! In which order a process changes the files below a directory, as `recorder.c` has seen it.
+//! Order in which a process changes the files below a directory, as `recorder.c` has seen it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

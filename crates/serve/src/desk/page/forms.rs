@@ -55,7 +55,7 @@ pub(super) fn again(view: &View<'_>, shown: &Shown) -> String {
     body
 }
 
-/// How a value is written, as far as that is not clear.
+/// Returns a hint on how to write a value, as far as that is not clear.
 fn hint(field: &Field) -> Option<&'static str> {
     let has_year = field.profiles.iter().any(|profile| profile.kind() == "year");
     let date = field.profiles.iter().find(|profile| profile.kind() == "date").map(ToString::to_string);

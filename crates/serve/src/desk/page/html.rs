@@ -106,7 +106,7 @@ fn verdict(shown: &Shown, again: &str) -> String {
     text
 }
 
-/// By which keys a row was found, and what is to be said of it besides.
+/// Describes the keys by which a row was found, and the remarks on it.
 pub(super) fn by(by: &str, reason: &str) -> String {
     [by, reason].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
 }

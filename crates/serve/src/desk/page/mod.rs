@@ -35,7 +35,7 @@ use view::{Shown, View};
 use crate::page::{Guard, Origin, server};
 use crate::sync::lock;
 
-/// How long a clerk waits for one verdict.
+/// Time for which a clerk waits for one verdict.
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// The longest table that can be uploaded, in bytes.
@@ -44,23 +44,23 @@ const MAX_TABLE_BYTES: usize = 32 << 20;
 /// The longest other form.
 const MAX_FORM_BYTES: usize = 64 << 10;
 
-/// How long requests under way get at the end.
+/// Time that requests under way get at the end.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Verdicts that were made and are still to be shown, and batches that are remembered.
 const REMEMBERED: usize = 64;
 
-/// How to serve a desk.
+/// Configuration of a desk.
 pub struct Serving {
     /// The job, and who asks.
     pub asking: Asking,
-    /// Where the page is.
+    /// Address of the page.
     pub page: SocketAddr,
     /// Whether it may be on an address that others can reach.
     pub allow_remote: bool,
-    /// Where it is to be seen from elsewhere, behind something that encrypts.
+    /// Origin under which the page can be reached from elsewhere, behind something that encrypts.
     pub origin: Option<Origin>,
-    /// Where verdicts are kept.
+    /// File in which verdicts are kept.
     pub verdicts: PathBuf,
     /// Gets the address to open, with its key.
     pub told: fn(&str),
@@ -77,7 +77,7 @@ struct Desk {
     verdicts: Arc<Mutex<Verdicts>>,
     shown: Mutex<VecDeque<(u64, Shown)>>,
     batches: Mutex<BTreeMap<u64, Arc<Batch>>>,
-    /// How the last table was said to be written: the next one is often written alike.
+    /// Format of the last table, as its sender described it: the next one is often written alike.
     choices: Mutex<Choices>,
     next: AtomicU64,
 }
@@ -345,7 +345,7 @@ async fn batch_csv(State(desk): State<Shared>, Path(number): Path<u64>) -> Respo
     }
 }
 
-/// What the first of two comes to, if that is the one that ends first.
+/// Returns the result of the first of two futures, if that is the one that ends first.
 async fn first<T>(mut one: impl Future<Output = T> + Unpin, mut other: impl Future<Output = ()> + Unpin) -> Option<T> {
     std::future::poll_fn(|context| match Pin::new(&mut one).poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),

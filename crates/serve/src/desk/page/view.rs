@@ -1,4 +1,4 @@
-//! What a page is made of.
+//! Elements of a page.
 
 use tacita_node::jobs::intersect::live::Field;
 
@@ -7,7 +7,7 @@ use super::super::upload::Choices;
 use super::super::verdicts::{Counts, Verdict};
 use crate::page::Guard;
 
-/// All that a page shows.
+/// Content that a page shows.
 pub(super) struct View<'a> {
     pub(super) job: &'a str,
     pub(super) authority: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct View<'a> {
     pub(super) standing: Standing,
     /// Whether some key makes a possible match alone.
     pub(super) has_possible: bool,
-    /// How the last table was said to be written.
+    /// Format of the last table, as its sender described it.
     pub(super) choices: Choices,
     pub(super) counts: Counts,
     pub(super) latest: Vec<Verdict>,

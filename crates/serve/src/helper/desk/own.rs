@@ -1,4 +1,4 @@
-//! What the helper itself does at a desk: it takes what was left for it, and leaves what it makes of that.
+//! Work of the helper itself in a job: it takes what was left for it, and leaves what it makes of that.
 
 use std::sync::PoisonError;
 use std::time::Instant;

@@ -107,7 +107,7 @@ impl Setting {
         vec![byte; self.helping().word_bytes() - word::SIGNED_BYTES]
     }
 
-    /// What each of three clients gets out of `act`.
+    /// Returns the result of `act` for each of three clients.
     fn all<T: Send>(&self, act: impl Fn(usize, &Client) -> T + Sync) -> Vec<T> {
         std::thread::scope(|scope| {
             let act = &act;

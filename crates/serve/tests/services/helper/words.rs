@@ -1,4 +1,4 @@
-//! What parties tell each other before they begin: the same to all.
+//! Words of parties to each other before they begin: the same to all.
 
 use super::*;
 

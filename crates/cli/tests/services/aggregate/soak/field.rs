@@ -1,4 +1,5 @@
-//! All roles of a job, each on a machine and behind a wire of its own, over one PostgreSQL and registered in one etcd; and what happens to them.
+//! Roles of a job, each on a machine and behind a wire of its own, and the faults that happen to them. All run over one
+//! PostgreSQL and are registered in one etcd.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -14,7 +15,7 @@ use crate::aggregate::stored::server::Server as Postgres;
 use crate::aggregate::world::World;
 use crate::common::{Running, free_port, json as read_json};
 
-/// How long it is waited for a batch under way.
+/// Time limit for waiting for a batch under way.
 const LONG: Duration = Duration::from_secs(30);
 
 /// A role's place in the field.
@@ -24,7 +25,7 @@ pub struct Role {
     pub wire: Wire,
     pub machine: Machine,
     running: Mutex<Option<Running>>,
-    /// What those of it that have ended have said.
+    /// Output of its processes that have ended.
     said: Mutex<String>,
 }
 
@@ -105,12 +106,12 @@ impl Field {
 }
 
 impl Role {
-    /// Where others find it.
+    /// Returns the address at which others find it.
     fn address(&self) -> String {
         format!("127.0.0.1:{}", self.wire.port)
     }
 
-    /// As if its machine had failed; how many batches, or questions, were under way.
+    /// Kills the role as if its machine had failed. Returns the number of batches, or questions, that were under way.
     pub fn kill(&self) -> usize {
         let running = self.running.lock().unwrap().take().unwrap();
         running.signal(Signal::KILL);
@@ -141,7 +142,7 @@ impl Role {
         self.machine.set(faults);
     }
 
-    /// What the process that runs has said, and printed.
+    /// Returns the messages and output of the running process.
     pub fn says(&self) -> String {
         self.running.lock().unwrap().as_ref().map(Running::said).unwrap_or_default()
     }
@@ -151,7 +152,7 @@ impl Role {
         self.running.lock().unwrap().as_mut().unwrap().until_it_prints("token=").trim().to_owned()
     }
 
-    /// All that it has said.
+    /// Returns the whole log of the role.
     pub fn log(&self) -> String {
         self.said.lock().unwrap().clone() + &self.says()
     }

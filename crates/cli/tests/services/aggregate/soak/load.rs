@@ -1,5 +1,5 @@
-//! What participants do in a round, and what comes out of it: each report is made again and again until it is acknowledged, and has to count
-//! exactly once.
+//! Actions of participants in a round, and the results: each report is repeated until it is acknowledged, and has to
+//! count exactly once.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// Each report shows in the count of its row.
 pub const EVERY: &str = "count >= 1 and distinct >= 1";
 
-/// How much a round holds.
+/// Size of a round.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
     /// Reports of a participant.
@@ -25,7 +25,7 @@ pub struct Size {
     pub batch: usize,
 }
 
-/// What was done in rounds that have ended.
+/// Totals of the rounds that have ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Done {
     pub rounds: usize,
@@ -129,7 +129,7 @@ impl Field {
         done
     }
 
-    /// What the operator does with a round.
+    /// Runs an operator's action on a round.
     fn operate(&self, action: &str, round: &str, done: &mut Done) -> Value {
         let (job, id) = (self.world.job(), self.world.home.at("id-database"));
         let arguments = ["round", action, &job, "--identity", &id, "--round", round, "--json"];

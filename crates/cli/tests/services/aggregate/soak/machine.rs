@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// What is wrong with it.
+/// Reason of the refusal.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     /// Milliseconds that each flush takes longer.
@@ -34,7 +34,7 @@ impl Machine {
         File::options().write(true).open(&self.0).unwrap().write_all_at(&bytes, 0).unwrap();
     }
 
-    /// What a process on it has to be started with.
+    /// Returns the environment with which a process on it has to be started.
     pub fn environment(&self) -> [(&'static str, &str); 2] {
         [("LD_PRELOAD", preloaded().to_str().unwrap()), ("TACITA_FAULTS", self.0.to_str().unwrap())]
     }

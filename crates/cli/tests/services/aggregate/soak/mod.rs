@@ -24,7 +24,7 @@ use crate::common::browser::{Browser, keep};
 
 const ROLES: [&str; 7] = ["database", "database-1", "proxy", "proxy-1", "proxy-2", "oracle", "oracle-1"];
 
-/// How long a long soak is, where TACITA_SOAK does not say it in seconds.
+/// Duration of a long soak, if TACITA_SOAK does not give it in seconds.
 const HOURS: Duration = Duration::from_secs(2 * 3600);
 
 fn field(protocol: &str) -> Option<Field> {
@@ -73,7 +73,7 @@ fn one_of_each_fails_while_reports_come_in() {
     field.end();
 }
 
-/// What has happened to machines, and how many batches were under way then.
+/// Events that have happened to machines, and the number of batches that were under way then.
 #[derive(Default)]
 struct Tally(Mutex<BTreeMap<String, [usize; 3]>>);
 

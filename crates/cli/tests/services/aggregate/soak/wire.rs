@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How often it is looked whether a silent wire lets bytes pass again.
+/// Interval between checks whether a silent wire lets bytes pass again.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What happens to what is sent.
+/// Fate of the bytes that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// It arrives.
+    /// Bytes arrive without interference.
     None,
     /// Connections break, and none is made.
     Broken,
-    /// It is held up, and nobody is told.
+    /// Bytes are held up, and nobody is told.
     Silent,
 }
 

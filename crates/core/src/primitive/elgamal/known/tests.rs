@@ -123,7 +123,8 @@ fn a_wrong_one_is_named_in_any_batch() {
     }
 }
 
-/// What hides mask and value in the responses, times G: never the same twice, for the same values, in one call or in two.
+/// Checks that the nonces hiding mask and value in the responses never repeat, for the same values, in one call or in
+/// two.
 #[test]
 fn two_proofs_have_other_nonces() {
     let group = &Ristretto255;

@@ -19,11 +19,11 @@ use crate::session::Transcript;
 /// A party's own secret, as a polynomial whose value at 0 it is.
 pub struct Dealer<G: Group>(Vec<G::Scalar>);
 
-/// What a dealer tells all.
+/// Public message of a dealer, to all parties.
 pub struct Dealt<G: Group> {
     /// Each coefficient times G, the constant one first.
     pub commitments: Vec<G::Point>,
-    /// That the dealer knows the constant one.
+    /// Proof that the dealer knows the constant coefficient.
     pub proof: Proof<G>,
 }
 
@@ -33,7 +33,7 @@ impl<G: Group + Sync> Dealer<G> {
         Dealer(group.random_scalars(threshold, rng))
     }
 
-    /// What the party at `place` tells all.
+    /// Returns the public message of the party at `place`, for all parties.
     pub fn deal(&self, group: &G, place: usize, transcript: &Transcript, rng: &mut impl CryptoRng) -> Dealt<G> {
         let commitments = group.multiply_generator(&self.0);
         let statement = knowing(group, &commitments, place, transcript);
@@ -41,7 +41,7 @@ impl<G: Group + Sync> Dealer<G> {
         Dealt { commitments, proof }
     }
 
-    /// What it tells the party at `place` alone.
+    /// Returns the secret message of the dealer for the party at `place` alone.
     pub fn share(&self, group: &G, place: usize) -> G::Scalar {
         let at = group.scalar(place as u64 + 1);
         let step = |value: G::Scalar, coefficient| group.plus(&group.times(&value, &at), coefficient);
@@ -114,7 +114,7 @@ impl<G: Group> KeyShare<G> {
 }
 
 impl<G: Group> VerificationKey<G> {
-    /// What belongs to [`KeyShare::among`].
+    /// Returns the verification key that belongs to [`KeyShare::among`].
     pub fn among(&self, group: &G, place: usize, set: &[usize]) -> VerificationKey<G> {
         VerificationKey(group.multiply(std::slice::from_ref(&self.0), &lagrange(group, place, set)).remove(0))
     }

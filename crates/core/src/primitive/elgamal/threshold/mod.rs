@@ -26,14 +26,14 @@ pub use order::Order;
 /// A party's share of the secret key.
 pub struct KeyShare<G: Group>(G::Scalar);
 
-/// What the others know of a share x: x G.
+/// Public key of a share x, with which others verify its use: x G.
 pub struct VerificationKey<G: Group>(G::Point);
 
-/// What a party adds to a decryption, with what it was given.
+/// Contribution of a party to a decryption, added to the sums that it was given.
 pub struct Contribution<G: Group> {
     /// For each ciphertext the sum of x c_1 over this party and those before it.
     pub sums: Vec<G::Point>,
-    /// That this party has added what it should.
+    /// Proof that this party has added the right values.
     pub proof: Proof<G>,
 }
 
@@ -47,7 +47,7 @@ impl<G: Group + Sync> KeyShare<G> {
         KeyShare(group.random_scalars(1, rng).remove(0))
     }
 
-    /// What the others may know of it.
+    /// Returns the verification key, which the others may know.
     pub fn verification_key(&self, group: &G) -> VerificationKey<G> {
         VerificationKey(group.multiply_generator(std::slice::from_ref(&self.0)).remove(0))
     }
@@ -105,7 +105,7 @@ impl<G: Group> Clone for VerificationKey<G> {
 }
 
 impl<G: Group> VerificationKey<G> {
-    /// Its encoding.
+    /// Returns the encoding of the share.
     pub fn to_bytes(&self, group: &G) -> Vec<u8> {
         group.encode(std::slice::from_ref(&self.0))
     }
@@ -142,15 +142,15 @@ pub(crate) fn key_of<'a, G: Group + 'a>(
     PublicKey(group.combine(&points, &vec![group.scalar(1); points.len()]))
 }
 
-/// What a party has told, and what it was told before.
+/// Contribution of a party, with the inputs that it was given.
 pub struct Told<'a, G: Group> {
-    /// Its place.
+    /// Place of the party.
     pub place: usize,
-    /// Its key.
+    /// Verification key of the party.
     pub key: &'a VerificationKey<G>,
     /// The sums that it was given.
     pub given: &'a [&'a [G::Point]],
-    /// What it has made of them.
+    /// Contribution that the party has made of these sums.
     pub contribution: &'a Contribution<G>,
 }
 
@@ -189,7 +189,7 @@ fn possession<G: Group>(group: &G, key: &VerificationKey<G>, place: usize, trans
     Statement::one_scalar([(generator, key.0.clone())], of_party(transcript, "possession", place))
 }
 
-/// What proofs of the party at `place` are bound to.
+/// Transcript to which proofs of the party at `place` are bound.
 fn of_party(transcript: &Transcript, purpose: &str, place: usize) -> Transcript {
     let mut transcript = transcript.clone();
     transcript.append("purpose", purpose.as_bytes()).append("place", &(place as u64).to_le_bytes());

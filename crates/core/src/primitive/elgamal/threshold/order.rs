@@ -1,13 +1,14 @@
-//! In which order the parties of a decryption add what they know.
+//! Order in which the parties of a decryption add their contributions.
 
 use std::str::FromStr;
 
 use crate::error::Error;
 
-/// Who gives its sums to whom. The last party is the one that has all of them in the end.
+/// Routes by which parties pass on their sums. In the end the last party has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// From the first to the last, each to the next: n - 1 steps, one list in and out at each party.
+    /// Chain from the first party to the last, each passing on to the next: n - 1 steps, one list in and out at each
+    /// party.
     Chain,
     /// Up a binary tree to the last party: as many steps as the tree has levels, at most two lists in and one out.
     Tree,
@@ -16,7 +17,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// All of them.
+    /// List of all orders.
     pub const ALL: [Order; 3] = [Order::Chain, Order::Tree, Order::Alone];
 
     /// The word for it in job files.
@@ -28,7 +29,7 @@ impl Order {
         }
     }
 
-    /// Those whose sums the party at `place` of so many adds its own to.
+    /// Returns the parties to whose sums the party at `place` of `parties` adds its own.
     pub fn before(self, place: usize, parties: usize) -> Vec<usize> {
         match self {
             Order::Chain => place.checked_sub(1).into_iter().collect(),
@@ -41,7 +42,7 @@ impl Order {
         }
     }
 
-    /// Those whose sums together are all.
+    /// Returns the parties whose sums together are all.
     pub(crate) fn last(self, parties: usize) -> Vec<usize> {
         match self {
             Order::Chain | Order::Tree => vec![parties - 1],
@@ -49,7 +50,7 @@ impl Order {
         }
     }
 
-    /// How many steps follow each other until all is there.
+    /// Returns the number of consecutive steps until all sums are there.
     pub(crate) fn steps(self, parties: usize) -> u32 {
         match self {
             Order::Chain => parties as u32 - 1,

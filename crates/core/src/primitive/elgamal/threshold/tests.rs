@@ -122,7 +122,8 @@ fn a_tree_has_few_levels() {
     }
 }
 
-/// Who waits for the others' keys, and takes theirs from its own, would know the joint one: it cannot prove that it knows its share.
+/// Checks that a rogue key is refused. A party that waits for the others' keys, and subtracts them from its own, would
+/// know the joint key. It cannot prove that it knows its share.
 #[test]
 fn a_key_that_cancels_the_others_is_refused() {
     let group = Ristretto255;

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::{ModP, Point};
 use crate::primitive::group::{Embedding, Group, ScalarField};
 
-/// How many strings there are.
+/// Number of strings that can be embedded.
 const STRINGS: u64 = 1 << 16;
 
 impl ModP {

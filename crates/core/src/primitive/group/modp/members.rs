@@ -1,4 +1,4 @@
-//! Which numbers modulo p are elements of the subgroup.
+//! Membership test: whether numbers modulo p are elements of the subgroup.
 //!
 //! A number is one if its power to q is 1, and that power costs 200 products and more. Of many numbers at once it is asked of few
 //! products instead: each of 64 is that of a random subset of the numbers, of which each is in it or not with probability 1/2, and
@@ -42,7 +42,8 @@ const TABLES: usize = 16;
 const TOGETHER_FROM: usize = 16;
 
 impl ModP {
-    /// Which of these numbers below p are members, eight by eight. Numbers come from others, and the time tells whether all are.
+    /// Tests which of these numbers below p are members, eight by eight. Numbers come from others, and the time tells
+    /// whether all are.
     pub(super) fn members(&self, numbers: &[Lanes]) -> Vec<[bool; LANES]> {
         if let Some(squares) = &self.squares {
             let are_squares = |numbers: &Lanes| {
@@ -59,7 +60,7 @@ impl ModP {
         }
     }
 
-    /// Of which residues in Montgomery's form the power to q is 1.
+    /// Tests for which residues in Montgomery's form the power to q is 1.
     fn are_one_to_q(&self, residues: &Lanes) -> [bool; LANES] {
         let powers = power(&self.field, residues, &[self.order.as_words(); LANES], self.order_bits());
         let powers = self.points(&powers, LANES);
@@ -173,7 +174,7 @@ mod tests {
         all
     }
 
-    /// As the definition has it.
+    /// Returns membership by its definition.
     fn truth(group: &ModP, numbers: &[BoxedUint]) -> Vec<bool> {
         numbers.iter().map(|number| number.pow_mod(&group.order, &group.modulus).is_one().to_bool()).collect()
     }
@@ -224,7 +225,8 @@ mod tests {
         }
     }
 
-    /// What the random bits are for: each weaker choice of subsets lets numbers of order 2 through that the test finds.
+    /// Checks the purpose of the random bits: each weaker choice of subsets lets numbers of order 2 through, and the
+    /// test finds such numbers.
     #[test]
     fn subsets_that_can_be_known_or_are_shared_are_beaten() {
         let mut rng = ChaCha20Rng::from_seed([5; 32]);

@@ -67,7 +67,7 @@ pub struct ModP {
     two_adicity: u32,
 }
 
-/// Sizes only.
+/// Prints the sizes only.
 impl fmt::Debug for ModP {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ModP({} bits, {} bits)", self.modulus.bits_vartime(), self.order.bits_vartime())
@@ -151,7 +151,7 @@ impl ModP {
         }
     }
 
-    /// Bits of q.
+    /// Returns the length of q in bits.
     fn order_bits(&self) -> usize {
         self.order.bits_vartime() as usize
     }

@@ -44,7 +44,7 @@ impl fmt::Debug for Point {
 }
 
 impl Point {
-    /// One.
+    /// Returns the identity, one.
     pub(super) fn identity(field: &Montgomery) -> Point {
         let mut words = field.unpack(&field.one());
         words.truncate(field.words());
@@ -79,7 +79,7 @@ impl ModP {
         encodings
     }
 
-    /// What `make` gives for each eight of `count` things, one after the other.
+    /// Returns the results of `make` for each eight of `count` items, one after the other.
     fn in_eights<T: Send>(&self, count: usize, make: impl Fn(Range<usize>) -> Vec<T> + Sync) -> Vec<T> {
         parallel::ranges(count, LANES, make).into_iter().flatten().collect()
     }

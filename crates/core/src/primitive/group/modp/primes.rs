@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::primitive::blum::number;
 
-/// What candidates are divided by before they are tested: all primes below this.
+/// Bound of the primes by which candidates are divided before they are tested: all primes below this.
 const SMALL: usize = 1 << 16;
 
 /// Candidates of a row: some 10^5 have to be looked at for a prime of 1024 bits.
@@ -93,7 +93,7 @@ fn remainder(words: &[u64], prime: u64) -> u64 {
     })
 }
 
-/// All primes below [`SMALL`], in order: the sieve of Eratosthenes.
+/// Returns all primes below [`SMALL`], in order: the sieve of Eratosthenes.
 fn small_primes() -> Vec<u64> {
     let mut composite = vec![false; SMALL];
     for number in (2..SMALL).take_while(|number| number * number < SMALL) {

@@ -25,7 +25,7 @@ impl fmt::Debug for Scalar {
 }
 
 impl Scalar {
-    /// The number itself.
+    /// Returns the scalar as a number.
     pub(super) fn number(&self) -> Zeroizing<BoxedUint> {
         Zeroizing::new(self.0.retrieve())
     }

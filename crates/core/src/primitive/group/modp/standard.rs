@@ -18,7 +18,7 @@ const HASH_BITS: usize = 512;
 /// The `index` of generators.
 const INDEX: u8 = 1;
 
-/// A group.
+/// Group of a standard size, by the numbers of the attempt that gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Standard {
     /// Bits of p, a multiple of [`HASH_BITS`]: the standard's L.
@@ -27,7 +27,7 @@ pub(super) struct Standard {
     pub(super) order_bits: usize,
     /// The attempt's number: those before it give no primes.
     attempt: u32,
-    /// The standard's counter.
+    /// Counter of the standard at which p was found.
     counter: u32,
 }
 
@@ -100,7 +100,7 @@ mod tests {
     use super::super::primes::tests::{all_small_primes, is_large_prime};
     use super::*;
 
-    /// The standard's loops.
+    /// Searches for a group by the standard's loops.
     fn search(bits: usize, order_bits: usize) -> Standard {
         let small = all_small_primes();
         for attempt in 0.. {

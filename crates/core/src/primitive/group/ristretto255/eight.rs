@@ -17,7 +17,7 @@ const SCALAR_BITS: u32 = 253;
 /// Bits of the scalars that are called short.
 const SHORT_BITS: u32 = 128;
 
-/// This form.
+/// Points in the form of eight-lane vectors.
 pub(super) struct Eight;
 
 fn kernel() -> Backend {
@@ -120,7 +120,7 @@ impl Batch for Eight {
         short.combined(Sign::Plus, &long)
     }
 
-    /// They fall into buckets (Pippenger), too.
+    /// Number of points that the sum takes at once. Here, too, they fall into buckets (Pippenger).
     fn combined_public(&self) -> usize {
         32 * COMBINED
     }

@@ -7,7 +7,7 @@ use sha2::Sha256;
 
 use super::{Batch, ENCODED_BYTES, Form, Multiples, Point, Sign};
 
-/// This form.
+/// Points in the form of curve25519-dalek.
 pub(super) struct Library;
 
 /// The point, as this form has it.
@@ -56,7 +56,7 @@ impl Batch for Library {
         Multiples::Library(Box::new(RistrettoBasepointTable::create(own(point))))
     }
 
-    /// Its tables are made with an inversion for each of 256 entries.
+    /// Number of products from which the tables pay: they are made with an inversion for each of 256 entries.
     fn worth_multiples(&self) -> usize {
         100
     }
@@ -76,7 +76,7 @@ impl Batch for Library {
         Point(Form::Library(RistrettoPoint::vartime_multiscalar_mul(scalars, points.iter().map(own))))
     }
 
-    /// They fall into buckets (Pippenger): the more, the faster.
+    /// Number of points that the sum takes at once. They fall into buckets (Pippenger): the more, the faster.
     fn combined_public(&self) -> usize {
         8192
     }

@@ -59,15 +59,15 @@ pub(super) enum Form {
 #[derive(Clone)]
 pub struct Base(Arc<Multiples>);
 
-/// Those multiples in the form that this process has.
+/// Multiples of a point in the form that this process uses.
 pub(super) enum Multiples {
     Library(Box<RistrettoBasepointTable>),
     Eight(edwards::Table),
 }
 
-/// What a form of the points computes with a batch of them, on one thread. Slices that belong together are equally long.
+/// Operations of a form of the points on a batch of them, on one thread. Slices that belong together are equally long.
 pub(super) trait Batch: Sync {
-    /// The identity.
+    /// Returns the identity point.
     fn identity(&self) -> Point;
 
     /// The points that uniformly random bytes are mapped to (RFC 9496, section 4.3.4).
@@ -79,7 +79,7 @@ pub(super) trait Batch: Sync {
     /// Whether any point is the identity.
     fn any_identity(&self, points: &[Point]) -> bool;
 
-    /// The products.
+    /// Computes the products of the points and the scalars.
     fn multiply(&self, points: &[Point], scalars: &[DalekScalar], out: &mut [Point]);
 
     /// The products of the generator.
@@ -88,7 +88,7 @@ pub(super) trait Batch: Sync {
     /// The multiples of a point.
     fn multiples(&self, point: &Point) -> Multiples;
 
-    /// From how many products of one point on it is worth the while to have its multiples.
+    /// Returns the number of products of one point from which it pays to have its multiples.
     fn worth_multiples(&self) -> usize;
 
     /// The products of a point of which there are the multiples.
@@ -100,10 +100,10 @@ pub(super) trait Batch: Sync {
     /// The same, in a time that may depend on what is given.
     fn combine_public(&self, points: &[Point], scalars: &[DalekScalar]) -> Point;
 
-    /// How many points that takes at once.
+    /// Returns the number of points that [`Batch::combine_public`] takes at once.
     fn combined_public(&self) -> usize;
 
-    /// The points' encodings.
+    /// Writes the points' encodings.
     fn encode(&self, points: &[Point], out: &mut [u8]);
 
     /// The encodings of twice each point.
@@ -147,14 +147,14 @@ impl fmt::Debug for Point {
 }
 
 impl Scalar {
-    /// One of curve25519-dalek's.
+    /// Wraps a scalar of curve25519-dalek.
     pub(in crate::primitive) fn from_library(scalar: DalekScalar) -> Scalar {
         Scalar(scalar)
     }
 }
 
 impl Point {
-    /// The identity.
+    /// Returns the identity point.
     pub(in crate::primitive) fn identity() -> Point {
         form().identity()
     }
@@ -171,7 +171,7 @@ impl Point {
         }
     }
 
-    /// This point plus another, or minus it.
+    /// Returns this point plus another, or minus it.
     pub(in crate::primitive) fn combined(&self, sign: Sign, other: &Point) -> Point {
         let mut sum = Point::identity();
         form().add(sign, std::slice::from_ref(self), std::slice::from_ref(other), std::slice::from_mut(&mut sum));
@@ -434,7 +434,7 @@ fn sum(mut points: Vec<Point>) -> Point {
     points.pop().unwrap_or_else(Point::identity)
 }
 
-/// As the forms take scalars.
+/// Converts scalars into the type that the forms take.
 fn numbers(scalars: &[Scalar]) -> Zeroizing<Vec<DalekScalar>> {
     Zeroizing::new(scalars.iter().map(|scalar| scalar.0).collect())
 }

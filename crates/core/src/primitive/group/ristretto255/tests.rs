@@ -12,7 +12,7 @@ fn own(point: RistrettoPoint) -> Point {
     if encoding == [0; 32] { Point::identity() } else { Ristretto255.decode(&encoding).unwrap().swap_remove(0) }
 }
 
-/// What [`Group::multiply_encode`] computes, written down plainly: the oracle for the fast way.
+/// Computes [`Group::multiply_encode`] by its definition: the oracle for the fast way.
 fn multiply_encode_reference(points: &[Point], scalars: &[DalekScalar]) -> Vec<u8> {
     points.iter().zip(scalars).flat_map(|(point, scalar)| (point.to_library() * scalar).compress().to_bytes()).collect()
 }
@@ -130,7 +130,7 @@ fn sums_differences_and_doubles_agree_with_their_definitions() {
     assert_eq!(Ristretto255.double_encode(&identity), [0; 32]);
 }
 
-/// What is wiped is the identity, in either form, and adds nothing.
+/// Checks that a wiped point is the identity, in either form, and adds nothing.
 #[test]
 fn a_wiped_point_is_the_identity() {
     let point = own(RISTRETTO_BASEPOINT_POINT);

@@ -15,7 +15,7 @@ pub(super) const LEAST: usize = 384;
 /// Words of a scalar that is cut into digits.
 const WORDS: usize = 5;
 
-/// How scalars are cut: signed digits of so many bits, for whole vectors.
+/// Division of scalars into signed digits of a number of bits, for whole vectors.
 #[derive(Clone, Copy)]
 struct Cut {
     bits: u32,
@@ -44,13 +44,13 @@ impl Cut {
         raised
     }
 
-    /// That word of the number whose digits are all half of what they can be.
+    /// Returns the word at this index of the number whose digits are all half of their range.
     fn halves(self, word: u32) -> u64 {
         let bits = (0..self.digits).map(|digit| (digit + 1) * self.bits - 1);
         bits.filter(|bit| bit / 64 == word).fold(0, |halves, bit| halves | 1 << (bit % 64))
     }
 
-    /// How much a digit is without its sign, and whether it is negative.
+    /// Returns the absolute value of a digit, and whether the digit is negative.
     fn digit(self, raised: &[u64; WORDS], place: u32) -> (usize, bool) {
         let (word, shift) = ((place * self.bits / 64) as usize, place * self.bits % 64);
         let above = raised.get(word + 1).map_or(0, |above| above << 1 << (63 - shift));

@@ -26,7 +26,7 @@ pub(in super::super) trait Doubles: Words {
     /// The differences of doubles.
     fn less(self, other: Self) -> Self;
 
-    /// Both parts of products: a b + `high`, and a b + (`both` - that), each rounded once.
+    /// Computes both parts of products: a b + `high`, and a b + (`both` - that), each rounded once.
     fn parts(a: Self, b: Self, high: Self, both: Self) -> (Self, Self);
 
     /// [`Words::add`], in the order in which it stands in the program.
@@ -39,10 +39,10 @@ type Columns<V> = [Option<V>; 2 * LIMBS];
 /// 2^52: integers below that are the lowest bits of their sums with it.
 const INTEGERS: u64 = bits(52);
 
-/// 2^103.
+/// Bits of the constant 2^103 as a double.
 const HIGH: u64 = bits(2 * LIMB_BITS + 1);
 
-/// 3 2^51.
+/// Bits of the constant 3 2^51 as a double.
 const LOW: u64 = bits(LIMB_BITS + 1) + (1 << LIMB_BITS);
 
 /// 2^103 + 3 2^51.
@@ -53,7 +53,7 @@ const fn bits(exponent: u32) -> u64 {
     (1023 + exponent as u64) << 52
 }
 
-/// What columns begin with: 2^8 p, less the constants that are in the bits of all that is added up.
+/// Initial value of the columns: 2^8 p, less the constants that are in the bits of all summands.
 const START: Limbs = {
     // How many lower parts column `column` of ten has, and how many higher ones column `column` + 1.
     const fn parts(column: usize) -> u64 {
@@ -113,7 +113,7 @@ pub(in super::super) fn square<V: Doubles>(a: &[V; LIMBS]) -> [V; LIMBS] {
     carried(folded(columns))
 }
 
-/// Limbs as doubles.
+/// Converts limbs into doubles.
 #[inline(always)]
 fn doubles<V: Doubles>(limbs: &[V; LIMBS]) -> [V; LIMBS] {
     let integers = V::all(INTEGERS);

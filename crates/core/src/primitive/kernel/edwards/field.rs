@@ -26,14 +26,14 @@ pub(crate) const LIMBS: usize = 5;
 /// The lowest [`LIMB_BITS`] bits.
 const LIMB: u64 = (1 << LIMB_BITS) - 1;
 
-/// No limb of a reduced residue reaches this.
+/// Exclusive upper bound of the limbs of a reduced residue.
 #[cfg(any(test, debug_assertions))]
 pub(super) const REDUCED: u64 = (1 << LIMB_BITS) + (1 << 17);
 
 /// A residue, limb by limb, the lowest first.
 pub(crate) type Limbs = [u64; LIMBS];
 
-/// p.
+/// Limbs of the modulus p.
 pub(super) const MODULUS: Limbs = [LIMB - 18, LIMB, LIMB, LIMB, LIMB];
 
 /// d = -121665 / 121666, the curve's constant.
@@ -42,7 +42,7 @@ pub(super) const D: Limbs = [0x34dca135978a3, 0x1a8283b156ebd, 0x5e7a26001c029, 
 /// A square root of -1: 2^((p - 1) / 4).
 pub(super) const SQRT_M1: Limbs = [0x61b274a0ea0b0, 0xd5a5fc8f189d, 0x7ef5e9cbd0c60, 0x78595a6804c9e, 0x2b8324804fc1d];
 
-/// Eight reduced residues.
+/// Vector of eight reduced residues.
 #[derive(Clone, Copy)]
 pub(super) struct Field<V>([V; LIMBS]);
 
@@ -81,19 +81,19 @@ impl<V: Vector> Field<V> {
         Field(packed)
     }
 
-    /// Its limbs.
+    /// Returns the limbs of the residues.
     #[inline(always)]
     pub(super) fn limbs(self) -> [V; LIMBS] {
         self.0
     }
 
-    /// As it is in memory.
+    /// Loads residues from their form in memory.
     #[inline(always)]
     pub(super) fn load([a, b, c, d, e]: &[[u64; LANES]; LIMBS]) -> Field<V> {
         Field([V::load(a), V::load(b), V::load(c), V::load(d), V::load(e)])
     }
 
-    /// That of one lane, in all lanes.
+    /// Loads the residue of one lane into all lanes.
     #[inline(always)]
     pub(super) fn of_lane(limbs: &[[u64; LANES]; LIMBS], lane: usize) -> Field<V> {
         let mut all = [V::all(0); LIMBS];
@@ -132,7 +132,7 @@ impl<V: Vector> Field<V> {
         self
     }
 
-    /// The sums.
+    /// Returns the sums of the residues.
     #[inline(always)]
     pub(super) fn plus(self, other: Field<V>) -> Field<V> {
         let mut sums = self.0;
@@ -142,7 +142,7 @@ impl<V: Vector> Field<V> {
         Field::carried(sums)
     }
 
-    /// The differences.
+    /// Returns the differences of the residues.
     #[inline(always)]
     pub(super) fn minus(self, other: Field<V>) -> Field<V> {
         let mut differences = self.0;
@@ -163,31 +163,31 @@ impl<V: Vector> Field<V> {
         Field::carried(sums)
     }
 
-    /// 0 minus each.
+    /// Returns 0 minus each residue.
     #[inline(always)]
     pub(super) fn negated(self) -> Field<V> {
         Field::zero().minus(self)
     }
 
-    /// Twice each.
+    /// Returns twice each residue.
     #[inline(always)]
     pub(super) fn doubled(self) -> Field<V> {
         self.plus(self)
     }
 
-    /// The products.
+    /// Returns the products of the residues.
     #[inline(always)]
     pub(super) fn times(self, other: Field<V>) -> Field<V> {
         Field(V::product(&self.0, &other.0)).checked()
     }
 
-    /// Twice the products.
+    /// Returns twice the products of the residues.
     #[inline(always)]
     pub(super) fn twice_times(self, other: Field<V>) -> Field<V> {
         Field(V::twice_product(&self.0, &other.0)).checked()
     }
 
-    /// The squares.
+    /// Returns the squares of the residues.
     #[inline(always)]
     pub(super) fn squared(self) -> Field<V> {
         Field(V::square(&self.0)).checked()
@@ -227,8 +227,9 @@ impl<V: Vector> Field<V> {
         ones250.squared_times(5).times(eleven)
     }
 
-    /// Where u / v is a square, all ones and its root that is not negative; elsewhere zero and the root of sqrt(-1) u / v. Zero and
-    /// zero where v is zero and u is not (RFC 9496, section 4.2, `SQRT_RATIO_M1`).
+    /// Computes square roots of u / v (RFC 9496, section 4.2, `SQRT_RATIO_M1`). If u / v is a square, returns all ones
+    /// and the root that is not negative. Otherwise returns zero and the root of sqrt(-1) u / v. Both results are zero
+    /// if v is zero and u is not.
     #[inline(always)]
     pub(super) fn sqrt_ratio(u: Field<V>, v: Field<V>) -> (V, Field<V>) {
         let i = Field::all(&SQRT_M1);
@@ -281,20 +282,20 @@ impl<V: Vector> Field<V> {
         limbs
     }
 
-    /// All ones where the residues are equal.
+    /// Returns all ones in the lanes whose residues are equal.
     #[inline(always)]
     pub(super) fn equals(self, other: Field<V>) -> V {
         self.minus(other).is_zero()
     }
 
-    /// All ones where the residue is zero.
+    /// Returns all ones in the lanes whose residue is zero.
     #[inline(always)]
     pub(super) fn is_zero(self) -> V {
         let [a, b, c, d, e] = self.canonical();
         a.or(b).or(c.or(d)).or(e).equals(V::all(0))
     }
 
-    /// All ones where it is negative: odd, below p (RFC 9496, section 4.1, `IS_NEGATIVE`).
+    /// Returns all ones in the lanes whose residue is negative: odd, below p (RFC 9496, section 4.1, `IS_NEGATIVE`).
     #[inline(always)]
     pub(super) fn is_negative(self) -> V {
         self.canonical()[0].and(V::all(1)).equals(V::all(1))
@@ -316,7 +317,7 @@ impl<V: Vector> Field<V> {
         self.negated().select(self, mask)
     }
 
-    /// That of x and -x which is not negative.
+    /// Returns the one of x and -x which is not negative.
     #[inline(always)]
     pub(super) fn absolute(self) -> Field<V> {
         self.negated_where(self.is_negative())
@@ -364,7 +365,7 @@ impl<V: Vector> Field<V> {
     }
 }
 
-/// What the columns stand for, which are below 2^61: limbs of reduced residues.
+/// Carries columns below 2^61 into the limbs of the reduced residues that they stand for.
 #[inline(always)]
 pub(super) fn carried<W: Words>(columns: [W; LIMBS]) -> [W; LIMBS] {
     #[cfg(debug_assertions)]

@@ -25,13 +25,13 @@ pub(in super::super) trait Fused: Vector {
     fn add_high(self, a: Self, b: Self) -> Self;
 }
 
-/// [`Vector::product`].
+/// Computes [`Vector::product`] with fused operations.
 #[inline(always)]
 pub(in super::super) fn product<V: Fused>(a: &[V; LIMBS], b: &[V; LIMBS]) -> [V; LIMBS] {
     carried(columns(a, b))
 }
 
-/// [`Vector::twice_product`].
+/// Computes [`Vector::twice_product`] with fused operations.
 #[inline(always)]
 pub(in super::super) fn twice_product<V: Fused>(a: &[V; LIMBS], b: &[V; LIMBS]) -> [V; LIMBS] {
     let mut columns = columns(a, b);

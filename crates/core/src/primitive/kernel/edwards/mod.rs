@@ -45,12 +45,13 @@ pub(crate) fn is_fast(backend: Backend) -> bool {
     matches!(backend.family(), Family::Avx2 | Family::Avx512)
 }
 
-/// What is computed on vectors, whichever they are. Its `run` has to be inlined, so that it is compiled for the processor's features.
+/// Computation on vectors of any kind. Its `run` has to be inlined, so that it is compiled for the processor's
+/// features.
 pub(super) trait Work {
-    /// What comes out.
+    /// Result of the computation.
     type Output;
 
-    /// Computes it.
+    /// Runs the computation on one kind of vectors.
     fn run<V: Vector>(self) -> Self::Output;
 }
 
@@ -139,7 +140,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Its multiples: as much work as some twenty products.
+    /// Computes the multiples of the point: as much work as some twenty products.
     pub(crate) fn new(backend: Backend, point: &Extended) -> Table {
         struct Make<'a>(&'a Extended);
         impl Work for Make<'_> {
@@ -171,7 +172,7 @@ impl Table {
     }
 }
 
-/// What is done with two rows of points.
+/// Operation on two lists of points: addition or subtraction.
 #[derive(Clone, Copy)]
 pub(crate) enum Sign {
     /// The others are added.

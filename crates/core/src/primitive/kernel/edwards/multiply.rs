@@ -43,7 +43,7 @@ impl<const BITS: u32> Digits<BITS> {
         halves
     };
 
-    /// Those of zeros, to be filled.
+    /// Returns digits of zero scalars, to be filled.
     fn none() -> Digits<BITS> {
         Digits(Zeroizing::new([[0; LANES]; WORDS]))
     }
@@ -67,7 +67,7 @@ impl<const BITS: u32> Digits<BITS> {
         }
     }
 
-    /// How much a digit is without its sign, and all ones where it is negative.
+    /// Returns the absolute value of a digit, and all ones in the lanes where it is negative.
     #[inline(always)]
     fn signed<V: Vector>(&self, place: usize) -> (V, V) {
         let per_word = (WORD_BITS / BITS) as usize;
@@ -81,7 +81,7 @@ impl<const BITS: u32> Digits<BITS> {
 /// The multiples of eight points by 1 to 8.
 type Table = [Stored; MULTIPLES];
 
-/// None yet.
+/// Table that is not filled yet.
 const NONE: Table = [[[[0; LANES]; LIMBS]; 4]; MULTIPLES];
 
 /// Fills a table where it stands.
@@ -168,7 +168,7 @@ pub(super) fn sums<V: Vector>(points: &[Extended], scalars: &[[u8; SCALAR_BYTES]
 pub(super) struct Multiples(Vec<Sixteen>);
 
 impl Multiples {
-    /// Of one point.
+    /// Computes the multiples of one point.
     #[inline(always)]
     pub(super) fn of<V: Vector>(point: &Extended) -> Multiples {
         // The point times the weight of each place.

@@ -13,7 +13,8 @@ use super::vector::{LANES, Vector};
 #[derive(Clone, Copy)]
 pub(crate) struct Extended(pub(super) [Limbs; 4]);
 
-/// What is left is the identity: zeros alone would be no point, and would make zeros of whatever they are added to.
+/// Wipes the point, and leaves the identity. Zeros alone would be no point, and would make zeros of any point they are
+/// added to.
 impl Zeroize for Extended {
     fn zeroize(&mut self) {
         self.0.zeroize();
@@ -21,7 +22,7 @@ impl Zeroize for Extended {
     }
 }
 
-/// Eight points.
+/// Vector of eight points.
 #[derive(Clone, Copy)]
 pub(super) struct Points<V> {
     pub(super) x: Field<V>,
@@ -48,7 +49,7 @@ pub(super) type Sixteen = [[[u64; 2 * LANES]; LIMBS]; 3];
 /// Eight points, each as it lies in memory: in three rows of each lane, of which the last is half empty.
 pub(super) type Rows<V> = [[V; LANES]; 3];
 
-/// What a doubling or an addition is before its last products.
+/// Result of a doubling or an addition before its last products.
 struct Halfway<V> {
     e: Field<V>,
     f: Field<V>,
@@ -57,7 +58,7 @@ struct Halfway<V> {
 }
 
 impl Extended {
-    /// The neutral element.
+    /// Neutral element of the group.
     pub(crate) const IDENTITY: Extended = Extended([[0; LIMBS], [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0; LIMBS]]);
 }
 
@@ -92,7 +93,7 @@ impl<V: Vector> Points<V> {
         Points { x: zero, y: one, z: one, t: zero }
     }
 
-    /// These points, and the identity in the lanes that are left.
+    /// Packs these points, and the identity into the lanes that are left.
     #[inline(always)]
     pub(super) fn pack(points: &[Extended]) -> Points<V> {
         let identity = Extended::IDENTITY;
@@ -111,7 +112,7 @@ impl<V: Vector> Points<V> {
         Points { x: Field::pack(x), y: Field::pack(y), z: Field::pack(z), t: Field::pack(t) }
     }
 
-    /// As many of the points as there is room for.
+    /// Unpacks as many of the points as there is room for.
     #[inline(always)]
     pub(super) fn unpack(self, points: &mut [Extended]) {
         let rows = self.rows();
@@ -132,7 +133,7 @@ impl<V: Vector> Points<V> {
         ]
     }
 
-    /// To be added.
+    /// Converts points into the form of addends.
     #[inline(always)]
     pub(super) fn addends(self) -> Addends<V> {
         let d = Field::all(&D);
@@ -149,7 +150,7 @@ impl<V: Vector> Points<V> {
         Halfway { e: b.minus(a), f: d.minus(c), g: d.plus(c), h: b.plus(a) }
     }
 
-    /// The sums.
+    /// Returns the sums of the points.
     #[inline(always)]
     pub(super) fn plus(self, other: &Addends<V>) -> Points<V> {
         self.halfway_plus(other).whole()
@@ -168,7 +169,7 @@ impl<V: Vector> Points<V> {
         Halfway { e: self.x.twice_times(self.y), f: zz.twice_plus_minus(xx, yy), g: yy.minus(xx), h: xx.plus(yy) }
     }
 
-    /// Twice each.
+    /// Returns twice each point.
     #[inline(always)]
     pub(super) fn doubled(self) -> Points<V> {
         self.halfway_doubled().whole()
@@ -194,7 +195,8 @@ impl<V: Vector> Points<V> {
         }
     }
 
-    /// All ones where it stands for the group's identity: where it is of order 1, 2 or 4 (RFC 9496, section 4.3.3).
+    /// Returns all ones in the lanes whose point stands for the group's identity: one of order 1, 2 or 4 (RFC 9496,
+    /// section 4.3.3).
     #[inline(always)]
     pub(super) fn is_identity(self) -> V {
         self.x.is_zero().or(self.y.is_zero())
@@ -240,7 +242,7 @@ impl<V: Vector> Addends<V> {
         Addends { plus: Field::load(plus), minus: Field::load(minus), z: Field::load(z), t: Field::load(t) }
     }
 
-    /// Those of one lane, in all lanes.
+    /// Loads the addend of one lane into all lanes.
     #[inline(always)]
     pub(super) fn of_lane([plus, minus, z, t]: &Stored, lane: usize) -> Addends<V> {
         Addends {

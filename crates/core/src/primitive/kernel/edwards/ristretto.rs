@@ -12,11 +12,11 @@ pub(super) const SQRT_AD_MINUS_ONE: Limbs =
 pub(super) const INVSQRT_A_MINUS_D: Limbs =
     [0xfdaa805d40ea, 0x2eb482e57d339, 0x7610274bc58, 0x6510b613dc8ff, 0x786c8905cfaff];
 
-/// 1 - d^2.
+/// Limbs of the constant 1 - d^2.
 pub(super) const ONE_MINUS_D_SQ: Limbs =
     [0x409c1945fc176, 0x719abc6a1fc4f, 0x1c37f90b20684, 0x6bccca55eedf, 0x29072a8b2b3e];
 
-/// (d - 1)^2.
+/// Limbs of the constant (d - 1)^2.
 pub(super) const D_MINUS_ONE_SQ: Limbs =
     [0x55aaa44ed4d20, 0x59603c3332635, 0x26d3baf4a7928, 0x120a66e6997a9, 0x5968b37af66c2];
 
@@ -29,7 +29,7 @@ pub(super) struct Doubling<V> {
     h: Field<V>,
     /// e g f h, or one where that is zero.
     pub(super) product: Field<V>,
-    /// All ones where it is zero.
+    /// Mask of all ones in the lanes where e g f h is zero.
     zero: V,
 }
 
@@ -69,7 +69,7 @@ impl<V: Vector> Points<V> {
         finish([x, y, z], [y.times(i), x.times(i)], [den2, enchanted], z_inverse, rotates)
     }
 
-    /// What the encodings of twice these points are made of.
+    /// Returns the values from which the encodings of twice these points are made.
     ///
     /// 2 (X : Y : Z : T) is (e h : g f : f h : e g) with e = 2 X Y, f = Z^2 + d T^2, g = Y^2 + X^2, h = Z^2 - d T^2. By the curve's
     /// equation f = Y^2 - X^2, and so h^2 - g^2 = -(1 + d) e^2 = (a - d) e^2. RFC 9496 asks, in section 4.3.2, for the inverse square
@@ -106,7 +106,7 @@ impl<V: Vector> Points<V> {
 }
 
 impl<V: Vector> Doubling<V> {
-    /// Of no point.
+    /// Returns the values of no point.
     #[inline(always)]
     pub(super) fn none() -> Doubling<V> {
         let none = Field::zero();

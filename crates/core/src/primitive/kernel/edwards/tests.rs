@@ -122,7 +122,7 @@ fn products_agree_with_the_library() {
     }
 }
 
-/// Of as many points as have buckets, with scalars at their edges, short and long.
+/// Checks sums of as many points as have buckets, with scalars at their edges, short and long.
 #[test]
 fn public_sums_agree_with_the_library() {
     let mut rng = ChaCha20Rng::from_seed([7; 32]);
@@ -205,7 +205,7 @@ fn the_map_agrees_with_the_library() {
     }
 }
 
-/// p plus this.
+/// Returns the bytes of p plus this offset.
 fn near(offset: i8) -> [u8; 32] {
     let mut bytes = [0xff; 32];
     bytes[0] = 0xed_u8.wrapping_add_signed(offset);
@@ -283,7 +283,7 @@ fn constants_are_what_they_should_be() {
     assert!(same(all(&ristretto::D_MINUS_ONE_SQ), d.minus(one).squared()));
 }
 
-/// What the field computes of vectors of these residues: limbs, and encodings.
+/// Operations of the field on vectors of these residues, with limbs and encodings as results.
 struct All<'a>(&'a [Limbs]);
 
 impl Work for All<'_> {
@@ -346,7 +346,7 @@ proptest! {
         check_field(&residues);
     }
 
-    /// Of long numbers: both plain forms could be wrong alike.
+    /// Compares products with those of long numbers: both plain forms could be wrong alike.
     #[test]
     fn products_are_those_of_long_numbers(a in [limb(), limb(), limb(), limb(), limb()], b in [limb(), limb(), limb(), limb(), limb()]) {
         let number = |limbs: &Limbs| {
@@ -380,7 +380,7 @@ fn words_are_transposed() {
     assert!(fast().into_iter().all(|backend| run(backend, Transpose(rows)) == truth));
 }
 
-/// All words that a table may have, picked by all numbers.
+/// Checks all words that a table may have, picked by all numbers.
 #[test]
 fn words_are_picked_from_tables() {
     struct Pick([u64; 2 * LANES]);

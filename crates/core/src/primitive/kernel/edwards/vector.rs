@@ -42,12 +42,12 @@ pub(in super::super) trait Words: Copy {
     fn is_below(self, bound: u64) -> bool;
 }
 
-/// Eight words.
+/// Vector of eight words.
 pub(in super::super) trait Vector: Words {
-    /// These words.
+    /// Loads these words into a vector.
     fn load(words: &[u64; LANES]) -> Self;
 
-    /// The words.
+    /// Returns the words of the vector.
     fn store(self) -> [u64; LANES];
 
     /// The differences, modulo 2^64.
@@ -59,7 +59,7 @@ pub(in super::super) trait Vector: Words {
     /// Shifted to the right, all by as many bits, below 64.
     fn shr_by(self, bits: u32) -> Self;
 
-    /// All ones where the words are equal, zero elsewhere.
+    /// Returns all ones in the lanes whose words are equal, zero elsewhere.
     fn equals(self, other: Self) -> Self;
 
     /// The words of `self` where the mask is all ones, those of `other` where it is zero.
@@ -74,10 +74,10 @@ pub(in super::super) trait Vector: Words {
     /// The limbs of the products of reduced residues, reduced ([`super::field`]).
     fn product(a: &[Self; LIMBS], b: &[Self; LIMBS]) -> [Self; LIMBS];
 
-    /// Those of twice the products.
+    /// Returns the limbs of twice the products.
     fn twice_product(a: &[Self; LIMBS], b: &[Self; LIMBS]) -> [Self; LIMBS];
 
-    /// Those of the squares.
+    /// Returns the limbs of the squares.
     fn square(a: &[Self; LIMBS]) -> [Self; LIMBS];
 }
 

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::super::jacobi::{LIMB, Pairs, Rounds, STEPS};
 use super::super::montgomery::LANES;
 
-/// All rounds of eight pairs.
+/// Runs all rounds of eight pairs.
 pub(in super::super) fn run(pairs: &mut Pairs, rounds: Rounds) {
     let count = pairs.a.len();
     let (mut a, mut b) = (Zeroizing::new(vec![0; count]), Zeroizing::new(vec![0; count]));

@@ -23,7 +23,7 @@ pub(in super::super) fn forward(prime: &Prime, roots: &[Factor], values: &mut [u
     values.iter_mut().for_each(|x| *x = once(once(*x, 2 * p), p));
 }
 
-/// Its inverse; `scale` is one divided by the number of values.
+/// Computes the inverse transform; `scale` is one divided by the number of values.
 pub(in super::super) fn inverse(prime: &Prime, roots: &[Factor], scale: Factor, values: &mut [u64]) {
     let (p, mut groups) = (prime.value(), values.len() / 2);
     while groups > 0 {

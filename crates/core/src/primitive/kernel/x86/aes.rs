@@ -52,7 +52,7 @@ impl Keys {
         super::broadcast(self.0[round])
     }
 
-    /// All of them.
+    /// Returns all round keys as vectors.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn wide(&self) -> WideKeys {
@@ -118,7 +118,7 @@ pub(super) fn quads(blocks: &[Block; CHUNK]) -> &[Quad; WIDTH] {
     quads.try_into().expect("a chunk has as many vectors")
 }
 
-/// As [`quads`], to be written.
+/// Views a chunk of blocks as vectors as [`quads`] does, to be written.
 pub(super) fn quads_mut(blocks: &mut [Block; CHUNK]) -> &mut [Quad; WIDTH] {
     let (quads, _) = blocks.as_chunks_mut();
     quads.try_into().expect("a chunk has as many vectors")
@@ -144,7 +144,7 @@ pub(in super::super) fn encrypt_in_place(keys: &Keys, blocks: &mut [Block]) {
     }
 }
 
-/// Both slices are equally long.
+/// Encrypts `input` into `out`. Both slices are equally long.
 #[target_feature(enable = "avx512f,vaes")]
 pub(in super::super) fn encrypt_to(keys: &Keys, input: &[Block], out: &mut [Block]) {
     let wide = keys.wide();

@@ -8,7 +8,7 @@ const LANES: usize = 8;
 /// Vectors that are counted side by side.
 const WIDTH: usize = 4;
 
-/// How many bits are set in both; the slices are equally long.
+/// Counts the bits that are set in both; the slices are equally long.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 pub(in super::super) fn count_and(a: &[u64], b: &[u64]) -> u64 {
     let mut sums = [_mm512_setzero_si512(); WIDTH];

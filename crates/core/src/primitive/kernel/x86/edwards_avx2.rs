@@ -109,8 +109,8 @@ impl Doubles for Register {
     }
 }
 
-/// Both parts of products. By instructions, not intrinsics: those the compiler puts first for all products, and there is no room in registers
-/// for what comes of them.
+/// Computes both parts of products, with assembler instructions rather than intrinsics. The compiler puts intrinsics
+/// first for all products, and registers have no room for their results.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn parts(a: __m256i, b: __m256i, constant: __m256i, both: __m256i) -> (__m256i, __m256i) {

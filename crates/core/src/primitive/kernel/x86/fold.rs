@@ -11,7 +11,7 @@ use super::{LANES, count_from, steps_of};
 /// One chunk of a stream, or of a sum of streams.
 type Vectors = [__m512i; WIDTH];
 
-/// What is known of one chunk of 2^K streams while they come in, in order.
+/// Partial sums of one chunk of 2^K streams while they come in, in order.
 struct Folding<const K: usize> {
     planes: [Vectors; K],
     /// Sums of 2^l neighbours, which wait at l for those of the next 2^l.

@@ -44,7 +44,7 @@ pub(in super::super) fn hash_in_place(keys: &Keys, start: u64, blocks: &mut [Blo
     }
 }
 
-/// Both slices are equally long.
+/// Hashes `input` into `out`. Both slices are equally long.
 #[target_feature(enable = "avx512f,vaes")]
 pub(in super::super) fn hash<const PAST_CACHES: bool>(keys: &Keys, start: u64, input: &[Block], out: &mut [Block]) {
     let wide = keys.wide();
@@ -61,7 +61,7 @@ pub(in super::super) fn hash<const PAST_CACHES: bool>(keys: &Keys, start: u64, i
     hash_in_place(keys, start + (chunks.len() * CHUNK) as u64, out_rest);
 }
 
-/// Both slices are equally long.
+/// Hashes `input` into pairs in `out`. Both slices are equally long.
 #[target_feature(enable = "avx512f,vaes")]
 pub(in super::super) fn hash_pairs<const PAST_CACHES: bool>(
     keys: &Keys,

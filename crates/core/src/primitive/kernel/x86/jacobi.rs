@@ -10,7 +10,7 @@ use super::montgomery::{all, load, store};
 /// Bits of a limb.
 const SHIFT: u32 = STEPS as u32;
 
-/// All rounds of groups of eight pairs. Steps wait for each other; those of several groups do not.
+/// Runs all rounds of groups of eight pairs. Steps wait for each other; those of several groups do not.
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(in super::super) fn run<const GROUPS: usize>(groups: &mut [Pairs; GROUPS], rounds: Rounds) {
     for round in 0..rounds.count() {

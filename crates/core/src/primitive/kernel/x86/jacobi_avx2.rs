@@ -21,7 +21,7 @@ const SHIFT: i32 = STEPS as i32;
 /// The lowest bits that a word has of its number.
 const LOW: i32 = 31;
 
-/// All rounds of eight pairs.
+/// Runs all rounds of eight pairs.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn run(pairs: &mut Pairs, rounds: Rounds) {
     for half in 0..HALVES {
@@ -180,7 +180,7 @@ fn absolute(a: &mut [Limbs], b: &mut [Limbs], half: usize, negative: [__m256i; 2
     }
 }
 
-/// In each lane `one`, or `other` where the highest bit of the mask is set.
+/// Selects in each lane: `one`, or `other` if the highest bit of the mask is set.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn choose(one: __m256i, other: __m256i, mask: __m256i) -> __m256i {

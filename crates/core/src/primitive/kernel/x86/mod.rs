@@ -28,7 +28,7 @@ use super::block::Block;
 /// Blocks in a vector.
 const LANES: usize = 4;
 
-/// A vector's blocks.
+/// Blocks of one vector.
 type Quad = [Block; LANES];
 
 #[inline]

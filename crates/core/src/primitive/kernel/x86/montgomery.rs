@@ -118,7 +118,7 @@ pub(in super::super) fn square_pairs(field: &Montgomery, a: &[Limbs], product: &
     carry(high);
 }
 
-/// All are as long as the modulus, for which columns have room.
+/// Checks that all numbers are as long as the modulus, and that columns have room for that length.
 fn check(field: &Montgomery, limbs: [&[Limbs]; 3]) {
     let count = field.limbs();
     let room = 1 << (64 - LIMB_BITS);
@@ -170,7 +170,8 @@ fn add_row<const TERMS: usize>(
     quotient
 }
 
-/// As [`add_row`], for the square of a number: its four limbs of that row with themselves, and with twice those above them.
+/// Adds as [`add_row`] does, for the square of a number: its four limbs of that row with themselves, and with twice
+/// those above them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn add_square_row(field: &Montgomery, a: &Fours, row: usize, columns: &mut Fours) -> Four {
@@ -223,7 +224,7 @@ fn doubled(limbs: &[Limbs; TOGETHER], mut below: __m512i) -> Four {
     twice
 }
 
-/// Which multiples of the modulus make four columns zero, and what is carried out of them.
+/// Computes the multiples of the modulus that make four columns zero, and the carry out of these columns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn reduce(field: &Montgomery, sums: Four, modulus: Four) -> (Four, __m512i) {
@@ -244,7 +245,7 @@ fn reduce(field: &Montgomery, sums: Four, modulus: Four) -> (Four, __m512i) {
     (quotient, carry)
 }
 
-/// What four limbs add to the four columns that begin where they begin.
+/// Adds the contribution of four limbs to the four columns that begin where they begin.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn add_upper(mut sums: Four, limbs: Four, factors: Four) -> Four {
@@ -259,7 +260,7 @@ fn add_upper(mut sums: Four, limbs: Four, factors: Four) -> Four {
     sums
 }
 
-/// What four limbs add to the next four columns.
+/// Adds the contribution of four limbs to the next four columns.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn add_lower(mut sums: Four, limbs: Four, factors: Four) -> Four {

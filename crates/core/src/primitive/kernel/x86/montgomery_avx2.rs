@@ -69,7 +69,7 @@ pub(in super::super) fn multiply_pairs(field: &Montgomery, a: &[Limbs], b: &[Lim
     carry(&of_high, high);
 }
 
-/// All are as long as the modulus, for which columns have room.
+/// Checks that all numbers are as long as the modulus, and that columns have room for that length.
 fn check(field: &Montgomery, limbs: [&[Limbs]; 3]) {
     let count = field.limbs();
     let room = 1 << (64 - LIMB_BITS);

@@ -26,7 +26,7 @@ struct Factors {
 struct Modulus {
     once: __m512i,
     twice: __m512i,
-    /// 2^52 - p.
+    /// Constant 2^52 - p.
     negative: __m512i,
     low: __m512i,
 }
@@ -131,7 +131,7 @@ fn gather(factors: &[Factor], order: __m512i) -> Factors {
     }
 }
 
-/// Where the factors of the last three layers go, whose groups are shorter than a vector.
+/// Positions of the factors of the last three layers, whose groups are shorter than a vector.
 struct Orders {
     fours: __m512i,
     twos: __m512i,
@@ -284,13 +284,13 @@ pub(in super::super) fn inverse(prime: &Prime, roots: &[Factor], scale: Factor, 
     }
 }
 
-/// What reduces a sum of products h 2^52 + l.
+/// Constants that reduce a sum of products h 2^52 + l.
 struct Reduction {
     modulus: Modulus,
     one: Factors,
-    /// 2^52.
+    /// Factor for the constant 2^52.
     carry: Factors,
-    /// 2^104.
+    /// Factor for the constant 2^104.
     carry_twice: Factors,
 }
 

@@ -61,7 +61,7 @@ fn four_to_columns(rows: &[Block], stride: usize, columns: &mut Columns) {
     }
 }
 
-/// The inverse.
+/// Computes the inverse transposition.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
 fn four_to_rows(columns: &Columns, rows: &mut [Block], stride: usize) {
@@ -124,8 +124,8 @@ pub(in super::super) fn to_rows(columns: &[Block], rows: &mut [Block], stride: u
     }
 }
 
-/// In qword p of lane t of vector m: byte 2m + p in lane t of each row, the last row first. The affine instruction takes a
-/// matrix in that order.
+/// Arranges the bytes of eight rows. Qword p of lane t of vector m holds byte 2m + p in lane t of each row, the last
+/// row first. The affine instruction takes a matrix in that order.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn eight_rows(rows: &[__m512i; 8]) -> [__m512i; 8] {
@@ -148,7 +148,8 @@ fn eight_rows(rows: &[__m512i; 8]) -> [__m512i; 8] {
     eights
 }
 
-/// In each lane of vector 8p + i: byte i of qword p of that lane in each of the sixteen vectors, in their order.
+/// Interleaves the bytes of sixteen vectors. Each lane of vector 8p + i holds byte i of qword p of that lane in each of
+/// the vectors, in their order.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn interleave(groups: &Sixteen) -> Sixteen {

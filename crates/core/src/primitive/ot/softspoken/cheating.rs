@@ -27,7 +27,7 @@ fn malicious(k: usize) -> Params {
     Params::new(Security::Malicious, k).unwrap()
 }
 
-/// Both ends, whose setup is honest, and the channel between them.
+/// Returns both ends, whose setup is honest, and the channel between them.
 fn ends(params: &Params, rng: &mut ChaCha20Rng) -> (Sender, Receiver, Channel, Channel) {
     let mut seed = [0; 32];
     rng.fill_bytes(&mut seed);
@@ -71,7 +71,7 @@ fn cheat(receiver: &mut Receiver, choices: &Choices, guesses: &[(usize, usize)],
     channel.send(CONSISTENCY, check::response(&receiver.keys, of_choices, &hashes))
 }
 
-/// That `hits` of `trials` are as many as the probability lets expect, to within 5 standard deviations.
+/// Checks that `hits` of `trials` agree with the probability, to within 5 standard deviations.
 fn as_likely_as(hits: usize, trials: usize, probability: f64) {
     let expected = trials as f64 * probability;
     let deviation = (expected * (1.0 - probability)).sqrt();
@@ -160,7 +160,8 @@ fn nobody_goes_on_after_a_failure() {
     assert!(matches!(receiver.receive(&choices, &mut blocks, true, &mut other_end), Err(Error::Internal(_))));
 }
 
-/// In the semi-honest form the same goes through, and the outputs do not fit: the check is what catches it.
+/// Checks that the same deviation goes through in the semi-honest form, with outputs that do not fit: the check is what
+/// catches it.
 #[test]
 fn without_the_check_nobody_notices() {
     let mut rng = ChaCha20Rng::from_seed([3; 32]);
@@ -262,7 +263,7 @@ fn another_delta_fits_no_trees() {
     }
 }
 
-/// What every tree gives the two parties: w = v + part * u.
+/// Checks the correlation that every tree gives the two parties: w = v + part * u.
 #[test]
 fn trees_are_voles_over_small_fields() {
     let mut rng = ChaCha20Rng::from_seed([7; 32]);
@@ -344,7 +345,7 @@ fn every_tree_has_a_root_of_its_own() {
     }
 }
 
-/// Both kinds of senders draw a delta of which each bit is one in some set-ups and zero in others.
+/// Checks that both kinds of senders draw a delta each bit of which is one in some set-ups and zero in others.
 #[test]
 fn every_bit_of_delta_is_drawn() {
     let params = malicious(8);

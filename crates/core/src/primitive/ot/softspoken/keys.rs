@@ -6,17 +6,17 @@ use crate::primitive::kernel::{Doubling, RekeyedHash};
 use crate::session::Session;
 
 pub(super) struct Keys {
-    /// What the trees' generators are keyed from.
+    /// Key from which the trees' generators are keyed.
     trees: [u8; 32],
     /// Makes random blocks of correlated ones.
     pub(super) hash: RekeyedHash,
-    /// Of the hash that makes seeds and tags of leaves.
+    /// Key of the hash that makes seeds and tags of leaves.
     pub(super) leaves: [u8; 32],
-    /// Of the digest of all tags.
+    /// Key of the digest of all tags.
     pub(super) tags: [u8; 32],
-    /// Of the chain of challenges.
+    /// Key of the chain of challenges.
     pub(super) chain: [u8; 32],
-    /// Of the digest in the consistency check.
+    /// Key of the digest in the consistency check.
     pub(super) consistency: [u8; 32],
 }
 

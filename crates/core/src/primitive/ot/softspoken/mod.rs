@@ -65,7 +65,7 @@ impl RandomSender {
         RandomSender::setup_over(params, session, purpose, &mut base, channel, rng)
     }
 
-    /// As [`RandomSender::setup`], with base OTs from elsewhere.
+    /// Sets up OTs as [`RandomSender::setup`] does, with base OTs from elsewhere.
     pub fn setup_over(
         params: &Params,
         session: &Session,
@@ -106,7 +106,7 @@ impl RandomReceiver {
 }
 
 impl CorrelatedSender {
-    /// As [`RandomSender::setup`], for a [`CorrelatedReceiver`] and with a random delta.
+    /// Sets up OTs as [`RandomSender::setup`] does, for a [`CorrelatedReceiver`] and with a random delta.
     pub fn setup(
         params: &Params,
         session: &Session,
@@ -119,8 +119,9 @@ impl CorrelatedSender {
         CorrelatedSender::setup_over(params, session, purpose, delta, &mut base, channel)
     }
 
-    /// As [`CorrelatedSender::setup`], with base OTs from elsewhere and a given delta. What the receiver does not know of
-    /// delta is all that protects the sender: it should be uniformly random but for a bit or two.
+    /// Sets up OTs as [`CorrelatedSender::setup`] does, with base OTs from elsewhere and a given delta. All that
+    /// protects the sender is what the receiver does not know of delta: it should be uniformly random but for a bit or
+    /// two.
     pub fn setup_over(
         params: &Params,
         session: &Session,
@@ -169,7 +170,7 @@ fn correlated(purpose: &str) -> String {
     format!("correlated OT for {purpose}")
 }
 
-/// What a call on an extension says of which an earlier call has failed.
+/// Error of a call on an extension after an earlier call has failed.
 fn after_failure() -> Error {
     Error::Internal("an OT extension was used again after a failure".into())
 }
@@ -225,12 +226,12 @@ fn pieces<T>(mut slice: &mut [T], size: usize, count: usize) -> Vec<&mut [T]> {
     pieces
 }
 
-/// How a chunk is divided: into tiles, and those among threads.
+/// Division of a chunk into tiles, and of the tiles among threads.
 #[derive(Debug, Clone, Copy)]
 struct Division {
     /// Tiles that one thread works on.
     tiles: usize,
-    /// Threads.
+    /// Number of threads.
     threads: usize,
     /// Distance of a tile's rows in blocks.
     stride: usize,

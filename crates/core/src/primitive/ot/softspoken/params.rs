@@ -1,4 +1,4 @@
-//! What both parties agree on, and the lengths that follow from it.
+//! Parameters that both parties agree on, and the lengths that follow from them.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) const LEAF_TAG_BYTES: usize = 32;
 /// Bytes of a digest.
 pub(super) const DIGEST_BYTES: usize = 32;
 
-/// Which form of SoftSpoken both parties run.
+/// Form of SoftSpoken that both parties run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
     security: Security,
@@ -47,13 +47,13 @@ impl Params {
         self.security
     }
 
-    /// k.
+    /// Returns k: fields have 2^k elements.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// How many trees there are. Tree i stands for bits k * i to k * (i + 1) - 1 of delta; the last one for those that are
-    /// left, so that delta has exactly 128 bits.
+    /// Returns the number of trees. Tree i stands for bits k * i to k * (i + 1) - 1 of delta. The last tree stands for
+    /// the bits that are left, so that delta has exactly 128 bits.
     pub fn trees(&self) -> usize {
         BLOCK_BITS.div_ceil(self.k)
     }
@@ -82,8 +82,9 @@ impl Params {
         count.div_ceil(BLOCK_BITS) + self.mask_blocks()
     }
 
-    /// How likely it is that choices that differ between trees, other than by a guess of delta, pass one check: at most
-    /// 2^-`soundness_bits`. That two of the trees' rows of choices differ and have the same hash of 128 bits, for any two.
+    /// Soundness error of one check: choices that differ between trees, other than by a guess of delta, pass with
+    /// probability at most 2^-`soundness_bits`. That is the probability that two of the trees' rows of choices differ
+    /// and have the same hash of 128 bits, for any two.
     #[cfg(test)]
     pub(crate) fn soundness_bits(&self) -> f64 {
         let pairs = self.trees() * (self.trees() - 1) / 2;

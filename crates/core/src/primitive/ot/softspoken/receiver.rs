@@ -29,18 +29,18 @@ pub(super) struct Receiver {
     broken: bool,
 }
 
-/// What becomes of columns.
+/// Processing that turns columns into outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// They are the outputs.
+    /// Columns that are the outputs.
     Correlated,
-    /// They are hashed.
+    /// Columns that are hashed.
     Random,
-    /// They are hashed, and written past the caches.
+    /// Columns that are hashed, and written past the caches.
     RandomFar,
 }
 
-/// What one thread works with: the rows of its tiles, one tile after the other, and their hashes.
+/// Memory of one thread: the rows of its tiles, one tile after the other, and their hashes.
 struct Work {
     rows: Zeroizing<Vec<Block>>,
     hashes: Zeroizing<Hashes>,

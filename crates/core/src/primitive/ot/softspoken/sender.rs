@@ -33,12 +33,12 @@ impl Drop for Sender {
     }
 }
 
-/// What a sender gets of an OT: a block of the correlation, or two random ones.
+/// Output of an OT for a sender: a block of the correlation, or two random ones.
 pub(super) trait Output: Copy + Send {
     /// The outputs for columns, the first of which has the index `index`; past the caches if they are `far`.
     fn take(sender: &Sender, index: u64, columns: &[Block], far: bool, outputs: &mut [Self]);
 
-    /// Wipes outputs.
+    /// Wipes outputs from memory.
     fn wipe(outputs: &mut [Self]);
 }
 
@@ -62,7 +62,7 @@ impl Output for [Block; 2] {
     }
 }
 
-/// What one thread works with: the rows of a tile, and the hashes of the rows of all its tiles.
+/// Memory of one thread: the rows of a tile, and the hashes of the rows of all its tiles.
 struct Work {
     rows: Zeroizing<Vec<Block>>,
     hashes: Zeroizing<Hashes>,
@@ -91,7 +91,7 @@ impl Sender {
         self.delta
     }
 
-    /// The next OTs.
+    /// Sends the next OTs, one for each output.
     pub(super) fn send<O: Output>(&mut self, outputs: &mut [O], channel: &mut Channel) -> Result<()> {
         // Every refused try would tell the receiver something about delta: there is no second one.
         if std::mem::replace(&mut self.broken, true) {

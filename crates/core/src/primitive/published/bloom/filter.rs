@@ -16,14 +16,14 @@ const RUN: usize = 1 << 16;
 pub struct Filter {
     slots: usize,
     runs: Vec<Run>,
-    /// What the slots in each element's places should add up to, plus those that have been.
+    /// Expected sum of the slots in each element's places, plus the slots that have been added already.
     sums: Secrets,
     mask: Block,
 }
 
 /// Some of the elements.
 struct Run {
-    /// Where the places in each piece begin among all, and how many there are.
+    /// Starts of the pieces among all places, followed by the number of all places.
     starts: Vec<u32>,
     /// For each place the slot in its piece, and above it the element in the run. In the order of pieces and elements.
     places: Vec<u32>,

@@ -29,7 +29,7 @@ pub struct Garbled {
     slots: usize,
     /// The slots with a difference, ascending.
     left: Vec<u32>,
-    /// Their differences.
+    /// Differences of these slots, in the same order.
     differences: Zeroizing<Vec<Block>>,
     /// The first of them in each piece, and their number.
     starts: Vec<usize>,

@@ -7,7 +7,7 @@ use crate::item::Item;
 use crate::primitive::kernel::Aes128;
 use crate::primitive::kernel::block::{BLOCK_BYTES, Block};
 
-/// The largest k.
+/// Largest k that is supported.
 const MAX: usize = 128;
 
 /// Bits by which a place is looked for among an element's earlier ones.
@@ -16,7 +16,7 @@ const SEEN_BITS: usize = 4096;
 /// Elements that one thread hashes at once.
 const GRAIN: usize = 256;
 
-/// Where the elements of a filter belong, and what their slots add up to.
+/// Places of a filter's elements, and the values that their slots add up to.
 ///
 /// The keyed hash BLAKE3 makes a seed and a value of an element; AES-128 under a public key of the run, as an ideal
 /// permutation, makes of the seed + i (exclusive or) the 64-bit numbers 2i and 2i + 1, and a number r the place
@@ -106,7 +106,7 @@ impl Hashes {
     }
 }
 
-/// What [`Hashes::places`] has found.
+/// Result of [`Hashes::places`]: places and value of each element.
 pub struct Places {
     stride: usize,
     places: Vec<u32>,
@@ -115,7 +115,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.counts.len()
     }
@@ -130,13 +130,13 @@ impl Places {
         &self.places[element * self.stride..][..usize::from(self.counts[element])]
     }
 
-    /// What the slots in an element's places add up to.
+    /// Returns the sum that the slots in an element's places must have.
     pub(crate) fn value(&self, element: usize) -> Block {
         self.values[element]
     }
 }
 
-/// They tell who guesses an item: they are never printed.
+/// Prints the number of elements only: places reveal an item to whoever guesses it, so they are never printed.
 impl std::fmt::Debug for Places {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Places({} elements)", self.len())

@@ -46,9 +46,9 @@ pub(crate) const LEAST_BOUND: usize = 16;
 pub enum Strength {
     /// 80, the published experiments' smallest.
     Bits80,
-    /// 112.
+    /// Strength of 112 bits.
     Bits112,
-    /// 128.
+    /// Strength of 128 bits.
     Bits128,
 }
 
@@ -63,7 +63,7 @@ impl Strength {
         }
     }
 
-    /// k.
+    /// Returns k, in bits.
     pub const fn bits(self) -> usize {
         match self {
             Strength::Bits80 => 80,

@@ -27,7 +27,7 @@ impl Plain {
         filter
     }
 
-    /// Sets a slot.
+    /// Sets the bit of a slot.
     pub fn set(&mut self, slot: usize) {
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
         self.bytes[slot / 8] |= 1 << (slot % 8);
@@ -38,7 +38,7 @@ impl Plain {
         self.bytes[slot / 8] >> (slot % 8) & 1
     }
 
-    /// Which of `items` have all their slots set, ascending.
+    /// Returns the indices of the `items` whose slots are all set, ascending.
     pub fn matches(&self, items: &[Item], hashes: &Hashes) -> Vec<usize> {
         let places = hashes.places(items);
         let all_set = |element: &usize| places.of(*element).iter().all(|place| self.bit(*place as usize) == 1);
@@ -46,7 +46,7 @@ impl Plain {
     }
 }
 
-/// Who guesses an item finds it in it: it is never printed.
+/// Prints no slots: whoever guesses an item finds it in the filter, so it is never printed.
 impl std::fmt::Debug for Plain {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Plain({} slots)", self.slots)

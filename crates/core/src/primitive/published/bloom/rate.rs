@@ -1,25 +1,25 @@
-//! How large a filter is that errs no more often than agreed.
+//! Sizes of a filter that errs no more often than agreed.
 
 use std::str::FromStr;
 
 use super::{LEAST_BOUND, MAX_SLOTS};
 use crate::error::{Error, Result};
 
-/// How often a filter may say of an element that is not in its set that it is.
+/// False-positive rate: how often a filter may report an element that is not in its set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
     /// 0.65 %, as Many, Burkhart & Dimitropoulos (2012) have it and those who compare themselves with them.
     Published,
-    /// 2^-40.
+    /// Rate of 2^-40.
     Negligible,
 }
 
 /// Sizes of a Bloom filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// How many hash functions it has, 1 to 128.
+    /// Number of hash functions of the filter, 1 to 128.
     pub k: usize,
-    /// How many slots it has, 1 to [`MAX_SLOTS`] unless it is empty.
+    /// Number of slots of the filter, 1 to [`MAX_SLOTS`] unless it is empty.
     pub slots: usize,
 }
 
@@ -27,7 +27,7 @@ pub struct Sizes {
 const FRACTION: f64 = (1u64 << 20) as f64;
 
 impl Rate {
-    /// All of them.
+    /// List of all rates.
     pub(crate) const ALL: [Rate; 2] = [Rate::Published, Rate::Negligible];
 
     /// The word for it in job files.
@@ -38,7 +38,7 @@ impl Rate {
         }
     }
 
-    /// As a probability.
+    /// Returns the rate as a probability.
     pub fn probability(self) -> f64 {
         match self {
             Rate::Published => 0.0065,

@@ -24,7 +24,7 @@ fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
 }
 
-/// All slots, without the bits that do not belong to them.
+/// Returns all slots, without the bits that do not belong to them.
 fn all_slots(filter: &Garbled, hashes: &Hashes, step: usize) -> Vec<Block> {
     let mut slots = vec![Block::ZERO; hashes.slots()];
     for (start, out) in (0..).step_by(step).zip(slots.chunks_mut(step)) {
@@ -37,7 +37,7 @@ fn sum_of(slots: &[Block], places: &[u32]) -> Block {
     places.iter().fold(Block::ZERO, |sum, place| sum ^ slots[*place as usize])
 }
 
-/// Which items a garbled filter's slots have, by the definition.
+/// Returns the items that a garbled filter's slots hold, by the definition.
 fn found(slots: &[Block], items: &[Item], hashes: &Hashes) -> Vec<usize> {
     let places = hashes.places(items);
     (0..items.len()).filter(|&item| sum_of(slots, places.of(item)) == places.value(item)).collect()
@@ -197,7 +197,7 @@ fn sizes_follow_from_the_rate() {
     }
 }
 
-/// Of elements that are in no filter as many are found as agreed, five standard deviations at most from it.
+/// Checks that elements in no filter are found as often as agreed, to within five standard deviations.
 #[test]
 fn elements_are_found_as_often_as_the_rate_says() {
     let (bound, others) = (1 << 12, 200_000);

@@ -1,4 +1,4 @@
-//! Lists of ciphertexts.
+//! Lists of Goldwasser-Micali ciphertexts.
 
 use std::fmt;
 
@@ -6,29 +6,30 @@ use std::fmt;
 /// [`PublicKey::read`](super::PublicKey::read), which checks that.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ciphertexts {
-    /// Bytes of one.
+    /// Length of one ciphertext in bytes.
     each: usize,
     /// One after the other, little-endian.
     bytes: Vec<u8>,
 }
 
 impl Ciphertexts {
-    /// Of bytes that are known to be right.
+    /// Creates a list from bytes that are known to be right.
     pub(super) fn new(each: usize, bytes: Vec<u8>) -> Ciphertexts {
         Ciphertexts { each, bytes }
     }
 
-    /// How many there are.
+    /// Returns the number of ciphertexts.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() / self.each
     }
 
-    /// As they travel: one after the other, little-endian, [`KeySize::modulus_bytes`](super::KeySize::modulus_bytes) each.
+    /// Returns the encoding on the wire: one ciphertext after the other, little-endian,
+    /// [`KeySize::modulus_bytes`](super::KeySize::modulus_bytes) each.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// As they travel.
+    /// Returns the encoding on the wire, without a copy.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -49,7 +50,7 @@ impl Ciphertexts {
     }
 }
 
-/// Their number.
+/// Prints the number of ciphertexts only.
 impl fmt::Debug for Ciphertexts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ciphertexts({})", self.len())

@@ -31,7 +31,7 @@ use std::fmt;
 /// Ciphertexts of which one thread makes a list at a time: as many as take random numbers from one generator.
 const BLOCK: usize = 64;
 
-/// Why bytes are no public key, or no ciphertexts.
+/// Reason why bytes are no public key, or no ciphertexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invalid {
     /// There are too few or too many bytes.
@@ -52,7 +52,7 @@ pub enum Invalid {
     Symbol,
 }
 
-/// As the end of a sentence that begins with who sent it: "holds ...".
+/// Prints the reason as the end of a sentence that begins with the party that sent the bytes: "holds ...".
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,4 +1,4 @@
-//! What everybody can do who knows the public key.
+//! Operations for everybody who knows the public key.
 
 use crypto_bigint::{BoxedUint, Odd};
 use rand_core::CryptoRng;
@@ -12,7 +12,7 @@ use crate::primitive::kernel::jacobi::Jacobi;
 use crate::primitive::kernel::mask::mask;
 use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
 
-/// N.
+/// Public key of Goldwasser-Micali encryption: N.
 #[derive(Clone)]
 pub struct PublicKey {
     size: KeySize,
@@ -21,14 +21,14 @@ pub struct PublicKey {
     jacobi: Jacobi,
 }
 
-/// Size only.
+/// Prints the size of the key only.
 impl std::fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PublicKey({} bits)", self.size.bits())
     }
 }
 
-/// Equal keys.
+/// Compares keys by N.
 impl PartialEq for PublicKey {
     fn eq(&self, other: &PublicKey) -> bool {
         self.modulus == other.modulus
@@ -43,12 +43,12 @@ impl PublicKey {
         PublicKey { size, field: Montgomery::new(&modulus), jacobi: Jacobi::new(&modulus), modulus }
     }
 
-    /// How long it is.
+    /// Returns the size of the key.
     pub fn size(&self) -> KeySize {
         self.size
     }
 
-    /// As it travels: N, little-endian, [`KeySize::modulus_bytes`].
+    /// Returns the encoding on the wire: N, little-endian, [`KeySize::modulus_bytes`].
     pub fn to_bytes(&self) -> Vec<u8> {
         self.modulus.as_words().iter().flat_map(|word| word.to_le_bytes()).collect()
     }
@@ -74,7 +74,7 @@ impl PublicKey {
         Ok(PublicKey::new(size, modulus))
     }
 
-    /// No ciphertexts.
+    /// Returns an empty list of ciphertexts.
     pub(crate) fn no_ciphertexts(&self) -> Ciphertexts {
         Ciphertexts::new(self.size.modulus_bytes(), Vec::new())
     }
@@ -127,7 +127,7 @@ impl PublicKey {
         bytes.chunks(LANES * each).map(move |group| group.chunks_exact(each).map(words).collect())
     }
 
-    /// Encrypts bits.
+    /// Encrypts bits, one ciphertext for each.
     pub fn encrypt(&self, bits: &[bool], rng: &mut impl CryptoRng) -> Ciphertexts {
         let zero = Lanes::zero(self.field.limbs());
         self.make(bits.len(), rng, |range, y| {
@@ -169,8 +169,9 @@ impl PublicKey {
         Ciphertexts::new(self.size.modulus_bytes(), products.flat_map(u64::to_le_bytes).collect())
     }
 
-    /// As many ciphertexts: products below 2 n in no form, which `make` makes for at most eight of them from as many random
-    /// numbers below N. (One that is not coprime to N would be found as seldom as a factor of N by guessing.)
+    /// Makes `count` ciphertexts: products below 2 n in no form. `make` makes at most eight of them at a time from as
+    /// many random numbers below N. (A number that is not coprime to N would be found as seldom as a factor of N by
+    /// guessing.)
     fn make(
         &self,
         count: usize,

@@ -1,4 +1,4 @@
-//! What the owner of a key can do: decrypt, by Legendre symbols.
+//! Operations for the owner of a key: decryption, by Legendre symbols.
 
 use crypto_bigint::{BoxedUint, Odd};
 use rand_core::CryptoRng;
@@ -24,7 +24,7 @@ struct Half {
     jacobi: Jacobi,
 }
 
-/// Size only.
+/// Prints the size of the key only.
 impl std::fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SecretKey({} bits)", self.public.size().bits())
@@ -53,7 +53,7 @@ impl Half {
 }
 
 impl SecretKey {
-    /// A fresh key.
+    /// Generates a fresh key.
     pub fn generate(size: KeySize, rng: &mut impl CryptoRng) -> SecretKey {
         SecretKey::from_primes(size, &Primes::generate(size, rng))
     }
@@ -63,12 +63,12 @@ impl SecretKey {
         SecretKey { public, p: Half::new(&primes.p), q: Half::new(&primes.q) }
     }
 
-    /// What others may know.
+    /// Returns the public key.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// Decrypts.
+    /// Decrypts ciphertexts into bits.
     ///
     /// # Panics
     ///

@@ -72,7 +72,7 @@ impl Projective {
         Projective { x: xy * difference - yz * bxz, y: bxz * xx + difference * sum, z: sum * yz + xx * xy }
     }
 
-    /// Algorithm 9 there.
+    /// Doubles the point, by algorithm 9 there.
     pub(super) fn doubled(&self) -> Projective {
         let (yy, yz, bzz) = (self.y.square(), self.y * self.z, times_15(self.z.square()));
         let eight = yy.double().double().double();

@@ -137,8 +137,8 @@ impl Group for Pallas {
         ENCODED_BYTES
     }
 
-    /// With BLAKE2b and the map of a curve that is isogenous (RFC 9380, section 6.6.3), as the library has it: RFC 9497 has no
-    /// suite for this group. Tags are ASCII.
+    /// Hashes with BLAKE2b and the map of a curve that is isogenous (RFC 9380, section 6.6.3), as the library has it.
+    /// RFC 9497 has no suite for this group. Tags are ASCII.
     fn hash_to_points<M: AsRef<[u8]> + Sync>(&self, messages: &[M], tag: &[u8]) -> Vec<Point> {
         let tag = std::str::from_utf8(tag).expect("domain separation tags are ASCII");
         let hash = |message: &M| Point(pallas::Point::hash_to_curve(tag)(message.as_ref()).to_affine().into());

@@ -10,7 +10,7 @@ fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
     bytes.into_iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What the library makes of points, one by one.
+/// Encodes points with the library, one by one.
 fn plain(points: &[pallas::Point]) -> Vec<u8> {
     points.iter().flat_map(|point| point.to_affine().to_bytes()).collect()
 }

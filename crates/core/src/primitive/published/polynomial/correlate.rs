@@ -81,7 +81,7 @@ fn schoolbook<M: Module>(
     parallel::numbers(count, 8, sum)
 }
 
-/// With a = a0 + a1 x^m, the transpose of Karatsuba's way: three of half the size.
+/// Correlates by the transpose of Karatsuba's way: with a = a0 + a1 x^m, three correlations of half the size.
 fn karatsuba<M: Module>(module: &M, a: &[ScalarOf<M>], elements: &[M::Element]) -> Vec<M::Element> {
     if a.len() <= CUT {
         return schoolbook(module, a, elements, a.len());

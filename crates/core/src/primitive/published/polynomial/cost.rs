@@ -1,5 +1,5 @@
-//! Which strategy takes the least work. Work is counted in products of an element and a scalar, with [`Module::IN_SUM`] and
-//! [`Module::SUM`] as measured.
+//! Choice of the strategy that takes the least work. Work is counted in products of an element and a scalar, with
+//! [`Module::IN_SUM`] and [`Module::SUM`] as measured.
 
 use super::evaluate::GROUP;
 use super::fft;

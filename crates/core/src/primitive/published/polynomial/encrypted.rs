@@ -14,7 +14,7 @@ impl<'a, G: Group + Sync> Encrypted<'a, G> {
         Points(self.0)
     }
 
-    /// What `work` does to each of the two points.
+    /// Applies `work` to each of the two points of the ciphertexts.
     fn each(
         &self,
         ciphertexts: &[Ciphertext<G>],

@@ -85,7 +85,7 @@ impl<F: ScalarField + Sync> Tree<F> {
         Tree { product: product(points), below: Below::Others((0..points.len()).map(others).collect()) }
     }
 
-    /// From the sums that belong to the product to the values at its points.
+    /// Descends from the sums that belong to the product to the values at its points.
     fn descend<M: Module<Field = F>>(
         &self,
         module: &M,

@@ -14,7 +14,7 @@ pub(super) fn takes_less(coefficients: usize) -> bool {
     coefficients > 2 && (coefficients - 1).is_power_of_two()
 }
 
-/// As [`super::multiply`], of polynomials that have coefficients.
+/// Multiplies as [`super::multiply`] does, for polynomials that have coefficients.
 ///
 /// # Panics
 ///
@@ -33,8 +33,8 @@ pub(super) fn multiply<M: Module>(module: &M, scalars: &[ScalarOf<M>], elements:
     product
 }
 
-/// As [`super::correlate`], with n scalars and 2 n - 1 elements: the middle of a product, which no other part of it meets in a
-/// transform that holds the elements.
+/// Correlates as [`super::correlate`] does, with n scalars and 2 n - 1 elements. The result is the middle of a product.
+/// No other part of the product overlaps it in a transform that holds the elements.
 ///
 /// # Panics
 ///

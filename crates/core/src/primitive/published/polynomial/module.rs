@@ -1,4 +1,4 @@
-//! What coefficients are.
+//! Coefficients of polynomials: scalars, or elements that scalars multiply.
 
 use crate::parallel;
 use std::ops::Range;
@@ -7,19 +7,19 @@ use crate::primitive::group::{Group, ScalarField};
 
 /// Elements that can be added, and multiplied by the scalars of a field. The slices of each call are equally long.
 pub trait Module: Sync {
-    /// The field.
+    /// Field of the scalars.
     type Field: ScalarField + Sync;
-    /// An element.
+    /// Element of the module.
     type Element: Clone + Send + Sync;
 
-    /// What a product costs that is one of many in [`Module::combine`], relative to one by itself.
+    /// Cost of a product that is one of many in [`Module::combine`], relative to one by itself.
     const IN_SUM: f64;
-    /// What a sum costs, relative to a product.
+    /// Cost of a sum, relative to a product.
     const SUM: f64;
-    /// What transforming as many scalars costs, relative to elements.
+    /// Cost of transforming as many scalars, relative to elements.
     const OWN_TRANSFORM: f64;
 
-    /// The field.
+    /// Returns the field of the scalars.
     fn field(&self) -> &Self::Field;
 
     /// The element that adds nothing.
@@ -28,7 +28,7 @@ pub trait Module: Sync {
     /// The sums of the elements that stand in the same place.
     fn add(&self, elements: &[Self::Element], others: &[Self::Element]) -> Vec<Self::Element>;
 
-    /// Their differences.
+    /// Returns the differences of the elements that stand in the same place.
     fn subtract(&self, elements: &[Self::Element], others: &[Self::Element]) -> Vec<Self::Element>;
 
     /// The products of the elements and the scalars that stand in the same place.

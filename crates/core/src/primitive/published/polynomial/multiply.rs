@@ -1,4 +1,4 @@
-//! Products of polynomials.
+//! Multiplication of polynomials by several strategies.
 
 use crate::parallel;
 
@@ -6,7 +6,7 @@ use super::fft;
 use super::module::{Module, ScalarOf, Scalars};
 use crate::primitive::group::ScalarField;
 
-/// How two polynomials are multiplied.
+/// Algorithm by which two polynomials are multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
     /// Each coefficient of the result as one sum of products: k^2 of them for k coefficients.
@@ -15,7 +15,7 @@ pub enum Strategy {
     Karatsuba,
     /// Toom, 1963, in three parts: k^1.465 products. For moduli greater than 3.
     Toom3,
-    /// By the fast Fourier transform: k log k products. For fields with roots of unity.
+    /// Fast Fourier transform: k log k products. For fields with roots of unity.
     Fft,
 }
 
@@ -23,7 +23,7 @@ pub enum Strategy {
 pub(super) const CUT: usize = 8;
 
 impl Strategy {
-    /// All of them.
+    /// List of all strategies.
     pub const ALL: [Strategy; 4] = [Strategy::Schoolbook, Strategy::Karatsuba, Strategy::Toom3, Strategy::Fft];
 
     /// Whether a field has what it takes for a result of so many coefficients.
@@ -110,7 +110,7 @@ fn in_squares<M: Module>(
     result
 }
 
-/// So many of the coefficients, the rest `zero`.
+/// Returns the first `count` coefficients of `part`, filled up with `zero`.
 pub(super) fn filled<T: Clone>(part: &[T], count: usize, zero: T) -> Vec<T> {
     part.iter().cloned().chain(std::iter::repeat(zero)).take(count).collect()
 }

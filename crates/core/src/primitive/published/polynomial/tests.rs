@@ -60,7 +60,7 @@ fn products<F: ScalarField + Sync>(field: &F, sizes: &[(usize, usize)]) {
     }
 }
 
-/// With points as coefficients, every operation does to the points what it does to their logarithms.
+/// Checks operations with points as coefficients: each does to the points what it does to their logarithms.
 fn in_the_exponent<G: Group + Sync>(group: &G, sizes: &[(usize, usize)]) {
     let points = |scalars: &[G::Scalar]| group.multiply_generator(scalars);
     let module = Points(group);

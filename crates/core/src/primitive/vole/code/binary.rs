@@ -91,7 +91,8 @@ impl Binary {
         }
     }
 
-    /// Where in `word` the symbols of the group of outputs from index `first` on are, which are fetched.
+    /// Returns the positions in `word` of the symbols of the group of outputs from index `first` on. The symbols are
+    /// fetched.
     fn positions(&self, word: &[Block], first: usize) -> [u32; GROUP * REGIONS] {
         let mut numbers = [Block::ZERO; GROUP * NUMBERS / 4];
         self.numbers.encrypt_counters((first * NUMBERS / 4) as u64, &mut numbers);

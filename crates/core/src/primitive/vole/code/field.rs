@@ -37,7 +37,7 @@ impl Field {
         Field::on(backend::chosen(), seed, length)
     }
 
-    /// As [`Field::new`], on a back end that is available.
+    /// Creates the code as [`Field::new`] does, on a back end that is available.
     pub(super) fn on(backend: Backend, seed: Block, length: usize) -> Field {
         assert!(length > 0 && length < 1 << 31, "a region has positions, and they can be drawn");
         let [constants, numbers, labels] = streams(seed);
@@ -58,7 +58,7 @@ impl Field {
         self.expand(&words[FRONT * WIDTH..], outputs);
     }
 
-    /// The convolution.
+    /// Applies the convolution of the code.
     fn convolve<const WIDTH: usize>(&self, words: &mut [Block]) {
         let mut constants = [Block::ZERO; STRETCH * MEMORY];
         let symbols = self.symbols();
@@ -79,7 +79,7 @@ impl Field {
         }
     }
 
-    /// The expander.
+    /// Applies the expander of the code.
     fn expand<const WIDTH: usize>(&self, words: &[Block], outputs: [&mut [Block]; WIDTH]) {
         let count = outputs[0].len();
         assert!(outputs.iter().all(|outputs| outputs.len() == count), "as many outputs of each word");
@@ -121,8 +121,8 @@ impl Field {
         wipe(sums.as_flattened_mut());
     }
 
-    /// Where in `words` the symbols of the group of outputs from index `first` on are, which are fetched: those of four
-    /// outputs for the first region, then for the next.
+    /// Returns the positions in `words` of the symbols of the group of outputs from index `first` on. The symbols are
+    /// fetched: those of four outputs for the first region, then for the next.
     fn positions<const WIDTH: usize>(&self, words: &[Block], first: usize) -> [u32; GROUP * REGIONS] {
         let mut numbers = [Block::ZERO; GROUP * REGIONS / 4];
         self.numbers.encrypt_counters((first * REGIONS / 4) as u64, &mut numbers);

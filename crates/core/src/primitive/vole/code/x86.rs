@@ -82,7 +82,7 @@ fn double(value: __m512i) -> [__m512i; 2] {
     [_mm512_shuffle_i32x4::<0b01_01_00_00>(value, value), _mm512_shuffle_i32x4::<0b11_11_10_10>(value, value)]
 }
 
-/// As the portable form: a vector is four symbols, or two of two words.
+/// Convolves as the portable form does: a vector is four symbols, or two of two words.
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 pub(super) fn convolve<const WIDTH: usize>(constants: &[Block], stretch: &mut [Block]) {
     const BACK: usize = FIRST_LAG + MEMORY - 1;
@@ -123,7 +123,7 @@ fn single(block: Block) -> __m128i {
     unsafe { std::mem::transmute(block) }
 }
 
-/// As the portable form.
+/// Sums the positions as the portable form does.
 #[target_feature(enable = "avx512f,avx512vl,vpclmulqdq")]
 pub(super) fn sum_positions<const WIDTH: usize>(
     words: &[Block],

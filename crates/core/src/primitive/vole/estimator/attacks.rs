@@ -14,7 +14,7 @@ pub(crate) struct Instance {
     pub samples: usize,
     /// The dimension of the code that the noise is added to; N less the outputs of the dual form.
     pub unknowns: usize,
-    /// t: noisy places.
+    /// Number of noisy places, t.
     pub noise: usize,
 }
 

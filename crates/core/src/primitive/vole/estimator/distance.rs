@@ -1,4 +1,5 @@
-//! How probably a code that is drawn from an ensemble has a word below a given weight: a bound on its expectation.
+//! Bound on the probability that a code drawn from an ensemble has a word below a given weight, by the expected number
+//! of such words.
 //!
 //! The ensembles are expand-convolute codes (Raghuraman, Rindal and Tanguy, CRYPTO 2023) with regular expanders, and
 //! the bound is that of Rindal, *Expander-based codes at the Gilbert-Varshamov bound*, IACR ePrint 2026/2315: sums over
@@ -20,36 +21,36 @@ use std::f64::consts::LN_2;
 use super::minimize::minimize;
 use super::wide::{Matrix, Wide, ln_binomial, ln_factorial, ln_sum};
 
-/// How the edges of a region fall on its positions.
+/// Distribution of a region's edges over its positions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Incidence {
     /// Each position has exactly this many edges.
     #[cfg_attr(not(test), expect(dead_code, reason = "the formulas of both are compared with counted codes"))]
     TwoSided(usize),
-    /// Edges fall independently.
+    /// Edges that fall independently.
     Regional,
 }
 
-/// What follows the expander.
+/// Map that follows the expander.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Map {
     /// GF(2): y_t = u_t + y_(t-m) + sum of b_(t,j) y_(t-j) for j below m, with random bits b. No edge labels.
     Binary {
-        /// m.
+        /// Memory m of the map.
         memory: usize,
     },
     /// A field of 2^bits elements: y_t = u_t + sum of b_(t,j) y_(t-j) for j from 1 to m, with random b in the field, and
     /// random labels other than zero on the edges.
     #[cfg_attr(not(test), expect(dead_code, reason = "what the tables were made with, which a test computes again"))]
     Field {
-        /// m.
+        /// Memory m of the map.
         memory: usize,
         /// Bits of a field element.
         bits: f64,
     },
-    /// As `Field` with j from 4 to m + 3, for m of 6 at least.
+    /// Same map as `Field`, with j from 4 to m + 3, for m of 6 at least.
     Delayed {
-        /// m.
+        /// Memory m of the map.
         memory: usize,
         /// Bits of a field element.
         bits: f64,
@@ -69,7 +70,7 @@ pub(crate) struct Ensemble {
     pub incidence: Incidence,
     /// See [`Map`].
     pub map: Map,
-    /// By what factor the probability of a position may exceed the uniform one.
+    /// Factor by which the probability of a position may exceed the uniform one.
     pub bias: f64,
 }
 
@@ -77,7 +78,7 @@ pub(crate) struct Ensemble {
 /// a condition on the code's random choices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Markers {
-    /// -ln z, positive.
+    /// Positive exponent of the marker z: -ln z.
     pub output: f64,
     /// -ln v, positive and at most the logarithm of the field's size less one.
     pub equation: f64,
@@ -87,7 +88,7 @@ pub(crate) struct Markers {
 const GIVEN_AWAY: f64 = -100.0;
 
 impl Ensemble {
-    /// The code's length.
+    /// Returns the length of the code.
     pub(crate) fn n(&self) -> usize {
         self.regions * self.length
     }
@@ -216,8 +217,9 @@ impl Ensemble {
         (Matrix::new(self.states(), entries.into_iter().map(Wide::new)), scale)
     }
 
-    /// How far above `cutoff` the number of a word's active positions may be, if its support has `support` elements:
-    /// positions of an active state with output zero. Without limit where the trace counts them.
+    /// Excess over `cutoff` that the number of a word's active positions may have, if its support has `support`
+    /// elements. Active positions are those of an active state with output zero. Without limit if the trace counts
+    /// them.
     ///
     /// A word has more than r - 1 + e equations with probability at most C(k, r) C(n, r + e) q^-(1 + e) for any of the
     /// q^(r-1) lines of any support; e makes that 2^[`GIVEN_AWAY`]. An active zero is an equation, or one of at most
@@ -444,7 +446,7 @@ impl Polynomials {
         Wide::new(self.coefficients[entry][power]).times(Wide::exp(f64::from(self.exponents[entry]) * LN_2))
     }
 
-    /// With each entry's largest coefficient between one and two.
+    /// Normalises each entry so that its largest coefficient is between one and two.
     fn normal(mut self) -> Polynomials {
         for (coefficients, exponent) in self.coefficients.iter_mut().zip(&mut self.exponents) {
             let largest = coefficients.iter().copied().fold(0.0, f64::max);

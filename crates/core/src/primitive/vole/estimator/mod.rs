@@ -1,4 +1,4 @@
-//! What attacks on the silent protocols cost with [`Parameters`]: the reason for the numbers in [`super::params`].
+//! Cost of attacks on the silent protocols with [`Parameters`]: the reason for the numbers in [`super::params`].
 //!
 //! `lpn_estimate` among the benchmarks prints the table.
 
@@ -115,8 +115,9 @@ mod tests {
         }
     }
 
-    /// All codes over the field together have three fifths of what codes may have. The most likely ones to be bad are those with the most outputs for their
-    /// distance: the next smaller ones are less likely so by 1.3 bits at least, and so on.
+    /// Checks that all codes over the field together fail with at most three fifths of the probability that codes may
+    /// have. The most likely ones to be bad are those with the most outputs for their distance. The next smaller ones
+    /// are less likely so by at least 1.3 bits, and so on.
     #[test]
     fn codes_over_the_field_have_their_distance() {
         let failure = |outputs: usize| code_failure(&Parameters::new(Kind::Field, outputs).unwrap());

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::distance::Markers;
 use super::*;
 
-/// What the script says for a size.
+/// Line that the script prints for a size.
 struct Line {
     kind: Kind,
     /// Outputs, trees, leaves of each, levels, positions of a region.

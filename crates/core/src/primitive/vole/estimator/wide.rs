@@ -17,7 +17,7 @@ impl Wide {
         Wide { mantissa: number, exponent: 0 }.normal()
     }
 
-    /// e^`ln`.
+    /// Computes e^`ln` as a wide number.
     pub(super) fn exp(ln: f64) -> Wide {
         if ln == f64::NEG_INFINITY {
             return Wide::ZERO;

@@ -60,7 +60,7 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    /// To be made when all messages of the trees have come.
+    /// Creates the check; to be called when all messages of the trees have come.
     pub(super) fn new(rng: &mut impl CryptoRng) -> Checker {
         let seed = Block::random(rng);
         Checker { seed, coefficients: Coefficients(Aes128::new(seed)), leaves: Block::ZERO, values: Block::ZERO }

@@ -33,7 +33,7 @@ pub struct CotSender<O> {
     rng: ChaCha20Rng,
 }
 
-/// The receiver.
+/// Receiver of correlated OTs.
 pub struct CotReceiver<O> {
     transfers: O,
     security: Security,
@@ -41,7 +41,7 @@ pub struct CotReceiver<O> {
     rng: ChaCha20Rng,
 }
 
-/// All bits but the lowest.
+/// Mask of all bits but the lowest.
 const UPPER: u128 = !1;
 
 /// Base elements of a run: the one that hides the receiver's part in the check.

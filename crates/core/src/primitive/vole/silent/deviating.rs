@@ -23,12 +23,12 @@ fn keys() -> Keys {
     keys
 }
 
-/// What a sender has sent of its first tree, and all that it hides.
+/// Values that a sender has sent of its first tree, and all that it hides.
 struct Tree {
     /// For each level, both sums without their masks: a receiver gets one of each level, whichever it likes.
     sums: Vec<[Block; 2]>,
     tip: Block,
-    /// What the tip is meant to add to the one unknown node.
+    /// Value that the tip is meant to add to the one unknown node.
     hidden: Block,
     root: Block,
 }
@@ -90,7 +90,7 @@ fn sum(nodes: &[Option<Block>]) -> Block {
     nodes.iter().flatten().fold(Block::ZERO, |sum, node| sum ^ *node)
 }
 
-/// Of each number of leaves and each string of choices.
+/// Checks each number of leaves with each string of choices.
 #[test]
 fn every_string_of_choices_leaves_one_node_of_the_frontier_unknown() {
     let mut opened = 0;

@@ -1,4 +1,5 @@
-//! What each role draws for itself in a run, over many runs: every bit of it is as often one as zero, and nothing comes twice.
+//! Tests of the values that each role draws for itself in a run, over many runs. Every bit of them is as often one as
+//! zero, and no value comes twice.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -53,7 +54,7 @@ impl CorrelatedOtSender for Odd {
     }
 }
 
-/// What a receiver that has drawn from this seed sends and chooses, while nobody answers as the protocol has it.
+/// Messages and choices of a receiver that has drawn from this seed, while nobody answers as the protocol has it.
 fn receiver(kind: Kind, seed: u8) -> (Choices, Vec<u8>) {
     let (parameters, chosen) = (parameters(kind), Mutex::new(None));
     let (mut end, mut channel) = Channel::pair("sender", "receiver");

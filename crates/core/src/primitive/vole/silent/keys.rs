@@ -6,18 +6,19 @@ use crate::session::Session;
 
 /// Everything public that both parties derive from the session.
 pub(super) struct Keys {
-    /// What the trees' generators are keyed from.
+    /// Key from which the trees' generators are keyed.
     trees: [u8; 32],
     /// Makes masks of correlated OTs.
     pub(super) hash: RekeyedHash,
-    /// What codes are drawn from: the same in all parts of a session and for all purposes. A session of many parts so has no more codes that
-    /// could be bad ones than another: one for each size that there is.
+    /// Seed from which codes are drawn: the same in all parts of a session and for all purposes. A session of many
+    /// parts thus has no more codes that could be bad ones than another session. There is one code for each size that
+    /// occurs.
     pub(super) code: Block,
     /// The key of the hash in the check.
     pub(super) answer: [u8; 32],
     /// Correlated OTs that have been hashed.
     pub(super) hashed: u64,
-    /// Runs so far.
+    /// Number of runs so far.
     pub(super) runs: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What silent VOLE sends, before it is run. The sender is who has delta.
+//! Traffic of silent VOLE, computed before it is run. The sender is the party that has delta.
 
 use super::check::{ANSWER_BYTES, CHALLENGE_BYTES};
 use super::{cot, vole};

@@ -92,7 +92,7 @@ fn expand(
     }
 }
 
-/// Where the receiver's trees lack a leaf: a uniformly random one for each tree. Secret.
+/// Holes of the receiver's trees: the indices of the missing leaves, uniformly random for each tree. Secret.
 pub(super) struct Holes(Zeroizing<Vec<u32>>);
 
 impl Holes {
@@ -116,8 +116,8 @@ impl std::fmt::Debug for Holes {
     }
 }
 
-/// What is wrong with a level that was grown from zeros in the place of missing nodes, of which the children are known:
-/// for each tree the pair of nodes below the missing one, and what must be added to its two.
+/// Repairs of a level that was grown from zeros in the place of missing nodes, whose children are known. For each tree:
+/// the pair of nodes below the missing one, and the values to be added to the two.
 struct Repairs {
     pair: Zeroizing<Vec<u32>>,
     add: Zeroizing<Vec<[Block; 2]>>,
@@ -153,13 +153,13 @@ impl Repairs {
     }
 }
 
-/// All ones if the numbers are equal, else zero.
+/// Returns all ones if the numbers are equal, else zero.
 #[inline(always)]
 fn equal(one: u32, other: u32) -> u128 {
     mask(one == other)
 }
 
-/// What the receiver's leaves lack when all messages have come.
+/// Corrections that the receiver's leaves still need when all messages have come.
 pub(super) struct Punctured {
     repairs: Repairs,
     holes: Holes,

@@ -28,7 +28,7 @@ pub struct SilentSender<O> {
     rng: ChaCha20Rng,
 }
 
-/// The receiver.
+/// Receiver of silent VOLE.
 pub struct SilentReceiver<O> {
     transfers: O,
     security: Security,

@@ -42,7 +42,7 @@ pub struct Answerer {
     left: usize,
 }
 
-/// Parameters only.
+/// Prints the parameters only.
 impl std::fmt::Debug for Answerer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Answerer").field("params", &self.params).finish_non_exhaustive()
@@ -63,10 +63,10 @@ pub struct PreparedColumns {
     layouts: Vec<(usize, Vec<Vec<PreparedBlocks>>)>,
 }
 
-/// What was multiplied with a group of columns, and may go to its owner only as an answer.
+/// Products with a group of columns, which may go to the columns' owner only as an answer.
 pub struct Products {
     group: usize,
-    /// The polynomials' numbers.
+    /// Numbers of the polynomials.
     polynomials: Vec<usize>,
     pub(super) sums: Sums,
 }

@@ -20,8 +20,8 @@ pub(super) struct EncryptedBlocks {
 }
 
 impl EncryptedBlocks {
-    /// From `payload`, the blocks' first halves; `number` is that of the first block's masks. `None` if there is something
-    /// that is no residue.
+    /// Reads blocks from `payload`, which holds their first halves; `number` is that of the first block's masks.
+    /// Returns `None` if any value is no residue.
     pub(super) fn read(
         (params, ring): (&Params, &Ring),
         masks: &Uniform,

@@ -29,7 +29,7 @@ pub struct Encryptor {
     next: usize,
 }
 
-/// Parameters only.
+/// Prints the parameters only.
 impl std::fmt::Debug for Encryptor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Encryptor").field("params", &self.params).finish_non_exhaustive()
@@ -52,7 +52,7 @@ pub(super) fn public_mask(ring: &Ring, masks: &Uniform) -> Vec<u64> {
 }
 
 impl Encryptor {
-    /// Fresh keys.
+    /// Generates fresh keys for a run.
     pub fn new(params: &Params, session: &Session, rng: &mut impl CryptoRng) -> Encryptor {
         let ring = params.ring();
         let mut seed = [0; SEED_BYTES];

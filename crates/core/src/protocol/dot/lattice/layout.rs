@@ -1,8 +1,8 @@
-//! Where numbers stand in polynomials.
+//! Layout of numbers in polynomials.
 
 use std::ops::Range;
 
-/// How a group of the encryptor's columns is laid out, and how the answerer's columns are that meet it.
+/// Layout of a group of the encryptor's columns, and of the answerer's columns that meet it.
 ///
 /// With c `slots` and c' `others`, row r of a block of the column in slot j is the coefficient of X^(j + c c' r); of the
 /// answerer's column i it is that of X^(c i - c c' r). The coefficient of X^(j + c i) of their product is then the scalar
@@ -31,13 +31,13 @@ impl Layout {
         (block * self.rows()).min(rows)..((block + 1) * self.rows()).min(rows)
     }
 
-    /// Where row `row` of a block of the encryptor's column in `slot` stands.
+    /// Index of the coefficient for row `row` of a block of the encryptor's column in `slot`.
     pub(super) fn coefficient(&self, slot: usize, row: usize) -> usize {
         slot + self.slots * self.others * row
     }
 
-    /// Where row `row` of a block of the answerer's column `other` stands among the coefficients of powers of X^c, and
-    /// whether its sign changes, as X^N = -1.
+    /// Index of the coefficient, among those of powers of X^c, for row `row` of a block of the answerer's column
+    /// `other`. The second result tells whether its sign changes, as X^N = -1.
     pub(super) fn other_coefficient(&self, other: usize, row: usize) -> (usize, bool) {
         match row {
             0 => (other, false),
@@ -45,7 +45,7 @@ impl Layout {
         }
     }
 
-    /// Where a product stands.
+    /// Index of the coefficient that holds a product.
     pub(super) fn output(&self, slot: usize, other: usize) -> usize {
         slot + self.slots * other
     }

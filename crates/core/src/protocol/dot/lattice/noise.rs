@@ -1,4 +1,4 @@
-//! How large errors can become, and what hides them. The derivation is in `docs/protocols/lattice.md`.
+//! Bounds for the size of errors, and the flood that hides them. The derivation is in `docs/protocols/lattice.md`.
 
 use crate::primitive::rlwe::{self, ERROR_BOUND, Flood};
 use crate::security::Chance;
@@ -10,10 +10,10 @@ pub(super) const ROUNDING: u64 = 2;
 /// outputs together by [`Chance::Mask`].
 pub(super) const FLOOD_BITS: u32 = Chance::Mask.bits() - 1;
 
-/// What decides about the noise of an answer.
+/// Quantities that decide about the noise of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Noise {
-    /// N.
+    /// Degree N of the ring.
     pub degree: usize,
     /// Rows of a column.
     pub rows: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Noise {
     pub digits: usize,
     /// The largest absolute value in the answerer's columns.
     pub largest: u64,
-    /// Answers in all.
+    /// Number of answers in all.
     pub answers: usize,
 }
 

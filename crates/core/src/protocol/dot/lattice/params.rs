@@ -1,4 +1,4 @@
-//! What both parties agree on before the first message, and what it costs.
+//! Parameters that both parties agree on before the first message, and the costs that follow from them.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::primitive::rlwe::{self, Flood, Ring, Uniform, packed_bytes};
 use crate::protocol::dot::{Columns, Modulus, Shape};
 use crate::role::Side;
 
-/// Bytes of [`SEED`](super::SEED).
+/// Length of [`SEED`](super::SEED) in bytes.
 pub(super) const SEED_BYTES: usize = 32;
 
 /// Runs of one session that the flood of [`Params::of_pairs`] is enough for.
@@ -37,7 +37,7 @@ pub struct Params {
     pub(super) groups: Vec<Group>,
     /// The answerer's columns in one polynomial.
     pub(super) others: usize,
-    /// How many answers there can be, if not one for each group and polynomial.
+    /// Largest number of answers, if not one for each group and polynomial.
     pub(super) most_answers: Option<usize>,
     /// The answers that there are, if not all.
     pub(super) chosen: Option<Chosen>,
@@ -55,7 +55,7 @@ pub(super) struct Chosen {
 /// Some of the encryptor's columns, which travel together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// The columns.
+    /// Range of the encryptor's columns in the group.
     pub columns: Range<usize>,
     /// Places for numbers of one row in a polynomial, a power of two.
     pub slots: usize,
@@ -140,28 +140,28 @@ impl Params {
         }
     }
 
-    /// What is multiplied.
+    /// Returns the shape of the multiplied columns.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// What shares add up modulo.
+    /// Returns the modulus of the sum of shares.
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
 
-    /// How many products there are: all, or those that were chosen.
+    /// Returns the number of products: all, or those that were chosen.
     pub fn products(&self) -> usize {
         self.chosen.as_ref().map_or(self.shape.products(), |chosen| chosen.products)
     }
 
-    /// What chosen products take both parties together to compute, in [`WORK_SECONDS`](super::WORK_SECONDS): an estimate. 0
-    /// for all products.
+    /// Estimates the computation of both parties together for chosen products, in
+    /// [`WORK_SECONDS`](super::WORK_SECONDS). 0 for all products.
     pub fn work(&self) -> u128 {
         self.chosen.as_ref().map_or(0, |chosen| chosen.work)
     }
 
-    /// Who encrypts.
+    /// Returns the party that encrypts.
     pub fn encryptor(&self) -> Side {
         self.encryptor
     }
@@ -182,7 +182,7 @@ impl Params {
         self.values
     }
 
-    /// How many of the encryptor's columns one number holds; more than one only where outputs are values.
+    /// Returns the number of the encryptor's columns that one number holds; more than one only if outputs are values.
     pub fn digits(&self) -> usize {
         self.digits
     }
@@ -192,7 +192,7 @@ impl Params {
         &self.groups
     }
 
-    /// What decides about the noise.
+    /// Returns the quantities that decide about the noise.
     pub(crate) fn noise(&self) -> Noise {
         let (low, high) = self.shape.integers.range();
         Noise {
@@ -210,7 +210,7 @@ impl Params {
         rlwe::power(&[self.base as u64, (self.base >> 64) as u64], self.digits)
     }
 
-    /// What is added to the error of every output.
+    /// Returns the flood that is added to the error of every output.
     pub(super) fn flood(&self) -> Result<Flood> {
         self.noise().flood().ok_or_else(|| internal("no flood"))
     }
@@ -308,7 +308,7 @@ impl Params {
         Ok(answers)
     }
 
-    /// Where a product comes out: the group, the polynomial, and there the slot and the place.
+    /// Locates the output of a product: the group, the polynomial, and there the slot and the place.
     fn output(&self, first: usize, second: usize) -> Result<(usize, usize, (usize, usize))> {
         if first >= self.shape.first || second >= self.shape.second {
             return Err(internal(format!("no product of columns {first} and {second}")));
@@ -325,7 +325,7 @@ impl Params {
         self.places(answer).flatten()
     }
 
-    /// How many of the answerer's columns one polynomial holds.
+    /// Returns the number of the answerer's columns that one polynomial holds.
     pub fn columns_in_polynomial(&self) -> usize {
         self.others
     }
@@ -380,7 +380,7 @@ impl Params {
         if self.encryptor == Side::First { self.shape.second } else { self.shape.first }
     }
 
-    /// All blocks of all groups.
+    /// Returns the number of all blocks of all groups.
     pub(super) fn blocks(&self) -> usize {
         (0..self.groups.len()).map(|group| self.layout(group).blocks(self.shape.rows)).sum()
     }

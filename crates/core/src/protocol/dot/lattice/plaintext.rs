@@ -12,11 +12,11 @@ use crate::protocol::dot::{Columns, Modulus};
 /// Bits of the fractions of [`Weight::rest`]: products with integers of 32 bits then fit 63.
 const FRACTION_BITS: u32 = 31;
 
-/// What one digit stands for: q / base^(k - j) for digit j of k, to the nearest multiple of 2^-31.
+/// Weight of one digit: q / base^(k - j) for digit j of k, to the nearest multiple of 2^-31.
 struct Weight {
-    /// Its integral part modulo each prime.
+    /// Integral part of the weight, modulo each prime.
     whole: Vec<Factor>,
-    /// Its fractional part.
+    /// Fractional part of the weight.
     rest: i64,
 }
 
@@ -129,10 +129,10 @@ impl ShareEncoder {
     }
 }
 
-/// Reads outputs.
+/// Reader of outputs.
 pub(super) struct Decoder {
     fraction: Fraction,
-    /// What digits are too large by, as a residue of the shares' modulus.
+    /// Excess of the digits over their value, as a residue of the shares' modulus.
     offset: u128,
     modulus: Modulus,
     /// Whether digits are residues already.

@@ -22,14 +22,14 @@ const MAX_PRODUCTS: usize = 1 << 26;
 /// The most numbers of a side: with all the room that is left empty, masks have fewer numbers than there are.
 const MAX_NUMBERS: usize = 1 << 44;
 
-/// Which products are wanted.
+/// Selection of the products that are wanted.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Wanted<'a> {
-    /// All, at once: see [`Params::new`].
+    /// Every product, at once: see [`Params::new`].
     All { learner: Option<Side> },
     /// Some, later, in so many answers at most: see [`Params::keeping`].
     AtMost(usize),
-    /// These, at once: see [`Params::of_pairs`].
+    /// Chosen products, at once: see [`Params::of_pairs`].
     Pairs(&'a [(u32, u32)]),
 }
 
@@ -131,8 +131,8 @@ impl Search<'_> {
         }
     }
 
-    /// How many slots a group can have. Larger groups have fewer answers; where few products of many are wanted, smaller ones
-    /// multiply less that nobody asks for.
+    /// Returns the numbers of slots that a group can have. Larger groups have fewer answers. If few products of many
+    /// are wanted, smaller groups multiply less that nobody asks for.
     fn limits(&self, most: usize, slots: usize) -> Vec<usize> {
         let useful = most.min(slots.max(1).next_power_of_two());
         match self.wanted {
@@ -209,23 +209,23 @@ fn slots_of(count: usize, limit: usize, exact: u32) -> Vec<usize> {
     groups
 }
 
-/// What [`Params::work`] counts in: the time in which an answerer multiplies a ciphertext's number modulo one prime, and
-/// adds it up, in seconds.
+/// Unit of [`Params::work`], in seconds: the time in which an answerer multiplies a ciphertext's number modulo one
+/// prime, and adds it up.
 pub const WORK_SECONDS: f64 = 0.43e-9;
 
-/// How many of these a byte takes at 1 Gbit/s; and for each number and prime, encrypting, reading with the mask, preparing
-/// and answering.
+/// Units of work for a byte at 1 Gbit/s. The constants below are, for each number and prime, those for encrypting,
+/// reading with the mask, preparing and answering.
 const BYTE: u128 = 19;
 const ENCRYPT: u128 = 30;
 const RECEIVE: u128 = 9;
 const PREPARE: u128 = 10;
 const ANSWER: u128 = 100;
 
-/// What some products cost.
+/// Cost of some products.
 pub(super) struct Cost {
     /// Computation of both parties, in [`WORK_SECONDS`].
     pub(super) work: u128,
-    /// Both ways, but for the headers of columns' frames.
+    /// Traffic both ways, but for the headers of columns' frames.
     bytes: u128,
 }
 
@@ -241,7 +241,7 @@ impl Cost {
     }
 }
 
-/// What chosen products cost; `None` if it takes no less time than `least`.
+/// Computes the cost of chosen products; `None` if it takes no less time than `least`.
 fn cost_below(least: u128, params: &Params, pairs: &[(u32, u32)]) -> Option<Cost> {
     // With as few answers as could be: all of the cheapest kind, and full.
     let full = params.groups.iter().map(|group| group.slots * params.others).max().unwrap_or(1);
@@ -256,7 +256,7 @@ fn cost_below(least: u128, params: &Params, pairs: &[(u32, u32)]) -> Option<Cost
     Some(cost_of(params, pairs)).filter(|cost| cost.time() < least)
 }
 
-/// What chosen products cost. What is multiplied are whole polynomials, whatever of them is wanted.
+/// Computes the cost of chosen products. Whole polynomials are multiplied, whatever part of them is wanted.
 pub(super) fn cost_of(params: &Params, pairs: &[(u32, u32)]) -> Cost {
     let mut cost = fixed_cost(params, pairs.len());
     for (group, answers) in answers(params, pairs).into_iter().enumerate() {
@@ -265,7 +265,7 @@ pub(super) fn cost_of(params: &Params, pairs: &[(u32, u32)]) -> Cost {
     cost
 }
 
-/// What a group's columns cost, and the outputs of all answers.
+/// Computes the cost of a group's columns, and of the outputs of all answers.
 fn fixed_cost(params: &Params, products: usize) -> Cost {
     let units = (params.blocks() as u128 + 1) * params.primes as u128;
     let outputs = params.kept * packed_bytes(params.prime_bits, products);
@@ -275,7 +275,7 @@ fn fixed_cost(params: &Params, products: usize) -> Cost {
     }
 }
 
-/// What one more of a group's answers costs.
+/// Computes the cost of one more of a group's answers.
 fn answer_cost(params: &Params, group: usize) -> Cost {
     let (layout, degree) = (params.layout(group), params.degree as u128);
     let blocks = layout.blocks(params.shape.rows) as u128;
@@ -286,7 +286,7 @@ fn answer_cost(params: &Params, group: usize) -> Cost {
     }
 }
 
-/// How many answers each group has.
+/// Counts the answers of each group.
 fn answers(params: &Params, pairs: &[(u32, u32)]) -> Vec<u128> {
     let mut group_of = vec![0u32; params.groups.last().map_or(0, |group| group.columns.end)];
     for (index, group) in params.groups.iter().enumerate() {

@@ -88,7 +88,7 @@ fn limbs(number: u128) -> [u64; 2] {
     [number as u64, (number >> 64) as u64]
 }
 
-/// All blocks of the first group under `key`, with these errors in the coefficients.
+/// Encrypts all blocks of the first group under `key`, with these errors in the coefficients.
 fn encrypted(
     (params, ring): (&Params, &Ring),
     key: &SecretKey,
@@ -333,7 +333,8 @@ fn flooded_errors_tell_nothing_and_others_do() {
     assert!(largest > (expected as u128) << 50);
 }
 
-/// Both parties after the encryptor's columns have come, the answers of the first group, and the products for them.
+/// Returns both parties after the encryptor's columns have come, the answers of the first group, and the products for
+/// them.
 fn multiplied(params: &Params, own: &Columns, others: &Columns) -> (Encryptor, Answerer, Vec<Answer>, Products) {
     let (mut one, mut two) = Channel::pair("encryptor", "answerer");
     std::thread::scope(|scope| {
@@ -415,7 +416,8 @@ fn answers_are_made_step_by_step() {
     }
 }
 
-/// What the encryptor sees beside its share in real answers: errors that fill the flood's range evenly, whatever the column.
+/// Checks the values that the encryptor sees beside its share in real answers: errors that fill the flood's range
+/// evenly, whatever the column.
 #[test]
 fn answers_are_flooded() {
     const ANSWERS: usize = 400;
@@ -492,7 +494,8 @@ fn keys_of_another_session_do_not_decrypt() {
     assert_ne!(opened(Session::new(Transcript::new("another"))), [50; 4]);
 }
 
-/// No mask hides two plaintexts, and the flood is for as many answers as were agreed on: neither party does more than that.
+/// Checks that neither party does more than agreed: no mask hides two plaintexts, and the flood is for as many answers
+/// as were agreed on.
 #[test]
 fn what_was_agreed_on_once_is_refused_again() {
     let shape = shape(2000, 4, 5, 1, false);

@@ -1,4 +1,4 @@
-//! Where the OTs come from.
+//! Source of the OTs: the extension that the parties run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::primitive::ot::softspoken::{self, MAX_K};
 use crate::security::Security;
 
-/// What makes OTs out of the base OTs.
+/// Extension that makes OTs out of the base OTs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
     /// SoftSpoken with this k, 1 to 8: 128 / k bits an OT, and the more computation the larger k is.

@@ -16,12 +16,12 @@ use crate::progress::Progress;
 use crate::protocol::dot::{Columns, Integers, MAX_ROWS, Modulus, Shares};
 use crate::session::Session;
 
-/// Which products are wanted; both parties must use the same.
+/// Pairs of columns whose products are wanted; both parties must use the same.
 #[derive(Debug, Clone)]
 pub struct Pairs {
     rows: usize,
     modulus: Modulus,
-    /// Which of the sender's columns each of the chooser's is multiplied with.
+    /// Sender's columns with which each of the chooser's is multiplied.
     partners: Vec<Vec<u32>>,
     batch: u32,
 }
@@ -45,12 +45,12 @@ impl Pairs {
         }
     }
 
-    /// How many products there are.
+    /// Returns the number of products.
     pub fn products(&self) -> usize {
         self.partners.iter().map(Vec::len).sum()
     }
 
-    /// How many OTs there are: one for each row of each of the chooser's columns that has a partner.
+    /// Returns the number of OTs: one for each row of each of the chooser's columns that has a partner.
     pub fn transfers(&self) -> u64 {
         self.partners.iter().filter(|partners| !partners.is_empty()).count() as u64 * self.rows as u64
     }
@@ -64,7 +64,7 @@ impl Pairs {
         self.partners[piece.column].len() * packing::bytes(piece.rows.len(), self.modulus.bits())
     }
 
-    /// What shares a message: rows of one of the chooser's columns.
+    /// Pieces that share a message: rows of one of the chooser's columns.
     fn pieces(&self) -> impl Iterator<Item = Piece> {
         let columns = self.partners.iter().enumerate().filter(|(_, partners)| !partners.is_empty());
         columns.flat_map(move |(column, partners)| {
@@ -101,10 +101,10 @@ impl messages::Piece for Piece {
 struct Sums<'a> {
     pairs: &'a Pairs,
     expander: Expander,
-    /// Where the sums of each of the chooser's columns begin.
+    /// Index at which the sums of each of the chooser's columns begin.
     starts: Vec<usize>,
     sums: Zeroizing<Vec<u128>>,
-    /// OTs so far.
+    /// Number of OTs so far.
     index: u64,
 }
 
@@ -223,7 +223,7 @@ mod tests {
         (0..count).map(|_| Choices::from_bits((0..rows).map(|_| rng.next_u32() & 1 == 1))).collect()
     }
 
-    /// Both parties' shares add up to the products, in any shape; and no share is the product itself.
+    /// Checks that both parties' shares add up to the products, in any shape, and that no share is the product itself.
     #[test]
     fn shares_add_up_to_the_products() {
         for (rows, bits, partners) in [

@@ -1,4 +1,5 @@
-//! What both parties agree on before the first message, what it costs, and in which order the OTs come.
+//! Parameters that both parties agree on before the first message, the costs that follow from them, and the order of
+//! the OTs.
 
 use std::ops::Range;
 
@@ -70,17 +71,17 @@ impl Params {
         Params { run: run.clamp(1, RUN_OUTPUTS), ..self }
     }
 
-    /// What is multiplied.
+    /// Returns the shape of the multiplied columns.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// What shares add up modulo.
+    /// Returns the modulus of the sum of shares.
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
 
-    /// Where OTs come from.
+    /// Returns the extension from which OTs come.
     pub fn extension(&self) -> Extension {
         self.extension
     }
@@ -90,17 +91,17 @@ impl Params {
         self.sender
     }
 
-    /// What the OTs' keys are derived for.
+    /// Purpose for which the OTs' keys are derived.
     pub(super) fn purpose(&self) -> String {
         format!("scalar products {}", self.batch)
     }
 
-    /// What the key of one of the hashes that make words is derived for.
+    /// Label under which the key of one of the hashes that make words is derived.
     pub(super) fn words_label(&self, number: usize) -> String {
         format!("dot words {} {number}", self.batch)
     }
 
-    /// How many OTs there are.
+    /// Returns the number of OTs.
     pub fn transfers(&self) -> u64 {
         self.planes() as u64 * self.shape.rows as u64
     }
@@ -273,12 +274,12 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// How many OTs.
+    /// Returns the number of OTs in the segment.
     pub(super) fn transfers(&self) -> usize {
         self.planes.len() * self.rows.len()
     }
 
-    /// What shares a message.
+    /// Pieces of the segment that share a message.
     pub(super) fn pieces(&self) -> impl Iterator<Item = Piece> + use<> {
         let (planes, rows, chunk) = (self.planes.clone(), self.rows.clone(), self.chunk);
         planes.flat_map(move |plane| {

@@ -21,7 +21,7 @@ pub(super) struct Products<'a> {
     columns: &'a Columns,
     expander: Expander,
     totals: Zeroizing<Vec<u128>>,
-    /// OTs so far.
+    /// Number of OTs so far.
     index: u64,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Products<'a> {
         })
     }
 
-    /// The shares.
+    /// Returns the shares that have been summed.
     pub(super) fn shares(self) -> Result<Shares> {
         Shares::new(self.params.modulus(), self.totals.to_vec())
     }

@@ -35,7 +35,7 @@ pub(super) trait Ring: Copy + Send + Sync {
     /// The word if `mask` is all ones, zero if it is zero.
     fn select(&self, mask: i64, word: Self::Word) -> Self::Word;
 
-    /// As a number, in which only the word's bits are set.
+    /// Converts a word to a number, in which only the word's bits are set.
     fn number(&self, word: Self::Word) -> u128;
 
     /// Writes words to a message.
@@ -186,7 +186,7 @@ pub(super) struct Residues {
     modulus: Modulus,
     /// The smallest integer, and its residue.
     low: (i64, u128),
-    /// floor(2^64 / modulus).
+    /// Reciprocal floor(2^64 / modulus).
     reciprocal: u128,
 }
 

@@ -37,7 +37,7 @@ pub(super) fn run_bytes_sent_by(role: Role, count: usize) -> u64 {
     transfers().and_then(|transfers| silent::run_bytes_sent_by(role, Kind::Binary, count, &transfers)).unwrap_or(0)
 }
 
-/// What both roles hold besides the correlated OTs' protocol.
+/// State that both roles hold besides the correlated OTs' protocol.
 struct Stock {
     hash: RekeyedHash,
     blocks: Zeroizing<Vec<Block>>,
@@ -77,7 +77,7 @@ impl Stock {
     }
 }
 
-/// The sender.
+/// Sender of silent OTs.
 pub(super) struct Sender {
     cot: CotSender<CorrelatedSender>,
     stock: Stock,
@@ -119,7 +119,7 @@ impl RandomOtSender for Sender {
     }
 }
 
-/// The receiver.
+/// Receiver of silent OTs.
 pub(super) struct Receiver {
     cot: CotReceiver<CorrelatedReceiver>,
     stock: Stock,

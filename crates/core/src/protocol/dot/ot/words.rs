@@ -1,4 +1,4 @@
-//! From random blocks to messages, and from messages to sums of shares: one piece of one plane.
+//! Conversion of random blocks to messages, and of messages to sums of shares: one piece of one plane.
 //!
 //! A piece is worked on in items: the columns of one group, whose words are cut from the same blocks, in some of the rows.
 
@@ -51,7 +51,7 @@ fn fits<R: Ring>(ring: R, columns: usize) -> bool {
     R::BLOCKS == 1 && columns <= ring.words()
 }
 
-/// What is the same for all items of a piece.
+/// Data that all items of a piece have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Work<'a, R> {
     pub(super) ring: R,
@@ -242,7 +242,7 @@ impl<R: Ring> Work<'_, R> {
     }
 }
 
-/// What the hashes of a group make of blocks: for each hash `rows` of them.
+/// Memory for the results of a group's hashes: for each hash `rows` blocks.
 struct Room<'h> {
     hashes: &'h [RekeyedHash],
     rows: usize,
@@ -268,7 +268,7 @@ impl<'h> Room<'h> {
         [0, last].map(|hash| &self.blocks[hash * self.rows..][..blocks.len()])
     }
 
-    /// As [`Room::blocks`], of both blocks of pairs.
+    /// Hashes as [`Room::blocks`] does, for both blocks of pairs.
     fn pairs<'a>(&'a mut self, index: u64, pairs: &'a [[Block; 2]]) -> [&'a [[Block; 2]]; 2] {
         let Some(last) = self.hashes.len().checked_sub(1) else {
             return [pairs; 2];

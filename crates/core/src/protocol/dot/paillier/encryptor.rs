@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::primitive::paillier::{Ciphertexts, PublicKey, SecretKey};
 use crate::protocol::dot::{Columns, Shares};
 
-/// Where the encryptor's encryptions come from. They may be made in advance, before anybody knows the columns: as many of 0
+/// Source of the encryptor's encryptions. They may be made in advance, before anybody knows the columns: as many of 0
 /// and of 1 as will be needed at most.
 pub trait Encryptions {
     /// The key that they are under.
@@ -35,7 +35,7 @@ impl<'a, R: CryptoRng> Live<'a, R> {
     }
 }
 
-/// Nothing of the generator.
+/// Prints the key, and nothing of the generator.
 impl<R> std::fmt::Debug for Live<'_, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Live").field(self.key).finish()

@@ -111,7 +111,7 @@ pub fn answer_with(
     }
 }
 
-/// Shares of nothing.
+/// Returns shares of zero for every product.
 fn zeros(params: &Params) -> Result<Shares> {
     Shares::new(params.modulus(), vec![0; params.products()])
 }
@@ -121,7 +121,7 @@ fn internal(what: impl Into<String>) -> Error {
     Error::Internal(format!("paillier: {}", what.into()))
 }
 
-/// What a message holds that is wrong.
+/// Describes the fault in the contents of a message.
 fn holds(label: Label, invalid: Invalid) -> String {
     format!("`{}` holds {invalid}", label.name)
 }

@@ -1,4 +1,4 @@
-//! What both parties agree on before the first message, and what it costs.
+//! Parameters that both parties agree on before the first message, and the costs that follow from them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,12 +36,12 @@ pub struct Params {
     chosen: Option<Arc<Chosen>>,
 }
 
-/// Chosen products.
+/// Selection of products that were chosen.
 #[derive(Debug, PartialEq, Eq)]
 struct Chosen {
-    /// Which of the answerer's columns each of the encryptor's is multiplied with.
+    /// Answerer's columns with which each of the encryptor's is multiplied.
     partners: Vec<Vec<u32>>,
-    /// Where each of these products stands among those that were asked for.
+    /// Position of each of these products among those that were asked for.
     places: Vec<usize>,
 }
 
@@ -82,8 +82,9 @@ impl Params {
         Ok(params.with_chunk((CHUNK_BYTES / size.ciphertext_bytes()).next_multiple_of(64)))
     }
 
-    /// As [`Params::new`] without a learner, for some of the products: `pairs` are columns of the first and of the second
-    /// party, distinct, and in the order in which the shares shall come. Each of the encryptor's columns is encrypted once.
+    /// Creates parameters as [`Params::new`] does without a learner, for some of the products. `pairs` are columns of
+    /// the first and of the second party, distinct, and in the order in which the shares shall come. Each of the
+    /// encryptor's columns is encrypted once.
     ///
     /// Errors: as those of [`Params::new`]; [`Error::Internal`] for a column that is not there, an encryptor's column that is
     /// in no pair, or a pair that stands there twice.
@@ -115,22 +116,22 @@ impl Params {
         Params { encryptor: side, values: false, ..self.clone() }
     }
 
-    /// What is multiplied.
+    /// Returns the shape of the multiplied columns.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// How many products there are.
+    /// Returns the number of products.
     pub fn products(&self) -> usize {
         self.chosen.as_ref().map_or(self.shape.products(), |chosen| chosen.places.len())
     }
 
-    /// What shares add up modulo.
+    /// Returns the modulus of the sum of shares.
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
 
-    /// How long the key is.
+    /// Returns the size of the key.
     pub fn key_size(&self) -> KeySize {
         self.size
     }
@@ -190,7 +191,7 @@ impl Params {
         max_chunk(self.size)
     }
 
-    /// Which of the answerer's columns one of the encryptor's is multiplied with.
+    /// Returns the answerer's columns with which one of the encryptor's is multiplied.
     pub(super) fn partners(&self, encrypted: usize) -> Vec<usize> {
         match &self.chosen {
             Some(chosen) => chosen.partners[encrypted].iter().map(|&other| other as usize).collect(),

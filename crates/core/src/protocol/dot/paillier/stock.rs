@@ -24,19 +24,19 @@ pub trait Store {
     fn take(&mut self, count: usize) -> Result<Taken>;
 }
 
-/// What was taken.
+/// Encryptions that were taken from a store.
 #[derive(Debug)]
 pub struct Taken {
-    /// Fresh encryptions.
+    /// Fresh encryptions of the integers.
     pub ciphertexts: Ciphertexts,
-    /// Which integers they hold. They say nothing of any column.
+    /// Integers that the ciphertexts hold. They say nothing of any column.
     pub integers: Vec<i64>,
 }
 
-/// How many encryptions came from where.
+/// Numbers of encryptions by their source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Used {
-    /// From the store.
+    /// Encryptions from the store.
     pub stored: u64,
     /// Made when they were needed.
     pub live: u64,
@@ -49,12 +49,12 @@ pub struct Stock<'a, S, R> {
     /// Numbers that are still to be encrypted, those in `held` included.
     needed: usize,
     held: Taken,
-    /// How many of `held` are used.
+    /// Number of encryptions in `held` that are used.
     next: usize,
     used: Used,
 }
 
-/// Numbers only.
+/// Prints numbers of encryptions only.
 impl<S, R> std::fmt::Debug for Stock<'_, S, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Stock({:?})", self.used)
@@ -68,7 +68,7 @@ impl<'a, S: Store, R: CryptoRng> Stock<'a, S, R> {
         Stock { store, live: Live::new(key, rng), needed, held, next: 0, used: Used::default() }
     }
 
-    /// What was used until now.
+    /// Returns the numbers of encryptions used until now.
     pub fn used(&self) -> Used {
         self.used
     }

@@ -9,55 +9,55 @@ use crate::error::{Error, Result};
 use crate::protocol::intersect::entries::Bits;
 use crate::session::{Session, Transcript};
 
-/// What stays the same in all attempts at a run: each party keeps it until the run is done.
+/// State that stays the same in all attempts at a run. Each party keeps it until the run is done.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Run {
     /// The seed of the items and of their buckets. Known to the parties and to nobody else.
     seed: [u8; 32],
-    /// What the input of each party is committed to, by place.
+    /// Commitments to the inputs of the parties, by place.
     commitments: Vec<[u8; 32]>,
 }
 
-/// What a party knows at the start of an attempt.
+/// State of a party at the start of an attempt.
 #[derive(Clone, Copy)]
 pub struct Party<'a> {
-    /// Its place among the parties: of two, the receiver's is 0 and the sender's 1.
+    /// Place of the party: of two, the receiver's is 0 and the sender's 1.
     pub place: usize,
     /// A commitment to a digest of its input, made with randomness that is kept for later attempts: it tells the others
     /// nothing but whether the input is the same as before.
     pub commitment: &'a [u8; 32],
-    /// What it has kept, if it resumes a run.
+    /// State that the party has kept, if it resumes a run.
     pub kept: Option<Kept<'a>>,
 }
 
-/// What a party has kept of a run.
+/// State that a party has kept of a run.
 #[derive(Clone, Copy)]
 pub struct Kept<'a> {
-    /// What [`agree`] returned at first.
+    /// Run as [`agree`] returned it at first.
     pub run: &'a Run,
     /// The buckets for which [`super::BucketSource::finish`] has returned.
     pub finished: &'a [usize],
 }
 
-/// What is public about a run, and the same in all attempts.
+/// Public values of a run, which are the same in all attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// Number of buckets.
+    /// Number of buckets in the run.
     pub buckets: usize,
     /// The places of those who must have finished a bucket for it to be done: those who learn.
     pub learners: Vec<usize>,
-    /// All that a run is made for, these two included, as numbers.
+    /// Every value that a run is made for, these two included, as numbers.
     pub numbers: Vec<u64>,
 }
 
-/// What all parties have agreed on.
+/// Agreement of all parties on an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agreed {
     /// The run: to be kept, if it is a fresh one, before the first bucket.
     pub run: Run,
     /// The buckets that are left to do, ascending. Some may be among a party's finished ones: they are done again.
     pub remaining: Vec<usize>,
-    /// What the attempt costs.
+    /// Scope of the attempt, which decides about its cost.
     pub attempt: Attempt,
 }
 
@@ -214,7 +214,7 @@ impl Run {
         Some(Run { seed: *seed, commitments: commitments.to_vec() })
     }
 
-    /// What all parties must have in common to resume: the run, the terms and the shape.
+    /// Identifier of all that the parties must have in common to resume: the run, the terms and the shape.
     fn id(&self, terms: &[u8; 32], shape: &Shape) -> [u8; 32] {
         let mut transcript = Transcript::new("buckets run");
         transcript.append("seed", &self.seed).append("terms", terms);
@@ -225,24 +225,24 @@ impl Run {
     }
 }
 
-/// Who has the seed can test guesses against items: it is not printed.
+/// Prints nothing of the seed: whoever has it can test guesses against items.
 impl std::fmt::Debug for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Run(..)")
     }
 }
 
-/// The message [`STATE`].
+/// Contents of the message [`STATE`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// The party starts a run.
     Fresh {
-        /// What its input is committed to.
+        /// Commitment to the party's input.
         commitment: [u8; 32],
     },
     /// The party goes on with one.
     Resuming {
-        /// What its input is committed to.
+        /// Commitment to the party's input.
         commitment: [u8; 32],
         /// Id of the run.
         run: [u8; 32],
@@ -266,7 +266,8 @@ impl State {
         Ok(State::Resuming { commitment: *commitment, run: run.id(terms, shape), finished: done })
     }
 
-    /// What the party in this state and `peer` in its own have to settle before they can go on, if anything.
+    /// Describes the conflict between the party in this state and `peer` in its own, if there is any. The conflict is
+    /// to be settled before they can go on.
     fn at_odds(&self, peer: &str, theirs: &State) -> Option<String> {
         match (self, theirs) {
             (State::Fresh { .. }, State::Resuming { .. }) => Some(format!(
@@ -282,7 +283,7 @@ impl State {
         }
     }
 
-    /// What the input is committed to, and which buckets are finished.
+    /// Returns the commitment to the input, and which buckets are finished.
     fn into_parts(self) -> ([u8; 32], Vec<bool>) {
         match self {
             State::Fresh { commitment } => (commitment, Vec::new()),

@@ -1,4 +1,4 @@
-//! What both parties agree on before a bucketed run, and what it costs.
+//! Parameters that both parties agree on before a bucketed run, and the costs that follow from them.
 
 use super::agree::{Shape, State};
 use crate::channel::{HEADER_BYTES, LEAST_ROOM_BYTES, MAX_LANES};
@@ -24,7 +24,7 @@ pub(super) const HEARD_BYTES: usize = 32;
 /// the last of those into which a long one is cut.
 const SHORT_MESSAGES: u64 = 64;
 
-/// Which protocol does each bucket.
+/// Protocol that does each bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// See [`crate::protocol::intersect::vole`].
@@ -33,14 +33,14 @@ pub enum Protocol {
     Ecdh(Suite),
 }
 
-/// What an attempt at a run has left to do.
+/// Work that an attempt at a run has left to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// All of it.
+    /// Every bucket of the run.
     Fresh,
-    /// So many buckets, as [`super::Agreed::remaining`] says.
+    /// Remaining buckets, as [`super::Agreed::remaining`] says.
     Resumed {
-        /// How many.
+        /// Number of remaining buckets.
         remaining: usize,
     },
 }
@@ -69,19 +69,19 @@ pub(crate) fn agreed_bytes(buckets: usize, attempt: Attempt, parties: usize) -> 
 /// Agreed public values of a bucketed run. Both parties must use equal ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
-    /// Which protocol does each bucket.
+    /// Protocol that does each bucket.
     pub protocol: Protocol,
     /// Distinct items of the receiver, or a bound on them that was agreed on.
     pub receiver_items: usize,
     /// Distinct items of the sender, or a bound on them that was agreed on.
     pub sender_items: usize,
-    /// Number of buckets.
+    /// Number of buckets in the run.
     pub buckets: usize,
     /// Buckets in flight at most.
     pub lanes: usize,
     /// Whether the sender learns, too, which items are common.
     pub to_sender: bool,
-    /// This is one of so many such runs, of which none may go wrong by chance.
+    /// Number of such runs, this one included, of which none may go wrong by chance.
     pub runs: usize,
 }
 
@@ -112,7 +112,7 @@ impl Params {
         Params { runs, ..self }
     }
 
-    /// What [`super::agree`] compares: all but the traffic in flight (lanes).
+    /// Returns the shape that [`super::agree`] compares: all but the traffic in flight (lanes).
     pub fn shape(&self) -> Shape {
         let protocol = match self.protocol {
             Protocol::Vole => 0,
@@ -172,8 +172,9 @@ impl Params {
         Ok(bytes - HEADER_BYTES as u64)
     }
 
-    /// What a party with this role may have sent to a lane that has not read it, as [`crate::channel::Channel::lanes`] counts it:
-    /// if it has done its part of one bucket it may be at the next; to do its part of that, too, it needs an answer.
+    /// Returns the bytes that a party with this role may have sent to a lane that has not read them, as
+    /// [`crate::channel::Channel::lanes`] counts them. A party that has done its part of one bucket may be at the next.
+    /// To do its part of that, too, it needs an answer.
     pub fn bytes_ahead(&self, role: Role) -> Result<u64> {
         Ok(2 * (self.bucket_bytes_sent_by(role)? + SHORT_MESSAGES * LEAST_ROOM_BYTES))
     }

@@ -13,7 +13,7 @@ use crate::protocol::intersect::vole;
 use crate::role::Role;
 use crate::session::Session;
 
-/// Where a party keeps its buckets. Called from the threads of several lanes at once.
+/// Storage of a party's buckets. Called from the threads of several lanes at once.
 pub trait BucketSource: Sync {
     /// The items of a bucket: distinct, at most [`Params::bound`] of them, in any order that stays the same until
     /// [`BucketSource::finish`] is called for the bucket.

@@ -54,7 +54,7 @@ impl Pool {
         Pool { suite, totals: [receiver_items, sender_items], tag_bytes, parts }
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     pub fn parts(&self) -> usize {
         self.parts
     }
@@ -86,7 +86,7 @@ impl Pool {
     }
 }
 
-/// What the sender has of a bucket, by the parts of the pool.
+/// Data that the sender has of a bucket, by the parts of the pool.
 #[derive(PartialEq, Eq)]
 pub struct Answered {
     /// The receiver's elements, evaluated.
@@ -179,11 +179,11 @@ pub fn send(
     Ok(())
 }
 
-/// What the receiver still has to get of a pool.
+/// Numbers of elements and tags that the receiver still has to get of a pool.
 pub struct Left([u64; 2]);
 
 impl Left {
-    /// All of it.
+    /// Returns the numbers of the whole pool.
     pub fn all(pool: &Pool) -> Left {
         Left(pool.totals)
     }
@@ -233,7 +233,7 @@ pub fn open(
     Ok(pool.parted(&tags(tag_key, &opened, pool.suite.element_bytes())))
 }
 
-/// How many of the receiver's tags of a part the sender has, too. `theirs` are as [`receive`] returned them.
+/// Counts the receiver's tags of a part that the sender has, too. `theirs` are as [`receive`] returned them.
 ///
 /// Errors: what is wrong with them.
 pub fn matches(own: &[u8], theirs: &[u8], part: usize, pool: &Pool) -> std::result::Result<u64, &'static str> {

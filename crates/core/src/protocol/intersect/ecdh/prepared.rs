@@ -33,12 +33,12 @@ pub struct Prepared {
     entries: Entries,
 }
 
-/// What is the same in all runs of an epoch.
+/// Values that are the same in all runs of an epoch.
 #[derive(Debug, Clone, Copy)]
 pub struct Epoch {
-    /// Its id.
+    /// Identifier of the epoch.
     pub id: [u8; 32],
-    /// How many entries are sent, dummies included.
+    /// Number of entries that are sent, dummies included.
     pub entries: usize,
     /// Length of a tag: see [`super::epoch_tag_bytes`].
     pub tag_bytes: usize,
@@ -128,7 +128,7 @@ impl Prepared {
     }
 }
 
-/// What the entries' form depends on.
+/// Parameters on which the entries' form depends.
 fn wire_params(row_bytes: Option<usize>, entries: usize, tag_bytes: usize) -> Params {
     let reveal = row_bytes.map_or(Reveal::Rows, |row_bytes| Reveal::Payload { row_bytes, returned: None });
     Params { tag_bytes, reveal, ..Params::rows(0, entries) }

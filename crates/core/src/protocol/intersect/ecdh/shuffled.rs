@@ -1,5 +1,5 @@
-//! What `count` and `sum` share: an evaluation whose answers come back in an order that only the sender knows, so that the
-//! receiver cannot tell which of its items an element belongs to.
+//! Evaluation that `count` and `sum` share. Its answers come back in an order that only the sender knows. The receiver
+//! thus cannot tell which of its items an element belongs to.
 //!
 //! That order would be visible through separate blinds, so one blind serves for all items; what the sender sees is then
 //! pseudorandom by the decisional Diffie-Hellman assumption. The key must be fresh in every run: a receiver that asks the
@@ -73,7 +73,7 @@ pub(super) struct Matches<'a> {
 }
 
 impl<'a> Matches<'a> {
-    /// None yet.
+    /// Creates an empty set of matches.
     pub(super) fn new(table: &'a TagTable) -> Matches<'a> {
         Matches { table, met: Bits::new(table.len()), count: 0 }
     }
@@ -91,7 +91,7 @@ impl<'a> Matches<'a> {
         Ok(places)
     }
 
-    /// How many there were, which is no more than the receiver has `items`.
+    /// Returns the number of matches, which is no more than the number of the receiver's `items`.
     pub(super) fn count(self, items: &[Item], channel: &Channel) -> Result<usize> {
         match self.count <= items.len() {
             true => Ok(self.count),

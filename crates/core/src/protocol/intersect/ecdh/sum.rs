@@ -31,13 +31,13 @@ use crate::protocol::intersect::entries::items::check;
 use crate::protocol::intersect::entries::{COUNT_MESSAGE_BYTES, SUM_BYTES};
 use crate::session::Session;
 
-/// No sum may be larger, in absolute value: 2^125. 128 bits then tell each sum from all others.
+/// Largest absolute value of a sum: 2^125. 128 bits then tell each sum from all others.
 pub const MAX_SUM: i128 = 1 << 125;
 
-/// What is revealed.
+/// Result that is revealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Total {
-    /// Common items.
+    /// Number of common items.
     pub count: usize,
     /// The sums of the sender's numbers for them: of the first number of each item, of the second, and so on.
     pub sums: Vec<i128>,
@@ -207,7 +207,7 @@ fn agreed(params: &Params) -> Result<(KeySize, usize)> {
     }
 }
 
-/// What a message holds that is wrong.
+/// Describes the fault in the contents of a message.
 fn holds(label: Label, invalid: Invalid) -> String {
     format!("`{}` holds {invalid}", label.name)
 }

@@ -1,4 +1,4 @@
-//! What tags and seals are made with.
+//! Keys with which tags and seals are made.
 
 use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key as SealKey, Nonce, Tag};

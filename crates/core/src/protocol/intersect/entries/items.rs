@@ -86,7 +86,7 @@ impl<'a> Padded<'a> {
         Cow::Owned(items)
     }
 
-    /// How many of the items in a range are the party's own; they come first.
+    /// Returns the number of items in a range that are the party's own; they come first.
     pub(crate) fn own(&self, range: &Range<usize>) -> usize {
         self.items.len().clamp(range.start, range.end) - range.start
     }

@@ -1,5 +1,6 @@
-//! What follows the oblivious evaluation of a pseudorandom function, in every protocol that is made of one: the sender's
-//! tags and sealed rows of its own items, the receiver's look-up, and what the sender is told and given back.
+//! Steps that follow the oblivious evaluation of a pseudorandom function, in every protocol that is made of one. The
+//! sender sends tags and sealed rows of its own items, and the receiver looks them up. The sender is told, and given
+//! back, what was agreed on.
 
 mod domain;
 mod frames;

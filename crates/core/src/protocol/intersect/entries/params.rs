@@ -1,4 +1,4 @@
-//! What both parties agree on before the first message, and what it costs.
+//! Parameters that both parties agree on before the first message, and the costs that follow from them.
 
 use super::frames::{Frames, framed_bytes};
 use super::rows_of_items::COUNT_BYTES;
@@ -35,7 +35,7 @@ pub struct Params {
     pub tag_bytes: usize,
     /// The receiver's items do not fit a store with probability 2^-this at most; more where this is one of several runs.
     pub store_bits: u32,
-    /// What is revealed.
+    /// Result that is revealed to the receiver.
     pub reveal: Reveal,
     /// Whether the sender learns, afterwards, what the receiver has learned.
     pub to_sender: bool,
@@ -45,25 +45,25 @@ pub struct Params {
     pub suite: Suite,
 }
 
-/// What the receiver learns.
+/// Result that the receiver learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reveal {
-    /// Which of its items are common.
+    /// Receiver's items that are common.
     Rows,
-    /// How many are.
+    /// Number of the common items.
     Count,
-    /// How many are, and the sums of the sender's numbers for them.
+    /// Number of the common items, and the sums of the sender's numbers for them.
     Sum {
-        /// How long Paillier's key is.
+        /// Size of the Paillier key.
         key_size: KeySize,
-        /// How many numbers each of the sender's items has, and so how many sums there are.
+        /// Number of numbers that each of the sender's items has, and so the number of sums.
         sums: usize,
     },
-    /// Which are, and the sender's rows for them.
+    /// Receiver's items that are common, and the sender's rows for them.
     Payload {
         /// Length of each row of the sender in bytes.
         row_bytes: usize,
-        /// What the receiver gives in return, if anything; only where the sender learns.
+        /// Rows that the receiver gives in return, if any; only if the sender learns.
         returned: Option<Returns>,
     },
 }
@@ -73,14 +73,14 @@ pub enum Reveal {
 pub struct Returns {
     /// Length of each in bytes.
     pub row_bytes: usize,
-    /// How many there are at most.
+    /// Largest number of returned rows.
     pub rows: usize,
 }
 
-/// What the receiver has given in return in one run; for [`Params::bytes_sent_by`].
+/// Rows that the receiver has given in return in one run; for [`Params::bytes_sent_by`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReturnedRows {
-    /// Common items.
+    /// Number of common items.
     pub items: usize,
     /// The receiver's rows for them.
     pub rows: usize,
@@ -93,13 +93,14 @@ pub fn tag_bytes(receiver_items: usize, sender_items: usize) -> usize {
     bytes_for_pairs(receiver_items as u128 * sender_items as u128)
 }
 
-/// As [`tag_bytes`] for `payload`, where each of the receiver's items looks for one entry more than it finds.
+/// Length of a tag as [`tag_bytes`] has it, for `payload`: each of the receiver's items looks for one entry more than
+/// it finds.
 pub fn payload_tag_bytes(receiver_items: usize, sender_entries: usize) -> usize {
     bytes_for_pairs((receiver_items as u128 + sender_entries as u128) * sender_entries as u128)
 }
 
-/// As [`payload_tag_bytes`] for a prepared sender: `queries` is the number of items that all receivers together send
-/// in the epoch.
+/// Length of a tag as [`payload_tag_bytes`] has it, for a prepared sender. `queries` is the number of items that all
+/// receivers together send in the epoch.
 pub fn epoch_tag_bytes(queries: usize, runs: usize, sender_entries: usize) -> usize {
     let found = runs as u128 * sender_entries as u128;
     bytes_for_pairs((queries as u128 + found) * sender_entries as u128)
@@ -116,7 +117,7 @@ pub(crate) fn bits_of(number: u128) -> u32 {
 }
 
 impl Params {
-    /// Which items are common, to the receiver alone, with as many items each.
+    /// Parameters that reveal the common items, to the receiver alone. Each party has as many items as given.
     pub fn rows(receiver_items: usize, sender_items: usize) -> Params {
         Params {
             receiver_items,
@@ -130,13 +131,13 @@ impl Params {
         }
     }
 
-    /// How many items are common, to the receiver alone, with as many items each.
+    /// Parameters that reveal the number of common items, to the receiver alone. Each party has as many items as given.
     pub fn count(receiver_items: usize, sender_items: usize) -> Params {
         Params { reveal: Reveal::Count, ..Params::rows(receiver_items, sender_items) }
     }
 
-    /// How many items are common and the sum of the sender's numbers for them, to the receiver alone, with as many items
-    /// each.
+    /// Parameters that reveal the number of common items and the sum of the sender's numbers for them, to the receiver
+    /// alone. Each party has as many items as given.
     pub fn sum(receiver_items: usize, sender_items: usize, key_size: KeySize) -> Params {
         Params { reveal: Reveal::Sum { key_size, sums: 1 }, ..Params::rows(receiver_items, sender_items) }
     }
@@ -149,7 +150,7 @@ impl Params {
         }
     }
 
-    /// Which items are common and the sender's rows for them, to the receiver alone. The sender has
+    /// Parameters that reveal the common items and the sender's rows for them, to the receiver alone. The sender has
     /// `sender_entries` rows of `row_bytes` each.
     pub fn payload(receiver_items: usize, sender_entries: usize, row_bytes: usize) -> Params {
         Params {
@@ -295,7 +296,7 @@ impl Params {
         Err(Error::Input(wrong.into()))
     }
 
-    /// As many elements as `Frames` puts into one message.
+    /// Returns the division of elements into messages: as many in each as `Frames` puts into one.
     pub(crate) fn frames(&self, elements: usize, element_bytes: usize) -> Frames {
         Frames::new(elements, element_bytes, self.chunk)
     }
@@ -305,7 +306,8 @@ impl Params {
 mod tests {
     use super::*;
 
-    /// Of several runs none goes wrong more often than one alone may: tags are longer and stores larger by the logarithm of their number.
+    /// Checks that any of several runs goes wrong no more often than one alone may. For this, tags are longer and
+    /// stores larger by the logarithm of their number.
     #[test]
     fn one_of_many_runs_goes_wrong_as_seldom_as_all_may() {
         for params in

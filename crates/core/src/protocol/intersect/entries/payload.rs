@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::oprf::OUTPUT_BYTES;
 
-/// What a party learns.
+/// Result that a party learns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Common {
     /// Indices of its items that are common, ascending.
@@ -59,7 +59,7 @@ pub(crate) fn receive(
     Ok(Common { items, payload: Some(payload) })
 }
 
-/// The sender's entries.
+/// Entries of the sender, with their sealed rows.
 pub(crate) struct Sealed {
     entries: Vec<u8>,
     table: TagTable,
@@ -70,10 +70,10 @@ pub(crate) struct Sealed {
 
 /// The rows that a receiver could open.
 struct Opened {
-    /// Its common items, and where the first row of each stood, ascending by item.
+    /// Common items of the receiver, and the position of the first row of each, ascending by item.
     common: Vec<(usize, u32)>,
     payload: Payload,
-    /// Where the rows stood.
+    /// Positions of the opened rows.
     places: Vec<u32>,
 }
 
@@ -94,8 +94,8 @@ impl Sealed {
         Ok(Sealed { entries, table, tag_bytes, row_bytes, progress })
     }
 
-    /// What a receiver with these outputs learns of a sender that may cheat, whatever its entries are. It must not see how long that
-    /// takes: an item with many rows takes longer if it is common.
+    /// Finds what a receiver with these outputs learns of a sender that may cheat, whatever its entries are. The sender
+    /// must not see how long that takes: an item with many rows takes longer if it is common.
     pub(crate) fn find(self, outputs: &[[u8; OUTPUT_BYTES]], domain: &Domain) -> Result<Common> {
         let Opened { common, payload, .. } = self.open(outputs, domain)?;
         Ok(Common { items: common.into_iter().map(|(item, _)| item).collect(), payload: Some(payload) })
@@ -130,7 +130,7 @@ impl Sealed {
     }
 }
 
-/// What the sender of `entries` may learn.
+/// Receives the result that the sender of `entries` may learn.
 pub(crate) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -> Result<Option<Common>> {
     if !params.to_sender {
         return Ok(None);
@@ -157,7 +157,7 @@ pub(crate) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -
 pub(crate) struct PlainRows {
     /// Length of a row in bytes.
     pub(crate) row_bytes: usize,
-    /// How many bytes a message has at most.
+    /// Largest number of bytes in a message.
     pub(crate) chunk: usize,
     /// The label of the numbers.
     pub(crate) counts: Label,
@@ -201,7 +201,7 @@ impl PlainRows {
     }
 }
 
-/// Those that a receiver returns.
+/// Returns the form of the rows that a receiver returns.
 fn returned(returns: Returns, params: &Params) -> PlainRows {
     PlainRows { row_bytes: returns.row_bytes, chunk: params.chunk, counts: RETURNED_COUNTS, rows: RETURNED_ROWS }
 }

@@ -1,4 +1,4 @@
-//! Which items are common: the receiver's look-up of the sender's tags, and what the sender is told.
+//! Common items: the receiver's look-up of the sender's tags, and the message that tells the sender.
 
 use super::table::{Bits, TagTable};
 use super::{ENTRIES, Entries, Params, send_marks};
@@ -28,7 +28,7 @@ pub(crate) fn receive(table: &TagTable, params: &Params, channel: &mut Channel) 
     Ok(found.ones().collect())
 }
 
-/// All tags of a sender that may cheat.
+/// Receives all tags of a sender that may cheat.
 pub(crate) fn collect(params: &Params, channel: &mut Channel) -> Result<Vec<u8>> {
     channel.progress().start("receiving entries", params.sender_entries);
     params.frames(params.sender_entries, params.tag_bytes).receive(ENTRIES, channel)
@@ -44,7 +44,7 @@ pub(crate) fn look_up(table: &TagTable, tags: &[u8]) -> Vec<usize> {
     found.ones().collect()
 }
 
-/// What the sender of `entries` may learn.
+/// Receives the result that the sender of `entries` may learn.
 pub(crate) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -> Result<Option<Vec<usize>>> {
     if !params.to_sender {
         return Ok(None);

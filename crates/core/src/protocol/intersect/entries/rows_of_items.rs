@@ -15,7 +15,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// No rows yet, of `row_bytes` each.
+    /// Creates an empty payload, for rows of `row_bytes` each.
     pub fn new(row_bytes: usize) -> Payload {
         Payload { row_bytes, offsets: vec![0], bytes: Vec::new() }
     }
@@ -42,7 +42,7 @@ impl Payload {
         self.row_bytes
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     pub fn items(&self) -> usize {
         self.offsets.len() - 1
     }

@@ -46,7 +46,7 @@ impl TagTable {
         }
     }
 
-    /// How many tags there are.
+    /// Returns the number of tags.
     pub(crate) fn len(&self) -> usize {
         self.length
     }
@@ -156,7 +156,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// All zero.
+    /// Creates bits that are all zero.
     pub(crate) fn new(length: usize) -> Bits {
         Bits { bytes: vec![0; length.div_ceil(8)], length }
     }

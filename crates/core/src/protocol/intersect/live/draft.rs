@@ -22,7 +22,7 @@ pub struct Draft {
     params: Params,
     key: Key,
     domain: Domain,
-    /// In the order of the items, which are hashes: places are random all the same.
+    /// Tags by item. Items are hashes, so places are random all the same.
     tags: BTreeMap<Item, Tag>,
 }
 

@@ -25,18 +25,18 @@ pub struct List {
     pub(super) table: Vec<u8>,
     /// The chain after each change.
     chains: Vec<Chain>,
-    /// How many tags of each item are in the table. An item is on the list if that is odd.
+    /// Number of tags of each item in the table. An item is on the list if that number is odd.
     pub(super) turns: HashMap<Item, u32>,
-    /// How many items are on the list.
+    /// Number of items on the list.
     items: usize,
 }
 
 /// One item more or less: what [`List::plan`] decides and [`List::apply`] does, so that it can be written down in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// What desks see of it: the entry that the table has from now on behind all others.
+    /// Tag that desks see of the step: the entry that the table has from now on behind all others.
     pub tag: Tag,
-    /// The item.
+    /// Item that is added or removed.
     pub item: Item,
     /// Whether it is on the list from now on, or no more.
     pub added: bool,
@@ -64,12 +64,12 @@ impl List {
         List { epoch, params, key, domain, first, table, chains, turns, items }
     }
 
-    /// What is the same in all epochs.
+    /// Returns the parameters that are the same in all epochs.
     pub fn params(&self) -> &Params {
         &self.params
     }
 
-    /// How many items are on it. Desks are not told.
+    /// Returns the number of items on the list. Desks are not told.
     pub fn items(&self) -> usize {
         self.items
     }
@@ -88,7 +88,7 @@ impl List {
         &self.table
     }
 
-    /// What the table has been through.
+    /// Returns the state of the table.
     pub fn state(&self) -> State {
         State { epoch: self.epoch, version: self.chains.len() as u64, chain: self.chain(self.chains.len()) }
     }
@@ -97,8 +97,9 @@ impl List {
         version.checked_sub(1).map_or(self.first, |last| self.chains[last])
     }
 
-    /// What a desk has missed that is in this state: the first [`MAX_CHANGES`] of it. Nothing if there is no such state: the
-    /// epoch is over, or the desk was served by another list that was called the same; it has to fetch the table.
+    /// Returns the changes that a desk in this state has missed: the first [`MAX_CHANGES`] of them. Returns `None` if
+    /// there is no such state. Then the epoch is over, or the desk was served by another list of the same name, and the
+    /// desk has to fetch the table.
     pub fn since(&self, state: &State) -> Option<impl ExactSizeIterator<Item = Tag> + '_> {
         let version = usize::try_from(state.version).ok().filter(|&version| version <= self.chains.len())?;
         let same = state.epoch == self.epoch && state.chain == self.chain(version);

@@ -1,21 +1,21 @@
-//! What travels between a desk and its authority.
+//! Messages between a desk and its authority.
 //!
 //! Numbers are little-endian. All of it is checked before it exists; what is wrong is said as the end of a sentence that begins
 //! with the message's name.
 
 use super::{CHAIN_BYTES, Chain, MAX_CHANGES, MAX_ELEMENTS, Params, Tag};
 
-/// What is wrong with a message.
+/// Fault in a message, as text.
 type Wrong = &'static str;
 
 const EPOCH_BYTES: usize = 32;
 
-/// What a table has been through: which epoch it is of, how many changes, and what stands for all of them.
+/// State of a table: its epoch, the number of changes, and a digest that stands for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
-    /// The epoch's id.
+    /// Identifier of the epoch.
     pub epoch: [u8; 32],
-    /// Changes so far.
+    /// Number of changes so far.
     pub version: u64,
     /// The table as it began, and all changes.
     pub chain: Chain,
@@ -36,12 +36,12 @@ impl State {
     }
 }
 
-/// Desk to authority.
+/// Request of a desk to the authority.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request {
-    /// The whole table.
+    /// Request for the whole table.
     Fetch,
-    /// What has changed, and a question.
+    /// Request for the changes, with a question.
     Ask(Ask),
 }
 
@@ -63,7 +63,7 @@ impl Request {
         1 + STATE_BYTES + MAX_ELEMENTS * params.suite.element_bytes()
     }
 
-    /// As it is sent.
+    /// Encodes the request for the wire.
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Request::Fetch => vec![FETCH],
@@ -76,7 +76,7 @@ impl Request {
         }
     }
 
-    /// What a desk sent. The elements are looked at when they are evaluated.
+    /// Decodes a desk's request. The elements are validated when they are evaluated.
     pub fn decode(mut bytes: &[u8], params: &Params) -> Result<Request, Wrong> {
         let [kind] = take(&mut bytes)?;
         match kind {
@@ -95,21 +95,21 @@ impl Request {
     }
 }
 
-/// Authority to desk.
+/// Answer of the authority to a desk.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The desk's copy is of another epoch, or of another list: it has to fetch the table. Nothing was charged.
     Stale,
     /// The desk's quota does not allow the question. Nothing was charged.
     Spent {
-        /// How many elements it does allow.
+        /// Number of elements that the quota does allow.
         left: u64,
     },
     /// Changes, and what was asked.
     Answered {
-        /// How many more elements the quota allows.
+        /// Number of further elements that the quota allows.
         left: u64,
-        /// How many changes there are besides these, which the desk has to ask for first.
+        /// Number of changes besides these, for which the desk has to ask first.
         behind: u64,
         /// The entries that the table has besides those of the desk's state, in order.
         changes: Vec<Tag>,
@@ -131,7 +131,7 @@ impl Answer {
         ANSWER_BYTES + MAX_CHANGES * params.tag_bytes + elements * params.suite.element_bytes()
     }
 
-    /// As it is sent.
+    /// Encodes the answer for the wire.
     pub fn encode(&self, params: &Params) -> Vec<u8> {
         match self {
             Answer::Stale => vec![STALE],
@@ -150,7 +150,8 @@ impl Answer {
         }
     }
 
-    /// What an authority sent to a question of so many elements. The evaluated ones are looked at when they are used.
+    /// Decodes an authority's answer to a question of so many elements. The evaluated elements are validated when they
+    /// are used.
     pub fn decode(mut bytes: &[u8], params: &Params, elements: usize) -> Result<Answer, Wrong> {
         let [kind] = take(&mut bytes)?;
         let answer = match kind {
@@ -191,12 +192,12 @@ pub struct Facts {
     pub id: [u8; 32],
     /// The state of the table.
     pub state: State,
-    /// In how many seconds the key changes, by the schedule.
+    /// Number of seconds until the key changes, by the schedule.
     pub lasts: u64,
 }
 
 impl Facts {
-    /// Length in bytes.
+    /// Length of the encoding in bytes.
     pub const BYTES: usize = EPOCH_BYTES + STATE_BYTES + 8;
 
     /// Length in bytes of the table that follows.
@@ -204,7 +205,7 @@ impl Facts {
         params.table_bytes() + self.state.version as usize * params.tag_bytes
     }
 
-    /// As it is sent.
+    /// Encodes the facts for the wire.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(Facts::BYTES);
         out.extend(self.id);
@@ -213,7 +214,7 @@ impl Facts {
         out
     }
 
-    /// What an authority sent.
+    /// Decodes the facts that an authority sent.
     pub fn decode(mut bytes: &[u8], params: &Params) -> Result<Facts, Wrong> {
         let (id, state) = (take(&mut bytes)?, State::take(&mut bytes)?);
         if state.version > params.max_changes() as u64 {
@@ -224,7 +225,7 @@ impl Facts {
     }
 }
 
-/// The next bytes.
+/// Takes the next `N` bytes off the front.
 fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Wrong> {
     let (first, rest) = bytes.split_first_chunk().ok_or("is cut off")?;
     *bytes = rest;

@@ -42,13 +42,14 @@ pub const MAX_ELEMENTS: usize = 1 << 10;
 /// The most changes that come with one answer; what is left comes with the next.
 pub const MAX_CHANGES: usize = 1 << 14;
 
-/// How often one item may come and go in an epoch. It bounds what a desk computes for an item, whatever the authority does.
+/// Largest number of times that one item may come and go in an epoch. The limit bounds what a desk computes for an
+/// item, whatever the authority does.
 pub const MAX_TURNS: u32 = 1 << 10;
 
 /// Length of what stands for all that a table has been through: see [`State`].
 pub(crate) const CHAIN_BYTES: usize = 16;
 
-/// What is the same for all of a list's desks and epochs.
+/// Parameters that are the same for all of a list's desks and epochs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
     /// Entries of the table as it begins, and the most items of the list.
@@ -60,8 +61,9 @@ pub struct Params {
 }
 
 impl Params {
-    /// Those of a table that begins with so many entries, of which all desks together ask at most `questions` in an epoch: a wrong answer, or
-    /// two equal entries, come up with a probability of at most 2^-43 in an epoch. Each question looks for one tag that is not there.
+    /// Parameters of a table that begins with `entries` entries, about which all desks together ask at most `questions`
+    /// questions in an epoch. A wrong answer, or two equal entries, come up with a probability of at most 2^-43 in an
+    /// epoch. Each question looks for one tag that is not there.
     pub fn new(entries: usize, questions: usize, suite: Suite) -> Result<Params> {
         let tag_bytes = payload_tag_bytes(questions, entries.saturating_add(max_changes(entries)));
         match (1..=MAX_ENTRIES).contains(&entries) && tag_bytes <= MAX_TAG_BYTES {
@@ -112,18 +114,18 @@ impl fmt::Debug for Tag {
     }
 }
 
-/// What a table has been through in its epoch, so far. Whoever has the same chain has the same table.
+/// Digest of a table's history in its epoch, so far. Tables with the same chain are the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Chain([u8; CHAIN_BYTES]);
 
 impl Chain {
-    /// That of a table as it begins.
+    /// Returns the chain of a table as it begins.
     fn begin(epoch: &[u8; 32], table: &[u8]) -> Chain {
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 live table");
         Chain::cut(hasher.update(epoch).update(table))
     }
 
-    /// That of the same table with one more entry.
+    /// Returns the chain of the same table with one more entry.
     fn then(&self, change: &Tag) -> Chain {
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 live change");
         Chain::cut(hasher.update(&self.0).update(&change.0))

@@ -32,7 +32,7 @@ impl Replica {
         Ok(Replica { params, domain: Domain::of_epoch(&facts.state.epoch), entries, state: facts.state })
     }
 
-    /// What it has been through.
+    /// Returns the state of the copy.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -49,8 +49,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Which of a question's items are on the list, in their order, from what the authority returned. The copy has to have the state that came
-    /// with it.
+    /// Determines which of a question's items are on the list, in their order, from the values that the authority
+    /// returned. The copy has to have the state that came with them.
     pub fn answers(&self, question: &Question, evaluated: &[u8]) -> std::result::Result<Vec<bool>, DecodeError> {
         let outputs = question.blinds.finalize(&question.items, evaluated)?;
         let is_there =
@@ -85,12 +85,12 @@ impl Question {
         Ok(Question { items, blinds, blinded })
     }
 
-    /// What the authority sees: an element for each item.
+    /// Returns the elements that the authority sees: one for each item.
     pub fn blinded(&self) -> &[u8] {
         &self.blinded
     }
 
-    /// How many items there are.
+    /// Returns the number of items in the question.
     pub fn elements(&self) -> usize {
         self.items.len()
     }

@@ -19,7 +19,7 @@ const TURNS_BYTES: usize = ITEM_BYTES + 4;
 const STEP_BYTES: usize = 1 + MAX_TAG_BYTES + ITEM_BYTES;
 
 impl List {
-    /// All of it, the secret key too.
+    /// Encodes the whole list, the secret key too.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let suite = Suite::ALL.iter().position(|suite| *suite == self.params.suite).unwrap_or_default();
         let changes = self.state().version as u32;
@@ -38,7 +38,7 @@ impl List {
         out
     }
 
-    /// What [`List::to_bytes`] made; nothing of other bytes.
+    /// Decodes the bytes that [`List::to_bytes`] made; `None` for other bytes.
     pub fn from_bytes(mut bytes: &[u8]) -> Option<List> {
         let bytes = &mut bytes;
         let [version, suite, tag_bytes] = take(bytes)?;
@@ -81,7 +81,7 @@ impl Step {
         out
     }
 
-    /// What [`Step::encode_all`] made; nothing of other bytes.
+    /// Decodes the bytes that [`Step::encode_all`] made; `None` for other bytes.
     pub fn decode_all(bytes: &[u8]) -> Option<Vec<Step>> {
         if !bytes.len().is_multiple_of(STEP_BYTES) {
             return None;

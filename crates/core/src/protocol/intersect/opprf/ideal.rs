@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::Block;
 
-/// What the dealer is told.
+/// Values of the programmed items, which the dealer is told.
 type Programmed = BTreeMap<Item, Vec<Block>>;
 
 /// The dealer's end for a sender.
@@ -22,7 +22,7 @@ pub struct Sender(mpsc::Sender<(Programmed, Random)>);
 /// The dealer's end for a receiver.
 pub struct Receiver(mpsc::Receiver<(Programmed, Random)>);
 
-/// A random function.
+/// Random function, given by its key.
 #[derive(Clone, Copy)]
 pub struct Random([u8; 32]);
 

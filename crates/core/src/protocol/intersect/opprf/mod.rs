@@ -36,7 +36,7 @@ pub type Planes = Vec<Zeroizing<Vec<Block>>>;
 
 /// The sender's end, for one use.
 pub trait ProgramOprf {
-    /// What it can compute afterwards.
+    /// Function that the sender can compute afterwards.
     type Function: Function;
 
     /// Fixes the values at these items, which are distinct.
@@ -50,7 +50,7 @@ pub trait ProgramOprf {
     ) -> Result<Self::Function>;
 }
 
-/// What a sender can compute at any point.
+/// Function that a sender can compute at any point.
 pub trait Function {
     /// The free plane at these items, in their order.
     fn free(&self, items: &[Item]) -> Zeroizing<Vec<Block>>;
@@ -68,7 +68,7 @@ pub trait EvaluateOprf {
     ) -> Result<Planes>;
 }
 
-/// What hides the values of one link.
+/// Hash whose outputs hide the values of one link.
 struct MaskHash([u8; 32]);
 
 impl MaskHash {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::session::Transcript;
 
-    /// What hides a value depends on the link and on all of the item, and no two planes have the same.
+    /// Checks that the masks of values depend on the link and on all of the item, and that no two planes have the same.
     #[test]
     fn masks_are_bound_to_link_and_item() {
         let [one, other] = ["one", "other"].map(|domain| MaskHash::new(&Session::new(Transcript::new(domain))));

@@ -1,4 +1,4 @@
-//! What both ends agree on before the first message, and what it costs.
+//! Parameters that both ends agree on before the first message, and the costs that follow from them.
 
 use crate::channel::HEADER_BYTES;
 use crate::error::Result;
@@ -40,7 +40,7 @@ impl Params {
         okvs::Params::new(self.programmed, self.store_bits)
     }
 
-    /// What the correlation is made for.
+    /// Parameters of the correlation.
     pub(super) fn correlation(&self) -> Result<vole::Params> {
         vole::Params::new(entries::Params::rows(self.asked, self.programmed), Security::SemiHonest)
     }

@@ -1,4 +1,4 @@
-//! The receiver's end.
+//! Role of the receiver.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
@@ -65,7 +65,7 @@ pub(super) fn unlucky(error: EncodeError) -> Error {
 
 /// The receiver's end of one link.
 pub struct Receiver<'a> {
-    /// The link's session.
+    /// Session of the link.
     pub session: &'a Session,
 }
 
@@ -83,7 +83,7 @@ impl EvaluateOprf for Receiver<'_> {
 }
 
 impl Receiver<'_> {
-    /// As [`EvaluateOprf::evaluate`], with a correlation from elsewhere, which must be fresh.
+    /// Evaluates as [`EvaluateOprf::evaluate`] does, with a correlation from elsewhere, which must be fresh.
     pub fn evaluate_over(
         self,
         asked: &Asked,

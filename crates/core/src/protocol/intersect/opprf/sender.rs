@@ -1,4 +1,4 @@
-//! The sender's end.
+//! Role of the sender.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
@@ -24,7 +24,7 @@ const BATCH: usize = 256;
 
 /// The sender's end of one link.
 pub struct Sender<'a> {
-    /// The link's session.
+    /// Session of the link.
     pub session: &'a Session,
     /// The session of all links together, to which the receiver's store is bound.
     pub whole: &'a Session,
@@ -33,7 +33,7 @@ pub struct Sender<'a> {
 /// The function of one link, once the receiver has sent its masked store.
 pub struct Key {
     okvs: Okvs,
-    /// K.
+    /// Store K of the correlation.
     store: Secrets,
     delta: Zeroizing<Block>,
     hash: MaskHash,
@@ -57,7 +57,7 @@ impl ProgramOprf for Sender<'_> {
 }
 
 impl Sender<'_> {
-    /// As [`ProgramOprf::program`], with a correlation from elsewhere, which must be fresh.
+    /// Programs as [`ProgramOprf::program`] does, with a correlation from elsewhere, which must be fresh.
     pub fn program_over(
         self,
         items: &[Item],

@@ -22,7 +22,7 @@ type Pair = Ciphertext<Ristretto255>;
 /// Entries: what is 0 in the end for a common item, and the values that travel along.
 #[derive(Clone, Default)]
 pub(super) struct Entries {
-    /// What all take their shares off.
+    /// Ciphertexts from which all parties remove their shares.
     pub(super) tested: Vec<Pair>,
     /// Under the joint key, one for each; or none at all.
     pub(super) values: Vec<Pair>,
@@ -39,7 +39,7 @@ impl Entries {
         Entries { tested: self.tested[from..from + count].to_vec(), values }
     }
 
-    /// In an order of its own.
+    /// Shuffles the entries into a random order.
     pub(super) fn shuffle(&mut self, rng: &mut impl CryptoRng) {
         let order = random_order(self.tested.len(), rng);
         let sorted = |all: &[Pair]| order.iter().map(|place| all[*place as usize].clone()).collect();
@@ -169,7 +169,7 @@ impl<D: Depot> Party<'_, D> {
         Ok(Entries { tested, values })
     }
 
-    /// What proofs of a part are bound to.
+    /// Transcript to which proofs of a part are bound.
     fn about(&self, step: Step, part: u32) -> Transcript {
         let mut about = Transcript::new("outsourced decryption");
         about.append("session", self.met.session.id()).append("step", step.name.as_bytes());

@@ -59,7 +59,7 @@ impl<D: Depot> Party<'_, D> {
         self.check_values()
     }
 
-    /// What all others' stores add up to for each of these items, re-randomised.
+    /// Looks up the sum of all others' stores for each of these items, re-randomised.
     fn looked_up(&self, items: &[Item], rng: &mut impl CryptoRng) -> Result<Vec<Pair>> {
         let sum = Parcel { step: SUM, from: Place::Helper, to: Place::Party(self.me as u8) };
         let helper = self.post.depot.name(Place::Helper);

@@ -70,7 +70,7 @@ pub fn meet<'a, G: Group + Sync, D: Depot>(
     Ok((Met { session, share, keys, joint }, post))
 }
 
-/// What a party has told.
+/// Values that a party has announced.
 struct Announcement<G: Group> {
     key: VerificationKey<G>,
     proof: Proof<G>,

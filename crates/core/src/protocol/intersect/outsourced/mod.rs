@@ -60,24 +60,24 @@ const PART: usize = 1 << 12;
 
 /// A party of a run.
 pub struct Party<'a, D> {
-    /// Its place.
+    /// Place of this party.
     pub me: usize,
-    /// What all have agreed on.
+    /// Parameters that all parties have agreed on.
     pub params: &'a Params,
-    /// Its items, distinct, no more than agreed on.
+    /// Items of this party, distinct, no more than agreed on.
     pub items: &'a [Item],
-    /// What it gives for each of them.
+    /// Values that this party gives for each of its items.
     pub values: Given<'a>,
-    /// What the parties have of each other.
+    /// Data that the parties have of each other.
     pub met: &'a Met<Ristretto255>,
-    /// Its way to the others.
+    /// Connection of this party to the others, through the depot.
     pub post: &'a Post<'a, D>,
 }
 
-/// What a party gives for each of its items.
+/// Values that a party gives for each of its items.
 #[derive(Clone, Copy)]
 pub enum Given<'a> {
-    /// Nothing.
+    /// No values at all.
     Nothing,
     /// Numbers to be summed.
     Numbers(&'a [u64]),
@@ -85,26 +85,26 @@ pub enum Given<'a> {
     Categories(&'a [u32], &'a [Vec<u8>]),
 }
 
-/// What a learner learns.
+/// Result that a learner learns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// Which of its items are common, ascending.
+    /// Indices of its items that are common, ascending.
     Rows(Vec<usize>),
-    /// How many items are common.
+    /// Number of common items.
     Count(u64),
-    /// How many items are common, and the sum of their values.
+    /// Number of common items, and the sum of their values.
     Sum(u64, u64),
     /// The categories of common items, with how many are of each, in the order of their names.
     Counts(Vec<(Vec<u8>, u64)>),
 }
 
-/// What parties have of each other once they have met.
+/// Data that parties have of each other once they have exchanged announcements.
 pub struct Met<G: Group> {
     /// The session of the run.
     pub session: Session,
-    /// This party's share of the key.
+    /// Share of the key that this party holds.
     pub share: KeyShare<G>,
-    /// What all know of every share, by place.
+    /// Verification keys for every share, by place, which all parties know.
     pub keys: Vec<VerificationKey<G>>,
     /// The key under which all encrypt.
     pub joint: PublicKey<G>,

@@ -1,4 +1,4 @@
-//! What the parties of a run agree on, and what follows from it.
+//! Parameters that the parties of a run agree on, and the values that follow from them.
 
 use super::PART;
 use crate::depot::SEAL_BYTES;
@@ -28,25 +28,25 @@ pub(super) const TAG: usize = 16;
 /// The tag of a category, its name with a length before it, and the seal.
 pub(super) const CATEGORY: usize = TAG + 1 + MAX_NAME_BYTES + SEAL_BYTES;
 
-/// What is revealed to those who learn.
+/// Result that is revealed to those who learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reveal {
-    /// Which items are common.
+    /// Items that are common.
     Rows,
-    /// How many are.
+    /// Number of common items.
     Count,
-    /// How many are, and the sum of the values below 2^`bits` that the party at `giver` has for them.
+    /// Number of common items, and the sum of the values below 2^`bits` that the party at `giver` has for them.
     Sum {
-        /// Whose values are summed.
+        /// Place of the party whose values are summed.
         giver: usize,
         /// Bits of a value.
         bits: u32,
     },
-    /// How many are of which of at most `categories` categories of the party at `giver`.
+    /// Number of common items in each of at most `categories` categories of the party at `giver`.
     Counts {
-        /// Whose categories they are.
+        /// Place of the party whose categories they are.
         giver: usize,
-        /// How many it may have.
+        /// Largest number of its categories.
         categories: usize,
     },
 }
@@ -93,7 +93,7 @@ impl Params {
         params.store().map(|_| params)
     }
 
-    /// How many bits values may have at most, of which `bound` can be summed.
+    /// Returns the largest length of values in bits, if `bound` of them can be summed.
     pub fn value_bits(bound: usize) -> u32 {
         MAX_SUM_BITS.saturating_sub(bits_of(bound as u128)).min(MAX_VALUE_BITS)
     }
@@ -109,17 +109,17 @@ impl Params {
         self.bound
     }
 
-    /// Whose result it is first.
+    /// Returns the place of the party that has the result first.
     pub fn leader(&self) -> usize {
         self.leader
     }
 
-    /// Who learns, by place.
+    /// Returns the places of the parties that learn.
     pub fn learners(&self) -> &[usize] {
         &self.learners
     }
 
-    /// What they learn.
+    /// Returns the result that they learn.
     pub fn reveal(&self) -> Reveal {
         self.reveal
     }
@@ -129,7 +129,8 @@ impl Params {
         (0..self.parties).filter(|place| *place != self.leader)
     }
 
-    /// Who has still to take its share off when the party at `place` is given entries: it, those after it, and the leader.
+    /// Parties that have still to remove their shares when the party at `place` is given entries: that party, those
+    /// after it, and the leader.
     pub(super) fn rest(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         self.others().skip_while(move |other| *other != place).chain([self.leader])
     }
@@ -139,7 +140,7 @@ impl Params {
         okvs::Params::new(self.bound, Chance::Store.bits() + self.parties.ilog2() + 1)
     }
 
-    /// Whose values travel along, if any do.
+    /// Returns the place of the party whose values travel along, if any do.
     pub(super) fn giver(&self) -> Option<usize> {
         match self.reveal {
             Reveal::Rows | Reveal::Count => None,
@@ -157,7 +158,8 @@ impl Params {
         Ok(parts(self.store()?.columns()))
     }
 
-    /// Who passes entries to the party at `place`, and to whom it passes them.
+    /// Returns the places of the party that passes entries to the party at `place`, and of the one to which that party
+    /// passes them.
     pub(super) fn neighbours(&self, place: usize) -> [usize; 2] {
         let ring: Vec<usize> = std::iter::once(self.leader).chain(self.others()).collect();
         let at = ring.iter().position(|other| *other == place).unwrap_or_default();
@@ -198,7 +200,7 @@ impl Params {
         Ok(self.store_parts()?.iter().map(|columns| (columns * CIPHERTEXT) as u64).sum())
     }
 
-    /// Of what a giver leaves for the leader.
+    /// Bytes that a giver leaves for the leader.
     fn given_bytes(&self) -> Result<u64> {
         let values = self.store_bytes()? + (self.store_parts()?.len() * SEAL_BYTES) as u64;
         Ok(match self.reveal {
@@ -209,14 +211,14 @@ impl Params {
         })
     }
 
-    /// Of all that the party at `place` passes on.
+    /// Bytes that the party at `place` passes on in all.
     fn passed_bytes(&self, place: usize) -> u64 {
         let passed =
             |entries, values| sealed(parts(entries).into_iter().map(|part| self.entry_bytes(part, values, place)));
         passed(self.bound, self.giver().is_some()) + passed(self.opened(), false)
     }
 
-    /// Of what another learner is told.
+    /// Bytes that another learner is told.
     fn told_bytes(&self) -> u64 {
         sealed(self.told().into_iter())
     }
@@ -257,12 +259,12 @@ impl Params {
 /// A category as learners are told: its name with a length before it, and how many there are.
 pub(super) const TOLD_CATEGORY: usize = 1 + MAX_NAME_BYTES + 8;
 
-/// So many entries in parts.
+/// Splits so many entries into parts.
 pub(super) fn parts(entries: usize) -> Vec<usize> {
     split(entries, PART)
 }
 
-/// So many things of that length in parts.
+/// Splits `things` items of `bytes` bytes each into parts.
 pub(super) fn parts_of(things: usize, bytes: usize) -> Vec<usize> {
     split(things, (1 << 19) / bytes)
 }
@@ -281,7 +283,7 @@ mod tests {
     use super::*;
     use crate::security::Chance;
 
-    /// Of all parties' stores, and the giver's second one, none fails more often than a job may.
+    /// Checks that all parties' stores, and the giver's second one, together fail no more often than a job may.
     #[test]
     fn all_stores_together_fail_as_seldom_as_a_job_may() {
         for parties in [2, 3, 4, 5, 127, 128, 255] {

@@ -12,7 +12,7 @@ use crate::primitive::kernel::Block;
 use crate::primitive::kernel::block::BLOCK_BYTES;
 use crate::primitive::okvs::{EncodeError, Okvs};
 
-/// What a store is looked up by: half of an item, which is random.
+/// Keys by which a store is looked up: half of each item, which is random.
 fn keys(items: &[Item]) -> Vec<Block> {
     items.iter().map(|item| Block::from_le_slice(&item.0[BLOCK_BYTES..])).collect()
 }
@@ -42,7 +42,7 @@ impl<D> Party<'_, D> {
         })
     }
 
-    /// What a store has for each of these items.
+    /// Decodes the values that a store has for each of these items.
     pub(super) fn decode(
         &self,
         items: &[Item],

@@ -1,4 +1,4 @@
-//! What the leader tells others who learn.
+//! Messages by which the leader tells the result to others who learn.
 
 use std::collections::HashSet;
 
@@ -53,7 +53,7 @@ impl<D: Depot> Party<'_, D> {
         Ok(())
     }
 
-    /// What the leader tells this party, whose own items are the first of these.
+    /// Receives the result that the leader tells this party, whose own items are the first of these.
     pub(super) fn hear(&self, items: &[Item]) -> Result<Found> {
         let leader = self.params.leader();
         let mut bytes = Vec::new();
@@ -96,7 +96,7 @@ impl<D: Depot> Party<'_, D> {
         }
     }
 
-    /// By what the leader and the party at the other end know an item.
+    /// Tags by which the leader and the party at the other end know items.
     fn tags(&self, peer: usize, items: &[Item]) -> Vec<[u8; TAG]> {
         let key = self.post.derive("outsourced told", peer);
         let tag = |item: &Item| {

@@ -1,4 +1,4 @@
-//! What a party gives for its items: numbers, or categories.
+//! Values that a party gives for its items: numbers, or categories.
 //!
 //! A category is a random element that stands for it, so that it is opened as it is; its name is sealed with that element. Names
 //! of categories that no common item has stay closed.
@@ -21,7 +21,7 @@ use crate::session::Session;
 /// A name, padded, with its length before it.
 const NAME: usize = 1 + MAX_NAME_BYTES;
 
-/// What a giver makes of its values.
+/// Encrypted values of a giver.
 pub(super) struct Encrypted {
     /// One ciphertext for each of its items, and for the dummies that fill them up.
     pub(super) of_items: Vec<Ciphertext<Ristretto255>>,
@@ -49,7 +49,7 @@ impl<D> Party<'_, D> {
         fits.then_some(()).ok_or_else(|| Error::Internal("outsourced: these are not the values agreed on".into()))
     }
 
-    /// Its values, encrypted under the joint key.
+    /// Encrypts this party's values under the joint key.
     pub(super) fn encrypted_values(&self, rng: &mut impl CryptoRng) -> Encrypted {
         let group = &Ristretto255;
         let joint = &self.met.joint;
@@ -113,7 +113,8 @@ pub(super) fn counted(session: &Session, opened: &[Point], common: usize, list: 
     Some(named.into_iter().collect())
 }
 
-/// What the name of a category is found by and sealed with, of the element that stands for it.
+/// Tag by which the name of a category is found, and key with which it is sealed, from the element that stands for the
+/// category.
 fn lock(session: &Session, point: &[u8]) -> ([u8; TAG], ChaCha20Poly1305) {
     let mut hasher = blake3::Hasher::new_keyed(&session.derive("outsourced category"));
     let mut output = hasher.update(point).finalize_xof();

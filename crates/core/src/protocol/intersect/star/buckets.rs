@@ -29,13 +29,13 @@ pub struct Params {
 /// A party of a bucketed run.
 #[derive(Clone, Copy)]
 pub struct Party<'a> {
-    /// Its place.
+    /// Place of this party.
     pub me: usize,
-    /// What all have agreed on.
+    /// Parameters that all parties have agreed on.
     pub params: &'a Params,
     /// The session of this attempt, which all parties have: keys and correlations are fresh in each, and for each bucket.
     pub session: &'a Session,
-    /// Its links to all others.
+    /// Links from this party to all others.
     pub links: &'a [Link],
 }
 
@@ -66,7 +66,7 @@ impl Params {
         least_buckets(|buckets| Ok(needed(&params(buckets)?.bucket)), memory)
     }
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     pub fn buckets(&self) -> usize {
         self.buckets
     }
@@ -76,7 +76,7 @@ impl Params {
         &self.bucket
     }
 
-    /// What [`agree`](crate::protocol::intersect::buckets::agree) compares.
+    /// Returns the shape that [`agree`](crate::protocol::intersect::buckets::agree) compares.
     pub fn shape(&self) -> Shape {
         let (items, learners) = (&self.items, &self.bucket.learners);
         let numbers = [items.len(), self.buckets, self.bucket.leader].into_iter();

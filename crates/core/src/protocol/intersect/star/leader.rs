@@ -71,8 +71,9 @@ pub fn lead_over<E: EvaluateOprf + Send>(
     Ok(common)
 }
 
-/// Which of so many items have rows of every giver. An item for which a giver has left out a row, or sealed it wrongly, is passed over, as if that giver did
-/// not have it: to end the run would tell the giver, who may be nobody that learns, that all have the item.
+/// Determines which of `items` items have rows of every giver. If a giver has left out a row, or sealed it wrongly, the
+/// item is passed over, as if that giver did not have it. To end the run would tell the giver that all have the item,
+/// and the giver may be nobody that learns.
 fn with_rows_of_all(items: usize, received: &[(usize, entries::Common)]) -> Vec<usize> {
     let has = |opened: &entries::Common, item: usize| opened.items.binary_search(&item).is_ok();
     (0..items).filter(|item| received.iter().all(|(_, opened)| has(opened, *item))).collect()
@@ -163,7 +164,7 @@ impl Party<'_> {
         Ok(())
     }
 
-    /// By what leader and another know an item that all have.
+    /// Tags by which the leader and another party know the items that all have.
     pub(super) fn told_tags(&self, link: &Link, items: &[Item]) -> impl Iterator<Item = [u8; 32]> {
         let key = self.key_between(link, "star told", self.told_to(link) as u64);
         let cipher = Aes128::new(key);

@@ -41,15 +41,15 @@ pub use params::{Gives, Params};
 
 /// One of a party's links.
 pub struct Link {
-    /// The peer's place.
+    /// Place of the peer.
     pub peer: usize,
     /// The session of these two in this run.
     pub session: Session,
-    /// What only these two know, fresh for the run.
+    /// Secret seed that only these two parties know, fresh for the run.
     pub seed: Zeroizing<[u8; 32]>,
 }
 
-/// What a party learns.
+/// Result that a party learns.
 #[derive(Debug)]
 pub struct Common {
     /// Indices of its items that all have, ascending.
@@ -61,17 +61,17 @@ pub struct Common {
 /// A party of a run.
 #[derive(Clone, Copy)]
 pub struct Party<'a> {
-    /// Its place.
+    /// Place of this party.
     pub me: usize,
-    /// Its items: distinct, and made with a key of the run's session.
+    /// Items of this party: distinct, and made with a key of the run's session.
     pub items: &'a [Item],
     /// The rows that it gives, one or more for each item, if it gives.
     pub rows: Option<&'a Payload>,
-    /// What all have agreed on.
+    /// Parameters that all parties have agreed on.
     pub params: &'a Params,
     /// The session of the run, which all parties have.
     pub session: &'a Session,
-    /// Its links to all others.
+    /// Links from this party to all others.
     pub links: &'a [Link],
 }
 

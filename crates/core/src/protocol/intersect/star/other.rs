@@ -59,7 +59,7 @@ pub fn answer_over(
 }
 
 impl Party<'_> {
-    /// What all have, and the rows that come with it.
+    /// Receives the items that all have, and the rows that come with them.
     fn hear(&self, link: &Link, channel: &mut Channel) -> Result<Common> {
         let (params, length) = (self.params, self.params.told_bytes(self.me));
         let mut table = TagTable::new(self.items.len(), length);

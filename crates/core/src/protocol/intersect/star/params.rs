@@ -1,4 +1,4 @@
-//! What all parties agree on before the first message, and what it costs.
+//! Parameters that all parties agree on before the first message, and the costs that follow from them.
 
 use super::{GIVEN_COUNTS, GIVEN_ROWS};
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
@@ -17,25 +17,25 @@ pub struct Params {
     pub leader: usize,
     /// The places of those who learn, ascending; the leader is one of them.
     pub learners: Vec<usize>,
-    /// Who gives rows to those who learn, by place.
+    /// Parties that give rows to those who learn, by place.
     pub givers: Vec<Gives>,
-    /// This is one of so many such runs, of which none may go wrong by chance.
+    /// Number of such runs, this one included, of which none may go wrong by chance.
     pub runs: usize,
 }
 
 /// The rows that a party gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gives {
-    /// Its place.
+    /// Place of the party that gives rows.
     pub party: usize,
-    /// How many there are, dummies included.
+    /// Number of rows, dummies included.
     pub rows: usize,
     /// Length of each in bytes.
     pub row_bytes: usize,
 }
 
 impl Gives {
-    /// How the leader passes them on.
+    /// Returns the form in which the leader passes the rows on.
     pub(super) fn forwarded(&self) -> PlainRows {
         PlainRows { row_bytes: self.row_bytes, chunk: CHUNK, counts: GIVEN_COUNTS, rows: GIVEN_ROWS }
     }
@@ -82,18 +82,19 @@ impl Params {
         (0..self.items.len()).filter(|place| *place != self.leader)
     }
 
-    /// Those whose rows the party at `place` is given, if it learns.
+    /// Givers whose rows the party at `place` is given, if it learns.
     pub(super) fn given_to(&self, place: usize) -> impl Iterator<Item = &Gives> + '_ {
         let learns = self.learners.contains(&place);
         self.givers.iter().filter(move |gives| learns && gives.party != place)
     }
 
-    /// Those who give and are not the leader: there is a sharing for the rows of each.
+    /// Givers other than the leader: there is a sharing for the rows of each.
     pub(super) fn sharings(&self) -> impl Iterator<Item = &Gives> + '_ {
         self.givers.iter().filter(|gives| gives.party != self.leader)
     }
 
-    /// Of the leader and another party. Of all stores of a run, the leader's and one of each other party, none may fail by chance.
+    /// Parameters of the link between the leader and another party. A run has the leader's store and one of each other
+    /// party, of which none may fail by chance.
     pub(super) fn link(&self, other: usize) -> opprf::Params {
         let planes = 1 + self.sharings().filter(|gives| gives.party != other).count();
         let store_bits = Chance::Store.bits() + bits_of(self.items.len() as u128 * self.runs as u128);
@@ -101,13 +102,13 @@ impl Params {
         opprf::Params { asked: self.items[self.leader], programmed: self.items[other], planes, free, store_bits }
     }
 
-    /// Of the sealed rows of a giver.
+    /// Parameters of the sealed rows of a giver.
     pub(super) fn entries(&self, gives: &Gives) -> entries::Params {
         let params = entries::Params::payload(self.items[self.leader], gives.rows, gives.row_bytes);
         params.one_of(self.chances())
     }
 
-    /// How many times tags are compared in all runs.
+    /// Number of times that tags are compared in all runs.
     fn chances(&self) -> usize {
         (self.sharings().count() + self.learners.len() - 1).max(1) * self.runs
     }
@@ -143,7 +144,8 @@ impl Params {
         Ok(self.link(from).bytes_sent_by(Role::Sender)? + rows + close)
     }
 
-    /// What the leader sends besides to another who learns, for the rows of a giver, if so many items are common, with so many rows.
+    /// Bytes that the leader sends in addition to another party who learns, for the rows of a giver. The number of
+    /// common items is `common`, and `rows` is that of their rows.
     pub fn bytes_forwarded(&self, gives: &Gives, common: usize, rows: usize) -> u64 {
         framed_bytes(common, entries::COUNT_BYTES, CHUNK) + framed_bytes(rows, gives.row_bytes, CHUNK)
     }

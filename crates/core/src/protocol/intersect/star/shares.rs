@@ -13,7 +13,7 @@ use crate::primitive::oprf::{OUTPUT_BYTES, Outputs};
 /// Items that one step works on.
 const BATCH: usize = 1 << 10;
 
-/// What a sharing is for.
+/// Purpose of a sharing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plane {
     /// Whether all have an item.
@@ -23,7 +23,7 @@ pub(super) enum Plane {
 }
 
 impl Party<'_> {
-    /// This party's shares for items, one for each.
+    /// Computes this party's shares for items, one for each.
     ///
     /// AES-128 as a pseudorandom permutation of the second half of an item, which is random in all runs but equal at whoever has
     /// the item: two of 2^32 items have equal halves with probability 2^-65.
@@ -61,7 +61,8 @@ impl Party<'_> {
         Block::from_bytes(*key)
     }
 
-    /// What seals the rows that `giver` gives for each of these items: made of its shares of the sharing for them.
+    /// Keys that seal the rows which `giver` gives for each of these items, made of the giver's shares of the sharing
+    /// for them.
     pub(super) fn row_keys(&self, giver: usize, items: &[Item], shares: &[Block]) -> Outputs {
         let key = self.session.derive("star row key");
         let output = |(item, share): (&Item, &Block)| -> [u8; OUTPUT_BYTES] {
@@ -75,7 +76,7 @@ impl Party<'_> {
     }
 }
 
-/// What of an item is shared by.
+/// Half of an item by which the item is shared.
 pub(super) fn half(item: &Item) -> Block {
     Block::from_le_slice(&item.0[BLOCK_BYTES..])
 }

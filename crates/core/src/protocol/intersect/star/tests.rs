@@ -1,5 +1,5 @@
-//! What parties can do with all that they hold together, in every coalition; and that the same programs do more against weakened
-//! forms of the protocol.
+//! Tests of what parties can do with all that they hold together, in every coalition. The same programs do more against
+//! weakened forms of the protocol.
 //!
 //! A coalition holds every seed of its members, what they get, and F wherever they have it. It works on what an honest run
 //! computes: the answers of an ideal OPPRF, which are those of the protocol ([`crate::protocol::intersect::opprf`] has its own
@@ -21,10 +21,10 @@ use crate::protocol::intersect::entries::{Domain, ENTRIES, Payload};
 use crate::protocol::intersect::opprf::{self, Asked, EvaluateOprf, Function, Planes, ProgramOprf};
 use crate::session::{Session, Transcript};
 
-/// How the protocol is run.
+/// Form in which the protocol is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// As it is.
+    /// Unchanged form of the protocol.
     Sound,
     /// Shares are made of ordered pairs, so that the two ends of a link add different values.
     Ordered,
@@ -92,7 +92,7 @@ impl World {
         Block::from_le_slice(&transcript.challenge("block")[..16])
     }
 
-    /// What the leader gets from a party for an item of its own: the party's share, or something random.
+    /// Returns the leader's value from a party for an item of the leader's own: the party's share, or something random.
     fn answer(&self, from: usize, plane: Plane, number: usize) -> Block {
         match self.sets[from].contains(&number) {
             true => self.share(from, plane, number),
@@ -100,7 +100,7 @@ impl World {
         }
     }
 
-    /// What a giver's rows for an item are sealed with.
+    /// Returns the key with which a giver's rows for an item are sealed.
     fn key(&self, giver: usize, number: usize) -> Block {
         let share = self.share(giver, Plane::RowsOf(giver), number);
         let free = self.function(giver, "free", number);
@@ -133,7 +133,8 @@ impl Coalition<'_> {
         self.members.contains(&LEADER)
     }
 
-    /// What an honest party's share is without what only honest parties have of it: the part that the coalition can compute.
+    /// Returns an honest party's share without the parts that only honest parties have of it: the part that the
+    /// coalition can compute.
     fn known_share(&self, party: usize, plane: Plane, number: usize) -> Block {
         let known = |link: &&Link| self.members.contains(&link.peer);
         let links: Vec<Link> = self.world.links[party].iter().filter(known).map(copy).collect();
@@ -141,8 +142,9 @@ impl Coalition<'_> {
         world.shares(plane, &[item(number)])[0]
     }
 
-    /// Which numbers of the domain it can tell to be in all honest sets: those for which what the leader got from the honest parties
-    /// sums to what the coalition expects of their shares. The parts that only honest parties know are in two of them.
+    /// Numbers of the domain that the coalition can tell to be in all honest sets. For these, the leader's values from
+    /// the honest parties sum to what the coalition expects of their shares. The parts that only honest parties know
+    /// are in two of the shares.
     fn tested(&self) -> HashSet<usize> {
         let Some(leads) = self.leads().then_some(self.world) else { return HashSet::new() };
         let sums_up = |&number: &usize| {
@@ -207,7 +209,7 @@ fn copy(link: &Link) -> Link {
     Link { peer: link.peer, session: link.session.clone(), seed: link.seed.clone() }
 }
 
-/// All coalitions but nobody and everybody.
+/// Returns all coalitions but the empty one and that of all parties.
 fn coalitions(world: &World) -> Vec<Coalition<'_>> {
     let members = |set: usize| (0..world.parties()).filter(|party| set >> party & 1 == 1).collect();
     (1..(1 << world.parties()) - 1).map(|set| Coalition { world, members: members(set) }).collect()
@@ -252,7 +254,8 @@ fn rows_sealed_with_the_function_alone_open_for_two() {
     assert!(wrong.iter().any(|text| text.starts_with("[0] open rows of 1 for 16 items, not 8")), "{wrong:?}");
 }
 
-/// All others together open any item of the domain, and between two parties the leader does.
+/// Checks that rows sealed with shares alone are open to guesses: all others together open any item of the domain, and
+/// between two parties the leader does.
 #[test]
 fn rows_sealed_with_shares_alone_open_for_whoever_guesses() {
     for (parties, members) in [(2, "[0]"), (3, "[0, 1]"), (4, "[0, 1, 3]")] {
@@ -286,7 +289,8 @@ impl Function for Known {
     }
 }
 
-/// What the protocol itself sends: its tags are those of share and function together, and of neither alone.
+/// Checks the messages of the protocol itself: their tags are those of share and function together, and of neither
+/// alone.
 #[test]
 fn rows_are_sealed_with_share_and_function() {
     let world = World::new(Form::Sound, 3);
@@ -314,7 +318,8 @@ fn rows_are_sealed_with_share_and_function() {
     assert_eq!((found(&both), found(&share), found(&free)), (items.len(), 0, 0));
 }
 
-/// What two parties have between them is another key if only leader, run, purpose, giver or seed is another; and so is what seals rows.
+/// Checks that two parties share another key if only leader, run, purpose, giver or seed is another. The same holds for
+/// the keys that seal rows.
 #[test]
 fn a_pair_has_another_key_for_everything() {
     let world = World::new(Form::Sound, 3);

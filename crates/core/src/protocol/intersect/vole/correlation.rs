@@ -11,7 +11,7 @@ use crate::role::Role;
 use crate::security::Security;
 use crate::session::Session;
 
-/// What the correlation's keys are derived for.
+/// Purpose for which the correlation's keys are derived.
 const PURPOSE: &str = "intersection";
 
 /// The parameter k of OT extension: few bytes, because only about a hundred thousand OTs are needed.

@@ -44,7 +44,7 @@ pub(super) const COMMITMENT_BYTES: usize = 32;
 /// The function's inputs to its output hash for some items, grouped as the store groups them: Decode(...) [+ w].
 pub(in crate::protocol) struct Evaluated {
     grouped: Grouped,
-    /// H(x) of each.
+    /// Hash H(x) of each item.
     values: Zeroizing<Vec<Block>>,
     inner: Zeroizing<Vec<Block>>,
 }
@@ -55,7 +55,7 @@ pub(in crate::protocol) struct OutputHash([u8; 32]);
 /// The sender's key of the function.
 pub(in crate::protocol) struct Key {
     okvs: Okvs,
-    /// K.
+    /// Store K of the sender.
     store: Secrets,
     delta: Zeroizing<Block>,
     coin: Block,
@@ -260,7 +260,8 @@ pub(in crate::protocol::intersect) fn group(okvs: &Okvs, items: &[Item]) -> (Gro
     (grouped, Zeroizing::new(values))
 }
 
-/// What the store's rows are drawn from: the session, and what the receiver has drawn when its items were fixed.
+/// Seed from which the store's rows are drawn, made of the session and of the receiver's seed. The receiver has drawn
+/// that one when its items were fixed.
 pub(in crate::protocol::intersect) fn store_seed(session: &Session, seed: &[u8]) -> [u8; 32] {
     *blake3::keyed_hash(&session.derive("vole store"), seed).as_bytes()
 }

@@ -27,15 +27,15 @@ use crate::item::Item;
 use crate::security::Security;
 use crate::session::Session;
 
-/// What a party brings to one of several runs over a channel among malicious parties. In all of them the receiver is bound to its items
-/// before the sender answers in any.
+/// Input of a party to one of several runs over a channel among malicious parties. In all of them the receiver is bound
+/// to its items before the sender answers in any.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     /// The items, which are distinct and made with a key of the session.
     pub items: &'a [Item],
     /// The session, which no other run has.
     pub session: &'a Session,
-    /// What both parties have agreed on.
+    /// Parameters that both parties have agreed on.
     pub params: &'a Params,
 }
 

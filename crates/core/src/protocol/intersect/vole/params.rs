@@ -1,4 +1,4 @@
-//! What both parties agree on before the first message, and what it costs.
+//! Parameters that both parties agree on before the first message, and the costs that follow from them.
 
 use super::correlation;
 use super::function::{COIN_BYTES, COMMITMENT_BYTES, MASKED_BLOCKS, OPENING_BYTES, SEED_BYTES};
@@ -21,12 +21,12 @@ const MALICIOUS_TAG_BYTES: usize = 16;
 pub struct Params {
     /// Sizes, tags and what is revealed.
     pub entries: entries::Params,
-    /// What the parties are assumed to do.
+    /// Assumption on the behaviour of the parties.
     pub security: Security,
 }
 
 impl Params {
-    /// As `entries` has them, with tags as long as this security asks. Malicious parties are refused where the
+    /// Creates parameters from `entries`, with tags as long as this security asks. Malicious parties are refused if the
     /// sender learns too: nothing makes the receiver tell the truth.
     pub fn new(entries: entries::Params, security: Security) -> Result<Params> {
         let mut params = Params { entries, security };
@@ -105,8 +105,9 @@ fn frame(payload: usize) -> u64 {
     (HEADER_BYTES + payload) as u64
 }
 
-/// How many items a malicious receiver can have the function evaluated at, at most, although its store is sized for
-/// `receiver_items`: a store has more columns than items, and whoever tries many items finds some that fit by chance.
+/// Upper bound on the number of items at which a malicious receiver can have the function evaluated, although its store
+/// is sized for `receiver_items`. A store has more columns than items, and a receiver that tries many items finds some
+/// that fit by chance.
 ///
 /// The least n' with C(q, n') * q * 2^(-128 (n' - m)) <= 2^-46 / runs ([`Chance::Fit`]), for a store of m columns and q = 2^128
 /// questions to the random oracle, as many as computational security allows. The right-hand sides of n' equations in m unknowns are

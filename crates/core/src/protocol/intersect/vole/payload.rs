@@ -36,7 +36,7 @@ pub fn receive(
     receive_over(items, own, session, params, &mut vole, channel, rng)
 }
 
-/// As [`receive`], with a correlation from elsewhere.
+/// Runs the receiver's role as [`receive`] does, with a correlation from elsewhere.
 pub fn receive_over(
     items: &[Item],
     own: Option<&Payload>,
@@ -122,7 +122,7 @@ pub fn send(
     send_over(items, rows, session, params, &mut vole, channel, rng)
 }
 
-/// As [`send`], with a correlation from elsewhere, which must be fresh.
+/// Runs the sender's role as [`send`] does, with a correlation from elsewhere, which must be fresh.
 pub fn send_over(
     items: &[Item],
     rows: &Payload,

@@ -30,7 +30,7 @@ pub fn receive(
     receive_over(items, session, params, &mut vole, channel, rng)
 }
 
-/// As [`receive`], with a correlation from elsewhere.
+/// Runs the receiver's role as [`receive`] does, with a correlation from elsewhere.
 pub fn receive_over(
     items: &[Item],
     session: &Session,
@@ -79,7 +79,7 @@ fn conclude(asked: Vec<(Asked, &Params)>, channel: &mut Channel) -> Result<Vec<V
     Ok(asked.into_iter().zip(tags).map(find).collect())
 }
 
-/// A receiver's tags.
+/// Tags of a receiver's items.
 struct Asked {
     table: TagTable,
     /// The item of each.
@@ -147,7 +147,7 @@ pub fn send(
     send_over(items, session, params, &mut vole, channel, rng)
 }
 
-/// As [`send`], with a correlation from elsewhere, which must be fresh.
+/// Runs the sender's role as [`send`] does, with a correlation from elsewhere, which must be fresh.
 pub fn send_over(
     items: &[Item],
     session: &Session,

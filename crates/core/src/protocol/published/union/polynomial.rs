@@ -66,7 +66,7 @@ impl Params {
         2
     }
 
-    /// What a run costs, in operations of the group, if the receiver brings so many candidates.
+    /// Returns the cost of a run, in operations of the group, if the receiver brings so many candidates.
     pub fn cost(&self, candidates: usize) -> Cost {
         cost::of_looking_at(&self.0, candidates)
     }

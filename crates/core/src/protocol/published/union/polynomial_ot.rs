@@ -89,7 +89,7 @@ impl Params {
         }
     }
 
-    /// What a run costs, in operations of the group. Transfers take far less.
+    /// Returns the cost of a run, in operations of the group. Transfers take far less.
     pub fn cost(&self) -> Cost {
         self.polynomials.cost()
     }

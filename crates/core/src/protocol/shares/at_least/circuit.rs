@@ -1,4 +1,5 @@
-//! Which transfers a comparison is made of, and how their outputs are put together. The same for all numbers of a batch.
+//! Circuit of a comparison: the transfers that it is made of, and the combination of their outputs. The same for all
+//! numbers of a batch.
 
 use std::ops::Range;
 
@@ -28,13 +29,13 @@ pub(super) enum Gate {
     Multiply { choice: usize, factors: Vec<usize> },
 }
 
-/// How an upper and a lower part become one.
+/// Gates that combine an upper and a lower part into one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Merge {
     /// The masks of its inputs: of "equal" of the upper part, of "greater" of the lower part, and, if "equal" of both
     /// together is wanted, of "equal" of the lower part.
     pub(super) masks: Range<usize>,
-    /// Where the outputs of its gates are: the first mask times the others, the second times the first, and so on.
+    /// Position of the outputs of its gates: the first mask times the others, the second times the first, and so on.
     pub(super) outputs: usize,
 }
 

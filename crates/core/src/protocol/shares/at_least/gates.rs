@@ -25,7 +25,7 @@ const WITH_BIT: [u32; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
 /// Numbers whose gates share one message.
 struct Numbers {
     range: Range<usize>,
-    /// OTs of each.
+    /// Number of OTs for each number.
     transfers: usize,
 }
 
@@ -184,7 +184,7 @@ impl Gate {
         (own >> start) as u8 & (self.entries() - 1) as u8
     }
 
-    /// What hides each entry of the table.
+    /// Pads that hide each entry of the table.
     fn pads(&self, pairs: &[[Block; 2]]) -> u32 {
         let entries = self.entries();
         let used = u32::MAX >> (32 - entries * self.outputs() as u32);

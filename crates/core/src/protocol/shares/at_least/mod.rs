@@ -75,7 +75,7 @@ pub fn second_setup(session: &Session, channel: &mut Channel, rng: &mut impl Cry
     RandomReceiver::setup(&Params::transfers()?, session, PURPOSE, channel, rng)
 }
 
-/// As [`run`] of the first party, over given OTs.
+/// Runs the first party's role as [`run`] does, over given OTs.
 pub fn first_over(
     shares: &Shares,
     bound: u128,
@@ -98,7 +98,7 @@ pub fn first_over(
     tree::answers(&circuit, &own, &masks, &outputs, true, channel)
 }
 
-/// As [`run`] of the second party, over given OTs.
+/// Runs the second party's role as [`run`] does, over given OTs.
 pub fn second_over(
     shares: &Shares,
     bound: u128,
@@ -121,5 +121,5 @@ pub fn second_over(
     tree::answers(&circuit, &own, &masks, &outputs, false, channel)
 }
 
-/// What the OTs' keys are derived for.
+/// Purpose for which the OTs' keys are derived.
 const PURPOSE: &str = "comparison of shares";

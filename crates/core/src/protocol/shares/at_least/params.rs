@@ -1,4 +1,4 @@
-//! What both parties agree on before the first message, and what it costs.
+//! Parameters that both parties agree on before the first message, and the costs that follow from them.
 
 use super::circuit::Circuit;
 use super::gates;
@@ -18,7 +18,7 @@ pub const K: usize = 8;
 pub struct Params {
     numbers: usize,
     bits: u32,
-    /// What all answers are, if the public values say so.
+    /// Answer to every comparison, if the public values determine it.
     known: Option<bool>,
     transfers: softspoken::Params,
 }

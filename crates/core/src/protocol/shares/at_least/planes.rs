@@ -25,7 +25,7 @@ impl Planes {
         Planes { words: vec![0; count * stride], stride, length }
     }
 
-    /// Uniformly random bits.
+    /// Draws uniformly random bits.
     pub(super) fn random(count: usize, length: usize, rng: &mut impl CryptoRng) -> Planes {
         let mut planes = Planes::zeros(count, length);
         let mut bytes = [0; WORD / 8];
@@ -40,7 +40,7 @@ impl Planes {
         planes
     }
 
-    /// How many planes there are, if any has bits.
+    /// Returns the number of planes, if any has bits.
     pub(super) fn count(&self) -> usize {
         self.words.len() / self.stride.max(1)
     }
@@ -60,7 +60,7 @@ impl Planes {
         &self.words[plane * self.stride..][..self.stride]
     }
 
-    /// As [`Planes::plane`], to be written.
+    /// Returns a plane as [`Planes::plane`] does, to be written.
     pub(super) fn plane_mut(&mut self, plane: usize) -> &mut [u64] {
         &mut self.words[plane * self.stride..][..self.stride]
     }
@@ -82,7 +82,7 @@ impl Planes {
         length.div_ceil(8)
     }
 
-    /// All planes, one after the other, each in whole bytes, the lowest bit first.
+    /// Encodes all planes, one after the other, each in whole bytes, the lowest bit first.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.words.len() * WORD / 8);
         for plane in self.words.chunks(self.stride.max(1)) {

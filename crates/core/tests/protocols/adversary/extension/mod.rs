@@ -19,7 +19,7 @@ use crate::support::{blames, session};
 /// Blocks of columns of a tile.
 const TILE: usize = 32;
 
-/// What the instance of random OTs for `test` is derived for.
+/// Purpose for which the instance of random OTs for `test` is derived.
 const PURPOSE: &str = "random OT for test";
 
 fn malicious(params: &Params) -> bool {
@@ -46,18 +46,18 @@ pub fn width(params: &Params, count: usize) -> usize {
     count.div_ceil(BLOCK_BITS) + usize::from(malicious(params))
 }
 
-/// What a weak receiver does.
+/// Behaviour of a weak receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// What the protocol says.
+    /// Behaviour by the protocol.
     Sound,
     /// The tag of a leaf is the leaf: the sum of a tree's tags then gives the one that the sender lacks.
     BareTags,
-    /// All trees are one: they have one root, and one generator.
+    /// Identical trees: they all have one root, and one generator.
     OneTree,
 }
 
-/// Everything public.
+/// Public values of an instance.
 pub struct Keys {
     params: Params,
     form: Form,
@@ -74,7 +74,7 @@ impl Keys {
         Keys::of(params, form, &session(), PURPOSE)
     }
 
-    /// Those of an instance of a session.
+    /// Derives the keys of an instance of a session.
     pub fn of(params: &Params, form: Form, session: &Session, instance: &str) -> Keys {
         let derive = |part: &str| {
             session.derive(&format!("OT extension {part} {} {} of {instance}", params.security(), params.k()))
@@ -121,12 +121,12 @@ impl Keys {
     }
 }
 
-/// Where the coefficients of a chunk's check come from.
+/// Source of the coefficients of a chunk's check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Challenge {
-    /// From all that the receiver has sent.
+    /// Coefficients from all that the receiver has sent.
     OfMessages,
-    /// They are known beforehand.
+    /// Coefficients that are known beforehand.
     Known,
 }
 
@@ -296,16 +296,16 @@ pub struct Sender {
     index: u64,
 }
 
-/// What the sender checks.
+/// Checks that the sender makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// Trees and choices.
+    /// Checks of trees and choices.
     All,
     /// Trees, but not choices.
     NotChoices,
-    /// All, with a challenge that is known beforehand.
+    /// Checks of everything, with a challenge that is known beforehand.
     Known,
-    /// Nothing.
+    /// No check at all.
     Nothing,
 }
 
@@ -328,7 +328,8 @@ impl Sender {
         Sender::setup_with(keys, delta, check, &pads.collect::<Vec<_>>(), channel)
     }
 
-    /// As [`Sender::setup`], with what somebody has of both blocks of each base OT.
+    /// Sets up a sender as [`Sender::setup`] does, with the blocks of each base OT that somebody has: of both, as far
+    /// as known.
     fn setup_with(
         keys: Keys,
         delta: Block,

@@ -10,7 +10,7 @@ use super::{Challenge, Check, Form, Keys, Receiver, Sender, bits, columns, part,
 use crate::adversary::{against, as_likely_as};
 use crate::support::{rng, session};
 
-/// Which sender is attacked: the real one, or the one written here.
+/// Sender that is attacked: the real one, or the one written here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Real,

@@ -16,7 +16,7 @@ use crate::support::{rng, session};
 
 const COUNT: usize = 120;
 
-/// Which receiver is attacked: the real one, or a form of the one written here.
+/// Receiver that is attacked: the real one, or a form of the one written here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Real,

@@ -21,7 +21,7 @@ const ITEMS: usize = 20;
 /// Rows of the sender. By the first key they are numbered from 0 on.
 const ROWS: usize = 30;
 
-/// What the sender has by the second key in a row. Nobody guesses it who does not have the row.
+/// Sender's item by the second key in a row. Nobody guesses it who does not have the row.
 fn other(row: usize) -> Item {
     item(1_000_000 + 7919 * row * row)
 }
@@ -40,10 +40,10 @@ fn of_key(number: u64) -> Session {
     session().child("alternative", number)
 }
 
-/// In which order a sender goes through its keys.
+/// Order in which a sender goes through its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// As it is shipped.
+    /// Order of the shipped program.
     AllBoundFirst,
     /// Each key to its end before the next.
     OneByOne,
@@ -83,13 +83,14 @@ fn bind(key: u64, items: &[Item], params: &Params, channel: &mut Channel) -> Res
     program.run(params, &session, &mut vole, channel)
 }
 
-/// What it opens of these items among the entries.
+/// Opens the rows of these items that are among the entries.
 fn opened(known: &Known, items: &[Item], entries: &[Vec<u8>], params: &Params) -> Vec<Vec<u8>> {
     let outputs = known.outputs(items, Block::ZERO);
     outputs.iter().filter_map(|output| open(&known.session, output, 0, entries, params)).collect()
 }
 
-/// It opens the first key, and then encodes for the second what it has read. Returns how many rows it opens by that.
+/// Attacks as a receiver that opens the first key, and then encodes for the second what it has read. Returns the number
+/// of rows that it opens by that.
 fn chooses_late(params: &Params, channel: &mut Channel) -> Result<usize> {
     let guesses = items(0..ITEMS);
     let first = bind(0, &guesses, params, channel)?;
@@ -100,8 +101,9 @@ fn chooses_late(params: &Params, channel: &mut Channel) -> Result<usize> {
     Ok(opened(&second, &read, &entries, params).len())
 }
 
-/// It goes along with the order, with these items by the second key. Returns how many rows it opens by the first key, and how many by
-/// the second of those that it has read about in them.
+/// Runs a receiver that goes along with the order, with these items by the second key. Returns the number of rows that
+/// it opens by the first key. The other number is that of rows opened by the second key, for items that the receiver
+/// has read about in the first ones.
 fn chooses_blindly(blind: &[Item], params: &Params, channel: &mut Channel) -> Result<[usize; 2]> {
     let guesses = items(0..ITEMS);
     let (first, second) = (bind(0, &guesses, params, channel)?, bind(1, blind, params, channel)?);
@@ -110,8 +112,8 @@ fn chooses_blindly(blind: &[Item], params: &Params, channel: &mut Channel) -> Re
     Ok([read.len(), opened(&second, &read, &of_second, params).len()])
 }
 
-/// What is encoded by a key does not depend on what another key has told: no entry comes before all stores are fixed. A sender that
-/// goes through its keys one by one is tested for what its own rows say.
+/// Checks that the items encoded by a key do not depend on what another key has told: no entry comes before all stores
+/// are fixed. A sender that goes through its keys one by one is tested for what its own rows say.
 #[test]
 fn a_receiver_does_not_choose_one_key_by_what_another_tells() {
     let params = payload(ITEMS, ROWS, Malicious);

@@ -81,7 +81,7 @@ fn open(session: &Session, output: &[u8; 64], index: u32, entries: &[Vec<u8>], p
     authentic.then_some(row)
 }
 
-/// As [`open`], whether the row is authentic or not, which comes second.
+/// Opens a row as [`open`] does, whether it is authentic or not; the second result tells which.
 fn open_anyway(
     session: &Session,
     output: &[u8; 64],
@@ -114,7 +114,7 @@ fn commitment(session: &Session, opening: &[u8]) -> Vec<u8> {
     blake3::keyed_hash(&session.derive("vole coin"), opening).as_bytes().to_vec()
 }
 
-/// How many entries each message has.
+/// Returns the number of entries in each message.
 fn frames(params: &Params) -> impl Iterator<Item = usize> {
     let (all, chunk) = (params.entries.sender_entries, params.entries.chunk);
     (0..all).step_by(chunk).map(move |start| chunk.min(all - start))
@@ -138,31 +138,31 @@ fn send_entries(entries: &[Vec<u8>], params: &Params, channel: &mut Channel) -> 
     Ok(())
 }
 
-/// When a party has its share of the coin.
+/// Moment at which a party has its share of the coin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Coin {
-    /// From the beginning.
+    /// Share that is chosen from the beginning.
     Chosen(Block),
-    /// When it has seen the other one: so that both shares together are this.
+    /// Share that is aimed after seeing the other one: both shares together are this block.
     Aimed(Block),
     /// Never: what nobody waits for comes in its place.
     Withheld,
 }
 
-/// What a receiver knows in the end.
+/// Knowledge of a receiver in the end.
 struct Known {
     session: Session,
     okvs: Okvs,
     /// C of the correlation.
     c: Vec<Block>,
-    /// P.
+    /// Store P of the receiver.
     store: Vec<Block>,
     coin: Block,
 }
 
 impl Known {
-    /// What the output hash is asked for an item, as a multiple of delta, and what is added to that. For items in the store
-    /// the factor is zero.
+    /// Computes the input of the output hash for an item: the factor of delta, and the block that is added to the
+    /// multiple. For items in the store the factor is zero.
     fn parts(&self, items: &[Item]) -> Vec<(Block, Block)> {
         let (of_c, of_store) = (decode(&self.okvs, items, &self.c), decode(&self.okvs, items, &self.store));
         let parts = |((item, c), p): ((&Item, Block), Block)| (p ^ halves(item)[1], c ^ self.coin);
@@ -185,7 +185,7 @@ impl Known {
     }
 }
 
-/// How a receiver makes the store, when it knows the rows.
+/// Method by which a receiver makes the store, when it knows the rows.
 type Store<'a> = &'a dyn Fn(&Okvs) -> Vec<Block>;
 
 /// A receiver's program: a seed, any store for its rows, any share of the coin.
@@ -193,7 +193,7 @@ struct Receiver<'a> {
     seed: [u8; 32],
     store: Store<'a>,
     coin: Coin,
-    /// It does not look whether the opening fits the commitment.
+    /// Whether it accepts an opening without checking that it fits the commitment.
     trusts: bool,
 }
 
@@ -241,14 +241,14 @@ impl Receiver<'_> {
     }
 }
 
-/// What a weak sender does.
+/// Behaviour of a weak sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// What the protocol says.
+    /// Behaviour by the protocol.
     Sound,
     /// The function does not take an item's value: D times H(z) is left out.
     WithoutValue,
-    /// It opens its share of the coin before it has the receiver's.
+    /// Sender that opens its share of the coin before it has the receiver's.
     OpensFirst,
 }
 
@@ -258,14 +258,14 @@ struct Key {
     session: Session,
     params: Params,
     seed: Vec<u8>,
-    /// K.
+    /// Store K of the sender.
     store: Vec<Block>,
     delta: Block,
     coin: Block,
 }
 
 impl Key {
-    /// What the output hash is asked for each item.
+    /// Computes the input of the output hash for each item.
     fn inputs(&self, items: &[Item]) -> Vec<Block> {
         let decoded = decode(&store(&self.params, &self.session, &self.seed), items, &self.store);
         items.iter().zip(decoded).map(|(item, k)| k ^ self.coin ^ (self.delta * halves(item)[1])).collect()

@@ -29,7 +29,7 @@ fn sender(channel: &mut Channel) -> Result<()> {
     vole::rows::send_over(&items(0..ITEMS), &session(), &params(), dealer, channel, &mut rng(2)).map(drop)
 }
 
-/// What each party has to see before it goes on is never to be had earlier: the other one waits.
+/// Checks that nothing a party has to see before it goes on is to be had earlier: the other party waits.
 #[test]
 fn nobody_speaks_before_it_is_bound() {
     // The seed comes after the commitment.
@@ -69,7 +69,7 @@ fn nobody_speaks_before_it_is_bound() {
     assert!(!waited && sent.is_err_and(|error| blames(&error)));
 }
 
-/// Any store, masked.
+/// Sends any store, masked.
 fn send_store(channel: &mut Channel) {
     let columns = sizes(&params()).columns();
     let (mut a, mut c) = (block::zeros(columns), block::zeros(columns));
@@ -159,8 +159,8 @@ fn both(sessions: &[Session; 2], seeds: [u8; 2], channels: &mut [Channel; 2], cr
     keys
 }
 
-/// What belongs to one run is worth nothing in another that goes on at the same time. Runs that share a session and their
-/// random numbers are one: then tags of one are found in the other.
+/// Checks that the values of one run are worth nothing in another that goes on at the same time. Runs that share a
+/// session and their random numbers are one: then tags of one are found in the other.
 #[test]
 fn runs_at_the_same_time_have_nothing_in_common() {
     let all: Vec<usize> = (0..ITEMS).collect();

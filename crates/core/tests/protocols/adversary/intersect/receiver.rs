@@ -25,7 +25,7 @@ use crate::support::{blames, items, rng, session};
 /// Items of the receiver, as agreed.
 const ITEMS: usize = 20;
 
-/// Which sender is attacked: the real one, with its real correlation or a dealer's, or one that is weak in a part.
+/// Sender that is attacked: the real one, with its real correlation or a dealer's, or one that is weak in a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Real,
@@ -63,7 +63,7 @@ fn run_sender(victim: Victim, items: &[Item], params: &Params, channel: &mut Cha
     }
 }
 
-/// What a receiver has in the end: what it knows, what it takes delta for, and the entries.
+/// Results of a receiver in the end: what it knows, what it takes delta for, and the entries.
 type Attacked = (Known, Vec<Block>, Vec<Vec<u8>>);
 
 /// Runs a receiver's program against it.
@@ -95,8 +95,8 @@ fn attack(victim: Victim, theirs: &[Item], params: &Params, program: &Receiver<'
     Ok(attacked)
 }
 
-/// As many of the items as any store can hold, which is one for each column: those whose rows are linearly independent, and
-/// the store that Gauss's elimination finds for them.
+/// Returns as many of the items as any store can hold, one for each column, and that store. The items are those whose
+/// rows are linearly independent. The store is found by Gaussian elimination.
 pub fn overfitted(okvs: &Okvs, items: &[Item]) -> (Vec<Item>, Vec<Block>) {
     let columns = okvs.params().columns();
     let unit = |column: usize| {

@@ -51,12 +51,12 @@ fn written(mine: &[Item], params: &Params, trusts: bool, channel: &mut Channel) 
     Ok((known, receive_entries(params, channel)?))
 }
 
-/// The sender's program.
+/// Runs the sender's program.
 fn send_for(params: &Params, channel: &mut Channel) -> Result<Key> {
     send(Form::Sound, params, &session(), &mut ideal::pair([2; 32]).0, channel, |_| Block::ZERO)
 }
 
-/// How a sender makes its tags of the function's key and some items.
+/// Method by which a sender makes its tags of the function's key and some items.
 type Tags = Box<dyn Fn(&Key, &[Item]) -> Vec<Vec<u8>>>;
 
 /// Tags of a key that differs from the right one.

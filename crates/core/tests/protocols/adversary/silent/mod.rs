@@ -18,10 +18,10 @@ use tacita_core::{Channel, Result};
 use crate::adversary::tree::{descend, sum};
 use crate::support::rng;
 
-/// What a weak party does.
+/// Behaviour of a weak party.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// What the protocol says.
+    /// Behaviour by the protocol.
     Sound,
     /// A sender: the tip adds up the last level alone, and not the nodes that were dropped on the way because no leaf that
     /// counts is below them.
@@ -30,13 +30,13 @@ pub enum Form {
     OneMask,
     /// A sender: the answer is the value, not its hash.
     BareAnswer,
-    /// Both: all coefficients of the check are one.
+    /// Both parties: all coefficients of the check are one.
     Ones,
     /// A receiver: the challenge comes before it has the tips.
     Hasty,
 }
 
-/// Which protocol between whom.
+/// Instance of a protocol between two parties.
 #[derive(Clone)]
 pub struct Instance {
     pub kind: Kind,
@@ -46,7 +46,7 @@ pub struct Instance {
     pub form: Form,
 }
 
-/// What is public in its first run.
+/// Public values of the first run of an instance.
 struct Keys {
     parameters: Parameters,
     instance: Instance,
@@ -121,7 +121,7 @@ impl Keys {
         (0..self.parameters.leaves).flat_map(|leaf| trees.iter().map(move |leaves| leaves[leaf])).collect()
     }
 
-    /// The code's outputs.
+    /// Computes the outputs of the code.
     fn encode(&self, symbols: &[Block], outputs: &mut [Block]) {
         let mut word = block::zeros(FRONT + self.parameters.symbols());
         word[FRONT..][..symbols.len()].copy_from_slice(symbols);
@@ -138,16 +138,18 @@ fn gathered(transfers: &[Block]) -> Vec<Block> {
     transfers.chunks(128).map(|transfers| gf128::inner_product(transfers, &powers)).collect()
 }
 
-/// What a sender does otherwise.
+/// Deviations of a sender from the protocol.
 #[derive(Clone, Default)]
 struct Deviation {
-    /// What it adds to the sum of a side of a level (counted from 1) of a tree: tree, level, side, difference.
+    /// Differences that are added to the sum of a side of a level (counted from 1) of a tree: tree, level, side,
+    /// difference.
     sums: Vec<(usize, usize, usize, Block)>,
-    /// What it adds to a tree's tip.
+    /// Differences that are added to a tree's tip.
     tips: Vec<(usize, Block)>,
-    /// What it takes the receiver's leaves to differ by, in its answer and its outputs: tree, leaf, difference.
+    /// Differences that the sender assumes in the receiver's leaves, in its answer and its outputs: tree, leaf,
+    /// difference.
     leaves: Vec<(usize, usize, Block)>,
-    /// It keeps the tips to itself, and looks whether the challenge comes.
+    /// Whether the sender keeps the tips to itself, and looks whether the challenge comes.
     withholds_tips: bool,
 }
 
@@ -231,7 +233,7 @@ impl<O: CorrelatedOtSender> VoleSender for Sender<O> {
     }
 }
 
-/// What a receiver chooses for a tree.
+/// Choices of a receiver for a tree.
 pub struct Point {
     /// For each level whether it takes the sum of the right children.
     pub right: Vec<bool>,
@@ -247,16 +249,16 @@ impl Point {
     }
 }
 
-/// What a receiver saw of a tree.
+/// Values that a receiver saw of a tree.
 struct Seen {
-    /// What the tip adds up: the last level, and behind it what was dropped.
+    /// Nodes that the tip adds up: the last level, and behind it the dropped nodes.
     frontier: Vec<Option<Block>>,
     /// Nodes of the last level.
     last: usize,
-    /// Its other nodes, as far as they are known.
+    /// Other nodes of the tree, as far as they are known.
     inner: Vec<Block>,
     tip: Block,
-    /// Its share of delta times the value, in a VOLE.
+    /// Receiver's share of delta times the value, in a VOLE.
     share: Block,
     value: Block,
 }
@@ -270,9 +272,9 @@ pub struct Receiver<O> {
     #[allow(clippy::type_complexity, reason = "it is said once")]
     points: Box<dyn Fn(&Parameters, usize) -> Point + Send>,
     seen: Vec<Seen>,
-    /// What it adds to the challenge's second half.
+    /// Difference that is added to the challenge's second half.
     lie: Block,
-    /// What the answer gives away, if it is bare.
+    /// Value that the answer gives away, if it is bare.
     answered: Block,
 }
 
@@ -287,7 +289,7 @@ impl<O: CorrelatedOtReceiver> Receiver<O> {
         Receiver { instance, transfers, seed, points: Box::new(points), seen: Vec::new(), lie, answered }
     }
 
-    /// What delta may be, by all that it has seen: the nodes that it knows taken off each tip, in several ways.
+    /// Guesses at delta by all that the receiver has seen: the nodes that it knows taken off each tip, in several ways.
     pub fn guesses(&self) -> impl Iterator<Item = Block> + '_ {
         let of_tree = |seen: &Seen| {
             let bare = [seen.tip ^ sum(&seen.frontier[..seen.last]), seen.tip ^ sum(&seen.frontier)];

@@ -25,14 +25,14 @@ pub fn dealer(seed: u8) -> (ideal::Sender, ideal::Receiver) {
     ideal::pair([seed, (0..).find(odd).unwrap()].repeat(16).try_into().unwrap())
 }
 
-/// Which sender is attacked: the real one, or a form of the one written here.
+/// Sender that is attacked: the real one, or a form of the one written here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Real,
     Written(Form),
 }
 
-/// The sender's outputs.
+/// Runs the sender, and returns its outputs.
 fn send(victim: Victim, kind: Kind, security: Security, outputs: usize, channel: &mut Channel) -> Result<Vec<Block>> {
     let (ot, mut b, rng) = (dealer(1).0, vec![Block::ONE; outputs], &mut rng(2));
     match (victim, kind) {
@@ -43,7 +43,7 @@ fn send(victim: Victim, kind: Kind, security: Security, outputs: usize, channel:
     Ok(b)
 }
 
-/// Whether outputs fit.
+/// Whether the outputs fit each other.
 pub fn fits(kind: Kind, b: &[Block], a: &[Block], c: &[Block]) -> bool {
     let delta = dealer(1).0.delta();
     let product = |index: usize| match kind {
@@ -82,11 +82,11 @@ fn the_roles_written_here_are_those_of_the_protocol() {
     }
 }
 
-/// Which sums a receiver takes.
+/// Selection of the sums that a receiver takes.
 type Taken = fn(tree: usize, level: usize) -> bool;
 
-/// Those that leave it with one unknown path, in every way: one side of all levels, every string of choices (in one tree
-/// or another), others in each tree, without regard to where a leaf is.
+/// Selections that leave the receiver with one unknown path, in every way. One side of all levels, every string of
+/// choices (in one tree or another), others in each tree, without regard to the place of a leaf.
 const STRINGS: [Taken; 5] = [
     |_, _| false,
     |_, _| true,
@@ -156,8 +156,8 @@ fn a_receiver_never_finds_delta_whatever_sums_it_takes() {
     }
 }
 
-/// Of the two sums of a level it has one. With both, as where the mask of the left ones is that of the right ones, it
-/// would know all nodes.
+/// Checks that a receiver has one of the two sums of a level. With both it would know all nodes, as in the form in
+/// which the left sums have the mask of the right ones.
 #[test]
 fn a_receiver_has_one_sum_of_each_level() {
     for kind in KINDS {

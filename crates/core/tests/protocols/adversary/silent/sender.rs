@@ -16,14 +16,14 @@ use crate::support::{blames, rng, session};
 
 const COUNT: usize = 100;
 
-/// Which receiver is attacked: the real one, or a form of the one written here.
+/// Receiver that is attacked: the real one, or a form of the one written here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Victim {
     Real,
     Written(Form),
 }
 
-/// The receiver's outputs.
+/// Runs the receiver, and returns its outputs.
 fn receive(victim: Victim, kind: Kind, security: Security, seed: u8, channel: &mut Channel) -> Result<[Vec<Block>; 2]> {
     let (ot, rng) = (dealer(1).1, &mut rng(seed));
     let (mut a, mut c) = (vec![Block::ONE; COUNT], vec![Block::ONE; COUNT]);
@@ -42,14 +42,14 @@ fn receive(victim: Victim, kind: Kind, security: Security, seed: u8, channel: &m
     received.map(|()| [a, c])
 }
 
-/// How a run with a sender that deviates ends.
+/// End of a run with a sender that deviates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     /// The receiver has outputs, which fit what the sender takes for its own.
     Right,
-    /// It has outputs that do not.
+    /// End with outputs of the receiver that do not fit.
     Wrong,
-    /// It has refused.
+    /// Refusal by the receiver.
     Refused,
 }
 
@@ -92,7 +92,8 @@ fn deviations(kind: Kind) -> Vec<Deviation> {
     ]
 }
 
-/// Nothing that is wrong whatever the places of the noise, or for nearly all, is ever let pass. Without the check it is.
+/// Checks that a deviation which is wrong for all places of the noise, or for nearly all, never passes. Without the
+/// check it does.
 #[test]
 fn a_sender_that_spoils_a_tree_for_all_places_is_refused() {
     for kind in KINDS {
@@ -119,7 +120,8 @@ fn errors_do_not_cancel_each_other_in_the_check() {
     }
 }
 
-/// Where the real receiver lacks leaves: a place for each tree, which it draws behind its values.
+/// Returns the places of the real receiver's missing leaves: one for each tree, which the receiver draws behind its
+/// values.
 fn places(kind: Kind, security: Security, seed: u8) -> Vec<usize> {
     let mut own = [0; 32];
     rng(seed).fill_bytes(&mut own);

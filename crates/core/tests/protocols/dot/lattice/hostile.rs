@@ -9,7 +9,7 @@ use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Pa
 use tacita_core::protocol::dot::{Columns, Integers, Shape};
 use tacita_core::{Channel, Result, Role, Side};
 
-/// What is run: shares of products, the values, several groups and frames, numbers of many primes, chosen pairs.
+/// Variant of the run: shares of products, the values, several groups and frames, numbers of many primes, chosen pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variant {
     Shares,

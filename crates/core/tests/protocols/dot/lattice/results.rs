@@ -46,7 +46,8 @@ fn both<A: Send, B: Send>(
     })
 }
 
-/// Both parties' shares, which must add up to the products; and bytes and rounds must be those announced.
+/// Checks that both parties' shares add up to the products, and that bytes and rounds are those announced. Returns the
+/// shares.
 fn check(shape: Shape, modulus: Modulus, learner: Option<Side>, density: f64) -> (Params, [Shares; 2]) {
     let (a, b) =
         (values(&shape, shape.first, density, &mut rng(1)), values(&shape, shape.second, density, &mut rng(2)));

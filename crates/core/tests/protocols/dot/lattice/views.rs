@@ -1,5 +1,5 @@
-//! What each role of `lattice` receives, compared with what its own input and output allow. Every check is also run on a
-//! deliberately leaky variant, which must fail it.
+//! Tests of the messages that each role of `lattice` receives, compared with what its own input and output allow. Every
+//! check is also run on a deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
 
@@ -44,7 +44,7 @@ fn labels(frames: &[Frame]) -> HashSet<u8> {
     frames.iter().filter(|frame| frame.kind == Frame::DATA).map(|frame| frame.label).collect()
 }
 
-/// How often residues fall in each of 64 equal parts of their range.
+/// Counts the residues in each of 64 equal parts of their range.
 fn spread(residues: &[u64], prime: u64) -> Vec<u64> {
     let mut counts = vec![0; 64];
     residues.iter().for_each(|&residue| counts[(u128::from(residue) * 64 / u128::from(prime)) as usize] += 1);
@@ -83,7 +83,7 @@ struct Attacker {
 }
 
 impl Attacker {
-    /// It knows the seed that it has sent.
+    /// Creates an attacker that knows the seed that it has sent.
     fn new(params: &Params, seed: &[u8]) -> Attacker {
         let ring = params.ring();
         let key = session().derive("dot lattice masks");
@@ -122,7 +122,7 @@ impl Attacker {
         (0..1 << ROWS).filter(fits).collect()
     }
 
-    /// What an answerer would send who leaves out the fresh encryption of zero, and adds errors or not.
+    /// Computes the answer of an answerer that leaves out the fresh encryption of zero, and adds errors or not.
     fn unprotected(&self, bits: u64, errors: &[i64]) -> Vec<u64> {
         let one = |place: usize| {
             let mut residues = self.product(bits, place);
@@ -216,8 +216,8 @@ fn the_answerer_sees_fresh_uniform_ciphertexts_whatever_the_columns() {
     fresh(&[encrypted(&vec![0; params.degree()], 1)], prime).unwrap_err();
 }
 
-/// Of one run: all of the encryptor's ciphertexts, the public key among them, and the second halves of all answers, modulo the
-/// first prime, as coefficients.
+/// Extracts the polynomials of one run: all of the encryptor's ciphertexts, the public key among them, and the second
+/// halves of all answers. Returns coefficients modulo the first prime.
 fn one_run(params: &Params, recorded: &Recorded) -> [Vec<Vec<u64>>; 2] {
     let (bits, primes) = params.prime_bits();
     let (ring, degree) = (params.ring(), params.degree());

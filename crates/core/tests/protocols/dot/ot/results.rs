@@ -91,7 +91,7 @@ fn matrices() {
     }
 }
 
-/// With everything below it, and what all of it sends counted beforehand.
+/// Checks the costs of every extension with everything below it: all of its traffic is counted beforehand.
 #[test]
 fn every_extension_costs_what_the_formulas_say() {
     let extensions = (1..=MAX_K).map(Extension::SoftSpoken).chain([Extension::Silent]);
@@ -165,7 +165,8 @@ fn several_silent_runs() {
     }
 }
 
-/// With the same inputs and the same randomness, whatever depends on a key differs between batches of a session.
+/// Checks that, with the same inputs and the same randomness, whatever depends on a key differs between batches of a
+/// session.
 #[test]
 fn batches_of_a_session_have_keys_of_their_own() {
     let sent = |dot: &Dot, params: &Params, source: Source| {

@@ -23,7 +23,7 @@ fn modulus(value: u128) -> Modulus {
     Modulus::new(value).unwrap()
 }
 
-/// How often each residue was the share of each product.
+/// Counts of each residue as the share of each product.
 struct Counts(Vec<Vec<u64>>);
 
 impl Counts {
@@ -90,7 +90,7 @@ fn each_partys_shares_are_uniform_whatever_the_inputs() {
     }
 }
 
-/// How often each pair of residues was a party's shares of two products.
+/// Counts of each pair of residues as a party's shares of two products.
 struct Pairs {
     modulus: u128,
     counts: Vec<u64>,
@@ -190,9 +190,9 @@ const ROWS: usize = 6000;
 /// One number for each row.
 type Numbers = Vec<u128>;
 
-/// What the chooser has of one plane, and what it is made of.
+/// Chooser's data of one plane, and the data that it is made of.
 struct Plane {
-    /// What words are residues of.
+    /// Modulus of the residues that words are.
     modulus: u128,
     choices: Vec<bool>,
     /// The chooser's words for each of the sender's columns.
@@ -292,8 +292,8 @@ fn difference(modulus: u128, a: u128, b: u128) -> u128 {
     (a % modulus + modulus - b % modulus) % modulus
 }
 
-/// As a simulator has it that knows no x: corrections are uniform, and unrelated to the chooser's words, to those of
-/// other columns, rows and planes, and to the order of rows.
+/// Checks the view against a simulator that knows no x. Corrections are uniform, and unrelated to the chooser's words,
+/// to those of other columns, rows and planes, and to the order of rows.
 fn simulated(planes: &[Plane]) -> Check {
     for (number, plane) in planes.iter().enumerate() {
         for (column, corrections) in plane.corrections.iter().enumerate() {
@@ -439,7 +439,7 @@ fn corrections_that_say_something_are_found() {
     }
 }
 
-/// All that travels: the labels that are due, as many bytes as the formulas say, uniform, and never the same twice.
+/// Checks all traffic: the labels that are due, as many bytes as the formulas say, uniform, and never the same twice.
 #[test]
 fn frames_say_nothing_but_sizes() {
     for (extension, receiver_labels, sender_labels) in [

@@ -12,7 +12,7 @@ use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params};
 use tacita_core::{Channel, Error, Result, Role, Side};
 
-/// What is run: shares of products, the value, several columns of integers.
+/// Variant of the run: shares of products, the value, several columns of integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variant {
     Shares,
@@ -22,7 +22,7 @@ enum Variant {
 
 const VARIANTS: [Variant; 3] = [Variant::Shares, Variant::Value, Variant::Matrix];
 
-/// Bytes of N.
+/// Length of N in bytes.
 const MODULUS_BYTES: usize = 64;
 
 /// Bytes of a ciphertext.
@@ -74,7 +74,7 @@ fn every_message_in_a_wrong_form() {
     run_all(attacks);
 }
 
-/// N^2, little-endian.
+/// Returns the square N^2, little-endian.
 fn squared(modulus: &[u8]) -> Vec<u8> {
     let mut square = vec![0u32; 2 * modulus.len()];
     for (i, &a) in modulus.iter().enumerate() {

@@ -27,7 +27,8 @@ fn both<A: Send, B: Send>(
     })
 }
 
-/// Both parties' shares, which must add up to the products; and bytes and rounds must be those announced.
+/// Checks that both parties' shares add up to the products, and that bytes and rounds are those announced. Returns the
+/// shares.
 fn check(dot: &Dot, params: &Params) -> [Shares; 2] {
     let role = |side: Side| {
         let columns = dot.columns(side);

@@ -1,5 +1,5 @@
-//! What each role of `paillier` receives, compared with what its own input and output allow. Every check is also run on a
-//! deliberately leaky variant, which must fail it.
+//! Tests of the messages that each role of `paillier` receives, compared with what its own input and output allow.
+//! Every check is also run on a deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
 
@@ -29,7 +29,7 @@ fn columns(rows: usize, bits: &[u64]) -> Columns {
 }
 
 struct Recorded {
-    /// Of the first and the second party.
+    /// Frames of the first and the second party.
     frames: [Vec<Frame>; 2],
     shares: [Shares; 2],
 }
@@ -208,7 +208,8 @@ fn shares_are_uniform_whatever_the_products() {
     }
 }
 
-/// What a client of several passes on, and what clients who work together have of the others, until nobody's is missing.
+/// Checks what a client of several passes on, and what clients who work together have of the others, until nobody's is
+/// missing.
 #[test]
 fn what_clients_add_up_is_uniform_as_long_as_one_is_missing() {
     let modulus = Modulus::new(13).unwrap();

@@ -13,7 +13,7 @@ use tacita_core::{Error, Role};
 
 const LANE_CLOSE: std::ops::Range<u8> = 0x20..0x30;
 
-/// Both parties of a fresh run with one lane, so that frames come in one order, and the frames that they send.
+/// Records both parties of a fresh run with one lane, so that frames come in one order, and the frames that they send.
 fn fresh() -> (Arc<Two>, [Vec<Frame>; 2]) {
     let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 12, 9, 2, 1).unwrap().to_both();
     let role = |role: Role| -> two::Repeated {
@@ -22,7 +22,7 @@ fn fresh() -> (Arc<Two>, [Vec<Frame>; 2]) {
     recorded_two("fresh".into(), role(Role::Receiver), role(Role::Sender))
 }
 
-/// Both parties when they agree on resuming a run of 10 buckets.
+/// Records both parties when they agree on resuming a run of 10 buckets.
 fn resuming() -> (Arc<Two>, [Vec<Frame>; 2]) {
     let params = Params::new(Protocol::Vole, 12, 9, 10, 1).unwrap();
     let role = |role: Role| -> two::Repeated {

@@ -89,7 +89,7 @@ fn every_bucket_has_a_session_of_its_own() {
     }
 }
 
-/// With `pad_to`, both have fewer items than was agreed on.
+/// Checks sets that are smaller than agreed, as with `pad_to`.
 #[test]
 fn sets_smaller_than_agreed() {
     for protocol in PROTOCOLS {
@@ -146,7 +146,8 @@ fn a_run_that_was_cut_off_is_resumed() {
     }
 }
 
-/// Who has lost what it kept, has changed its input, or keeps another run is refused, and both are told what to do.
+/// Checks that a party is refused if it has lost what it kept, has changed its input, or keeps another run. Both
+/// parties are told what to do.
 #[test]
 fn what_does_not_fit_together_is_refused() {
     let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 10, 10, 4, 2).unwrap();

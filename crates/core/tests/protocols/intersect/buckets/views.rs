@@ -1,5 +1,6 @@
-//! What each role of a bucketed run sees: frames whose number and lengths follow from what was agreed on, and nothing of
-//! one attempt that comes again in another. Every check is also run on a deliberately leaky variant, which must fail it.
+//! Tests of the view of each role in a bucketed run. The number and the lengths of frames follow from what was agreed
+//! on. Nothing of one attempt comes again in another. Every check is also run on a deliberately leaky variant, which
+//! must fail it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -140,7 +141,7 @@ fn buckets_that_are_not_filled_up_are_caught() {
     same_shapes(&runs[1..]).unwrap_err();
 }
 
-/// No 16 bytes of one attempt's random or masked messages stand in another's.
+/// Checks that no 16 bytes of one attempt's random or masked messages stand in another's.
 fn nothing_comes_again(attempts: &[Vec<Frame>]) -> Check {
     let hidden = [SEED, MASKED, BLINDED, EVALUATED, ENTRIES, SHARE].map(|label| label.code);
     let mut seen: HashSet<Vec<u8>> = HashSet::new();
@@ -185,7 +186,7 @@ fn an_attempt_has_keys_of_its_own() {
     }
 }
 
-/// What a party tells when it resumes: which buckets it has finished, and nothing of what is in them.
+/// Checks what a party tells when it resumes: the buckets that it has finished, and nothing of what is in them.
 #[test]
 fn a_resuming_party_tells_what_is_finished_and_no_more() {
     let states = |keys: [Vec<usize>; 2]| {

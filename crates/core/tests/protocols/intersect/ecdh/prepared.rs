@@ -79,7 +79,8 @@ fn many_receivers_get_what_a_fresh_sender_would_give() {
     }
 }
 
-/// What reuse costs: two runs of one epoch carry the same tags in the same order, two epochs have none in common.
+/// Checks the price of reuse: two runs of one epoch carry the same tags in the same order, and two epochs have none in
+/// common.
 #[test]
 fn an_epoch_repeats_its_entries_and_another_one_does_not() {
     let sender = items(0..50);

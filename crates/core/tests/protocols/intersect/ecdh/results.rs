@@ -7,7 +7,7 @@ use tacita_core::Role;
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::ecdh::{CHUNK, Params, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
 
-/// Both parties learn just what they should, and the traffic is what the formulas say.
+/// Checks that both parties learn just what they should, and that the traffic is what the formulas say.
 fn check(case: &Case) {
     let (received, sent) = run(case);
     let ((received, receiver_traffic), (sent, sender_traffic)) = (received.unwrap(), sent.unwrap());
@@ -138,8 +138,7 @@ fn tags_are_as_long_as_they_must_be() {
     assert_eq!(epoch_tag_bytes(1 << 23, 1 << 3, 1 << 20), 11);
 }
 
-/// What travels is within 5 % of 64 bytes for each item of the receiver and a tag for each of the
-/// sender.
+/// Checks that the traffic is within 5 % of 64 bytes for each item of the receiver and a tag for each of the sender.
 #[test]
 fn framing_costs_little() {
     for (y, x) in [(1 << 16, 1 << 16), (1000, 1000), (100, 1_000_000), (1_000_000, 100)] {

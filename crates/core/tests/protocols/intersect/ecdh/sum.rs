@@ -168,7 +168,7 @@ type Expected = fn(&Error) -> bool;
 /// A change of a message: its name, what the victim must make of it, and the change.
 type Change = (&'static str, Expected, Mutation);
 
-/// These changes of each message with a label.
+/// Builds attacks with these changes of each message with a label.
 fn attacks_on(case: &Arc<Case>, culprit: Role, label: u8, attacks: Vec<Change>) -> Vec<Attack> {
     let recorded = record(case, (1, 2));
     let frames = if culprit == Role::Receiver { recorded.receiver } else { recorded.sender };

@@ -1,5 +1,6 @@
-//! What each role of `ecdh` receives besides points and tags where it reveals a sum, compared with what its own input and
-//! output allow. Every check is also run on a deliberately leaky variant, which must fail it.
+//! Tests of the messages that each role of `ecdh` receives besides points and tags if it reveals a sum. The messages
+//! are compared with what the role's own input and output allow. Every check is also run on a deliberately leaky
+//! variant, which must fail it.
 
 use crate::support::views::*;
 use crate::support::*;

@@ -1,5 +1,5 @@
-//! What each role of `ecdh` receives, compared with what its own input and output allow. Every check is also run on a
-//! deliberately leaky variant, which must fail it.
+//! Tests of the messages that each role of `ecdh` receives, compared with what its own input and output allow. Every
+//! check is also run on a deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
 
@@ -176,7 +176,8 @@ fn the_order_of_padded_tags_hides_which_are_dummies() {
     hides_order(&(0..ORDERS).map(|run| (run % own, (run / own) % own)).collect::<Vec<_>>()).unwrap_err();
 }
 
-/// In `count` and `sum` the elements come back in an order that the receiver cannot follow. The test can: it knows the key.
+/// Checks that elements in `count` and `sum` come back in an order that the receiver cannot follow. The test can: it
+/// knows the key.
 #[test]
 fn counts_and_sums_hide_which_elements_matched() {
     for variant in [Variant::Count, Variant::Sum] {
@@ -199,7 +200,8 @@ fn counts_and_sums_hide_which_elements_matched() {
     hides_order(&(0..ORDERS).map(|run| (run % PLACES, run % PLACES)).collect::<Vec<_>>()).unwrap_err();
 }
 
-/// In `count` the sender's tags come in an order of its own, dummies among them. The test knows the key, and so the tags.
+/// Checks that the sender's tags in `count` come in an order of its own, dummies among them. The test knows the key,
+/// and so the tags.
 #[test]
 fn the_order_of_tags_of_a_count_says_nothing_about_the_senders_order() {
     let own = PLACES - 2;

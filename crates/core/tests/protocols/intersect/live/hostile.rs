@@ -1,4 +1,4 @@
-//! What no honest peer sends, and what no list stores.
+//! Tests of messages that no honest peer sends, and of bytes that no list stores.
 
 use proptest::prelude::*;
 use tacita_core::protocol::intersect::live::{Answer, Ask, Facts, List, MAX_CHANGES, MAX_ELEMENTS, Request, Step};

@@ -25,7 +25,7 @@ fn fetch(list: &List) -> Replica {
     Replica::new(&facts, *list.params(), list.table()).unwrap()
 }
 
-/// Which of these are on the list, by bytes as they travel; the copy is brought up to date first.
+/// Asks which of these items are on the list, by bytes as they travel; the copy is brought up to date first.
 fn ask(list: &List, replica: &mut Replica, items: &[Item], seed: u8) -> Vec<bool> {
     let question = Question::new(items.to_vec(), list.params(), &mut rng(seed)).unwrap();
     let evaluated = exchange(list, replica, question.blinded());
@@ -53,7 +53,7 @@ fn change(list: &mut List, removed: &[Item], added: &[Item]) {
     list.apply(&steps).unwrap();
 }
 
-/// What that would be, of a list that has room for it.
+/// Plans the steps of a change, for a list that has room for it.
 fn plan(list: &List, removed: &[Item], added: &[Item]) -> Vec<Step> {
     list.plan(removed, added).unwrap().expect("room in the epoch")
 }

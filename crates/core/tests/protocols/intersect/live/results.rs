@@ -141,7 +141,7 @@ fn a_desk_of_another_epoch_or_history_has_to_fetch() {
     assert!(List::from_bytes(&stored).unwrap().since(ahead.state()).is_none(), "it is ahead of the list");
 }
 
-/// What is stored is the same list: desks go on with it, and steps that were written down do the same again.
+/// Checks that a stored list is the same list: desks go on with it, and steps that were written down do the same again.
 #[test]
 fn a_stored_list_goes_on() {
     let mut kept = list(&items(0..20), 64, 12);

@@ -1,5 +1,5 @@
-//! What each side sees, compared with what a simulator makes of what it may see. Every check is also run on a leaky variant, which
-//! must fail it.
+//! Tests of the view of each side, compared with what a simulator makes of what the side may see. Every check is also
+//! run on a leaky variant, which must fail it.
 
 use std::collections::HashSet;
 
@@ -54,7 +54,7 @@ fn a_desk_sees_a_uniform_table_whatever_is_on_the_list() {
     assert!(fresh_entries(&[tables[2].clone(), tables[2].clone()], bytes, 200).is_err());
 }
 
-/// Which entries of the table are tags of an item: what a desk finds that has asked for it.
+/// Finds the entries of the table that are tags of an item, as a desk finds them that has asked for the item.
 fn entries_of(list: &List, item: &Item) -> Vec<usize> {
     // Its tags from the first one on, by a list that never had it: of what is stored, each item stands at the end once, with a number.
     let mut without = list.to_bytes().to_vec();
@@ -106,7 +106,7 @@ fn shows_only_how_many(tables: &[(Vec<u8>, Vec<u8>)], changes: usize, entry: usi
 
 const CHANGES: usize = 6;
 
-/// How many items the list begins with, and what happens to it then.
+/// Number of items with which the list begins, and the changes that follow.
 type History = (usize, fn(&mut List));
 
 /// Each history makes as many changes, on a list that is empty, half full or full.
@@ -159,8 +159,8 @@ fn additions_and_removals_look_alike() {
     }
 }
 
-/// Of an epoch that was prepared while the list changed, nobody sees what changed meanwhile: neither in the number of entries, nor by a
-/// value of what is gone.
+/// Checks an epoch that was prepared while the list changed. Nobody sees what changed meanwhile: neither in the number
+/// of entries, nor by a value of what is gone.
 #[test]
 fn a_new_epoch_shows_nothing_of_the_one_before() {
     let listed = |item: &Item| items(2..8).contains(item);
@@ -177,7 +177,8 @@ fn a_new_epoch_shows_nothing_of_the_one_before() {
     assert_eq!(entries_of(&leaky, &items([0])[0]).len(), 2);
 }
 
-/// What a desk keeps of a removed item finds nothing any more, though it knows the tag; of another epoch it knows nothing.
+/// Checks that a desk's kept value of a removed item finds nothing any more, though the desk knows the tag. Of another
+/// epoch it knows nothing.
 #[test]
 fn a_kept_value_is_worth_nothing_after_a_rotation() {
     let mut random = rng(9);

@@ -49,7 +49,7 @@ fn random_pairs(count: usize, rng: &mut ChaCha20Rng) -> Vec<[Point; 2]> {
     points.chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect()
 }
 
-/// What proofs are bound to.
+/// Transcript to which proofs are bound.
 fn about(met: &Met<Ristretto255>, step: Step) -> Transcript {
     let mut about = Transcript::new("outsourced decryption");
     about.append("session", met.session.id()).append("step", step.name.as_bytes());
@@ -66,7 +66,8 @@ fn leave_store(job: &Outsourced, me: usize, depot: &User<'_>, rng: &mut ChaCha20
     Ok(())
 }
 
-/// It passes an entry of which nothing is left once its share is off: what the next one passes on must not be the identity.
+/// Checks a party that passes an entry of which nothing is left once the party's share is off. The next party then must
+/// not be named for passing on the identity.
 #[test]
 fn a_party_cannot_have_the_next_one_named() {
     let job = job(Reveal::Count);
@@ -84,7 +85,8 @@ fn a_party_cannot_have_the_next_one_named() {
     nobody_else_is_named(&ends, 1);
 }
 
-/// It passes s G and s Y, for the key of the first of the others, who then passes on nothing but its share.
+/// Checks a leader that passes s G and s Y, for the key of the first of the others. That party then passes on nothing
+/// but its share, and must not be named.
 #[test]
 fn a_leader_cannot_have_another_named() {
     for step in [ENTRIES, OPENED] {
@@ -108,7 +110,7 @@ fn a_leader_cannot_have_another_named() {
     }
 }
 
-/// All others' stores cancel each other: the helper passes no identity on, for which it would be named.
+/// Checks stores of all others that cancel each other: the helper passes no identity on, for which it would be named.
 #[test]
 fn stores_that_cancel_each_other_do_not_have_the_helper_named() {
     let job = Outsourced::new(&[(); 3].map(|()| vec![1, 2]), BOUND, 0, &[0], Reveal::Count);
@@ -137,9 +139,9 @@ fn stores_that_cancel_each_other_do_not_have_the_helper_named() {
     assert!(!ends[0].as_ref().unwrap_err().to_string().starts_with("the helper"), "{ends:?}");
 }
 
-/// How many of the entries that come back to a leader it can assign to those it sent, of which every other one is 0, as for an item that
-/// all have. To the second half of each it has added `mark` times its place times the first half: multiplied by whatever number, they stay
-/// in that proportion.
+/// Counts the returned entries that a leader can assign to those it sent. Every other one of these is 0, as for an item
+/// that all have. To the second half of each, the leader has added `mark` times its place times the first half.
+/// Multiplied by whatever number, the halves stay in that proportion.
 fn traced(mark: u64) -> usize {
     let job = job(Reveal::Count);
     let traced = std::sync::Mutex::new(0);
@@ -185,7 +187,7 @@ fn proportional(bytes: usize, factor: &<Ristretto255 as ScalarField>::Scalar, rn
     GROUP.encode(&first.into_iter().zip(second).flat_map(|(first, second)| [first, second]).collect::<Vec<_>>())
 }
 
-/// How many of some ciphertexts are in that proportion.
+/// Counts the ciphertexts whose halves are in that proportion.
 fn in_proportion(pairs: &[[Point; 2]], factor: &<Ristretto255 as ScalarField>::Scalar) -> usize {
     let is_one =
         |pair: &&[Point; 2]| GROUP.any_identity(&GROUP.subtract(&GROUP.multiply(&pair[..1], factor), &pair[1..]));

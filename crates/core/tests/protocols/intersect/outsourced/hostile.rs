@@ -16,10 +16,10 @@ use tacita_core::{Error, ErrorKind, Item, Result};
 use crate::support::outsourced::{Ended, Outsourced};
 use crate::support::rng;
 
-/// What a meddler does to a part.
+/// Change that a meddler makes to a part.
 type Change<'a> = &'a (dyn Fn(&mut Vec<u8>) + Sync);
 
-/// A helper's program.
+/// Program of a helper.
 type Helper<'a> = &'a (dyn Fn(&User<'_>) -> Result<()> + Sync);
 
 /// A depot that changes the first part of one step that its user leaves, or what it tells.
@@ -75,7 +75,7 @@ fn with_meddler(reveal: Reveal, who: usize, step: Option<Step>, change: Change<'
     job.run_with(part).0
 }
 
-/// All honest parties end with an error, of which at least one names `name`; nobody has a result.
+/// Checks that all honest parties end with an error, of which at least one names `name`, and that nobody has a result.
 fn all_end(ends: &[Ended], who: usize, name: &str, kinds: &[ErrorKind]) {
     let mut named = false;
     for (me, end) in ends.iter().enumerate() {
@@ -140,7 +140,7 @@ fn who_does_not_know_the_share_of_a_key_is_named() {
     assert_eq!(announcement_bytes(&Ristretto255), 192 - 32);
 }
 
-/// It takes another share off than its own, at any place of the chain and in any step.
+/// Checks that a party is named if it takes another share off than its own, at any place of the chain and in any step.
 #[test]
 fn who_cheats_in_a_decryption_is_named() {
     let reveals =

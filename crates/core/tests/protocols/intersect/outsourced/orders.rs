@@ -1,5 +1,6 @@
-//! What each party of the chain does alone: whoever passes entries on hides which is which, whatever all others do. A test that knows all shares of the
-//! key opens what every party was given, and compares that with what it has passed on. And what a party draws for itself is fresh.
+//! Tests of what each party of the chain does alone: a party that passes entries on hides which is which, whatever all
+//! others do. A test that knows all shares of the key opens what every party was given, and compares that with what it
+//! has passed on. Other tests check that values which a party draws for itself are fresh.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
@@ -25,13 +26,13 @@ const RUNS: usize = 16;
 
 type Pairs = Vec<[Point; 2]>;
 
-/// What a party was given, and its share of the key.
+/// Ciphertexts that a party was given, and its share of the key.
 struct Given {
     share: KeyShare<Ristretto255>,
     /// Entries, with the shares off that those before it have taken.
     entries: Pairs,
     values: Pairs,
-    /// What all open together, as the leader has made it, if this party comes next.
+    /// Ciphertexts that all open together, as the leader has made them, if this party comes next.
     opened: Pairs,
 }
 
@@ -43,7 +44,7 @@ fn job(reveal: Reveal) -> Outsourced {
     Outsourced::new(&sets, PLACES, LEADER, &[LEADER], reveal)
 }
 
-/// What every party is given in a run with this number.
+/// Returns what every party is given in a run with this number.
 fn run(job: &Outsourced, run: usize) -> BTreeMap<usize, Given> {
     let given = Mutex::new(BTreeMap::new());
     let part = |me: usize, depot: &User<'_>| {
@@ -78,7 +79,7 @@ fn seen(job: &Outsourced, me: usize, post: &Post<'_, Recorder<'_>>, share: KeySh
     Ok(Given { share, entries, values, opened })
 }
 
-/// What ciphertexts hold once these have taken their shares off.
+/// Returns the contents of ciphertexts once these shares have been taken off.
 fn opened<'a>(pairs: &Pairs, shares: impl IntoIterator<Item = &'a KeyShare<Ristretto255>>) -> Vec<Point> {
     let mut left = pairs.clone();
     for share in shares {
@@ -92,7 +93,7 @@ fn encodings<'a>(points: impl IntoIterator<Item = &'a Point>) -> Vec<Vec<u8>> {
     points.into_iter().map(|point| GROUP.encode(std::slice::from_ref(point))).collect()
 }
 
-/// Which of the entries that a party was given are 0.
+/// Determines which of the entries that a party was given are 0.
 fn zeros(given: &BTreeMap<usize, Given>, place: usize) -> Vec<bool> {
     // It, those after it and the leader have their shares still on.
     let rest = given.iter().filter(|(other, _)| **other == LEADER || place != LEADER && **other >= place);
@@ -107,13 +108,14 @@ fn places(given: &BTreeMap<usize, Given>, place: usize) -> Vec<usize> {
     (0..COMMON).map(|item| values.iter().position(|value| *value == of_item(item)).unwrap()).collect()
 }
 
-/// Whom each party passes entries to.
+/// Pairs of each party and the one to which it passes entries.
 fn passes() -> impl Iterator<Item = (usize, usize)> {
     (1..PARTIES).map(|place| (place, (place + 1) % PARTIES))
 }
 
-/// Where entries and values are revealed for nothing but how many there are, each party alone puts them in an order of its own: what all others see of
-/// what it was given and of what it has passed on does not tell which is which.
+/// Checks that each party alone puts entries and values in an order of its own, if nothing but their number is
+/// revealed. The other parties see what it was given and what it has passed on. From that they cannot tell which is
+/// which.
 #[test]
 fn each_party_alone_hides_which_entry_is_which() {
     let reveals = [Reveal::Count, Reveal::Sum { giver: 2, bits: 10 }, Reveal::Counts { giver: 1, categories: 4 }];
@@ -139,7 +141,8 @@ fn each_party_alone_hides_which_entry_is_which() {
     }
 }
 
-/// No element that a party was given comes out again, of entries and values: each passes fresh ciphertexts on.
+/// Checks that no element of the entries and values that a party was given comes out again: each passes fresh
+/// ciphertexts on.
 #[test]
 fn each_party_alone_passes_fresh_ciphertexts_on() {
     for reveal in
@@ -179,7 +182,8 @@ fn equal_entries_come_back_as_different_ones() {
     }
 }
 
-/// What the leader has all open is none of the values that it has, nor their sum: which entries are common does not show in it.
+/// Checks that what the leader has all open is none of the values that the leader has, nor their sum: the opened value
+/// does not show which entries are common.
 #[test]
 fn what_is_opened_does_not_show_what_it_was_made_of() {
     for reveal in [Reveal::Sum { giver: 2, bits: 10 }, Reveal::Counts { giver: 2, categories: 4 }] {
@@ -217,7 +221,8 @@ fn what_a_learner_is_told_has_no_order_and_no_gaps() {
     assert!(tags.len() == PLACES && tags.windows(2).all(|pair| pair[0] < pair[1]), "{tags:?}");
 }
 
-/// What the second party tells all, and a key between it and the third: with these terms and random numbers.
+/// Returns the second party's announcement to all, and a key between it and the third, with these terms and random
+/// numbers.
 fn met(terms: &str, seed: u8) -> (Vec<u8>, [u8; 32]) {
     let (job, found) = (job(Reveal::Rows), Mutex::new(None));
     let part = |me: usize, depot: &User<'_>| {
@@ -244,7 +249,7 @@ fn what_a_party_tells_is_fresh() {
     }
 }
 
-/// With the same random numbers, and under other terms, parcels have another key.
+/// Checks that, with the same random numbers and under other terms, parcels have another key.
 #[test]
 fn keys_between_two_are_bound_to_the_run() {
     assert!(met("test", 10).1 != met("another", 10).1 && met("test", 10).1 != met("test", 20).1);

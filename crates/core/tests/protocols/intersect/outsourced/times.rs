@@ -1,5 +1,5 @@
-//! What times tell: between any two things that a party leaves or collects at the helper, it does as much however many items it has and
-//! however many are common.
+//! Tests of what times tell. Between any two things that a party leaves or collects at the helper, it does the same
+//! amount of work however many items it has. The amount does not depend on the number of common items either.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -78,7 +78,7 @@ impl Depot for Watched<'_> {
     }
 }
 
-/// What the helper sees of each party, to its end.
+/// Returns what the helper sees of each party, to its end.
 fn seen(job: &Outsourced) -> Vec<(Vec<Seen>, u64)> {
     let all = Mutex::new(vec![(Vec::new(), 0); job.sets.len()]);
     let part = |me: usize, depot: &User<'_>| {

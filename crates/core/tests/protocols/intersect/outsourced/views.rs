@@ -1,4 +1,5 @@
-//! What parties and helper can do with all that they see together: no more than with their inputs and their output.
+//! Tests of what parties and helper can do with all that they see together: no more than with their inputs and their
+//! output.
 //!
 //! A coalition pools every part that its members collect, opened with their keys, and takes all their shares off every ciphertext.
 //! What is left of each is the identity or not, and equal to another or not: nothing else can be asked of elements of a group in which
@@ -16,18 +17,18 @@ use tacita_core::protocol::intersect::outsourced::{ENTRIES, Found, Reveal, helpe
 use crate::support::outsourced::{Ended, Outsourced, Recorder};
 use crate::support::rng;
 
-/// What the members of a coalition have after a run.
+/// Data that the members of a coalition have after a run.
 #[derive(Default)]
 struct View {
     /// Elements under keys of which the coalition lacks a share: all ciphertexts, its own shares taken off.
     closed: Vec<Point>,
     /// Whether each entry is 0, where the coalition can tell.
     opened: Vec<Vec<bool>>,
-    /// What it learns by the protocol.
+    /// Results that it learns by the protocol.
     found: BTreeMap<usize, Found>,
 }
 
-/// What a member brings along.
+/// Data that a member brings into the coalition.
 struct Member {
     share: KeyShare<Ristretto255>,
     /// Entries that it was given, with the share of the key that its sender says to have taken off already.
@@ -37,7 +38,7 @@ struct Member {
 }
 
 impl View {
-    /// What can be told of it: coincidences among all elements that are closed, and what is open.
+    /// Returns all that can be told of the view: coincidences among all elements that are closed, and what is open.
     fn pattern(&self) -> (usize, Vec<Vec<bool>>, BTreeMap<usize, String>) {
         let encodings = Ristretto255.encode(&self.closed);
         let distinct: HashSet<&[u8]> = encodings.chunks(32).collect();

@@ -14,7 +14,7 @@ use tacita_core::{Channel, Error, ErrorKind, Result};
 
 type Kits = Vec<Kit<Params>>;
 
-/// What a party came to: what was agreed on, and the traffic of its links.
+/// Result of a party: the agreement, and the traffic of its links.
 type Ended = Result<(Agreed, Vec<Traffic>)>;
 
 fn kits(sets: &[Vec<usize>], leader: usize, learners: &[usize], buckets: usize) -> Kits {
@@ -51,7 +51,7 @@ fn truth(kits: &Kits) -> HashSet<usize> {
     kits[0].keys.iter().filter(all).copied().collect()
 }
 
-/// All have ended well, know what they should, and have sent what they say.
+/// Checks that all have ended well, know what they should, and have sent what they say.
 fn check(kits: &Kits, ended: Vec<Ended>, learners: &[usize]) {
     let params = &kits[0].params;
     for (me, ended) in ended.into_iter().enumerate() {
@@ -140,7 +140,8 @@ fn terms(ended: &Ended, words: &str) {
     assert!(text.contains(words) && text.contains("--resume"), "{text}");
 }
 
-/// Who has lost what it kept, has changed its input, or keeps another run is refused, and all are told who it is and what to do.
+/// Checks that a party is refused if it has lost what it kept, has changed its input, or keeps another run. Everybody
+/// is told which party it is and what to do.
 #[test]
 fn what_does_not_fit_together_is_refused() {
     for lost in 0..3 {

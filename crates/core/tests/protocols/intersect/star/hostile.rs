@@ -35,7 +35,7 @@ fn run(case: &Many, culprit: usize, tap: Arc<Tap>) -> Vec<Ended> {
     ended
 }
 
-/// All frames that the culprit sends in an honest run.
+/// Records all frames that the culprit sends in an honest run.
 fn frames(case: &Many, culprit: usize) -> Vec<Frame> {
     let frames = Arc::new(Mutex::new(Vec::new()));
     let kept = frames.clone();
@@ -146,7 +146,7 @@ fn wrong_content_is_refused() {
     all_end(&ended, LEADER, blames, "more rows than were agreed on");
 }
 
-/// What the leader tells has one form: as many tags as agreed, in order, none twice.
+/// Checks that the leader's result has one form: as many tags as agreed, in order, none twice.
 #[test]
 fn a_result_has_one_form() {
     // As many as the smallest set has.

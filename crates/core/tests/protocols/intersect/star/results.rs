@@ -1,4 +1,4 @@
-//! What all parties learn, compared with sets in the clear.
+//! Tests of the results of all parties, compared with sets in the clear.
 
 use crate::support::many::{Many, in_memory};
 use tacita_core::protocol::intersect::star::{Gives, Params};

@@ -1,4 +1,5 @@
-//! What travels between the leader and the others, but for what is found: stores that look random in every column, under seeds that are drawn in every run.
+//! Tests of the messages between the leader and the others, apart from the result. Stores look random in every column,
+//! under seeds that are drawn in every run.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,8 @@ use crate::support::many::{Many, in_memory};
 use crate::support::views::{byte_counts, uniform};
 use crate::support::{Frame, Tap, payloads, tapped};
 
-/// What the party at `leader` sends each other, and what it gets from each, in a run in which that one leads.
+/// Records a run that the party at `leader` leads: the frames that it sends to each other party, and those that it gets
+/// from each.
 fn frames(leader: usize) -> [Vec<Vec<Frame>>; 2] {
     let sets: Vec<Vec<usize>> = (0..3).map(|place| (5 * place..5 * place + 20).collect()).collect();
     let case = Many::new(&sets, 3, leader, &[0, 1, 2], &[0, 1, 2]);

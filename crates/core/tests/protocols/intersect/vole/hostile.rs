@@ -35,8 +35,7 @@ fn every_message_in_a_wrong_form() {
     run_all(attacks);
 }
 
-/// What stands in a frame of random bytes is taken for what it says: nothing matches, and nothing wrong is
-/// reported.
+/// Checks that a frame of random bytes is taken for what it says: nothing matches, and nothing wrong is reported.
 #[test]
 fn a_changed_store_or_seed_matches_nothing() {
     for label in [SEED, MASKED, ENTRIES] {

@@ -19,7 +19,7 @@ fn variants() -> impl Iterator<Item = (Variant, Security)> {
     })
 }
 
-/// Both parties learn just what they should.
+/// Checks that both parties learn just what they should.
 fn check(case: Case, security: Security) {
     let case = case.by_vole(security, 5);
     let (received, sent) = run(&case);
@@ -94,7 +94,8 @@ proptest! {
     }
 }
 
-/// With base OTs, OT extension and silent VOLE under it, and what all of them send counted beforehand.
+/// Checks the costs with base OTs, OT extension and silent VOLE below: the traffic of all of them is counted
+/// beforehand.
 #[test]
 fn everything_together_costs_what_the_formulas_say() {
     for (variant, security) in variants() {
@@ -175,7 +176,7 @@ fn several_runs_at_once_are_for_malicious_parties() {
     }
 }
 
-/// As many items as a million-row table has, in one bin and in many, with both securities.
+/// Checks as many items as a million-row table has, in one bin and in many, with both securities.
 #[test]
 #[ignore = "takes a minute"]
 fn large_sets() {

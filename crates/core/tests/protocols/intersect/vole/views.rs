@@ -1,5 +1,5 @@
-//! What each role of `vole` receives, compared with what its own input and output allow. Every check is also run on a
-//! deliberately leaky variant, which must fail it.
+//! Tests of the messages that each role of `vole` receives, compared with what its own input and output allow. Every
+//! check is also run on a deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
 
@@ -160,8 +160,9 @@ fn no_item_or_sealed_row_stands_in_any_frame() {
     }
 }
 
-/// What each role draws itself, besides items and correlations: the seed of the store, both shares of the coin and what hides one of them. Each is another
-/// in every run, whatever else is the same, and none has a part that is always the same.
+/// Checks the values that each role draws itself, besides items and correlations: the seed of the store, both shares of
+/// the coin, and the randomness that hides one of them. Each is different in every run, whatever else is the same, and
+/// none has a part that is always the same.
 #[test]
 fn what_a_role_draws_is_fresh() {
     let case = Case::new(Variant::Rows, items(0..20), items(10..30), 0, 64).by_vole(Security::Malicious, 1);

@@ -1,4 +1,4 @@
-//! When a row's key is revealed: a small language over what is known of a row.
+//! Conditions for revealing a row's key: a small language over the known properties of a row.
 //!
 //! ```text
 //! condition  = all , { "or" , all } ;
@@ -27,19 +27,19 @@ pub use tighten::{Threshold, largest_gap};
 /// The longest text of a predicate, in bytes.
 pub const MAX_BYTES: usize = 4096;
 
-/// When a row's key is revealed. Displayed in the one form that stands in the terms: no other parentheses than are needed, one blank
-/// between words.
+/// Condition for revealing a row's key. Displayed in the canonical form of the terms: no unnecessary parentheses,
+/// one blank between words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Predicate {
     root: Node,
 }
 
-/// What a row that passes has at least.
+/// Lower bounds on a row that passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Least {
-    /// Reports.
+    /// Minimum number of reports.
     pub count: u64,
-    /// Distinct reporters.
+    /// Minimum number of distinct reporters.
     pub distinct: u64,
 }
 
@@ -61,20 +61,20 @@ struct Comparison {
     bound: Bound,
 }
 
-/// What is measured of a row.
+/// Measure that is taken of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// Its reports.
+    /// Number of its reports.
     Count,
-    /// Their distinct reporters.
+    /// Number of its distinct reporters.
     Distinct,
     /// The sum of their values.
     Sum,
-    /// The median.
+    /// Median of its values.
     Median,
-    /// The least value.
+    /// Least of its values.
     Min,
-    /// The greatest value.
+    /// Greatest of its values.
     Max,
     /// The value that occurs most often.
     Mode,
@@ -90,16 +90,16 @@ enum Relation {
     Unequal,
 }
 
-/// What a measure is compared with.
+/// Bound with which a measure is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Bound {
     Number(i128),
-    /// With its place.
+    /// Grade with its place in the order.
     Grade(u32, String),
 }
 
 impl Measure {
-    /// All, with their names.
+    /// List of all measures, with their names.
     pub const ALL: [(Measure, &'static str); 7] = [
         (Measure::Count, "count"),
         (Measure::Distinct, "distinct"),
@@ -115,7 +115,7 @@ impl Measure {
         !matches!(self, Measure::Count | Measure::Distinct)
     }
 
-    /// Its size in a row; none without values.
+    /// Returns the value of the measure in a row; none without values.
     fn of(self, row: &Summary<'_>) -> Option<i128> {
         let value = |place: Option<u32>| {
             place.map(|place| row.domain().number(place).map_or_else(|| i128::from(place), i128::from))
@@ -181,8 +181,8 @@ impl Predicate {
         self.root.holds(row)
     }
 
-    /// What a row that passes has at least, as far as thresholds of `count` and `distinct` say: of several conditions that must all
-    /// hold the most, of several of which one is enough the least, of one that must not hold nothing.
+    /// Returns the lower bounds on a row that passes, as far as thresholds of `count` and `distinct` tell. Conjunctions
+    /// take the maximum, disjunctions the minimum, and negations give nothing.
     pub fn least(&self) -> Least {
         self.root.least()
     }
@@ -192,7 +192,7 @@ impl Predicate {
         self.measures().contains(&Measure::Distinct)
     }
 
-    /// What it looks at, each once.
+    /// Returns the measures that the predicate uses, each once.
     pub fn measures(&self) -> Vec<Measure> {
         let used = |wanted: Measure| {
             let mut found = false;
@@ -293,7 +293,7 @@ impl fmt::Display for Node {
 }
 
 impl Predicate {
-    /// Three distinct reporters.
+    /// Returns the default: three distinct reporters.
     pub(super) fn usual() -> Predicate {
         let comparison =
             Comparison { measure: Measure::Distinct, relation: Relation::AtLeast, bound: Bound::Number(3) };

@@ -1,4 +1,4 @@
-//! From the text of a predicate to what it says, typed by the values that reports may carry.
+//! Parser from the text of a predicate to its meaning, typed by the values that reports may carry.
 
 use tacita_core::{Error, Result};
 
@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 32;
 /// The most reports or reporters that a bound may name.
 const MAX_COUNT: i128 = u32::MAX as i128;
 
-/// What a condition looks like, for messages.
+/// Example of a condition, for messages.
 const EXAMPLE: &str = "as in distinct >= 3";
 
 impl Predicate {
@@ -134,7 +134,7 @@ impl Parser<'_> {
         self.tokens.get(self.next).map(|(_, token)| token)
     }
 
-    /// Where the next token stands.
+    /// Returns the position of the next token.
     fn place(&self) -> usize {
         self.tokens.get(self.next).map_or(self.end, |(place, _)| *place)
     }

@@ -31,7 +31,7 @@ enum Tree {
 }
 
 impl Tree {
-    /// With more parentheses and odder blanks than are needed.
+    /// Formats the tree with more parentheses and odder blanks than are needed.
     fn text(&self) -> String {
         let joined = |parts: &[Tree], word: &str| {
             let parts: Vec<_> = parts.iter().map(|part| format!("( {})", part.text())).collect();
@@ -47,7 +47,7 @@ impl Tree {
         }
     }
 
-    /// What it says of these values and reporters, computed from the list.
+    /// Evaluates the tree for these values and reporters, directly from the list.
     fn holds(&self, reports: &[(i64, u8)]) -> bool {
         match self {
             Tree::Compare(measure, relation, bound) => {

@@ -10,13 +10,13 @@ use crate::jobs::aggregate::Histogram;
 /// A comparison of a predicate with a number, in which a greater number lets fewer rows pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threshold {
-    /// Its place among all comparisons, from the left, from 0 on.
+    /// Position among all comparisons, from the left, counted from 0.
     pub place: usize,
-    /// What is compared.
+    /// Measure that is compared.
     pub measure: Measure,
-    /// With what.
+    /// Bound of the comparison.
     pub bound: i128,
-    /// Only what is above the bound passes; else the bound itself, too.
+    /// Whether only values above the bound pass; else the bound itself passes, too.
     pub strict: bool,
 }
 

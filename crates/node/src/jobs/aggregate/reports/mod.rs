@@ -24,14 +24,14 @@ pub use resolve::Resolver;
 /// Values of a batch take about this many bytes at most.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Where a participant's reports come from.
+/// Source of a participant's reports.
 #[derive(Debug, Clone)]
 pub struct Input {
     /// A table or a list, or `-` for standard input.
     pub path: PathBuf,
-    /// How to read it.
+    /// Options for reading it.
     pub options: ReadOptions,
-    /// What it is, in place of what the job file says.
+    /// Kind of the input, in place of what the job file says.
     pub listing: Option<Listing>,
     /// Into how many addresses networks are expanded at most, likewise.
     pub expand: Option<u64>,
@@ -39,7 +39,7 @@ pub struct Input {
     pub allow_unreadable: bool,
 }
 
-/// What a participant reports.
+/// Report of a participant on one key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Report {
     /// The key as it travels; see [`Packing`].
@@ -79,11 +79,11 @@ pub struct Reports {
 struct TooLong {
     /// The place of the first of them, and its length.
     first: (String, usize),
-    /// The longest length.
+    /// Length of the longest of them.
     longest: usize,
 }
 
-/// What has become of rows beside what [`Tally`] counts.
+/// Counts of rows besides those that [`Tally`] keeps.
 #[derive(Default)]
 struct Counts {
     /// Rows without a value, and with an address that is nobody's.
@@ -153,7 +153,8 @@ impl Reports {
         }
     }
 
-    /// As [`Reports::next_batch`], each with the canonical texts of its key's columns; false at the end.
+    /// Reads like [`Reports::next_batch`], each with the canonical texts of its key's columns; returns false at the
+    /// end.
     fn next_rows(&mut self, each: &mut dyn FnMut(Report, &[&str])) -> Result<bool> {
         let Some(batch) = self.stream.next_batch()? else { return Ok(false) };
         self.first.get_or_insert_with(|| batch.clone());
@@ -270,20 +271,20 @@ impl Reports {
         self.tally.check(&self.spec, origin)
     }
 
-    /// What has become of the rows so far. Where every row is a report, none is a duplicate.
+    /// Returns the counts of the rows so far by outcome. If every row is a report, none is a duplicate.
     pub fn counts(&self) -> RowCounts {
         let Counts { nulls, duplicates, reports } = self.counts;
         let tally = self.tally.counts;
         RowCounts { nulls: tally.nulls + nulls, duplicates, items: reports, ..tally }
     }
 
-    /// What the participant's user should know of the rows so far.
+    /// Returns warnings for the participant's user about the rows so far.
     pub fn warnings(&mut self) -> Result<Vec<Warning>> {
         let lines = self.stream.lines().cloned();
         self.check(lines.as_ref())
     }
 
-    /// How much there is to read, as far as that is known, and how much has been: bytes of a text file, rows of others.
+    /// Returns the amount to read, as far as known, and the amount already read: bytes of a text file, rows of others.
     pub fn progress(&self) -> (Option<u64>, u64) {
         (self.stream.units(), self.stream.done())
     }
@@ -309,7 +310,7 @@ pub fn check_quality(job: &Spec<'_>, participant: &str, input: &Input) -> Result
     job.spec.check_quality(participant, &reports.counts())
 }
 
-/// What repeated keys are told by.
+/// Returns the digest by which repeated keys are recognised.
 fn digest(key: &[u8]) -> [u8; KEY_BYTES] {
     let mut digest = [0; KEY_BYTES];
     digest.copy_from_slice(&blake3::hash(key).as_bytes()[..KEY_BYTES]);

@@ -1,4 +1,4 @@
-//! From values as tables have them to their places.
+//! Conversion of values, as tables have them, to their places.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::jobs::aggregate::Domain;
 /// The places of a domain's values, to be looked up row by row.
 pub(super) struct Places {
     domain: Domain,
-    /// Of grades, of which there may be many.
+    /// Places of grades, of which there may be many.
     grades: HashMap<String, u32>,
 }
 

@@ -33,7 +33,7 @@ impl Resolver {
     }
 }
 
-/// How many there are: keys are not shown.
+/// Formats only the number of keys: keys are not shown.
 impl std::fmt::Debug for Resolver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Resolver").field("known", &self.known.len()).finish_non_exhaustive()

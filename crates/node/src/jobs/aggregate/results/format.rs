@@ -1,4 +1,4 @@
-//! In which forms results are written.
+//! Formats in which results are written.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::table::output::Format;
 /// A form of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultFormat {
-    /// A table.
+    /// Table in one of the table formats.
     Table(Format),
     /// A key on each line.
     List,
     /// An address on each line, as feeds of addresses are written.
     Netset,
-    /// What `ipset restore` reads.
+    /// Input for `ipset restore`.
     Ipset,
     /// A warning list of MISP.
     Misp,

@@ -11,7 +11,7 @@ use crate::base::text::count;
 /// The kernel takes no longer names of sets, in bytes.
 const MAX_SET_NAME: usize = 31;
 
-/// So many entries a set has room for if nothing is said.
+/// Default number of entries that a set has room for.
 const USUAL_ENTRIES: usize = 1 << 16;
 
 /// A key on each line.

@@ -26,7 +26,7 @@ use crate::watch::warn_own_user;
 
 pub use format::ResultFormat;
 
-/// What stands between the values of a key.
+/// Separator between the values of a key.
 const BETWEEN: &str = "|";
 
 /// The column of hashes, where keys are hashed.
@@ -37,7 +37,7 @@ const HASH: &str = "hash";
 pub struct ResultRow {
     /// The key as it travels; see [`Packing`].
     pub key: Vec<u8>,
-    /// How many reports it has.
+    /// Number of reports with this key.
     pub count: u64,
     /// The places of their values; empty where they are not revealed.
     pub values: Vec<u32>,
@@ -50,14 +50,14 @@ impl std::fmt::Debug for ResultRow {
     }
 }
 
-/// What a round has revealed.
+/// Results that a round has revealed.
 pub struct Results {
     /// The job's id, and the round's.
     job: String,
     round: String,
     /// Fingerprint of the terms.
     agreement: String,
-    /// When the round was closed.
+    /// Moment when the round was closed.
     closed: Moment,
     /// Names of the key's columns, and how they were read.
     columns: Vec<String>,
@@ -130,7 +130,7 @@ impl Results {
         }
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -140,17 +140,17 @@ impl Results {
         self.rows.is_empty()
     }
 
-    /// How many were left out because they are none of the job's keys.
+    /// Returns the number of keys left out because they are none of the job's keys.
     pub fn unreadable(&self) -> u64 {
         self.unreadable
     }
 
-    /// As they stand in a report.
+    /// Returns the results as they stand in a report.
     pub fn json(&self) -> Value {
         json!({ "keys": self.len() })
     }
 
-    /// As they are printed.
+    /// Returns the results as they are printed.
     pub fn line(&self) -> String {
         format!("keys {}", self.len())
     }
@@ -185,7 +185,8 @@ impl Results {
         Table::new("result", schema, vec![batch])
     }
 
-    /// How many rows of the round have how many reports, and reporters, where that is revealed: `measure`, `size`, `rows`.
+    /// Returns the histogram of the round's rows by number of reports and of reporters, if it is revealed: `measure`,
+    /// `size`, `rows`.
     pub fn histogram_table(&self) -> Result<Option<Table>> {
         let Some(histogram) = &self.histogram else { return Ok(None) };
         let of = |measure: &'static str, sizes: &std::collections::BTreeMap<u64, u64>| {
@@ -202,7 +203,8 @@ impl Results {
         Table::new("result", schema, vec![batch]).map(Some)
     }
 
-    /// As an answer, whose table is written by the ending of a file's name, with the histogram beside it.
+    /// Converts the results to an answer. Its table is written by the ending of the file's name, with the histogram
+    /// beside it.
     pub fn answer(self) -> Result<Answer> {
         let (json, line) = (self.json(), self.line());
         let table = self.table()?;
@@ -221,7 +223,7 @@ impl Results {
         self.write_over(path, format, Existing::Replaced)
     }
 
-    /// As [`Results::write`]; and a file that is there may have to stay.
+    /// Writes like [`Results::write`], with the option to keep an existing file.
     pub fn write_over(&self, path: &Path, format: Option<ResultFormat>, existing: Existing) -> Result<()> {
         match format.map_or_else(|| ResultFormat::of(path), Ok)? {
             ResultFormat::Table(format) => {

@@ -17,7 +17,7 @@ const NAMESPACE: &str = "tacita.aggregate";
 /// The namespace of names of the domain name system, as RFC 9562 has it.
 const DNS: [u8; 16] = [0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8];
 
-/// So many keys are shown that are left out.
+/// Number of omitted keys that are shown.
 const SHOWN: usize = 3;
 
 /// The text of the bundle, without the keys that no indicator is written for ([`left_out`]). Its ids come from job, round and key, so that the same results have the same ids at everybody who gets

@@ -29,7 +29,7 @@ fn results(job: &JobSpec, keys: &[&str]) -> Results {
     Results::new(&spec, "r1", "2026-11-30T00:00Z".parse().unwrap(), rows, None, None)
 }
 
-/// What is written to a file of this name.
+/// Returns the contents written to a file of this name.
 fn written(results: &Results, name: &str) -> (tempfile::TempDir, std::path::PathBuf, String) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
@@ -97,7 +97,7 @@ fn sets_of_a_firewall_have_a_family_each() {
     assert_eq!(text, expected);
 }
 
-/// What `schema.json` of misp-warninglists asks of a list.
+/// Checks the requirements of `schema.json` of misp-warninglists for a list.
 #[test]
 fn warning_lists_are_as_their_schema_says() {
     for (key, keys, kind) in
@@ -122,7 +122,7 @@ fn warning_lists_are_as_their_schema_says() {
     }
 }
 
-/// What STIX 2.1 asks of a bundle and of an indicator.
+/// Checks the requirements of STIX 2.1 for a bundle and for an indicator.
 #[test]
 fn bundles_are_as_their_schema_says() {
     let job = job(IP, "");

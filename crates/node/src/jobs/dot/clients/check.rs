@@ -1,4 +1,4 @@
-//! What a job file says of clients: roles and slices, and what else such a job cannot have.
+//! Checks of a job file's clients: roles and slices, and settings that such a job cannot have.
 
 use tacita_core::Result;
 

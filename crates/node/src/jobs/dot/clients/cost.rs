@@ -1,4 +1,4 @@
-//! What a job with clients costs.
+//! Cost of a job with clients.
 
 use tacita_core::protocol::dot::reveal_bytes;
 use tacita_core::{Error, Result, Side};
@@ -13,7 +13,7 @@ use crate::jobs::dot::spec::Spec;
 /// Chunks, tables and what else does not depend on the job.
 const BASE_MEMORY: u64 = 64 << 20;
 
-/// What a job with so many rows costs, the handshake aside.
+/// Computes the cost of a job with so many rows, excluding the handshake.
 ///
 /// Errors ([`Error::Input`]): the clients' rows together are not as many as the server's; there are products that `modulus`
 /// does not hold.

@@ -1,4 +1,4 @@
-//! What each party of a job with clients learns, in sentences.
+//! Sentences on what each party of a job with clients learns.
 
 use crate::agreement::{Clients, Glance, Slices};
 use crate::base::text::count;
@@ -6,7 +6,7 @@ use crate::jobs::dot::learned::ZEROS;
 use crate::jobs::dot::spec::Spec;
 use crate::jobs::learned::filtered;
 
-/// What `party` learns, with the numbers that it knows.
+/// Returns sentences on what `party` learns, with the numbers that it knows.
 pub fn learned(job: &Spec<'_>, roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<String> {
     match roles.place(party) {
         None => of_server(roles, party, rows),
@@ -14,7 +14,7 @@ pub fn learned(job: &Spec<'_>, roles: &Clients<'_>, party: &str, rows: Option<&S
     }
 }
 
-/// Who learns what, thing by thing.
+/// Returns the summary of who learns what, one entry for each result.
 pub fn at_a_glance(job: &Spec<'_>, roles: &Clients<'_>) -> Vec<Glance> {
     let is_server = |name: &str| name == roles.server;
     // Of two clients, each knows what is not its own.

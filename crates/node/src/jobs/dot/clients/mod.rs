@@ -38,8 +38,9 @@ const MAX_CLIENTS: usize = 32;
 /// The one protocol that there is for clients.
 pub const PROTOCOL: Protocol = methods::paillier::PROTOCOL;
 
-/// How long a client waits for a neighbour that only says that it lives: this long, and for as long as the slowest machine
-/// encrypts all numbers that there are, under keys of 3072 bits (longer ones take the third power of their length).
+/// Time-out of a client for a neighbour that only signals that it is alive. To this fixed time is added the time
+/// that the slowest machine takes to encrypt all numbers under keys of 3072 bits. Longer keys take the third power
+/// of their length.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 const ENCRYPTION: Duration = Duration::from_millis(10);
 
@@ -202,24 +203,24 @@ fn ask(
     paillier::clients::sum_up(&mine, before, after)
 }
 
-/// How long a client waits for a neighbour, which may have many more rows to encrypt.
+/// Returns a client's time-out for a neighbour, which may have many more rows to encrypt.
 fn patience(job: &Spec<'_>, columns: usize, rows: &Slices) -> Duration {
     let length = KeySize::of(job.level).bits() as f64 / 3072.0;
     PATIENCE + ENCRYPTION.mul_f64(rows.all as f64 * columns as f64 * length.powi(3))
 }
 
-/// What all sums are taken modulo.
+/// Returns the modulus of all sums.
 fn modulus(job: &Spec<'_>, rows: &Slices) -> Result<Modulus> {
     job.modulus(&job.dot_shape(rows.all as usize)?)
 }
 
-/// What the server and a client with so many rows agree on. The client is the first party.
+/// Returns the parameters on which the server and a client with so many rows agree. The client is the first party.
 fn params(job: &Spec<'_>, modulus: Modulus, rows: usize) -> Result<Params> {
     let params = Params::new(job.dot_shape(rows)?, modulus, KeySize::of(job.level), None)?.encrypted_by(Side::First);
     Ok(job.own.chunk.map_or(params.clone(), |rows| params.with_chunk(rows as usize)))
 }
 
-/// Which of the server's rows are whose.
+/// Returns the range of the server's rows that belongs to each client.
 fn slices(rows: &Slices) -> Result<Vec<Range<usize>>> {
     let mut start = 0;
     let slice = |length: &Option<u64>| {

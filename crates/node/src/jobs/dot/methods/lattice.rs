@@ -15,7 +15,7 @@ use crate::jobs::dot::Spec;
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("lattice");
 
-/// The protocol.
+/// Protocol based on lattice encryption.
 pub struct Lattice;
 
 /// CPU seconds of the encryptor for a number that it encrypts; of the answerer for one that it reads, for one that it prepares,

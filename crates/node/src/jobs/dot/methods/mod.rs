@@ -30,13 +30,13 @@ pub trait Method {
     /// The protocols that do it.
     fn protocols(&self) -> Vec<Protocol>;
 
-    /// What runs.
+    /// Chooses the protocol that runs.
     fn choose(&self, job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice>;
 
     /// Memory of a party, its table aside, in bytes: an estimate from above.
     fn memory(&self, job: &Spec<'_>, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64>;
 
-    /// What it costs all, the handshake aside.
+    /// Computes the cost to all parties, the handshake aside.
     fn cost(
         &self,
         job: &Spec<'_>,
@@ -45,10 +45,10 @@ pub trait Method {
         machine: &Calibration,
     ) -> Result<Cost>;
 
-    /// What `party` learns, given what is known, in plain sentences.
+    /// Returns plain sentences on what `party` learns, given what is known.
     fn learned(&self, job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String>;
 
-    /// Who learns what at a glance.
+    /// Returns a summary of who learns what.
     fn at_a_glance(&self, job: &Spec<'_>) -> Vec<Glance>;
 
     /// A party's part.
@@ -88,12 +88,12 @@ pub trait PairMethod: Sync {
         false
     }
 
-    /// Why there is no choice of how its oblivious transfers are made; none: there is one.
+    /// Returns why there is no choice of extension for its oblivious transfers; none if there is one.
     fn has_no_extension(&self) -> Option<&'static str> {
         Some("makes no oblivious transfers")
     }
 
-    /// What to say to who brings numbers that cannot be read, beside what they should be.
+    /// Returns a further hint for users whose numbers cannot be read, besides the expected form.
     fn only_numbers(&self) -> Option<&'static str> {
         None
     }
@@ -103,7 +103,7 @@ pub trait PairMethod: Sync {
         Ok(())
     }
 
-    /// How it could be done; none, where another protocol is better at it, and no job names this one.
+    /// Returns the ways to run the protocol; none if another protocol is better at it and no job names this one.
     fn ways(&self, job: &Spec<'_>, products: usize) -> Vec<Option<Extension>>;
 
     /// Whether the terms leave this way of doing it.
@@ -116,12 +116,12 @@ pub trait PairMethod: Sync {
     /// Errors: the protocol cannot make them.
     fn product(&self, job: &Spec<'_>, wanted: Wanted) -> Result<Box<dyn Product>>;
 
-    /// How it makes the products of association rules, some pairs of columns at a time.
+    /// Returns the protocol's form for association rules, which multiplies some pairs of columns at a time.
     fn of_pairs(&self) -> Option<&dyn Pairs> {
         None
     }
 
-    /// What the shares of this side tell, in plain sentences, if they are no uniformly random numbers.
+    /// Returns plain sentences on what the shares of this side tell, if they are no uniformly random numbers.
     fn telling(&self, _side: Side) -> Option<&'static str> {
         None
     }
@@ -141,34 +141,34 @@ pub trait Pairs: Sync {
     ) -> Result<Box<dyn Product>>;
 }
 
-/// What terms say of products of pairs.
+/// Terms for products of pairs.
 #[derive(Debug, Clone, Copy)]
 pub struct PairTerms {
     /// The level of security.
     pub level: Level,
-    /// Which part of a column's rows may be ones.
+    /// Fraction of a column's rows that may be ones.
     pub density: Fraction,
 }
 
-/// What a job wants multiplied.
+/// Products that a job wants.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// Columns and rows.
+    /// Number of columns and rows.
     pub shape: Shape,
-    /// What shares add up modulo.
+    /// Modulus of the sum of shares.
     pub modulus: Modulus,
-    /// How oblivious transfers are made.
+    /// Extension with which oblivious transfers are made.
     pub extension: Option<Extension>,
-    /// Who learns the products, if one party alone does, and as soon as they are there.
+    /// Party that alone learns the products, as soon as they are there, if there is one.
     pub learner: Option<Side>,
 }
 
 /// A protocol with all that both parties derive from terms, choice and the number of rows.
 pub trait Product: Send + Sync {
-    /// What is multiplied.
+    /// Returns the shape of the product.
     fn shape(&self) -> Shape;
 
-    /// What shares add up modulo.
+    /// Returns the modulus of the sum of shares.
     fn modulus(&self) -> Modulus;
 
     /// Bytes that a party sends, without the opening of shares and the closing frame.
@@ -177,10 +177,10 @@ pub trait Product: Send + Sync {
     /// Message flights in sequence, as a channel counts them: of silent transfers' segments, the first alone.
     fn rounds(&self) -> u32;
 
-    /// Who sends the first message.
+    /// Returns the side that sends the first message.
     fn begins(&self) -> Side;
 
-    /// Who sends the last message.
+    /// Returns the side that sends the last message.
     fn ends(&self) -> Side;
 
     /// CPU seconds of each party on this machine; without one, on any.
@@ -189,7 +189,7 @@ pub trait Product: Send + Sync {
     /// Memory besides the columns, in bytes, an estimate from above.
     fn memory(&self) -> u64;
 
-    /// Its parameters, if a party may take its encryptions from a pool.
+    /// Returns the protocol's parameters, if a party may take its encryptions from a pool.
     fn pooled(&self) -> Option<&PaillierParams> {
         None
     }
@@ -208,14 +208,14 @@ pub trait Product: Send + Sync {
 /// CPU seconds that a protocol takes, as far as they can be told before: see `docs/benchmarks.md`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cpu {
-    /// Of the first party.
+    /// CPU seconds of the first party.
     pub first: f64,
-    /// Of the second.
+    /// CPU seconds of the second party.
     pub second: f64,
 }
 
 impl Cpu {
-    /// Of one party and the other.
+    /// Returns the CPU time of the party at `side` and of the other.
     fn of(side: Side, its: f64, other: f64) -> Cpu {
         match side {
             Side::First => Cpu { first: its, second: other },
@@ -227,7 +227,7 @@ impl Cpu {
 /// The protocols, in the order in which messages list them.
 static METHODS: [&dyn PairMethod; 4] = [&ot::Ot, &lattice::Lattice, &paillier::Paillier, &published::gm_bloom::GmBloom];
 
-/// All of them.
+/// Returns all methods for a pair.
 pub fn all() -> impl Iterator<Item = &'static dyn PairMethod> {
     METHODS.into_iter()
 }
@@ -254,15 +254,15 @@ pub fn product(job: &Spec<'_>, chosen: &Chosen, rows: usize) -> Result<Box<dyn P
 
 /// Keys of job files that go with some protocols alone, and what else these look at.
 pub struct Keys<'a> {
-    /// How oblivious transfers are made.
+    /// Extension with which oblivious transfers are made.
     pub extension: Option<Extension>,
-    /// Which part of a column's rows may be ones.
+    /// Fraction of a column's rows that may be ones.
     pub density: Option<&'a Written>,
     /// Rows of a column in one message.
     pub chunk: Option<u64>,
     /// The columns by which rows are aligned.
     pub row_id: Option<&'a Names>,
-    /// What columns hold, and with how many decimals.
+    /// Kind of integers that columns hold, and their number of decimals.
     pub numbers: (Integers, u32),
 }
 

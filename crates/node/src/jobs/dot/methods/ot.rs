@@ -1,4 +1,4 @@
-//! By oblivious transfer: see `tacita_core::protocol::dot::ot`.
+//! Products by oblivious transfer: see `tacita_core::protocol::dot::ot`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -14,10 +14,10 @@ use crate::jobs::dot::Spec;
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("ot");
 
-/// The protocol.
+/// Protocol based on oblivious transfer.
 pub struct Ot;
 
-/// How transfers can be made, as far as `auto` looks.
+/// Extensions for making transfers that `auto` considers.
 pub const EXTENSIONS: [Extension; 4] =
     [Extension::SoftSpoken(2), Extension::SoftSpoken(4), Extension::SoftSpoken(8), Extension::Silent];
 

@@ -18,7 +18,7 @@ use crate::jobs::paillier::Seconds;
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("paillier");
 
-/// The protocol.
+/// Protocol based on Paillier encryption.
 pub struct Paillier;
 
 impl PairMethod for Paillier {

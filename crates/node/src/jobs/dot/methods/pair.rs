@@ -1,4 +1,4 @@
-//! What products of two parties have in common, whatever the protocol.
+//! Common part of products of two parties, whatever the protocol.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Filling a pool.
+//! Command to fill a pool.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ const SEGMENT_RECORDS: u64 = 1 << 16;
 /// Encryptions that are made at once.
 const BATCH: u64 = 1 << 12;
 
-/// What a pool is filled with.
+/// Options for filling a pool.
 pub struct Fill {
     /// The pool's directory, which is made if need be.
     pub directory: PathBuf,

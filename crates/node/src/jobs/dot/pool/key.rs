@@ -19,7 +19,7 @@ const SEAL_BYTES: usize = 32;
 /// Version, bits of N, the sealing key.
 const HEAD_BYTES: usize = 1 + 4 + SEAL_BYTES;
 
-/// What is derived from the sealing key, for each segment.
+/// Context for deriving each segment's key from the sealing key.
 const SEGMENT_CONTEXT: &str = "tacita 1 pool segment";
 
 /// A key that was read from its file.
@@ -81,12 +81,12 @@ impl Key {
         Ok(Key { path: path.to_owned(), secret, seal, fingerprint })
     }
 
-    /// Where it was read.
+    /// Returns the path from which the key was read.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Paillier's key.
+    /// Returns Paillier's secret key.
     pub fn secret(&self) -> &SecretKey {
         &self.secret
     }
@@ -104,14 +104,14 @@ impl Key {
     }
 }
 
-/// Fingerprint only.
+/// Formats the fingerprint only.
 impl std::fmt::Debug for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Key({})", self.fingerprint)
     }
 }
 
-/// What PEM (RFC 7468) holds, if it has our label and nothing else stands in the file.
+/// Decodes the contents of a PEM file (RFC 7468), if it has our label and nothing else is in the file.
 fn body(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     let inner = text.trim().strip_prefix(&format!("-----BEGIN {LABEL}-----"))?;
     let inner = inner.strip_suffix(&format!("-----END {LABEL}-----"))?;

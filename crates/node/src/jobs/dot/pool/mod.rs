@@ -37,15 +37,15 @@ use segment::{Kind, Segment};
 const FACTS_FILE: &str = "pool.json";
 const LOCK_FILE: &str = "lock";
 
-/// What everybody may know of a pool.
+/// Public properties of a pool.
 #[derive(Serialize, Deserialize)]
 struct Facts {
     tacita_pool: u32,
-    /// The key's fingerprint.
+    /// Fingerprint of the key.
     key: String,
     /// The length of N.
     bits: usize,
-    /// Where the key is kept.
+    /// Path at which the key is kept.
     key_file: PathBuf,
 }
 
@@ -55,32 +55,32 @@ pub struct Pool {
     key: Key,
 }
 
-/// What is left in a pool, and for which key.
+/// Remaining contents of a pool, and the key that they are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Encryptions of 1.
+    /// Number of encryptions of 1 left.
     pub ones: u64,
-    /// Encryptions of 0.
+    /// Number of encryptions of 0 left.
     pub zeros: u64,
-    /// The key's fingerprint.
+    /// Fingerprint of the key.
     pub key: String,
     /// The length of N.
     pub bits: usize,
-    /// Where the key is kept.
+    /// Path at which the key is kept.
     pub key_file: PathBuf,
 }
 
-/// What makes encryptions disappear, step by step: tests look at the directory before and after each.
+/// Operations that make encryptions disappear, step by step. Tests look at the directory before and after each.
 trait Disk {
     /// Cuts a file off.
     fn truncate(&mut self, file: &File, length: u64) -> std::io::Result<()>;
     /// Makes what was done to a file last.
     fn sync(&mut self, file: &File) -> std::io::Result<()>;
-    /// Removes a file.
+    /// Removes a file from a folder.
     fn remove(&mut self, folder: &Folder, name: &str) -> std::io::Result<()>;
 }
 
-/// The file system.
+/// Disk of the real file system.
 struct Real;
 
 impl Disk for Real {
@@ -97,7 +97,7 @@ impl Disk for Real {
     }
 }
 
-/// What is left in a pool.
+/// Returns the remaining contents of a pool.
 pub fn status(directory: &Path) -> Result<Status> {
     let folder = open(directory)?;
     let facts = Facts::read(&folder)?;
@@ -166,7 +166,7 @@ impl Pool {
         Ok((shares, used))
     }
 
-    /// Its segments, checked under the key. The caller holds the lock.
+    /// Returns the pool's segments, checked under the key. The caller holds the lock.
     fn segments(&self) -> Result<Vec<Segment>> {
         let segments = segments(&self.folder)?;
         segments.iter().try_for_each(|segment| segment.check(&self.key))?;
@@ -222,7 +222,7 @@ impl Store for &Pool {
     }
 }
 
-/// Where it is only.
+/// Formats only the location and the key's fingerprint.
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Pool({}, {})", self.folder.path().display(), self.key.fingerprint())

@@ -26,7 +26,7 @@ const MAGIC: &[u8; 8] = b"tacpool1";
 const ID_BYTES: usize = 16;
 const TAG_BYTES: usize = 16;
 
-/// What the header says: magic, kind, bits of N, the key's fingerprint, the segment's random name.
+/// Length of the header's content: magic, kind, bits of N, the key's fingerprint, the segment's random name.
 const NAMED_BYTES: usize = MAGIC.len() + 1 + 4 + FINGERPRINT_BYTES + ID_BYTES;
 const HEADER_BYTES: usize = NAMED_BYTES + TAG_BYTES;
 
@@ -35,12 +35,12 @@ const ENDING: &str = "pool";
 /// The place of the header among the records.
 const HEADER_PLACE: u64 = u64::MAX;
 
-/// Which integer the encryptions of a segment hold.
+/// Integer that the encryptions of a segment hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// 0.
+    /// Encryptions of the integer 0.
     Zero,
-    /// 1.
+    /// Encryptions of the integer 1.
     One,
 }
 
@@ -63,7 +63,7 @@ pub struct Writer {
 }
 
 impl Kind {
-    /// The integer.
+    /// Returns the integer of this kind.
     pub fn integer(self) -> i64 {
         match self {
             Kind::Zero => 0,
@@ -145,22 +145,22 @@ impl Segment {
         opened.map_err(|_| self.damaged())
     }
 
-    /// Which integer its encryptions hold.
+    /// Returns the kind of integer that its encryptions hold.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Its random name, under which it is sealed.
+    /// Returns the random name of the segment, under which it is sealed.
     pub fn id(&self) -> &[u8] {
         id(&self.header)
     }
 
-    /// How many encryptions there are.
+    /// Returns the number of encryptions in the segment.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Its name in the pool's directory.
+    /// Returns the segment's file name in the pool's directory.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -71,7 +71,7 @@ fn copy(from: &Path, to: &Path) {
 /// The file system, with a copy of the pool before and after each step, and steps that fail from a given one on.
 struct Watched<'a> {
     pool: &'a Path,
-    /// What would be there if the process were killed, or the power failed, at that moment.
+    /// Copies of what would be there if the process were killed, or the power failed, at that moment.
     crashed: Vec<PathBuf>,
     /// Whether something was cut off and not yet made to last.
     unsynced: bool,

@@ -53,7 +53,7 @@ pub fn of(peer: &str, each: &[(JobSpec, Brought)], found: Vec<Found>) -> Result<
     })
 }
 
-/// What was found by one key in a table in memory.
+/// Matches by one key in a table in memory.
 struct Matches {
     loaded: Arc<Loaded>,
     /// Numbers of the common keys, ascending.
@@ -123,10 +123,10 @@ impl Seen {
 
 /// The rows that are common by several keys, on disk: those of each, without those that were there before.
 struct Union {
-    /// By each key, with the number of each row in its last column.
+    /// Rows by each key, with the number of each row in its last column.
     parts: Vec<OnDisk>,
     schema: SchemaRef,
-    /// How many there are, once all have been read.
+    /// Number of rows, once all have been read.
     rows: OnceLock<usize>,
 }
 

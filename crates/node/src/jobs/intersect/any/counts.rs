@@ -1,4 +1,4 @@
-//! What becomes of rows that several keys are read from: a row is one without a key if it has none of them.
+//! Counts of rows from which several keys are read: a row counts as one without a key if it has none of them.
 
 use std::path::Path;
 

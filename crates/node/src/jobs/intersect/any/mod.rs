@@ -30,12 +30,12 @@ use crate::watch::Warned;
 
 pub use spec::check;
 
-/// What a party brings to an intersection by several keys.
+/// Input that a party brings to an intersection by several keys.
 pub struct Alternatives {
     /// The job of each key, and what the party brings to it.
     each: Vec<(JobSpec, Brought)>,
     counts: RowCounts,
-    /// Where the work is, if it is on disk.
+    /// Directory of the work, if it is on disk.
     directory: Option<PathBuf>,
 }
 
@@ -121,7 +121,7 @@ pub fn left(job: &JobSpec, me: &str, work: &OnDisk, done: Left) -> Result<Option
     Ok(Some((part, found)))
 }
 
-/// What was brought, where it is on disk.
+/// Returns the inputs that are on disk.
 fn on_disk(each: &[(JobSpec, Brought)]) -> Result<Vec<&disk::Disk>> {
     fn disk((_, brought): &(JobSpec, Brought)) -> Option<&disk::Disk> {
         match brought {
@@ -206,7 +206,7 @@ impl Part for Alternatives {
 }
 
 impl Alternatives {
-    /// What was found by all keys, for whoever runs the party. `nothing` is that without an answer.
+    /// Combines the results of all keys for the caller that runs the party. `nothing` is the result without an answer.
     fn found(&self, job: &JobSpec, me: &str, all: Vec<Found>, nothing: agreement::Found) -> Result<agreement::Found> {
         let key = |((job, brought), found): (&(JobSpec, Brought), &Found)| {
             let columns = job.key.as_ref().map(|key| key.columns.clone());

@@ -1,4 +1,4 @@
-//! What several keys cannot be combined with.
+//! Settings that several keys cannot be combined with.
 
 use tacita_core::Result;
 

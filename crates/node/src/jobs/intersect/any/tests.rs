@@ -28,8 +28,8 @@ fn job(keys: &str, reveal: &str) -> JobSpec {
     JobSpec::parse(&text, false).unwrap()
 }
 
-/// All that may go wrong by chance in a job with as many keys as there can be: what is not counted for all runs together happens
-/// that many times.
+/// Checks the total probability of failure by chance in a job with the maximum number of keys. A chance that is not
+/// counted for all runs together occurs once per run.
 #[test]
 fn chances_of_several_keys_stay_below_the_whole() {
     let chance = |bits: u32| 2f64.powi(-(bits as i32));

@@ -15,32 +15,32 @@ use crate::jobs::on_disk::RESULT;
 use crate::jobs::on_disk::memory::for_buckets;
 use crate::table::Keys;
 
-/// Where a party has its table.
+/// Location of a party's table.
 pub enum Party<'a> {
-    /// On disk.
+    /// Table that is on disk.
     Disk(&'a Disk),
-    /// In memory.
+    /// Table that is in memory.
     Memory(&'a Keys),
 }
 
 /// An attempt, with whoever takes part in it.
 pub trait Attempt {
-    /// The protocol's name.
+    /// Returns the name of the protocol.
     fn protocol(&self) -> &'static str;
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     fn buckets(&self) -> usize;
 
-    /// How many of them are done at a time.
+    /// Returns the number of buckets processed at a time.
     fn at_once(&self) -> usize;
 
     /// Whether all go on with a run that they have kept.
     fn resumes(&self) -> bool;
 
-    /// What is shown meanwhile.
+    /// Returns the progress to be shown meanwhile.
     fn progress(&self) -> &Progress;
 
-    /// Secret random bytes.
+    /// Returns a source of secret random bytes.
     fn rng(&mut self) -> &mut dyn CryptoRng;
 
     /// Agrees on a fresh run, or on resuming the one that is kept.
@@ -67,7 +67,7 @@ pub fn run_attempt(party: Party<'_>, mut attempt: impl Attempt) -> Result<Option
     }
 }
 
-/// What stands for all that was agreed on in a job, in a run of it.
+/// Returns the fingerprint of all terms agreed on in a job, for use in a run of it.
 pub fn terms_of(job: &JobSpec) -> Result<[u8; 32]> {
     let terms = unhex(&Terms::of(job).agreement()).and_then(|terms| terms.try_into().ok());
     terms.ok_or_else(|| Error::Internal("terms have no fingerprint".into()))
@@ -154,7 +154,7 @@ impl Disk {
         Ok(())
     }
 
-    /// What the others see of the table: nothing, but that it is the same as before.
+    /// Returns a commitment to the table. The others see nothing of the table, but that it is the same as before.
     fn commitment(&self) -> Result<[u8; 32]> {
         let parts = unhex(&self.table.state().nonce).zip(unhex(&self.table.sorted().digest));
         let (nonce, digest) = parts.ok_or_else(|| Error::Internal("a table without a digest".into()))?;

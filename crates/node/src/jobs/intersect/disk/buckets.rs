@@ -1,4 +1,4 @@
-//! Where a party's buckets are while a bucketed run lasts: on disk, or in memory.
+//! Location of a party's buckets during a bucketed run: on disk, or in memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,16 +16,16 @@ use crate::table;
 /// An item on disk, with the number of its key.
 const ENTRY_BYTES: usize = ITEM_BYTES + 4;
 
-/// What one bucket collects before it is written, at most.
+/// Maximum number of bytes that one bucket buffers before they are written.
 const MOST_BUFFER_BYTES: usize = 1800 * ENTRY_BYTES;
 
 /// Buckets in a file, one for all of them.
 pub struct OnDisk<'a> {
     directory: &'a Directory,
-    /// What results are sealed for: this run.
+    /// Run for which results are sealed.
     run: &'a str,
     file: Readable,
-    /// Where the parts of each bucket are.
+    /// Places of the parts of each bucket.
     places: Vec<Vec<Place>>,
     /// The numbers of the keys of the buckets that are being done.
     loaded: Mutex<BTreeMap<usize, Vec<u32>>>,

@@ -34,25 +34,25 @@ pub struct Disk {
     done: AtomicUsize,
 }
 
-/// What was agreed on with the others.
+/// Outcome of the agreement with the others.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Agreed {
     /// The run's seed and commitments, in hexadecimal.
     pub run: String,
-    /// The protocol's name.
+    /// Name of the protocol.
     pub protocol: String,
-    /// Number of buckets.
+    /// Number of buckets in the run.
     pub buckets: usize,
 }
 
-/// What a run on disk has done, for the report.
+/// Work done by a run on disk, for the report.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Done {
     /// Sorted runs that were merged.
     pub runs: usize,
-    /// Buckets.
+    /// Number of buckets in the run.
     pub buckets: usize,
-    /// Those of them that were done in this run, and not in one that it has resumed.
+    /// Number of buckets done in this run, and not in one that it has resumed.
     pub done: usize,
 }
 
@@ -83,7 +83,7 @@ pub fn check_job(job: &JobSpec) -> Result<()> {
     Ok(())
 }
 
-/// How many buckets are in flight at most.
+/// Returns the maximum number of buckets in flight.
 pub fn at_once(job: &JobSpec) -> usize {
     if job.topology() == Topology::Mesh { 1 } else { LANES }
 }
@@ -146,23 +146,23 @@ impl Disk {
         Ok(Some(Disk { table, sizes: Sizes::default(), memory, done }))
     }
 
-    /// How much it is, as the peer is told.
+    /// Returns the sizes that are announced to the peer.
     pub fn sizes(&self) -> Sizes {
         self.sizes.clone()
     }
 
-    /// What became of the table's rows.
+    /// Returns the counts of the table's rows by outcome.
     pub fn row_counts(&self) -> RowCounts {
         self.table.sorted().counts
     }
 
-    /// How the run went.
+    /// Returns a summary of the run's work.
     pub fn work(&self) -> Option<Done> {
         let buckets = self.table.state().run.as_ref().map(|run| run.buckets)?;
         Some(Done { runs: self.table.sorted().runs, buckets, done: self.done.load(Ordering::Relaxed) })
     }
 
-    /// What became of the table's rows by several keys, of which this is one, if that is known.
+    /// Returns the counts of the table's rows by several keys, of which this is one, if they are known.
     pub fn together(&self) -> Option<RowCounts> {
         self.table.state().together
     }

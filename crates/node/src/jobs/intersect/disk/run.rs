@@ -45,13 +45,13 @@ pub fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()
     }
 }
 
-/// How a protocol runs bucket by bucket.
+/// Returns the bucketed form of a protocol.
 pub fn bucketed(protocol: Protocol) -> Result<&'static dyn Bucketed> {
     let bucketed = methods::chosen(protocol)?.in_buckets();
     bucketed.ok_or_else(|| Error::Internal(format!("{} bucket by bucket", protocol.name())))
 }
 
-/// What both derive from sizes and protocol. `own` are the sizes of `me`.
+/// Returns the parameters that both parties derive from sizes and protocol. `own` are the sizes of `me`.
 pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: &Sizes) -> Result<Params> {
     let protocol = bucketed(protocol)?;
     let receives = me == job.receiver();
@@ -174,7 +174,7 @@ mod tests {
     use crate::agreement::{Bucket, Work};
     use crate::jobs::on_disk::memory::FIXED_BYTES;
 
-    /// What is answered in a bucket is noted where tables are in memory; nobody has it run otherwise.
+    /// Checks that a bucket's tables are in memory, where its answers are recorded; any other location is refused.
     #[test]
     fn no_table_of_a_bucket_is_on_disk() {
         let text = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";

@@ -1,11 +1,11 @@
-//! Who learns what of a live list, in plain sentences.
+//! Plain sentences on who learns what from a live list.
 
 use super::{DEFAULT_ROTATE_WITHIN, Live, Quota};
 use crate::agreement::{Glance, JobSpec, Key, KeyVerdict};
 use crate::base::text::{count, counted};
 use crate::jobs::learned::list;
 
-/// Which protocol runs, in a sentence.
+/// Returns a sentence that names the protocol to run.
 pub fn protocol(live: &Live) -> String {
     format!(
         "ecdh, a live list: an oblivious pseudorandom function ({}, RFC 9497), and a table that begins with {} entries of {} bytes.",
@@ -15,7 +15,7 @@ pub fn protocol(live: &Live) -> String {
     )
 }
 
-/// What `party` learns of a list that it keeps, or asks.
+/// Returns what `party` learns of a list that it keeps or queries.
 pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     let desk = job.receiver();
     let authority = job.peer_of(desk);
@@ -25,7 +25,7 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     }
 }
 
-/// Who learns what, thing by thing.
+/// Returns the summary of who learns what, one entry for each result.
 pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     let desk = job.receiver();
     let authority = job.peer_of(desk);

@@ -26,41 +26,41 @@ pub use learned::{at_a_glance, learned, protocol};
 pub use reader::{Asked, Field, Reader};
 pub use roll::{Roll, RollChange, Row, RowsRead};
 
-/// In how many seconds the key changes again and again, unless the terms say otherwise.
+/// Default period in seconds within which the key is rotated, again and again, unless the terms say otherwise.
 pub const DEFAULT_ROTATE_WITHIN: u64 = 24 * 3600;
 
 /// The shortest such time.
 const LEAST_ROTATE_WITHIN: u64 = 10;
 
-/// How long a key lasts at most, in days.
+/// Maximum lifetime of a key, in days.
 pub const EPOCH_DAYS: u64 = 30;
 
 /// The job of a live list: which party is which.
 #[derive(Debug, Clone)]
 pub struct Live {
-    /// The job file.
+    /// Job file of the list.
     pub job: JobSpec,
     /// The party that has the list.
     pub authority: String,
     /// The party that each client is.
     pub desk: String,
-    /// What is the same for all desks and epochs.
+    /// Parameters that are the same for all desks and epochs.
     pub params: Params,
 }
 
-/// How much clients may ask.
+/// Limits on the queries of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     /// Keys of one client, as long as the list is kept.
     pub in_all: Option<u64>,
     /// Keys of one client on one day (UTC).
     pub daily: Option<u64>,
-    /// Clients.
+    /// Maximum number of clients.
     pub clients: u64,
 }
 
 impl Quota {
-    /// That of a job.
+    /// Returns the quota of a job.
     pub fn of(job: &JobSpec) -> Quota {
         let limits = &job.limits;
         let clients = limits.max_clients.unwrap_or(DEFAULT_MAX_CLIENTS);
@@ -76,7 +76,7 @@ impl Quota {
 }
 
 impl Live {
-    /// What a job file says of a live list, for the party `me`.
+    /// Reads the settings of a live list from a job file, for the party `me`.
     ///
     /// Errors ([`Error::Input`]): it is not a job for one, or `me` is no party of it.
     pub fn of(job: JobSpec, me: &str) -> Result<Live> {
@@ -93,7 +93,7 @@ impl Live {
         Ok(Live { job, authority, desk, params })
     }
 
-    /// How many keys a row has: each is a place in the table, and an element of a question.
+    /// Returns the number of keys per row: each is a place in the table, and an element of a query.
     pub fn keys(&self) -> usize {
         self.job.alternatives().len().max(1)
     }
@@ -110,7 +110,8 @@ impl Live {
         if alternatives.is_empty() { vec![self.job.clone()] } else { alternatives }
     }
 
-    /// What an epoch with this random id is called in all that is computed: bound to the terms, and so to the authority's identity.
+    /// Returns the identifier in all computations of an epoch with this random id: bound to the terms, and so to the
+    /// authority's identity.
     pub fn epoch(&self, id: &[u8; 32]) -> [u8; 32] {
         let mut transcript = Transcript::new("live epoch");
         transcript.append("epoch", id).append("terms", Terms::of(&self.job).agreement().as_bytes());
@@ -126,13 +127,13 @@ impl Live {
         (0..self.keys() as u32).map(of).collect()
     }
 
-    /// In how many seconds the key changes again and again, whatever happens to the list.
+    /// Returns the period in seconds within which the key is rotated, again and again, whatever happens to the list.
     pub fn rotate_within(&self) -> u64 {
         self.job.limits.rotate_within.unwrap_or(DEFAULT_ROTATE_WITHIN)
     }
 }
 
-/// What is the same for all desks and epochs.
+/// Returns the parameters that are the same for all desks and epochs.
 fn params(job: &JobSpec) -> Result<Params> {
     let rows = job.limits.pad_to.unwrap_or_default() as usize;
     let suite = Suite::of(job.level).ok_or_else(|| Error::Internal("a level without a group".into()))?;
@@ -208,7 +209,7 @@ impl Method for LiveList {
     }
 }
 
-/// What it does for one who asks.
+/// Protocol that stands for the work for one client.
 const ONCE: Pair = Pair(&ecdh::Ecdh);
 
 /// Checks what a job for a live list has to be, and that no other has what is for them alone.

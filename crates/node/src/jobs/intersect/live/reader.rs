@@ -1,4 +1,4 @@
-//! From what a desk is told of somebody to what it asks.
+//! Reader that turns a desk's data about a person into the query.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ pub struct Reader {
 /// A column that somebody is asked for by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its header.
+    /// Header of the field.
     pub header: String,
-    /// How its values are read: by several profiles where several columns of the keys stand under one header.
+    /// Profiles with which its values are read: several if several columns of the keys stand under one header.
     pub profiles: Vec<Profile>,
 }
 
@@ -49,7 +49,7 @@ impl Asked {
         self.keys.iter().any(Option::is_some)
     }
 
-    /// Why it has no key, or not all: its columns that cannot be read, and those without a value.
+    /// Returns why it lacks some or all keys: its columns that cannot be read, and those without a value.
     pub fn why_not(&self) -> String {
         let of =
             |what: &str, headers: &[String]| (!headers.is_empty()).then(|| format!("{what} {}", headers.join(", ")));
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Asked {
     }
 }
 
-/// How the values under one header are read, all profiles together.
+/// Outcome of reading the values under one header, all profiles together.
 #[derive(Default)]
 struct Seen {
     read: bool,
@@ -105,7 +105,7 @@ impl Reader {
         self.fields_of(0..self.columns.len())
     }
 
-    /// Those of one key.
+    /// Returns the fields of one key.
     pub fn fields_of_key(&self, key: usize) -> Vec<Field> {
         self.fields_of(self.keys[key].iter().copied())
     }

@@ -13,7 +13,7 @@ use crate::watch::warn_own_user;
 #[derive(Clone, Default)]
 pub struct Roll {
     rows: HashSet<Row>,
-    /// How many rows have each key.
+    /// Number of rows that have each key.
     keys: HashMap<(u32, Key), u32>,
 }
 
@@ -21,7 +21,7 @@ pub struct Roll {
 pub type Row = Vec<u8>;
 type Key = Vec<u8>;
 
-/// What adding rows, or taking rows off, changes.
+/// Changes made by adding or removing rows.
 #[derive(Default)]
 pub struct RollChange {
     /// Rows that were not as was said: on the list already, or not on it.
@@ -30,7 +30,7 @@ pub struct RollChange {
     pub rows: Vec<Row>,
 }
 
-/// What a table for a list holds.
+/// Contents of a table for a list.
 #[derive(Default)]
 pub struct RowsRead {
     /// The rows that can be found, encoded.
@@ -39,19 +39,20 @@ pub struct RowsRead {
     pub read: usize,
     /// Rows without any key, which nobody would find: how many.
     pub lost: usize,
-    /// Where the first of them stand, and why.
+    /// Places of the first of them, with the reasons.
     pub lost_places: Vec<String>,
     /// Rows that lack a key and have another one: how many.
     pub partial: usize,
-    /// Where the first of them stands, and by which keys it is found.
+    /// Place of the first of them, and the keys by which it is found.
     pub partial_place: String,
 }
 
-/// So many rows that cannot be found are told one by one.
+/// Maximum number of rows that cannot be found which are listed one by one.
 const MAX_LOST_PLACES: usize = 20;
 
 impl RowsRead {
-    /// What their owner has to know of rows that cannot be found, or not by all keys: a line each. No value is among it.
+    /// Returns the report to their owner on rows that cannot be found, or not by all keys: a line each. No value is
+    /// among it.
     pub fn shortfall(&self, source: &str) -> Vec<String> {
         let mut lines = Vec::new();
         if self.lost > 0 {
@@ -129,7 +130,7 @@ impl Roll {
         Ok(found)
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -139,12 +140,12 @@ impl Roll {
         self.rows.is_empty()
     }
 
-    /// The rows, encoded.
+    /// Returns the rows, encoded.
     pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
         self.rows.iter().map(|row| row.as_slice())
     }
 
-    /// Those of `rows` that would be added, or taken off, each once.
+    /// Returns those of `rows` that would be added or removed, each once.
     pub fn plan(&self, rows: Vec<Row>, added: bool) -> RollChange {
         let (mut seen, all) = (HashSet::new(), rows.len());
         let rows: Vec<Row> =

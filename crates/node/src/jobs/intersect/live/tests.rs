@@ -1,4 +1,4 @@
-//! What rows of a list, and of those who ask, are read as.
+//! Tests of how rows of a list, and queries for it, are read.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;

@@ -1,4 +1,4 @@
-//! By Diffie-Hellman: see `tacita_core::protocol::intersect::ecdh`.
+//! Intersection by Diffie-Hellman: see `tacita_core::protocol::intersect::ecdh`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -20,7 +20,7 @@ use crate::jobs::paillier::Seconds;
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("ecdh");
 
-/// The protocol.
+/// Protocol based on Diffie-Hellman.
 pub struct Ecdh;
 
 impl PairMethod for Ecdh {
@@ -139,7 +139,8 @@ pub(in crate::jobs::intersect) fn suite(level: Level) -> Suite {
     Suite::of(level).unwrap_or(Suite::Ristretto255)
 }
 
-/// How many times as long as in ristretto255 a pass takes, one point after the other, as measured by `intersect_ecdh` with AVX-512.
+/// Returns the factor by which a pass takes longer than in ristretto255, one point after the other, as measured by
+/// `intersect_ecdh` with AVX-512.
 fn times_ristretto(suite: Suite) -> f64 {
     match suite {
         Suite::Ristretto255 => 1.0,

@@ -32,7 +32,7 @@ pub trait Method: Sync {
     /// The word for it in job files.
     fn protocol(&self) -> Protocol;
 
-    /// Who talks to whom.
+    /// Returns the topology: the parties that talk to each other.
     fn topology(&self) -> Topology<'static>;
 
     /// Whether there is a form of it for so many parties.
@@ -59,22 +59,22 @@ pub trait Method: Sync {
         true
     }
 
-    /// What the terms say of its own keys.
+    /// Returns the entries of the terms for its own keys.
     fn terms(&self, _own: &Intersect) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
-    /// What it tells against the purpose of an intersection, so that it is there for comparisons only.
+    /// Returns the leak that defeats the purpose of an intersection, so that the protocol is there for comparisons only.
     fn leak(&self) -> Option<&'static str> {
         None
     }
 
-    /// Why it is the one that runs.
+    /// Returns the reason why this protocol is the one that runs.
     fn why(&self, _job: &JobSpec) -> &'static str {
         "the job names it"
     }
 
-    /// What runs.
+    /// Chooses the protocol that runs.
     fn choose(&self, job: &JobSpec, _sizes: &BTreeMap<String, Sizes>, _network: Network) -> Result<Choice> {
         Ok(Choice { chosen: Chosen::only(self.protocol()), why: self.why(job).into() })
     }
@@ -92,7 +92,7 @@ pub trait Method: Sync {
     /// Memory of a party, its table aside, in bytes: an estimate from above.
     fn memory(&self, job: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64>;
 
-    /// What it costs all, the handshake aside.
+    /// Computes the cost to all parties, the handshake aside.
     fn cost(
         &self,
         job: &JobSpec,
@@ -101,10 +101,10 @@ pub trait Method: Sync {
         machine: &Calibration,
     ) -> Result<WholeCost>;
 
-    /// What `party` learns, given what is known, in plain sentences.
+    /// Returns plain sentences on what `party` learns, given what is known.
     fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
 
-    /// Who learns what at a glance.
+    /// Returns a summary of who learns what.
     fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance>;
 
     /// Reads a party's data.
@@ -119,12 +119,13 @@ pub trait PairMethod: Sync {
     /// Whether it does what the terms ask. The error is for who names it, and says what else does.
     fn check(&self, job: &JobSpec) -> Result<()>;
 
-    /// What the terms say of its own keys.
+    /// Returns the entries of the terms for its own keys.
     fn terms(&self, _own: &Intersect) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
-    /// Why it is chosen, where it is the fastest of those that can do it; none: only who names it gets it.
+    /// Returns the reason to choose the protocol, if it is the fastest of those able to do the job; none: it runs only
+    /// if named.
     fn advantage(&self) -> Option<&'static str>;
 
     /// Whether it can use what the sender has prepared.
@@ -132,26 +133,26 @@ pub trait PairMethod: Sync {
         false
     }
 
-    /// How it runs bucket by bucket, with a table on disk.
+    /// Returns the bucketed form of the protocol, with a table on disk.
     fn in_buckets(&self) -> Option<&dyn Bucketed> {
         None
     }
 
-    /// Which way of it the parties go, where sizes decide that.
+    /// Returns the variant that the parties run, if sizes decide it.
     fn way(&self, _job: &JobSpec, _params: Params) -> Result<Option<String>> {
         Ok(None)
     }
 
-    /// What it costs on such a machine.
+    /// Returns the cost on such a machine.
     fn cost(&self, job: &JobSpec, params: Params, returned: ReturnedRows, machine: &Calibration) -> Result<Cost>;
 
     /// Memory of the receiver or of the sender, which has `items` keys, in bytes: its table aside, an estimate from above.
     fn memory(&self, job: &JobSpec, receives: bool, items: u64, params: Params) -> Result<u64>;
 
-    /// What `party` learns or could do by this protocol, beside what all of them tell.
+    /// Appends what `party` learns or could do by this protocol, besides what all of them tell.
     fn learned(&self, _job: &JobSpec, _party: &str, _learned: &mut Vec<String>) {}
 
-    /// Runs it.
+    /// Runs the protocol for this party.
     fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found>;
 
     /// Runs it by several keys among malicious parties, who are bound to what they bring by all of them before anybody learns anything by
@@ -163,7 +164,7 @@ pub trait PairMethod: Sync {
 
 /// A protocol that runs bucket by bucket.
 pub trait Bucketed {
-    /// What core calls it.
+    /// Returns the protocol's identifier in core.
     fn protocol(&self, level: Level) -> buckets::Protocol;
 
     /// CPU seconds of receiver and sender for so many items of both in so many buckets.
@@ -212,12 +213,12 @@ pub fn of(job: &JobSpec) -> &'static dyn Method {
     }
 }
 
-/// Those between two parties.
+/// Returns the protocols between two parties.
 pub fn of_two() -> impl Iterator<Item = &'static dyn PairMethod> {
     METHODS.into_iter().filter_map(|method| method.pair())
 }
 
-/// Those between two among which the first party chooses, with what speaks for each.
+/// Returns the protocols between two parties among which the first party chooses, with the advantage of each.
 pub fn automatic() -> impl Iterator<Item = &'static dyn PairMethod> {
     of_two().filter(|method| method.advantage().is_some())
 }
@@ -237,32 +238,32 @@ pub fn called(name: &str) -> Option<&'static dyn PairMethod> {
     of_two().find(|method| method.protocol().name() == name)
 }
 
-/// What an intersection costs.
+/// Cost of an intersection for both roles.
 #[derive(Debug)]
 pub struct Cost {
-    /// The receiver.
+    /// Cost for the receiver.
     pub receiver: RoleCost,
-    /// The sender.
+    /// Cost for the sender.
     pub sender: RoleCost,
     /// Message flights in sequence.
     pub rounds: u32,
 }
 
-/// What a party runs a protocol with.
+/// Context in which a party runs a protocol.
 pub struct Setting<'a> {
-    /// The job.
+    /// Job that is run.
     pub job: &'a JobSpec,
-    /// This party.
+    /// Name of this party.
     pub me: &'a str,
-    /// Its table.
+    /// Loaded table of this party.
     pub loaded: &'a Loaded,
-    /// Its items.
+    /// Items of this party.
     pub items: Vec<Item>,
     /// The id of the prepared part that items are bound to, in place of the session.
     pub epoch: Option<[u8; 32]>,
-    /// What both derive from terms and sizes.
+    /// Parameters that both parties derive from terms and sizes.
     pub params: Params,
-    /// What was agreed on.
+    /// Outcome of the handshake.
     pub agreed: &'a Agreed,
 }
 
@@ -272,12 +273,12 @@ impl Setting<'_> {
         self.me == self.job.receiver()
     }
 
-    /// What the receiver finds, with the sender's rows.
+    /// Returns the receiver's result, with the sender's rows.
     pub fn payload(&self, common: Common) -> Result<Found> {
         found_payload(self.job, self.me, common, &self.agreed.peer_sizes)
     }
 
-    /// What the sender finds, if it is told.
+    /// Returns the sender's result, if it is told.
     pub fn returned_payload(&self, common: Option<Common>) -> Result<Found> {
         common.map_or(Ok(Found::Nothing), |common| self.payload(common))
     }

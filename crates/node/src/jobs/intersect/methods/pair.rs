@@ -1,4 +1,4 @@
-//! What protocols between two parties have in common, as rows of the table.
+//! Common part of protocols between two parties, as rows of the table.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! By vector oblivious linear evaluation: see `tacita_core::protocol::intersect::vole`.
+//! Intersection by vector oblivious linear evaluation: see `tacita_core::protocol::intersect::vole`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -17,11 +17,11 @@ use crate::jobs::intersect::memory;
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("vole");
 
-/// The protocol.
+/// Protocol based on vector oblivious linear evaluation.
 pub struct Vole;
 
-/// Of [`Calibration::vole_item`], what the receiver does, what the sender does for an item of the receiver, and for
-/// one of its own: measured with a profiler.
+/// Shares of [`Calibration::vole_item`], measured with a profiler: the receiver's work, the sender's for a
+/// receiver's item, and the sender's for its own item.
 const SHARES: [f64; 3] = [0.6, 0.25, 0.15];
 
 /// Memory of the receiver for each of its items, and of the sender for each of the receiver's and of its own, measured and rounded
@@ -154,7 +154,7 @@ impl Bucketed for Vole {
     }
 }
 
-/// What it holds beside what all do.
+/// Returns the memory that the protocol holds besides what all protocols do.
 fn more(receives: bool, params: &Params) -> u64 {
     let (asked, sent) = (params.receiver_items as u64, params.sender_entries as u64);
     match receives {

@@ -1,4 +1,4 @@
-//! What it costs.
+//! Cost of the protocol through a helper.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ const HELPED: f64 = 0.33;
 const ITEM_BYTES: u64 = 2048;
 const FIXED_BYTES: u64 = 32 << 20;
 
-/// What the protocol costs all.
+/// Computes the cost of the protocol for all.
 pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
     let params = params(job)?;
     let bound = params.bound() as f64;
@@ -71,7 +71,7 @@ pub fn memory(job: &JobSpec, me: &str) -> Result<u64> {
     Ok(memory_of_items(job).saturating_add(search))
 }
 
-/// What grows with the bound, and what is there whatever it is.
+/// Returns the memory that grows with the bound, plus the memory that is needed whatever the bound.
 pub fn memory_of_items(job: &JobSpec) -> u64 {
     job.limits.pad_to.unwrap_or_default().saturating_mul(ITEM_BYTES).saturating_add(FIXED_BYTES)
 }

@@ -1,4 +1,4 @@
-//! Who learns what, in plain sentences.
+//! Plain sentences on who learns what.
 
 use tacita_core::primitive::published::bloom::Rate;
 
@@ -36,7 +36,7 @@ const NO_DATA: &str = "the helper learns neither keys, nor how many a party has,
 const TIMES: &str =
     "the helper can learn a hint of how many keys a party has from the time that it takes to load its table";
 
-/// What `party` learns.
+/// Returns what `party` learns.
 pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     let others = job.others(party);
     let all = names(&others);
@@ -127,8 +127,8 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     learned
 }
 
-/// What it means for `party` that the first party is in the helper's place, if it is. Helper and leader together can pass on what one party alone has left,
-/// which tells them more if there are several.
+/// Returns what it means for `party` that the first party is in the helper's place, if it is. Helper and leader
+/// together can pass on what one party alone has left, which tells them more if there are several.
 fn in_the_helpers_place(job: &JobSpec, party: &str) -> Vec<String> {
     let first = job.parties.names().into_iter().next().filter(|_| job.helper.is_none());
     let Some(first) = first else { return Vec::new() };
@@ -171,7 +171,7 @@ fn of_counts(party: &str, gives: bool) -> Vec<String> {
     ]
 }
 
-/// Who learns what, thing by thing.
+/// Returns the summary of who learns what, one entry for each result.
 pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     let what = match &job.reveal {
         Reveal::Count => "how many keys all have".into(),
@@ -195,13 +195,13 @@ pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     ]
 }
 
-/// How many keys are wrongly in the result of the published form, unless there are as good as none.
+/// Returns the rate at which keys are wrongly in the result of the published form, unless it is negligible.
 fn wrong(job: &JobSpec) -> Option<&'static str> {
     let rate = Intersect::of(job).filters().rate();
     (rate != Rate::Negligible).then(|| rate.name())
 }
 
-/// Who tells `party` what it learns, in the published form.
+/// Returns the party that tells `party` what it learns, in the published form.
 fn told_by<'a>(job: &'a JobSpec, party: &str) -> Option<&'a str> {
     let place = job.parties.position(party)?;
     let last = bloom::params(job).ok()?.told_by(place)?;
@@ -216,7 +216,7 @@ fn whose(job: &JobSpec, party: &str) -> String {
     }
 }
 
-/// Whose column it is.
+/// Returns the party that gives the column.
 fn giver(job: &JobSpec) -> &str {
     job.number_giver().unwrap_or_default()
 }

@@ -154,7 +154,7 @@ fn check(job: &JobSpec, protocol: Protocol) -> Result<()> {
     Ok(())
 }
 
-/// What all derive from the terms.
+/// Returns the parameters that all derive from the terms.
 pub fn params(job: &JobSpec) -> Result<Params> {
     let bound = job.limits.pad_to.unwrap_or_default() as usize;
     let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
@@ -176,7 +176,7 @@ pub fn params(job: &JobSpec) -> Result<Params> {
     Params::new(job.parties.0.len(), bound, place(job, job.receiver())?, learners, reveal)
 }
 
-/// What the party at `place` leaves at the helper, and collects there.
+/// Returns what the party at `place` leaves at the helper, and what it collects there.
 pub fn expected(job: &JobSpec, place: usize) -> Result<Expected> {
     if job.protocol == bloom::PROTOCOL {
         return Ok(Expected { left: bloom::params(job)?.bytes_left_by(place), collected: None });
@@ -185,23 +185,23 @@ pub fn expected(job: &JobSpec, place: usize) -> Result<Expected> {
     Ok(Expected { left: params.bytes_left_by(place)?, collected: Some(params.bytes_collected_by(place)?) })
 }
 
-/// Where a party stands in the job.
+/// Returns the position of a party in the job.
 fn place(job: &JobSpec, name: &str) -> Result<usize> {
     job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")))
 }
 
-/// What a helper has to know of a job.
+/// Data that a helper has to know of a job.
 pub struct Helping {
     /// The parties' name for it.
     pub id: String,
-    /// Its terms.
+    /// Terms of the job.
     pub terms: Terms,
-    /// Who takes part, in order.
+    /// Participants in the job, in order.
     pub parties: Vec<Peer>,
     work: Work,
 }
 
-/// What its work is.
+/// Kind of work that the helper does.
 enum Work {
     Sound(Params),
     Published(bloom::Published),
@@ -236,7 +236,7 @@ impl Helping {
             }
     }
 
-    /// What the helper learns, in sentences.
+    /// Returns sentences on what the helper learns.
     pub fn learns(&self) -> &'static [&'static str] {
         helper_learns(match &self.work {
             Work::Sound(_) => PROTOCOL,
@@ -252,7 +252,7 @@ impl Helping {
         }
     }
 
-    /// In how many parts the helper does its work.
+    /// Returns the number of parts in which the helper does its work.
     pub fn parts(&self) -> Result<u32> {
         match &self.work {
             Work::Sound(params) => Ok(params.helper_parts()?.len() as u32),

@@ -1,4 +1,4 @@
-//! What a party brings, and its run.
+//! Input that a party brings, and its run.
 
 use serde_json::{Map, Value, json};
 use tacita_core::channel::Channel;
@@ -21,7 +21,7 @@ use crate::table::RowCounts;
 use crate::table::output::counts;
 use crate::transport::depot::Client;
 
-/// What a party brings.
+/// Input that a party brings.
 pub struct OutsourcedInput {
     brought: Brought,
     values: Values,
@@ -88,7 +88,7 @@ impl Part for OutsourcedInput {
     }
 }
 
-/// What a party brings to the published form.
+/// Input of a party to the published form.
 pub struct BloomInput(Brought);
 
 impl BloomInput {
@@ -134,14 +134,14 @@ fn refuse_peer() -> Result<()> {
     Err(Error::Internal("a peer in a run through a helper".into()))
 }
 
-/// What all of a run have in common before they meet.
+/// Returns the transcript that all parties of a run have in common before they meet.
 fn terms(job: &JobSpec) -> Transcript {
     let mut terms = Transcript::new("outsourced job");
     terms.append("terms", Terms::of(job).canonical().as_bytes());
     terms
 }
 
-/// How many are of which category. Those that are too few are held back.
+/// Builds the answer with the counts by category. Counts that are too low are held back.
 fn counted_by(column: String, of_names: Vec<(Vec<u8>, u64)>, min_result: Option<u64>) -> Result<Answer> {
     let total: u64 = of_names.iter().map(|(_, count)| count).sum();
     let all = of_names.len();

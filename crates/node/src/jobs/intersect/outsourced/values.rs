@@ -1,4 +1,4 @@
-//! What a party gives for its keys: numbers to be summed, or categories to be counted.
+//! Values that a party gives for its keys: numbers to be summed, or categories to be counted.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::agreement::{JobSpec, Reveal};
 use crate::base::text::{count, shown};
 use crate::table::text::TextColumn;
 
-/// What a party gives.
+/// Values that a party gives.
 pub enum Values {
-    /// Nothing.
+    /// No values are given.
     Nothing,
     /// A number for each key.
     Numbers(Zeroizing<Vec<u64>>),
@@ -23,7 +23,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// What `me` gives in this job.
+    /// Returns the values that `me` gives in this job.
     pub fn of(job: &JobSpec, me: &str, loaded: &Loaded) -> Result<Values> {
         match (&job.reveal, job.reveal.columns()) {
             _ if job.number_giver() != Some(me) => Ok(Values::Nothing),

@@ -45,7 +45,7 @@ pub struct Prepared {
     part: ecdh::prepared::Prepared,
 }
 
-/// What is kept beside the secret part.
+/// Properties that are kept besides the secret part.
 #[derive(Serialize, Deserialize)]
 struct Facts {
     tacita_prepared: u32,
@@ -171,12 +171,12 @@ impl Prepared {
         Ok(())
     }
 
-    /// How much it is, as the client is told.
+    /// Returns the sizes that are announced to the client.
     pub fn sizes(&self) -> Sizes {
         self.facts.sizes.clone()
     }
 
-    /// What became of the rows that it was made of.
+    /// Returns the counts, by outcome, of the rows from which it was made.
     pub fn row_counts(&self) -> RowCounts {
         self.facts.rows
     }
@@ -250,8 +250,8 @@ pub fn tag_bytes(job: &JobSpec, sizes: &Sizes) -> usize {
     }
 }
 
-/// What an epoch's hashes are bound to: its id, and the terms with the sender's identity in them. A client that
-/// relays another sender's answers as its own finds nothing.
+/// Returns the value to which an epoch's hashes are bound: its id, and the terms with the sender's identity in
+/// them. A client that relays another sender's answers as its own finds nothing.
 pub fn bound_epoch(job: &JobSpec, sender: &str, epoch: &[u8; 32]) -> [u8; 32] {
     let mut transcript = Transcript::new("prepared epoch");
     transcript.append("epoch", epoch).append("terms", terms(job, sender).as_bytes());

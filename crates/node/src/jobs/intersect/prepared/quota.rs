@@ -1,4 +1,4 @@
-//! How much clients may ask of a prepared part, and how much they have asked.
+//! Quotas of clients at a prepared part, and the queries charged to them.
 
 use std::collections::BTreeMap;
 
@@ -25,12 +25,13 @@ pub const DEFAULT_RUNS: u64 = 10;
 /// about half of log2 of their number in bits (RFC 9497, section 7.2.3): 20 bits of 128 at 2^40.
 pub const MAX_TOTAL_QUERIES: u64 = 1 << 40;
 
-/// How much clients may ask in one epoch. It follows from the terms, so that both sides derive the tags' length from it.
+/// Limits on the queries of clients in one epoch. The quota follows from the terms, so that both sides derive the
+/// tags' length from it.
 #[derive(Debug, Clone, Copy)]
 pub struct Quota {
     /// Keys of one client, in all runs together.
     pub max_queries: u64,
-    /// Clients.
+    /// Maximum number of clients.
     pub max_clients: u64,
 }
 
@@ -50,14 +51,14 @@ impl Quota {
     }
 }
 
-/// What clients have asked for, in one epoch. Sealed under a key that only who has the part can derive.
+/// Queries of clients in one epoch. Sealed under a key that only the holder of the part can derive.
 ///
 /// Each ledger names the file that it took the place of, and a mark beside it names the ledger that was written last. So
 /// a ledger that was changed, removed, or put back from an earlier time is noticed; that both were put back together is
 /// not.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Ledger {
-    /// How often it was written before.
+    /// Number of earlier versions of the ledger.
     number: u64,
     /// Random name of the file before it, in hexadecimal.
     before: String,
@@ -65,7 +66,7 @@ pub(super) struct Ledger {
     clients: BTreeMap<String, u64>,
 }
 
-/// Which ledger was written last.
+/// Marker of the ledger that was written last.
 #[derive(Serialize, Deserialize)]
 struct Mark {
     number: u64,
@@ -125,7 +126,7 @@ impl Ledger {
         })
     }
 
-    /// What the owner is told of it.
+    /// Returns the summary that the owner is told.
     pub(super) fn told(&self, quota: Quota) -> String {
         let keys = self.clients.values().fold(0, |keys: u64, asked| keys.saturating_add(*asked));
         format!(
@@ -171,7 +172,7 @@ fn put(folder: &Folder, name: &str, key: &Key, content: &impl Serialize) -> Resu
     seal::put(folder, name, key, name, bytes, advice).map(|id| hex(&id))
 }
 
-/// What a sealed file holds, and its random name, in hexadecimal.
+/// Returns the contents of a sealed file, and its random name in hexadecimal.
 fn get<T: DeserializeOwned>(folder: &Folder, name: &str, key: &Key) -> Result<(T, String)> {
     folder.read(name).map_err(|error| bad(folder, name, &format!("cannot read: {error}")))?;
     let damaged = || bad(folder, name, "damaged, or of another part");
@@ -314,7 +315,8 @@ mod tests {
         refused(&folder, &[LEDGER_FILE, "restored from a copy"]);
     }
 
-    /// What one client asks in all its runs, and how many clients there are, is bounded to the key.
+    /// Checks that the queries of one client in all its runs, and the number of clients, are bounded exactly to the
+    /// key.
     #[test]
     fn nobody_asks_more_than_was_agreed_on() {
         let home = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What it costs, and how much memory it takes.
+//! Cost and memory of the protocol.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::jobs::intersect::memory::{BUCKET_ITEM_BYTES, ITEM_IN_MEMORY_BYTES};
 use crate::jobs::on_disk::memory::FIXED_BYTES;
 use crate::jobs::on_disk::{SORTED_ROW, sorted_bytes};
 
-/// Of [`Calibration::vole_item`], what the leader does for each of its items and for each link; what each other does for an item of
-/// the leader; and for one of its own: measured with a profiler.
+/// Shares of [`Calibration::vole_item`], measured with a profiler. The leader's is for each of its items and each
+/// link. The others' are for an item of the leader and for one of their own.
 const LEADER: f64 = 0.6;
 const OTHER: f64 = 0.25;
 const OWN: f64 = 0.35;
@@ -34,7 +34,7 @@ const OWN_BYTES: u64 = 220;
 /// Memory of the leader for each tag that another who learns is told, while they are put in order.
 const TAG_BYTES: u64 = 128;
 
-/// What the protocol costs all.
+/// Computes the cost of the protocol for all.
 pub fn cost(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
     if disk::is_bucketed(sizes) {
         return cost_of_buckets(job, sizes, machine);
@@ -48,7 +48,7 @@ pub fn cost(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibratio
     Ok(Cost { roles, rounds: params.rounds(), ..Cost::default() })
 }
 
-/// What a run on disk costs, sorting and hashing included.
+/// Computes the cost of a run on disk, including sorting and hashing.
 fn cost_of_buckets(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
     let params = disk::params(job, sizes)?;
     let mut roles = BTreeMap::new();
@@ -85,13 +85,13 @@ fn cpu(params: &Params, place: usize, machine: &Calibration) -> f64 {
     }
 }
 
-/// What is assumed of the slowest line, in bits a second.
+/// Assumed bandwidth of the slowest line, in bits a second.
 const SLOW_LINE: f64 = 1e6;
 
-/// What is assumed of the slowest machine, beside one on which an item of `vole` takes this.
+/// Calibration assumed of the slowest machine, one on which an item of `vole` takes this long.
 const SLOW: Calibration = Calibration { vole_start: 1.0, vole_item: 50e-6, ..ASSUMED };
 
-/// How long the parties may take together, on slow machines and lines: some wait for all of it.
+/// Returns the maximum duration for all parties together, on slow machines and lines: some wait for all of it.
 pub fn longest(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Duration> {
     let cost = cost(job, sizes, &SLOW)?;
     // What the leader forwards is at most what it was given.
@@ -121,7 +121,7 @@ pub fn of_bucket(bucket: &Params, me: usize) -> u64 {
     of_run(bucket, me).saturating_add((bucket.items[me] as u64).saturating_mul(BUCKET_ITEM_BYTES))
 }
 
-/// What a run takes that grows with its items.
+/// Returns the memory of a run that grows with its items.
 fn of_run(params: &Params, me: usize) -> u64 {
     let items = |place: usize| params.items[place] as u64;
     let planes = 1 + params.givers.iter().filter(|gives| gives.party != params.leader).count() as u64;

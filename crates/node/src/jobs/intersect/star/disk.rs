@@ -21,7 +21,7 @@ pub fn is_bucketed(sizes: &BTreeMap<String, Sizes>) -> bool {
     sizes.values().any(|sizes| sizes.work.is_some())
 }
 
-/// What all derive from terms and sizes.
+/// Returns the parameters that all derive from terms and sizes.
 pub fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
     let (items, leader, learners) = parties(job, sizes)?;
     let mut all = sizes.values();

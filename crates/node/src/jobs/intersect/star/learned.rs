@@ -1,4 +1,4 @@
-//! Who learns what, in plain sentences.
+//! Plain sentences on who learns what.
 
 use super::super::learned::{hint_of_size, limit, on_disk, one_row_a_key};
 use super::super::load::given_columns;
@@ -6,7 +6,7 @@ use crate::agreement::{Glance, JobSpec, Known, Reveal};
 use crate::base::text::{count, counted, names};
 use crate::jobs::learned::{have, list, no_common_keys, result_from};
 
-/// What `party` learns, given what is known.
+/// Returns what `party` learns, given what is known.
 pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
     let others = job.others(party);
     let all = names(&others);
@@ -55,7 +55,7 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<Strin
     learned
 }
 
-/// Who learns what, thing by thing.
+/// Returns the summary of who learns what, one entry for each result.
 pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     let givers: Vec<_> = job.parties.names().into_iter().filter(|giver| given_columns(job, giver).is_some()).collect();
     let mut all = vec![Glance::new(job, "which of its own rows all have", |name| job.learns(name))];
@@ -70,7 +70,7 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     all
 }
 
-/// What several learn who pool what they see.
+/// Appends what several parties learn that pool what they see.
 fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>) {
     let rows = match job.reveal {
         Reveal::Payload => ", with the columns that these give",
@@ -133,7 +133,7 @@ fn sizes(job: &JobSpec, party: &str, known: Known<'_>, learned: &mut Vec<String>
     }
 }
 
-/// Those who give columns to this party, in the order of the job.
+/// Returns the parties that give columns to this party, in the order of the job.
 fn givers<'a>(job: &'a JobSpec, party: &str) -> Vec<&'a str> {
     job.others(party).into_iter().filter(|giver| given_columns(job, giver).is_some()).collect()
 }

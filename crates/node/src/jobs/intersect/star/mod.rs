@@ -133,7 +133,7 @@ pub(super) fn check_several(job: &JobSpec, among: &str) -> Result<()> {
     Ok(())
 }
 
-/// What all derive from terms and sizes.
+/// Returns the parameters that all derive from terms and sizes.
 pub(super) fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
     let names = job.parties.names();
     let (items, leader, learners) = parties(job, sizes)?;
@@ -153,7 +153,7 @@ fn parties(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<(Vec<usize>
     Ok((items, place(job, job.receiver())?, learners))
 }
 
-/// Where a party stands in the job.
+/// Returns the position of a party in the job.
 fn place(job: &JobSpec, name: &str) -> Result<usize> {
     job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")))
 }

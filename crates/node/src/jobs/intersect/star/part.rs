@@ -1,4 +1,4 @@
-//! What a party brings, and its run.
+//! Input that a party brings, and its run.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::agreement::{Answer, Deferred, Found, JobSpec, Known, Part, Peers, Run
 use crate::table::payload::PayloadSchema;
 use crate::table::{RowCounts, Selection};
 
-/// What a party brings.
+/// Input that a party brings.
 pub struct StarInput(Brought);
 
 impl StarInput {

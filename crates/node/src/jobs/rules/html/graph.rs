@@ -9,7 +9,7 @@ use super::numbers::{factor, percent};
 use super::{Item, Report};
 use crate::base::text::{count, counted};
 
-/// How many items are drawn at most, and how many pairs for each of them: more could not be told apart.
+/// Maximum number of items drawn, and of pairs for each of them: more could not be told apart.
 const MOST_ITEMS: usize = 40;
 const PAIRS_AN_ITEM: f64 = 2.5;
 /// Up to so many items, their names lie flat; more of them stand out like rays.
@@ -22,10 +22,10 @@ const RADIUS: f64 = 220.0;
 struct Node<'a> {
     item: &'a Item,
     support: f64,
-    /// From the centre of the circle.
+    /// Coordinates relative to the centre of the circle.
     x: f64,
     y: f64,
-    /// Where it is on the circle, in radians from the right, clockwise.
+    /// Position on the circle, in radians from the right, clockwise.
     angle: f64,
 }
 
@@ -175,7 +175,7 @@ fn edges(report: &Report, nodes: &[Node<'_>]) -> Vec<Edge> {
     edges
 }
 
-/// How far up and down from the centre the names reach.
+/// Returns the vertical extent of the names above and below the centre.
 fn reach(nodes: &[Node<'_>]) -> [f64; 2] {
     let flat = nodes.len() <= FLAT_ITEMS;
     let reach = |node: &Node<'_>| {

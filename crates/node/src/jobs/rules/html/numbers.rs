@@ -14,7 +14,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", with(digits.unwrap_or(MAX_DIGITS)))
 }
 
-/// No number has more significant digits.
+/// Maximum number of significant digits of a number.
 const MAX_DIGITS: usize = 12;
 
 /// A factor with about three significant digits.

@@ -12,7 +12,7 @@ const LEFT: f64 = 66.0;
 const RIGHT: f64 = 720.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 384.0;
-/// How many colours there are.
+/// Number of colours in the scale.
 const SHADES: usize = 6;
 
 /// The plot. Points are drawn in the order of their lift, the highest on top, and numbered as the rules are.

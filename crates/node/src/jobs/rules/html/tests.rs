@@ -64,8 +64,8 @@ fn hostile() -> Vec<String> {
     HOSTILE.iter().map(|name| name.to_string()).chain(long).collect()
 }
 
-/// What a browser's tokenizer makes of a page: tags with the names of their attributes, what stands in raw elements,
-/// and the decoded texts and values of attributes.
+/// Result of a browser's tokenizer for a page: tags with their attributes' names, the contents of raw elements, and
+/// decoded texts and attribute values.
 #[derive(Default)]
 struct Tokens {
     tags: Vec<String>,
@@ -74,7 +74,7 @@ struct Tokens {
 }
 
 impl Tokens {
-    /// As the HTML standard tokenizes, for pages without comments; a page with one fails.
+    /// Tokenizes as the HTML standard does, for pages without comments; a page with one fails.
     fn of(page: &str) -> Tokens {
         let mut tokens = Tokens::default();
         let mut rest = page;

@@ -34,7 +34,7 @@ fn params(part: &Part) -> Result<Params> {
     Params::of_pairs(part.shape, part.modulus, &part.pairs)
 }
 
-/// What products cost, if `left` parts can still be made. Errors: they cannot be made.
+/// Returns the cost of products, if `left` parts can still be made. Errors: they cannot be made.
 pub fn cost(parts: &[Wanted], left: usize) -> Result<Cost> {
     if parts.iter().map(parts::count).sum::<usize>() > left {
         return Err(too_many());
@@ -55,7 +55,7 @@ impl<'a> Encrypted<'a> {
         Encrypted { session, left: BATCHES }
     }
 
-    /// Whether these can.
+    /// Returns whether these parts can be made.
     pub fn can_make(&self, parts: &[Wanted]) -> bool {
         parts.iter().map(parts::count).sum::<usize>() <= self.left
     }

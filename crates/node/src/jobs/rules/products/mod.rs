@@ -26,12 +26,12 @@ use encrypted::Encrypted;
 use named::Named;
 use transfers::Transfers;
 
-/// What products cost, an estimate: CPU seconds of both parties together, and bytes both ways.
+/// Estimated cost of products: CPU seconds of both parties together, and bytes both ways.
 #[derive(Debug, Clone, Copy)]
 pub struct Cost {
-    /// On one thread.
+    /// CPU seconds on one thread.
     pub seconds: f64,
-    /// Setting up aside.
+    /// Bytes both ways, without the set-up.
     pub bytes: u64,
 }
 
@@ -42,7 +42,7 @@ struct Wanted {
     modulus: Modulus,
     /// A column of the first party and one of the second.
     pairs: Vec<(u32, u32)>,
-    /// Where each product stands in the batch.
+    /// Position of each product in the batch.
     order: Vec<usize>,
 }
 
@@ -74,8 +74,9 @@ impl Wanted {
         columns
     }
 
-    /// By which party's column is in more products. What a column costs is shared by its products, if it is the one that is
-    /// encrypted, or that chooses: candidates of one item here and many there cost less apart from those of many and one.
+    /// Splits the products by the party whose column is in more of them. The cost of a column is shared by its
+    /// products, if it is the one that is encrypted, or that chooses. Candidates of one item here and many there thus
+    /// cost less apart from those of many and one.
     fn split(&self) -> Vec<Wanted> {
         let uses = [Side::First, Side::Second].map(|side| {
             let most = self.pairs.iter().map(|pair| column(pair, side)).max().unwrap_or(0);
@@ -142,7 +143,8 @@ pub fn memory(job: &Spec<'_>, chosen: &Chosen, rows: u64) -> Result<u64> {
     }
 }
 
-/// What all products of `items` items of each party cost, by what was chosen, and who would make them.
+/// Estimates the cost of all products of `items` items of each party, by the choice made, and returns the protocol
+/// that would make them.
 pub fn estimate(job: &Spec<'_>, chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Protocol, Cost)> {
     let pairs = (0..items[0]).flat_map(|first| (0..items[1]).map(move |second| (first, second)));
     let wanted = Wanted::new(params.rows, params.modulus()?, pairs.collect());
@@ -158,7 +160,7 @@ pub fn estimate(job: &Spec<'_>, chosen: &Chosen, params: &Params, items: [u32; 2
     Ok((protocol(way), cost))
 }
 
-/// What a level took: its mixed candidates, up to where the next one begins.
+/// Statistics of a level: its mixed candidates, up to where the next one begins.
 #[derive(Debug, Clone, Serialize)]
 pub struct Level {
     /// Items of each candidate.
@@ -184,12 +186,12 @@ pub struct Products<'a> {
     bandwidth: f64,
     rng: ChaCha20Rng,
     levels: Vec<Level>,
-    /// When the last level began, and the traffic up to then.
+    /// Start of the last level, and the traffic up to then.
     began: Option<(Instant, Traffic)>,
 }
 
 impl<'a> Products<'a> {
-    /// By what the job names, or what was chosen.
+    /// Creates the products by the protocol that the job names, or that was chosen.
     pub fn new(job: &Spec<'_>, session: &'a Session, chosen: &Chosen, rng: ChaCha20Rng) -> Result<Products<'a>> {
         let transfers = match chosen.extension {
             Some(Extension::SoftSpoken(k)) => Some(Transfers::new(session, k)?),
@@ -202,7 +204,7 @@ impl<'a> Products<'a> {
         Ok(Products { transfers, encrypted, named, bandwidth, rng, levels: Vec::new(), began: None })
     }
 
-    /// What each level took, if all are done.
+    /// Returns the statistics of each level, if all are done.
     pub fn levels(mut self, traffic: Traffic) -> Vec<Level> {
         self.end(traffic);
         self.levels
@@ -215,7 +217,7 @@ impl<'a> Products<'a> {
         }
     }
 
-    /// How a batch is made, where the job does not say it: as the first party decides, by what both know.
+    /// Decides how a batch is made, if the job does not say it. The first party decides, by what both know.
     fn way(&self, side: Side, wanted: &Wanted, channel: &mut Channel) -> Result<Way> {
         if side == Side::First {
             let transfers = self.transfers.as_ref();

@@ -14,7 +14,7 @@ use crate::agreement::Protocol;
 use crate::jobs::dot::methods::{self, PairTerms, Pairs, Product};
 use crate::jobs::rules::spec::Spec;
 
-/// Such a protocol, with what the terms say of it.
+/// Terms of a protocol that a job names.
 #[derive(Clone, Copy)]
 pub struct Terms {
     protocol: Protocol,
@@ -23,14 +23,14 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// What the job names, if it is one.
+    /// Returns the terms for the protocol that the job names, if it is one of these.
     pub fn of(job: &Spec<'_>) -> Result<Option<Terms>> {
         let Some(pairs) = methods::named(job.protocol).and_then(|method| method.of_pairs()) else { return Ok(None) };
         let terms = PairTerms { level: job.level, density: job.density()?.unwrap_or(Fraction::ONE) };
         Ok(Some(Terms { protocol: job.protocol, pairs, terms }))
     }
 
-    /// The protocol.
+    /// Returns the protocol that the job names.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
@@ -39,7 +39,7 @@ impl Terms {
         self.pairs.product(&self.terms, part.shape, part.modulus, &part.pairs)
     }
 
-    /// What products cost. Errors: they cannot be made.
+    /// Returns the cost of products. Errors: they cannot be made.
     pub fn cost(&self, wanted: &Wanted) -> Result<Cost> {
         let mut cost = Cost { seconds: 0.0, bytes: 0 };
         for part in parts(wanted) {
@@ -77,7 +77,7 @@ impl<'a> Named<'a> {
         Named { terms, session, parts: 0 }
     }
 
-    /// The protocol.
+    /// Returns the protocol that the job names.
     pub fn protocol(&self) -> Protocol {
         self.terms.protocol
     }

@@ -23,13 +23,13 @@ pub fn part_columns(rows: usize) -> usize {
 pub struct Part {
     /// Columns and rows that are used.
     pub shape: Shape,
-    /// What shares add up modulo.
+    /// Modulus of the sum of shares.
     pub modulus: Modulus,
     /// The products, by the places of their columns among those that are used.
     pub pairs: Vec<(u32, u32)>,
     /// The columns of both parties that are used.
     columns: [Vec<u32>; 2],
-    /// Where each product stands in the batch.
+    /// Position of each product in the batch.
     order: Vec<usize>,
 }
 
@@ -48,7 +48,7 @@ impl Part {
         }
     }
 
-    /// This party's columns.
+    /// Returns this party's columns in the part.
     pub fn own(&self, batch: &Batch<'_>) -> Columns {
         let mut own = Columns::new(Integers::BINARY, batch.rows());
         self.columns[batch.side() as usize].iter().for_each(|&index| {
@@ -63,17 +63,17 @@ impl Part {
     }
 }
 
-/// What is wanted in parts that fit memory, in order.
+/// Splits the wanted products into parts that fit memory, in order.
 pub fn parts(wanted: &Wanted) -> impl Iterator<Item = Part> {
     blocks(wanted).into_values().map(|places| Part::new(wanted.some(places)))
 }
 
-/// In how many parts what is wanted is made.
+/// Returns the number of parts in which the wanted products are made.
 pub fn count(wanted: &Wanted) -> usize {
     blocks(wanted).len()
 }
 
-/// Which products are in each part.
+/// Returns the products in each part.
 fn blocks(wanted: &Wanted) -> BTreeMap<(usize, usize), Vec<usize>> {
     let most = part_columns(wanted.rows);
     let columns = [Side::First, Side::Second].map(|side| wanted.columns(side));

@@ -25,7 +25,7 @@ pub struct Transfers<'a> {
 struct ByChooser {
     chooser: Side,
     pairs: Pairs,
-    /// Where each product stands in the batch.
+    /// Position of each product in the batch.
     order: Vec<usize>,
 }
 
@@ -50,13 +50,13 @@ impl ByChooser {
     }
 }
 
-/// Which party's columns choose: that with fewer of them, because each takes transfers.
+/// Returns the party whose columns choose: that with fewer of them, because each takes transfers.
 fn chooser(wanted: &Wanted) -> Side {
     let [first, second] = [Side::First, Side::Second].map(|side| wanted.columns(side).len());
     if first <= second { Side::First } else { Side::Second }
 }
 
-/// What the transfers are set up for, by who chooses.
+/// Returns the label for the set-up of the transfers, by the party that chooses.
 fn purpose(chooser: Side) -> &'static str {
     match chooser {
         Side::First => "products that the first party chooses",
@@ -64,7 +64,7 @@ fn purpose(chooser: Side) -> &'static str {
     }
 }
 
-/// What products cost with SoftSpoken's parameter `k`, setting up aside. Errors: they cannot be made.
+/// Returns the cost of products with SoftSpoken's parameter `k`, without the set-up. Errors: they cannot be made.
 pub fn cost(parts: &[Wanted], k: usize) -> Result<Cost> {
     let mut cost = Cost { seconds: 0.0, bytes: 0 };
     for wanted in parts {
@@ -77,13 +77,13 @@ pub fn cost(parts: &[Wanted], k: usize) -> Result<Cost> {
 }
 
 impl<'a> Transfers<'a> {
-    /// With SoftSpoken's parameter `k`.
+    /// Creates transfers with SoftSpoken's parameter `k`.
     pub fn new(session: &'a Session, k: usize) -> Result<Transfers<'a>> {
         let params = Params::new(Security::SemiHonest, k)?;
         Ok(Transfers { session, k, params, sender: None, receiver: None, batches: 0 })
     }
 
-    /// What parts of a batch cost, as the first party sees it. Errors: they cannot be made.
+    /// Returns the cost of parts of a batch, as the first party sees it. Errors: they cannot be made.
     pub fn cost(&self, parts: &[Wanted]) -> Result<Cost> {
         let mut cost = cost(parts, self.k)?;
         // Whoever asks is the first party.

@@ -1,4 +1,4 @@
-//! What is counted in a bucket: own itemsets by each party alone, and shares of the counts of mixed ones.
+//! Counts in a bucket: own itemsets by each party alone, and shares of the counts of mixed ones.
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::channel::Channel;
@@ -38,12 +38,13 @@ impl Counting {
     }
 }
 
-/// All of some items, each over the same rows.
+/// Returns the rows of all items, each over the same rows.
 fn all(items: &Baskets) -> Vec<&Rows> {
     (0..items.len()).filter_map(|item| items.item(item)).collect()
 }
 
-/// In how many of a bucket's `rows` rows each of the own itemsets is, by a table of the items as [`Counting::load`] reads it.
+/// Returns the number of a bucket's `rows` rows that contain each of the own itemsets. The items are in a table as
+/// [`Counting::load`] reads it.
 ///
 /// Errors: the table is another one.
 pub fn count(table: &Table, rows: usize, sets: &[Itemsets]) -> Result<Vec<u32>> {

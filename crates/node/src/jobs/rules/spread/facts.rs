@@ -1,4 +1,5 @@
-//! How columns become items, which shows in all their rows together: whether a column holds flags, or many numbers.
+//! Rules by which columns become items. They show in all the rows together: whether a column holds flags, or many
+//! numbers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::table::baskets::{Binning, ItemColumn, Look};
 
 type Looks = BTreeMap<String, Look>;
 
-/// What a part of a party's table says.
+/// Returns the facts about a part of a party's table.
 ///
 /// Errors ([`Error::Input`]): a column is missing or has no text; there is a blank line that may be a basket.
 pub fn facts(job: &Spec<'_>, me: &str, table: &Table) -> Result<Value> {
@@ -30,7 +31,7 @@ pub fn facts(job: &Spec<'_>, me: &str, table: &Table) -> Result<Value> {
     written(&looks)
 }
 
-/// What all parts say together.
+/// Combines the facts about all parts.
 ///
 /// Errors ([`Error::Input`]): a column of many numbers without bins; two columns that could make items of one name; parts with other columns.
 pub fn join(me: &str, facts: Vec<Value>) -> Result<Value> {
@@ -59,7 +60,7 @@ pub fn join(me: &str, facts: Vec<Value>) -> Result<Value> {
     written(&all)
 }
 
-/// What was joined, by the column's header, for whoever reads a bucket.
+/// Returns the combined facts by the column's header, for the reader of a bucket.
 pub fn flags(facts: &Value) -> Result<BTreeMap<String, bool>> {
     Ok(read(facts)?.into_iter().map(|(header, look)| (header, look.is_flag())).collect())
 }

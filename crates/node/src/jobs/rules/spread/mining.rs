@@ -152,7 +152,7 @@ mod tests {
     const JOB: &str =
         "job = \"rules\"\nid = \"t\"\nmin_support = 2\nreveal_to = [\"a\", \"b\"]\n[parties.a]\n[parties.b]\n";
 
-    /// What both drivers begin with that have gathered buckets of these runs, and so many rows.
+    /// Returns the initial states of both drivers that have gathered buckets of these runs, and so many rows.
     fn begun(runs: [&[&str]; 2], rows: [u64; 2]) -> [Result<Mining>; 2] {
         let spec = JobSpec::parse(JOB, false).unwrap();
         let own = Rules { min_support: Some(Written("2".into())), ..Rules::default() };

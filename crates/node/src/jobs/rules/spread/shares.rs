@@ -11,14 +11,14 @@ use crate::base::hex::hex;
 #[derive(Serialize, Deserialize, ZeroizeOnDrop)]
 #[serde(deny_unknown_fields)]
 pub struct LevelShares {
-    /// What stands for the run: the same at both parties.
+    /// Identifier of the run: the same at both parties.
     run: String,
-    /// What shares add up modulo.
+    /// Modulus of the sum of shares.
     modulus: String,
     values: Vec<u64>,
 }
 
-/// What stands for a run, at both parties.
+/// Returns the identifier of a run, the same at both parties.
 pub fn run_of(session: &Session) -> String {
     hex(&session.derive("run of shares"))
 }

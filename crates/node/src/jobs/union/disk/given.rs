@@ -1,4 +1,4 @@
-//! What a sender gives, on disk in a random order.
+//! Data that a sender gives, on disk in a random order.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,7 +26,7 @@ use crate::table::payload::{Layout, PayloadSchema};
 /// Bytes of the random number that an item goes by: so many that no two are the same, but with probability 2^-64.
 const NUMBER_BYTES: usize = 16;
 
-/// What is given, as far as the rows tell.
+/// Measurements of the given data, as far as the rows tell.
 pub(super) struct Measured {
     layout: Layout,
     /// Most rows that one key has, and the number of the first of them.
@@ -76,7 +76,7 @@ impl Measured {
         Ok(measured)
     }
 
-    /// What the rows hold.
+    /// Returns the schema of the rows.
     pub fn schema(&self) -> &PayloadSchema {
         self.layout.schema()
     }
@@ -86,13 +86,13 @@ impl Measured {
         self.most.0
     }
 
-    /// Where that key is.
+    /// Returns the place of that key.
     pub fn fullest(&self) -> String {
         place(self.lines, self.most.1)
     }
 }
 
-/// Where the user finds the row of this number.
+/// Returns the place where the user finds the row of this number.
 fn place(lines: bool, number: u64) -> String {
     format!("{} {number}", if lines { "line" } else { "row" })
 }
@@ -102,7 +102,7 @@ fn row_numbers(batch: &RecordBatch) -> &[u64] {
     batch.column(batch.num_columns() - 2).as_primitive::<UInt64Type>().values()
 }
 
-/// What a sender gives, in a random order.
+/// Data that a sender gives, in a random order.
 pub(crate) struct OnDisk {
     items: ByPlace,
     payloads: ByPlace,

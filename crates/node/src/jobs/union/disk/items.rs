@@ -18,7 +18,7 @@ pub(crate) struct Streamed {
     at: Mutex<At>,
 }
 
-/// How far they have been read.
+/// Position up to which the items have been read.
 struct At {
     keys: Keys,
     ready: std::vec::IntoIter<Item>,

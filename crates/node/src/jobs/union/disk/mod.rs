@@ -32,26 +32,26 @@ use crate::table::{ReadOptions, RowCounts, output, read};
 pub(super) struct Disk {
     table: SortedTable<Agreed>,
     sizes: Sizes,
-    /// What is given, of a sender.
+    /// Measurements of the data that a sender gives.
     measured: Option<Measured>,
-    /// What messages call the table.
+    /// Name of the table in messages.
     source: String,
     /// Memory for data, in bytes.
     memory: u64,
 }
 
-/// What is kept of a run that has come to its end for this party.
+/// Record of a run that has come to its end for this party.
 #[derive(Clone, Serialize, Deserialize)]
 struct Agreed {
-    /// The protocol's name.
+    /// Name of the protocol.
     protocol: String,
-    /// What the peer has told.
+    /// Sizes that the peer has announced.
     theirs: Sizes,
-    /// What was received, of a party that learns: the number of its file, and that file's random name in hexadecimal.
+    /// File received by a party that learns: its number, and its random name in hexadecimal.
     received: Option<(usize, String)>,
 }
 
-/// What a run on disk has done, for the report.
+/// Work done by a run on disk, for the report.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Done {
     /// Sorted runs of the table that were merged.
@@ -140,22 +140,22 @@ impl Disk {
         Ok(Some(Disk { table, sizes: Sizes::default(), measured: None, source, memory }))
     }
 
-    /// How much it is, as the peer is told.
+    /// Returns the sizes that are announced to the peer.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
     }
 
-    /// What became of the table's rows.
+    /// Returns the counts of the table's rows by outcome.
     pub fn row_counts(&self) -> RowCounts {
         self.table.sorted().counts
     }
 
-    /// How the run went.
+    /// Returns a summary of the run's work.
     pub fn work(&self) -> Done {
         Done { runs: self.table.sorted().runs }
     }
 
-    /// Where tags are put in order by a party that has bits for so many items.
+    /// Returns the space for sorting tags at a party that has bits for so many items.
     pub fn room(&self, items: usize) -> Room<'_> {
         let memory = self.memory.saturating_sub(bits(items as u64)).max(memory::LEAST_BYTES);
         Room { directory: self.table.directory(), memory: memory as usize }
@@ -217,7 +217,7 @@ impl Disk {
         self.table.state().run.clone().ok_or_else(|| Error::Internal("nothing has run".into()))
     }
 
-    /// All rows: the own ones, and those that were received.
+    /// Returns all rows: the own ones, and those that were received.
     pub fn all(&self, job: &JobSpec, me: &str) -> Result<All> {
         let theirs = order::by_key(self, job, me)?;
         let own = Rows::sorted(self.table.directory().clone())?;

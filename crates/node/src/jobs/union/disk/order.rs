@@ -1,4 +1,4 @@
-//! What was received, in the order of its keys.
+//! Received rows, in the order of their keys.
 
 use arrow_array::RecordBatch;
 use tacita_core::{Error, Progress, Result};
@@ -15,10 +15,10 @@ use crate::store::seal::damaged;
 use crate::table::Origin;
 use crate::table::key::build::{find_columns, read_pieces};
 
-/// Of the memory that a run may use, the part that the rows take which are decoded at once.
+/// Divisor that gives the part of the run's memory for the rows decoded at once.
 const DECODED_PART: usize = 64;
 
-/// They take between this many bytes ...
+/// Rows decoded at once take between this many bytes ...
 const LEAST_DECODED: usize = 64 << 10;
 
 /// ... and that many.

@@ -1,4 +1,5 @@
-//! By Diffie-Hellman: see `tacita_core::protocol::union::ecdh`; a count, by `tacita_core::protocol::intersect::ecdh::count`.
+//! Union by Diffie-Hellman: see `tacita_core::protocol::union::ecdh`; a count, by
+//! `tacita_core::protocol::intersect::ecdh::count`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -17,7 +18,7 @@ use crate::jobs::intersect::methods::ecdh::{PROTOCOL, passes};
 use crate::jobs::union::Brought;
 use crate::jobs::union::disk::Disk;
 
-/// The protocol.
+/// Protocol based on Diffie-Hellman.
 pub(in crate::jobs::union) struct Ecdh;
 
 /// Memory of an item of the receiver's, in bytes: itself, and what is made of it in the message at hand.
@@ -26,7 +27,7 @@ const RECEIVER_ITEM: u64 = 96;
 /// Memory of one of the sender's at the receiver: its tag, as it comes and in order.
 const TAG: u64 = 96;
 
-/// What does not grow with the items.
+/// Memory in bytes that does not grow with the items.
 const FIXED: u64 = 64 << 20;
 
 impl Method for Ecdh {
@@ -150,7 +151,7 @@ fn run_on_disk(
     Ok(Found::OnDisk)
 }
 
-/// What both derive from terms and sizes, where only a number is revealed.
+/// Returns the parameters that both parties derive from terms and sizes, if only a number is revealed.
 fn counting(sizes: &Pair<'_>) -> entries::Params {
     let params = entries::Params::count(sizes.asks.items as usize, sizes.has.items as usize);
     let suite = Suite::of(sizes.job.level).unwrap_or(Suite::Ristretto255);

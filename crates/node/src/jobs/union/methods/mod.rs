@@ -23,24 +23,24 @@ pub(super) trait Method: Sync {
     /// Whether it does what the terms ask. The error is for who names it, and says what else does.
     fn check(&self, job: &JobSpec) -> Result<()>;
 
-    /// Why it is chosen; none: only who names it gets it.
+    /// Returns the reason to choose the protocol; none: it runs only if named.
     fn advantage(&self) -> Option<&'static str>;
 
-    /// Which way of it the parties go, where sizes decide that.
+    /// Returns the variant that the parties run, if sizes decide it.
     fn way(&self, _sizes: &Pair<'_>) -> Result<Option<String>> {
         Ok(None)
     }
 
-    /// What one run of it costs.
+    /// Returns the cost of one run.
     fn cost(&self, sizes: &Pair<'_>, machine: &Calibration) -> Result<Cost>;
 
     /// Memory of the receiver or of the sender in one run, in bytes: its table aside, an estimate from above.
     fn memory(&self, sizes: &Pair<'_>, receives: bool) -> Result<u64>;
 
-    /// What `party` learns or could do by this protocol, beside what all of them tell.
+    /// Appends what `party` learns or could do by this protocol, besides what all of them tell.
     fn learned(&self, _job: &JobSpec, _party: &str, _learned: &mut Vec<String>) {}
 
-    /// Runs it once.
+    /// Runs the protocol once.
     fn run(&self, setting: &Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found>;
 }
 
@@ -48,7 +48,7 @@ pub(super) trait Method: Sync {
 static METHODS: [&dyn Method; 3] =
     [&ecdh::Ecdh, &published::polynomial_ot::PolynomialOt, &published::polynomial::Polynomial];
 
-/// All of them.
+/// Returns all the protocols.
 pub(super) fn all() -> impl Iterator<Item = &'static dyn Method> {
     METHODS.into_iter()
 }
@@ -71,34 +71,34 @@ pub(super) fn receivers(job: &JobSpec) -> impl Iterator<Item = &str> {
 
 /// Terms and sizes of one run.
 pub(super) struct Pair<'a> {
-    /// The job.
+    /// Job that is run.
     pub job: &'a JobSpec,
-    /// The receiver's sizes.
+    /// Sizes of the receiver.
     pub asks: &'a Sizes,
-    /// The sender's.
+    /// Sizes of the sender.
     pub has: &'a Sizes,
 }
 
-/// What one run costs.
+/// Cost of one run for both roles.
 pub(super) struct Cost {
     pub receiver: RoleCost,
     pub sender: RoleCost,
     pub rounds: u32,
 }
 
-/// What a party runs a protocol with.
+/// Context in which a party runs a protocol.
 pub(super) struct Setting<'a> {
-    /// The job.
+    /// Job that is run.
     pub job: &'a JobSpec,
-    /// This party.
+    /// Name of this party.
     pub me: &'a str,
-    /// What it brings.
+    /// Input of this party.
     pub brought: &'a Brought,
-    /// Who learns in this run.
+    /// Party that learns in this run.
     pub receiver: &'a str,
     /// The session of this run.
     pub session: &'a Session,
-    /// What was agreed on.
+    /// Outcome of the handshake.
     pub agreed: &'a Agreed,
 }
 
@@ -108,7 +108,7 @@ impl Setting<'_> {
         self.me == self.receiver
     }
 
-    /// Sizes of both.
+    /// Returns the sizes of both parties.
     pub fn sizes(&self) -> Pair<'_> {
         let (own, theirs) = (&self.agreed.own_sizes, &self.agreed.peer_sizes);
         let (asks, has) = if self.receives() { (own, theirs) } else { (theirs, own) };
@@ -117,7 +117,7 @@ impl Setting<'_> {
 }
 
 impl Pair<'_> {
-    /// How polynomials are to be made.
+    /// Returns the requested properties of polynomials.
     pub fn wanted(&self) -> Wanted {
         let own = Union::of(self.job).polynomials();
         Wanted {
@@ -129,23 +129,23 @@ impl Pair<'_> {
         }
     }
 
-    /// What both derive from them.
+    /// Returns the parameters that both parties derive from terms and sizes.
     pub fn params(&self) -> tacita_core::protocol::union::Params {
         sizes::params(self.job, self.asks, self.has)
     }
 }
 
-/// What a party has found in one run.
+/// Result of a party in one run.
 pub(super) enum Found {
-    /// It is not meant to learn anything.
+    /// No result: the party is not meant to learn anything.
     Nothing,
     /// Numbers of the keys tried that are in the union.
     Candidates(Vec<usize>),
-    /// How many keys the two have together.
+    /// Number of keys that the two have together.
     Count(u64),
     /// Rows, which are on disk.
     OnDisk,
-    /// What the peer gives for its keys that this party lacks, one after the other.
+    /// Data that the peer gives for its keys that this party lacks, concatenated.
     Payloads(Zeroizing<Vec<u8>>),
 }
 

@@ -13,7 +13,7 @@ const FIELDS: usize = 8;
 /// Country codes have up to three digits.
 const CODE_DIGITS: usize = 3;
 
-/// All plans, in the order of their regions, and for each country code what holds for it.
+/// Numbering plans in the order of their regions, and for each country code its common rules.
 static PLANS: LazyLock<(Vec<Plan>, Vec<Option<Code>>)> = LazyLock::new(|| {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     let plans: Vec<Plan> = lines.map(Plan::parse).collect();
@@ -28,7 +28,7 @@ static PLANS: LazyLock<(Vec<Plan>, Vec<Option<Code>>)> = LazyLock::new(|| {
     (plans, codes)
 });
 
-/// What holds for a country code, whatever region of it a number belongs to.
+/// Rules of a country code, whatever region of it a number belongs to.
 #[derive(Clone, Copy)]
 struct Code {
     /// The plan by whose rules its numbers are read.
@@ -37,15 +37,15 @@ struct Code {
     called: u32,
 }
 
-/// How numbers are written in one region.
+/// Numbering plan of one region.
 pub(super) struct Plan {
     region: &'static str,
     code: u16,
     is_main: bool,
-    /// In front of a country code, and of a number within the country.
+    /// Prefixes in front of a country code, and of a number within the country.
     abroad: Pattern,
     within: Pattern,
-    /// What a number becomes whose last group `within` has found.
+    /// Replacement for a number whose last group `within` has found.
     rewritten: Option<&'static str>,
     numbers: Pattern,
     /// Lengths of the plan's numbers, as bits; of those that can be called from anywhere.
@@ -77,12 +77,12 @@ impl Plan {
         })
     }
 
-    /// The region's letters.
+    /// Returns the letters of the region.
     pub(super) fn region(&self) -> &'static str {
         self.region
     }
 
-    /// The country code.
+    /// Returns the country code.
     pub(super) fn code(&self) -> u16 {
         self.code
     }
@@ -163,7 +163,7 @@ fn bit(length: usize) -> u32 {
     1 << length.min(31)
 }
 
-/// What digits begin with, or are.
+/// Pattern for a prefix of digits, or for all of them.
 struct Pattern {
     text: &'static str,
     whole: bool,
@@ -175,7 +175,7 @@ impl Pattern {
         Pattern { text, whole, compiled: OnceLock::new() }
     }
 
-    /// Where the digits that it finds at the beginning end.
+    /// Returns the end of the digits that it finds at the beginning.
     fn end(&self, digits: &str) -> Option<usize> {
         // Nearly all prefixes are digits.
         if !self.whole && self.text.bytes().all(|byte| byte.is_ascii_digit()) {

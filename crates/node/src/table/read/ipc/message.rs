@@ -13,7 +13,7 @@ use super::{Input, fitting};
 use crate::table::budget::too_large;
 use crate::table::{MAX_ROWS, too_many_rows};
 
-/// What stands before a message's length, in all but old files.
+/// Prefix of a message's length, in all but old files.
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// Bytes that are taken on a message's word alone.
@@ -25,12 +25,12 @@ pub(super) struct Message {
     pub bytes: Buffer,
 }
 
-/// What a message says that has been checked.
+/// Properties of a message that has been checked.
 pub(super) struct Checked {
     pub kind: MessageHeader,
-    /// It adds to a dictionary.
+    /// Whether it adds to a dictionary.
     pub is_delta: bool,
-    /// What it takes in memory.
+    /// Number of bytes that it takes in memory.
     pub bytes: u64,
 }
 
@@ -160,7 +160,8 @@ fn fields_of_dictionary(schema: &Schema, id: i64) -> Vec<FieldRef> {
     values.into_iter().collect()
 }
 
-/// What the columns of a batch take besides the message itself. Values that take nothing, as absent ones, take a bit.
+/// Estimates the memory of a batch's columns besides the message itself. Values that take nothing, such as absent
+/// ones, count as a bit.
 fn weigh(batch: &RecordBatch<'_>, body: &[u8]) -> std::result::Result<u64, String> {
     let mut values = 0u64;
     for node in batch.nodes().iter().flatten() {

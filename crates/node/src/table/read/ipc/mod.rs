@@ -68,7 +68,7 @@ struct Messages {
     input: Input,
     decoder: FileDecoder,
     schema: SchemaRef,
-    /// Those with rows, of the file form; messages of a stream follow each other.
+    /// Blocks with rows, in the file form; messages of a stream follow each other.
     blocks: Option<std::vec::IntoIter<Block>>,
     dictionaries: Dictionaries,
 }
@@ -107,7 +107,7 @@ impl Messages {
     }
 }
 
-/// What dictionaries took so far.
+/// Memory that dictionaries have taken so far.
 #[derive(Default)]
 struct Dictionaries {
     bytes: u64,

@@ -6,11 +6,11 @@ use super::detect::is_like_network;
 use super::network::Network;
 use crate::base::text::shown;
 
-/// What a line holds.
+/// Content of a line.
 #[derive(Debug, PartialEq)]
 pub(super) enum Entry<'a> {
     Addresses(Network),
-    /// No address: it stands as it is, and is counted as unreadable by the profile of its column.
+    /// Word that is not an address. It is kept as it is, and the profile of its column counts it as unreadable.
     Word(&'a str),
 }
 

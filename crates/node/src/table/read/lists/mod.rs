@@ -22,10 +22,10 @@ use source::Lists;
 /// Into how many addresses the networks of an input are expanded at most, if nothing else is said.
 pub const USUAL_EXPANSION: u64 = 1 << 16;
 
-/// So much of a file is looked at to tell what it is.
+/// Number of bytes at the beginning of a file that are examined to determine its kind.
 const HEAD_BYTES: usize = 1 << 16;
 
-/// What a file of keys is.
+/// Kind of a file of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
     /// A table with a header.
@@ -34,7 +34,7 @@ pub enum Listing {
     List,
     /// Addresses, and networks of them, one on each line; `#` or `;` begins a comment.
     Netset,
-    /// What `ipset save` writes.
+    /// Output of `ipset save`.
     Ipset,
     /// A hosts file: on each line an address, and names, which are the keys.
     Hosts,
@@ -45,16 +45,16 @@ pub enum Listing {
 /// A column that a list is read for.
 #[derive(Debug, Clone)]
 pub struct WantedColumn {
-    /// Its name in the table that is read, and in a log.
+    /// Name of the column in the table that is read, and in a log.
     pub header: String,
     /// The reader has said so, and not only taken the job's name for it.
     pub mapped: bool,
 }
 
-/// How a list is read.
+/// Options for reading a list.
 #[derive(Debug, Clone)]
 pub struct ListOptions {
-    /// What it is; told by its content if absent.
+    /// Kind of the file; determined by its content if absent.
     pub listing: Option<Listing>,
     /// Into how many addresses networks are expanded at most, all together.
     pub expand: u64,
@@ -90,8 +90,8 @@ impl FromStr for Listing {
     }
 }
 
-/// As [`open`](super::open), of a table or a list of keys. What it is, its content tells where that cannot be wrong: addresses have
-/// no header that is one, sets and logs begin as nothing else does.
+/// Opens a table or a list of keys, as [`open`](super::open) does. The content determines the kind where that cannot be
+/// wrong. Addresses have no header that is one; sets and logs begin as nothing else does.
 ///
 /// Errors: as there; the file is neither, and nothing says what it is; more than the key is wanted of a list of keys.
 pub fn open(path: &Path, lists: &ListOptions, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
@@ -126,7 +126,7 @@ pub fn open(path: &Path, lists: &ListOptions, options: &ReadOptions, batch_bytes
     Ok(stream)
 }
 
-/// As [`open`], of text that messages call `name`, from a file of this ending.
+/// Opens a text, as [`open`] does. Messages call it `name`; it comes from a file with this ending.
 fn of_text(
     mut input: Box<dyn Read + Send>,
     name: &str,
@@ -170,7 +170,7 @@ fn of_text(
 }
 
 impl Listing {
-    /// What messages call a file of this kind.
+    /// Returns the term that messages use for a file of this kind.
     fn shown(self) -> &'static str {
         match self {
             Listing::Table => "CSV",

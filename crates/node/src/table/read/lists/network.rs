@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(crate) struct Network {
     /// The next address, as a number.
     next: u128,
-    /// How many there are from that on; 2^128 is as many as 2^128 - 1.
+    /// Number of addresses from that one on; 2^128 counts as 2^128 - 1.
     left: u128,
     is_v4: bool,
 }
@@ -27,7 +27,8 @@ impl Network {
         }
     }
 
-    /// All addresses that begin with the first `length` bits of this one; the address alone without a length.
+    /// Returns the network of all addresses that begin with the first `length` bits of this one. Without a length it is
+    /// the address alone.
     pub fn prefix(address: IpAddr, length: Option<u32>) -> Option<Network> {
         let (number, bits) = numbered(address);
         let host = bits.checked_sub(length.unwrap_or(bits))?;
@@ -44,7 +45,7 @@ impl Network {
         is_mask.then(|| Network::prefix(address, Some(length))).flatten()
     }
 
-    /// All addresses from `first` to `last`, both included.
+    /// Returns the network of all addresses from `first` to `last`, both included.
     pub fn range(first: IpAddr, last: IpAddr) -> Option<Network> {
         let ((from, _), (to, _)) = (numbered(first), numbered(last));
         let is_v4 = first.is_ipv4();
@@ -55,7 +56,7 @@ impl Network {
         })
     }
 
-    /// How many addresses there are.
+    /// Returns the number of addresses.
     pub fn len(&self) -> u128 {
         self.left
     }

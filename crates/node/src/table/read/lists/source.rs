@@ -37,9 +37,9 @@ pub(super) struct Lists {
     pending: Option<Network>,
     expanded: u128,
     expand: u64,
-    /// So many lines at the beginning are left out.
+    /// Number of lines to skip at the beginning.
     skip: usize,
-    /// Where a comment stood behind a key for the first time.
+    /// Line in which a comment stood behind a key for the first time.
     cut: Option<u64>,
     /// Bytes of the batch's values, and about how many they may be.
     bytes: usize,
@@ -55,7 +55,7 @@ enum Form {
 }
 
 impl Lists {
-    /// Of text that messages call `name`.
+    /// Creates a reader of a text that messages call `name`.
     pub fn new(
         input: Box<dyn Read + Send>,
         name: &str,

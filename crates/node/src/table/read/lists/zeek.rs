@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::WantedColumn;
 use crate::base::text::shown;
 
-/// Who began a connection: what is wanted of `conn.log` where nothing else is said.
+/// Column with the originator of a connection: the one taken from `conn.log` if nothing else is said.
 const ORIGINATOR: &str = "id.orig_h";
 
 /// A log, as far as it has been read.
@@ -14,7 +14,7 @@ pub(super) struct Log {
     separator: String,
     empty: String,
     unset: String,
-    /// Where the wanted columns stand, once there was a header.
+    /// Indices of the wanted columns, once a header has been read.
     places: Option<Vec<usize>>,
 }
 

@@ -7,14 +7,14 @@ use crate::table::budget::MAX_COLUMNS;
 /// Levels of the schema at most. A list takes two of them.
 const MAX_DEPTH: usize = 64;
 
-/// How many times its own length a footer takes once it is decoded, at most: the lists in it hold elements of one byte that
-/// become structures.
+/// Maximum ratio of a footer's decoded size to its own length: the lists in it hold elements of one byte that become
+/// structures.
 const TIMES_DECODED: u64 = 128;
 
 /// A footer of this length is decoded however little memory there is.
 const SMALL_BYTES: u64 = 1 << 20;
 
-/// What is wrong with a footer, for the message.
+/// Description of a fault in a footer, for the message.
 pub(super) type Fault = String;
 
 /// Checks how long a footer is, of a file of `file_bytes` that may take `memory`.
@@ -58,8 +58,8 @@ pub(super) fn check_schema(footer: &[u8]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// How many elements the schema has; the reader then stands at the first. Fields stand in their order, as every program
-/// writes them: only the version is before the schema.
+/// Returns the number of elements in the schema, and leaves the reader at the first one. Fields stand in their order,
+/// as every program writes them: only the version is before the schema.
 fn elements(reader: &mut Reader<'_>) -> Option<usize> {
     let mut last = 0;
     loop {
@@ -111,7 +111,7 @@ enum Shape {
     Variant,
     Geometry,
     Geography,
-    /// Nothing is known of its fields.
+    /// Structure with unknown fields.
     Other,
 }
 

@@ -4,9 +4,9 @@ use parquet::basic::Encoding;
 
 use super::thrift::{FALSE, I32, Reader, STRUCT, TRUE};
 
-/// What stands before a page.
+/// Header of a page.
 pub(super) struct Head {
-    /// Its own length.
+    /// Length of the header in bytes.
     pub bytes: usize,
     /// The page's length, and what it is unpacked.
     pub packed: usize,
@@ -34,7 +34,7 @@ pub(super) enum Kind {
         definition_bytes: usize,
         is_packed: bool,
     },
-    /// Nothing that is needed.
+    /// Page whose contents are not needed.
     Other,
 }
 

@@ -1,5 +1,5 @@
-//! How long the values of a page are once they stand one after the other, and pages of values that share beginnings. Both
-//! make much of little: a dictionary's value may occur in every row, and so may the beginning of a value.
+//! Lengths of the values of a page once they are laid out one after the other, and pages of values that share prefixes.
+//! Both can expand greatly: a dictionary's value may occur in every row, and so may a value's prefix.
 
 /// The lengths of `count` values in the plain encoding, each after its length in 4 bytes; `None` if they are not that.
 pub(super) fn plain_lengths(mut bytes: &[u8], count: usize) -> Option<Lengths> {
@@ -16,11 +16,11 @@ pub(super) fn plain_lengths(mut bytes: &[u8], count: usize) -> Option<Lengths> {
     Some(Lengths(lengths))
 }
 
-/// How long each value of a dictionary is.
+/// Length of each value of a dictionary.
 pub(super) struct Lengths(Vec<u32>);
 
 impl Lengths {
-    /// The longest.
+    /// Returns the greatest length.
     pub fn most(&self) -> u64 {
         self.0.iter().copied().max().unwrap_or(0).into()
     }
@@ -121,7 +121,7 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// How many numbers a block of differences claims to hold.
+/// Returns the number of values that a block of differences claims to hold.
 pub(super) fn claimed_deltas(bytes: &[u8]) -> Option<u64> {
     let (_, rest) = varint(bytes)?;
     let (_, rest) = varint(rest)?;

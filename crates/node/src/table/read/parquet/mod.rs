@@ -27,7 +27,7 @@ use super::unreadable;
 use crate::table::budget::Budget;
 use crate::table::{BATCH_ROWS, too_many_rows};
 
-/// What a Parquet file ends with, after the length of its footer.
+/// Magic bytes at the end of a Parquet file, after the length of its footer.
 const MAGIC: &[u8; 4] = b"PAR1";
 
 /// Opens a file. A row group's rows are cut so that a batch takes about `batch_bytes` at most.
@@ -76,7 +76,7 @@ fn with_uuids(schema: &SchemaRef, descriptor: &SchemaDescriptor) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
 }
 
-/// What the library makes of checked pages.
+/// Reader of the batches that the library decodes from checked pages.
 struct Reader {
     reader: ParquetRecordBatchReader,
     allowance: Arc<Allowance>,
@@ -110,7 +110,7 @@ fn check_footer(file: &File, file_bytes: u64, budget: &Budget) -> std::result::R
     if footer::names_encryption(&footer) { Err(IS_ENCRYPTED.into()) } else { Ok(()) }
 }
 
-/// What a file with an encrypted footer ends with.
+/// Magic bytes at the end of a file with an encrypted footer.
 const ENCRYPTED_MAGIC: &[u8; 4] = b"PARE";
 
 const IS_ENCRYPTED: &str = "is encrypted, which is not read: write the file without encryption";
@@ -131,7 +131,7 @@ fn check_row_groups(metadata: &ParquetMetaData, file_bytes: u64) -> std::result:
     Ok(all)
 }
 
-/// So many rows that a batch takes about `batch_bytes`, as far as the footer tells.
+/// Returns the number of rows with which a batch takes about `batch_bytes`, as far as the footer tells.
 fn batch_rows(metadata: &ParquetMetaData, columns: &[Column], batch_bytes: usize) -> usize {
     let widest = metadata
         .row_groups()

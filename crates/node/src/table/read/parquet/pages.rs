@@ -25,7 +25,7 @@ const HEAD_BYTES: [u64; 4] = [1 << 9, 1 << 13, 1 << 18, 1 << 24];
 pub(super) struct Allowance(AtomicU64);
 
 impl Allowance {
-    /// Begins a batch.
+    /// Begins a batch with an allowance of `bytes`.
     pub fn set(&self, bytes: u64) {
         self.0.store(bytes, Ordering::Relaxed);
     }
@@ -40,7 +40,7 @@ impl Allowance {
     }
 }
 
-/// What is known of a column.
+/// Properties of a column.
 pub(super) struct Column {
     name: String,
     kind: Type,
@@ -95,7 +95,7 @@ pub(super) struct Pages {
     end: u64,
     /// The head of the next page, if it has been looked at; then its content is next.
     next: Option<Head>,
-    /// How long the dictionary's values are.
+    /// Lengths of the dictionary's values.
     dictionary: Option<Lengths>,
 }
 
@@ -239,7 +239,7 @@ impl Pages {
         }
     }
 
-    /// How many bytes the levels before the values take.
+    /// Returns the number of bytes that the levels before the values take.
     fn levels(&self, content: &[u8], count: usize, repetition: Encoding, definition: Encoding) -> Option<usize> {
         let mut at = 0;
         for (most, encoding) in [(self.column.repetition, repetition), (self.column.definition, definition)] {

@@ -32,12 +32,12 @@ impl<'a> Reader<'a> {
         Reader { bytes, at: 0 }
     }
 
-    /// How many bytes have been read.
+    /// Returns the number of bytes that have been read.
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// How many are left.
+    /// Returns the number of bytes that are left.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }

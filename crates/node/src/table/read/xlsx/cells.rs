@@ -47,7 +47,7 @@ fn number(number: f64) -> String {
     }
 }
 
-/// With the zeros in front that a format of zeros alone asks for, as `00000` of postal codes.
+/// Pads a number with the leading zeros that a format of zeros alone asks for, such as `00000` for postal codes.
 fn padded(number: String, style: Option<&Style>) -> String {
     let code = style.and_then(|style| style.number_format.as_ref()).map_or("", |format| &format.format_code);
     let is_zeros = code.len() > 1 && code.bytes().all(|byte| byte == b'0');

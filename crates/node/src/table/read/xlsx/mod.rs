@@ -22,7 +22,7 @@ use super::{ReadOptions, Source, unreadable};
 use crate::base::text::counted;
 use crate::table::Lines;
 
-/// How files begin that old spreadsheet programs write, and all do with a password.
+/// First bytes of files from old spreadsheet programs, and of files from any such program if they have a password.
 const COMPOUND: [u8; 4] = [0xD0, 0xCF, 0x11, 0xE0];
 
 /// The advice on them.
@@ -94,12 +94,12 @@ pub(super) fn open(
 }
 
 impl Sheet {
-    /// Its name.
+    /// Returns the name of the sheet.
     pub fn name(&self) -> Arc<str> {
         self.name.clone()
     }
 
-    /// Its rows, without the header.
+    /// Returns the number of rows, without the header.
     pub fn rows(&self) -> usize {
         self.rows
     }

@@ -9,7 +9,7 @@ use zip::ZipArchive;
 use super::super::unreadable;
 use crate::table::budget::too_large;
 
-/// All parts together, unpacked.
+/// Maximum size of all parts together once unpacked, in bytes.
 const MAX_BYTES: u64 = 4 << 30;
 
 /// Between two tags, and in one: far more than a cell holds.
@@ -18,7 +18,7 @@ const MAX_RUN: u64 = 1 << 20;
 /// Bytes that the reader keeps for an element of the shared texts, beside its bytes.
 const ELEMENT_BYTES: u64 = 24;
 
-/// Where the shared texts say how many they are, it is in the first tag.
+/// Attribute that holds the number of shared texts. If it is present, it is in the first tag.
 const COUNT: &[u8] = b" uniqueCount=\"";
 
 /// Facts about the parts.
@@ -70,7 +70,7 @@ struct Part {
     has_count: bool,
     bytes: u64,
     tags: u64,
-    /// So many shared texts are claimed, each of which takes a byte at least.
+    /// Number of shared texts that the part claims to hold, each of which takes a byte at least.
     claimed: u64,
     merged: bool,
     formulas: bool,

@@ -80,7 +80,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Reads all cells.
+    /// Reads all cells of the sheet.
     pub fn read<R: Read + Seek>(mut self, mut sheet: XlsxCellReader<'_, R>) -> Result<Found> {
         let (mut errors, mut first_error, mut has_empty) = (0, None, false);
         let mut row = Row::default();

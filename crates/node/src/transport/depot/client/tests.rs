@@ -48,7 +48,8 @@ impl Scene {
         transport::listen(&self.listener, &peer, &self.helper, &options).unwrap().channel
     }
 
-    /// How a party ends that waits for the second one's parcel, where the helper answers that with `lie`.
+    /// Returns the error with which a party ends that waits for the second one's parcel, if the helper answers the
+    /// request with `lie`.
     fn collect(&self, patience: Duration, lie: &Answer<'_>) -> Error {
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -87,7 +88,7 @@ fn a_helper_that_goes_before_it_answers_is_dialled_again() {
     });
 }
 
-/// What a helper says of a party is known from the helper alone, and is told so.
+/// Statements by a helper about a party are known from the helper alone, and are reported as such.
 #[test]
 fn what_a_helper_says_of_others_is_told_as_what_it_says() {
     use ErrorKind::{Authentication, Input, Internal, Interrupted, Network, Protocol};
@@ -150,7 +151,7 @@ fn a_part_of_another_length_is_refused() {
     }
 }
 
-/// What each party has told is there, or the helper has left it out.
+/// Either the word of each party is present, or the helper has left it out.
 #[test]
 fn a_helper_that_leaves_out_a_word_is_named() {
     let scene = Scene::new();

@@ -15,8 +15,8 @@ fn items(numbers: &[u8]) -> Vec<Item> {
     numbers.iter().map(|number| Item([*number; ITEM_BYTES])).collect()
 }
 
-/// Both sides of a run in which the receiver has these numbers in each bucket, and the sender those: what was counted in all, and what the
-/// receiver got of each part.
+/// Runs both sides with these numbers in each bucket of the receiver (`asked`) and of the sender (`own`). Returns the
+/// total count, and the receiver's data of each part.
 fn run(asked: &[&[u8]; BUCKETS], own: &[&[u8]; BUCKETS], part: u64) -> (u64, Vec<Part>) {
     let suite = Suite::Ristretto255;
     let pool = Pool::of_parts(suite, (BUCKETS * ROOM) as u64, (BUCKETS * ROOM) as u64, part);

@@ -89,7 +89,7 @@ impl<G: Group + Sync> Function<G> {
         (&self.whole, &self.factors)
     }
 
-    /// Length of [`Function::to_bytes`].
+    /// Length of [`Function::to_bytes`] in bytes.
     pub fn bytes(group: &G, input_bytes: usize) -> usize {
         (1 + 8 * input_bytes) * group.scalar_bytes()
     }

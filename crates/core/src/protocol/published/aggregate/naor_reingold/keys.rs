@@ -9,7 +9,7 @@ use super::function::{Function, input_bytes, inputs};
 use crate::primitive::group::{Embedding, Group, Ristretto255};
 use crate::protocol::aggregate::{Blinding, Params, RowFunction};
 
-/// What the encoding of a key begins with: the form, and what has it.
+/// First bytes of the encoding of a key: the form, and the holder.
 const FORM: [u8; 2] = [1, 3];
 
 /// The secrets of the proxy and of the oracle: the key of the function, and what they have in every protocol.
@@ -19,7 +19,7 @@ pub struct ProxyKey<G: Group = Ristretto255> {
 }
 
 impl<G: Embedding + Sync> ProxyKey<G> {
-    /// Fresh secrets.
+    /// Draws fresh secrets of the proxy and its function.
     pub fn generate(params: &Params<G>, rng: &mut impl CryptoRng) -> ProxyKey<G> {
         let function = Function::generate(params.group(), input_bytes(params.key_bytes()), rng);
         ProxyKey { function, shared: Blinding::generate(params.group(), rng) }

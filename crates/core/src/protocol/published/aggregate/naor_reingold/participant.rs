@@ -1,4 +1,4 @@
-//! The participant's role.
+//! Role of the participant.
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;

@@ -1,4 +1,4 @@
-//! The proxy's role.
+//! Role of the proxy.
 
 use rand_core::CryptoRng;
 

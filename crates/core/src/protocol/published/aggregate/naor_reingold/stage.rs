@@ -10,13 +10,13 @@ use crate::protocol::aggregate::{Params, RoundKeys};
 /// Transfers of a stage, unless something else is agreed on: four chunks of the extension.
 const TRANSFERS: usize = 4 * messages::CHUNK;
 
-/// What participant and proxy have of each other's while reports go from one to the other.
+/// Data that participant and proxy have of each other while reports go from one to the other.
 pub struct Reporting<'a, G: Group = Ristretto255> {
-    /// What is agreed on for the round.
+    /// Parameters agreed on for the round.
     pub params: &'a Params<G>,
-    /// Its public keys.
+    /// Public keys of the round.
     pub keys: &'a RoundKeys<G>,
-    /// What the proxy knows the participant by: the fingerprint of an identity.
+    /// Name by which the proxy knows the participant: the fingerprint of an identity.
     pub participant: &'a str,
     /// The number of the first report that is sent, among all of this participant in the round.
     pub first: u64,
@@ -31,13 +31,15 @@ impl<G: Embedding> Reporting<'_, G> {
     }
 }
 
-/// How many keys a stage should have: as many as 130,560 transfers serve, 1020 keys of 128 bits and 4080 of 32. With more there is
-/// little to gain, and with fewer than a quarter of these a part of each message of the transfers is empty.
+/// Recommended number of keys in a stage: as many as 130,560 transfers serve, 1020 keys of 128 bits and 4080 of 32.
+/// With more there is little to gain. With fewer than a quarter of these, a part of each message of the transfers is
+/// empty.
 pub fn stage<G: Embedding>(params: &Params<G>) -> usize {
     TRANSFERS / (8 * input_bytes(params.key_bytes()))
 }
 
-/// What the transfers and the reports of a stage of so many keys take of the proxy's memory, in bytes. The participant needs less.
+/// Memory of the proxy, in bytes, for the transfers and the reports of a stage of so many keys. The participant needs
+/// less.
 pub fn memory_of_stage<G: Embedding>(params: &Params<G>, keys: usize) -> u64 {
     let scalars = 2 * 8 * input_bytes(params.key_bytes()) * params.group().scalar_bytes();
     // Bytes and points of reports, and of entries, which are longer.

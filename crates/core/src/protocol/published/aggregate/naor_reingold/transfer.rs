@@ -18,7 +18,7 @@ use crate::primitive::ot::softspoken;
 use crate::protocol::intersect::entries::items;
 use crate::security::Security;
 
-/// What transfers are set up for.
+/// Purpose for which transfers are set up.
 pub(super) const PURPOSE: &str = "naor-reingold";
 
 /// k of the extension: the one that takes the least time.
@@ -32,7 +32,7 @@ pub(super) fn extension() -> Result<softspoken::Params> {
 /// Inputs that one thread works on at once.
 const BATCH: usize = 32;
 
-/// What the proxy draws for some inputs.
+/// Values that the proxy draws for some inputs.
 pub struct Offer<G: Group> {
     /// For each input and each of its bits the message for 0 and the one for 1, one after the other: encoded scalars.
     pub pairs: Zeroizing<Vec<u8>>,
@@ -42,7 +42,7 @@ pub struct Offer<G: Group> {
     pub unblind: Vec<G::Scalar>,
 }
 
-/// Which function of an input the participant gets.
+/// Function of an input that the participant gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// r F(x), of which the proxy makes F(x) under encryption: the extended protocol.
@@ -51,7 +51,7 @@ pub enum Form {
     Plain,
 }
 
-/// What the proxy offers for so many inputs.
+/// Draws the proxy's offer for `count` inputs.
 pub fn offer<G: Group + Sync>(
     group: &G,
     function: &Function<G>,

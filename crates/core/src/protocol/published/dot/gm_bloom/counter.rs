@@ -57,7 +57,7 @@ pub(super) fn run(
     Ok(counts)
 }
 
-/// What the counter is told of the rows.
+/// Labels that the counter is told of the rows.
 struct Labelled {
     labels: Zeroizing<Vec<labels::Label>>,
     /// For each label whether it is that of one of the own ones.

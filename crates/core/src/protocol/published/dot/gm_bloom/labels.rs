@@ -34,12 +34,12 @@ pub(crate) fn distinct(labels: &[Label]) -> bool {
     sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// As they travel: little-endian, k bits each.
+/// Writes labels in their encoding on the wire: little-endian, k bits each.
 pub(crate) fn write(labels: impl IntoIterator<Item = Label>, strength: Strength, message: &mut Vec<u8>) {
     labels.into_iter().for_each(|label| message.extend_from_slice(&label.to_le_bytes()[..strength.slot_bytes()]));
 }
 
-/// The other way.
+/// Reads labels from their encoding on the wire.
 pub(crate) fn read(bytes: &[u8], strength: Strength) -> impl Iterator<Item = Label> {
     bytes.chunks_exact(strength.slot_bytes()).map(|bytes| {
         let mut label = [0; 16];

@@ -108,7 +108,7 @@ fn internal(what: impl Into<String>) -> Error {
     Error::Internal(format!("gm-bloom: {}", what.into()))
 }
 
-/// What a message holds that is wrong.
+/// Describes the fault in the contents of a message.
 fn holds(label: Label, invalid: Invalid) -> String {
     format!("`{}` holds {invalid}", label.name)
 }

@@ -1,4 +1,4 @@
-//! What both parties agree on before the first message, and what it costs.
+//! Parameters that both parties agree on before the first message, and the costs that follow from them.
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ const EXTENSION: usize = 4;
 /// A chunk's bytes: enough ciphertexts for all threads, and several chunks on their way.
 const CHUNK_BYTES: usize = 1 << 18;
 
-/// How long the key and the labels are.
+/// Lengths of the key and of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
-    /// Of N.
+    /// Length of N.
     pub key: KeySize,
-    /// Of labels and of the filters' slots; also the number of their hash functions.
+    /// Length of labels and of the filters' slots; also the number of their hash functions.
     pub strength: Strength,
 }
 
 impl Lengths {
-    /// Those of a level.
+    /// Returns the lengths of a security level.
     ///
     /// Errors ([`Error::Input`]): one above 128 bits, which the intersection's oblivious transfers do not have.
     pub fn of(level: Level) -> Result<Lengths> {
@@ -47,9 +47,9 @@ impl Lengths {
 /// A column with more ones than were agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dense {
-    /// Which of the party's columns.
+    /// Index of the column among the party's.
     pub column: usize,
-    /// How many ones it has.
+    /// Number of ones in the column.
     pub ones: usize,
 }
 
@@ -66,7 +66,8 @@ pub struct Params {
     modulus: Modulus,
     lengths: Lengths,
     bloom: bloom::Params,
-    /// Who is P_1; neither, or first one and then the other, where both get parts.
+    /// Party in the role of P_1. If both get parts, there is none: the roles are taken by one party first, and by the
+    /// other then.
     counter: Option<Side>,
     chunk: usize,
     /// The pairs whose products are wanted, if not all.
@@ -95,8 +96,8 @@ impl Params {
         Params::checked(shape, modulus, lengths, bound, Some(learner.unwrap_or(fewer)))
     }
 
-    /// As [`Params::new`] for both parties, for some of the products: `pairs` are columns of the first and of the second party,
-    /// distinct, and in the order in which the products shall come.
+    /// Creates parameters as [`Params::new`] does for both parties, for some of the products. `pairs` are columns of
+    /// the first and of the second party, distinct, and in the order in which the products shall come.
     ///
     /// Errors: as there; [`Error::Internal`] for a column that is not there, a counter's column that is in no pair, or a pair
     /// that stands there twice.
@@ -150,22 +151,22 @@ impl Params {
         Ok(Params { shape, modulus, lengths, bloom, counter, chunk, pairs: None })
     }
 
-    /// What is multiplied.
+    /// Returns the shape of the multiplied columns.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// How many products there are.
+    /// Returns the number of products.
     pub fn products(&self) -> usize {
         self.pairs.as_ref().map_or(self.shape.products(), |pairs| pairs.len())
     }
 
-    /// What parts add up modulo.
+    /// Returns the modulus of the sum of parts.
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
 
-    /// How long the key and the labels are.
+    /// Returns the lengths of the key and of the labels.
     pub fn lengths(&self) -> Lengths {
         self.lengths
     }
@@ -175,7 +176,7 @@ impl Params {
         self.counter
     }
 
-    /// The intersections.
+    /// Returns the parameters of the intersections.
     pub fn bloom(&self) -> &bloom::Params {
         &self.bloom
     }
@@ -233,7 +234,7 @@ impl Params {
         self.lengths.strength.slot_bytes() + self.lengths.key.modulus_bytes()
     }
 
-    /// Which of the labeller's columns one of the counter's is multiplied with, in order.
+    /// Returns the labeller's columns with which one of the counter's is multiplied, in order.
     pub(super) fn partners(&self, counter: Side, column: usize) -> Vec<usize> {
         let partner = |pair: &(u32, u32)| match counter {
             Side::First => (pair.0 as usize == column).then_some(pair.1 as usize),
@@ -245,7 +246,7 @@ impl Params {
         }
     }
 
-    /// Where the products stand that the counter gets: those of its first column, and so on.
+    /// Positions of the products in the order in which the counter gets them: those of its first column, and so on.
     pub(super) fn places(&self, counter: Side) -> impl Iterator<Item = usize> {
         let mut places: Vec<usize> = (0..self.products()).collect();
         let columns = self.shape.second.max(1);

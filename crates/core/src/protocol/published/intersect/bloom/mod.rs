@@ -31,7 +31,7 @@ use crate::primitive::kernel::{Block, RekeyedHash};
 use crate::primitive::published::bloom::{Hashes, PIECE};
 use crate::session::Session;
 
-/// What [`receive`] and [`send`] set OTs up for.
+/// Purpose for which [`receive`] and [`send`] set up OTs.
 const PURPOSE: &str = "intersection";
 
 /// Slots that one thread works on at once. The hash of pads changes its key more often.
@@ -53,7 +53,7 @@ impl Keys {
     }
 }
 
-/// How many slots a piece has.
+/// Returns the number of slots in a piece.
 fn slots_of(piece: usize, params: &Params) -> usize {
     PIECE.min(params.slots() - piece * PIECE)
 }

@@ -1,4 +1,4 @@
-//! What both parties agree on before the first message, and what it costs.
+//! Parameters that both parties agree on before the first message, and the costs that follow from them.
 
 use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
@@ -45,7 +45,7 @@ impl Params {
         self.slots
     }
 
-    /// The OT extension.
+    /// Returns the OT extension.
     pub fn extension(&self) -> &softspoken::Params {
         &self.extension
     }

@@ -1,4 +1,4 @@
-//! The receiver's role.
+//! Role of the receiver.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::primitive::ot::softspoken::CorrelatedReceiver;
 use crate::primitive::published::bloom::{Filter, PIECE};
 use crate::session::Session;
 
-/// How many pieces the receiver is ahead with its OTs of the slots that it has taken: see
+/// Number of pieces by which the receiver's OTs are ahead of the slots that it has taken: see
 /// [`messages`](crate::primitive::ot::messages).
 const AHEAD: usize = 3;
 
@@ -75,7 +75,8 @@ pub fn receive(
     Receiver::setup(params, session, PURPOSE, channel, rng)?.intersect(items, params, 0, channel)
 }
 
-/// As [`Receiver::intersect`], with OTs from elsewhere; `run` is the purpose and the number of the run.
+/// Runs the receiver's role as [`Receiver::intersect`] does, with OTs from elsewhere; `run` is the purpose and the
+/// number of the run.
 pub(crate) fn receive_over(
     items: &[Item],
     params: &Params,
@@ -116,7 +117,7 @@ pub(crate) fn receive_over(
     Ok(query.filter.matches())
 }
 
-/// What the receiver does with slots.
+/// Processing of slots by the receiver.
 struct Query {
     keys: Keys,
     filter: Filter,

@@ -1,4 +1,4 @@
-//! The sender's role.
+//! Role of the sender.
 
 use chacha20::ChaCha20Rng;
 use rand_core::CryptoRng;
@@ -71,7 +71,8 @@ pub fn send(
     Sender::setup(params, session, PURPOSE, channel, rng)?.intersect(items, params, 0, channel)
 }
 
-/// As [`Sender::intersect`], with OTs from elsewhere; `run` is the purpose and the number of the run.
+/// Runs the sender's role as [`Sender::intersect`] does, with OTs from elsewhere; `run` is the purpose and the number
+/// of the run.
 pub fn send_over(
     items: &[Item],
     params: &Params,

@@ -13,7 +13,7 @@ use crate::primitive::proof::Proof;
 use crate::primitive::published::polynomial::{Module, Points};
 use crate::protocol::published::intersect::polynomial::frames;
 
-/// What the ciphertexts hold times the generator, if the party learns.
+/// Opens the ciphertexts jointly. Returns their plaintexts times the generator, if the party learns.
 pub(super) fn open<G: Group + Sync>(
     group: &G,
     party: &Party<'_>,

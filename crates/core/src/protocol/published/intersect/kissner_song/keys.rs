@@ -14,7 +14,7 @@ use crate::session::Transcript;
 /// A party's share, and what all know.
 pub(super) struct Keys<G: Group> {
     pub share: KeyShare<G>,
-    /// What all encrypt under.
+    /// Joint public key under which all parties encrypt.
     pub joint: PublicKey<G>,
     /// Every party's, by place.
     pub of_parties: Vec<VerificationKey<G>>,

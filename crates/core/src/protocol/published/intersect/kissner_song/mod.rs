@@ -58,11 +58,11 @@ pub use params::Params;
 /// A party of a run.
 #[derive(Clone, Copy)]
 pub struct Party<'a> {
-    /// Its place.
+    /// Place of this party.
     pub me: usize,
-    /// Its items: distinct, and made with a key of the run's session.
+    /// Items of this party: distinct, and made with a key of the run's session.
     pub items: &'a [Item],
-    /// What all have agreed on.
+    /// Parameters that all parties have agreed on.
     pub params: &'a Params,
     /// The session of the run, which all parties have.
     pub session: &'a Session,
@@ -119,7 +119,7 @@ impl Party<'_> {
         }
     }
 
-    /// How polynomials travel and are multiplied.
+    /// Returns the form in which polynomials travel and are multiplied.
     fn form<G: Group + Sync>(&self, group: &G) -> Form<G> {
         Form::of(group, self.params.strategy, self.params.opened(), true)
     }
@@ -142,14 +142,14 @@ impl Party<'_> {
         self.others().map(state).collect()
     }
 
-    /// What each place has: this party `own`, the others what came over their channels.
+    /// Returns the values of all places: `own` for this party, and for the others the values from their channels.
     fn with_own<T>(&self, own: T, others: Vec<T>) -> Vec<T> {
         let mut all = others;
         all.insert(self.me, own);
         all
     }
 
-    /// What proofs are bound to.
+    /// Transcript to which proofs are bound.
     fn transcript(&self) -> Transcript {
         let mut transcript = Transcript::new("kissner-song");
         transcript.append("session", self.session.id());
@@ -165,7 +165,7 @@ impl Party<'_> {
         }
     }
 
-    /// These parties but this one, as the beginning of a sentence.
+    /// Names these parties, without this one, as the beginning of a sentence.
     fn suspects(&self, place: usize, told_by: &[usize], channels: &[Channel]) -> Option<String> {
         let peers: Vec<usize> = self.others().collect();
         let suspects = iter::once(&place).chain(told_by).filter_map(|place| peers.binary_search(place).ok());

@@ -1,4 +1,4 @@
-//! What all parties agree on before the first message, and what it costs.
+//! Parameters that all parties agree on before the first message, and the costs that follow from them.
 
 use super::{Order, Strategy};
 use crate::channel::HEADER_BYTES;
@@ -12,15 +12,15 @@ use crate::protocol::published::intersect::polynomial::CHUNK;
 /// Agreed public values of one run. All parties must use equal ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Params {
-    /// How many parties there are.
+    /// Number of parties.
     pub parties: usize,
     /// Items of each at most: what all fill up to.
     pub bound: usize,
     /// The places of those who learn, ascending.
     pub learners: Vec<usize>,
-    /// How polynomials travel and are multiplied.
+    /// Form in which polynomials travel and are multiplied.
     pub strategy: Strategy,
-    /// In which order they decrypt, those who learn after all others.
+    /// Order in which parties decrypt, those who learn after all others.
     pub order: Order,
 }
 
@@ -33,7 +33,8 @@ enum Flight {
 }
 
 impl Params {
-    /// As published: polynomials are multiplied as in school, and partial decryptions go from one party to the next.
+    /// Parameters of the protocol as published: polynomials are multiplied by the schoolbook method, and partial
+    /// decryptions go from one party to the next.
     ///
     /// Errors ([`Error::Internal`]): fewer than two parties, nobody who learns, or learners that are not places in ascending order.
     /// [`Error::Input`]: 2^32 items or more.
@@ -73,14 +74,15 @@ impl Params {
         others.chain(self.learners.iter().copied()).collect()
     }
 
-    /// Those to whose sums the party at `place` adds its own.
+    /// Returns the parties to whose sums the party at `place` adds its own.
     pub(super) fn before(&self, place: usize) -> Vec<usize> {
         let line = self.line();
         let at = line.iter().position(|other| *other == place).unwrap_or_default();
         self.order.before(at, self.parties).into_iter().map(|at| line[at]).collect()
     }
 
-    /// All whose shares are in the sums of the party at `place`, but itself: those that it adds to, and those before them.
+    /// Returns the other parties whose shares are in the sums of the party at `place`: those to whose sums it adds, and
+    /// those before them.
     pub(super) fn all_before(&self, place: usize) -> Vec<usize> {
         let mut all = self.before(place);
         let mut next = 0;
@@ -91,7 +93,7 @@ impl Params {
         all
     }
 
-    /// Those whose sums together are all.
+    /// Returns the parties whose sums together are all.
     pub(super) fn last(&self) -> Vec<usize> {
         let line = self.line();
         self.order.last(self.parties).into_iter().map(|at| line[at]).collect()

@@ -1,4 +1,5 @@
-//! What those who learn see, with all that others tell them, in a group in which all of it can be counted.
+//! Tests of the values that those who learn see, with all that others tell them. The group is one in which all of it
+//! can be counted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -26,12 +27,12 @@ const RUNS: usize = 400;
 const LEARNER: usize = 0;
 const HONEST: usize = 1;
 
-/// How the parties draw the polynomials that they multiply by.
+/// Method by which the parties draw the polynomials that they multiply by.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// As they should: one for each party.
+    /// Sound method: one polynomial for each party.
     Sound,
-    /// Of degree 0.
+    /// Polynomials of degree 0.
     Constant,
     /// One for the own polynomial, and none for those of others.
     OwnAlone,
@@ -113,7 +114,8 @@ impl World {
     }
 }
 
-/// What the learner opens when the parties have these roots and factors. None, if somebody ends.
+/// Runs the protocol with these roots and factors of the parties. Returns the values that the learner opens; `None` if
+/// any party ends.
 fn run<G: Group + Sync>(
     group: &G,
     params: &Params,
@@ -148,7 +150,7 @@ fn run<G: Group + Sync>(
     })
 }
 
-/// In how many parts the numbers below the group's order are counted.
+/// Number of parts in which the numbers below the group's order are counted.
 const PARTS: usize = 17;
 
 /// The chi-square of how many numbers were in each part, in standard deviations from its mean.
@@ -185,7 +187,8 @@ fn weaker_factors_show() {
     }
 }
 
-/// What a party adds for another's polynomial is not the other's own randomness times its factor, which the other could divide by.
+/// Checks that a party adds fresh randomness for another's polynomial. With the other's own randomness times its
+/// factor, the other could divide by that.
 #[test]
 fn what_a_party_adds_is_fresh() {
     let group = Ristretto255;
@@ -226,7 +229,7 @@ fn what_a_party_adds_is_fresh() {
     assert_eq!((alike(&added), alike(&without)), (0, params.opened()), "the own product as fresh ciphertexts, or not");
 }
 
-/// What is opened is the sum of all products, also where messages travel in parts.
+/// Checks that the opened value is the sum of all products, also if messages travel in parts.
 #[test]
 fn all_products_are_added_up() {
     let (group, parties, bound) = (Ristretto255, 3, 2050);

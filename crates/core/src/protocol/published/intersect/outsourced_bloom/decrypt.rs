@@ -155,7 +155,7 @@ impl<G: Group + Sync, D: Depot> Party<'_, G, D> {
         Ok(Some(own.sums))
     }
 
-    /// What the party at `from` has: its own share, which is checked, and those that it was given.
+    /// Receives the shares of the party at `from`: its own one, which is checked, and those that it was given.
     fn receive(
         &self,
         from: usize,
@@ -185,7 +185,7 @@ impl<G: Group + Sync, D: Depot> Party<'_, G, D> {
         Ok(open(group, sums, &group.decode(&bytes).map_err(wrong)?))
     }
 
-    /// What proofs of a part are bound to.
+    /// Transcript to which proofs of a part are bound.
     fn about(&self, part: u32) -> Transcript {
         let mut about = Transcript::new("outsourced bloom decryption");
         about.append("session", self.met.session.id()).append("part", &part.to_le_bytes());

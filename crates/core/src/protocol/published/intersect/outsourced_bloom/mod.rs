@@ -44,17 +44,17 @@ pub(crate) const TOTAL: Step = Step { code: 4, name: "shares of all" };
 
 /// A party of a run.
 pub struct Party<'a, G: Group, D> {
-    /// Its place.
+    /// Place of this party.
     pub me: usize,
-    /// Where all compute.
+    /// Group in which all parties compute.
     pub group: &'a G,
-    /// What all have agreed on.
+    /// Parameters that all parties have agreed on.
     pub params: &'a Params,
-    /// Its items, distinct, no more than agreed on.
+    /// Items of this party, distinct, no more than agreed on.
     pub items: &'a [Item],
-    /// What the parties have of each other.
+    /// Data that the parties have of each other.
     pub met: &'a Met<G>,
-    /// Its way to the others.
+    /// Connection of this party to the others, through the depot.
     pub post: &'a Post<'a, D>,
 }
 

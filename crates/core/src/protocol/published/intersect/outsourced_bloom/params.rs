@@ -1,4 +1,4 @@
-//! What the parties of a run agree on, and what follows from it.
+//! Parameters that the parties of a run agree on, and the values that follow from them.
 
 use crate::depot::SEAL_BYTES;
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ impl Params {
         Ok(Params { parties, sizes: rate.sizes(bound)?, bound, order, learners })
     }
 
-    /// How many parties there are.
+    /// Returns the number of parties.
     pub fn parties(&self) -> usize {
         self.parties
     }
@@ -50,7 +50,7 @@ impl Params {
         3 + self.order.steps(self.parties) + u32::from(!self.tells(self.last()).is_empty())
     }
 
-    /// How many parties give the one at `place` their shares, all of which it checks.
+    /// Returns the number of parties that give the one at `place` their shares, all of which it checks.
     pub fn checked_by(&self, place: usize) -> usize {
         self.before(place).len()
     }
@@ -65,7 +65,7 @@ impl Params {
         self.sizes
     }
 
-    /// Who learns, by place.
+    /// Returns the places of the parties that learn.
     pub fn learners(&self) -> &[usize] {
         &self.learners
     }
@@ -77,7 +77,7 @@ impl Params {
         (0..slots.div_ceil(most)).map(|part| most.min(slots - part * most)).collect()
     }
 
-    /// All parties as they decrypt: those who learn nothing before those who learn.
+    /// Returns all parties in the order of decryption: those who learn nothing before those who learn.
     fn line(&self) -> Vec<usize> {
         let others = (0..self.parties).filter(|place| !self.learners.contains(place));
         others.chain(self.learners.iter().copied()).collect()
@@ -93,7 +93,8 @@ impl Params {
         place == self.last() || self.order == Order::Alone && self.learners.contains(&place)
     }
 
-    /// Who gives the party at `place` what it adds its own share to; where each is alone, who gives a learner a share.
+    /// Parties that give the one at `place` the values to which it adds its own share. If each is alone, the parties
+    /// that give a learner a share.
     pub(super) fn before(&self, place: usize) -> Vec<usize> {
         match self.order {
             Order::Alone if self.opens(place) => (0..self.parties).filter(|other| *other != place).collect(),
@@ -105,7 +106,7 @@ impl Params {
         }
     }
 
-    /// To whom the party at `place` gives what it has.
+    /// Parties to which the one at `place` gives its values.
     pub(super) fn after(&self, place: usize) -> Vec<usize> {
         (0..self.parties).filter(|other| self.before(*other).contains(&place)).collect()
     }
@@ -115,7 +116,7 @@ impl Params {
         self.order != Order::Alone && !self.before(place).is_empty()
     }
 
-    /// To whom the party at `place` tells all shares together.
+    /// Parties to which the one at `place` tells all shares together.
     pub(super) fn tells(&self, place: usize) -> &[usize] {
         let all_but_last = &self.learners[..self.learners.len() - 1];
         if place == self.last() && self.order != Order::Alone { all_but_last } else { &[] }

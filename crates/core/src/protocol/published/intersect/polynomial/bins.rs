@@ -23,9 +23,9 @@ pub(in crate::protocol) struct Bins<'a> {
     items: Cow<'a, [Item]>,
     /// The numbers of the items, bin by bin.
     order: Vec<u32>,
-    /// Where each bin begins in that, and the end.
+    /// Start of each bin in that order, and the end.
     starts: Vec<u32>,
-    /// How many of the items are the party's own; they come first.
+    /// Number of the items that are the party's own; they come first.
     own: usize,
     bound: usize,
 }
@@ -71,7 +71,7 @@ impl<'a> Bins<'a> {
         Bins { items, order, starts, own, bound }
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub(super) fn count(&self) -> usize {
         self.order.len()
     }
@@ -100,7 +100,7 @@ impl<'a> Bins<'a> {
         items.iter().map(|&item| root(field, &self.items[item as usize])).collect()
     }
 
-    /// As many roots of random items as some bins have fewer items than `count`.
+    /// Draws roots of random items, as many as some bins have fewer items than `count`.
     pub(super) fn missing<F: ScalarField>(
         &self,
         field: &F,

@@ -1,12 +1,12 @@
-//! How much work a run is.
+//! Estimates of the work of a run.
 
 use super::{Curve, Params, Reveal};
 use crate::primitive::group::Ristretto255;
 use crate::primitive::published::polynomial::{Module, Points};
 use crate::role::Role;
 
-/// What other operations cost, relative to a multiplication of a point, about: a multiplication of the generator, an encoding, a
-/// decoding, and an operation on scalars. `intersect_polynomial` judges what is chosen by them.
+/// Approximate costs of other operations, relative to a multiplication of a point: a multiplication of the generator,
+/// an encoding, a decoding, and an operation on scalars. `intersect_polynomial` judges what is chosen by them.
 const FIXED: f64 = 0.45;
 const ENCODE: f64 = 0.3;
 const DECODE: f64 = 0.3;
@@ -15,21 +15,21 @@ const SCALAR: f64 = 0.004;
 /// The work of a run, in multiplications of a point in ristretto255.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// The receiver's.
+    /// Work of the receiver.
     pub receiver: f64,
-    /// The sender's.
+    /// Work of the sender.
     pub sender: f64,
 }
 
 impl Cost {
-    /// Of both.
+    /// Returns the work of both parties.
     pub fn work(&self) -> f64 {
         self.receiver + self.sender
     }
 }
 
 impl Curve {
-    /// How many times as long as in ristretto255 a multiplication takes, as measured with AVX-512 IFMA.
+    /// Duration of a multiplication relative to ristretto255, as measured with AVX-512 IFMA.
     fn times_ristretto(self) -> f64 {
         match self {
             Curve::Ristretto255 => 1.0,

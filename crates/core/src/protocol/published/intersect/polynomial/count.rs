@@ -1,4 +1,4 @@
-//! How many items are common.
+//! Roles that reveal the number of common items.
 
 use rand_core::CryptoRng;
 

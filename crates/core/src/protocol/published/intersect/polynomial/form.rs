@@ -1,4 +1,4 @@
-//! What travels of a polynomial, and what is computed with that.
+//! Form in which a polynomial travels, and the computations on that form.
 
 use crate::parallel;
 use rayon::prelude::*;
@@ -15,17 +15,17 @@ use crate::primitive::published::polynomial::{
 pub(in crate::protocol) enum Form<G: Group> {
     /// Coefficients, the lowest first. Of monic polynomials the highest one does not travel.
     Coefficients {
-        /// How they are multiplied.
+        /// Strategy by which they are multiplied.
         strategy: Strategy,
         /// Whether values at many points are made in a tree, and not one by one.
         by_tree: bool,
     },
-    /// Values at points.
+    /// Values of the polynomial at points.
     Values {
         /// 0, 1, 2, ...: as many as the polynomial that is opened has coefficients.
         points: Vec<G::Scalar>,
-        /// What each value counts for in Lagrange's interpolation: the inverse of the product of its point's differences from the
-        /// others.
+        /// Weight of each value in Lagrange's interpolation: the inverse of the product of its point's differences from
+        /// the others.
         weights: Vec<G::Scalar>,
     },
 }
@@ -49,7 +49,7 @@ impl<G: Group + Sync> Form<G> {
         }
     }
 
-    /// What the receiver encrypts of bins with these roots, bin by bin.
+    /// Computes the scalars that the receiver encrypts for bins with these roots, bin by bin.
     pub(super) fn of_bins(&self, group: &G, bins: &[Vec<G::Scalar>]) -> Vec<G::Scalar> {
         let polynomials: Vec<_> = parallel::map(bins, 1, |roots| self.of_roots(group, roots));
         polynomials.concat()
@@ -159,20 +159,21 @@ impl<G: Group + Sync> Form<G> {
     }
 }
 
-/// What has travelled of each bin's polynomial: nothing, if coefficients travel and no bin has an item.
+/// Divides the transmitted values into those of each bin's polynomial: none, if coefficients travel and no bin has an
+/// item.
 pub(super) fn bin_by_bin<T: Sync>(travelled: &[T], bins: usize) -> impl IndexedParallelIterator<Item = &[T]> {
     let each = travelled.len() / bins;
     (0..bins).into_par_iter().map(move |bin| &travelled[bin * each..][..each])
 }
 
-/// With the highest coefficient, which hides nothing: 1.
+/// Appends the highest coefficient, which hides nothing: 1.
 fn monic<G: Group + Sync>(group: &G, polynomial: &[Ciphertext<G>]) -> Vec<Ciphertext<G>> {
     let [zero, _] = Encrypted(group).zero();
     let one = group.multiply_generator(&[group.scalar(1)]).remove(0);
     [polynomial, &[[zero, one]]].concat()
 }
 
-/// How scalars are multiplied, where that is nobody else's choice.
+/// Strategy for multiplying scalars, if nobody else chooses it.
 fn fastest<G: Group + Sync>(group: &G, count: usize) -> Strategy {
     Strategy::fastest(&Scalars(group), count + 1, count + 1)
 }

@@ -1,4 +1,4 @@
-//! Which group.
+//! Choice of the group.
 
 use super::Strategy;
 use crate::primitive::group::Group;
@@ -8,13 +8,13 @@ use crate::security::Level;
 /// A group of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Curve {
-    /// ristretto255.
+    /// Elements of the group ristretto255.
     Ristretto255,
     /// Pallas, whose scalars have roots of unity of orders up to 2^32.
     Pallas,
-    /// P-384.
+    /// Points of the curve P-384.
     P384,
-    /// P-521.
+    /// Points of the curve P-521.
     P521,
 }
 
@@ -56,7 +56,7 @@ impl Curve {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the group.
     pub fn name(self) -> &'static str {
         match self {
             Curve::Ristretto255 => "ristretto255",

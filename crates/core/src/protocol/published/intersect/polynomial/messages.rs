@@ -1,4 +1,4 @@
-//! Ciphertexts as messages.
+//! Transport of ciphertexts as messages.
 
 use super::params::frames;
 use crate::channel::{Incoming, Label, Outgoing};

@@ -1,4 +1,4 @@
-//! What both parties agree on before the first message, and what it costs.
+//! Parameters that both parties agree on before the first message, and the costs that follow from them.
 
 use std::fmt;
 use std::ops::Range;
@@ -20,10 +20,10 @@ use crate::security::{Chance, Level};
 /// Ciphertexts in one message, and those of the bins that are worked on at once.
 pub(in crate::protocol) const CHUNK: usize = 1 << 12;
 
-/// Bins at most.
+/// Largest number of bins.
 pub const MAX_BINS: usize = 1 << 24;
 
-/// How polynomials travel and are multiplied.
+/// Form in which polynomials travel and are multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
     /// Coefficients; each of a product is one sum.
@@ -38,12 +38,12 @@ pub enum Strategy {
     Points,
 }
 
-/// What the receiver learns.
+/// Result that the receiver learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reveal {
-    /// Which of its items are common.
+    /// Receiver's items that are common.
     Rows,
-    /// How many are.
+    /// Number of common items.
     Count,
 }
 
@@ -61,23 +61,23 @@ pub struct Params {
     runs: usize,
 }
 
-/// What a run is to be like.
+/// Requirements on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
-    /// Computational security.
+    /// Level of computational security.
     pub level: Level,
-    /// What the receiver learns.
+    /// Result that the receiver learns.
     pub reveal: Reveal,
     /// One, or whichever takes least work.
     pub strategy: Option<Strategy>,
-    /// So many, 1 for the protocol as it was published, or as many as take least work.
+    /// Number of bins: 1 for the protocol as it was published; if `None`, the number that takes least work.
     pub bins: Option<usize>,
-    /// This is one of so many such runs, of which none may go wrong by chance.
+    /// Number of such runs, this one included, of which none may go wrong by chance.
     pub runs: usize,
 }
 
 impl Strategy {
-    /// All of them.
+    /// List of all strategies.
     pub const ALL: [Strategy; 5] =
         [Strategy::Schoolbook, Strategy::Karatsuba, Strategy::Toom3, Strategy::Fft, Strategy::Points];
 
@@ -92,7 +92,7 @@ impl Strategy {
         }
     }
 
-    /// How coefficients are multiplied; none: there are values.
+    /// Returns the strategy for multiplying coefficients; `None` if values travel.
     pub(super) fn of_coefficients(self) -> Option<polynomial::Strategy> {
         match self {
             Strategy::Schoolbook => Some(polynomial::Strategy::Schoolbook),
@@ -179,17 +179,17 @@ impl Params {
         self.strategy != Strategy::Fft || self.curve.has_roots_for(2 * self.answers_of_bin().max(1))
     }
 
-    /// The group.
+    /// Returns the group of the run.
     pub fn curve(&self) -> Curve {
         self.curve
     }
 
-    /// How polynomials travel and are multiplied.
+    /// Returns the form in which polynomials travel and are multiplied.
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// What the receiver learns.
+    /// Returns what the receiver learns.
     pub fn reveal(&self) -> Reveal {
         self.reveal
     }
@@ -202,7 +202,7 @@ impl Params {
         }
     }
 
-    /// How many bins there are.
+    /// Returns the number of bins.
     pub fn bins(&self) -> usize {
         self.bins
     }
@@ -263,7 +263,7 @@ impl Params {
         self.receiver_items == 0 || self.sender_items == 0
     }
 
-    /// What a run costs, in operations of the group.
+    /// Returns the cost of a run, in operations of the group.
     pub fn cost(&self) -> Cost {
         cost::of(self)
     }

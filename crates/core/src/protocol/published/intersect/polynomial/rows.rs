@@ -1,4 +1,4 @@
-//! Which items are common.
+//! Roles that reveal which items are common.
 
 use crate::parallel;
 use std::slice;
@@ -49,7 +49,7 @@ fn send_by(items: &[Item], params: &Params, channel: &mut Channel, rng: ChaCha20
     with!(params.curve(), |group| send_in(group, items, params, channel, rng))
 }
 
-/// As [`receive`], in any group instead of that of the parameters.
+/// Runs the receiver's role as [`receive`] does, in any group instead of that of the parameters.
 pub fn receive_in<G: Group + Sync>(
     group: &G,
     items: &[Item],
@@ -124,7 +124,7 @@ pub(in crate::protocol) fn roots_in<G: Group + Sync>(
     Ok(found)
 }
 
-/// As [`send`], in any group instead of that of the parameters.
+/// Runs the sender's role as [`send`] does, in any group instead of that of the parameters.
 pub fn send_in<G: Group + Sync>(
     group: &G,
     items: &[Item],

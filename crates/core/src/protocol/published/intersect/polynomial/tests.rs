@@ -1,4 +1,5 @@
-//! What is opened, in a group in which all of it can be counted; and the bins' bound where it is exceeded often enough to be seen.
+//! Tests of the opened values, in a group in which all of it can be counted. Also tests the bins' bound, with a
+//! probability of overflow high enough to be seen.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ fn opened(group: &ModP, mine: &[Item], theirs: &[Item], rng: &mut ChaCha20Rng) -
     Some(logarithms.into_iter().map(|value| group.scalar(value)).collect())
 }
 
-/// What the receiver decrypts of so many answers of a sender.
+/// Decrypts so many answers of a sender as the receiver.
 fn answered(
     group: &ModP,
     mine: &[Item],
@@ -102,7 +103,7 @@ fn deviation(group: &ModP, polynomials: &[Vec<Scalar>], divisor: &[Scalar], poin
     counts.values().map(far).fold(0.0, f64::max)
 }
 
-/// In how many parts the numbers below the group's order are counted.
+/// Number of parts in which the numbers below the group's order are counted.
 const PARTS: usize = 17;
 
 /// The chi-square of how many numbers were in each part, in standard deviations from its mean.
@@ -183,7 +184,8 @@ fn values_tell_only_whether_they_are_zero() {
     assert!(first < 6.0 && second < 6.0 && quotient > 6.0, "{first} {second} {quotient}");
 }
 
-/// Where a bin may overflow with probability 2^-4, it does so no more often; and that is not for want of items.
+/// Checks that bins which may overflow with probability 2^-4 do so no more often, and that this is not for want of
+/// items.
 #[test]
 fn bins_overflow_no_more_often_than_computed() {
     let mut rng = ChaCha20Rng::from_seed([2; 32]);

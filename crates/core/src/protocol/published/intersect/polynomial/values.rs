@@ -1,6 +1,6 @@
-//! Which of the sender's items are roots of the receiver's polynomials, in an order that the sender chooses: its items themselves, and
-//! which of the receiver's they are, stay hidden. A count has a random order; in a union ([`crate::protocol::union`]) it is that in
-//! which the items then go.
+//! Test which of the sender's items are roots of the receiver's polynomials, in an order that the sender chooses. The
+//! sender's items themselves, and which of the receiver's they are, stay hidden. A count has a random order. In a union
+//! ([`crate::protocol::union`]) the order is the one in which the items then go.
 
 use chacha20::ChaCha20Rng;
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ use crate::primitive::published::polynomial::Encrypted;
 use crate::primitive::published::polynomial::Module;
 use crate::role::Role;
 
-/// In which order the answers go: which of those that are made bin by bin comes at each place.
+/// Order in which the answers go: for each place, the index of its answer among those made bin by bin.
 pub(in crate::protocol) type Order<'a> = &'a (dyn Fn(&Bins<'_>, &mut ChaCha20Rng) -> Vec<u32> + Sync);
 
 /// The receiver's role: whether each answer stands for one of its items, as they come.
@@ -82,7 +82,7 @@ fn receive_in<G: Group + Sync>(
     Ok(zeros)
 }
 
-/// As [`send`], in any group instead of that of the parameters.
+/// Runs the sender's role as [`send`] does, in any group instead of that of the parameters.
 pub(super) fn send_in<G: Group + Sync>(
     group: &G,
     items: &[Item],

@@ -38,7 +38,7 @@ fn secrets(round: &Round) -> Vec<Vec<u8>> {
     key.chunks(MESSAGE_BYTES).skip(1).map(<[u8]>::to_vec).collect()
 }
 
-/// What two messages say of the function if they are those of one pair: the second divided by the first.
+/// Computes what two messages say of the function if they are those of one pair: the second divided by the first.
 fn ratio(first: &[u8], second: &[u8]) -> Option<Vec<u8>> {
     let [first, second] = [GROUP.decode_scalar(first)?, GROUP.decode_scalar(second)?];
     Some(GROUP.encode_scalar(&GROUP.times(&second, &GROUP.invert(&[first])[0])).to_vec())
@@ -124,10 +124,10 @@ fn a_participant_has_one_evaluation_of_each_key_whatever_its_choices() {
     }
 }
 
-/// What a proxy draws for the keys of a stage.
+/// Masks that a proxy draws for the keys of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Masks {
-    /// As the protocol says.
+    /// Fresh masks, by the protocol.
     Fresh,
     /// The same u_1, ..., u_m for all keys.
     OfOneKey,
@@ -163,7 +163,7 @@ fn ask(public: &mut Round, inputs: [[u8; KEY_BYTES]; 2], connection: &str, chann
     [first.to_vec(), second.to_vec()]
 }
 
-/// What messages for no bit set and for all of them say of the function.
+/// Computes what messages for no bit set and for all of them say of the function.
 fn ratios(none: &[u8], all: &[u8]) -> Vec<Vec<u8>> {
     none.chunks(MESSAGE_BYTES).zip(all.chunks(MESSAGE_BYTES)).map(|(none, all)| ratio(none, all).unwrap()).collect()
 }

@@ -23,7 +23,7 @@ use crate::aggregate::round::{rng, session};
 
 type Point = <Ristretto255 as Group>::Point;
 
-/// What the transfers of the protocol are set up for, and the instance of OTs that this gives.
+/// Purpose for which the transfers of the protocol are set up. Below it is the instance of OTs that follows from it.
 const PURPOSE: &str = "naor-reingold";
 const INSTANCE: &str = "random OT for naor-reingold";
 
@@ -39,14 +39,14 @@ fn params() -> Params {
     Params::new(Malicious, K).unwrap()
 }
 
-/// Whose OTs the proxy has.
+/// Source of the proxy's OTs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ot {
-    /// Those of the protocol.
+    /// OTs of the protocol.
     Real,
-    /// Those among semi-honest parties.
+    /// OTs among semi-honest parties.
     SemiHonest,
-    /// Those written here, with a check that is left out or known beforehand.
+    /// OTs written here, with a check that is left out or known beforehand.
     Written(Check),
 }
 
@@ -100,7 +100,7 @@ struct Participant {
 }
 
 impl Participant {
-    /// With roots of trees, and a secret of the base OTs, of its own.
+    /// Sets up a participant with its own roots of trees, and its own secret of the base OTs.
     fn setup(ot: Ot, session: &Session, roots: &[Block], channel: &mut Channel) -> Result<Participant> {
         let mut base = base::Sender::new(BaseForm::Sound, session, INSTANCE, 7);
         let keys = Keys::of(&ot.params(), Form::Sound, session, INSTANCE);
@@ -124,9 +124,9 @@ impl Participant {
 
 /// One stage as the participant has it.
 struct Stage {
-    /// Its blocks of the OTs.
+    /// Participant's blocks of the OTs.
     blocks: Vec<Block>,
-    /// Both messages of each, hidden.
+    /// Hidden messages, both for each OT.
     hidden: Vec<u8>,
     blinds: Vec<Point>,
 }
@@ -150,7 +150,7 @@ impl Stage {
         &self.hidden[MESSAGE_BYTES * (2 * index + side)..][..MESSAGE_BYTES]
     }
 
-    /// What somebody has chosen with the same bits in all trees.
+    /// Opens the messages for somebody who has chosen with the same bits in all trees.
     fn chosen(&self, own: &Participant, bits: &[bool]) -> Vec<u8> {
         let one =
             |(index, bit): (usize, &bool)| own.open(index, self.blocks[index], self.hidden(index, usize::from(*bit)));

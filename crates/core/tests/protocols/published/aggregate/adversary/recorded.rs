@@ -14,7 +14,7 @@ use crate::adversary::extension::{Form, Keys, Receiver, refused};
 use crate::aggregate::round::{entry, rng, session};
 use crate::support::{Frame, recorded};
 
-/// What the participant reports: one key of eight bits, twice.
+/// Inputs that the participant reports: one key of eight bits, twice.
 const INPUTS: [u8; 2] = [7, 7];
 
 fn victim() -> Round {
@@ -37,7 +37,8 @@ fn random_roots() -> Vec<Block> {
     block::random(params().trees(), &mut rng(8))
 }
 
-/// What a proxy makes of that in a connection, and what the participant has sent.
+/// Returns the entries that a proxy makes of these inputs in a connection, and the frames that the participant has
+/// sent.
 fn record(connection: &str, seed: u64) -> (Vec<u8>, Vec<Frame>) {
     let mut entries = Vec::new();
     let frames = recorded(|mut own, mut its| {
@@ -94,7 +95,8 @@ fn what_was_recorded_is_good_for_no_other_connection() {
     }
 }
 
-/// All orders of what a participant sends, and each of them left out: the proxy ends the run, and waits for nothing.
+/// Checks all orders of the participant's messages, and each of them left out: the proxy ends the run, and waits for
+/// nothing.
 #[test]
 fn messages_in_another_order_end_the_run() {
     let frames = payloads(record("one", 2).1);

@@ -1,4 +1,5 @@
-//! What a participant reports of what it has evaluated: nobody else's counts change, and it counts as one.
+//! Tests of the reports that a participant makes of the values it has evaluated: nobody else's counts change, and the
+//! participant counts as one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,10 +63,10 @@ fn claimed(distinct: bool, claims: &[Claim], seed: u64) -> Vec<u8> {
     received.unwrap()
 }
 
-/// What others report: keys, each of so many participants.
+/// Reports of the others: keys, each of so many participants.
 const OTHERS: [(u8, usize); 4] = [(1, 1), (2, 2), (3, 3), (4, 4)];
 
-/// Their entries.
+/// Returns the entries of the others.
 fn others(round: &mut Round) -> Vec<u8> {
     let mut entries = Vec::new();
     for place in 0..4 {
@@ -79,7 +80,8 @@ fn others(round: &mut Round) -> Vec<u8> {
     entries
 }
 
-/// What has to come out: of each key that enough participants report the values of all reports that are what they say.
+/// Returns the expected result: for each key that enough participants report, the values of all reports that are what
+/// they say.
 fn expected(claims: &[Claim]) -> Revealed {
     let mut values = BTreeMap::<u8, Vec<u32>>::new();
     let mut reporters = BTreeMap::<u8, BTreeSet<usize>>::new();
@@ -144,8 +146,8 @@ fn one_participant_is_one_however_often_it_reports_a_key() {
     }
 }
 
-/// What the protocol does not promise, and how much that is: a participant that multiplies the value of the function has the database
-/// look for the row of the key that it has chosen, and finds no other.
+/// Checks the extent of what the protocol does not promise. A participant that multiplies the value of the function has
+/// the database look for the row of the key that it has chosen. It finds no other.
 #[test]
 fn with_the_database_each_report_tests_one_key() {
     const TIMES: u64 = 12345;

@@ -144,7 +144,7 @@ fn inputs_are_keys_or_hashes_of_them() {
     assert!(inputs_of("one", 4, &[]).is_empty());
 }
 
-/// All that a participant gets is new and uniform each time, even for one input again and again.
+/// Checks that all values which a participant gets are new and uniform each time, even for one input again and again.
 #[test]
 fn what_a_participant_gets_is_uniform_whatever_its_input() {
     let function = Function::generate(&Ristretto255, 4, &mut rng(1));

@@ -26,7 +26,7 @@ fn expected() -> Revealed {
     Revealed::from([(vec![7], vec![0, 1])])
 }
 
-/// What a participant reports that has this value of the function, and says that it is of this key.
+/// Makes the entries for a participant's report that has this value of the function, and claims to be of this key.
 fn reported(
     round: &mut Round,
     who: &str,
@@ -103,8 +103,8 @@ fn the_identity_is_dropped() {
     assert_eq!(round.reveal(&entries, LEAST), expected());
 }
 
-/// Which bits a participant chooses with two keys' transfers is its own affair; that it puts the messages of one with the blind of the other
-/// gets it into a row of its own.
+/// Checks a participant that mixes two keys' transfers. The bits that it chooses are its own affair. If it puts the
+/// messages of one key with the blind of the other, it gets into a row of its own.
 #[test]
 fn messages_of_one_key_with_the_blind_of_another() {
     let mut round = round(1, 2, true, 1);
@@ -167,7 +167,7 @@ fn replays_are_refused_without_values_too() {
     }
 }
 
-/// Both roles over real transfers.
+/// Case of both roles over real transfers.
 fn case() -> Arc<Two> {
     let round = Arc::new(round(1, 2, true, 1));
     let entries: Vec<Entry> = (0..5).map(|number| entry([number], u32::from(number) % 2)).collect();

@@ -1,4 +1,4 @@
-//! The published protocol.
+//! Tests of the published protocol.
 
 pub mod round;
 

@@ -1,4 +1,4 @@
-//! What comes out, beside a plain computation on everybody's pairs.
+//! Tests of the results, beside a plain computation on everybody's pairs.
 
 use proptest::prelude::*;
 use tacita_core::Level;

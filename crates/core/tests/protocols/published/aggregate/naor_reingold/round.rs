@@ -13,7 +13,7 @@ use tacita_core::{Channel, Result};
 use crate::aggregate::round::{rng, session};
 use crate::support::two;
 
-/// What an honest participant chooses of the pairs.
+/// Selects the messages that an honest participant chooses of the pairs.
 pub fn choose(pairs: &[u8], scalar_bytes: usize, inputs: &[u8]) -> Vec<u8> {
     let pair = |(index, pair): (usize, &[u8])| {
         let bit = usize::from(inputs[index / 8] >> (index % 8) & 1);
@@ -97,7 +97,8 @@ impl<G: Embedding + Sync> Round<G> {
         received.unwrap().0
     }
 
-    /// What the proxy draws for so many keys, and what a participant that chooses these inputs has of it.
+    /// Returns the values that the proxy draws for so many keys, and the values that a participant that chooses these
+    /// inputs has of them.
     pub fn evaluated(&mut self, inputs: &[u8], form: Form) -> (Offer<G>, Vec<G::Point>) {
         let (group, length) = (self.params.group(), self.proxy.function().input_bytes());
         let made = offer(group, self.proxy.function(), inputs.len() / length, form, &mut self.rng);
@@ -111,7 +112,7 @@ impl<G: Embedding + Sync> Round<G> {
         report(&self.params, &self.keys, from, entries, values, &mut self.rng).unwrap()
     }
 
-    /// What the proxy makes of reports with what it has drawn for them.
+    /// Makes the proxy's entries of reports, with the values that it has drawn for them.
     pub fn unblind(
         &mut self,
         from: (&str, u64),

@@ -1,5 +1,6 @@
-//! What each role sees, beside what it may see; each check fails for a variant that leaks. And what a participant and the database find out
-//! together in the basic protocol, and not in the extended one.
+//! Tests of the view of each role, beside what the role may see; each check fails for a variant that leaks. Further
+//! tests cover what a participant and the database find out together in the basic protocol, and not in the extended
+//! one.
 
 use std::collections::HashSet;
 
@@ -106,14 +107,14 @@ fn the_proxy_cannot_open_a_report() {
     assert_eq!(finds(&leaky), (true, true));
 }
 
-/// What a participant has kept of its reports: values of the function as it had them, and its reports.
+/// Data that a participant has kept: values of the function as it had them, and its reports.
 struct Kept {
     values: Vec<u8>,
     reports: Vec<u8>,
 }
 
-/// What a participant and the database find together: the row of each of the participant's reports. They compare values, doubled as
-/// often as rows are, quotients of values, and the points of ciphertexts.
+/// Links reports to rows, as a participant and the database can do together: the row of each of the participant's
+/// reports. They compare values, doubled as often as rows are, quotients of values, and the points of ciphertexts.
 fn linked(round: &Round, kept: &Kept, rows: &[Row]) -> Vec<Option<usize>> {
     let group = Ristretto255;
     let decode = |bytes: &[u8]| group.decode(bytes).unwrap();
@@ -159,7 +160,8 @@ fn the_basic_protocol_links_a_key_to_its_row_and_the_extended_one_does_not() {
     }
 }
 
-/// In the database, reports of one key have one row and different ciphertexts, and neither rows nor tags are those of another round.
+/// Checks that, in the database, reports of one key have one row and different ciphertexts. Neither rows nor tags are
+/// those of another round.
 #[test]
 fn the_database_sees_equal_rows_and_nothing_else_that_is_equal() {
     let mut round = round(4, 2, true, 1);

@@ -14,7 +14,7 @@ use tacita_core::protocol::published::dot::gm_bloom::{self, BITS, LABELLED, Leng
 use tacita_core::protocol::published::intersect::bloom::SLOTS;
 use tacita_core::{Channel, Error, Result, Role};
 
-/// What is run: a value, several columns, two outputs.
+/// Variant of the run: a value, several columns, two outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variant {
     Value,

@@ -27,7 +27,8 @@ fn role(dot: &Dot, params: &Params, side: Side, channel: &mut Channel) -> Result
     gm_bloom::run(side, &columns, params, &session(), channel, &mut rng(1 + side as u8))
 }
 
-/// What both parties get, which must add up to these products; and bytes and rounds must be those announced.
+/// Checks that both parties' shares add up to these products, and that bytes and rounds are those announced. Returns
+/// the shares.
 #[track_caller]
 fn check(dot: &Dot, params: &Params, truth: &[u128]) -> [Shares; 2] {
     let party = |side: Side| {

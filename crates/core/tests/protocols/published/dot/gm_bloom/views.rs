@@ -1,5 +1,5 @@
-//! What each role of `gm-bloom` receives, compared with what its own input and output allow. Every check is also run on a
-//! deliberately leaky variant, which must fail it.
+//! Tests of the messages that each role of `gm-bloom` receives, compared with what its own input and output allow.
+//! Every check is also run on a deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ fn column(rows: usize, ones: &[usize]) -> Columns {
 }
 
 struct Recorded {
-    /// Of the counter and the labeller.
+    /// Frames of the counter and the labeller.
     frames: [Vec<Frame>; 2],
     /// The counter's, which its seed determines.
     key: SecretKey,
@@ -49,7 +49,7 @@ fn record(params: &Params, first: &Columns, second: &Columns, seeds: [u8; 2]) ->
     Recorded { frames, key }
 }
 
-/// What the counter is told of the rows: labels, and ciphertexts, in the order in which they came.
+/// Extracts what the counter is told of the rows: labels, and ciphertexts, in the order in which they came.
 fn labelled(recorded: &Recorded, rows: usize) -> (Vec<u8>, Vec<u8>) {
     let mut labels = payloads(&recorded.frames[1], LABELLED.code);
     let ciphertexts = labels.split_off(rows * LABEL_BYTES);
@@ -139,7 +139,7 @@ fn the_labeller_sees_fresh_ciphertexts_whatever_the_column() {
     fresh_entries(&[runs[0].clone(), runs[0].clone()], BYTES - 8, rows).unwrap_err();
 }
 
-/// What travels depends on the bound, and not on how many ones there are.
+/// Checks that the lengths of messages depend on the bound, and not on the number of ones.
 #[test]
 fn lengths_do_not_depend_on_the_number_of_ones() {
     let rows = 60;

@@ -9,7 +9,7 @@ use tacita_core::{Error, ErrorKind, Item, Role};
 
 const STRENGTHS: [Strength; 3] = [Strength::Bits80, Strength::Bits112, Strength::Bits128];
 
-/// Both parties learn just what they should, and send as much as was counted beforehand.
+/// Checks that both parties learn just what they should, and send as much as was counted beforehand.
 fn check(mine: &[Item], theirs: &[Item], params: &Params) {
     let receive = |channel: &mut Channel| bloom::receive(mine, params, &session(), channel, &mut rng(1));
     let send = |channel: &mut Channel| {

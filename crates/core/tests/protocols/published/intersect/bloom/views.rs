@@ -1,5 +1,5 @@
-//! What each role of `bloom` sees, compared with a simulator that knows its result and the bound alone; every check is also
-//! run on a deliberately leaky variant, which must fail it.
+//! Tests of the view of each role of `bloom`, compared with a simulator that knows its result and the bound alone.
+//! Every check is also run on a deliberately leaky variant, which must fail it.
 
 use std::collections::BTreeSet;
 
@@ -62,8 +62,8 @@ fn the_sender_sees_random_bits() {
     uniform("bits", &byte_counts((0..40).flat_map(|_| bits(0)))).unwrap_err();
 }
 
-/// What the receiver can make of the sender's message with the blocks of its OTs: the slots that it has chosen, and of the
-/// others nothing. The same with a sender that hides nothing.
+/// Computes what the receiver can make of the sender's message with the blocks of its OTs: the slots that it has
+/// chosen, and of the others nothing. Also does this for a sender that hides nothing.
 fn unchosen(theirs: &[Item], seed: u8, hides: bool) -> Vec<Block> {
     let params = params();
     let derive = |part: &str| session().derive(&format!("bloom {part} 80 {BOUND} of views 0"));
@@ -92,8 +92,8 @@ fn unchosen(theirs: &[Item], seed: u8, hides: bool) -> Vec<Block> {
     left.collect()
 }
 
-/// Where the receiver's bit is not set, the sender's slot stays hidden: what it can compute differs from the slot by random
-/// bits, as a simulator's random slots do.
+/// Checks that slots which were not chosen stay hidden, those for which the receiver's bit is not set. The value that
+/// the receiver can compute differs from the sender's slot by random bits, as a simulator's random slots do.
 #[test]
 fn slots_that_were_not_chosen_are_random() {
     let check = |hides: bool| -> Check {
@@ -140,7 +140,7 @@ fn chosen_slots_are_random_but_for_common_items() {
     view(&[], &items(0..BOUND), &none).unwrap_err();
 }
 
-/// No item that the sender lacks is ever found, and none that it has is missed.
+/// Checks that no item that the sender lacks is ever found, and none that it has is missed.
 #[test]
 fn nothing_is_found_by_chance() {
     for seed in 0..20 {

@@ -13,7 +13,7 @@ use super::{Ended, expected, run_over};
 use crate::support::many::in_memory;
 use crate::support::{Frame, Tap, blames, passing, tapped};
 
-/// What is done to a message.
+/// Change that is made to a message.
 type Change = fn(&mut Frame);
 
 /// The link that is tapped is that of these two, the first of whom learns.
@@ -43,7 +43,7 @@ fn run(params: &Params, culprit: usize, tap: Arc<Tap>) -> Vec<Ended> {
     ended
 }
 
-/// All messages that the culprit sends over the tapped link.
+/// Records all messages that the culprit sends over the tapped link.
 fn messages(params: &Params, culprit: usize) -> Vec<Frame> {
     let frames = Arc::new(Mutex::new(Vec::new()));
     let kept = frames.clone();
@@ -128,7 +128,7 @@ fn every_message_is_attacked() {
     }
 }
 
-/// How the learner ends when the other exchanges two elements in one of its messages, which stay what they are.
+/// Returns the learner's error when the other exchanges two elements in one of its messages, which stay what they are.
 fn exchanged(order: Order, label: Label, nth: usize, first: usize, second: usize) -> Error {
     let params = params(order);
     let messages = messages(&params, OTHER);

@@ -11,7 +11,7 @@ use tacita_core::protocol::published::intersect::kissner_song::{Params, Party, r
 use crate::support::many::{Wire, run_parties};
 use crate::support::{items, rng, session};
 
-/// What a party got out of a run, and the traffic of its links after a good end.
+/// Output of a party's run, and the traffic of its links after a good end.
 type Ended = Result<(Option<Vec<usize>>, Vec<Traffic>)>;
 
 /// Runs parties with sets of these numbers over these wires: how each ended.
@@ -24,7 +24,7 @@ fn run_over<G: Group + Sync>(group: &G, sets: &[Vec<usize>], params: &Params, wi
     })
 }
 
-/// What the party at `me` should learn.
+/// Returns the result that the party at `me` should learn.
 fn expected(sets: &[Vec<usize>], params: &Params, me: usize) -> Option<Vec<usize>> {
     let common = |&index: &usize| sets.iter().all(|set| set.contains(&sets[me][index]));
     params.learners.contains(&me).then(|| (0..sets[me].len()).filter(common).collect())

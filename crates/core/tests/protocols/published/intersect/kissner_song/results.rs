@@ -1,4 +1,4 @@
-//! What all parties learn, compared with sets in the clear, and what they send.
+//! Tests of the results of all parties, compared with sets in the clear, and of their traffic.
 
 use rand_core::Rng;
 use tacita_core::primitive::group::{Group, ModP, Ristretto255};
@@ -10,7 +10,7 @@ use super::{expected, run_over};
 use crate::support::many::in_memory;
 use crate::support::rng;
 
-/// All learn what they should, and send what they say.
+/// Checks that all learn what they should, and send what they say.
 fn check<G: Group + Sync>(group: &G, sets: &[Vec<usize>], params: &Params) {
     let mut most = 0;
     for (me, ended) in run_over(group, sets, params, &in_memory).into_iter().enumerate() {

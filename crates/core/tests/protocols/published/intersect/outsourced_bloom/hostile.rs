@@ -58,7 +58,7 @@ impl Depot for Meddler<'_> {
     }
 }
 
-/// What becomes of a run in which party 1 acts so.
+/// Runs the parties with party 1 acting so, and returns how each ends.
 fn with(order: Order, act: impl Fn(&Blooms<'_, Ristretto255>, &User<'_>) -> Ended + Sync) -> Vec<Ended> {
     let job = three(order);
     job.run_with(|me, depot| if me == 1 { act(&job, depot) } else { job.part(me, depot) }).0

@@ -1,5 +1,5 @@
-//! What the published form leaks, on filters of real size: programs that only listen. (That a learner and the helper learn no more than
-//! inputs and output say is tested of `outsourced`, and fails here.)
+//! Leakage of the published form, on filters of real size, to programs that only listen. (That a learner and the helper
+//! learn no more than inputs and output say is tested of `outsourced`, and fails here.)
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -14,16 +14,16 @@ use tacita_core::protocol::published::intersect::outsourced_bloom::{FILTER, SUMS
 use crate::support::published::outsourced_bloom::{Blooms, HELPER, item};
 use crate::support::rng;
 
-/// What a learner has in the end.
+/// Data that a learner has in the end.
 struct View {
-    /// Each slot, decrypted.
+    /// Decrypted value of each slot.
     slots: Vec<Point>,
     hashes: Hashes,
     key: [u8; 32],
 }
 
 impl View {
-    /// Which slots all parties have set.
+    /// Determines which slots all parties have set.
     fn zeros(&self) -> Vec<bool> {
         self.slots.iter().map(|slot| Ristretto255.any_identity(std::slice::from_ref(slot))).collect()
     }
@@ -55,8 +55,8 @@ fn seen(run: &Blooms<'_, Ristretto255>) -> View {
     view.into_inner().unwrap().unwrap()
 }
 
-/// Of the numbers below `domain` that it has not, those that the learner takes all others to have: all of their slots that lie in its own
-/// filter are 0.
+/// Lists the numbers below `domain` that the learner has not, and takes all others to have: all of their slots that lie
+/// in its own filter are 0.
 fn enumerated(view: &View, own: &[usize], domain: usize) -> Vec<usize> {
     let (zeros, filter) = (view.zeros(), Plain::new(&view.items(own), &view.hashes));
     let own: HashSet<usize> = own.iter().copied().collect();

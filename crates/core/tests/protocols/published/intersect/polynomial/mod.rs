@@ -10,12 +10,12 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::published::intersect::polynomial::{Params, Reveal, Strategy, Wanted, count, rows};
 use tacita_core::{Item, Level, Result};
 
-/// What both are to have, at 128 bits.
+/// Requirements on a run of both parties, at 128 bits.
 fn wanted(reveal: Reveal, strategy: Option<Strategy>, bins: Option<usize>) -> Wanted {
     Wanted { level: Level::Bits128, reveal, strategy, bins, runs: 1 }
 }
 
-/// What the receiver learns: its common items, or as many zeros as there are.
+/// Returns what the receiver learns: its common items, or as many zeros as there are.
 fn receive(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> Result<Vec<usize>> {
     match params.reveal() {
         Reveal::Rows => rows::receive(items, params, channel, &mut rng(seed)),

@@ -13,7 +13,7 @@ use tacita_core::{Error, ErrorKind, Item, Level, Role};
 
 const REVEALS: [Reveal; 2] = [Reveal::Rows, Reveal::Count];
 
-/// Both parties learn just what they should, and send as much as was counted beforehand.
+/// Checks that both parties learn just what they should, and send as much as was counted beforehand.
 fn check(mine: &[Item], theirs: &[Item], params: &Params) {
     let (received, sent) = run(mine, theirs, params);
     let ((received, receiver_traffic), (_, sender_traffic)) = (received.unwrap(), sent.unwrap());
@@ -31,7 +31,7 @@ fn check(mine: &[Item], theirs: &[Item], params: &Params) {
     assert_eq!([receiver_traffic.rounds, sender_traffic.rounds], [params.rounds(); 2]);
 }
 
-/// All strategies, and that which is chosen.
+/// Iterates over all strategies, and the automatic choice.
 fn strategies() -> impl Iterator<Item = Option<Strategy>> {
     Strategy::ALL.into_iter().map(Some).chain([None])
 }
@@ -108,7 +108,7 @@ fn random_sets() {
     }
 }
 
-/// What is chosen is what takes the least work, and bins do once sets are large.
+/// Checks that the automatic choice takes the least work, as bins do once sets are large.
 #[test]
 fn the_choice_takes_the_least_work() {
     for reveal in REVEALS {
@@ -174,7 +174,8 @@ fn items_that_do_not_fit_are_an_error() {
     assert_eq!(received.unwrap().0.len(), bound / 2);
 }
 
-/// What is chosen is not told: both parties derive it, so that another choice is another version of the wire.
+/// Checks that the automatic choice stays the same. It is not told: both parties derive it, so that another choice is
+/// another version of the wire.
 #[test]
 fn the_choice_stays_what_it_is() {
     let mut found = String::new();

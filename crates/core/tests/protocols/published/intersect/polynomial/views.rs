@@ -1,5 +1,5 @@
-//! What each role of `polynomial` sees, compared with what its result and the sizes allow. Every check is also run on a deliberately
-//! leaky variant, which must fail it.
+//! Tests of the view of each role of `polynomial`, compared with what its result and the sizes allow. Every check is
+//! also run on a deliberately leaky variant, which must fail it.
 
 use super::{receive, send, wanted};
 use crate::support::published::polynomials::{GROUP, Point, Receiver, STRATEGY, Scalar, ask, polynomial_of, root};
@@ -98,8 +98,8 @@ fn weakened(mine: &[Item], theirs: &[Item], fresh: bool, channel: &mut Channel) 
     channel.send(ANSWERS, elgamal::encode(&GROUP, &Encrypted(&GROUP).add(&hidden, &added)))
 }
 
-/// With the randomness that it has chosen, a receiver cannot test items that it has not asked for: thanks to the fresh [0] that a
-/// sender adds to every coefficient, for without it can test any.
+/// Checks that a receiver with the randomness that it has chosen cannot test items that it has not asked for. This is
+/// thanks to the fresh [0] that a sender adds to every coefficient: without it, the receiver can test any item.
 #[test]
 fn the_receiver_cannot_test_other_items() {
     let (mine, theirs, others) = (items(0..6), items(4..12), items(100..120));
@@ -136,7 +136,7 @@ fn weakened_count(asked: usize, theirs: &[Item], fresh: bool, channel: &mut Chan
     channel.send(ANSWERS, elgamal::encode(&GROUP, &answers))
 }
 
-/// As above, for a count, whose answers are values at the sender's items.
+/// Checks the same for a count, whose answers are values at the sender's items.
 #[test]
 fn the_receiver_of_a_count_cannot_test_other_items() {
     let (mine, theirs, others) = (items(0..6), items(4..12), items(100..120));

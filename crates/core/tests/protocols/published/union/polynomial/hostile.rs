@@ -9,7 +9,7 @@ use crate::support::{items, recorded};
 use tacita_core::protocol::published::intersect::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Strategy};
 use tacita_core::protocol::published::union::polynomial::Params;
 
-/// By points in some bins, by coefficients in one, and in a group of another form.
+/// Returns the cases: by points in some bins, by coefficients in one, and in a group of another form.
 fn cases() -> Vec<(Params, Arc<Two>)> {
     let of = |(strategy, bins)| {
         let params = Params::new(wanted(Some(strategy), Some(bins)), 9, 7).unwrap();

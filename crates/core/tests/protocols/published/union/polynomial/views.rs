@@ -1,5 +1,5 @@
-//! What each role of `polynomial` sees: the sender nothing, the receiver more than the union. Every check is also run on a leaky variant,
-//! which must fail it.
+//! Tests of the view of each role of `polynomial`: the sender sees nothing, the receiver more than the union. Every
+//! check is also run on a leaky variant, which must fail it.
 
 use super::{receive, send, wanted};
 use crate::support::published::polynomials::{GROUP, Point, Receiver, STRATEGY, Scalar, ask, polynomial_of, root};
@@ -20,15 +20,15 @@ fn asked(mine: &[Item], theirs: &[Item]) -> Receiver {
     ask(mine, |channel| send(theirs, &params, channel, 7), mine.len() + theirs.len() + 1)
 }
 
-/// Which items are roots of a polynomial that is known in the exponent.
+/// Finds the items that are roots of a polynomial that is known in the exponent.
 fn roots<'a>(polynomial: &[Point], items: &'a [Item]) -> Vec<&'a Item> {
     let is_root = |item: &&Item| GROUP.any_identity(&[evaluate_one(&Points(&GROUP), polynomial, &root(item))]);
     items.iter().filter(is_root).collect()
 }
 
-/// What the documentation says of it: the receiver divides what it opens by its own polynomial, and is left with the sender's, at whose roots
-/// it can look: which of its own items are common, and any other item. A random factor of the sender's would be no help, nor a
-/// random number, which is one of degree 0.
+/// Checks what the documentation says of the leak. The receiver divides what it opens by its own polynomial, and is
+/// left with the sender's. At the roots of that it can test which of its own items are common, and any other item. A
+/// random factor of the sender's would be no help, nor a random number, which is one of degree 0.
 #[test]
 fn the_receiver_finds_which_of_its_items_are_common() {
     let (mine, theirs, others) = (items(0..8), items(5..12), items(100..120));
@@ -69,7 +69,7 @@ fn weakened(mine: &[Item], theirs: &[Item], channel: &mut Channel) -> Result<()>
     channel.send(ANSWERS, elgamal::encode(&GROUP, &product))
 }
 
-/// No part of the answers follows from the randomness that the receiver has chosen.
+/// Checks that no part of the answers follows from the randomness that the receiver has chosen.
 #[test]
 fn everything_is_encrypted_anew() {
     let (mine, theirs) = (items(0..6), items(4..12));

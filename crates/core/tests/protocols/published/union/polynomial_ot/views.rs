@@ -1,5 +1,5 @@
-//! What each role of `polynomial-ot` sees. Every check is also run on a leaky variant, which must fail it. That blinded values say only
-//! whether they are zero is tested in a small group, in the unit tests of `intersect::polynomial`.
+//! Tests of the view of each role of `polynomial-ot`. Every check is also run on a leaky variant, which must fail it.
+//! Unit tests of `intersect::polynomial` check, in a small group, that blinded values say only whether they are zero.
 
 use std::collections::HashSet;
 

@@ -17,12 +17,13 @@ use crate::jobs::paillier::Seconds;
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("gm-bloom");
 
-/// The protocol.
+/// Protocol based on Bloom filters.
 pub struct GmBloom;
 
-/// What it costs under a key of 3072 bits on a processor with AVX2, besides the key: the counter for a
-/// bit that it encrypts and for one that it opens; the labeller for one that it reads, and for one that it makes new; all of these
-/// with the length of a key to the power of 1.5. And each of them for a slot of the filters.
+/// CPU seconds under a key of 3072 bits on a processor with AVX2, besides the key. The counter's costs are per bit
+/// that it encrypts and per bit that it opens. The labeller's are per bit that it reads and per bit that it makes
+/// new. All of these grow with the length of a key to the power of 1.5. The last is the cost of a slot of the
+/// filters for each of them.
 const ENCRYPT: f64 = 8e-6;
 const OPEN: f64 = 25e-6;
 const READ: f64 = 25e-6;

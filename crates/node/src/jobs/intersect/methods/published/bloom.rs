@@ -1,4 +1,4 @@
-//! By oblivious transfers of Bloom filters: see `tacita_core::protocol::published::intersect::bloom`.
+//! Intersection by oblivious transfers of Bloom filters: see `tacita_core::protocol::published::intersect::bloom`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;

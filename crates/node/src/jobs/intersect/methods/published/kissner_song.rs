@@ -118,7 +118,7 @@ impl Method for KissnerSong {
     }
 }
 
-/// What all derive from terms and sizes: as many keys as the largest set has are what all fill up to.
+/// Returns the parameters that all derive from terms and sizes. All pad to the number of keys in the largest set.
 fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
     let bound = sizes.values().map(|sizes| sizes.items).max().unwrap_or_default() as usize;
     let place = |name: &String| job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")));
@@ -154,7 +154,7 @@ fn work(params: &Params) -> f64 {
     others * (10.0 * keys + products) + 0.4 * keys * keys
 }
 
-/// What `party` learns, given what is known.
+/// Returns what `party` learns, given what is known.
 fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
     let others = job.others(party);
     let (all, have) = (names(&others), have(&others));
@@ -196,7 +196,7 @@ fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
     learned
 }
 
-/// What a party brings.
+/// Input that a party brings.
 struct Several(Brought);
 
 impl Several {

@@ -1,4 +1,4 @@
-//! By encrypted polynomials: see `tacita_core::protocol::published::intersect::polynomial`.
+//! Intersection by encrypted polynomials: see `tacita_core::protocol::published::intersect::polynomial`.
 
 use std::time::Duration;
 
@@ -27,10 +27,10 @@ pub(in crate::jobs) const MULTIPLICATION: f64 = 0.6;
 /// A multiplication of a point on a slow machine, in seconds: so long a peer may take for each, beside what peers may always take.
 const SLOW_MULTIPLICATION: f64 = 200e-6;
 
-/// How long a peer may always be busy with itself.
+/// Minimum time-out for a peer that is busy computing.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
-/// How long a peer may be busy with so many multiplications.
+/// Returns the time-out for a peer that may be busy with so many multiplications.
 pub(in crate::jobs) fn patience(work: f64) -> Duration {
     PATIENCE + Duration::from_secs_f64(work * SLOW_MULTIPLICATION)
 }
@@ -158,7 +158,7 @@ impl PairMethod for Polynomial {
     }
 }
 
-/// How a run goes, in a few words.
+/// Describes the variant of a run in a few words.
 pub(in crate::jobs) fn way(params: &Params) -> String {
     let [first, second] = [Role::Receiver, Role::Sender].map(|role| count(params.bound(role) as u64));
     match params.bins() {
@@ -167,7 +167,7 @@ pub(in crate::jobs) fn way(params: &Params) -> String {
     }
 }
 
-/// What both derive from terms and sizes.
+/// Returns the parameters that both parties derive from terms and sizes.
 fn polynomials(job: &JobSpec, sizes: &entries::Params) -> Result<Params> {
     let reveal = match job.reveal {
         Reveal::Count => polynomial::Reveal::Count,

@@ -25,7 +25,7 @@ use crate::transport::depot::Client;
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("outsourced-bloom");
 
-/// What it is not for.
+/// Leak that limits the use of the protocol.
 const LEAK: &str =
     "protocol = \"outsourced-bloom\" tells who learns, of every key that can be guessed, whether all others have it";
 
@@ -100,7 +100,7 @@ impl Method for OutsourcedBloom {
     }
 }
 
-/// What all derive from the terms.
+/// Parameters that all derive from the terms.
 pub struct Published {
     params: Params,
     level: Level,
@@ -133,7 +133,7 @@ impl Published {
         in_group!(self.level, group => self.params.bytes_left_by(group, place))
     }
 
-    /// In how many parts the helper does its work.
+    /// Returns the number of parts in which the helper does its work.
     pub fn parts(&self) -> u32 {
         in_group!(self.level, group => self.params.parts(group).len() as u32)
     }
@@ -143,7 +143,7 @@ impl Published {
         self.params.told_by(place)
     }
 
-    /// Message flights.
+    /// Returns the number of message flights.
     pub fn rounds(&self) -> u32 {
         self.params.rounds()
     }
@@ -180,7 +180,7 @@ impl Published {
         run(&Party { me, group, params: &self.params, items: &items, met: &met, post: &post }, rng)
     }
 
-    /// What it costs all.
+    /// Returns the cost for all parties and the helper.
     pub fn cost(&self, job: &JobSpec, machine: &Calibration) -> Cost {
         // Measured, beside ristretto255 one point after the other.
         let pass = match self.level {

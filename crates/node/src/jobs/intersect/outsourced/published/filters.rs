@@ -1,4 +1,4 @@
-//! How filters are made and decrypted, in jobs by the protocol through a helper as it was published.
+//! Construction and decryption of filters, in jobs that use the protocol through a helper as published.
 
 use serde_json::Value;
 use tacita_core::Result;
@@ -9,12 +9,12 @@ use super::bloom;
 use crate::agreement::JobSpec;
 use crate::agreement::words::bad;
 
-/// How filters are made and decrypted.
+/// Options for the construction and decryption of filters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filters {
-    /// In which order the parties decrypt; absent: in a chain.
+    /// Order in which the parties decrypt; absent: in a chain.
     pub decryption: Option<Order>,
-    /// How often a key that not all have is taken for one that they have; absent: as good as never.
+    /// Rate at which a key that not all have is taken for a common one; absent: negligible.
     pub false_positives: Option<Rate>,
 }
 
@@ -24,7 +24,7 @@ impl Filters {
         self.decryption.unwrap_or(Order::Chain)
     }
 
-    /// How often a key is wrongly in the result.
+    /// Returns the rate at which a key is wrongly in the result.
     pub fn rate(&self) -> Rate {
         self.false_positives.unwrap_or(Rate::Negligible)
     }
@@ -40,7 +40,7 @@ impl Filters {
         }
     }
 
-    /// Both, as they stand in the terms.
+    /// Returns both options as they stand in the terms.
     pub(crate) fn terms(&self) -> [(&'static str, Value); 2] {
         [("decryption", self.order().name().into()), ("false_positives", self.rate().name().into())]
     }

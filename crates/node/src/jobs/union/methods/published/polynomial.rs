@@ -1,4 +1,5 @@
-//! By a product of encrypted polynomials, as it was published: see `tacita_core::protocol::published::union::polynomial`.
+//! Union by a product of encrypted polynomials, as it was published: see
+//! `tacita_core::protocol::published::union::polynomial`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -104,12 +105,12 @@ impl Method for Polynomial {
     }
 }
 
-/// How many keys are tried, where that is not known: as many as the receiver has.
+/// Returns the assumed number of keys to be tried, if it is unknown: as many as the receiver has.
 fn assumed_candidates(sizes: &Pair<'_>) -> usize {
     sizes.asks.items as usize
 }
 
-/// What both derive from terms and sizes.
+/// Returns the parameters that both parties derive from terms and sizes.
 fn params(sizes: &Pair<'_>) -> Result<Params> {
     Params::new(sizes.wanted(), sizes.asks.items as usize, sizes.has.items as usize)
 }

@@ -1,4 +1,4 @@
-//! By values of encrypted polynomials: see `tacita_core::protocol::published::union::polynomial_ot`.
+//! Union by values of encrypted polynomials: see `tacita_core::protocol::published::union::polynomial_ot`.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -91,7 +91,7 @@ impl Method for PolynomialOt {
     }
 }
 
-/// What both derive from terms and sizes.
+/// Returns the parameters that both parties derive from terms and sizes.
 fn params(sizes: &Pair<'_>) -> Result<Params> {
     let bytes = sizes.params().payload_bytes;
     Params::new(sizes.wanted(), sizes.asks.items as usize, sizes.has.items as usize, bytes)
