@@ -104,8 +104,10 @@ python: fetch  ## the wheel, installed in a new environment: its tests, types, e
 	scripts/need maturin
 	scripts/test_python "$$(scripts/wheel quick)"
 
-examples:  ## samples, job files and links of the documentation
+examples:  ## samples, job files, links and words of the documentation, and names in the sources
 	python3 scripts/check_examples.py
+	python3 scripts/check_words.py
+	python3 scripts/check_names.py
 
 test-slow: fetch  ## tests that take long: large sets, slow networks; then `make mutants` and `make fuzz`, once
 	scripts/need cargo-nextest

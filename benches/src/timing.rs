@@ -17,7 +17,7 @@ pub const CERTAIN: f64 = 10.0;
 const CROPS: u32 = 100;
 
 /// Minimum number of measurements of a class below a threshold: fewer are not compared.
-const LEAST: usize = 100;
+const MIN_MEASUREMENTS: usize = 100;
 
 /// The crop by which a run says how small a difference it sees: it keeps 90 % of the measurements.
 const USUAL: u32 = 33;
@@ -46,7 +46,7 @@ impl Run {
             let kept = 1.0 - 0.5f64.powf(10.0 * f64::from(number) / f64::from(CROPS));
             let limit = all[((all.len() as f64 * kept) as usize).min(all.len() - 1)];
             let counts = samples.each_ref().map(|samples| samples.partition_point(|sample| *sample < limit));
-            counts.map(|count| (count >= LEAST).then_some(count))
+            counts.map(|count| (count >= MIN_MEASUREMENTS).then_some(count))
         };
         let whole = samples.each_ref().map(Vec::len);
         let means = [0, 1].map(|class| sums[class].moments(whole[class]).0);

@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 use chacha20::ChaCha20Rng;
 use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
-use tacita_core::protocol::aggregate::{DatabaseKey, Least, Params, ProxyKey, RoundKeys, answer, ask, blind, open};
+use tacita_core::protocol::aggregate::{
+    DatabaseKey, Params, ProxyKey, RevealThreshold, RoundKeys, answer, ask, blind, open,
+};
 use tacita_core::protocol::published::aggregate::naor_reingold;
 use tacita_core::session::{Session, Transcript};
 
@@ -44,14 +46,14 @@ fuzz_target!(|bytes: &[u8]| {
         ask(params, keys, &sealed, &mut rng).unwrap();
     }
     let reporters = vec![0; if params.distinct() { bytes.len() / params.sealed_bytes() } else { 0 }];
-    let _ = answer(params, proxy, &[1; 32], bytes, &reporters, Least::default());
+    let _ = answer(params, proxy, &[1; 32], bytes, &reporters, RevealThreshold::default());
     if let Some(key) = ProxyKey::from_bytes(params, bytes) {
         assert_eq!(&key.to_bytes(params)[..], bytes);
     }
     if let Some(key) = DatabaseKey::from_bytes(params, bytes) {
         assert_eq!(&key.to_bytes(params)[..], bytes);
     }
-    if let Some(key) = naor_reingold::ProxyKey::from_bytes(params, bytes) {
+    if let Some(key) = naor_reingold::NaorReingoldProxyKey::from_bytes(params, bytes) {
         assert_eq!(&key.to_bytes(params)[..], bytes);
     }
     let half = bytes.len() / 2;

@@ -5,14 +5,16 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use tacita_node::table::{DecimalMark, ReadOptions};
-use tacita_node::table::baskets::{Between, Binning, ItemColumn, Items, all_columns, of_column, of_columns, parse_lines};
-use tacita_node::table::read::{Encoding, read_csv};
 use tacita_core::protocol::rules::names::check_name;
 use tacita_core::{Error, Result};
+use tacita_node::table::baskets::{
+    BasketItems, Between, Binning, ItemColumn, all_columns, of_column, of_columns, parse_lines,
+};
+use tacita_node::table::read::{Encoding, read_csv};
+use tacita_node::table::{DecimalMark, ReadOptions};
 
 /// Items that are what they should be, or an error that can be shown.
-fn check(found: Result<Items>, rows: usize) {
+fn check(found: Result<BasketItems>, rows: usize) {
     let items = match found {
         Ok(items) => items,
         Err(Error::Input(text)) => return assert!(!text.contains('\n'), "{text}"),

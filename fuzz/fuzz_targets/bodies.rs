@@ -6,11 +6,13 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
+use tacita_aggregate::wire::claims::{decode_answers, encode_answers};
+use tacita_aggregate::wire::questions::{
+    RowQuestion, decode_questions, decode_replies, encode_questions, encode_replies,
+};
+use tacita_aggregate::wire::rows::{decode_rows, encode_rows};
 use tacita_core::protocol::aggregate::Params;
 use tacita_core::session::{Session, Transcript};
-use tacita_aggregate::wire::claims::{decode_answers, encode_answers};
-use tacita_aggregate::wire::questions::{Question, decode_questions, decode_replies, encode_questions, encode_replies};
-use tacita_aggregate::wire::rows::{decode_rows, encode_rows};
 
 /// Rounds in which reporters are told apart, and in which they are not.
 static ROUNDS: LazyLock<[Params; 2]> = LazyLock::new(|| {
@@ -22,8 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
         if let Some(questions) = decode_questions(bytes, params) {
             assert_eq!(encode_questions(&questions), bytes);
         }
-        let asked: Vec<Question> = (1..4)
-            .map(|entries| Question {
+        let asked: Vec<RowQuestion> = (1..4)
+            .map(|entries| RowQuestion {
                 row: [entries as u8; 32],
                 sealed: vec![0; entries * params.sealed_bytes()],
                 reporters: vec![0; if params.distinct() { entries } else { 0 }],

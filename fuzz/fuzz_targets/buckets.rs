@@ -4,14 +4,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tacita_core::protocol::intersect::buckets::{Run, State};
+use tacita_core::protocol::intersect::buckets::{BucketsRun, BucketsState};
 
 fuzz_target!(|input: (u16, &[u8])| {
     let (buckets, bytes) = (usize::from(input.0) + 1, input.1);
-    if let Ok(state) = State::decode(bytes, buckets) {
+    if let Ok(state) = BucketsState::decode(bytes, buckets) {
         assert_eq!(state.encode(), bytes);
     }
-    if let Some(run) = Run::from_bytes(bytes) {
+    if let Some(run) = BucketsRun::from_bytes(bytes) {
         assert_eq!(run.to_bytes(), bytes);
     }
 });

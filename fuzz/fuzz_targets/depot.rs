@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use libfuzzer_sys::fuzz_target;
 use tacita_node::identity::Identity;
 use tacita_node::transport::Peer;
-use tacita_node::transport::depot::frame::{Answer, Request};
+use tacita_node::transport::depot::frame::{DepotRequest, DepotResponse};
 use tacita_node::transport::depot::word;
 
 static PARTY: LazyLock<Peer> = LazyLock::new(|| {
@@ -18,10 +18,10 @@ static PARTY: LazyLock<Peer> = LazyLock::new(|| {
 });
 
 fuzz_target!(|input: &[u8]| {
-    if let Some(request) = Request::read(input) {
+    if let Some(request) = DepotRequest::read(input) {
         assert_eq!(request.write(), input);
     }
-    if let Some(answer) = Answer::read(input) {
+    if let Some(answer) = DepotResponse::read(input) {
         assert_eq!(answer.write(), input);
     }
     assert!(word::open(input, &[0; word::AGREEMENT_BYTES], 0, &PARTY, "the helper").is_err());

@@ -8,13 +8,13 @@ use std::sync::OnceLock;
 use chacha20::ChaCha20Rng;
 use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
-use tacita_core::primitive::published::goldwasser_micali::{KeySize, PublicKey, SecretKey};
+use tacita_core::primitive::published::goldwasser_micali::{GmPublicKey, GmSecretKey, KeySize};
 
-static KEY: OnceLock<SecretKey> = OnceLock::new();
+static KEY: OnceLock<GmSecretKey> = OnceLock::new();
 
 fuzz_target!(|bytes: &[u8]| {
     let size = KeySize::new(512).unwrap();
-    let key = KEY.get_or_init(|| SecretKey::generate(size, &mut ChaCha20Rng::from_seed([1; 32])));
+    let key = KEY.get_or_init(|| GmSecretKey::generate(size, &mut ChaCha20Rng::from_seed([1; 32])));
     let (read, opened) = (key.public().read(bytes), key.open(bytes));
     match (read, opened) {
         (Ok(read), Ok(opened)) => {
@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     // A key, and ciphertexts of it.
     let (first, rest) = bytes.split_at(bytes.len().min(size.modulus_bytes()));
-    if let Ok(public) = PublicKey::from_bytes(size, first) {
+    if let Ok(public) = GmPublicKey::from_bytes(size, first) {
         assert_eq!(public.to_bytes(), first);
         if let Ok(read) = public.read(rest) {
             assert_eq!(read.as_bytes(), rest);

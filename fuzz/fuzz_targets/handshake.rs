@@ -4,14 +4,14 @@
 
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use chacha20::ChaCha20Rng;
+use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
 use serde_json::json;
-use tacita_node::agreement::{Chosen, JobSpec, Sizes, Terms, handshake};
-use tacita_node::jobs::intersect::methods::ecdh;
-use tacita_node::jobs::intersect;
 use tacita_core::channel::{Channel, Label};
+use tacita_node::agreement::{Chosen, JobSpec, Sizes, Terms, handshake};
+use tacita_node::jobs::intersect;
+use tacita_node::jobs::intersect::methods::ecdh;
 
 const LIMIT: u64 = 1000;
 

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tacita_node::identity::Fingerprint;
 use tacita_node::agreement::{JobSpec, Terms};
+use tacita_node::identity::Fingerprint;
 
 fuzz_target!(|text: &str| {
     for is_json in [false, true] {

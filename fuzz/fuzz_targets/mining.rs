@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tacita_core::protocol::rules::itemsets::Itemsets;
-use tacita_core::protocol::rules::{Wanted, read_counts, write_counts};
+use tacita_core::protocol::rules::{CountPlan, read_counts, write_counts};
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (due, bytes) = input;
@@ -13,7 +13,7 @@ fuzz_target!(|input: (u8, &[u8])| {
         assert_eq!(sets.to_bytes(), bytes);
         assert!((0..sets.len()).all(|place| sets.position(sets.get(place)) == Some(place)));
     }
-    if let Some(wanted) = Wanted::from_bytes(bytes) {
+    if let Some(wanted) = CountPlan::from_bytes(bytes) {
         assert_eq!(wanted.to_bytes(), bytes);
     }
     if let Some(counts) = read_counts(bytes, usize::from(due)) {

@@ -7,9 +7,10 @@ use std::sync::LazyLock;
 use chacha20::ChaCha20Rng;
 use libfuzzer_sys::fuzz_target;
 use rand_core::SeedableRng;
-use tacita_core::primitive::paillier::{KeySize, PublicKey, SecretKey};
+use tacita_core::primitive::paillier::{KeySize, PaillierPublicKey, PaillierSecretKey};
 
-static KEY: LazyLock<SecretKey> = LazyLock::new(|| SecretKey::generate(size(), &mut ChaCha20Rng::from_seed([1; 32])));
+static KEY: LazyLock<PaillierSecretKey> =
+    LazyLock::new(|| PaillierSecretKey::generate(size(), &mut ChaCha20Rng::from_seed([1; 32])));
 
 fn size() -> KeySize {
     KeySize::new(512).unwrap()
@@ -29,7 +30,7 @@ fuzz_target!(|input: (u8, &[u8])| {
         1 => {
             // A key, and ciphertexts of it.
             let (first, rest) = bytes.split_at(bytes.len().min(size().public_key_bytes()));
-            if let Ok(public) = PublicKey::from_bytes(size(), first) {
+            if let Ok(public) = PaillierPublicKey::from_bytes(size(), first) {
                 assert_eq!(public.to_bytes(), first);
                 if let Ok(ciphertexts) = public.read(rest) {
                     assert_eq!(ciphertexts.to_bytes(), rest);
@@ -38,7 +39,7 @@ fuzz_target!(|input: (u8, &[u8])| {
             }
         }
         2 => {
-            if let Ok(secret) = SecretKey::from_bytes(size(), bytes) {
+            if let Ok(secret) = PaillierSecretKey::from_bytes(size(), bytes) {
                 assert_eq!(&secret.to_bytes()[..], bytes);
             }
         }
@@ -46,7 +47,7 @@ fuzz_target!(|input: (u8, &[u8])| {
             // The kept key, changed: another one is none.
             let mut kept = KEY.to_bytes();
             kept.iter_mut().zip(bytes).for_each(|(byte, change)| *byte ^= change);
-            if let Ok(secret) = SecretKey::from_bytes(size(), &kept) {
+            if let Ok(secret) = PaillierSecretKey::from_bytes(size(), &kept) {
                 assert_eq!(*secret.to_bytes(), *kept);
             }
         }

@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use tacita_core::primitive::elgamal::threshold::VerificationKey;
-use tacita_core::primitive::elgamal::{self, PublicKey};
+use tacita_core::primitive::elgamal::{self, ElGamalPublicKey};
 use tacita_core::primitive::group::{Group, ModP, P384, P521, Ristretto255};
-use tacita_core::primitive::published::Pallas;
-use tacita_core::primitive::oprf::{Key, Suite};
+use tacita_core::primitive::oprf::{OprfKey, Suite};
 use tacita_core::primitive::proof::Proof;
+use tacita_core::primitive::published::Pallas;
 use tacita_core::security::Level;
 
 static MOD_P: LazyLock<ModP> = LazyLock::new(|| ModP::of(Level::Paper80));
@@ -39,7 +39,7 @@ fn group<G: Group + Sync>(group: &G, bytes: &[u8]) {
     if let Ok(ciphertexts) = elgamal::decode(group, bytes) {
         assert_eq!(elgamal::encode(group, &ciphertexts), bytes);
     }
-    if let Ok(key) = PublicKey::from_bytes(group, bytes) {
+    if let Ok(key) = ElGamalPublicKey::from_bytes(group, bytes) {
         assert_eq!(key.to_bytes(group), bytes);
     }
     if let Ok(key) = VerificationKey::from_bytes(group, bytes) {
@@ -57,13 +57,13 @@ fn group<G: Group + Sync>(group: &G, bytes: &[u8]) {
 }
 
 fn oprf(suite: Suite, bytes: &[u8]) {
-    let key = Key::derive(suite, &[1; 32], b"fuzz").unwrap();
+    let key = OprfKey::derive(suite, &[1; 32], b"fuzz").unwrap();
     if let Ok(evaluated) = key.blind_evaluate(bytes) {
         assert_eq!(evaluated.len(), bytes.len());
         // Elements are canonical and none is the identity, so what comes out goes in again, and back.
         assert_eq!(key.inverse().blind_evaluate(&evaluated).unwrap(), bytes);
     }
-    if let Some(key) = Key::from_bytes(suite, bytes) {
+    if let Some(key) = OprfKey::from_bytes(suite, bytes) {
         assert_eq!((bytes.len(), &key.to_bytes()[..]), (suite.key_bytes(), bytes));
     }
 }

@@ -3,15 +3,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tacita_core::protocol::intersect::ecdh::prepared::Prepared;
+use tacita_core::protocol::intersect::ecdh::prepared::PreparedSender;
 
 fuzz_target!(|content: &[u8]| {
-    let _ = Prepared::from_bytes(content);
+    let _ = PreparedSender::from_bytes(content);
     let mut bytes = b"TACITAP1".to_vec();
     bytes.extend_from_slice(content);
     let checksum = blake3::hash(&bytes);
     bytes.extend_from_slice(checksum.as_bytes());
-    if let Ok(prepared) = Prepared::from_bytes(&bytes) {
+    if let Ok(prepared) = PreparedSender::from_bytes(&bytes) {
         assert_eq!(*prepared.to_bytes(), bytes);
     }
 });

@@ -7,8 +7,26 @@ use tacita_node::table::Profile;
 use tacita_node::table::normalize::Reading;
 
 const PROFILES: [&str; 21] = [
-    "none", "text", "name", "latin", "initials", "date", "date:DMY", "date:MDY", "year", "timestamp",
-    "timestamp:Europe/Vienna", "email", "domain", "phone", "phone:DE", "phone:US", "phone:AR", "phone:IM", "ip", "integer",
+    "none",
+    "text",
+    "name",
+    "latin",
+    "initials",
+    "date",
+    "date:DMY",
+    "date:MDY",
+    "year",
+    "timestamp",
+    "timestamp:Europe/Vienna",
+    "email",
+    "domain",
+    "phone",
+    "phone:DE",
+    "phone:US",
+    "phone:AR",
+    "phone:IM",
+    "ip",
+    "integer",
     "decimal",
 ];
 

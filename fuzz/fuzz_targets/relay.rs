@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use libfuzzer_sys::fuzz_target;
 use tacita_node::identity::Identity;
-use tacita_node::transport::relay::{HEADER_BYTES, Reception, Request, Word, record_bytes};
+use tacita_node::transport::relay::{HEADER_BYTES, Reception, RelayMessage, RelayRequest, record_bytes};
 
 static RELAY: LazyLock<Identity> = LazyLock::new(|| {
     let now = SystemTime::now();
@@ -16,11 +16,11 @@ static RELAY: LazyLock<Identity> = LazyLock::new(|| {
 
 fuzz_target!(|input: &[u8]| {
     if let Ok(bytes) = input.try_into()
-        && let Some(request) = Request::read(bytes)
+        && let Some(request) = RelayRequest::read(bytes)
     {
         assert_eq!(request.write(), *bytes);
     }
-    if let Some(word) = input.first().and_then(|byte| Word::read(*byte)) {
+    if let Some(word) = input.first().and_then(|byte| RelayMessage::read(*byte)) {
         assert_eq!(word as u8, input[0]);
     }
     let Ok(mut reception) = Reception::new(&RELAY, vec![RELAY.fingerprint()]) else { return };

@@ -7,18 +7,18 @@ use libfuzzer_sys::fuzz_target;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tacita_aggregate::registry;
-use tacita_aggregate::transport::Answer;
+use tacita_aggregate::transport::ApiResponse;
 use tacita_aggregate::wire::handed::Handed;
 use tacita_aggregate::wire::held::Held;
-use tacita_aggregate::wire::here::Here;
-use tacita_aggregate::wire::peers::{Peers, is_address};
-use tacita_aggregate::wire::reply::Told;
-use tacita_aggregate::wire::rounds::{Closing, Completion, Counts, Open, Resting, Status};
+use tacita_aggregate::wire::hello::ServiceInfo;
+use tacita_aggregate::wire::peers::{PeerAddresses, is_address};
+use tacita_aggregate::wire::reply::ErrorBody;
+use tacita_aggregate::wire::rounds::{Closing, Completion, Open, ReportCounts, Resting, RoundStatus};
 use tacita_aggregate::wire::same_keys::KeysFingerprint;
-use tacita_aggregate::wire::sessions::{Advance, Session};
-use tacita_aggregate::wire::signed::{Purpose, Role, Signed};
+use tacita_aggregate::wire::sessions::{Advance, StateSession};
+use tacita_aggregate::wire::signed::{KeyPurpose, KeyRole, Signed};
 
-const PURPOSE: Purpose<'_> = Purpose { agreement: &[7; 32], round: "r", role: Role::Proxy };
+const PURPOSE: KeyPurpose<'_> = KeyPurpose { agreement: &[7; 32], round: "r", role: KeyRole::Proxy };
 
 /// Checks that a value read as JSON is written as JSON that is read again as the same.
 fn json<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
@@ -36,8 +36,8 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(address) = registry::decode(bytes) {
         assert!(is_address(&address));
     }
-    assert!(Peers::decode(bytes).iter().all(|(_, address)| is_address(address)));
-    if let Some(answer) = Answer::decode(bytes) {
+    assert!(PeerAddresses::decode(bytes).iter().all(|(_, address)| is_address(address)));
+    if let Some(answer) = ApiResponse::decode(bytes) {
         answer.told();
     }
     if let Ok(signed) = serde_json::from_slice::<Signed>(bytes) {
@@ -45,7 +45,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(signed.open(PURPOSE, &[], "a role").is_err());
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
-        if let Ok(session) = text.parse::<Session>() {
+        if let Ok(session) = text.parse::<StateSession>() {
             assert_eq!(session.to_string(), text);
         }
         if let Ok(keys) = text.parse::<KeysFingerprint>() {
@@ -53,12 +53,12 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     json::<Signed>(bytes);
-    json::<Here>(bytes);
+    json::<ServiceInfo>(bytes);
     json::<Held>(bytes);
-    json::<Told>(bytes);
+    json::<ErrorBody>(bytes);
     json::<Open>(bytes);
-    json::<Status>(bytes);
-    json::<Counts>(bytes);
+    json::<RoundStatus>(bytes);
+    json::<ReportCounts>(bytes);
     json::<Completion>(bytes);
     json::<Resting>(bytes);
     json::<Advance>(bytes);

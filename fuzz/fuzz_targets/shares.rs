@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tacita_node::jobs::numbers::ShareFile;
 use tacita_core::protocol::dot::Modulus;
+use tacita_node::jobs::numbers::ShareFile;
 
 fuzz_target!(|text: &str| {
     if let Ok(share) = ShareFile::parse(text) {

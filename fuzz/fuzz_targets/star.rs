@@ -11,13 +11,14 @@ use libfuzzer_sys::fuzz_target;
 use rand_core::{CryptoRng, SeedableRng};
 use tacita_core::channel::{Label, MAX_PAYLOAD_BYTES};
 use tacita_core::primitive::vole::ideal;
-use tacita_core::protocol::intersect::entries::{ENTRIES, Payload};
 use tacita_core::protocol::intersect::opprf::{
-    Asked, EvaluateOprf, Key, PROGRAMMED, Params as LinkParams, Planes, ProgramOprf, Receiver, STORE_SEED, Sender,
+    EvaluateOprf, LinkFunction, OpprfReceiver, OpprfSender, PROGRAMMED, Params as LinkParams, Planes, ProgramOprf,
+    QueryStore, STORE_SEED,
 };
 use tacita_core::protocol::intersect::star::{
-    COMMON, Common, GIVEN_COUNTS, GIVEN_ROWS, Gives, Link, Params, Party, answer_over, lead_over,
+    COMMON, GIVEN_COUNTS, GIVEN_ROWS, Gives, Params, StarLink, StarMatches, StarParty, answer_over, lead_over,
 };
+use tacita_core::protocol::intersect::tag_exchange::{ENTRIES, Payload};
 use tacita_core::protocol::intersect::vole::{MASKED, SEED};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Error, Item, Result};
@@ -63,14 +64,14 @@ struct Run {
 
 /// An end of a link's function over a dealer's correlation.
 struct End<'a> {
-    link: &'a Link,
+    link: &'a StarLink,
     session: &'a Session,
 }
 
 static RUN: LazyLock<Run> = LazyLock::new(Run::new);
 
 /// Messages of an honest run over the leader's links, and the leader's result.
-static HONEST: LazyLock<([Conversation; 2], Common)> = LazyLock::new(|| {
+static HONEST: LazyLock<([Conversation; 2], StarMatches)> = LazyLock::new(|| {
     let ends = OTHERS.map(|other| (Channel::pair("1", "relay"), Channel::pair("relay", &other.to_string())));
     let (mut channels, mut conversations) = (Vec::new(), Vec::new());
     for (other, ((leader, mut to_leader), (mut to_other, mut end))) in OTHERS.into_iter().zip(ends) {
@@ -106,26 +107,26 @@ impl Run {
         Run { items, rows, params, session: Session::new(Transcript::new("fuzz")) }
     }
 
-    fn links(&self, me: usize) -> Vec<Link> {
+    fn links(&self, me: usize) -> Vec<StarLink> {
         let link = |peer: usize| {
             let (session, seed) = (self.session.clone(), Zeroizing::new([(me + peer) as u8; 32]));
-            Link { peer, session: session.child("link", (me + peer) as u64), seed }
+            StarLink { peer, session: session.child("link", (me + peer) as u64), seed }
         };
         (0..PARTIES).filter(|peer| *peer != me).map(link).collect()
     }
 
-    fn party<'a>(&'a self, me: usize, links: &'a [Link]) -> Party<'a> {
+    fn party<'a>(&'a self, me: usize, links: &'a [StarLink]) -> StarParty<'a> {
         let (items, rows) = (&self.items[me][..], Some(&self.rows[me]));
-        Party { me, items, rows, params: &self.params, session: &self.session, links }
+        StarParty { me, items, rows, params: &self.params, session: &self.session, links }
     }
 
-    fn lead(&self, channels: &mut [Channel]) -> Result<Common> {
+    fn lead(&self, channels: &mut [Channel]) -> Result<StarMatches> {
         let links = self.links(LEADER);
         let ends = links.iter().map(|link| End { link, session: &self.session }).collect();
         lead_over(self.party(LEADER, &links), ends, channels, &mut rng(LEADER))
     }
 
-    fn answer(&self, me: usize, channel: &mut Channel) -> Result<Option<Common>> {
+    fn answer(&self, me: usize, channel: &mut Channel) -> Result<Option<StarMatches>> {
         let links = self.links(me);
         let link = links.iter().find(|link| link.peer == LEADER).unwrap();
         answer_over(self.party(me, &links), End { link, session: &self.session }, channel, &mut rng(me))
@@ -135,18 +136,18 @@ impl Run {
 impl EvaluateOprf for End<'_> {
     fn evaluate(
         self,
-        asked: &Asked,
+        asked: &QueryStore,
         params: &LinkParams,
         channel: &mut Channel,
         _: &mut impl CryptoRng,
     ) -> Result<Planes> {
         let (_, mut vole) = ideal::pair(*self.link.seed);
-        Receiver { session: &self.link.session }.evaluate_over(asked, params, &mut vole, channel)
+        OpprfReceiver { session: &self.link.session }.evaluate_over(asked, params, &mut vole, channel)
     }
 }
 
 impl ProgramOprf for End<'_> {
-    type Function = Key;
+    type Function = LinkFunction;
 
     fn program(
         self,
@@ -155,9 +156,9 @@ impl ProgramOprf for End<'_> {
         params: &LinkParams,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-    ) -> Result<Key> {
+    ) -> Result<LinkFunction> {
         let (mut vole, _) = ideal::pair(*self.link.seed);
-        let sender = Sender { session: &self.link.session, whole: self.session };
+        let sender = OpprfSender { session: &self.link.session, whole: self.session };
         sender.program_over(items, values, params, &mut vole, channel, rng)
     }
 }
@@ -208,9 +209,10 @@ fn changed(changes: &[Change<'_>]) -> [Conversation; 2] {
 /// A peer that says these messages, and takes whatever the victim says.
 fn play(is_leader: bool, messages: &[Vec<u8>], mut channel: Channel) {
     for ((of_leader, label), message) in MESSAGES.iter().zip(messages) {
-        let done = match *of_leader == is_leader {
-            true => channel.send(*label, message.clone()),
-            false => channel.receive_up_to(*label, MAX_PAYLOAD_BYTES).map(drop),
+        let done = if *of_leader == is_leader {
+            channel.send(*label, message.clone())
+        } else {
+            channel.receive_up_to(*label, MAX_PAYLOAD_BYTES).map(drop)
         };
         if done.is_err() {
             return;
@@ -219,7 +221,7 @@ fn play(is_leader: bool, messages: &[Vec<u8>], mut channel: Channel) {
 }
 
 /// Each item once, in order, with rows of every giver.
-fn is_whole(common: &Common, me: usize) {
+fn is_whole(common: &StarMatches, me: usize) {
     assert!(common.items.windows(2).all(|pair| pair[0] < pair[1]));
     assert!(common.items.iter().all(|item| *item < RUN.items[me].len()));
     assert_eq!(common.rows.len(), PARTIES - 1);

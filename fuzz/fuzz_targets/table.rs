@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tacita_core::Error;
 use tacita_node::table::ReadOptions;
 use tacita_node::table::read::read_csv;
-use tacita_core::Error;
 
 fuzz_target!(|input: (Option<u8>, &[u8])| {
     let (delimiter, bytes) = input;

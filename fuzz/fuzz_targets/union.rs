@@ -9,9 +9,10 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((&[counted, most, row_bytes], payload)) = bytes.split_first_chunk() else { return };
     let (counted, most, row_bytes) = (counted & 1 == 1, usize::from(most), usize::from(row_bytes));
     if let Ok(rows) = given_rows(payload, counted, most, row_bytes) {
-        let (said, all) = match counted {
-            true => payload.split_first_chunk().map(|(said, all)| (u32::from_le_bytes(*said) as usize, all)).unwrap(),
-            false => (1, payload),
+        let (said, all) = if counted {
+            payload.split_first_chunk().map(|(said, all)| (u32::from_le_bytes(*said) as usize, all)).unwrap()
+        } else {
+            (1, payload)
         };
         assert!((1..=most).contains(&said));
         let (own, filling) = all.split_at(said * row_bytes);

@@ -10,7 +10,7 @@ use rand_core::SeedableRng;
 use tacita_bench::{Repeat, Sample, Verdicts, about, measure, median};
 use tacita_core::Result;
 use tacita_core::protocol::aggregate::{
-    Answer, DatabaseKey, Entry, Least, Params, ProxyKey, RoundKeys, answer, ask, blind, open, report,
+    DatabaseKey, Entry, Params, ProxyKey, RevealThreshold, RoundKeys, RowAnswer, answer, ask, blind, open, report,
 };
 use tacita_core::session::{Session, Transcript};
 
@@ -54,9 +54,9 @@ fn round(params: &Params, reports: u32, seed: u8) -> Result<Times> {
     let (asked, asking) = measure(|| ask(params, &keys, &sealed, &mut rng));
     let asked = asked.expect("what was opened is well formed");
     let reporters = vec![0; if params.distinct() { rows.len() } else { 0 }];
-    let least = Least { count: reports, distinct: 1 };
+    let least = RevealThreshold { count: reports, distinct: 1 };
     let (answered, answering) = measure(|| answer(params, &proxy, &rows[0].id, &asked, &reporters, least));
-    assert_eq!(answered, Ok(Answer::Key(key)), "the answer is wrong");
+    assert_eq!(answered, Ok(RowAnswer::Key(key)), "the answer is wrong");
     Ok([participant, proxying, opening, asking, answering].map(|sample: Sample| sample.cpu.as_secs_f64()))
 }
 

@@ -10,9 +10,9 @@ use std::time::Instant;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::{Rng, SeedableRng};
+use tacita_aggregate::store::{self, Ingested, OpenedReport, Stored};
 use tacita_bench::{MISSED, about};
 use tacita_node::base::usage::{cpu_time, peak_memory};
-use tacita_aggregate::store::{Ingested, Row, Stored, self};
 
 /// Bytes of a key that is encrypted for the oracles: a point and its key.
 const SEALED_BYTES: usize = 64;
@@ -43,7 +43,8 @@ struct Arguments {
 }
 
 pub fn main() -> ExitCode {
-    let Arguments { rows, batch, common, directory, storage, at_least } = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { rows, batch, common, directory, storage, at_least } =
+        Arguments::parse_from(tacita_bench::arguments());
     let home = match directory {
         Some(directory) => tempfile::tempdir_in(directory),
         None => tempfile::tempdir(),
@@ -57,7 +58,7 @@ pub fn main() -> ExitCode {
     let (mut done, mut seconds, mut longest, cpu) = (0, 0.0, 0f64, cpu_time());
     while done < rows {
         let count = u64::from(batch).min(rows - done);
-        let made: Vec<Row> = (0..count).map(|_| row(&mut rng, rows / common)).collect();
+        let made: Vec<OpenedReport> = (0..count).map(|_| row(&mut rng, rows / common)).collect();
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
         let begun = Instant::now();
@@ -92,14 +93,14 @@ pub fn main() -> ExitCode {
     if rate < at_least { ExitCode::from(MISSED) } else { ExitCode::SUCCESS }
 }
 
-fn row(rng: &mut ChaCha20Rng, different: u64) -> Row {
+fn row(rng: &mut ChaCha20Rng, different: u64) -> OpenedReport {
     let key = rng.next_u64() % different.max(1);
     let mut id = [0; 32];
     ChaCha20Rng::seed_from_u64(key).fill_bytes(&mut id);
     let mut stored = Stored { tag: [0; 32], value: rng.next_u32() % 10, sealed: vec![0; SEALED_BYTES] };
     rng.fill_bytes(&mut stored.tag);
     rng.fill_bytes(&mut stored.sealed);
-    Row { id, stored }
+    OpenedReport { id, stored }
 }
 
 fn line(step: &str, rows: u64, seconds: f64, cpu: f64, longest: f64, bytes: u64) {

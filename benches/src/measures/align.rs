@@ -9,7 +9,7 @@ use rand_core::SeedableRng;
 use tacita_bench::pair::both;
 use tacita_bench::{Repeat, Verdicts, about, median};
 use tacita_core::protocol::align;
-use tacita_core::protocol::intersect::{ecdh, entries, vole};
+use tacita_core::protocol::intersect::{ecdh, tag_exchange, vole};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Item, Result, Security, Side};
 use tacita_node::base::usage;
@@ -38,7 +38,7 @@ pub fn main() -> Result<ExitCode> {
     };
     let (first_items, second_items, common) = (items(0), items(size / 2), size - size / 2);
     let params = align::Params::new(size, size);
-    let (of_vole, of_count) = (entries::Params::rows(size, size), ecdh::Params::count(size, size));
+    let (of_vole, of_count) = (tag_exchange::Params::rows(size, size), ecdh::Params::count(size, size));
     let of_vole = vole::Params::new(of_vole, Security::SemiHonest)?;
 
     let (mut ratios, mut walls, mut cpus, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), 0);

@@ -13,12 +13,12 @@ use clap::Parser;
 use tacita_bench::{Verdicts, about};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::intersect::live::{Asked, Live, Reader};
+use tacita_node::jobs::intersect::live::{KeyReader, Live, QueryRow};
 use tacita_node::table::ReadOptions;
-use tacita_node::transport::Cancel;
-use tacita_serve::authority::control::{Order, order};
-use tacita_serve::authority::{self, Serving};
-use tacita_serve::desk::{Asking, Link};
+use tacita_node::transport::ConnectCancel;
+use tacita_serve::authority::control::{ListOrder, order};
+use tacita_serve::authority::{self, AuthorityConfig};
+use tacita_serve::desk::{Asking, DeskLink};
 
 /// Milliseconds for one question, 99 of 100.
 const ONE: f64 = 50.0;
@@ -47,7 +47,7 @@ pub fn main() -> Result<ExitCode> {
     let Arguments { rows, desks, seconds } = Arguments::parse_from(tacita_bench::arguments());
     let home = tempfile::tempdir()?;
     let place = Place::new(home.path(), rows, desks)?;
-    let cancel = Cancel::default();
+    let cancel = ConnectCancel::default();
     let mut verdicts = Verdicts::default();
     std::thread::scope(|scope| {
         let (started, served) = (Instant::now(), place.serving(cancel.clone())?);
@@ -75,7 +75,7 @@ struct Place<'a> {
     live: Live,
     identities: Vec<Identity>,
     authority: Identity,
-    cancel: Cancel,
+    cancel: ConnectCancel,
 }
 
 impl Place<'_> {
@@ -99,12 +99,12 @@ impl Place<'_> {
         let file = home.join("job.toml");
         std::fs::write(&file, job)?;
         let live = JobSpec::load(&file).and_then(|job| Live::of(job, "airline")).map_err(Error::other)?;
-        Ok(Place { home, rows, live, identities, authority, cancel: Cancel::default() })
+        Ok(Place { home, rows, live, identities, authority, cancel: ConnectCancel::default() })
     }
 
-    fn serving(&self, cancel: Cancel) -> Result<Serving> {
+    fn serving(&self, cancel: ConnectCancel) -> Result<AuthorityConfig> {
         let address = self.live.job.party("authority").map_err(Error::other)?.address.clone().unwrap_or_default();
-        Ok(Serving {
+        Ok(AuthorityConfig {
             live: self.live.clone(),
             input: Some(self.home.join("list.csv")),
             reading: ReadOptions::default(),
@@ -116,8 +116,8 @@ impl Place<'_> {
         })
     }
 
-    fn link(&self, desk: usize) -> Link {
-        Link::start(Asking {
+    fn link(&self, desk: usize) -> DeskLink {
+        DeskLink::start(Asking {
             live: self.live.clone(),
             identity: self.identities[desk].clone(),
             cancel: self.cancel.clone(),
@@ -125,7 +125,7 @@ impl Place<'_> {
     }
 
     /// The first desk, once it is connected.
-    fn first<T>(&self, server: &std::thread::ScopedJoinHandle<'_, T>) -> Result<Link> {
+    fn first<T>(&self, server: &std::thread::ScopedJoinHandle<'_, T>) -> Result<DeskLink> {
         let link = self.link(0);
         while !link.standing().connected {
             if server.is_finished() {
@@ -136,20 +136,20 @@ impl Place<'_> {
         Ok(link)
     }
 
-    fn asked(&self, row: u32) -> Asked {
+    fn asked(&self, row: u32) -> QueryRow {
         let text = listed(row);
         let (name, dob) = text.split_once(',').unwrap_or_default();
-        let reader = Reader::new(&self.live, "airline").expect("a job that was checked");
+        let reader = KeyReader::new(&self.live, "airline").expect("a job that was checked");
         reader.read(|header| if header == "name" { name } else { dob })
     }
 
     /// Whether a row is on the list; half of those that are asked for are.
-    fn ask(&self, link: &Link, row: u32) -> Result<bool> {
+    fn ask(&self, link: &DeskLink, row: u32) -> Result<bool> {
         let found = link.ask(vec![self.asked(row)], Duration::from_secs(20)).map_err(Error::other)?;
         found.first().map(|found| found.is_listed()).ok_or_else(|| Error::other("no answer"))
     }
 
-    fn one_by_one(&self, link: &Link, verdicts: &mut Verdicts) -> Result<()> {
+    fn one_by_one(&self, link: &DeskLink, verdicts: &mut Verdicts) -> Result<()> {
         let count = if self.rows < 1000 { 20 } else { 500 };
         let mut times = Vec::with_capacity(count);
         for index in 0..count as u32 {
@@ -170,9 +170,9 @@ impl Place<'_> {
         Ok(())
     }
 
-    fn batch(&self, link: &Link, verdicts: &mut Verdicts) -> Result<()> {
+    fn batch(&self, link: &DeskLink, verdicts: &mut Verdicts) -> Result<()> {
         let count = if self.rows < 1000 { 100 } else { 10_000 };
-        let rows: Vec<Asked> = (0..count).map(|row| self.asked(self.rows / 2 + row)).collect();
+        let rows: Vec<QueryRow> = (0..count).map(|row| self.asked(self.rows / 2 + row)).collect();
         let (started, mut listed, mut rest) = (Instant::now(), 0, rows);
         while !rest.is_empty() {
             let after = rest.split_off(rest.len().min(128));
@@ -191,7 +191,7 @@ impl Place<'_> {
 
     /// Measures all desks, each with a question every second, while rows come and go, and the key changes once.
     fn many(&self, desks: u32, time: Duration, verdicts: &mut Verdicts) -> Result<()> {
-        let links: Vec<Link> = (0..desks as usize).map(|desk| self.link(desk)).collect();
+        let links: Vec<DeskLink> = (0..desks as usize).map(|desk| self.link(desk)).collect();
         let (over, until) = (AtomicBool::new(false), Instant::now() + time);
         while links.iter().any(|link| !link.standing().connected) {
             std::thread::sleep(Duration::from_millis(10));
@@ -246,12 +246,13 @@ impl Place<'_> {
         let (started, mut count, mut rotation) = (Instant::now(), 0, None);
         while !over.load(Ordering::Relaxed) {
             std::fs::write(&file, format!("name,dob\n{}\n", listed(count / 2 % 10)))?;
-            let wanted = if count.is_multiple_of(2) { Order::Remove(file.clone()) } else { Order::Add(file.clone()) };
+            let wanted =
+                if count.is_multiple_of(2) { ListOrder::Remove(file.clone()) } else { ListOrder::Add(file.clone()) };
             order(&state, &wanted).map_err(Error::other)?;
             count += 1;
             if rotation.is_none() && started.elapsed() > rotate_after {
                 let begun = Instant::now();
-                order(&state, &Order::Rotate).map_err(Error::other)?;
+                order(&state, &ListOrder::Rotate).map_err(Error::other)?;
                 rotation = Some(begun.elapsed());
             }
             std::thread::sleep(Duration::from_millis(100));

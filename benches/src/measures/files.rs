@@ -36,7 +36,8 @@ struct Arguments {
 }
 
 pub fn main() {
-    let Arguments { log2_rows, job, beside, repeat: Repeat { runs } } = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { log2_rows, job, beside, repeat: Repeat { runs } } =
+        Arguments::parse_from(tacita_bench::arguments());
     let program = tacita();
     let directory = std::env::temp_dir().join(format!("tacita-files-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a temporary directory");

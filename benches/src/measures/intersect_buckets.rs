@@ -10,7 +10,9 @@ use clap::Parser;
 use rand_core::SeedableRng;
 use tacita_bench::{Json, Repeat, Row, about, measure, median};
 use tacita_core::primitive::oprf::Suite;
-use tacita_core::protocol::intersect::buckets::{self, BucketSource, Params, Party, Protocol, Run, bucket_of};
+use tacita_core::protocol::intersect::buckets::{
+    self, BucketProtocol, BucketSource, BucketsParty, BucketsRun, Params, bucket_of,
+};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Role};
 use tacita_node::base::usage;
@@ -31,9 +33,12 @@ struct Arguments {
 }
 
 pub fn main() -> Result<()> {
-    let Arguments { log2_vole, log2_ecdh, repeat: Repeat { runs }, json } = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { log2_vole, log2_ecdh, repeat: Repeat { runs }, json } =
+        Arguments::parse_from(tacita_bench::arguments());
     let mut table = json.table()?;
-    for (protocol, size) in [(Protocol::Vole, 1 << log2_vole), (Protocol::Ecdh(Suite::Ristretto255), 1 << log2_ecdh)] {
+    for (protocol, size) in
+        [(BucketProtocol::Vole, 1 << log2_vole), (BucketProtocol::Ecdh(Suite::Ristretto255), 1 << log2_ecdh)]
+    {
         for (buckets, lanes) in [(16, 1), (16, 2), (1, 1)] {
             table.add(&row(protocol, size, buckets, lanes, runs))?;
         }
@@ -41,7 +46,7 @@ pub fn main() -> Result<()> {
     Ok(())
 }
 
-fn row(protocol: Protocol, n: usize, buckets: usize, lanes: usize, runs: u32) -> Row {
+fn row(protocol: BucketProtocol, n: usize, buckets: usize, lanes: usize, runs: u32) -> Row {
     let params = Params::new(protocol, n, n, buckets, lanes).expect("the sizes are possible");
     let (mut walls, mut cpus, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
     for run in 0..runs {
@@ -79,7 +84,7 @@ fn party(role: Role, keys: std::ops::Range<usize>, params: &Params, mut channel:
     let mut rng = ChaCha20Rng::from_seed([2 * run + role as u8; 32]);
     let commitment = [role as u8; 32];
     let agreed = buckets::agree(
-        Party { place: role as usize, commitment: &commitment, kept: None },
+        BucketsParty { place: role as usize, commitment: &commitment, kept: None },
         &[0; 32],
         &params.shape(),
         &session,
@@ -98,7 +103,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn new(keys: std::ops::Range<usize>, count: usize, run: &Run) -> Memory {
+    fn new(keys: std::ops::Range<usize>, count: usize, run: &BucketsRun) -> Memory {
         let mut buckets = vec![Vec::new(); count];
         for key in keys {
             let item = Item::new(&run.item_key(), &key.to_le_bytes());

@@ -19,7 +19,7 @@ const PARTIES: [&str; 2] = ["a", "b"];
 const FULL: u64 = 100_000_000;
 
 /// Interval at which the directories are checked for the disk space that they take.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 #[derive(Parser)]
 #[command(about = about(include_str!("intersect_disk.rs")))]
@@ -123,7 +123,7 @@ impl Bench {
             for (party, most) in PARTIES.iter().zip(&mut disk) {
                 *most = (*most).max(bytes_in(&self.at(&format!("{party}.work"))));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         for mut child in children {
             assert!(child.wait().expect("a party").success());

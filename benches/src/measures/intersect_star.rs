@@ -11,9 +11,9 @@ use rand_core::SeedableRng;
 use rayon::ThreadPool;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, measure, median};
-use tacita_core::protocol::intersect::opprf::Sender;
-use tacita_core::protocol::intersect::star::{self, Link, Params, Party};
-use tacita_core::protocol::intersect::{entries, vole};
+use tacita_core::protocol::intersect::opprf::OpprfSender;
+use tacita_core::protocol::intersect::star::{self, Params, StarLink, StarParty};
+use tacita_core::protocol::intersect::{tag_exchange, vole};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Security};
 use tacita_node::base::usage;
@@ -81,7 +81,8 @@ fn row(variant: String, n: usize, walls: &[f64], cpus: &[Vec<f64>], bytes: Vec<u
 
 fn by_vole(n: usize, runs: u32) -> Row {
     let (own, theirs) = (items(0, n), items(1, n));
-    let params = vole::Params::new(entries::Params::rows(n, n), Security::SemiHonest).expect("the sizes are possible");
+    let params =
+        vole::Params::new(tag_exchange::Params::rows(n, n), Security::SemiHonest).expect("the sizes are possible");
     let (mut walls, mut cpus, mut bytes) = (Vec::new(), vec![Vec::new(); 2], Vec::new());
     for run in 0..runs as u8 {
         let mut pair = Pair::new(1);
@@ -123,7 +124,7 @@ fn by_star(parties: usize, n: usize, runs: u32) -> Row {
                     })
                     .collect();
                 let links = links(0, parties, session);
-                let party = Party { me: 0, items: &sets[0], rows: None, params, session, links: &links };
+                let party = StarParty { me: 0, items: &sets[0], rows: None, params, session, links: &links };
                 let rng = &mut ChaCha20Rng::from_seed([run; 32]);
                 let common = star::run(party, &mut ends, rng).expect("the leader succeeds").expect("it learns");
                 assert!(common.items.into_iter().eq(0..n / 2), "the intersection is wrong");
@@ -144,16 +145,16 @@ fn by_star(parties: usize, n: usize, runs: u32) -> Row {
 /// The part of a party that does not lead, all of it on this thread's pool.
 fn other(me: usize, items: &[Item], params: &Params, session: &Session, channel: &mut Channel) {
     let links = links(me, params.items.len(), session);
-    let party = Party { me, items, rows: None, params, session, links: &links };
+    let party = StarParty { me, items, rows: None, params, session, links: &links };
     let link = session.part_of("star link", &links[0].session);
     let rng = &mut ChaCha20Rng::from_seed([100 + me as u8; 32]);
-    star::answer_over(party, Sender { session: &link, whole: session }, channel, rng).expect("the party succeeds");
+    star::answer_over(party, OpprfSender { session: &link, whole: session }, channel, rng).expect("the party succeeds");
 }
 
-fn links(me: usize, parties: usize, session: &Session) -> Vec<Link> {
+fn links(me: usize, parties: usize, session: &Session) -> Vec<StarLink> {
     let link = |peer: usize| {
         let pair = (me.min(peer) * parties + me.max(peer)) as u64;
-        Link { peer, session: session.child("pair", pair), seed: session.derive(&format!("seed {pair}")).into() }
+        StarLink { peer, session: session.child("pair", pair), seed: session.derive(&format!("seed {pair}")).into() }
     };
     (0..parties).filter(|&peer| peer != me).map(link).collect()
 }

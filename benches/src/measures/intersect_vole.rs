@@ -11,7 +11,7 @@ use clap::Parser;
 use rand_core::SeedableRng;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
-use tacita_core::protocol::intersect::{entries, vole};
+use tacita_core::protocol::intersect::{tag_exchange, vole};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Item, Security};
 use tacita_node::base::usage;
@@ -59,7 +59,7 @@ fn intersect(n: usize, security: Security, threads: usize, runs: u32) -> Row {
         (first..first + n).map(|number| Item::new(&[1; 32], &number.to_le_bytes())).collect()
     };
     let (receiver_items, sender_items) = (items(0), items(n / 2));
-    let params = vole::Params::new(entries::Params::rows(n, n), security).expect("the sizes are possible");
+    let params = vole::Params::new(tag_exchange::Params::rows(n, n), security).expect("the sizes are possible");
     let (mut walls, mut cpus, mut bytes) = (Vec::new(), [Vec::new(), Vec::new()], [0; 2]);
     for run in 0..runs as u8 {
         let mut pair = Pair::new(threads);

@@ -47,7 +47,8 @@ struct Arguments {
 }
 
 pub fn main() -> std::io::Result<()> {
-    let Arguments { log2_largest: log2_max, repeat: Repeat { runs }, json } = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { log2_largest: log2_max, repeat: Repeat { runs }, json } =
+        Arguments::parse_from(tacita_bench::arguments());
     let portable = backend::chosen().name() == "portable";
     let mut bench = Bench { table: json.table()?, runs, best: BTreeMap::new() };
     let log2_max = if portable { LOG2_MAX_PORTABLE.min(log2_max) } else { log2_max };

@@ -27,7 +27,7 @@ use tacita_node::base::usage;
 const TARGETS: [(usize, f64); 3] = [(2, 90.0), (4, 77.0), (8, 17.0)];
 
 /// Shorter runs are not compared with [`TARGETS`]: messages weigh more than transfers there.
-const LEAST_JUDGED: u32 = 20;
+const MIN_JUDGED: u32 = 20;
 
 /// Maximum ratio of the malicious form's time to that of the semi-honest form.
 const MALICIOUS_TARGET: f64 = 1.5;
@@ -85,7 +85,7 @@ pub fn main() -> Result<ExitCode> {
         let [semi_honest, malicious] = compare(k, n, runs + 2);
         let (rate, ratio) = (n as f64 / semi_honest / 1e3, malicious / semi_honest);
         let line = format!("k = {k}, million random OTs a CPU second, best run: {rate:.2} (target {target})");
-        verdicts.add(line, rate >= target || log2_largest < LEAST_JUDGED);
+        verdicts.add(line, rate >= target || log2_largest < MIN_JUDGED);
         verdicts.at_most(&format!("k = {k}, malicious / semi-honest"), ratio, MALICIOUS_TARGET);
     }
     Ok(verdicts.end())
@@ -165,10 +165,11 @@ impl Bench {
             let choices = Choices::random(n, &mut rng(run));
             let ((), wall, cpu) = discard(pair.run(
                 |channel| {
-                    base::Sender::new(&session(), "bench", &mut rng(1)).send(&mut vec![[Block::ZERO; 2]; n], channel)
+                    base::BaseOtSender::new(&session(), "bench", &mut rng(1))
+                        .send(&mut vec![[Block::ZERO; 2]; n], channel)
                 },
                 |channel| {
-                    let mut receiver = base::Receiver::new(&session(), "bench", &mut rng(2));
+                    let mut receiver = base::BaseOtReceiver::new(&session(), "bench", &mut rng(2));
                     receiver.receive(&choices, &mut vec![Block::ZERO; n], channel)
                 },
             ));

@@ -9,10 +9,12 @@ use rand_core::SeedableRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tacita_bench::{Json, Repeat, Row, Table, about, median};
 use tacita_core::Item;
-use tacita_core::depot::{Place, Shelf};
+use tacita_core::depot::{DepotParty, Shelf};
 use tacita_core::primitive::group::Ristretto255;
 use tacita_core::protocol::intersect::outsourced::meet::meet;
-use tacita_core::protocol::intersect::outsourced::{Found, Given, Params, Party, Reveal, follow, helper, lead};
+use tacita_core::protocol::intersect::outsourced::{
+    OutsourcedParty, OutsourcedResult, OutsourcedReveal, OutsourcedValues, Params, follow, helper, lead,
+};
 use tacita_core::session::Transcript;
 use tacita_node::base::usage;
 
@@ -43,7 +45,8 @@ enum What {
 }
 
 pub fn main() -> std::io::Result<()> {
-    let Arguments { log2_items, parties, reveal, repeat: Repeat { runs }, json } = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { log2_items, parties, reveal, repeat: Repeat { runs }, json } =
+        Arguments::parse_from(tacita_bench::arguments());
     let mut table = json.table()?;
     for parties in parties {
         measure(&mut table, usize::from(parties), 1 << log2_items, reveal, runs)?;
@@ -53,10 +56,10 @@ pub fn main() -> std::io::Result<()> {
 
 fn measure(table: &mut Table, parties: usize, n: usize, what: What, runs: u32) -> std::io::Result<()> {
     let (name, reveal) = match what {
-        What::Rows => ("rows", Reveal::Rows),
-        What::Count => ("count", Reveal::Count),
-        What::Sum => ("sum", Reveal::Sum { giver: 1, bits: 16 }),
-        What::Counts => ("counts", Reveal::Counts { giver: 1, categories: 16 }),
+        What::Rows => ("rows", OutsourcedReveal::Rows),
+        What::Count => ("count", OutsourcedReveal::Count),
+        What::Sum => ("sum", OutsourcedReveal::Sum { giver: 1, bits: 16 }),
+        What::Counts => ("counts", OutsourcedReveal::Counts { giver: 1, categories: 16 }),
     };
     let params = Params::new(parties, n, 0, vec![0], reveal).expect("a run that can be");
     let (mut walls, mut cpus, mut bytes) = (Vec::new(), vec![Vec::new(); 3], Vec::new());
@@ -90,12 +93,12 @@ fn run(params: &Params, parties: usize, n: usize) -> (f64, Vec<f64>, Vec<u64>) {
         let part = |place: usize| move || timed(&pool(), || drop(party(params, shelf, place, parties, n)));
         let roles: Vec<_> = (0..parties).map(|place| scope.spawn(part(place))).collect();
         let helper = scope.spawn(move || {
-            timed(&pool(), || helper::run(params, &shelf.user(Place::Helper)).expect("all keep to the protocol"))
+            timed(&pool(), || helper::run(params, &shelf.user(DepotParty::Helper)).expect("all keep to the protocol"))
         });
         roles.into_iter().chain([helper]).map(|role| role.join().expect("no role panics")).collect()
     });
     let wall = started.elapsed().as_secs_f64() * 1e3;
-    let left = [Place::Party(0), Place::Party(1), Place::Helper].map(|place| shelf.moved(place)[0]);
+    let left = [DepotParty::Party(0), DepotParty::Party(1), DepotParty::Helper].map(|place| shelf.moved(place)[0]);
     (wall, cpus, left.to_vec())
 }
 
@@ -109,9 +112,9 @@ fn timed(pool: &ThreadPool, work: impl FnOnce() + Send) -> f64 {
 }
 
 /// Half of each party's items are everybody's.
-fn party(params: &Params, shelf: &Shelf, me: usize, parties: usize, n: usize) -> Option<Found> {
+fn party(params: &Params, shelf: &Shelf, me: usize, parties: usize, n: usize) -> Option<OutsourcedResult> {
     let mut rng = ChaCha20Rng::from_seed([me as u8 + 1; 32]);
-    let depot = shelf.user(Place::Party(me as u8));
+    let depot = shelf.user(DepotParty::Party(me as u8));
     let (met, post) = meet(&Ristretto255, me, parties, &Transcript::new("bench"), &depot, &mut rng).expect("all prove");
     let key = met.session.derive("item");
     let number = |index: usize| if index < n / 2 { index } else { index + (me + 1) * n };
@@ -119,21 +122,21 @@ fn party(params: &Params, shelf: &Shelf, me: usize, parties: usize, n: usize) ->
     let (numbers, categories) = (vec![7; n], vec![0; n]);
     let names = [b"one".to_vec()];
     let values = match params.reveal() {
-        Reveal::Sum { giver, .. } if giver == me => Given::Numbers(&numbers),
-        Reveal::Counts { giver, .. } if giver == me => Given::Categories(&categories, &names),
-        _ => Given::Nothing,
+        OutsourcedReveal::Sum { giver, .. } if giver == me => OutsourcedValues::Numbers(&numbers),
+        OutsourcedReveal::Counts { giver, .. } if giver == me => OutsourcedValues::Categories(&categories, &names),
+        _ => OutsourcedValues::Nothing,
     };
-    let party = Party { me, params, items: &items, values, met: &met, post: &post };
+    let party = OutsourcedParty { me, params, items: &items, values, met: &met, post: &post };
     if me != params.leader() {
         return follow(&party, &mut rng).expect("all keep to the protocol");
     }
     let found = lead(&party, &mut rng).expect("all keep to the protocol");
     let common = (n / 2) as u64;
     let expected = match params.reveal() {
-        Reveal::Rows => Found::Rows((0..n / 2).collect()),
-        Reveal::Count => Found::Count(common),
-        Reveal::Sum { .. } => Found::Sum(common, 7 * common),
-        Reveal::Counts { .. } => Found::Counts(vec![(b"one".to_vec(), common)]),
+        OutsourcedReveal::Rows => OutsourcedResult::Rows((0..n / 2).collect()),
+        OutsourcedReveal::Count => OutsourcedResult::Count(common),
+        OutsourcedReveal::Sum { .. } => OutsourcedResult::Sum(common, 7 * common),
+        OutsourcedReveal::Counts { .. } => OutsourcedResult::Counts(vec![(b"one".to_vec(), common)]),
     };
     assert_eq!(found, expected, "the result is right");
     Some(found)

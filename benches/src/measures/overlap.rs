@@ -15,7 +15,7 @@ use tacita_bench::{Sample, about, measure};
 use tacita_core::Channel;
 use tacita_core::channel::{Label, MAX_PAYLOAD_BYTES};
 use tacita_node::identity::{Identity, VALIDITY};
-use tacita_node::transport::{Options, Peer, Shape, dial, listen};
+use tacita_node::transport::{LinkShape, Options, Peer, dial, listen};
 
 const CHUNK: Label = Label::new(1, "chunk");
 const ACKNOWLEDGEMENT: Label = Label::new(2, "acknowledgement");
@@ -24,7 +24,7 @@ const CHUNK_BYTES: usize = 1 << 18;
 
 struct Link {
     name: &'static str,
-    shape: Shape,
+    shape: LinkShape,
     chunks: usize,
 }
 
@@ -85,12 +85,12 @@ pub fn main() {
     }
 }
 
-fn shape(latency_microseconds: u64, bandwidth: u64) -> Shape {
-    Shape { latency: Duration::from_micros(latency_microseconds), bandwidth: Some(bandwidth) }
+fn shape(latency_microseconds: u64, bandwidth: u64) -> LinkShape {
+    LinkShape { latency: Duration::from_micros(latency_microseconds), bandwidth: Some(bandwidth) }
 }
 
 /// Connects two ends, and returns their channels.
-fn connect(shape: Shape) -> (Channel, Channel) {
+fn connect(shape: LinkShape) -> (Channel, Channel) {
     let now = SystemTime::now();
     let [one, other] = ["one", "other"].map(|name| Identity::generate(name, now, now + VALIDITY).expect("an identity"));
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -133,7 +133,7 @@ fn pipeline(link: &Link, each: Duration, alternate: bool) -> f64 {
 
 /// Seconds and CPU seconds per gigabyte of a link that is not shaped.
 fn raw(chunks: usize, both: bool) -> (f64, f64) {
-    let (one, other) = connect(Shape::default());
+    let (one, other) = connect(LinkShape::default());
     let side = |mut channel: Channel, sends: bool, receives: bool| {
         let count = |is: bool| if is { chunks } else { 0 };
         channel

@@ -11,7 +11,7 @@ use tacita_bench::{Json, Repeat, Row, Table, about, key_size, median};
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
 use tacita_core::primitive::ot::Choices;
-use tacita_core::primitive::paillier::{KeySize, Products, SecretKey};
+use tacita_core::primitive::paillier::{CiphertextProducts, KeySize, PaillierSecretKey};
 use tacita_node::base::usage;
 
 #[derive(Parser)]
@@ -80,9 +80,9 @@ fn measure_key(bench: &mut Bench, size: KeySize) -> std::io::Result<()> {
     let mut keys = 0;
     run(bench, "generate", bits, 1, || {
         keys += 1;
-        black_box(SecretKey::generate(size, &mut ChaCha20Rng::from_seed([keys; 32])));
+        black_box(PaillierSecretKey::generate(size, &mut ChaCha20Rng::from_seed([keys; 32])));
     })?;
-    let key = SecretKey::generate(size, &mut rng);
+    let key = PaillierSecretKey::generate(size, &mut rng);
     let public = key.public();
     // About equally long for all sizes.
     let n = ((1 << 34) / bits.pow(3)).max(1) * 64;
@@ -109,7 +109,7 @@ fn measure_key(bench: &mut Bench, size: KeySize) -> std::io::Result<()> {
     })?;
     let choices = [Choices::from_bits((0..many.len()).map(|_| rng.next_u32() & 1 == 1))];
     run(bench, "product", bits, many.len(), || {
-        let mut product = Products::new(public, 1);
+        let mut product = CiphertextProducts::new(public, 1);
         product.multiply(&many, &choices);
         black_box(product.finish());
     })

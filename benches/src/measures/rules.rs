@@ -47,7 +47,8 @@ struct Arguments {
 }
 
 pub fn main() {
-    let Arguments { rows: sizes, data, protocol, repeat: Repeat { runs } } = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { rows: sizes, data, protocol, repeat: Repeat { runs } } =
+        Arguments::parse_from(tacita_bench::arguments());
     let data = data.or_else(|| std::env::var_os("TACITA_DATA").map(PathBuf::from));
     let program = tacita();
     let directory = std::env::temp_dir().join(format!("tacita-rules-{}", std::process::id()));

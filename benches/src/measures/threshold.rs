@@ -9,7 +9,7 @@ use clap::Parser;
 use rand_core::SeedableRng;
 use tacita_bench::{Json, Repeat, Row, Table, about, median};
 use tacita_core::Level;
-use tacita_core::primitive::elgamal::threshold::{KeyShare, Order, Told, check, joint_key};
+use tacita_core::primitive::elgamal::threshold::{KeyShare, PartyOrder, ThresholdView, check, joint_key};
 use tacita_core::primitive::group::{Group, ModP, Ristretto255};
 use tacita_core::session::Transcript;
 use tacita_node::base::usage;
@@ -27,16 +27,17 @@ struct Arguments {
 }
 
 pub fn main() -> std::io::Result<()> {
-    let Arguments { log2_ciphertexts, repeat: Repeat { runs }, json } = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { log2_ciphertexts, repeat: Repeat { runs }, json } =
+        Arguments::parse_from(tacita_bench::arguments());
     let mut table = json.table()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
     pool.install(|| {
         for parties in [4, 8, 16] {
-            for order in Order::ALL {
+            for order in PartyOrder::ALL {
                 measure(&mut table, "ristretto255", &Ristretto255, parties, order, 1 << log2_ciphertexts, runs)?;
             }
         }
-        measure(&mut table, "paper80", &ModP::of(Level::Paper80), 4, Order::Chain, 1 << log2_ciphertexts, runs)
+        measure(&mut table, "paper80", &ModP::of(Level::Paper80), 4, PartyOrder::Chain, 1 << log2_ciphertexts, runs)
     })
 }
 
@@ -46,7 +47,7 @@ fn measure<G: Group + Sync>(
     name: &str,
     group: &G,
     parties: usize,
-    order: Order,
+    order: PartyOrder,
     n: usize,
     runs: u32,
 ) -> std::io::Result<()> {
@@ -63,7 +64,7 @@ fn measure<G: Group + Sync>(
     let last = parties - 1;
     // Of those that it is given something by, as if they were the first of all.
     let firsts: Vec<usize> = match order {
-        Order::Alone => (0..last).collect(),
+        PartyOrder::Alone => (0..last).collect(),
         _ => order.before(last, parties),
     };
     let contribution =
@@ -74,7 +75,7 @@ fn measure<G: Group + Sync>(
         let (cpu, wall) = (usage::cpu_time(), Instant::now());
         let told: Vec<_> = given
             .iter()
-            .map(|(place, contribution)| Told { place: *place, key: &keys[*place], given: &[], contribution })
+            .map(|(place, contribution)| ThresholdView { place: *place, key: &keys[*place], given: &[], contribution })
             .collect();
         check(group, &ciphertexts, &told, &transcript, &mut rng).expect("all added what they should");
         let sums: Vec<&[G::Point]> = given.iter().map(|(_, contribution)| &contribution.sums[..]).collect();

@@ -9,7 +9,7 @@ use rand_core::SeedableRng;
 use tacita_bench::pair::both;
 use tacita_bench::{Repeat, Verdicts, about, median};
 use tacita_core::protocol::intersect::ecdh::{self, rows};
-use tacita_core::protocol::union::{self, InMemory, Shuffled};
+use tacita_core::protocol::union::{self, MemorySpace, ShuffledItems};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Item, Result, Role};
 use tacita_node::base::usage;
@@ -43,7 +43,7 @@ pub fn main() -> Result<ExitCode> {
     let (mut ratios, mut walls, mut cpus, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for run in 0..runs {
         let rng = |role: u8| ChaCha20Rng::from_seed([100 * role + run as u8; 32]);
-        let domain = ecdh::Domain::of_session(&session);
+        let domain = ecdh::TagDomain::of_session(&session);
         let of_rows = ecdh::Params::rows(size, size);
         let (common, intersection) = both(
             |channel| rows::receive(&receiver_items, &domain, &of_rows, channel, &mut rng(0)),
@@ -59,13 +59,13 @@ pub fn main() -> Result<ExitCode> {
                     Ok(())
                 };
                 let rng = &mut rng(0);
-                union::ecdh::receive(&receiver_items[..], &InMemory, &session, &params, channel, rng, &mut take)?;
+                union::ecdh::receive(&receiver_items[..], &MemorySpace, &session, &params, channel, rng, &mut take)?;
                 Ok(missing)
             },
             |channel| {
                 let given = |_: usize, out: &mut Vec<u8>| out.resize(out.len() + payload, 7);
-                let given = Shuffled::new(&sender_items, &given, &mut rng(2))?;
-                union::ecdh::send(&given, &InMemory, &session, &params, channel, &mut rng(1))
+                let given = ShuffledItems::new(&sender_items, &given, &mut rng(2))?;
+                union::ecdh::send(&given, &MemorySpace, &session, &params, channel, &mut rng(1))
             },
         );
         let (missing, traffic) = outcome?;

@@ -134,13 +134,13 @@ impl Bench {
     }
 
     fn sender(&self, channel: &mut Channel) -> tacita_core::Result<CorrelatedSender> {
-        let mut base = base::Receiver::new(&session(), BASE, &mut rng(1));
+        let mut base = base::BaseOtReceiver::new(&session(), BASE, &mut rng(1));
         let delta = Block(Block::random(&mut rng(5)).0 | 1);
         CorrelatedSender::setup_over(&self.params(), &session(), "bench", delta, &mut base, channel)
     }
 
     fn receiver(&self, channel: &mut Channel) -> tacita_core::Result<CorrelatedReceiver> {
-        let mut base = base::Sender::new(&session(), BASE, &mut rng(2));
+        let mut base = base::BaseOtSender::new(&session(), BASE, &mut rng(2));
         CorrelatedReceiver::setup_over(&self.params(), &session(), "bench", &mut base, channel, &mut rng(6))
     }
 

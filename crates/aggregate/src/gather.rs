@@ -2,17 +2,17 @@
 
 use tacita_core::Error;
 use tacita_node::base::text::count;
-use tacita_node::jobs::aggregate::Spec;
+use tacita_node::jobs::aggregate::AggregateJob;
 use tacita_node::jobs::aggregate::results::ResultRow;
 
-use crate::wire::rows::{Found, decode_rows};
+use crate::wire::rows::{RevealedKey, decode_rows};
 
 /// Values that are listed, at most: each takes memory, and a database's numbers are not believed beyond it.
-const MOST_LISTED: u64 = 1 << 26;
+const MAX_LISTED: u64 = 1 << 26;
 
 /// The rows of the parts that have come.
 pub(crate) struct Gathering<'a> {
-    own: Spec<'a>,
+    own: AggregateJob<'a>,
     rows: Vec<ResultRow>,
     values: u64,
 }
@@ -33,7 +33,7 @@ impl Refused {
             Refused::TooMany(values) => Error::Input(format!(
                 "the result of round {round} lists {} values, and a table holds {}: agree on reveal = \"keys\" for rounds of this size",
                 count(values),
-                count(MOST_LISTED)
+                count(MAX_LISTED)
             )),
         }
     }
@@ -41,7 +41,7 @@ impl Refused {
 
 impl<'a> Gathering<'a> {
     /// Creates an empty collection for a job.
-    pub(crate) fn new(own: Spec<'a>) -> Gathering<'a> {
+    pub(crate) fn new(own: AggregateJob<'a>) -> Gathering<'a> {
         Gathering { own, rows: Vec::new(), values: 0 }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Gathering<'a> {
         }
         let listed = found.iter().try_fold(self.values, |sum, row| sum.checked_add(listed(row)?));
         self.values = listed.ok_or(Refused::Wrong("a row of its result has more values than reports"))?;
-        if self.values > MOST_LISTED {
+        if self.values > MAX_LISTED {
             return Err(Refused::TooMany(self.values));
         }
         self.rows.extend(found.into_iter().map(|row| ResultRow {
@@ -74,7 +74,7 @@ impl<'a> Gathering<'a> {
 
 /// Returns the number of values that a row lists: one for each report, or none. A row with any other claim is nothing
 /// that a database has counted.
-fn listed(row: &Found) -> Option<u64> {
+fn listed(row: &RevealedKey) -> Option<u64> {
     let all = row.values.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count))?;
     (all == row.count || row.values.is_empty()).then_some(all)
 }

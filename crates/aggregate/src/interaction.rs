@@ -11,7 +11,7 @@ use tacita_core::protocol::published::aggregate::naor_reingold;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Result};
 
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 use crate::transport::Bounds;
 use crate::wire::batch::BatchId;
 
@@ -23,10 +23,10 @@ const NONCE_BYTES: usize = 32;
 const BEGINNING_BYTES: usize = 1 << 20;
 
 /// Bytes of an outcome.
-pub const MOST_OUTCOME_BYTES: usize = 1 << 12;
+pub const MAX_OUTCOME_BYTES: usize = 1 << 12;
 
 /// A batch, and whose it is.
-pub struct Batch<'a> {
+pub struct ParticipantBatch<'a> {
     /// Name of the round.
     pub round: &'a str,
     /// Participant that makes the batch with the proxy: the fingerprint of its identity.
@@ -39,7 +39,7 @@ pub struct Batch<'a> {
 
 /// Side of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum InteractionSide {
     /// Participant, which reports.
     Participant,
     /// Proxy, which takes the reports.
@@ -56,9 +56,9 @@ pub fn bounds(params: &Params, reports: usize) -> Bounds {
 ///
 /// Errors: the channel fails, or the other end breaks the protocol.
 pub fn session(
-    setting: &Setting,
-    batch: &Batch<'_>,
-    side: Side,
+    setting: &ServiceConfig,
+    batch: &ParticipantBatch<'_>,
+    side: InteractionSide,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Session> {
@@ -69,8 +69,8 @@ pub fn session(
         return Err(channel.violation(format!("`{}` has {} bytes instead of {NONCE_BYTES}", NONCE.name, theirs.len())));
     }
     let (of_proxy, of_participant) = match side {
-        Side::Proxy => (own, theirs),
-        Side::Participant => (theirs, own),
+        InteractionSide::Proxy => (own, theirs),
+        InteractionSide::Participant => (theirs, own),
     };
     let mut transcript = Transcript::new("aggregate interaction");
     transcript
@@ -94,18 +94,19 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    const BATCH: Batch<'static> = Batch { round: "r", participant: "SHA256:a", name: [1; 16], reports: 3 };
+    const BATCH: ParticipantBatch<'static> =
+        ParticipantBatch { round: "r", participant: "SHA256:a", name: [1; 16], reports: 3 };
 
     /// The name of the session that proxy and participant have, who draw from these seeds.
-    fn made(setting: &Setting, batch: &Batch<'_>, seeds: [u64; 2]) -> Vec<u8> {
+    fn made(setting: &ServiceConfig, batch: &ParticipantBatch<'_>, seeds: [u64; 2]) -> Vec<u8> {
         let (mut proxy, mut participant) = Channel::pair("participant", "proxy");
         let side = |side, channel: &mut Channel, seed| {
             let session = session(setting, batch, side, channel, &mut ChaCha20Rng::seed_from_u64(seed));
             session.unwrap().id().to_vec()
         };
         let [one, other] = std::thread::scope(|scope| {
-            let proxy = scope.spawn(|| side(Side::Proxy, &mut proxy, seeds[0]));
-            let participant = scope.spawn(|| side(Side::Participant, &mut participant, seeds[1]));
+            let proxy = scope.spawn(|| side(InteractionSide::Proxy, &mut proxy, seeds[0]));
+            let participant = scope.spawn(|| side(InteractionSide::Participant, &mut participant, seeds[1]));
             [proxy, participant].map(|one| one.join().unwrap())
         });
         assert_eq!(one, other);
@@ -119,10 +120,10 @@ mod tests {
         assert_eq!(made(&setting, &BATCH, [1, 2]), made(&setting, &BATCH, [1, 2]));
         let mut seen: BTreeSet<_> = [[1, 2], [3, 2], [1, 3], [2, 1]].map(|seeds| made(&setting, &BATCH, seeds)).into();
         for other in [
-            Batch { round: "s", ..BATCH },
-            Batch { participant: "SHA256:b", ..BATCH },
-            Batch { name: [2; 16], ..BATCH },
-            Batch { reports: 4, ..BATCH },
+            ParticipantBatch { round: "s", ..BATCH },
+            ParticipantBatch { participant: "SHA256:b", ..BATCH },
+            ParticipantBatch { name: [2; 16], ..BATCH },
+            ParticipantBatch { reports: 4, ..BATCH },
         ] {
             seen.insert(made(&setting, &other, [1, 2]));
         }

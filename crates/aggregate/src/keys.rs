@@ -11,15 +11,15 @@ use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::shown;
 use tacita_node::identity::Identity;
-use tacita_node::store::seal::{self, Key, Reader};
+use tacita_node::store::seal::{self, SealKey, SealedReader};
 use zeroize::Zeroizing;
 
 use crate::secret::Secret;
-use crate::setting::Setting;
-use crate::wire::signed::Role;
+use crate::setting::ServiceConfig;
+use crate::wire::signed::KeyRole;
 
 /// Maximum length of a key in bytes.
-const MOST_BYTES: u64 = 1 << 16;
+const MAX_BYTES: u64 = 1 << 16;
 
 /// The lock of a state directory.
 const LOCK: &str = "lock";
@@ -28,40 +28,40 @@ const LOCK: &str = "lock";
 const ROLE: &str = "role";
 
 /// The keys in a state directory.
-pub struct Keys {
+pub struct StateKeys {
     folder: Arc<Folder>,
-    key: Key,
-    role: Role,
+    key: SealKey,
+    role: KeyRole,
 }
 
-impl Keys {
+impl StateKeys {
     /// Creates access to the keys in `folder`, sealed under `identity`.
-    pub fn new(folder: Arc<Folder>, identity: &Identity, role: Role) -> Keys {
-        Keys { folder, key: Key::new(identity.derive("round keys", b"")), role }
+    pub fn new(folder: Arc<Folder>, identity: &Identity, role: KeyRole) -> StateKeys {
+        StateKeys { folder, key: SealKey::new(identity.derive("round keys", b"")), role }
     }
 
     /// The key of a round, if there is one.
     pub fn load(&self, round: &str) -> Result<Option<Zeroizing<Vec<u8>>>> {
         let name = self.file(round);
-        match self.folder.has(&name) {
-            true => {
-                let opened = Reader::open(&self.folder, &name, &self.key, &self.purpose(round));
-                opened.and_then(|reader| reader.only()).map(Some).map_err(|error| self.unread(&name, error))
-            }
-            false => Ok(None),
+        if self.folder.has(&name) {
+            let opened = SealedReader::open(&self.folder, &name, &self.key, &self.purpose(round));
+            opened.and_then(|reader| reader.only()).map(Some).map_err(|error| self.unread(&name, error))
+        } else {
+            Ok(None)
         }
     }
 
     /// Replaces the error on a damaged key file. The advice in errors on sealed files is meant for those of a run,
     /// which can be made anew.
     fn unread(&self, name: &str, error: Error) -> Error {
-        match error.to_string().contains("damaged") {
-            true => Error::Input(format!(
+        if error.to_string().contains("damaged") {
+            Error::Input(format!(
                 "{}: was sealed under another identity than the one given, or is damaged: give the identity of this directory, or put the key \
                  back with `tacita key restore`",
                 self.folder.at(name).display()
-            )),
-            false => error,
+            ))
+        } else {
+            error
         }
     }
 
@@ -78,10 +78,7 @@ impl Keys {
 
     /// Notes that a round was opened with its key: from then on no other may take its place.
     pub fn use_up(&self, round: &str) -> Result<()> {
-        match self.is_used(round) {
-            true => Ok(()),
-            false => self.folder.write(&self.mark(round), b""),
-        }
+        if self.is_used(round) { Ok(()) } else { self.folder.write(&self.mark(round), b"") }
     }
 
     /// Whether the round was opened with its key.
@@ -116,7 +113,7 @@ impl Keys {
             )));
         }
         let facts = std::fs::metadata(from).map_err(|error| failed(error.to_string()))?;
-        if facts.len() > MOST_BYTES {
+        if facts.len() > MAX_BYTES {
             return Err(failed("too large for the key of a round".into()));
         }
         if facts.permissions().mode() & 0o077 != 0 {
@@ -125,7 +122,8 @@ impl Keys {
         let sealed = std::fs::read(from).map_err(|error| failed(error.to_string()))?;
         let part = seal::part(&name);
         self.folder.write(&part, &sealed)?;
-        let opened = Reader::open(&self.folder, &part, &self.key, &self.purpose(round)).and_then(Reader::only);
+        let opened =
+            SealedReader::open(&self.folder, &part, &self.key, &self.purpose(round)).and_then(SealedReader::only);
         if opened.is_err() {
             let _ = self.folder.remove(&part);
             return Err(failed(format!(
@@ -159,11 +157,11 @@ impl Keys {
 }
 
 /// Fresh secrets of a round.
-pub fn fresh(setting: &Setting, role: Role, round: &str) -> Result<Zeroizing<Vec<u8>>> {
+pub fn fresh(setting: &ServiceConfig, role: KeyRole, round: &str) -> Result<Zeroizing<Vec<u8>>> {
     let (params, mut rng) = (setting.params(round)?, fresh_rng()?);
     Ok(match role {
-        Role::Proxy => Secret::generate(setting, &params, &mut rng).to_bytes(&params),
-        Role::Database => DatabaseKey::generate(&params, &mut rng).to_bytes(&params),
+        KeyRole::Proxy => Secret::generate(setting, &params, &mut rng).to_bytes(&params),
+        KeyRole::Database => DatabaseKey::generate(&params, &mut rng).to_bytes(&params),
     })
 }
 
@@ -205,7 +203,7 @@ mod tests {
         let [one, other] = ["one", "other"].map(|name| Identity::generate(name, now, now + VALIDITY).unwrap());
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let folder = |at: &tempfile::TempDir| Arc::new(Folder::make(&at.path().join("state")).unwrap());
-        let keys = Keys::new(folder(&first), &one, Role::Proxy);
+        let keys = StateKeys::new(folder(&first), &one, KeyRole::Proxy);
         assert!(keys.load("r").unwrap().is_none());
         keys.keep("r", b"a secret of the round").unwrap();
         assert_eq!(**keys.load("r").unwrap().unwrap(), *b"a secret of the round");
@@ -219,12 +217,12 @@ mod tests {
         keys.back_up("r", &file).unwrap();
         assert!(keys.back_up("s", &file).unwrap_err().to_string().contains("no key of round s"));
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
-        let seen = Keys::new(folder(&second), &one, Role::Proxy).restore("r", &file).unwrap_err().to_string();
+        let seen = StateKeys::new(folder(&second), &one, KeyRole::Proxy).restore("r", &file).unwrap_err().to_string();
         assert!(seen.contains("others can read it"), "{seen}");
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert!(Keys::new(folder(&second), &other, Role::Proxy).restore("r", &file).is_err());
-        assert!(Keys::new(folder(&second), &one, Role::Database).restore("r", &file).is_err());
-        let moved = Keys::new(folder(&second), &one, Role::Proxy);
+        assert!(StateKeys::new(folder(&second), &other, KeyRole::Proxy).restore("r", &file).is_err());
+        assert!(StateKeys::new(folder(&second), &one, KeyRole::Database).restore("r", &file).is_err());
+        let moved = StateKeys::new(folder(&second), &one, KeyRole::Proxy);
         assert!(moved.restore("s", &file).is_err());
         moved.restore("r", &file).unwrap();
         assert_eq!(**moved.load("r").unwrap().unwrap(), *b"a secret of the round");

@@ -9,27 +9,27 @@
 extern crate self as tacita_aggregate;
 
 // Cuts of the power, as the crate below has them for its own tests.
+mod connect;
 #[cfg(test)]
 #[allow(dead_code, reason = "tests of that crate need more of it")]
 #[path = "../../serve/src/crashes/model/mod.rs"]
 mod crashes;
 pub mod database;
 mod gather;
-pub mod here;
+pub mod hello;
 pub mod interaction;
 pub mod keys;
 #[cfg(test)]
 mod kills;
-pub mod look;
 mod metrics;
 #[cfg(test)]
 mod model;
 pub mod oracle;
 pub mod participant;
 mod peers;
+pub mod probe;
 pub mod proxy;
 pub mod queue;
-mod reach;
 pub mod registry;
 mod role;
 pub mod secret;

@@ -1,9 +1,9 @@
 //! A role that serves, as whatever all of them have in common sees it.
 
 use tacita_core::Result;
-use tacita_node::agreement::Known;
-use tacita_node::jobs::aggregate::Spec;
-use tacita_serve::status::{Check, Page};
+use tacita_node::agreement::KnownSizes;
+use tacita_node::jobs::aggregate::AggregateJob;
+use tacita_serve::status::{Check, MetricsPage};
 
 /// A role, as what all have in common sees it.
 pub(crate) trait Role: Send + Sync {
@@ -11,7 +11,7 @@ pub(crate) trait Role: Send + Sync {
     fn word(&self) -> &'static str;
 
     /// Looks after what is due, until the role is to end. What it returns ends the role.
-    fn keep_house(&self) -> Result<()>;
+    fn run_background(&self) -> Result<()>;
 
     /// Returns statements on what the role has learned, in sentences.
     fn learned(&self) -> Vec<String>;
@@ -20,13 +20,13 @@ pub(crate) trait Role: Send + Sync {
     fn numbers(&self) -> Vec<(&'static str, u64)>;
 
     /// Adds numbers for whoever watches it; at once, whatever else is going on.
-    fn measures(&self, page: &mut Page);
+    fn measures(&self, page: &mut MetricsPage);
 
     /// Returns the checks of the conditions under which the role can do its work.
     fn checks(&self) -> Vec<Check<'_>>;
 }
 
 /// Returns statements on what a role learns.
-pub(crate) fn learned(own: Spec<'_>, role: &str) -> Vec<String> {
-    own.spec.job.learned(own.spec, role, Known::default())
+pub(crate) fn learned(own: AggregateJob<'_>, role: &str) -> Vec<String> {
+    own.spec.job.learned(own.spec, role, KnownSizes::default())
 }

@@ -8,12 +8,12 @@ use tacita_core::protocol::published::aggregate::naor_reingold;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::setting::Setting;
-use crate::transport::{Ask, Client, Persistence};
+use crate::setting::ServiceConfig;
+use crate::transport::{ApiRequest, Client, Persistence};
 use crate::wire::same_keys::KeysFingerprint;
 
 /// Bytes of a round's secrets.
-const MOST_KEY_BYTES: usize = 1 << 13;
+const MAX_KEY_BYTES: usize = 1 << 13;
 
 /// The secrets of proxy and oracle.
 #[derive(Debug)]
@@ -21,15 +21,16 @@ pub enum Secret {
     /// Secret of the protocol `dh`.
     Dh(ProxyKey),
     /// Secret of the protocol `naor-reingold`.
-    NaorReingold(naor_reingold::ProxyKey),
+    NaorReingold(naor_reingold::NaorReingoldProxyKey),
 }
 
 impl Secret {
     /// Fresh ones for a round of the job's protocol.
-    pub fn generate(setting: &Setting, params: &Params, rng: &mut impl CryptoRng) -> Secret {
-        match setting.is_interactive() {
-            false => Secret::Dh(ProxyKey::generate(params, rng)),
-            true => Secret::NaorReingold(naor_reingold::ProxyKey::generate(params, rng)),
+    pub fn generate(setting: &ServiceConfig, params: &Params, rng: &mut impl CryptoRng) -> Secret {
+        if setting.is_interactive() {
+            Secret::NaorReingold(naor_reingold::NaorReingoldProxyKey::generate(params, rng))
+        } else {
+            Secret::Dh(ProxyKey::generate(params, rng))
         }
     }
 
@@ -47,10 +48,11 @@ impl Secret {
     }
 
     /// Parses secrets of the job's protocol that [`Secret::to_bytes`] has encoded; none if it has not.
-    pub fn from_bytes(setting: &Setting, params: &Params, bytes: &[u8]) -> Option<Secret> {
-        match setting.is_interactive() {
-            false => ProxyKey::from_bytes(params, bytes).map(Secret::Dh),
-            true => naor_reingold::ProxyKey::from_bytes(params, bytes).map(Secret::NaorReingold),
+    pub fn from_bytes(setting: &ServiceConfig, params: &Params, bytes: &[u8]) -> Option<Secret> {
+        if setting.is_interactive() {
+            naor_reingold::NaorReingoldProxyKey::from_bytes(params, bytes).map(Secret::NaorReingold)
+        } else {
+            ProxyKey::from_bytes(params, bytes).map(Secret::Dh)
         }
     }
 }
@@ -81,14 +83,11 @@ pub(crate) fn fetch_key(
     persistence: Persistence,
 ) -> Result<Zeroizing<Vec<u8>>> {
     let path = format!("/v1/rounds/{round}/key");
-    let ask = Ask::get(keys.map_or(path.clone(), |keys| keys.on(&path)), MOST_KEY_BYTES);
+    let ask = ApiRequest::get(keys.map_or(path.clone(), |keys| keys.on(&path)), MAX_KEY_BYTES);
     let answer = proxy.ask(&ask, persistence)?;
-    match answer.is_ok() {
-        true => Ok(Zeroizing::new(answer.body)),
-        false => Err(Error::NotReady(format!(
-            "{} gives no secrets of round {round}: {}",
-            proxy.name(),
-            answer.told().message
-        ))),
+    if answer.is_ok() {
+        Ok(Zeroizing::new(answer.body))
+    } else {
+        Err(Error::NotReady(format!("{} gives no secrets of round {round}: {}", proxy.name(), answer.told().message)))
     }
 }

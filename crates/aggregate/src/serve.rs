@@ -25,20 +25,20 @@ use tokio::time::timeout;
 use crate::metrics::{Requests, Watch, watched};
 use crate::registry::{Registrar, Registry};
 use crate::role::Role;
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 use crate::transport::{
-    Addresses, Admission, Client, Contact, Named, Place, Replicas, Server, SharedTraffic, files, stand,
+    Addresses, Admission, Client, Contact, Endpoint, Replicas, Server, ServiceAddresses, SharedTraffic, files, stand,
 };
 use crate::wire::peers::is_address;
 use crate::wire::service::{Service, file, parts};
 
 /// Time limit for removing the entry from the registry.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// Configuration that all roles share.
-pub struct Serving {
+pub struct RoleConfig {
     /// Setting of the job.
-    pub setting: Arc<Setting>,
+    pub setting: Arc<ServiceConfig>,
     /// Identity of the role.
     pub identity: Identity,
     /// Address on which to listen; if absent, the address in the job file.
@@ -61,7 +61,7 @@ pub struct Serving {
 /// State of a role that begins to serve.
 pub struct Started {
     /// Settings with which the role was started.
-    pub serving: Serving,
+    pub serving: RoleConfig,
     /// Service of the job that this role is.
     pub service: Service,
     /// Runtime of asynchronous work.
@@ -82,7 +82,7 @@ impl Started {
     /// Begins to listen as one of a role's services.
     ///
     /// Errors ([`Error::Input`]): the identity is none of the role's, or the address cannot be had.
-    pub fn new(serving: Serving, service: Service) -> Result<Started> {
+    pub fn new(serving: RoleConfig, service: Service) -> Result<Started> {
         files();
         let ((role, number), written) = (parts(service), serving.setting.written(service)?);
         let place = serving.listen.clone().or_else(|| written.clone()).ok_or_else(|| {
@@ -120,7 +120,7 @@ impl Started {
         let setting = &self.serving.setting;
         let place = match self.registrar {
             None => setting.place(service, self.serving.announce.as_deref())?,
-            Some(_) => Place::Named(Named {
+            Some(_) => Endpoint::Named(ServiceAddresses {
                 service,
                 agreement: hex(&setting.agreement),
                 addresses: self.addresses.clone(),
@@ -128,7 +128,7 @@ impl Started {
                 written_first: false,
             }),
         };
-        let Serving { identity, cancel, .. } = &self.serving;
+        let RoleConfig { identity, cancel, .. } = &self.serving;
         let client = Client::new(&self.runtime, identity, setting.peer(service)?, place, &self.traffic, cancel);
         self.dialled.lock().unwrap_or_else(PoisonError::into_inner).push((service, client.contact().clone()));
         Ok(client)
@@ -138,7 +138,7 @@ impl Started {
     pub fn databases(&self) -> Result<Replicas> {
         let setting = &self.serving.setting;
         let clients = (0..setting.count("database")?.max(1)).map(|place| self.client(Service::Database(place)));
-        crate::here::any_of(clients.collect::<Result<_>>()?, setting)
+        crate::hello::any_of(clients.collect::<Result<_>>()?, setting)
     }
 
     /// Serves until it is cancelled.
@@ -169,7 +169,7 @@ impl Started {
         let status = status.map(|listener| status::serve(listener, watch.clone())).transpose()?;
         tracing::info!("{name} {} listens on {here}", serving.identity.fingerprint());
         role.learned().iter().for_each(|sentence| tracing::info!("{sentence}"));
-        let mut routes = routes.merge(crate::here::routes(&serving.setting, &admission, service));
+        let mut routes = routes.merge(crate::hello::routes(&serving.setting, &admission, service));
         if !matches!(service, Service::Oracle(_)) {
             routes = routes.merge(crate::peers::routes(&serving.setting, &admission, &addresses));
         }
@@ -187,7 +187,7 @@ impl Started {
             }
             let (kept, cancel) = (role.clone(), serving.cancel.clone());
             let house = scope.spawn(move || {
-                let ended = kept.keep_house();
+                let ended = kept.run_background();
                 cancel.cancel();
                 ended
             });
@@ -201,7 +201,7 @@ impl Started {
         });
         if let Some(registering) = registering {
             // Its last word is the entry's end. Without it the entry ends by itself, a little later.
-            let _ = runtime.block_on(async { timeout(FAREWELL, registering).await });
+            let _ = runtime.block_on(async { timeout(SHUTDOWN_GRACE, registering).await });
         }
         if let Some(path) = &serving.report {
             let numbers: serde_json::Map<_, _> =

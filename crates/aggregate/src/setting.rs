@@ -11,34 +11,34 @@ use tacita_node::agreement::{JobSpec, Member, Terms};
 use tacita_node::base::hex::unhex;
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs::aggregate::spec::{NAOR_REINGOLD, ROLES};
-use tacita_node::jobs::aggregate::{Aggregate, Spec};
+use tacita_node::jobs::aggregate::{Aggregate, AggregateJob};
 use tacita_node::transport::Peer;
 use tacita_serve::allow_list::AllowList;
 
-use crate::transport::{MOST_BODY_BYTES, Place};
+use crate::transport::{Endpoint, MAX_BODY_BYTES};
 use crate::wire::rounds::Open;
 use crate::wire::service::Service;
 use crate::wire::service::{file, parts};
-use crate::wire::signed::{Purpose, Role};
+use crate::wire::signed::{KeyPurpose, KeyRole};
 use tacita_node::base::random::fresh_rng;
 
 /// Reports in one request, at most: more do not make it faster.
-const MOST_REPORTS: usize = 2048;
+const MAX_REPORTS: usize = 2048;
 
 /// The job, with its services.
 #[derive(Debug, Clone)]
-pub struct Setting {
+pub struct ServiceConfig {
     /// Specification of the job.
     pub spec: JobSpec,
     /// The fingerprint of its terms.
     pub agreement: [u8; 32],
 }
 
-impl Setting {
+impl ServiceConfig {
     /// Creates the setting of an `aggregate` job.
     ///
     /// Errors ([`Error::Input`]): it is another job, or lets in participants in a way that is not served.
-    pub fn new(spec: JobSpec) -> Result<Setting> {
+    pub fn new(spec: JobSpec) -> Result<ServiceConfig> {
         let own = Aggregate::of(&spec).map_err(|_| {
             Error::Input(format!(
                 "job = \"{}\" has no rounds: its parties use `tacita run`; this is for job = \"aggregate\"",
@@ -53,11 +53,11 @@ impl Setting {
         }
         let agreement = unhex(&Terms::of(&spec).agreement()).and_then(|bytes| bytes.try_into().ok());
         let agreement = agreement.ok_or_else(|| Error::Internal("an agreement is no fingerprint".into()))?;
-        Ok(Setting { spec, agreement })
+        Ok(ServiceConfig { spec, agreement })
     }
 
     /// The job with its own keys.
-    pub fn own(&self) -> Result<Spec<'_>> {
+    pub fn own(&self) -> Result<AggregateJob<'_>> {
         Aggregate::of(&self.spec)
     }
 
@@ -77,15 +77,16 @@ impl Setting {
     /// Returns the maximum number of reports in one request of a participant: as many as it may carry, or as are made
     /// at a time.
     pub fn submission(&self, params: &Params) -> usize {
-        match self.is_interactive() {
-            false => Setting::batch(params),
-            true => Setting::batch(params).min(naor_reingold::stage(params)),
+        if self.is_interactive() {
+            ServiceConfig::batch(params).min(naor_reingold::stage(params))
+        } else {
+            ServiceConfig::batch(params)
         }
     }
 
     /// Returns the maximum number of reports or entries that one request may carry.
     pub fn batch(params: &Params) -> usize {
-        (MOST_BODY_BYTES / params.report_bytes().max(params.entry_bytes())).clamp(1, MOST_REPORTS)
+        (MAX_BODY_BYTES / params.report_bytes().max(params.entry_bytes())).clamp(1, MAX_REPORTS)
     }
 
     /// Returns all services that the job names, with their identities.
@@ -152,9 +153,9 @@ impl Setting {
 
     /// The public keys of a round, if both are signed by who has to and prove what they have to; `database` and `proxy` are who is to blame if not.
     pub(crate) fn round_keys(&self, params: &Params, open: &Open, database: &str, proxy: &str) -> Result<RoundKeys> {
-        let purpose = |role| Purpose { agreement: &self.agreement, round: &open.round, role };
-        let of_database = open.database.open(purpose(Role::Database), &self.pins("database")?, database)?;
-        let of_proxy = open.proxy.open(purpose(Role::Proxy), &self.pins("proxy")?, proxy)?;
+        let purpose = |role| KeyPurpose { agreement: &self.agreement, round: &open.round, role };
+        let of_database = open.database.open(purpose(KeyRole::Database), &self.pins("database")?, database)?;
+        let of_proxy = open.proxy.open(purpose(KeyRole::Proxy), &self.pins("proxy")?, proxy)?;
         RoundKeys::new(params, &of_database, &of_proxy, &mut fresh_rng()?).ok_or_else(|| Error::Protocol {
             peer: proxy.to_owned(),
             check: format!("the keys of round {} prove nothing", open.round),
@@ -191,12 +192,12 @@ impl Setting {
     }
 
     /// Returns the address on which a service listens: as the job says, or as it has told in a directory.
-    pub fn place(&self, service: Service, announced: Option<&Path>) -> Result<Place> {
+    pub fn place(&self, service: Service, announced: Option<&Path>) -> Result<Endpoint> {
         let (role, place) = parts(service);
         if let Some(directory) = announced {
-            return Ok(Place::Told(directory.join(file(service))));
+            return Ok(Endpoint::Told(directory.join(file(service))));
         }
-        self.written(service)?.map(Place::At).ok_or_else(|| {
+        self.written(service)?.map(Endpoint::At).ok_or_else(|| {
             Error::Input(format!(
                 "job file: address is missing in [[{role}]] {}: say where it listens, as address = \"{role}.example:7600\"",
                 place + 1

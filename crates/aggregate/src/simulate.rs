@@ -18,15 +18,15 @@ use tacita_node::base::exit::exit_code;
 use tacita_node::base::files::{Existing, check_output, check_readable, scratch};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::Aggregate;
-use tacita_node::jobs::aggregate::spec::{ROLES, Spec};
-use tacita_node::simulate::{Failure, JobText, Outcome, Party};
+use tacita_node::jobs::aggregate::spec::{AggregateJob, ROLES};
+use tacita_node::simulate::{JobText, PartyProcess, SimulationFailure, SimulationOutcome};
 use tacita_node::table::ReadOptions;
-use tacita_node::watch::Screen;
+use tacita_node::watch::ProgressSink;
 
 use self::rows::Rows;
-use crate::participant::operate::{Operator, Order};
-use crate::setting::Setting;
-use crate::wire::rounds::{State, Status};
+use crate::participant::operate::{Operator, RoundOrder};
+use crate::setting::ServiceConfig;
+use crate::wire::rounds::{RoundState, RoundStatus};
 
 /// Name of the round in a simulation.
 pub const ROUND: &str = "simulated";
@@ -35,13 +35,13 @@ pub const ROUND: &str = "simulated";
 const JOB: &str = "job.json";
 const ALLOW: &str = "participants";
 
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Time that the processes have to end when the user interrupts.
-const FAREWELL: Duration = Duration::from_millis(700);
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(700);
 
 /// Settings of a simulation.
-pub struct Simulation {
+pub struct RoundSimulation {
     /// The job file's text.
     pub job: JobText,
     /// Files that each participant reports.
@@ -72,15 +72,15 @@ pub struct Simulation {
 
 /// A simulation that is under way.
 struct Running<'a> {
-    simulation: &'a Simulation,
+    simulation: &'a RoundSimulation,
     directory: PathBuf,
-    screen: &'a dyn Screen,
+    screen: &'a dyn ProgressSink,
     /// None once the user has interrupted.
     processes: Arc<Mutex<Option<Vec<Pid>>>>,
 }
 
 /// Returns the names of those who get the result.
-fn readers_of(own: &Spec<'_>, simulation: &Simulation) -> Vec<String> {
+fn readers_of(own: &AggregateJob<'_>, simulation: &RoundSimulation) -> Vec<String> {
     let audience = own.audience();
     let mut readers: Vec<String> = audience.names.iter().map(|name| (*name).to_owned()).collect();
     if audience.participants {
@@ -95,17 +95,17 @@ fn readers_of(own: &Spec<'_>, simulation: &Simulation) -> Vec<String> {
 }
 
 /// Returns the path of one party's result.
-fn output_of(simulation: &Simulation, output: &Path, name: &str) -> PathBuf {
+fn output_of(simulation: &RoundSimulation, output: &Path, name: &str) -> PathBuf {
     let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
     output.join(format!("{name}.{}", simulation.ending))
 }
 
 /// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its processes. `on_interrupt` gets what ends all of them.
 pub fn simulate(
-    simulation: &Simulation,
-    screen: &dyn Screen,
+    simulation: &RoundSimulation,
+    screen: &dyn ProgressSink,
     on_interrupt: impl FnOnce(Box<dyn Fn() + Send>),
-) -> Result<std::result::Result<Outcome, Failure>> {
+) -> Result<std::result::Result<SimulationOutcome, SimulationFailure>> {
     let spec = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     let own = Aggregate::of(&spec)?;
     own.check_participants(simulation.inputs.len() as u64)?;
@@ -146,7 +146,7 @@ pub fn simulate(
         for process in ended.into_iter().flatten() {
             let _ = kill_process(process, Signal::TERM);
         }
-        std::thread::sleep(FAREWELL);
+        std::thread::sleep(SHUTDOWN_GRACE);
         removed.iter().for_each(|directory| drop(std::fs::remove_dir_all(directory)));
     }));
     let readers = readers_of(&own, simulation);
@@ -180,9 +180,10 @@ impl Running<'_> {
     fn prepare(&self, spec: &JobSpec, readers: &[String]) -> Result<Vec<Service>> {
         let JobText { text, is_json } = &self.simulation.job;
         let unreadable = |what: String| Error::Internal(format!("a job file that was read before: {what}"));
-        let mut job: Value = match is_json {
-            true => serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?,
-            false => toml::from_str(text).map_err(|error| unreadable(error.to_string()))?,
+        let mut job: Value = if *is_json {
+            serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?
+        } else {
+            toml::from_str(text).map_err(|error| unreadable(error.to_string()))?
         };
         let own = Aggregate::of(spec)?;
         let mut services = Vec::new();
@@ -240,7 +241,7 @@ impl Running<'_> {
     }
 
     /// Starts a process of this program.
-    fn spawn(&self, name: &str, command: &str, arguments: Vec<OsString>) -> Result<Party> {
+    fn spawn(&self, name: &str, command: &str, arguments: Vec<OsString>) -> Result<PartyProcess> {
         let mut process = Command::new(&self.simulation.program);
         process.args(["--quiet", "--log", if self.simulation.logged { "json" } else { "text" }, command]);
         process.arg(self.directory.join(JOB)).args(arguments);
@@ -250,12 +251,12 @@ impl Running<'_> {
         process.arg("--announce").arg(self.directory.join("addresses"));
         let mut processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
         let running = processes.as_mut().ok_or(Error::Interrupted)?;
-        let party = Party::spawn(process, name, "", self.screen)?;
+        let party = PartyProcess::spawn(process, name, "", self.screen)?;
         running.push(party.pid());
         Ok(party)
     }
 
-    fn serve(&self, service: Service, name: String) -> Result<Party> {
+    fn serve(&self, service: Service, name: String) -> Result<PartyProcess> {
         let (role, directory) = (service.0, self.at(&directory(service)));
         let mut arguments = options(&directory);
         arguments.extend(["--listen".into(), "127.0.0.1:0".into(), "--state".into(), directory.join("state").into()]);
@@ -273,9 +274,9 @@ impl Running<'_> {
         &self,
         spec: &JobSpec,
         roles: &[Service],
-        mut services: Vec<Party>,
+        mut services: Vec<PartyProcess>,
         readers: &[String],
-    ) -> Result<std::result::Result<Outcome, Failure>> {
+    ) -> Result<std::result::Result<SimulationOutcome, SimulationFailure>> {
         let submit = |name: &String| {
             let directory = self.of(name);
             let mut arguments = options(&directory);
@@ -298,32 +299,32 @@ impl Running<'_> {
         if let Err(failure) = self.each(self.simulation.inputs.keys(), &mut services, submit)? {
             return Ok(Err(failure));
         }
-        let setting = Setting::new(JobSpec::load(&self.directory.join(JOB))?)?;
+        let setting = ServiceConfig::new(JobSpec::load(&self.directory.join(JOB))?)?;
         let identity = Identity::load(&self.at("database-1").join("id"))?;
         let operator = Operator::new(&setting, &identity, Some(&self.directory.join("addresses")))?;
-        operator.order(ROUND, &Order::Close { without: Vec::new() })?;
+        operator.order(ROUND, &RoundOrder::Close { without: Vec::new() })?;
         loop {
             if let Some(failure) = failed(&mut services)? {
                 return Ok(Err(failure));
             }
-            let status: Status = serde_json::from_value(operator.order(ROUND, &Order::Status)?)
+            let status: RoundStatus = serde_json::from_value(operator.order(ROUND, &RoundOrder::Status)?)
                 .map_err(|error| Error::Internal(format!("the database's status: {error}")))?;
             match (status.state, status.failure) {
-                (State::Failed, Some(failure)) => {
+                (RoundState::Failed, Some(failure)) => {
                     let party = failure.culprit.clone().unwrap_or_else(|| "the database".into());
                     let code = match ErrorKind::from_code(failure.kind) {
                         Some(ErrorKind::Network) => 3,
                         Some(ErrorKind::Protocol | ErrorKind::Authentication) => 4,
                         _ => 2,
                     };
-                    return Ok(Err(Failure { party, text: failure.reason, code }));
+                    return Ok(Err(SimulationFailure { party, text: failure.reason, code }));
                 }
                 // The operator's part.
-                (State::Counted, _) => drop(operator.order(ROUND, &Order::Reveal)?),
+                (RoundState::Counted, _) => drop(operator.order(ROUND, &RoundOrder::Reveal)?),
                 (state, _) if state.is_over() => break,
                 _ => (),
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         let mut printed = Vec::new();
         let results = |name: &String| {
@@ -341,24 +342,24 @@ impl Running<'_> {
             Err(failure) => return Ok(Err(failure)),
             Ok(ended) => printed.extend(ended.iter().map(|party| (party.name.clone(), party.printed()))),
         }
-        services.iter().for_each(Party::tell_to_end);
+        services.iter().for_each(PartyProcess::tell_to_end);
         for service in &mut services {
             while !service.has_ended()? {
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
             }
         }
-        Ok(Ok(Outcome { report: self.report(spec, roles, &services, readers)?, printed }))
+        Ok(Ok(SimulationOutcome { report: self.report(spec, roles, &services, readers)?, printed }))
     }
 
     /// Starts a process for each, so many at a time, until all have ended; or the failure of one, or of a service.
     fn each<'n>(
         &self,
         names: impl Iterator<Item = &'n String>,
-        services: &mut [Party],
-        start: impl Fn(&String) -> Result<Party>,
-    ) -> Result<std::result::Result<Vec<Party>, Failure>> {
+        services: &mut [PartyProcess],
+        start: impl Fn(&String) -> Result<PartyProcess>,
+    ) -> Result<std::result::Result<Vec<PartyProcess>, SimulationFailure>> {
         let mut waiting: VecDeque<&String> = names.collect();
-        let (mut under_way, mut ended): (Vec<Party>, Vec<Party>) = (Vec::new(), Vec::new());
+        let (mut under_way, mut ended): (Vec<PartyProcess>, Vec<PartyProcess>) = (Vec::new(), Vec::new());
         while !waiting.is_empty() || !under_way.is_empty() {
             while under_way.len() < self.simulation.at_once
                 && let Some(name) = waiting.pop_front()
@@ -367,20 +368,17 @@ impl Running<'_> {
             }
             let mut place = 0;
             while place < under_way.len() {
-                match under_way[place].has_ended()? {
-                    false => place += 1,
-                    true => ended.push(under_way.swap_remove(place)),
-                }
+                if under_way[place].has_ended()? { ended.push(under_way.swap_remove(place)) } else { place += 1 }
             }
-            if let Some(failure) = failed(services)?.or_else(|| ended.iter().find_map(Party::failure)) {
+            if let Some(failure) = failed(services)?.or_else(|| ended.iter().find_map(PartyProcess::failure)) {
                 return Ok(Err(failure));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(Ok(ended))
     }
 
-    fn report(&self, spec: &JobSpec, all: &[Service], services: &[Party], readers: &[String]) -> Result<Value> {
+    fn report(&self, spec: &JobSpec, all: &[Service], services: &[PartyProcess], readers: &[String]) -> Result<Value> {
         let read = |directory: PathBuf, name: &str| -> Option<Value> {
             serde_json::from_slice(&std::fs::read(directory.join(name)).ok()?).ok()
         };
@@ -434,10 +432,10 @@ fn options(directory: &Path) -> Vec<OsString> {
 }
 
 /// The failure of a service that has ended.
-fn failed(services: &mut [Party]) -> Result<Option<Failure>> {
+fn failed(services: &mut [PartyProcess]) -> Result<Option<SimulationFailure>> {
     for service in services.iter_mut() {
         if service.has_ended()? {
-            return Ok(Some(service.failure().unwrap_or_else(|| Failure {
+            return Ok(Some(service.failure().unwrap_or_else(|| SimulationFailure {
                 party: service.name.clone(),
                 // With 0 ends who was told to, and here nobody else does that than the user who interrupts.
                 text: "was told to end".into(),

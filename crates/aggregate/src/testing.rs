@@ -10,7 +10,7 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::{Identity, VALIDITY};
 
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 
 /// The step at which a process ends itself: `NAME#NUMBER`, with the number counted from 1 among those of the name, or `#NUMBER` among all.
 pub(super) const KILL_AT: &str = "TACITA_TEST_KILL_AT";
@@ -64,7 +64,7 @@ pub(super) fn message(when: &str, method: &str, path: &str) {
 }
 
 /// A job with one service of each kind, and their identities: the proxy's, the oracle's, the database's.
-pub(super) fn setting() -> (Setting, [Identity; 3]) {
+pub(super) fn setting() -> (ServiceConfig, [Identity; 3]) {
     let now = SystemTime::now();
     let services = ["proxy", "oracle", "database"].map(|name| Identity::generate(name, now, now + VALIDITY).unwrap());
     let mut job = json!({
@@ -74,7 +74,7 @@ pub(super) fn setting() -> (Setting, [Identity; 3]) {
     for service in &services {
         job[service.name()] = json!([{ "identity": service.fingerprint().to_string() }]);
     }
-    (Setting::new(JobSpec::parse(&job.to_string(), true).unwrap()).unwrap(), services)
+    (ServiceConfig::new(JobSpec::parse(&job.to_string(), true).unwrap()).unwrap(), services)
 }
 
 /// Opens what another one of this process has had open. A process that a test has just started holds the locks of this one until it is another

@@ -7,7 +7,7 @@ use tacita_core::Error;
 use tacita_node::base::cancel::{Cancel, Cancelled};
 
 /// Time allowed for the peers' connections to carry the message that the job ends.
-const FAREWELL: Duration = Duration::from_millis(300);
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(300);
 
 /// Ends this run on Ctrl-C and termination signals from now on, and the program with it.
 pub fn ends(run: Cancel) {
@@ -18,7 +18,7 @@ pub fn ends(run: Cancel) {
                 tracing::warn!("interrupted while writing the result; finishing the file first");
                 return;
             }
-            Cancelled::Telling => std::thread::sleep(FAREWELL),
+            Cancelled::Telling => std::thread::sleep(SHUTDOWN_GRACE),
             Cancelled::Alone => (),
         }
         tracing::error!("{}", Error::Interrupted);

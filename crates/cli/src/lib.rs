@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use commands::Cli;
-use console::{Log, Voice};
+use console::{Log, LogOptions};
 use tacita_core::{Error, ErrorKind};
 use tacita_node::base::exit::{exit_code, one_line};
 
@@ -55,7 +55,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         Some(_) => Log::Text,
         None => commands::log_form(),
     };
-    console::init(Voice { log, ..Voice::default() });
+    console::init(LogOptions { log, ..LogOptions::default() });
     tracing::error!("{}", commands::usage_error(error));
     ExitCode::from(exit_code(ErrorKind::Input))
 }

@@ -18,7 +18,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use rand_core::SeedableRng;
-use tacita_core::primitive::paillier::{KeySize, SecretKey};
+use tacita_core::primitive::paillier::{KeySize, PaillierSecretKey};
 use tacita_core::protocol::aggregate::{DatabaseKey, Entry, Params, ProxyKey, RoundKeys, ask, blind, open, report};
 use tacita_core::session::{Session, Transcript};
 
@@ -109,7 +109,7 @@ fn write_aggregate(directory: &Path) -> Result {
 /// A key of the target `paillier`, and ciphertexts of it, each behind the number of its reader.
 fn write_paillier(directory: &Path) -> Result {
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
-    let key = SecretKey::generate(KeySize::new(512)?, &mut rng);
+    let key = PaillierSecretKey::generate(KeySize::new(512)?, &mut rng);
     let public = key.public();
     let ciphertexts = public.encrypt(&public.encode(&[0, 1, -1, i128::MAX]), &mut rng).to_bytes();
     for (name, reader, bytes) in [

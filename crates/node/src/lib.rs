@@ -5,12 +5,12 @@
 
 pub mod agreement;
 pub mod base;
+pub mod distributed;
 pub mod identity;
 pub mod jobs;
 pub mod plan;
 pub mod run;
 pub mod simulate;
-pub mod spread;
 pub mod store;
 pub mod table;
 pub mod transport;

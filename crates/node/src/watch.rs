@@ -14,7 +14,7 @@ use tacita_core::{Error, Progress, Result};
 use crate::table::Warning;
 
 /// Interval at which a channel is polled.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Prefix of the lines with which a simulated party reports its progress to its parent.
 const RELAY: &str = "progress ";
@@ -102,28 +102,28 @@ impl Warned {
 }
 
 /// Display on which the operator of a party shows its progress.
-pub trait Screen: fmt::Debug + Send + Sync {
+pub trait ProgressSink: fmt::Debug + Send + Sync {
     /// A place on it. `name` says whose progress is shown there, if there is doubt.
-    fn open(&self, name: Option<&str>) -> Box<dyn Display>;
+    fn open(&self, name: Option<&str>) -> Box<dyn ProgressView>;
 }
 
 /// A place where snapshots are shown until it is dropped.
-pub trait Display: Send {
+pub trait ProgressView: Send {
     /// Shows a snapshot on the display.
     fn show(&mut self, now: &Snapshot);
 }
 
 /// A screen that nobody looks at.
 #[derive(Debug, Clone, Copy)]
-pub struct Nowhere;
+pub struct NoProgress;
 
-impl Screen for Nowhere {
-    fn open(&self, _name: Option<&str>) -> Box<dyn Display> {
-        Box::new(Nowhere)
+impl ProgressSink for NoProgress {
+    fn open(&self, _name: Option<&str>) -> Box<dyn ProgressView> {
+        Box::new(NoProgress)
     }
 }
 
-impl Display for Nowhere {
+impl ProgressView for NoProgress {
     fn show(&mut self, _now: &Snapshot) {}
 }
 
@@ -135,17 +135,17 @@ pub struct Watcher {
 
 impl Watcher {
     /// Starts to watch a channel.
-    pub fn start(channel: Handle, screen: Arc<dyn Screen>) -> Watcher {
+    pub fn start(channel: Handle, screen: Arc<dyn ProgressSink>) -> Watcher {
         Watcher::look(move || Snapshot::of(&channel), screen)
     }
 
     /// Watches the channels of one job together.
-    pub fn of_several(channels: Vec<Handle>, screen: Arc<dyn Screen>) -> Watcher {
+    pub fn of_several(channels: Vec<Handle>, screen: Arc<dyn ProgressSink>) -> Watcher {
         Watcher::look(move || Snapshot::of_all(&channels), screen)
     }
 
     /// Watches what is done without a peer.
-    pub fn of_progress(progress: Arc<Progress>, screen: Arc<dyn Screen>) -> Watcher {
+    pub fn of_progress(progress: Arc<Progress>, screen: Arc<dyn ProgressSink>) -> Watcher {
         Watcher::look(move || Snapshot::of_progress(&progress), screen)
     }
 
@@ -153,7 +153,7 @@ impl Watcher {
     pub fn of_connections(
         progress: Arc<Progress>,
         traffic: impl Fn() -> Traffic + Send + 'static,
-        screen: Arc<dyn Screen>,
+        screen: Arc<dyn ProgressSink>,
     ) -> Watcher {
         let look = move || {
             let Traffic { sent, received, .. } = traffic();
@@ -162,14 +162,14 @@ impl Watcher {
         Watcher::look(look, screen)
     }
 
-    fn look(look: impl Fn() -> Snapshot + Send + 'static, screen: Arc<dyn Screen>) -> Watcher {
+    fn look(look: impl Fn() -> Snapshot + Send + 'static, screen: Arc<dyn ProgressSink>) -> Watcher {
         let done = Arc::new(AtomicBool::new(false));
         let stop = done.clone();
         let thread = std::thread::spawn(move || {
             let mut display = screen.open(None);
             while !stop.load(Ordering::Acquire) {
                 display.show(&look());
-                std::thread::park_timeout(LOOK);
+                std::thread::park_timeout(POLL_INTERVAL);
             }
             // How it ended: what is done sooner than it is looked at is shown too.
             display.show(&look());

@@ -12,11 +12,11 @@ use stranger::Listener;
 use tacita_core::Result;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
+use tacita_node::distributed::{self, DriverMesh, DriverRun, Meet};
 use tacita_node::identity::{Identity, VALIDITY};
-use tacita_node::run::meet::Meeting;
-use tacita_node::spread::{self, Drivers, Meet, Work};
+use tacita_node::run::connect::ConnectPlan;
 use tacita_node::table::RowCounts;
-use tacita_node::transport::{ALPN, Peer, Shape};
+use tacita_node::transport::{ALPN, LinkShape, Peer};
 
 #[test]
 fn drivers() {
@@ -31,17 +31,17 @@ fn drivers() {
     let home = tempfile::tempdir().unwrap();
     let announced = home.path().join("address");
     let peer = |name: &str, pin| Peer { name: name.into(), pin };
-    let meeting = || Meeting {
+    let meeting = || ConnectPlan {
         dials: Vec::new(),
         awaits: Vec::new(),
         listen: String::new(),
         relay: None,
         helper: None,
         announce: None,
-        shape: Shape::default(),
+        shape: LinkShape::default(),
     };
-    let meet = |me: &'static str, identity: &Identity, meeting: Meeting| -> Result<Drivers> {
-        let mut work = Work::open(&home.path().join(me), &job, me, identity, false)?;
+    let meet = |me: &'static str, identity: &Identity, meeting: ConnectPlan| -> Result<DriverMesh> {
+        let mut work = DriverRun::open(&home.path().join(me), &job, me, identity, false)?;
         let timeout = Duration::from_secs(120);
         let meet = Meet {
             job: &job,
@@ -56,10 +56,10 @@ fn drivers() {
             patience: timeout,
             cancel: Cancel::default(),
         };
-        spread::meet(&meet, &mut work)
+        distributed::meet(&meet, &mut work)
     };
     std::thread::scope(|scope| {
-        let listens = Meeting {
+        let listens = ConnectPlan {
             awaits: vec![peer("b", pin_b)],
             listen: "127.0.0.1:0".into(),
             announce: Some(announced.clone()),
@@ -78,7 +78,7 @@ fn drivers() {
         listener.withstands(std::process::id(), || ());
         // The other one comes while strangers stay.
         let staying = listener.crowd(1.0);
-        let dials = Meeting { dials: vec![(peer("a", pin_a), address)], ..meeting() };
+        let dials = ConnectPlan { dials: vec![(peer("a", pin_a), address)], ..meeting() };
         let came = meet("b", &b, dials).unwrap();
         let waited = waiting.join().unwrap().unwrap();
         assert_eq!((came.session(), came.leads()), (waited.session(), !waited.leads()));

@@ -133,9 +133,10 @@ fn path(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<PathBuf>> {
             )),
         ));
     }
-    match object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
-        true => object.extract().map(Some),
-        false => Ok(None),
+    if object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
+        object.extract().map(Some)
+    } else {
+        Ok(None)
     }
 }
 

@@ -30,8 +30,8 @@ impl From<Error> for Failure {
 }
 
 /// Converts the failure of a process that has ended with its exit code.
-impl From<simulate::Failure> for Failure {
-    fn from(simulate::Failure { party, text, code }: simulate::Failure) -> Failure {
+impl From<simulate::SimulationFailure> for Failure {
+    fn from(simulate::SimulationFailure { party, text, code }: simulate::SimulationFailure) -> Failure {
         let kinds = (0..=u8::MAX).filter_map(ErrorKind::from_code);
         let kind = kinds.into_iter().find(|kind| exit_code(*kind) == code).unwrap_or(ErrorKind::Internal);
         Failure { kind, message: as_arguments(&text), peer: None, party: None, ended_there: false }.at(&party)

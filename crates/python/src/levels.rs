@@ -7,7 +7,7 @@ use pyo3::pybacked::PyBackedBytes;
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::base::files::scratch;
-use tacita_node::jobs::rules::spread::count;
+use tacita_node::jobs::rules::distributed::count;
 use tacita_node::table::output::check_writable;
 
 use crate::arrow;

@@ -5,6 +5,7 @@
 
 mod arrow;
 mod data;
+mod distributed;
 mod errors;
 mod identity;
 mod levels;
@@ -15,7 +16,6 @@ mod round;
 mod run;
 mod simulate;
 mod spec;
-mod spread;
 mod stream;
 mod words;
 mod work;
@@ -27,6 +27,11 @@ use pyo3::prelude::*;
 mod _tacita {
     #[pymodule_export]
     use super::arrow::ArrowTable;
+    #[pymodule_export]
+    use super::distributed::{
+        Commitment, Drivers, Work, bucket_bound, bucket_range, buckets_for, can_spread, match_pool, open_pool,
+        read_block, scatter, usual_buckets,
+    };
     #[pymodule_export]
     use super::identity::Identity;
     #[pymodule_export]
@@ -43,11 +48,6 @@ mod _tacita {
     use super::simulate::simulate;
     #[pymodule_export]
     use super::spec::Spec;
-    #[pymodule_export]
-    use super::spread::{
-        Commitment, Drivers, Work, bucket_bound, bucket_range, buckets_for, can_spread, match_pool, open_pool,
-        read_block, scatter, usual_buckets,
-    };
 
     use super::*;
 

@@ -38,18 +38,18 @@ pub fn install() {
 }
 
 /// A run of a job, or a party's part in it: what is said within it is said of it.
-pub struct Told {
+pub struct RunLog {
     number: u64,
     span: Span,
 }
 
-impl Told {
+impl RunLog {
     /// Creates the log scope of a party, or of the whole job where `party` is empty.
-    pub fn of(job: &str, party: &str) -> Told {
+    pub fn of(job: &str, party: &str) -> RunLog {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         warnings().insert(number, Vec::new());
-        Told { number, span: tracing::error_span!(RUN, number, job, party) }
+        RunLog { number, span: tracing::error_span!(RUN, number, job, party) }
     }
 
     /// Does something within it.
@@ -63,7 +63,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for RunLog {
     fn drop(&mut self) {
         warnings().remove(&self.number);
     }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{Answer, JobSpec};
 use tacita_node::base::files::write_whole_private;
-use tacita_node::jobs::aggregate::results::{ResultFormat, Results};
+use tacita_node::jobs::aggregate::results::{ResultFormat, RoundResults};
 use tacita_node::jobs::numbers::check_replaceable;
-use tacita_node::run::report::Report;
+use tacita_node::run::report::RunReport;
 use tacita_node::run::write::beside;
 use tacita_node::table::columns::unmarked;
-use tacita_node::table::output::{self, Rows};
+use tacita_node::table::output::{self, RowSource};
 use tacita_node::table::{Selection, Table};
 use zeroize::Zeroizing;
 
@@ -36,22 +36,22 @@ pub struct Outcome {
     line: Option<String>,
     report: Value,
     /// Without a lock: writing them may warn, and whoever hears of that, in Python, may ask for them.
-    tables: Vec<(&'static str, Box<dyn Rows>)>,
+    tables: Vec<(&'static str, Box<dyn RowSource>)>,
     share: Option<Zeroizing<String>>,
     /// A round's result, which can be written as a list, too.
-    round: Option<Results>,
+    round: Option<RoundResults>,
 }
 
 impl Outcome {
     /// Creates the outcome from an answer and its report.
-    pub fn new(job: &JobSpec, report: &Report, answer: Answer) -> Result<Outcome> {
+    pub fn new(job: &JobSpec, report: &RunReport, answer: Answer) -> Result<Outcome> {
         let report = serde_json::to_value(report).map_err(|error| Error::Internal(error.to_string()))?;
         Outcome::with(job, report, answer)
     }
 
     /// Creates the outcome from an answer, with a report that is to have its result.
     pub fn with(job: &JobSpec, mut report: Value, answer: Answer) -> Result<Outcome> {
-        let whole = |table: Table| -> Box<dyn Rows> { Box::new(Selection::all(&table).of_others()) };
+        let whole = |table: Table| -> Box<dyn RowSource> { Box::new(Selection::all(&table).of_others()) };
         let mut share = None;
         let (json, line, tables) = match answer {
             Answer::Nothing => (Value::Null, None, Vec::new()),
@@ -78,13 +78,13 @@ impl Outcome {
 
     /// Creates the outcome from tables that were written by another process, by name, and the line that it printed.
     pub fn read(job: &JobSpec, report: Value, line: Option<String>, tables: Vec<(&'static str, Table)>) -> Outcome {
-        let whole = |table: Table| -> Box<dyn Rows> { Box::new(Selection::all(&table).of_others()) };
+        let whole = |table: Table| -> Box<dyn RowSource> { Box::new(Selection::all(&table).of_others()) };
         let tables = tables.into_iter().map(|(name, table)| (name, whole(table))).collect();
         Outcome { job: job.clone(), line, report, tables, share: None, round: None }
     }
 
     /// Creates the outcome of a round.
-    pub fn of_round(job: &JobSpec, report: Value, results: Results) -> Result<Outcome> {
+    pub fn of_round(job: &JobSpec, report: Value, results: RoundResults) -> Result<Outcome> {
         let mut tables = vec![(MAIN, results.table()?)];
         tables.extend(results.histogram_table()?.map(|table| (HISTOGRAM, table)));
         let outcome = Outcome::read(job, report, Some(results.line()), tables);

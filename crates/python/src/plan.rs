@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::cost::Calibration;
-use tacita_node::agreement::{JobSpec, Part, Sizes};
+use tacita_node::agreement::{JobSpec, PartyInput, Sizes};
 use tacita_node::base::files::scratch;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::count;
 use tacita_node::plan as planning;
-use tacita_node::transport::Shape;
+use tacita_node::transport::LinkShape;
 
 use crate::data::{Data, by_party};
 use crate::errors::raise;
@@ -32,7 +32,7 @@ pub fn plan(
     latency: f64,
     bandwidth: Option<u64>,
 ) -> PyResult<String> {
-    let network = seconds("latency", latency).map(|latency| Shape { latency, bandwidth });
+    let network = seconds("latency", latency).map(|latency| LinkShape { latency, bandwidth });
     let network = network.map_err(|error| raise(py, error))?;
     // It goes when the waiting ends, whatever the work is still at.
     let (data, scratch) = (by_party(tables)?, scratch().map_err(|error| raise(py, error))?);
@@ -48,7 +48,7 @@ struct Planning {
 }
 
 impl Planning {
-    fn plan(&self, data: Vec<(String, Data)>, network: Shape) -> Result<String> {
+    fn plan(&self, data: Vec<(String, Data)>, network: LinkShape) -> Result<String> {
         let job = &self.job;
         let served = job.job.served().is_some();
         if job.clients.is_some() {
@@ -59,7 +59,7 @@ impl Planning {
         if !served {
             self.rows.keys().chain(self.row_bytes.keys()).try_for_each(|name| job.party(name).map(drop))?;
         }
-        let (mut sizes, mut parts) = (BTreeMap::new(), BTreeMap::<_, Box<dyn Part>>::new());
+        let (mut sizes, mut parts) = (BTreeMap::new(), BTreeMap::<_, Box<dyn PartyInput>>::new());
         for (name, data) in data {
             job.party(&name)?;
             let part = job.job.load(job, &name, &data.source(job, &name, false, &self.scratch)?, None)?;
@@ -73,7 +73,10 @@ impl Planning {
             }
         }
         if sizes.is_empty() {
-            return Err(Error::Input(format!("how many {} has each participant? Say rows={{NAME: N}}", job.things())));
+            return Err(Error::Input(format!(
+                "how many {} has each participant? Say rows={{NAME: N}}",
+                job.item_noun()
+            )));
         }
         let calibration = Calibration::measure(&mut fresh_rng()?)?;
         let plan = planning::plan(job, &sizes, &parts, calibration, network)?;
@@ -82,7 +85,7 @@ impl Planning {
 
     /// The sizes of a party whose table is not there.
     fn sizes(&self, name: &str) -> Result<Sizes> {
-        let (job, things) = (&self.job, self.job.things());
+        let (job, things) = (&self.job, self.job.item_noun());
         // Who is padded is as large as the terms say, whatever it has.
         let padded = job.limits.pad_to.filter(|_| job.job.pads(job, name));
         let items = self.rows.get(name).copied().or(padded).ok_or_else(|| {

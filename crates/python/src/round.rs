@@ -6,17 +6,17 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use tacita_aggregate::participant::results::{Collecting, collect};
 use tacita_aggregate::participant::submit::{Submitting, submit as submit_all};
-use tacita_aggregate::setting::Setting;
+use tacita_aggregate::setting::ServiceConfig;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::scratch;
-use tacita_node::jobs::aggregate::reports::Input;
+use tacita_node::jobs::aggregate::reports::ReportsInput;
 use tacita_node::table::ReadOptions;
 
 use crate::data::Data;
 use crate::errors::{Failure, raise};
 use crate::identity::Identity;
-use crate::log::Told;
+use crate::log::RunLog;
 use crate::outcome::Outcome;
 use crate::run::seconds;
 use crate::spec::Spec;
@@ -24,7 +24,8 @@ use crate::work::{Shown, cancels, wait};
 
 /// Submits reports; the report of that as JSON. Times are in seconds.
 #[pyfunction]
-#[pyo3(signature = (spec, party, data, identity, round, *, resume, batch, timeout, patience, expand, allow_unreadable, allow_insecure, progress))]
+#[pyo3(signature = (spec, party, data, identity, round, *, resume, batch, timeout, patience, expand, allow_unreadable,
+    allow_insecure, progress))]
 #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
 pub fn submit(
     py: Python<'_>,
@@ -49,13 +50,13 @@ pub fn submit(
     let work = {
         let (job, identity, screen, cancel) = (spec.job.clone(), identity.inner(), shown.of(&party), cancel.clone());
         let scratch = scratch.path().to_owned();
-        let told = Told::of(&job.id, &party);
+        let told = RunLog::of(&job.id, &party);
         let submit = move || {
             job.check_secure(allow_insecure)?;
             let submitting = Submitting {
-                setting: Arc::new(Setting::new(job)?),
+                setting: Arc::new(ServiceConfig::new(job)?),
                 identity,
-                input: Input { allow_unreadable, expand, ..input(data, &scratch)? },
+                input: ReportsInput { allow_unreadable, expand, ..input(data, &scratch)? },
                 round,
                 resume,
                 batch,
@@ -97,7 +98,7 @@ pub fn results(
         let scratch = scratch.path().to_owned();
         move || {
             let collecting = Collecting {
-                setting: Arc::new(Setting::new(job.clone())?),
+                setting: Arc::new(ServiceConfig::new(job.clone())?),
                 me: party,
                 identity,
                 round,
@@ -114,9 +115,9 @@ pub fn results(
 }
 
 /// A participant's reports, in a file.
-fn input(data: Data, scratch: &Path) -> Result<Input> {
+fn input(data: Data, scratch: &Path) -> Result<ReportsInput> {
     let paths = data.paths(scratch)?;
     let [path] = <[_; 1]>::try_from(paths)
         .map_err(|paths| Error::Input(format!("{} tables are given: a participant reports from one", paths.len())))?;
-    Ok(Input { path, options: ReadOptions::default(), listing: None, expand: None, allow_unreadable: false })
+    Ok(ReportsInput { path, options: ReadOptions::default(), listing: None, expand: None, allow_unreadable: false })
 }

@@ -8,22 +8,23 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::PoolPlace;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::{Existing, scratch};
-use tacita_node::run::meet::Meeting;
+use tacita_node::run::addresses::meeting;
+use tacita_node::run::connect::ConnectPlan;
 use tacita_node::run::party::PartyRun;
-use tacita_node::run::reach::meeting;
 use tacita_serve::run::{check, start};
 
 use crate::data::Data;
 use crate::errors::{Failure, raise};
 use crate::identity::Identity;
-use crate::log::Told;
+use crate::log::RunLog;
 use crate::outcome::Outcome;
 use crate::spec::Spec;
 use crate::work::{Shown, cancels, wait};
 
 /// Runs a party of a job to its end. Times are in seconds, `memory` in bytes.
 #[pyfunction]
-#[pyo3(signature = (spec, party, data, identity, *, listen, announce, timeout, patience, memory, pool, pool_key, allow_unreadable, allow_insecure, progress))]
+#[pyo3(signature = (spec, party, data, identity, *, listen, announce, timeout, patience, memory, pool, pool_key,
+    allow_unreadable, allow_insecure, progress))]
 #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
 pub fn run(
     py: Python<'_>,
@@ -50,12 +51,12 @@ pub fn run(
     let work = {
         let (job, identity, screen, cancel) = (spec.job.clone(), identity.inner(), shown.of(&party), cancel.clone());
         let scratch = scratch.path().to_owned();
-        let told = Told::of(&job.id, &party);
+        let told = RunLog::of(&job.id, &party);
         let run = move || {
             let times = [seconds("timeout", timeout)?, seconds("patience", patience)?];
             check(&job, &party)?;
             let source = data.source(&job, &party, allow_unreadable, &scratch)?;
-            let meeting = Meeting { announce, ..meeting(&job, &party, listen)? };
+            let meeting = ConnectPlan { announce, ..meeting(&job, &party, listen)? };
             let run = PartyRun {
                 job: job.clone(),
                 job_file: None,
@@ -90,8 +91,9 @@ pub fn run(
 
 /// A time that an argument says.
 pub fn seconds(what: &str, seconds: f64) -> Result<Duration> {
-    match (0.0..1e9).contains(&seconds) {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err(Error::Input(format!("{what} = {seconds}: give seconds, as 60 or 0.5"))),
+    if (0.0..1e9).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(Error::Input(format!("{what} = {seconds}: give seconds, as 60 or 0.5")))
     }
 }

@@ -17,17 +17,17 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::{Existing, scratch};
 use tacita_node::identity::{Identity, VALIDITY};
 use tacita_node::jobs::intersect::outsourced::Helping;
-use tacita_node::run::meet::Meeting;
+use tacita_node::run::connect::ConnectPlan;
 use tacita_node::run::party::{DEFAULT_PATIENCE, PartyRun};
 use tacita_node::simulate::{GRACE, HELPER, JobText};
 use tacita_node::table::read;
-use tacita_node::transport::{self, DEFAULT_TIMEOUT, Peer, Shape, depot};
-use tacita_node::watch::Nowhere;
-use tacita_serve::helper::{Serving, serve};
+use tacita_node::transport::{self, DEFAULT_TIMEOUT, LinkShape, Peer, depot};
+use tacita_node::watch::NoProgress;
+use tacita_serve::helper::{HelperConfig, serve};
 
 use crate::data::{Data, by_party};
 use crate::errors::{Failure, raise};
-use crate::log::Told;
+use crate::log::RunLog;
 use crate::outcome::{HISTOGRAM, MAIN, Outcome};
 use crate::run::seconds;
 use crate::spec::Spec;
@@ -36,11 +36,12 @@ use crate::work::{Shown, cancels, wait};
 /// Outcome of each party, and the report of all as JSON.
 type Ended = (BTreeMap<String, Outcome>, String);
 
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Runs all parties. Returns what came of each, and the report of all as JSON.
 #[pyfunction]
-#[pyo3(signature = (spec, tables, *, latency, bandwidth, memory, allow_unreadable, allow_insecure, program, storage, progress))]
+#[pyo3(signature = (spec, tables, *, latency, bandwidth, memory, allow_unreadable, allow_insecure, program, storage,
+    progress))]
 #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
 pub fn simulate(
     py: Python<'_>,
@@ -56,7 +57,7 @@ pub fn simulate(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Ended> {
     let bad = |error| raise(py, error);
-    let told = Told::of(&spec.job.id, "");
+    let told = RunLog::of(&spec.job.id, "");
     told.within(|| spec.job.check_secure(allow_insecure)).map_err(bad)?;
     // It goes when the waiting ends, whatever the work is still at.
     let (data, scratch) = (by_party(tables)?, scratch().map_err(bad)?);
@@ -73,7 +74,7 @@ pub fn simulate(
         return wait(py, || stop.call(), &shown, progress, work);
     }
     check_names(&job, &data).map_err(bad)?;
-    let shape = Shape { latency: seconds("latency", latency).map_err(bad)?, bandwidth };
+    let shape = LinkShape { latency: seconds("latency", latency).map_err(bad)?, bandwidth };
     let cancel = Cancel::default();
     let work = {
         let (cancel, shown) = (cancel.clone(), shown.clone());
@@ -100,7 +101,7 @@ fn check_names(job: &JobSpec, data: &[(String, Data)]) -> Result<()> {
 struct Parties {
     job: JobSpec,
     sources: BTreeMap<String, Source>,
-    shape: Shape,
+    shape: LinkShape,
     memory: Option<u64>,
     cancel: Cancel,
     shown: Shown,
@@ -123,7 +124,7 @@ impl Parties {
         let identity = |name: &str| Ok((name.to_owned(), Identity::generate(name, now, now + VALIDITY)?));
         let identities = names.iter().map(String::as_str).chain([HELPER]).map(identity);
         let identities: BTreeMap<_, _> = identities.collect::<Result<_>>()?;
-        let drain = transport::Cancel::default();
+        let drain = transport::ConnectCancel::default();
         let helper = (self.job.topology() == Topology::Helper).then(|| self.helper(&identities, &drain)).transpose()?;
         let (ended, mut report) = (self.run_all(&names, &identities, helper.is_some()), self.report());
         if ended.is_err() {
@@ -151,9 +152,10 @@ impl Parties {
         let (done, ended) = mpsc::channel();
         let (mut running, mut outcomes, mut failures) = (0, BTreeMap::new(), Vec::new());
         for name in names {
-            let dials: Vec<&str> = match helped {
-                true => vec![HELPER],
-                false => self.job.peers_of(name).into_iter().filter(|peer| self.is_before(peer, name)).collect(),
+            let dials: Vec<&str> = if helped {
+                vec![HELPER]
+            } else {
+                self.job.peers_of(name).into_iter().filter(|peer| self.is_before(peer, name)).collect()
             };
             // Of a listener that has failed already, its error is the answer.
             let Some(addresses) = dials.iter().map(|peer| self.address(peer, &ended, &mut failures)).collect() else {
@@ -164,7 +166,7 @@ impl Parties {
                 run.announce();
             }
             let (done, name, job) = (done.clone(), name.clone(), self.job.clone());
-            let told = Told::of(&job.id, &name);
+            let told = RunLog::of(&job.id, &name);
             std::thread::spawn(move || {
                 let answer = told.within(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run.answer())));
                 let answer = answer.unwrap_or_else(|_| Err(Error::Internal("a party has panicked".into())));
@@ -210,7 +212,7 @@ impl Parties {
             if let Ok(address) = std::fs::read_to_string(self.announced(name)) {
                 return Some(address);
             }
-            if let Ok((name, Err(error))) = ended.recv_timeout(LOOK) {
+            if let Ok((name, Err(error))) = ended.recv_timeout(POLL_INTERVAL) {
                 failures.push(Failure::from(error).at(&name));
                 return None;
             }
@@ -236,19 +238,19 @@ impl Parties {
         let mut meeting = match dials.get(HELPER) {
             Some(address) => {
                 let parties = self.job.parties.names().into_iter().map(peer).collect();
-                Meeting::at(depot::Place { address: address.clone(), helper: peer(HELPER), parties })
+                ConnectPlan::at(depot::HelperAddress { address: address.clone(), helper: peer(HELPER), parties })
             }
             None => {
                 let peers = self.job.peers_of(name).into_iter();
                 let (dialed, awaited): (Vec<_>, Vec<_>) = peers.partition(|peer| dials.contains_key(peer));
-                Meeting {
+                ConnectPlan {
                     dials: dialed.into_iter().map(|name| (peer(name), dials[name].clone())).collect(),
                     awaits: awaited.into_iter().map(peer).collect(),
                     listen: "127.0.0.1:0".into(),
                     relay: None,
                     helper: None,
                     announce: None,
-                    shape: Shape::default(),
+                    shape: LinkShape::default(),
                 }
             }
         };
@@ -274,10 +276,10 @@ impl Parties {
         })
     }
 
-    fn helper(&self, identities: &BTreeMap<String, Identity>, drain: &transport::Cancel) -> Result<Running<()>> {
+    fn helper(&self, identities: &BTreeMap<String, Identity>, drain: &transport::ConnectCancel) -> Result<Running<()>> {
         let peer = |name: &str| Peer { name: name.to_owned(), pin: identities[name].fingerprint() };
         let parties = self.job.parties.names().into_iter().map(peer).collect();
-        let serving = Serving {
+        let serving = HelperConfig {
             jobs: vec![(format!("job {}", self.job.id), Helping::new(&self.job, parties)?)],
             identity: identities[HELPER].clone(),
             listen: "127.0.0.1:0".into(),
@@ -353,7 +355,7 @@ impl Roles {
         std::fs::create_dir(&given).map_err(|error| Error::Input(format!("{}: {error}", given.display())))?;
         let file = |(name, data): (String, Data)| Ok((name, data.paths(&given)?));
         let output = self.scratch.join("output");
-        let simulation = aggregate::Simulation {
+        let simulation = aggregate::RoundSimulation {
             job: self.text,
             inputs: data.into_iter().map(file).collect::<Result<_>>()?,
             reading: BTreeMap::new(),
@@ -368,7 +370,7 @@ impl Roles {
             logged: true,
             program: self.program,
         };
-        let ended = aggregate::simulate(&simulation, &Nowhere, |end| stop.set(end))??;
+        let ended = aggregate::simulate(&simulation, &NoProgress, |end| stop.set(end))??;
         let mut outcomes = BTreeMap::new();
         for (name, lines) in ended.printed {
             let mut tables = Vec::new();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use tacita_core::protocol::rules::Wanted;
+use tacita_core::protocol::rules::CountPlan;
 use tacita_core::{Error, Result};
-use tacita_node::agreement::{Bucket, Counts, JobSpec, Known, Pooled, Terms};
+use tacita_node::agreement::{Bucket, BucketCounts, JobSpec, KnownSizes, Pooled, Terms};
 use tacita_node::jobs::protocol as protocol_called;
 use tacita_node::simulate::JobText;
 use zeroize::Zeroizing;
@@ -135,7 +135,8 @@ impl Spec {
 
     /// One bucket of this job; see `Drivers`.
     #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
-    #[pyo3(signature = (*, session, number, of, attempt, bounds, protocol, addresses, facts, counts, told=None, pooled=None))]
+    #[pyo3(signature = (*, session, number, of, attempt, bounds, protocol, addresses, facts, counts, told=None,
+        pooled=None))]
     fn bucket(
         &self,
         py: Python<'_>,
@@ -158,7 +159,7 @@ impl Spec {
         });
         let counts = counts.map(|(rows, all_rows, wanted)| {
             let candidates = Arc::new(wanted_of(&wanted)?.mixed);
-            Ok(Counts { rows, all_rows, candidates })
+            Ok(BucketCounts { rows, all_rows, candidates })
         });
         let job = counts.transpose().and_then(|counts| {
             let facts = serde_json::from_str(facts).map_err(|error| Error::Internal(error.to_string()))?;
@@ -173,11 +174,11 @@ impl Spec {
         let served = self.job.job.served().is_some();
         let known = if served { Ok(()) } else { self.job.party(party).map(drop) };
         known.map_err(|error| raise(py, error))?;
-        Ok(self.job.learned(party, Known::default()))
+        Ok(self.job.learned(party, KnownSizes::default()))
     }
 }
 
 /// Parses the itemsets to be counted, as a driver has written them.
-pub fn wanted_of(bytes: &[u8]) -> Result<Wanted> {
-    Wanted::from_bytes(bytes).ok_or_else(|| Error::Internal("these are no itemsets".into()))
+pub fn wanted_of(bytes: &[u8]) -> Result<CountPlan> {
+    CountPlan::from_bytes(bytes).ok_or_else(|| Error::Internal("these are no itemsets".into()))
 }

@@ -37,11 +37,10 @@ pub fn as_arguments(message: &str) -> String {
         }
     }
     told.push_str(rest);
-    match of_text {
-        true => {
-            format!("{told}. (Those are the command's: in Python, read it with pandas.read_csv, and give the table)")
-        }
-        false => told,
+    if of_text {
+        format!("{told}. (Those are the command's: in Python, read it with pandas.read_csv, and give the table)")
+    } else {
+        told
     }
 }
 

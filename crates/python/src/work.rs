@@ -9,15 +9,15 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use tacita_core::Error;
 use tacita_node::base::cancel::Cancel;
-use tacita_node::watch::{Display, Screen, Snapshot};
+use tacita_node::watch::{ProgressSink, ProgressView, Snapshot};
 
 use crate::errors::Failure;
 
 /// Polling interval of the calling thread.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Time allowed for interrupted work to tell the peers.
-const FAREWELL: Duration = Duration::from_millis(500);
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(500);
 
 /// Progress of work, for each party that it is of.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ pub struct Shown(Arc<Mutex<BTreeMap<String, Snapshot>>>);
 
 impl Shown {
     /// The screen of a party.
-    pub fn of(&self, party: &str) -> Arc<dyn Screen> {
+    pub fn of(&self, party: &str) -> Arc<dyn ProgressSink> {
         Arc::new(Place { shown: self.clone(), party: party.to_owned() })
     }
 
@@ -49,13 +49,13 @@ struct Place {
     party: String,
 }
 
-impl Screen for Place {
-    fn open(&self, _name: Option<&str>) -> Box<dyn Display> {
+impl ProgressSink for Place {
+    fn open(&self, _name: Option<&str>) -> Box<dyn ProgressView> {
         Box::new(self.clone())
     }
 }
 
-impl Display for Place {
+impl ProgressView for Place {
     fn show(&mut self, now: &Snapshot) {
         self.shown.lock().insert(self.party.clone(), now.clone());
     }
@@ -87,7 +87,7 @@ pub fn wait<T: Send + 'static>(
     let look = |ended: mpsc::Receiver<_>, time| py.detach(move || (ended.recv_timeout(time), ended));
     loop {
         let result;
-        (result, ended) = look(ended, LOOK);
+        (result, ended) = look(ended, POLL_INTERVAL);
         let told = py.check_signals().and_then(|()| progress.map_or(Ok(()), |progress| shown.tell(progress)));
         match result {
             Ok(result) => return told.and_then(|()| result.map_err(|failure: Failure| failure.raise(py))),
@@ -97,7 +97,7 @@ pub fn wait<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => {
                 if let Err(interrupt) = told {
                     py.detach(&stop);
-                    drop(look(ended, FAREWELL));
+                    drop(look(ended, SHUTDOWN_GRACE));
                     return Err(interrupt);
                 }
             }

@@ -33,7 +33,7 @@ pub fn bind(address: &str) -> Result<(std::net::TcpListener, SocketAddr)> {
 
 /// Limits on concurrent handshakes at a listener.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct AcceptLimits {
     /// At a time. Who comes then takes the place of the oldest one of the network that holds most.
     pub handshakes: usize,
     /// Minimum age of the oldest handshake before another one from the same network displaces it: a crowd of honest clients
@@ -65,7 +65,7 @@ impl Drop for Handshake {
 /// Errors: the listener is none.
 pub async fn accept<P, A: Future<Output = ()> + Send + 'static>(
     listener: std::net::TcpListener,
-    limits: Limits,
+    limits: AcceptLimits,
     ended: impl Future<Output = ()>,
     failed: impl Fn(&io::Error),
     enter: impl Fn() -> Option<P>,

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{LazyLock, Once};
 
-use tacita_node::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, Profile, ReadOptions, read};
 use tacita_core::Error;
+use tacita_node::table::{
+    Budget, Duplicates, KeyColumn, KeySpec, NullWords, Nulls, Profile, ReadOptions, TableKeys, read,
+};
 
 /// Memory that a table may take; the fuzzer itself allows 2 GiB.
 const MEMORY: u64 = 64 << 20;
@@ -35,9 +37,14 @@ pub fn check(bytes: &[u8], ending: &str) {
     assert!(table.rows() <= budget.rows);
     for field in table.schema().fields() {
         let column = KeyColumn { name: "k".into(), header: field.name().clone(), profile: Profile::None };
-        let spec =
-            KeySpec { columns: vec![column], duplicates: Duplicates::All, nulls: Nulls::Skip, words: NullWords::default(), allow_unreadable: true };
-        match Keys::build(&table, &spec) {
+        let spec = KeySpec {
+            columns: vec![column],
+            duplicates: Duplicates::All,
+            nulls: Nulls::Skip,
+            words: NullWords::default(),
+            allow_unreadable: true,
+        };
+        match TableKeys::build(&table, &spec) {
             Ok((keys, _)) => assert!(keys.len() <= table.rows()),
             Err(Error::Input(text)) => assert!(!text.contains('\n'), "{text}"),
             Err(error) => panic!("{error}"),

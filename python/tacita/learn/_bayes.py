@@ -21,7 +21,7 @@ __all__ = ["CategoricalNB"]
 SCALE = 10**6
 """Logarithms of probabilities are counted in millionths where two parties add them up."""
 
-LEAST_ALPHA = 1e-10
+MIN_ALPHA = 1e-10
 """As scikit-learn's: with it, and with as many rows as there can be, a logarithm is above -46."""
 
 BITS = 27
@@ -57,8 +57,8 @@ class CategoricalNB(Classifier):
         self._check_params()
 
     def _check_params(self) -> None:
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not LEAST_ALPHA <= self.alpha < math.inf:
-            raise _input(f"alpha = {self.alpha!r}: at least {LEAST_ALPHA}, so that no probability is zero")
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real) or not MIN_ALPHA <= self.alpha < math.inf:
+            raise _input(f"alpha = {self.alpha!r}: at least {MIN_ALPHA}, so that no probability is zero")
 
     def fit(self, parties: Parties, target: str, features: Sequence[str]) -> CategoricalNB:
         """Fits the model to rows of two parties. It is there at the party whose `target` is; the other's stays empty."""

@@ -46,12 +46,12 @@ def products(
     return matrix
 
 
-MOST_COLUMNS = 256
+MAX_COLUMNS = 256
 """Of a party in one job."""
 
 
 def _blocks(names: Sequence[str]) -> list[list[str]]:
-    return [list(names[start : start + MOST_COLUMNS]) for start in range(0, len(names), MOST_COLUMNS)]
+    return [list(names[start : start + MAX_COLUMNS]) for start in range(0, len(names), MAX_COLUMNS)]
 
 
 def _block(

@@ -14,7 +14,7 @@ from ..errors import _input
 
 __all__ = ["Hosts", "Place", "check_numbers", "check_pool", "made_parents", "refuse_url", "text_of"]
 
-MOST_BUCKETS = 65_536
+MAX_BUCKETS = 65_536
 
 
 class Place(NamedTuple):
@@ -111,8 +111,8 @@ def check_pool(on: object) -> None:
 
 def check_numbers(buckets: Optional[int], retries: int, repeats: Optional[int] = None, **seconds: float) -> None:
     """Refuses numbers that none of these can be."""
-    if buckets is not None and (not _is_whole(buckets) or not 1 <= buckets <= MOST_BUCKETS):
-        raise _input(f"buckets = {buckets!r}: give a whole number from 1 to {MOST_BUCKETS:,}")
+    if buckets is not None and (not _is_whole(buckets) or not 1 <= buckets <= MAX_BUCKETS):
+        raise _input(f"buckets = {buckets!r}: give a whole number from 1 to {MAX_BUCKETS:,}")
     if not _is_whole(retries) or retries < 0:
         raise _input(f"retries = {retries!r}: give a whole number, 0 or more")
     if repeats is not None and (not _is_whole(repeats) or repeats < 0):

@@ -19,7 +19,7 @@ from ._pools import Pool, Task, WorkerLost
 
 _log = logging.getLogger("tacita")
 
-LOOK = 0.05
+POLL_INTERVAL = 0.05
 """How often drivers talk, in seconds, while nothing happens here."""
 
 TELLS = 10.0
@@ -168,7 +168,7 @@ class Own:
             # Followers wait for the leader's turn.
             self._say([] if self._leads else [{"what": "ready"}])
             if self._leads:
-                time.sleep(LOOK)
+                time.sleep(POLL_INTERVAL)
             if time.monotonic() - said > self._patience:
                 said = time.monotonic()
                 _log.warning("%s: at work on its own, and waited for", ", ".join(name for name in self._others if name not in self._ready))
@@ -230,7 +230,7 @@ class Leader:
                 bucket = heapq.heappop(self._pending)
                 self._active[bucket] = _Active(self._attempts[bucket])
                 self._go_on(bucket)
-            for word in self._here.words(LOOK):
+            for word in self._here.words(POLL_INTERVAL):
                 self._hear(self.me, word)
             for name, words in self._turn().items():
                 for word in words:

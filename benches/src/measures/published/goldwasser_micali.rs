@@ -8,10 +8,10 @@ use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::{Rng, SeedableRng};
 use tacita_bench::{Json, Repeat, Row, Table, about, key_size, median};
-use tacita_core::primitive::published::goldwasser_micali::{KeySize, SecretKey};
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::jacobi::Jacobi;
 use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
+use tacita_core::primitive::published::goldwasser_micali::{GmSecretKey, KeySize};
 use tacita_node::base::usage;
 
 #[derive(Parser)]
@@ -66,7 +66,7 @@ fn run(bench: &mut Bench, kernel: &str, bits: usize, n: usize, mut work: impl Fn
 fn measure_key(bench: &mut Bench, size: KeySize) -> std::io::Result<()> {
     let bits = size.bits();
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
-    let key = SecretKey::generate(size, &mut rng);
+    let key = GmSecretKey::generate(size, &mut rng);
     let public = key.public();
     // About equally long for all sizes.
     let n = ((1 << 34) / bits.pow(2)).next_multiple_of(16 * LANES);

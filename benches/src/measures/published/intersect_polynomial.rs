@@ -10,7 +10,9 @@ use clap::Parser;
 use rand_core::SeedableRng;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, MISSED, Repeat, Row, about, median};
-use tacita_core::protocol::published::intersect::polynomial::{Params, Reveal, Strategy, Wanted, count, rows};
+use tacita_core::protocol::published::intersect::polynomial::{
+    Params, PolynomialRequest, PolynomialReveal, Strategy, count, rows,
+};
 use tacita_core::{Item, Level};
 use tacita_node::base::usage;
 
@@ -38,11 +40,13 @@ const MARGIN: f64 = 1.2;
 pub fn main() -> Result<ExitCode> {
     let Arguments { sizes, most, repeat: Repeat { runs }, json } = Arguments::parse_from(tacita_bench::arguments());
     let (mut table, mut missed) = (json.table()?, false);
-    for (log2, reveal) in sizes.iter().flat_map(|&log2| [(log2, Reveal::Rows), (log2, Reveal::Count)]) {
+    for (log2, reveal) in
+        sizes.iter().flat_map(|&log2| [(log2, PolynomialReveal::Rows), (log2, PolynomialReveal::Count)])
+    {
         let size = 1usize << log2;
         for bins in [Some(1), None] {
             let params = |strategy| {
-                let wanted = Wanted { level: Level::Bits128, reveal, strategy, bins, runs: 1 };
+                let wanted = PolynomialRequest { level: Level::Bits128, reveal, strategy, bins, runs: 1 };
                 Params::new(wanted, size, size).expect("the sizes are possible")
             };
             let chosen = params(None);
@@ -80,12 +84,12 @@ fn intersect(params: &Params, chosen: bool, runs: u32) -> Row {
         let rng = |role: u8| ChaCha20Rng::from_seed([run ^ role; 32]);
         let ((_, found), wall, cpu) = pair.run(
             |channel| match params.reveal() {
-                Reveal::Rows => rows::send(&theirs, params, channel, &mut rng(100)),
-                Reveal::Count => count::send(&theirs, params, channel, &mut rng(100)),
+                PolynomialReveal::Rows => rows::send(&theirs, params, channel, &mut rng(100)),
+                PolynomialReveal::Count => count::send(&theirs, params, channel, &mut rng(100)),
             },
             |channel| match params.reveal() {
-                Reveal::Rows => rows::receive(&mine, params, channel, &mut rng(0)).map(|rows| rows.len()),
-                Reveal::Count => count::receive(&mine, params, channel, &mut rng(0)),
+                PolynomialReveal::Rows => rows::receive(&mine, params, channel, &mut rng(0)).map(|rows| rows.len()),
+                PolynomialReveal::Count => count::receive(&mine, params, channel, &mut rng(0)),
             },
         );
         assert_eq!(found, n - n / 2, "the intersection is wrong");
@@ -93,7 +97,7 @@ fn intersect(params: &Params, chosen: bool, runs: u32) -> Row {
         cpus.iter_mut().zip(cpu).for_each(|(all, one)| all.push(one));
         bytes = pair.bytes();
     }
-    let reveal = if params.reveal() == Reveal::Rows { "rows" } else { "count" };
+    let reveal = if params.reveal() == PolynomialReveal::Rows { "rows" } else { "count" };
     let mark = if chosen { "*" } else { "" };
     Row {
         primitive: format!("{reveal} {}", params.curve().name()),

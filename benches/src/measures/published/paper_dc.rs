@@ -18,12 +18,12 @@ use rand_core::SeedableRng;
 use serde_json::{Value, json};
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, about, measure, median, tacita};
-use tacita_core::primitive::published::goldwasser_micali;
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
 use tacita_core::primitive::kernel::power::power;
 use tacita_core::primitive::ot::Choices;
 use tacita_core::primitive::paillier::KeySize;
+use tacita_core::primitive::published::goldwasser_micali;
 use tacita_core::primitive::shuffle::random_order;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Columns, Integers, Shape, lattice, ot, paillier};
@@ -55,7 +55,8 @@ struct Arguments {
     #[arg(value_enum, default_value_t = What::Some)]
     what: What,
     /// Leave out what has more rows than this
-    #[arg(long, value_name = "ROWS", default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    #[arg(long, value_name = "ROWS", default_value_t = 10_000_000,
+        value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     most: u32,
     /// Repetitions of the operations and over slow lines; each point is one run
     #[command(flatten)]
@@ -304,7 +305,7 @@ fn table_1(runs: u32) {
         }
     });
     let mut random = rng(1);
-    let key = goldwasser_micali::SecretKey::generate(KeySize::of(Level::Paper80), &mut random);
+    let key = goldwasser_micali::GmSecretKey::generate(KeySize::of(Level::Paper80), &mut random);
     let public = key.public();
     let bits: Vec<bool> = Choices::random(count, &mut random).iter().collect();
     let some = public.encrypt(&bits, &mut random);

@@ -20,12 +20,16 @@ use rayon::ThreadPool;
 use serde_json::{Value, json};
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, about, measure, median};
-use tacita_core::primitive::elgamal::{self, SecretKey};
+use tacita_core::primitive::elgamal::{self, ElGamalSecretKey};
 use tacita_core::primitive::group::{Group, ModP, Ristretto255, ScalarField, safe_prime};
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::published::Pallas;
-use tacita_core::primitive::published::polynomial::{self, Encrypted, Module, Points, Scalars, evaluate, expand, multiply};
-use tacita_core::protocol::published::intersect::polynomial::{Params, Reveal, Strategy, Wanted, rows};
+use tacita_core::primitive::published::polynomial::{
+    self, EncryptedModule, Module, Points, Scalars, evaluate, expand, multiply,
+};
+use tacita_core::protocol::published::intersect::polynomial::{
+    Params, PolynomialRequest, PolynomialReveal, Strategy, rows,
+};
 use tacita_core::{Channel, Item, Level};
 
 const LINK_BITS_PER_SECOND: f64 = 100e6;
@@ -243,7 +247,7 @@ fn table_1(bench: &mut Bench) -> std::io::Result<[f64; 2]> {
             let (p, q) =
                 safe_prime(bench.bits, t, &mut rng(u64::from(1000 * t + run))).expect("the length is possible");
             let group = ModP::new(&p, &q, &BoxedUint::from(4u64)).expect("primes that were found");
-            SecretKey::generate(&group, &mut rng(1)).public(&group).to_bytes(&group)
+            ElGamalSecretKey::generate(&group, &mut rng(1)).public(&group).to_bytes(&group)
         };
         let seconds: Vec<f64> =
             (0..runs).map(|run| bench.pool.install(|| measure(|| black_box(key(run))).1.cpu.as_secs_f64())).collect();
@@ -348,7 +352,8 @@ impl Series {
 
     fn params(&self, count: usize) -> Params {
         let (strategy, bins) = (Some(self.strategy), self.bins);
-        let wanted = Wanted { level: Level::Bits128, reveal: Reveal::Rows, strategy, bins, runs: 1 };
+        let wanted =
+            PolynomialRequest { level: Level::Bits128, reveal: PolynomialReveal::Rows, strategy, bins, runs: 1 };
         Params::new(wanted, count, count).expect("the parameters are possible")
     }
 
@@ -592,20 +597,21 @@ struct Parts {
     bytes: u64,
 }
 
-fn parts<G: Group + Sync>(bench: &Bench, group: &G, strategy: polynomial::Strategy, count: usize) -> Parts {
+fn parts<G: Group + Sync>(bench: &Bench, group: &G, strategy: polynomial::MultiplyStrategy, count: usize) -> Parts {
     let mut random = rng(4);
-    let secret = SecretKey::generate(group, &mut random);
-    let public = elgamal::PublicKey::from_bytes(group, &secret.public(group).to_bytes(group)).expect("its own key");
+    let secret = ElGamalSecretKey::generate(group, &mut random);
+    let public =
+        elgamal::ElGamalPublicKey::from_bytes(group, &secret.public(group).to_bytes(group)).expect("its own key");
     let (roots, factor) = (group.random_scalars(count, &mut random), group.random_scalars(count + 1, &mut random));
-    let fastest = polynomial::Strategy::fastest(&Scalars(group), count + 1, count + 1);
+    let fastest = polynomial::MultiplyStrategy::fastest(&Scalars(group), count + 1, count + 1);
     let phi = expand(group, fastest, &roots);
     let ciphertexts = bench.pool.install(|| secret.encrypt(group, &phi, &mut rng(5)));
     let encrypted = bench.seconds(|| secret.encrypt(group, &expand(group, fastest, &roots), &mut rng(5)));
     let mut answers = Vec::new();
-    let product = bench.seconds(|| answers = multiply(&Encrypted(group), strategy, &factor, &ciphertexts));
+    let product = bench.seconds(|| answers = multiply(&EncryptedModule(group), strategy, &factor, &ciphertexts));
     let known = bench.seconds(|| {
         let product = multiply(&Scalars(group), fastest, &factor, &expand(group, fastest, &roots));
-        Encrypted(group).add(&answers, &public.encrypt(group, &product, &mut rng(6)))
+        EncryptedModule(group).add(&answers, &public.encrypt(group, &product, &mut rng(6)))
     });
     let mut bytes = 0;
     let encoding = bench.seconds(|| {
@@ -627,7 +633,7 @@ fn figures_3_and_4(bench: &mut Bench, groups: &Groups, [general, special]: [f64;
         "\n| figures 3, 4: k | group | strategy | keys | expand, encrypt | server's product | server's other | encode, decode | transfer | decrypt | evaluate | shares: keys / programs / transfer | paper |"
     );
     println!("|{}", "---|".repeat(13));
-    use polynomial::Strategy::{Fft, Karatsuba, Toom3};
+    use polynomial::MultiplyStrategy::{Fft, Karatsuba, Toom3};
     let all = [
         (series(In::General, Strategy::Karatsuba, Some(1)), Karatsuba),
         (series(In::Fourier, Strategy::Fft, Some(1)), Fft),
@@ -699,7 +705,7 @@ fn table_6(bench: &mut Bench, groups: &Groups) -> std::io::Result<()> {
 }
 
 fn cut_off_of_products<G: Group + Sync>(bench: &mut Bench, name: &str, group: &G, most: usize) -> std::io::Result<()> {
-    use polynomial::Strategy::{Fft, Karatsuba, Toom3};
+    use polynomial::MultiplyStrategy::{Fft, Karatsuba, Toom3};
     if !format!("{name} product").contains(&bench.only) {
         return Ok(());
     }
@@ -709,8 +715,9 @@ fn cut_off_of_products<G: Group + Sync>(bench: &mut Bench, name: &str, group: &G
     let ciphertexts: Vec<[G::Point; 2]> =
         first.into_iter().zip(second).map(|(first, second)| [first, second]).collect();
     let times = |k: usize| {
-        let time =
-            |strategy| bench.seconds(|| multiply(&Encrypted(group), strategy, &factors[..=k], &ciphertexts[..=k]));
+        let time = |strategy| {
+            bench.seconds(|| multiply(&EncryptedModule(group), strategy, &factors[..=k], &ciphertexts[..=k]))
+        };
         [Karatsuba, Toom3, Fft].map(time)
     };
     let what = format!("{name}, the server's product");
@@ -820,7 +827,7 @@ fn proposition_3(bench: &mut Bench) -> std::io::Result<()> {
         let k = 1u64 << log2;
         let counting = Counting { of: Scalars(&Ristretto255), calls: AtomicU64::new(0), elements: AtomicU64::new(0) };
         let scalars = Ristretto255.random_scalars(k as usize, &mut rng(10));
-        multiply(&counting, polynomial::Strategy::Karatsuba, &scalars, &scalars);
+        multiply(&counting, polynomial::MultiplyStrategy::Karatsuba, &scalars, &scalars);
         let counted = [counting.calls.into_inner(), counting.elements.into_inner()];
         let (power, cut) = (3u64.pow(log2), 3u64.pow(log2 - 3));
         let expected = [cut - 1, 31 * cut + 1 - 4 * k];

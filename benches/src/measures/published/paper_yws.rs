@@ -16,8 +16,10 @@ use tacita_bench::{Json, Repeat, about, key_size, measure, median};
 use tacita_core::Channel;
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::ot::Choices;
-use tacita_core::primitive::paillier::{Ciphertexts, KeySize, SecretKey};
-use tacita_core::protocol::dot::paillier::{self, Encryptions, Live, Params, Stock, Store, Taken, clients};
+use tacita_core::primitive::paillier::{KeySize, PaillierCiphertexts, PaillierSecretKey};
+use tacita_core::protocol::dot::paillier::{
+    self, EncryptionSource, LiveEncryptions, Params, Stock, Store, Taken, clients,
+};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 
 const LINK_BITS_PER_SECOND: f64 = 100e6;
@@ -207,7 +209,7 @@ fn rates(runs: u32) -> [Value; 4] {
     println!("| bits | encryptions a second |\n|---|---|");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread starts");
     let rate = |bits: usize| {
-        let key = SecretKey::generate(KeySize::new(bits).expect("a length of keys"), &mut rng(1));
+        let key = PaillierSecretKey::generate(KeySize::new(bits).expect("a length of keys"), &mut rng(1));
         let zeros = key.public().encode(&vec![0; (1 << 41) / bits.pow(3)]);
         let seconds = (0..runs).map(|_| {
             let work = || key.encrypt(&zeros, &mut rng(2)).len();
@@ -240,7 +242,8 @@ fn run(size: KeySize, rows: usize, way: Way) -> Point {
         ends.extend([Some(next), Some(previous)]);
     }
     ends.push(None);
-    let keys: Vec<_> = (0..count).map(|client| SecretKey::generate(size, &mut rng(10 + client as u8))).collect();
+    let keys: Vec<_> =
+        (0..count).map(|client| PaillierSecretKey::generate(size, &mut rng(10 + client as u8))).collect();
     let zeros_and_ones = || (0..rows as i64).map(|number| number & 1).collect();
     let (pool, before) = measure(|| (way == Way::Prepared).then(|| Made::new(&keys[0], zeros_and_ones())));
     let pools = std::iter::once(pool).chain(std::iter::repeat_with(|| None));
@@ -279,7 +282,7 @@ struct Part {
 /// A client's run, its neighbours' channels in `ends`, and the other party's with it.
 fn one_client(
     way: Way,
-    key: &SecretKey,
+    key: &PaillierSecretKey,
     pool: Option<Made>,
     [mine, theirs]: [Columns; 2],
     modulus: Modulus,
@@ -301,7 +304,7 @@ fn one_client(
                     let integers = (0..rows).map(|row| mine.value(0, row)).collect();
                     paillier::encrypt_over(&mine, &params, &mut Made::new(key, integers), channel)
                 }
-                (None, _) => paillier::encrypt_over(&mine, &params, &mut Live::new(key, rng(5)), channel),
+                (None, _) => paillier::encrypt_over(&mine, &params, &mut LiveEncryptions::new(key, rng(5)), channel),
             }?;
             clients::sum_up(&shares, previous.as_mut(), next.as_mut())
         },
@@ -312,15 +315,15 @@ fn one_client(
 
 /// Encryptions that were all made at once, in memory.
 struct Made<'a> {
-    key: &'a SecretKey,
-    ciphertexts: Ciphertexts,
+    key: &'a PaillierSecretKey,
+    ciphertexts: PaillierCiphertexts,
     integers: Vec<i64>,
     next: usize,
 }
 
 impl<'a> Made<'a> {
-    fn new(key: &'a SecretKey, integers: Vec<i64>) -> Made<'a> {
-        let ciphertexts = Live::new(key, rng(7)).take(&integers).expect("integers can be encrypted");
+    fn new(key: &'a PaillierSecretKey, integers: Vec<i64>) -> Made<'a> {
+        let ciphertexts = LiveEncryptions::new(key, rng(7)).take(&integers).expect("integers can be encrypted");
         Made { key, ciphertexts, integers, next: 0 }
     }
 
@@ -332,12 +335,12 @@ impl<'a> Made<'a> {
 }
 
 /// Encryptions of the column.
-impl Encryptions for Made<'_> {
-    fn key(&self) -> &SecretKey {
+impl EncryptionSource for Made<'_> {
+    fn key(&self) -> &PaillierSecretKey {
         self.key
     }
 
-    fn take(&mut self, integers: &[i64]) -> tacita_core::Result<Ciphertexts> {
+    fn take(&mut self, integers: &[i64]) -> tacita_core::Result<PaillierCiphertexts> {
         let range = self.advance(integers.len());
         Ok(self.ciphertexts.select(range))
     }

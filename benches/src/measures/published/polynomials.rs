@@ -9,7 +9,7 @@ use rand_core::SeedableRng;
 use tacita_bench::{Repeat, Verdicts, about, measure, median};
 use tacita_core::primitive::group::{Group, P384, Ristretto255, ScalarField};
 use tacita_core::primitive::published::Pallas;
-use tacita_core::primitive::published::polynomial::{Module, Points, Scalars, Strategy, multiply};
+use tacita_core::primitive::published::polynomial::{Module, MultiplyStrategy, Points, Scalars, multiply};
 
 #[derive(Parser)]
 #[command(about = about(include_str!("polynomials.rs")))]
@@ -25,7 +25,7 @@ struct Arguments {
 const TARGET: f64 = 1.2;
 
 /// Beyond so many coefficients, nobody waits for products as in school.
-const MOST_IN_SCHOOL: usize = 128;
+const MAX_IN_SCHOOL: usize = 128;
 
 pub fn main() -> ExitCode {
     let Arguments { log2_coefficients, repeat: Repeat { runs } } = Arguments::parse_from(tacita_bench::arguments());
@@ -39,8 +39,10 @@ pub fn main() -> ExitCode {
 
 fn compare<G: Group + Sync>(name: &str, group: &G, most: u32, runs: u32, verdicts: &mut Verdicts) {
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
-    let headings: Vec<_> =
-        Strategy::ALL.iter().map(|strategy| format!("{strategy:>12}", strategy = format!("{strategy:?}"))).collect();
+    let headings: Vec<_> = MultiplyStrategy::ALL
+        .iter()
+        .map(|strategy| format!("{strategy:>12}", strategy = format!("{strategy:?}")))
+        .collect();
     println!("\n{name}{:>24}", headings.join(""));
     let counts: Vec<usize> = (1..=most).flat_map(|log2| [1 << log2, 3 << (log2 - 1)]).collect();
     for &count in &counts {
@@ -58,17 +60,17 @@ type ScalarOf<M> = <<M as Module>::Field as ScalarField>::Scalar;
 
 /// The times of all strategies for one number of coefficients, and how the one that would be chosen compares with the best.
 fn line<M: Module>(what: &str, module: &M, count: usize, (a, b): (&[ScalarOf<M>], &[M::Element]), runs: u32) -> f64 {
-    let time = |strategy: Strategy| {
+    let time = |strategy: MultiplyStrategy| {
         let can = strategy.can(module.field(), 2 * count - 1);
-        (can && (strategy != Strategy::Schoolbook || count <= MOST_IN_SCHOOL)).then(|| {
+        (can && (strategy != MultiplyStrategy::Schoolbook || count <= MAX_IN_SCHOOL)).then(|| {
             let once = |_| measure(|| multiply(module, strategy, a, b)).1.cpu.as_secs_f64() * 1e3;
             // Once for the caches and the threads, which matter where a product takes microseconds.
             let _warm: Vec<f64> = (0..2).map(once).collect();
             median(&(0..runs).map(once).collect::<Vec<_>>())
         })
     };
-    let times = Strategy::ALL.map(|strategy| (strategy, time(strategy)));
-    let chosen = Strategy::fastest(module, count, count);
+    let times = MultiplyStrategy::ALL.map(|strategy| (strategy, time(strategy)));
+    let chosen = MultiplyStrategy::fastest(module, count, count);
     let best = times.iter().filter_map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
     let own = times.iter().find_map(|(strategy, time)| time.filter(|_| *strategy == chosen)).unwrap_or(f64::INFINITY);
     let shown = times.map(|(_, time)| time.map_or(format!("{:>12}", "-"), |time| format!("{time:>12.3}")));

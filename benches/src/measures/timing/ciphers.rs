@@ -7,13 +7,13 @@ use chacha20::ChaCha20Rng;
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd};
 use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
-use tacita_core::primitive::published::goldwasser_micali as gm;
 use tacita_core::primitive::kernel::jacobi::Jacobi;
 use tacita_core::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
-use tacita_core::primitive::kernel::pairs::Pairs;
+use tacita_core::primitive::kernel::pairs::SquareArithmetic;
 use tacita_core::primitive::kernel::power::power;
 use tacita_core::primitive::ot::Choices;
-use tacita_core::primitive::paillier::{KeySize, Plaintexts, Products, PublicKey, SecretKey};
+use tacita_core::primitive::paillier::{CiphertextProducts, KeySize, PaillierPublicKey, PaillierSecretKey, Plaintexts};
+use tacita_core::primitive::published::goldwasser_micali as gm;
 
 use super::measure::{Make, Operation, Trial, trial};
 
@@ -23,7 +23,7 @@ const MANY: usize = 32;
 
 /// The operations with keys of this size.
 pub fn all(size: KeySize) -> Vec<Operation> {
-    let key = Rc::new(SecretKey::generate(size, &mut ChaCha20Rng::from_seed([7; 32])));
+    let key = Rc::new(PaillierSecretKey::generate(size, &mut ChaCha20Rng::from_seed([7; 32])));
     let power = || square_and_multiply(size);
     let mut all = vec![
         Operation::new("Paillier: decryption, ciphertext", "of 0", decrypted(&key), branching(&key)),
@@ -43,7 +43,7 @@ fn random_bits(count: usize, rng: &mut ChaCha20Rng) -> Vec<bool> {
 }
 
 /// Decrypts ciphertexts of 0, always the same, or of random plaintexts: some of many.
-fn decrypted(key: &Rc<SecretKey>) -> Make {
+fn decrypted(key: &Rc<PaillierSecretKey>) -> Make {
     let key = key.clone();
     Box::new(move |rng| {
         let key = key.clone();
@@ -55,7 +55,7 @@ fn decrypted(key: &Rc<SecretKey>) -> Make {
 }
 
 /// The control of plaintexts: an integer is decoded as if it were a bit, of which one more encryption hangs.
-fn branching(key: &Rc<SecretKey>) -> Make {
+fn branching(key: &Rc<PaillierSecretKey>) -> Make {
     let key = key.clone();
     Box::new(move |_| {
         let key = key.clone();
@@ -85,7 +85,7 @@ fn by_prime<R: 'static>(size: KeySize, work: fn(&Odd<BoxedUint>) -> R) -> Make {
 
 /// Powers modulo the square of a prime, as Paillier's decryption takes them: the prime is the exponent, too.
 fn powers(prime: &Odd<BoxedUint>) -> Lanes {
-    let ring = Pairs::new(prime);
+    let ring = SquareArithmetic::new(prime);
     let exponents = [prime.as_words(); LANES];
     power(&ring, &ring.enter([&vec![3; ring.words()][..]; LANES]), &exponents, prime.bits_precision() as usize)
 }
@@ -97,7 +97,7 @@ fn symbols(prime: &Odd<BoxedUint>) -> Vec<i8> {
 }
 
 /// Encrypts with randomness that is zero, or random.
-fn randomness(key: &Rc<SecretKey>, by_owner: bool) -> Make {
+fn randomness(key: &Rc<PaillierSecretKey>, by_owner: bool) -> Make {
     let key = key.clone();
     Box::new(move |rng| {
         let key = key.clone();
@@ -108,30 +108,29 @@ fn randomness(key: &Rc<SecretKey>, by_owner: bool) -> Make {
             rng.fill_bytes(&mut tape);
             Tape(tape, 0)
         };
-        trial(Tape(vec![0; bytes], 0), random, move |tape| match by_owner {
-            true => key.encrypt(&plaintexts, tape),
-            false => key.public().encrypt(&plaintexts, tape),
+        trial(Tape(vec![0; bytes], 0), random, move |tape| {
+            if by_owner { key.encrypt(&plaintexts, tape) } else { key.public().encrypt(&plaintexts, tape) }
         })
     })
 }
 
 /// Encrypts zeros or random plaintexts, with the same randomness.
-fn encrypted(key: &Rc<SecretKey>) -> Make {
+fn encrypted(key: &Rc<PaillierSecretKey>) -> Make {
     by_plaintexts(key, MANY, 0, |public, _, plaintexts| public.encrypt(plaintexts, &mut Tape::default()))
 }
 
 /// Multiplies ciphertexts with ones or random plaintexts.
-fn multiplied(key: &Rc<SecretKey>) -> Make {
+fn multiplied(key: &Rc<PaillierSecretKey>) -> Make {
     by_plaintexts(key, FEW, 1, |public, ciphertexts, plaintexts| public.multiply(ciphertexts, plaintexts))
 }
 
-type Ciphertexts = tacita_core::primitive::paillier::Ciphertexts;
+type Ciphertexts = tacita_core::primitive::paillier::PaillierCiphertexts;
 
 fn by_plaintexts(
-    key: &Rc<SecretKey>,
+    key: &Rc<PaillierSecretKey>,
     count: usize,
     integer: i128,
-    work: fn(&PublicKey, &Ciphertexts, &Plaintexts) -> Ciphertexts,
+    work: fn(&PaillierPublicKey, &Ciphertexts, &Plaintexts) -> Ciphertexts,
 ) -> Make {
     let key = key.clone();
     Box::new(move |rng| {
@@ -175,23 +174,26 @@ fn euclid(size: KeySize) -> Make {
 }
 
 /// Multiplies those of some ciphertexts that secret bits choose.
-fn chosen(key: &Rc<SecretKey>) -> Make {
+fn chosen(key: &Rc<PaillierSecretKey>) -> Make {
     by_choices(key, |public, ciphertexts, choices| {
-        let mut products = Products::new(public, 1);
+        let mut products = CiphertextProducts::new(public, 1);
         products.multiply(ciphertexts, std::slice::from_ref(choices));
         products.finish()
     })
 }
 
 /// The control of chosen products.
-fn multiplying_chosen(key: &Rc<SecretKey>) -> Make {
+fn multiplying_chosen(key: &Rc<PaillierSecretKey>) -> Make {
     by_choices(key, |public, ciphertexts, choices| {
         let chosen = (0..MANY).filter(|number| choices.get(*number));
         chosen.fold(ciphertexts.select([0]), |product, number| public.add(&product, &ciphertexts.select([number])))
     })
 }
 
-fn by_choices(key: &Rc<SecretKey>, work: fn(&PublicKey, &Ciphertexts, &Choices) -> Ciphertexts) -> Make {
+fn by_choices(
+    key: &Rc<PaillierSecretKey>,
+    work: fn(&PaillierPublicKey, &Ciphertexts, &Choices) -> Ciphertexts,
+) -> Make {
     let key = key.clone();
     Box::new(move |rng| {
         let key = key.clone();
@@ -206,8 +208,8 @@ fn by_choices(key: &Rc<SecretKey>, work: fn(&PublicKey, &Ciphertexts, &Choices) 
 
 /// Returns the operations of Goldwasser and Micali's cryptosystem.
 fn of_bits(size: KeySize) -> Vec<Operation> {
-    let key = Rc::new(gm::SecretKey::generate(size, &mut ChaCha20Rng::from_seed([8; 32])));
-    let of_bits = |make: fn(Rc<gm::SecretKey>, &mut ChaCha20Rng) -> Trial| -> Make {
+    let key = Rc::new(gm::GmSecretKey::generate(size, &mut ChaCha20Rng::from_seed([8; 32])));
+    let of_bits = |make: fn(Rc<gm::GmSecretKey>, &mut ChaCha20Rng) -> Trial| -> Make {
         let key = key.clone();
         Box::new(move |rng| make(key.clone(), rng))
     };
@@ -237,9 +239,9 @@ fn of_bits(size: KeySize) -> Vec<Operation> {
     ]
 }
 
-fn by_ciphertexts<R: 'static>(key: Rc<gm::SecretKey>, work: fn(&gm::SecretKey, &gm::Ciphertexts) -> R) -> Trial {
+fn by_ciphertexts<R: 'static>(key: Rc<gm::GmSecretKey>, work: fn(&gm::GmSecretKey, &gm::GmCiphertexts) -> R) -> Trial {
     let of_random = key.clone();
-    let encrypt = |key: &gm::SecretKey, bits: &[bool], rng: &mut ChaCha20Rng| key.public().encrypt(bits, rng);
+    let encrypt = |key: &gm::GmSecretKey, bits: &[bool], rng: &mut ChaCha20Rng| key.public().encrypt(bits, rng);
     let fixed = encrypt(&key, &[false; FEW], &mut ChaCha20Rng::from_seed([4; 32]));
     let random = move |rng: &mut ChaCha20Rng| encrypt(&of_random, &random_bits(FEW, rng), rng);
     trial(fixed, random, move |ciphertexts| work(&key, ciphertexts))

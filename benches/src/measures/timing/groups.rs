@@ -5,7 +5,7 @@ use std::rc::Rc;
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::Level;
-use tacita_core::primitive::elgamal::SecretKey;
+use tacita_core::primitive::elgamal::ElGamalSecretKey;
 use tacita_core::primitive::group::{Embedding, Group, ModP, P384, P521, Ristretto255, ScalarField};
 use tacita_core::primitive::published::Pallas;
 
@@ -176,7 +176,7 @@ fn strings() -> Vec<Operation> {
         })
     });
     let bits = |rng: &mut ChaCha20Rng| (0..COUNT).map(|_| rng.next_u32() as u8 & 1).collect::<Vec<u8>>();
-    let key = SecretKey::generate(&group, &mut ChaCha20Rng::from_seed([9; 32])).public(&group);
+    let key = ElGamalSecretKey::generate(&group, &mut ChaCha20Rng::from_seed([9; 32])).public(&group);
     let key = Rc::new(key);
     let of_control = key.clone();
     let encrypted: Make = Box::new(move |rng| {

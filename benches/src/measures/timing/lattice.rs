@@ -6,7 +6,7 @@ use std::rc::Rc;
 use chacha20::ChaCha20Rng;
 use rand_core::Rng;
 use tacita_core::primitive::kernel::{Block, Prg};
-use tacita_core::primitive::rlwe::{Ring, SecretKey, errors, ternary};
+use tacita_core::primitive::rlwe::{Ring, RlweSecretKey, errors, ternary};
 
 use super::measure::{Make, Operation, trial};
 
@@ -38,7 +38,7 @@ fn decrypted(ring: &Rc<Ring>) -> Make {
             let (seeds, first) = ([Block::ZERO, Block::random(rng)], rng.next_u32() as usize & 1);
             keys.replace([None, None]);
             for class in [first, 1 - first] {
-                keys.borrow_mut()[class] = Some(SecretKey::new(&of_random, &mut Prg::new(seeds[class])));
+                keys.borrow_mut()[class] = Some(RlweSecretKey::new(&of_random, &mut Prg::new(seeds[class])));
             }
             1
         };
@@ -54,7 +54,7 @@ fn decrypted(ring: &Rc<Ring>) -> Make {
 fn encrypted(ring: &Rc<Ring>) -> Make {
     let ring = ring.clone();
     Box::new(move |rng| {
-        let key = SecretKey::new(&ring, &mut Prg::new(Block::random(rng)));
+        let key = RlweSecretKey::new(&ring, &mut Prg::new(Block::random(rng)));
         let (ring, mask) = (ring.clone(), residues(rng));
         trial(vec![0; DEGREE], residues, move |values| key.encrypt(&ring, 0, &mask, values))
     })

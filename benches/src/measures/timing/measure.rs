@@ -11,7 +11,7 @@ use tacita_bench::timing::Run;
 const WARM_UP: usize = 32;
 
 /// Measurements of both classes at most: more would tell differences apart that no clock of another party sees.
-const MOST: usize = 60_000;
+const MAX_MEASUREMENTS: usize = 60_000;
 
 /// Words that are read before each measurement: more than the nearest cache holds, so that what was prepared is not in it, whatever it was.
 const SETTLED: usize = 1 << 14;
@@ -127,12 +127,12 @@ pub fn fitting(make: &Make, time: Duration, rng: &mut ChaCha20Rng) -> usize {
     let mut trial = make(rng);
     trial(true, rng);
     let (start, mut done) = (Instant::now(), 0);
-    while done < 2 || (start.elapsed() < time / 20 && done < MOST) {
+    while done < 2 || (start.elapsed() < time / 20 && done < MAX_MEASUREMENTS) {
         trial(rng.next_u32() & 1 == 1, rng);
         done += 1;
     }
     let each = start.elapsed().as_secs_f64() / f64::from(done as u32);
-    ((time.as_secs_f64() / each) as usize).clamp(16, MOST)
+    ((time.as_secs_f64() / each) as usize).clamp(16, MAX_MEASUREMENTS)
 }
 
 /// A run of `count` measurements of both classes, in random order.

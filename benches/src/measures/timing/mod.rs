@@ -36,7 +36,7 @@ use tacita_core::primitive::paillier::KeySize;
 const CONTROL: usize = 5;
 
 /// Fewer measurements of an operation say nothing.
-const LEAST: usize = 300;
+const MIN_MEASUREMENTS: usize = 300;
 
 #[derive(Parser)]
 #[command(about = about(include_str!("mod.rs")))]
@@ -100,7 +100,7 @@ fn measure(operation: &Operation, arguments: &Arguments, verdicts: &mut Verdicts
         100.0 * decision.median(|run| run.resolution),
         control.strengths()[0],
     );
-    if count < LEAST {
+    if count < MIN_MEASUREMENTS {
         return;
     }
     let found = match (decision.is_dependent(), operation.is_known) {

@@ -9,7 +9,7 @@ use rand_core::{Rng, SeedableRng};
 use tacita_core::primitive::kernel::fold::permute_by_xor;
 use tacita_core::primitive::kernel::{Block, Doubling, LeafStreams, block, gf128};
 use tacita_core::primitive::ot::{Choices, CorrelatedOtReceiver};
-use tacita_core::primitive::vole::params::{Kind, LEAST_OUTPUTS, Parameters};
+use tacita_core::primitive::vole::params::{MIN_OUTPUTS, Parameters, VoleKind};
 use tacita_core::primitive::vole::silent::CotReceiver;
 use tacita_core::primitive::vole::{RandomCotReceiver, TREE_SUMS, TREE_TIPS};
 use tacita_core::session::{Session, Transcript};
@@ -157,7 +157,7 @@ fn silent() -> Make {
     Box::new(|rng| {
         let peer = Rc::new(RefCell::new(None::<Peer>));
         let (of_random, session) = (peer.clone(), Session::new(Transcript::new("bench")));
-        let (mut outputs, transfers) = (block::zeros(LEAST_OUTPUTS), Rc::new(block::random(1 << 16, rng)));
+        let (mut outputs, transfers) = (block::zeros(MIN_OUTPUTS), Rc::new(block::random(1 << 16, rng)));
         let random = move |rng: &mut ChaCha20Rng| {
             if let Some((_, thread)) = of_random.replace(Some(sender(rng))) {
                 thread.join().expect("it has sent all");
@@ -182,7 +182,7 @@ type Peer = (Channel, JoinHandle<Channel>);
 
 /// A channel on which a sender's messages wait: random ones, of which a receiver that is semi-honest can't tell.
 fn sender(rng: &mut ChaCha20Rng) -> Peer {
-    let parameters = Parameters::new(Kind::Binary, LEAST_OUTPUTS).expect("there are such runs");
+    let parameters = Parameters::new(VoleKind::Binary, MIN_OUTPUTS).expect("there are such runs");
     let mut message = |bytes: usize| {
         let mut message = vec![0; bytes];
         rng.fill_bytes(&mut message);

@@ -6,15 +6,15 @@ use tacita_serve::status::Check;
 
 use super::{Database, lock};
 use crate::metrics::{SILENCE, heard};
-use crate::transport::Ask;
-use crate::wire::rounds::State;
+use crate::transport::ApiRequest;
+use crate::wire::rounds::RoundState;
 use crate::wire::service::Service;
 
 /// Interval at which an oracle is asked whether it is there: nobody asks it for anything before a reveal.
 const MEET: Duration = Duration::from_secs(SILENCE.as_secs() / 3);
 
 /// Bytes of what a service says of itself.
-const MOST_BYTES: usize = 1 << 14;
+const MAX_BYTES: usize = 1 << 14;
 
 impl Database {
     pub(super) fn look_after(&self) -> Vec<Check<'_>> {
@@ -22,7 +22,7 @@ impl Database {
             Check::new("storage", || self.storage.rounds().map(drop).map_err(|error| error.to_string())),
             Check::new("secrets", || {
                 // One that cannot be seen at the moment is seen the next time.
-                let kept = |state: &Option<State>| state.is_some_and(|state| state != State::Removed);
+                let kept = |state: &Option<RoundState>| state.is_some_and(|state| state != RoundState::Removed);
                 let rounds = self.all();
                 let mut used = rounds.iter().filter(|round| kept(&round.state()));
                 match used.find(|round| !self.keys.has(&round.name)) {
@@ -43,7 +43,7 @@ impl Database {
                 self.oracles.iter().try_for_each(|oracle| {
                     if oracle.contact().silent().is_none_or(|silent| silent > MEET) {
                         // Who does not answer has been silent since.
-                        let _ = oracle.once(&Ask::get("/v1/here", MOST_BYTES));
+                        let _ = oracle.once(&ApiRequest::get("/v1/here", MAX_BYTES));
                     }
                     heard(oracle.name(), oracle.contact().silent())
                 })

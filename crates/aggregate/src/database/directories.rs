@@ -18,11 +18,11 @@ use super::reveal::MISSING;
 use super::round::Round;
 use super::{At, Database, lock, no_more};
 use crate::transport::read_json;
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::{State as Stage, Status};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::{RoundState, RoundStatus};
 use crate::wire::same_keys::Under;
 use crate::wire::service::Service;
-use crate::wire::sessions::{Advance, Session};
+use crate::wire::sessions::{Advance, StateSession};
 
 /// A proxy that has another directory says so again more often than this.
 const STRANGE: Duration = Duration::from_secs(30);
@@ -30,8 +30,8 @@ const STRANGE: Duration = Duration::from_secs(30);
 /// The session of a proxy's state directory, and the one that it goes on to, in the query of a request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Presented {
-    session: Option<Session>,
-    next: Option<Session>,
+    session: Option<StateSession>,
+    next: Option<StateSession>,
 }
 
 impl<S: Sync> FromRequestParts<S> for Presented {
@@ -54,10 +54,10 @@ impl<S: Sync> FromRequestParts<S> for Presented {
 
 impl Presented {
     /// Returns the session that the request names.
-    pub(super) fn session(&self) -> Granted<Session> {
+    pub(super) fn session(&self) -> ApiResult<StateSession> {
         let none = || {
-            Reply::new(
-                Kind::Malformed,
+            ApiError::new(
+                RefusalReason::Malformed,
                 "the request names no session of the proxy's state directory: ?session=NUMBER-NAME",
             )
         };
@@ -65,10 +65,14 @@ impl Presented {
     }
 
     /// The step to the next session.
-    pub(super) fn advance(&self) -> Granted<Advance> {
+    pub(super) fn advance(&self) -> ApiResult<Advance> {
         let from = Some(self.session()?);
-        let none =
-            || Reply::new(Kind::Malformed, "the request names no session that follows its own: &next=NUMBER-NAME");
+        let none = || {
+            ApiError::new(
+                RefusalReason::Malformed,
+                "the request names no session that follows its own: &next=NUMBER-NAME",
+            )
+        };
         self.next.map(|to| Advance { from, to }).filter(Advance::is_one_step).ok_or_else(none)
     }
 }
@@ -76,18 +80,18 @@ impl Presented {
 /// `POST /v1/rounds/{round}/session`: the state directory with which a proxy takes reports of a round goes on to its next session.
 ///
 /// A proxy asks for the first one before it has the round's keys. One that has others says nothing of what was stored under those here.
-pub(super) async fn session(at: At, under: Under, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+pub(super) async fn session(at: At, under: Under, headers: HeaderMap, body: Body) -> ApiResult<Json<RoundStatus>> {
     let (axum::extract::State(database), who, axum::extract::Path(name)) = at;
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     let round = database.found(&name).await?;
     let advance: Advance = read_json(&headers, body).await?;
     if !advance.is_one_step() {
-        return Err(Reply::new(Kind::Malformed, "this session does not follow an earlier one"));
+        return Err(ApiError::new(RefusalReason::Malformed, "this session does not follow an earlier one"));
     }
     let pool = database.pool.clone();
     pool.run(move || {
-        if under.0.is_some() && round.record().state != Stage::Removed {
+        if under.0.is_some() && round.record().state != RoundState::Removed {
             database.check_keys(&round, (place, &peer), &under)?;
         }
         database.advance(&round, place, &advance)?;
@@ -98,19 +102,19 @@ pub(super) async fn session(at: At, under: Under, headers: HeaderMap, body: Body
 }
 
 /// Returns the reply to a proxy that brings something to a round that goes on without it.
-pub(super) fn given_up(round: &Round) -> Reply {
-    Reply::new(Kind::Closed, format!("round {} continues without this proxy's unsent reports", round.name))
+pub(super) fn given_up(round: &Round) -> ApiError {
+    ApiError::new(RefusalReason::Closed, format!("round {} continues without this proxy's unsent reports", round.name))
 }
 
 impl Database {
     /// Has a proxy's state directory go on to its next session.
-    pub(super) fn advance(&self, round: &Round, place: usize, advance: &Advance) -> Granted<()> {
+    pub(super) fn advance(&self, round: &Round, place: usize, advance: &Advance) -> ApiResult<()> {
         let proxies = self.setting.count("proxy")?;
         self.change_for(round, place, |record| record.advance(place, proxies, advance)).map(drop)
     }
 
     /// Refuses what a proxy brings whose state directory does not hold the last session.
-    pub(super) fn check_session(&self, round: &Round, place: usize, session: Session) -> Granted<()> {
+    pub(super) fn check_session(&self, round: &Round, place: usize, session: StateSession) -> ApiResult<()> {
         // Another database may have been told of a later one.
         if self.has_peers() && round.record().holds(place, session).is_err() {
             self.take_up(&round.name)?;
@@ -124,7 +128,7 @@ impl Database {
         round: &Round,
         place: usize,
         mut rule: impl FnMut(&mut super::record::Record) -> std::result::Result<bool, Refused>,
-    ) -> Granted<bool> {
+    ) -> ApiResult<bool> {
         let mut refused = None;
         let changed = round.change(&*self.storage, |record| {
             let done = rule(record);
@@ -138,15 +142,15 @@ impl Database {
     }
 
     /// Returns the reply to a proxy that is refused. A storage that has lost its last changes ends the round.
-    pub(super) fn refuse(&self, round: &Round, place: usize, refused: Refused) -> Result<Reply> {
+    pub(super) fn refuse(&self, round: &Round, place: usize, refused: Refused) -> Result<ApiError> {
         let (name, peer) = (&round.name, self.setting.name(Service::Proxy(place))?);
         Ok(match refused {
             Refused::GivenUp => given_up(round),
             Refused::Over => no_more(round, "more of this proxy"),
             Refused::Older => {
                 lock(&self.strange).insert(place, Instant::now());
-                Reply::new(
-                    Kind::Stale,
+                ApiError::new(
+                    RefusalReason::Stale,
                     format!(
                         "{peer} has taken reports of round {name} with another state directory, or a later copy of this one"
                     ),
@@ -158,7 +162,7 @@ impl Database {
                      last commits. Restore the right one, or open another round and have reports submitted again"
                 );
                 self.fail_telling(round, &Error::Terms(what.clone()), Some(MISSING))?;
-                Reply::new(Kind::Closed, format!("round {name} has failed: {what}"))
+                ApiError::new(RefusalReason::Closed, format!("round {name} has failed: {what}"))
             }
         })
     }
@@ -176,7 +180,9 @@ impl Database {
             let name = self.setting.name(Service::Proxy(*place))?;
             let given_up = round.change(&*self.storage, |record| {
                 record.go_without(*place).map_err(|_| match record.state {
-                    Stage::Closed => Error::Input(format!("{name} has sent all that it had of round {}", round.name)),
+                    RoundState::Closed => {
+                        Error::Input(format!("{name} has sent all that it had of round {}", round.name))
+                    }
                     state => Error::NotReady(format!("round {} {}: it waits for no proxy", round.name, state.told())),
                 })
             })?;
@@ -201,7 +207,7 @@ mod tests {
     /// A query may say both, in any order: neither hides the other.
     #[test]
     fn keys_and_sessions_stand_in_one_query() {
-        let [session, next] = [1, 2].map(|number| Session { number, name: [number as u8; 16] });
+        let [session, next] = [1, 2].map(|number| StateSession { number, name: [number as u8; 16] });
         let keys = KeysFingerprint([7; 32]);
         let both = format!("session={session}&next={next}");
         for path in [

@@ -8,10 +8,10 @@ use tacita_core::Result;
 use super::record::{Kept, NAME};
 use super::round::Round;
 use super::{Database, lock};
-use crate::wire::rounds::State;
+use crate::wire::rounds::RoundState;
 
 /// Interval at which the actions of other databases are checked.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Lease on the work of a round, and the interval at which it is renewed during the work.
 const LEASE: Duration = Duration::from_secs(6);
@@ -31,7 +31,7 @@ impl Database {
                 // Who has lost it finds that out when it is to write something.
                 at.iter().for_each(|round| drop(self.has_work(round)));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -50,7 +50,7 @@ impl Database {
                     Err(error @ tacita_core::Error::Terms(_)) => tracing::error!("{error}"),
                     // What passes is tried again; the other rounds go on.
                     Err(error) => {
-                        if self.trouble(&name, &error).elapsed() < LOOK {
+                        if self.trouble(&name, &error).elapsed() < POLL_INTERVAL {
                             tracing::warn!("round {name} cannot be taken up: {error}; trying again");
                         }
                         continue;
@@ -85,7 +85,7 @@ impl Database {
 
     /// Does here what the state of a round asks for: keys come and go with it.
     pub(super) fn settle(&self, round: &Round) -> Result<()> {
-        if round.record().state == State::Removed {
+        if round.record().state == RoundState::Removed {
             round.drop_secret();
             return if self.keys.has(&round.name) { self.keys.forget(&round.name) } else { Ok(()) };
         }

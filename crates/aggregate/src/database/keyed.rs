@@ -10,8 +10,8 @@ use axum::http::HeaderMap;
 use super::round::Round;
 use super::{At, Database, lock};
 use crate::transport::read_json;
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::{State as Stage, Status};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::{RoundState, RoundStatus};
 use crate::wire::same_keys::{KeysFingerprint, Under, other_keys, unsaid};
 use crate::wire::signed::Signed;
 
@@ -23,7 +23,7 @@ pub(super) async fn key(
     (State(database), who, Path(name)): At,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Json<Status>> {
+) -> ApiResult<Json<RoundStatus>> {
     let caller = database.caller(&who)?;
     let (_, peer) = database.proxy(&caller)?;
     let round = database.found(&name).await?;
@@ -34,10 +34,10 @@ pub(super) async fn key(
             && let Err(error) = round.checked(&database.setting, &signed, &peer)
         {
             tracing::warn!("round {}: {error}", round.name);
-            return Err(Reply::new(Kind::Malformed, "this is no key of the round that a proxy has signed"));
+            return Err(ApiError::new(RefusalReason::Malformed, "this is no key of the round that a proxy has signed"));
         }
         round.change(&*database.storage, |record| {
-            let is_first = record.proxy.is_none() && record.state != Stage::Removed;
+            let is_first = record.proxy.is_none() && record.state != RoundState::Removed;
             if is_first {
                 record.proxy = Some(signed.clone());
             }
@@ -47,9 +47,10 @@ pub(super) async fn key(
         // The same key may come with another proof: of a proxy that had the round before, for example.
         let is_same =
             |known: &Signed| known.public == signed.public || round.is_keyed_by(&database.setting, &signed, &peer);
-        match round.record().proxy.as_ref().is_some_and(is_same) {
-            true => Ok(Json(database.status(&round, &caller))),
-            false => Err(Reply::new(Kind::Conflict, "the round has another key of the proxies")),
+        if round.record().proxy.as_ref().is_some_and(is_same) {
+            Ok(Json(database.status(&round, &caller)))
+        } else {
+            Err(ApiError::new(RefusalReason::Conflict, "the round has another key of the proxies"))
         }
     })
     .await
@@ -57,7 +58,7 @@ pub(super) async fn key(
 
 impl Database {
     /// Refuses what a proxy brings to a round under other keys than the round's, and notes it.
-    pub(super) fn check_keys(&self, round: &Round, (place, peer): (usize, &str), under: &Under) -> Granted<()> {
+    pub(super) fn check_keys(&self, round: &Round, (place, peer): (usize, &str), under: &Under) -> ApiResult<()> {
         let asked = under.0.ok_or_else(unsaid)?;
         let (here, of) = (round.fingerprint(), (place, round.name.clone()));
         let refused = match here {
@@ -67,8 +68,8 @@ impl Database {
             }
             Some(here) => other_keys(&round.name, &here, &asked),
             // A proxy that is told so looks at the round anew, and gives it the key.
-            None => Reply::new(
-                Kind::OtherKeys,
+            None => ApiError::new(
+                RefusalReason::OtherKeys,
                 format!("round {} has no key of the proxies here, and the keys {} there", round.name, asked.short()),
             ),
         };

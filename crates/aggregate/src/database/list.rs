@@ -11,8 +11,8 @@ use serde::Deserialize;
 use super::Database;
 use super::round::Round;
 use crate::transport::Who;
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::{State, Status};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::{RoundState, RoundStatus};
 
 /// Selection of the rounds to list; all rounds by default.
 #[derive(Deserialize)]
@@ -29,10 +29,11 @@ pub(super) async fn list(
     Extracted(database): Extracted<Arc<Database>>,
     who: Who,
     part: Result<Query<Part>, QueryRejection>,
-) -> Granted<Json<Vec<Status>>> {
+) -> ApiResult<Json<Vec<RoundStatus>>> {
     let caller = database.caller(&who)?;
-    let Query(part) =
-        part.map_err(|_| Reply::new(Kind::Malformed, "a list of rounds takes `after`, a name, and `limit`, a number"))?;
+    let Query(part) = part.map_err(|_| {
+        ApiError::new(RefusalReason::Malformed, "a list of rounds takes `after`, a name, and `limit`, a number")
+    })?;
     let pool = database.pool.clone();
     pool.run(move || {
         database.follow()?;
@@ -51,9 +52,9 @@ pub(super) async fn list(
 }
 
 /// Returns the short status of a round that is over, for a list in parts.
-fn brief(round: &Round, next: Option<String>) -> Status {
+fn brief(round: &Round, next: Option<String>) -> RoundStatus {
     let record = round.record();
-    Status {
+    RoundStatus {
         round: round.name.clone(),
         state: record.state,
         closed: record.closed,
@@ -67,7 +68,7 @@ fn brief(round: &Round, next: Option<String>) -> Status {
         parts: None,
         database: None,
         proxy: None,
-        keys: round.fingerprint().filter(|_| record.state != State::Removed),
+        keys: round.fingerprint().filter(|_| record.state != RoundState::Removed),
         numbers: None,
     }
 }

@@ -29,50 +29,50 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
 use tacita_serve::clock;
-use tacita_serve::status::{Check, Page};
+use tacita_serve::status::{Check, MetricsPage};
 use tacita_serve::sync::lock;
 
 use self::dashboard::Dashboard;
 use self::record::{Kept, Record};
 use self::round::Round;
 use self::secrets::Offers;
-use crate::keys::{self, Keys};
+use crate::keys::{self, StateKeys};
 use crate::metrics::{Noted, rounds as by_state, timed};
 use crate::role::Role;
-use crate::serve::{Serving, Started};
-use crate::setting::Setting;
+use crate::serve::{RoleConfig, Started};
+use crate::setting::ServiceConfig;
 use crate::store::{self, Holder, Storage};
-use crate::transport::{Admission, Client, Pool, Who};
-use crate::wire::questions::MOST_QUESTION_BYTES;
-use crate::wire::reply::{Kind, Reply};
-use crate::wire::rounds::{Failure, State, check_name};
+use crate::transport::{Admission, Client, RequestPool, Who};
+use crate::wire::questions::MAX_QUESTION_BYTES;
+use crate::wire::reply::{ApiError, RefusalReason};
+use crate::wire::rounds::{RoundFailure, RoundState, check_name};
 use crate::wire::same_keys::KeysFingerprint;
 use crate::wire::service::Service;
-use crate::wire::signed::{self, Purpose, Signed};
+use crate::wire::signed::{self, KeyPurpose, Signed};
 
 /// Time within which another database has to begin an answer.
 const PEER_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Configuration of a database.
-pub struct Databasing {
+pub struct DatabaseConfig {
     /// Settings that all roles share.
-    pub serving: Serving,
+    pub serving: RoleConfig,
     /// URL of the storage that keeps rows; if absent, they are kept in the state directory.
     pub storage: Option<String>,
     /// Rounds to open at the beginning, unless they are there.
     pub rounds: Vec<String>,
     /// Time for which the oracle may be silent, or the storage fail, before a round fails.
     pub patience: Duration,
-    /// Bytes that the oracle is asked about in one question: a row of more is left out. See [`MOST_QUESTION_BYTES`].
+    /// Bytes that the oracle is asked about in one question: a row of more is left out. See [`MAX_QUESTION_BYTES`].
     pub question_bytes: usize,
     /// Dashboard on which the operator sees all this in a browser.
     pub dashboard: Option<Dashboard>,
 }
 
 pub(super) struct Database {
-    setting: Arc<Setting>,
+    setting: Arc<ServiceConfig>,
     identity: Identity,
-    keys: Keys,
+    keys: StateKeys,
     storage: Box<dyn Storage>,
     noted: Arc<Noted>,
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
@@ -91,7 +91,7 @@ pub(super) struct Database {
     /// The round that is worked on.
     at_work: Mutex<Option<String>>,
     admission: Arc<Admission>,
-    pool: Pool,
+    pool: RequestPool,
     /// Time at which each proxy was last heard of.
     heard: Mutex<BTreeMap<usize, Instant>>,
     /// Time at which each proxy last came with another state directory than a round knows it by.
@@ -112,8 +112,8 @@ type At = (extract::State<Arc<Database>>, Who, extract::Path<String>);
 /// Serves a database until it is cancelled.
 ///
 /// Ends when it is cancelled. Errors: [`Error::Input`] for what is wrong with files, directories and addresses.
-pub fn serve(databasing: Databasing) -> Result<()> {
-    let Databasing { serving, storage, rounds, patience, question_bytes, dashboard } = databasing;
+pub fn serve(databasing: DatabaseConfig) -> Result<()> {
+    let DatabaseConfig { serving, storage, rounds, patience, question_bytes, dashboard } = databasing;
     let setting = serving.setting.clone();
     let place = setting.place_of("database", &serving.identity)?;
     setting.check_roles()?;
@@ -130,7 +130,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
     let oracles = (0..setting.count("oracle")?).map(|place| started.client(Service::Oracle(place)));
     let peers = (0..databases).filter(|other| *other != place).map(|other| started.client(Service::Database(other)));
     let database = Database {
-        keys: Keys::new(folder, &identity, signed::Role::Database),
+        keys: StateKeys::new(folder, &identity, signed::KeyRole::Database),
         oracles: oracles.collect::<Result<_>>()?,
         peers: peers.map(|peer| Ok(peer?.answered_within(PEER_PATIENCE))).collect::<Result<_>>()?,
         holder: holder(&identity),
@@ -143,14 +143,14 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         noted,
         rounds: Mutex::default(),
         admission: admission.clone(),
-        pool: Pool::new(),
+        pool: RequestPool::new(),
         heard: Mutex::default(),
         strange: Mutex::default(),
         other_keys: Mutex::default(),
         troubled: Mutex::default(),
         began: Instant::now(),
         patience,
-        question_bytes: question_bytes.min(MOST_QUESTION_BYTES),
+        question_bytes: question_bytes.min(MAX_QUESTION_BYTES),
         cancel: started.serving.cancel.clone(),
         setting,
         identity,
@@ -176,7 +176,7 @@ impl Database {
             let _of = tracing::error_span!("load", round = name).entered();
             tracing::info!("round {name} {}", kept.record.state.told());
             let round = self.add(Round::new(&self.setting, name, kept)?);
-            if round.record().state == State::Removed {
+            if round.record().state == RoundState::Removed {
                 // A removal may have been cut off.
                 round.clear(&*self.storage)?;
             }
@@ -215,21 +215,18 @@ impl Database {
         }
         let signed = self.sign_key(name)?;
         let kept = Kept::new(Record::new(clock::now(), signed))?;
-        match kept.create(&*self.storage, name)? {
-            true => {
-                let round = self.add(Round::new(&self.setting, name.to_owned(), kept)?);
-                self.settle(&round)?;
-                tracing::info!("round {name} is open");
-                if let Some(weak) = self.setting.own()?.weak_conditions() {
-                    tracing::warn!("round {name}: {weak}");
-                }
-                Ok(())
+        if kept.create(&*self.storage, name)? {
+            let round = self.add(Round::new(&self.setting, name.to_owned(), kept)?);
+            self.settle(&round)?;
+            tracing::info!("round {name} is open");
+            if let Some(weak) = self.setting.own()?.weak_conditions() {
+                tracing::warn!("round {name}: {weak}");
             }
+            Ok(())
+        } else {
             // Another database was the first, and its key is the round's.
-            false => {
-                self.take_up(name)?;
-                self.round(name).map_or(Ok(()), |round| is_open(&round))
-            }
+            self.take_up(name)?;
+            self.round(name).map_or(Ok(()), |round| is_open(&round))
         }
     }
 
@@ -239,14 +236,14 @@ impl Database {
         let secret = match self.keys.load(name)? {
             Some(secret) => secret,
             None => {
-                let secret = keys::fresh(&self.setting, signed::Role::Database, name)?;
+                let secret = keys::fresh(&self.setting, signed::KeyRole::Database, name)?;
                 self.keys.keep(name, &secret)?;
                 tracing::info!("round {name}: made the database's key");
                 secret
             }
         };
         let key = DatabaseKey::from_bytes(&params, &secret).ok_or_else(|| self.keys.none(name))?;
-        let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: signed::Role::Database };
+        let purpose = KeyPurpose { agreement: &self.setting.agreement, round: name, role: signed::KeyRole::Database };
         let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
         self.offer(name, &secret);
         self.keys.use_up(name)?;
@@ -270,16 +267,16 @@ impl Database {
 
     /// The round that late reports are for: the one that was opened last.
     fn next(&self) -> Option<String> {
-        let open = self.all().into_iter().filter(|round| round.record().state == State::Open);
+        let open = self.all().into_iter().filter(|round| round.record().state == RoundState::Open);
         open.max_by_key(|round| round.record().opened).map(|round| round.name.clone())
     }
 
     /// Closes a round: from then on it takes no reports.
     fn close(&self, round: &Round) -> Result<()> {
         let closed = round.change(&*self.storage, |record| {
-            let is_open = record.state == State::Open;
+            let is_open = record.state == RoundState::Open;
             if is_open {
-                record.state = State::Closed;
+                record.state = RoundState::Closed;
                 record.closed = Some(clock::now());
             }
             Ok(is_open)
@@ -305,8 +302,8 @@ impl Database {
             if record.counts.is_some() {
                 again = ": when that is mended, `tacita round reveal` takes it up again";
             }
-            record.state = State::Failed;
-            record.failure = Some(Failure { told: told.map(str::to_owned), ..Failure::of(error) });
+            record.state = RoundState::Failed;
+            record.failure = Some(RoundFailure { told: told.map(str::to_owned), ..RoundFailure::of(error) });
             Ok(true)
         })?;
         if failed {
@@ -347,12 +344,13 @@ impl Database {
 
 /// Refuses a storage that several databases of a job cannot share.
 fn check_storage(databases: usize, storage: Option<&str>) -> Result<()> {
-    match databases > 1 && !storage.is_some_and(store::is_shared) {
-        false => Ok(()),
-        true => Err(Error::Input(format!(
+    if databases > 1 && !storage.is_some_and(store::is_shared) {
+        Err(Error::Input(format!(
             "the job file names {databases} [[database]], and they share a storage: give each the same --storage \
              postgresql://USER@HOST/DATABASE (a directory serves one process only)"
-        ))),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -375,13 +373,16 @@ fn holder(identity: &Identity) -> Holder {
 /// Whether a round that is there can be taken for one that is to be opened.
 fn is_open(round: &Round) -> Result<()> {
     match round.record().state {
-        State::Open => Ok(()),
+        RoundState::Open => Ok(()),
         state => Err(Error::Input(format!("round {} {}: open one of another name", round.name, state.told()))),
     }
 }
 
-fn no_more(round: &Round, what: &str) -> Reply {
-    Reply::new(Kind::Closed, format!("round {} takes no {what}: it {}", round.name, round.record().state.told()))
+fn no_more(round: &Round, what: &str) -> ApiError {
+    ApiError::new(
+        RefusalReason::Closed,
+        format!("round {} takes no {what}: it {}", round.name, round.record().state.told()),
+    )
 }
 
 impl Role for Database {
@@ -389,7 +390,7 @@ impl Role for Database {
         "database"
     }
 
-    fn keep_house(&self) -> Result<()> {
+    fn run_background(&self) -> Result<()> {
         std::thread::scope(|scope| {
             let mut opened = Ok(());
             if self.has_peers() {
@@ -418,7 +419,7 @@ impl Role for Database {
         vec![("rounds", rounds), ("reports", reports)]
     }
 
-    fn measures(&self, page: &mut Page) {
+    fn measures(&self, page: &mut MetricsPage) {
         self.noted.tell(page);
         by_state(page, self.all().iter().map(|round| round.state()));
     }

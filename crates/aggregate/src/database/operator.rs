@@ -15,12 +15,12 @@ use super::record::Record;
 use super::round::Round;
 use super::{At, Database};
 use crate::transport::{Caller, Who, read_json};
-use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
 use crate::wire::rounds::Tighten;
-use crate::wire::rounds::{Closing, Counts, State as Stage, Status};
+use crate::wire::rounds::{Closing, ReportCounts, RoundState, RoundStatus};
 
 /// `POST /v1/rounds/{round}/open`
-pub(super) async fn open((State(database), who, Path(name)): At) -> Granted<Json<Status>> {
+pub(super) async fn open((State(database), who, Path(name)): At) -> ApiResult<Json<RoundStatus>> {
     let caller = operator(&database, &who)?;
     let pool = database.pool.clone();
     pool.run(move || {
@@ -31,27 +31,27 @@ pub(super) async fn open((State(database), who, Path(name)): At) -> Granted<Json
 }
 
 /// `POST /v1/rounds/{round}/close`
-pub(super) async fn close(at: At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+pub(super) async fn close(at: At, headers: HeaderMap, body: Body) -> ApiResult<Json<RoundStatus>> {
     operator(&at.0.0, &at.1)?;
     close_with(at, read_json(&headers, body).await?).await
 }
 
 /// Closes a round, as [`close`] does.
-pub(super) async fn close_with(at: At, closing: Closing) -> Granted<Json<Status>> {
+pub(super) async fn close_with(at: At, closing: Closing) -> ApiResult<Json<RoundStatus>> {
     change(at, move |database, round| database.close_without(round, &closing.without)).await
 }
 
 /// `POST /v1/rounds/{round}/reveal`: also once more for a round that failed when its rows were counted.
-pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
+pub(super) async fn reveal(at: At) -> ApiResult<Json<RoundStatus>> {
     change(at, |database, round| {
         let revealing = round.change(&*database.storage, |record| {
             match record.state {
-                Stage::Revealing | Stage::Revealed => return Ok(false),
-                Stage::Counted => (),
-                Stage::Failed if may_be_revealed_again(record) => (),
+                RoundState::Revealing | RoundState::Revealed => return Ok(false),
+                RoundState::Counted => (),
+                RoundState::Failed if may_be_revealed_again(record) => (),
                 state => return Err(not_now(round, state, "can be revealed when its rows are counted")),
             }
-            record.state = Stage::Revealing;
+            record.state = RoundState::Revealing;
             record.failure = None;
             Ok(true)
         });
@@ -61,13 +61,13 @@ pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
 }
 
 /// `POST /v1/rounds/{round}/tighten`: raises a threshold, never lowers one.
-pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> ApiResult<Json<RoundStatus>> {
     operator(&at.0.0, &at.1)?;
     raise(at, read_json(&headers, body).await?).await
 }
 
 /// Raises a threshold, as [`tighten`] does.
-pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
+pub(super) async fn raise(at: At, wanted: Tighten) -> ApiResult<Json<RoundStatus>> {
     change(at, move |database, round| {
         let own = database.setting.own()?;
         if !own.own.round.tighten {
@@ -86,7 +86,7 @@ pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
         })?;
         let predicate = round.predicate(&database.setting)?;
         let before = round.record();
-        let Some(counts) = before.counts.as_ref().filter(|_| before.state == Stage::Counted) else {
+        let Some(counts) = before.counts.as_ref().filter(|_| before.state == RoundState::Counted) else {
             return Err(not_now(round, before.state, "has thresholds to be raised between the count and the reveal"));
         };
         let number = match (wanted.to, measure) {
@@ -106,7 +106,7 @@ pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
         })?;
         database.stop()?;
         round.change(&*database.storage, |record| {
-            if record.state != Stage::Counted {
+            if record.state != RoundState::Counted {
                 return Err(not_now(
                     round,
                     record.state,
@@ -130,7 +130,7 @@ pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
 }
 
 /// The number in the middle of the widest gap of the histogram that is not below a threshold.
-pub(super) fn gap(predicate: &Predicate, measure: Measure, counts: &Counts) -> Result<i128> {
+pub(super) fn gap(predicate: &Predicate, measure: Measure, counts: &ReportCounts) -> Result<i128> {
     let sizes = match measure {
         Measure::Count => &counts.count,
         Measure::Distinct => &counts.distinct,
@@ -151,11 +151,11 @@ pub(super) fn may_be_revealed_again(record: &Record) -> bool {
 }
 
 /// `POST /v1/rounds/{round}/remove`: nothing of it stays but its name.
-pub(super) async fn remove(at: At) -> Granted<Json<Status>> {
+pub(super) async fn remove(at: At) -> ApiResult<Json<RoundStatus>> {
     change(at, |database, round| {
         // First the mark: a removal that is cut off is done again.
         round.change(&*database.storage, |record| {
-            let is_there = record.state != Stage::Removed;
+            let is_there = record.state != RoundState::Removed;
             *record = Record::removed(record);
             Ok(is_there)
         })?;
@@ -171,9 +171,9 @@ pub(super) async fn remove(at: At) -> Granted<Json<Status>> {
 async fn change(
     (State(database), who, Path(name)): At,
     change: impl FnOnce(&Database, &Round) -> Result<()> + Send + 'static,
-) -> Granted<Json<Status>> {
+) -> ApiResult<Json<RoundStatus>> {
     let caller = operator(&database, &who)?;
-    let round = database.found(&name).await.map_err(Reply::for_operator)?;
+    let round = database.found(&name).await.map_err(ApiError::for_operator)?;
     let pool = database.pool.clone();
     pool.run(move || {
         change(&database, &round).map_err(refused)?;
@@ -183,22 +183,23 @@ async fn change(
 }
 
 /// The operator is told what is wrong.
-fn refused(error: Error) -> Reply {
+fn refused(error: Error) -> ApiError {
     match error {
-        Error::Input(text) => Reply::new(Kind::Malformed, text),
-        Error::NotReady(text) => Reply::new(Kind::Closed, text),
-        other => Reply::from(other).for_operator(),
+        Error::Input(text) => ApiError::new(RefusalReason::Malformed, text),
+        Error::NotReady(text) => ApiError::new(RefusalReason::Closed, text),
+        other => ApiError::from(other).for_operator(),
     }
 }
 
-fn not_now(round: &Round, state: Stage, what: &str) -> Error {
+fn not_now(round: &Round, state: RoundState, what: &str) -> Error {
     Error::NotReady(format!("round {} {}: it {what}", round.name, state.told()))
 }
 
-fn operator(database: &Arc<Database>, who: &Who) -> Granted<Caller> {
+fn operator(database: &Arc<Database>, who: &Who) -> ApiResult<Caller> {
     let caller = database.caller(who)?;
-    match caller.is_database() {
-        true => Ok(caller),
-        false => Err(Reply::new(Kind::Forbidden, "only the database's operator may, with the database's identity")),
+    if caller.is_database() {
+        Ok(caller)
+    } else {
+        Err(ApiError::new(RefusalReason::Forbidden, "only the database's operator may, with the database's identity"))
     }
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::record::Record;
-use crate::wire::rounds::{Completion, Rest, State, collector};
-use crate::wire::sessions::{Advance, Session, Standing, differ};
+use crate::wire::rounds::{Completion, Rest, RoundState, collector};
+use crate::wire::sessions::{Advance, SessionOrder, StateSession, differ};
 
 /// Reason why a round does not accept the data of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,17 +36,17 @@ impl Record {
         if self.without.contains(&place) {
             return Err(Refused::GivenUp);
         }
-        let is_under_way = matches!(self.state, State::Open | State::Closed);
+        let is_under_way = matches!(self.state, RoundState::Open | RoundState::Closed);
         if is_under_way && !self.complete.contains_key(&place) { Ok(()) } else { Err(Refused::Over) }
     }
 
     /// Whether a proxy's state directory holds the last session. One of a round that was put back is told to ask for its session again: whether it goes on with
     /// that is seen then.
-    pub(crate) fn holds(&self, place: usize, session: Session) -> Result<(), Refused> {
+    pub(crate) fn holds(&self, place: usize, session: StateSession) -> Result<(), Refused> {
         let last = self.sessions.get(&place).copied();
         match differ(last, Some(session)) {
             _ if last == Some(session) => Ok(()),
-            Standing::Newer if self.put_back.is_none() => Err(Refused::Newer),
+            SessionOrder::Newer if self.put_back.is_none() => Err(Refused::Newer),
             _ => Err(Refused::Older),
         }
     }
@@ -60,23 +60,23 @@ impl Record {
             return Err(Refused::GivenUp);
         }
         match advance.judge(self.sessions.get(&place).copied()) {
-            Standing::Made if self.state == State::Removed => return Err(Refused::Over),
-            Standing::Made => return Ok(false),
-            Standing::Older => return Err(Refused::Older),
-            Standing::Newer if self.put_back.is_none() || proxies > 1 => return Err(Refused::Newer),
-            Standing::Newer | Standing::Next => self.takes(place)?,
+            SessionOrder::Made if self.state == RoundState::Removed => return Err(Refused::Over),
+            SessionOrder::Made => return Ok(false),
+            SessionOrder::Older => return Err(Refused::Older),
+            SessionOrder::Newer if self.put_back.is_none() || proxies > 1 => return Err(Refused::Newer),
+            SessionOrder::Newer | SessionOrder::Next => self.takes(place)?,
         }
         self.sessions.insert(place, advance.to);
         Ok(true)
     }
 
     /// A proxy of several says what it has of a round that has closed; whether that is new. What it has said once stays.
-    pub(crate) fn tell_rest(&mut self, place: usize, session: Session, rest: Rest) -> Result<bool, Refused> {
+    pub(crate) fn tell_rest(&mut self, place: usize, session: StateSession, rest: Rest) -> Result<bool, Refused> {
         if self.rests.contains_key(&place) {
             return Ok(false);
         }
         self.holds(place, session)?;
-        if self.state != State::Closed {
+        if self.state != RoundState::Closed {
             return Err(Refused::Over);
         }
         self.rests.insert(place, rest);
@@ -93,7 +93,12 @@ impl Record {
     }
 
     /// A proxy has sent all that it had, or cannot; whether that is new.
-    pub(crate) fn finish(&mut self, place: usize, session: Session, completion: &Completion) -> Result<bool, Refused> {
+    pub(crate) fn finish(
+        &mut self,
+        place: usize,
+        session: StateSession,
+        completion: &Completion,
+    ) -> Result<bool, Refused> {
         if self.without.contains(&place) {
             return Err(Refused::GivenUp);
         }
@@ -101,7 +106,7 @@ impl Record {
             return Ok(false);
         }
         self.holds(place, session)?;
-        if self.state != State::Closed {
+        if self.state != RoundState::Closed {
             return Err(Refused::Over);
         }
         self.takes(place)?;
@@ -111,7 +116,7 @@ impl Record {
 
     /// The operator has a round that has closed go on without what a proxy has not sent; whether that is new.
     pub(crate) fn go_without(&mut self, place: usize) -> Result<bool, Refused> {
-        if self.state != State::Closed || self.complete.contains_key(&place) {
+        if self.state != RoundState::Closed || self.complete.contains_key(&place) {
             return Err(Refused::Over);
         }
         // Nothing is handed over to it any more.
@@ -122,12 +127,12 @@ impl Record {
     /// The proxies that a round that has closed waits for.
     pub(crate) fn missing(&self, proxies: usize) -> Vec<usize> {
         let is_missing = |place: &usize| !self.complete.contains_key(place) && !self.without.contains(place);
-        if self.state == State::Closed { (0..proxies).filter(is_missing).collect() } else { Vec::new() }
+        if self.state == RoundState::Closed { (0..proxies).filter(is_missing).collect() } else { Vec::new() }
     }
 
     /// Whether a round that has closed has all that it waits for: then its rows are counted.
     pub(crate) fn has_all(&self, proxies: usize) -> bool {
-        self.state == State::Closed && self.missing(proxies).is_empty()
+        self.state == RoundState::Closed && self.missing(proxies).is_empty()
     }
 
     /// The proxies of which other entries are in the storage, `sent` by place, than those that they say they have sent.
@@ -148,12 +153,12 @@ mod tests {
     use super::*;
     use crate::wire::signed::Signed;
 
-    fn session(number: u64) -> Session {
-        Session { number, name: [number as u8; 16] }
+    fn session(number: u64) -> StateSession {
+        StateSession { number, name: [number as u8; 16] }
     }
 
     /// A round in a state, of whose proxies this is known.
-    fn round(state: State, rests: &[Rest], complete: &[(usize, u64)]) -> Record {
+    fn round(state: RoundState, rests: &[Rest], complete: &[(usize, u64)]) -> Record {
         let signed = Signed { public: String::new(), by: String::new(), signature: String::new() };
         let mut record = Record::new(0, signed);
         record.state = state;
@@ -166,7 +171,7 @@ mod tests {
     /// Else others would hand over to one proxy, and then to another.
     #[test]
     fn what_a_proxy_has_is_said_once() {
-        let mut record = round(State::Closed, &[], &[]);
+        let mut record = round(RoundState::Closed, &[], &[]);
         record.sessions.insert(0, session(1));
         assert_eq!(record.tell_rest(0, session(1), Rest::TooFew), Ok(true));
         assert_eq!(record.tell_rest(0, session(1), Rest::Enough), Ok(false));
@@ -177,7 +182,7 @@ mod tests {
     fn claims_of_those_with_too_little_are_handed_to_one_proxy_when_all_have_told() {
         use Rest::{Enough, Nothing, TooFew};
         let handed = |rests: &[Rest], proxies| -> Vec<Vec<usize>> {
-            (0..proxies).map(|owner| round(State::Closed, rests, &[]).handed_to(owner, proxies)).collect()
+            (0..proxies).map(|owner| round(RoundState::Closed, rests, &[]).handed_to(owner, proxies)).collect()
         };
         let none = Vec::new;
         assert_eq!(handed(&[TooFew, Enough], 3), [none(), none(), none()]);
@@ -187,19 +192,19 @@ mod tests {
 
     #[test]
     fn a_round_goes_on_without_a_proxy_that_has_not_sent_all_and_hands_nothing_to_it() {
-        let mut record = round(State::Closed, &[Rest::TooFew, Rest::Enough], &[(0, 7)]);
+        let mut record = round(RoundState::Closed, &[Rest::TooFew, Rest::Enough], &[(0, 7)]);
         assert_eq!(record.go_without(0), Err(Refused::Over));
         assert_eq!((record.go_without(1), record.go_without(1)), (Ok(true), Ok(false)));
         assert!(record.without == [1].into() && collector(&record.rests) != Some(1));
-        assert_eq!(round(State::Open, &[], &[]).go_without(1), Err(Refused::Over));
+        assert_eq!(round(RoundState::Open, &[], &[]).go_without(1), Err(Refused::Over));
     }
 
     #[test]
     fn rows_are_counted_when_all_is_there_and_as_it_was_sent() {
-        let mut record = round(State::Closed, &[], &[(0, 7)]);
+        let mut record = round(RoundState::Closed, &[], &[(0, 7)]);
         assert!(!record.has_all(2));
         record.go_without(1).unwrap();
-        assert!(record.has_all(2) && !round(State::Open, &[], &[(0, 7), (1, 1)]).has_all(2));
+        assert!(record.has_all(2) && !round(RoundState::Open, &[], &[(0, 7), (1, 1)]).has_all(2));
         for here in [6, 8] {
             assert_eq!(record.mismatches(&[(0, here)].into()), [Mismatch { proxy: 0, sent: 7, here }]);
         }
@@ -210,7 +215,7 @@ mod tests {
     /// A request that was under way when its round was put back does not end it: its proxy asks for its session again, and goes on.
     #[test]
     fn a_round_of_one_proxy_that_was_put_back_goes_on_from_a_later_session() {
-        let mut record = round(State::Open, &[], &[]);
+        let mut record = round(RoundState::Open, &[], &[]);
         record.sessions.insert(0, session(1));
         assert_eq!(record.holds(0, session(3)), Err(Refused::Newer));
         record.put_back = Some(BTreeMap::new());

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
 use crate::store::Storage;
-use crate::wire::rounds::{Completion, Counts, Failure, Numbers, Rest, State};
-use crate::wire::sessions::Session;
+use crate::wire::rounds::{Completion, Numbers, ReportCounts, Rest, RoundFailure, RoundState};
+use crate::wire::sessions::StateSession;
 use crate::wire::signed::Signed;
 
 /// The record's name in the storage.
@@ -22,7 +22,7 @@ const RESULT: &str = "result";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Record {
-    pub(crate) state: State,
+    pub(crate) state: RoundState,
     /// Time at which the round was opened, in seconds since 1970, and time at which it was closed.
     pub(crate) opened: u64,
     pub(crate) closed: Option<u64>,
@@ -36,15 +36,15 @@ pub(crate) struct Record {
     pub(crate) rests: BTreeMap<usize, Rest>,
     /// The last session of each proxy's state directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) sessions: BTreeMap<usize, Session>,
+    pub(crate) sessions: BTreeMap<usize, StateSession>,
     /// Proxies without whose reports the operator has it go on.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) without: BTreeSet<usize>,
     /// The condition, where the operator has raised it.
     pub(crate) reveal_when: Option<String>,
     pub(crate) numbers: Numbers,
-    pub(crate) counts: Option<Counts>,
-    pub(crate) failure: Option<Failure>,
+    pub(crate) counts: Option<ReportCounts>,
+    pub(crate) failure: Option<RoundFailure>,
     /// Number of entries from each proxy in the backup, if the round was restored from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) put_back: Option<BTreeMap<usize, u64>>,
@@ -73,7 +73,7 @@ impl Record {
     /// Creates the record of a round that opens.
     pub(crate) fn new(opened: u64, database: Signed) -> Record {
         Record {
-            state: State::Open,
+            state: RoundState::Open,
             opened,
             closed: None,
             database: Some(database),
@@ -96,7 +96,7 @@ impl Record {
     /// Returns the remains of a round that was removed: its name is not used again.
     pub(crate) fn removed(&self) -> Record {
         let signed = Signed { public: String::new(), by: String::new(), signature: String::new() };
-        Record { state: State::Removed, database: None, closed: self.closed, ..Record::new(self.opened, signed) }
+        Record { state: RoundState::Removed, database: None, closed: self.closed, ..Record::new(self.opened, signed) }
     }
 
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {

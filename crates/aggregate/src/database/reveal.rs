@@ -10,17 +10,17 @@ use tacita_core::{Error, Result};
 use tacita_node::base::hex::{hex, unhex};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{count, counted};
-use tacita_node::jobs::aggregate::{Histogram, Predicate, Spec, Summary};
+use tacita_node::jobs::aggregate::{AggregateJob, Histogram, Predicate, Summary};
 
 use super::Database;
 use super::progress::Mismatch;
 use super::record::part;
 use super::round::Round;
 use crate::store::{RowId, Stored};
-use crate::transport::{Ask, Persistence, all_silent};
-use crate::wire::questions::{Question, Reply, decode_replies, encode_questions};
-use crate::wire::rounds::{Counts, State};
-use crate::wire::rows::{Found, encode_rows};
+use crate::transport::{ApiRequest, Persistence, all_silent};
+use crate::wire::questions::{RowQuestion, RowReply, decode_replies, encode_questions};
+use crate::wire::rounds::{ReportCounts, RoundState};
+use crate::wire::rows::{RevealedKey, encode_rows};
 use crate::wire::same_keys::KeysFingerprint;
 use crate::wire::service::Service;
 
@@ -75,13 +75,13 @@ impl Database {
             rows += 1;
             passing += u64::from(predicate.holds(&row));
             // It may have been removed meanwhile.
-            Ok(if round.record().state == State::Closed { self.go_on() } else { ControlFlow::Break(()) })
+            Ok(if round.record().state == RoundState::Closed { self.go_on() } else { ControlFlow::Break(()) })
         })?;
         self.stop()?;
         let reports = self.storage.totals(&round.name)?.reports;
         let sent = self.storage.sent(&round.name)?;
         let distinct = if own.tags() { histogram.distinct } else { Default::default() };
-        let counts = Counts { count: histogram.count, distinct };
+        let counts = ReportCounts { count: histogram.count, distinct };
         let mut mismatch = None;
         let is_counted = round.change(&*self.storage, |record| {
             // It may be that of a storage that has taken over meanwhile, and lacks the last commits: what a proxy has not said there, it says again.
@@ -96,7 +96,7 @@ impl Database {
             record.numbers.rows = Some(rows);
             record.numbers.passing = Some(passing);
             record.numbers.reports = reports;
-            record.state = if own.own.round.tighten { State::Counted } else { State::Revealing };
+            record.state = if own.own.round.tighten { RoundState::Counted } else { RoundState::Revealing };
             Ok(true)
         })?;
         if let Some(mismatch) = &mismatch {
@@ -125,19 +125,16 @@ impl Database {
     fn wrong_number(&self, mismatch: &Mismatch) -> Result<Error> {
         let peer = self.setting.name(Service::Proxy(mismatch.proxy))?;
         let (sent, here) = (counted(mismatch.sent, "report"), count(mismatch.here));
-        let what = match mismatch.here < mismatch.sent {
-            true => {
-                let missing = counted(mismatch.sent - mismatch.here, "report");
-                format!(
-                    "it lacks {missing}: {peer} has sent {sent}, and {here} are there. The storage was put back to an earlier state, or its last commits are lost"
-                )
-            }
-            false => {
-                let more = counted(mismatch.here - mismatch.sent, "report");
-                format!(
-                    "{more} would count twice: {peer} has sent {sent}, and {here} are there. A copy of its state directory has sent some as well"
-                )
-            }
+        let what = if mismatch.here < mismatch.sent {
+            let missing = counted(mismatch.sent - mismatch.here, "report");
+            format!(
+                "it lacks {missing}: {peer} has sent {sent}, and {here} are there. The storage was put back to an earlier state, or its last commits are lost"
+            )
+        } else {
+            let more = counted(mismatch.here - mismatch.sent, "report");
+            format!(
+                "{more} would count twice: {peer} has sent {sent}, and {here} are there. A copy of its state directory has sent some as well"
+            )
         };
         Ok(Error::Terms(format!("{what}: open another round, and have reports submitted again")))
     }
@@ -152,7 +149,7 @@ impl Database {
         }
         loop {
             let before = round.record();
-            if before.state != State::Revealing {
+            if before.state != RoundState::Revealing {
                 return Ok(());
             }
             let mut revealed = before.revealed.clone();
@@ -174,7 +171,7 @@ impl Database {
             revealed.after = Some(hex(&last));
             let went_on = round.change_with(&*self.storage, beside, |record| {
                 // Another database may have gone on from there, if this one was taken for dead.
-                if record.state != State::Revealing || record.revealed != before.revealed {
+                if record.state != RoundState::Revealing || record.revealed != before.revealed {
                     return Ok(false);
                 }
                 record.revealed = revealed.clone();
@@ -189,9 +186,9 @@ impl Database {
             self.stop()?;
         }
         let is_revealed = round.change(&*self.storage, |record| {
-            let is_ours = record.state == State::Revealing;
+            let is_ours = record.state == RoundState::Revealing;
             if is_ours {
-                record.state = State::Revealed;
+                record.state = RoundState::Revealed;
                 record.numbers.keys = Some(record.revealed.keys);
             }
             Ok(is_ours)
@@ -248,7 +245,7 @@ impl Database {
     }
 
     /// Asks for the keys of these rows until each is told or does not pass any more.
-    fn ask_all(&self, round: &Round, predicate: &Predicate, mut rows: Vec<Passing>) -> Result<(Vec<Found>, u64)> {
+    fn ask_all(&self, round: &Round, predicate: &Predicate, mut rows: Vec<Passing>) -> Result<(Vec<RevealedKey>, u64)> {
         let (own, mut found, mut dropped) = (self.setting.own()?, Vec::new(), 0);
         while !rows.is_empty() {
             let mut rng = fresh_rng()?;
@@ -258,12 +255,12 @@ impl Database {
             let mut again = Vec::new();
             for (mut row, reply) in rows.into_iter().zip(replies) {
                 match reply {
-                    Reply::Key(key) => found.push(found_of(&own, key, &row.entries)),
-                    Reply::TooFew => {
+                    RowReply::Key(key) => found.push(found_of(&own, key, &row.entries)),
+                    RowReply::TooFew => {
                         let check = "it withholds the key of a row that has as many reports as agreed".to_owned();
                         return Err(Error::Protocol { peer: oracle.to_owned(), check });
                     }
-                    Reply::Inconsistent(places) => {
+                    RowReply::Inconsistent(places) => {
                         let mut place = 0;
                         let before = row.entries.len();
                         row.entries.retain(|_| {
@@ -285,7 +282,7 @@ impl Database {
     }
 
     /// One question about each row, of which the first oracle that answers is asked; and who that is.
-    fn ask(&self, round: &Round, rows: &[Passing]) -> Result<(Vec<Reply>, &str)> {
+    fn ask(&self, round: &Round, rows: &[Passing]) -> Result<(Vec<RowReply>, &str)> {
         let keys = round.keys().ok_or_else(|| Error::NotReady("the proxies' key is not there yet".into()))?;
         let mut rng = fresh_rng()?;
         let all: Vec<&[u8]> = rows.iter().flat_map(|row| row.entries.iter().map(|entry| &entry.sealed[..])).collect();
@@ -293,15 +290,15 @@ impl Database {
             Error::Input(format!("the storage is damaged: a report of round {}: {error}", round.name))
         })?;
         let mut sealed = fresh.chunks(round.params.sealed_bytes());
-        let questions = rows.iter().map(|row| Question {
+        let questions = rows.iter().map(|row| RowQuestion {
             row: row.id,
             sealed: sealed.by_ref().take(row.entries.len()).collect::<Vec<_>>().concat(),
             reporters: if round.params.distinct() { classes(&row.entries) } else { Vec::new() },
         });
-        let questions: Vec<Question> = questions.collect();
+        let questions: Vec<RowQuestion> = questions.collect();
         let most = 16 + questions.iter().map(|one| 64 + round.params.key_bytes() + 4 * one.sealed.len()).sum::<usize>();
         let path = KeysFingerprint::of(&round.params, keys).on(&format!("/v1/rounds/{}/answers", round.name));
-        let asked = Ask::post(path, encode_questions(&questions), most);
+        let asked = ApiRequest::post(path, encode_questions(&questions), most);
         let persistence = Persistence { silence: Duration::ZERO, busy: BUSY };
         let mut silent = Vec::new();
         for oracle in &self.oracles {
@@ -366,12 +363,12 @@ fn shuffle<T>(all: &mut [T], rng: &mut impl CryptoRng) {
 }
 
 /// Returns the part that is revealed of a row with this key and these reports.
-fn found_of(own: &Spec<'_>, key: Vec<u8>, entries: &[Stored]) -> Found {
+fn found_of(own: &AggregateJob<'_>, key: Vec<u8>, entries: &[Stored]) -> RevealedKey {
     let mut values = std::collections::BTreeMap::<u32, u64>::new();
     if own.revealed().values && own.own.round.values.has_values() {
         entries.iter().for_each(|entry| *values.entry(entry.value).or_default() += 1);
     }
-    Found { key, count: entries.len() as u64, values: values.into_iter().collect() }
+    RevealedKey { key, count: entries.len() as u64, values: values.into_iter().collect() }
 }
 
 #[cfg(test)]

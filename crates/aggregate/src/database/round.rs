@@ -9,12 +9,12 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::jobs::aggregate::Predicate;
 
 use super::record::{Kept, Record};
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 use crate::step;
 use crate::store::Storage;
-use crate::wire::rounds::{State, of_other_terms};
+use crate::wire::rounds::{RoundState, of_other_terms};
 use crate::wire::same_keys::KeysFingerprint;
-use crate::wire::signed::{Purpose, Role, Signed};
+use crate::wire::signed::{KeyPurpose, KeyRole, Signed};
 
 pub(super) struct Round {
     pub(super) name: String,
@@ -36,11 +36,11 @@ impl Round {
     /// A round of the storage, without its secret yet.
     ///
     /// Errors ([`Error::Terms`]): it was opened on other terms, or by another identity.
-    pub(super) fn new(setting: &Setting, name: String, kept: Kept) -> Result<Round> {
+    pub(super) fn new(setting: &ServiceConfig, name: String, kept: Kept) -> Result<Round> {
         let params = setting.params(&name)?;
-        let purpose = Purpose { agreement: &setting.agreement, round: &name, role: Role::Database };
+        let purpose = KeyPurpose { agreement: &setting.agreement, round: &name, role: KeyRole::Database };
         let pins = setting.pins("database")?;
-        let public = match kept.record.database.as_ref().filter(|_| kept.record.state != State::Removed) {
+        let public = match kept.record.database.as_ref().filter(|_| kept.record.state != RoundState::Removed) {
             Some(own) => own.open(purpose, &pins, "the database").map_err(|error| of_other_terms(&name, error))?,
             None => Vec::new(),
         };
@@ -64,7 +64,7 @@ impl Round {
     }
 
     /// Returns the state of the round, unless it is being changed.
-    pub(super) fn state(&self) -> Option<State> {
+    pub(super) fn state(&self) -> Option<RoundState> {
         self.changing.try_lock().ok().map(|_| self.record().state)
     }
 
@@ -181,13 +181,13 @@ impl Round {
     }
 
     /// Whether a public key of the proxies is the round's own, whatever proof it comes with.
-    pub(super) fn is_keyed_by(&self, setting: &Setting, proxy: &Signed, peer: &str) -> bool {
+    pub(super) fn is_keyed_by(&self, setting: &ServiceConfig, proxy: &Signed, peer: &str) -> bool {
         let given = self.checked(setting, proxy, peer).ok();
         given.is_some_and(|keys| self.fingerprint() == Some(KeysFingerprint::of(&self.params, &keys)))
     }
 
     /// Takes the proxies' public key that is in the record, if it is.
-    pub(super) fn learn_kept(&self, setting: &Setting) -> Result<()> {
+    pub(super) fn learn_kept(&self, setting: &ServiceConfig) -> Result<()> {
         let proxy = self.record().proxy.clone();
         if let Some(proxy) = proxy.filter(|_| self.keys.get().is_none()) {
             let keys = self.checked(setting, &proxy, "the proxy");
@@ -200,8 +200,8 @@ impl Round {
     /// The public keys, with the proxies' one that `peer` gives.
     ///
     /// Errors, about `peer`: it is not signed by a proxy, or proves nothing.
-    pub(super) fn checked(&self, setting: &Setting, proxy: &Signed, peer: &str) -> Result<RoundKeys> {
-        let purpose = Purpose { agreement: &setting.agreement, round: &self.name, role: Role::Proxy };
+    pub(super) fn checked(&self, setting: &ServiceConfig, proxy: &Signed, peer: &str) -> Result<RoundKeys> {
+        let purpose = KeyPurpose { agreement: &setting.agreement, round: &self.name, role: KeyRole::Proxy };
         let public = proxy.open(purpose, &setting.pins("proxy")?, peer)?;
         RoundKeys::new(&self.params, &self.public, &public, &mut fresh_rng()?).ok_or_else(|| Error::Protocol {
             peer: peer.to_owned(),
@@ -210,7 +210,7 @@ impl Round {
     }
 
     /// Returns the current condition under which keys of rows are revealed.
-    pub(super) fn predicate(&self, setting: &Setting) -> Result<Predicate> {
+    pub(super) fn predicate(&self, setting: &ServiceConfig) -> Result<Predicate> {
         let own = setting.own()?;
         match &self.record().reveal_when {
             None => Ok(own.own.round.reveal_when.clone()),
@@ -232,7 +232,7 @@ mod tests {
 
     /// A round that is open in a storage, and whose keys were made by whom they should be.
     struct Opened {
-        setting: Setting,
+        setting: ServiceConfig,
         proxy: Identity,
         database: Identity,
         storage: Box<dyn Storage>,
@@ -263,16 +263,16 @@ mod tests {
         fn proxies(&self) -> Signed {
             let (params, mut rng) = (self.setting.params("r").unwrap(), fresh_rng().unwrap());
             let public = Secret::generate(&self.setting, &params, &mut rng).public(&params, &mut rng);
-            let purpose = Purpose { agreement: &self.setting.agreement, round: "r", role: Role::Proxy };
+            let purpose = KeyPurpose { agreement: &self.setting.agreement, round: "r", role: KeyRole::Proxy };
             Signed::new(&self.proxy, purpose, &public).unwrap()
         }
     }
 
     /// A fresh secret of the round, and its public key, signed by this identity.
-    fn key(setting: &Setting, by: &Identity) -> (Zeroizing<Vec<u8>>, Signed) {
+    fn key(setting: &ServiceConfig, by: &Identity) -> (Zeroizing<Vec<u8>>, Signed) {
         let (params, mut rng) = (setting.params("r").unwrap(), fresh_rng().unwrap());
         let key = DatabaseKey::generate(&params, &mut rng);
-        let purpose = Purpose { agreement: &setting.agreement, round: "r", role: Role::Database };
+        let purpose = KeyPurpose { agreement: &setting.agreement, round: "r", role: KeyRole::Database };
         let signed = Signed::new(by, purpose, &key.public(&params, &mut rng)).unwrap();
         (key.to_bytes(&params), signed)
     }
@@ -293,7 +293,7 @@ mod tests {
         let opened = Opened::new();
         let [one, other] = [0; 2].map(|_| opened.taken_up().unwrap());
         let close = |record: &mut Record| {
-            record.state = State::Closed;
+            record.state = RoundState::Closed;
             Ok(true)
         };
         assert!(one.change(&*opened.storage, close).unwrap());
@@ -304,9 +304,9 @@ mod tests {
             Ok(true)
         });
         assert!(changed.unwrap());
-        assert_eq!(seen, [State::Open, State::Closed]);
+        assert_eq!(seen, [RoundState::Open, RoundState::Closed]);
         let kept = Kept::load(&*opened.storage, "r").unwrap().unwrap().record;
-        assert_eq!((kept.state, kept.closed), (State::Closed, Some(7)));
+        assert_eq!((kept.state, kept.closed), (RoundState::Closed, Some(7)));
     }
 
     /// Somebody has emptied the storage, and opened the round anew: what was sent under its keys of before opens to nothing there.

@@ -20,17 +20,17 @@ use super::progress::Refused;
 use super::record::part;
 use super::round::Round;
 use super::{At, Database, directories, keyed, list, lock, no_more, operator, secrets};
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 use crate::step;
-use crate::store::{Ingested, Origin, Row, Stored};
+use crate::store::{BatchOrigin, Ingested, OpenedReport, Stored};
 use crate::transport::{Caller, MEDIA_TYPE, Who, read, read_json};
 use crate::wire::batch::ClaimId;
 use crate::wire::batch::batch_id;
-use crate::wire::claims::{MOST_CLAIMS, encode_answers};
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::{Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name};
+use crate::wire::claims::{MAX_CLAIMS, encode_answers};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::{Completion, Numbers, ReportCounts, Rest, Resting, RoundState, RoundStatus, check_name};
 use crate::wire::same_keys::Under;
-use crate::wire::sessions::Standing;
+use crate::wire::sessions::SessionOrder;
 
 /// Returns the routes of all requests that the database answers.
 pub(super) fn routes(database: &Arc<Database>) -> Router {
@@ -55,7 +55,7 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
 }
 
 /// `GET /v1/rounds/{round}`; a proxy that has it under other keys says so, and is refused.
-async fn status((State(database), who, Path(name)): At, under: Under) -> Granted<Json<Status>> {
+async fn status((State(database), who, Path(name)): At, under: Under) -> ApiResult<Json<RoundStatus>> {
     let caller = database.caller(&who)?;
     let round = database.found(&name).await.map_err(|refused| caller.told(refused))?;
     let pool = database.pool.clone();
@@ -80,12 +80,12 @@ async fn claims(
     presented: Presented,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Response> {
+) -> ApiResult<Response> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     // As it stands now: what is handed over, and to whom, another database may have been told.
     let round = database.found(&name).await?;
-    let body = read(&headers, body, MOST_CLAIMS * size_of::<ClaimId>()).await?;
+    let body = read(&headers, body, MAX_CLAIMS * size_of::<ClaimId>()).await?;
     let pool = database.pool.clone();
     let answers = pool
         .run(move || {
@@ -94,9 +94,9 @@ async fn claims(
             let advance = presented.advance()?;
             let (claims, rest) = body.as_chunks();
             if claims.is_empty() || !rest.is_empty() {
-                return Err(Reply::new(Kind::Malformed, "the body is no whole number of claims"));
+                return Err(ApiError::new(RefusalReason::Malformed, "the body is no whole number of claims"));
             }
-            if advance.judge(round.record().sessions.get(&place).copied()) != Standing::Made {
+            if advance.judge(round.record().sessions.get(&place).copied()) != SessionOrder::Made {
                 database.check_session(&round, place, presented.session()?)?;
             }
             let number = |place: usize| u32::try_from(place).map_err(|_| Error::Internal("too many proxies".into()));
@@ -121,19 +121,20 @@ async fn entries(
     presented: Presented,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Json<serde_json::Value>> {
+) -> ApiResult<Json<serde_json::Value>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     let round = database.taking(&name).await?;
     let batch = batch_id(&batch)?;
-    let most = Setting::batch(&round.params) * round.params.entry_bytes();
+    let most = ServiceConfig::batch(&round.params) * round.params.entry_bytes();
     let body = read(&headers, body, most).await?;
     let pool = database.pool.clone();
     pool.run(move || {
         check_taking(&round, place, "entries")?;
         database.check_keys(&round, (place, &peer), &under)?;
         database.check_session(&round, place, presented.session()?)?;
-        let not_yet = || Reply::new(Kind::NotYet, "the round's secret is not here yet: another database has it");
+        let not_yet =
+            || ApiError::new(RefusalReason::NotYet, "the round's secret is not here yet: another database has it");
         let secret = round.secret().ok_or_else(not_yet)?;
         tracing::debug!("round {}: batch {} comes", round.name, hex(&batch));
         let opened = match open(&round.params, &secret, &body) {
@@ -141,24 +142,24 @@ async fn entries(
             Err(refused) => {
                 let check = format!("an invalid entry in round {}: {refused}", round.name);
                 database.fail(&round, &Error::Protocol { peer, check })?;
-                return Err(Reply::new(Kind::Malformed, format!("entry {refused}")));
+                return Err(ApiError::new(RefusalReason::Malformed, format!("entry {refused}")));
             }
         };
         let dropped = opened.dropped.identity + opened.dropped.outside_domain;
-        let rows = opened
-            .rows
-            .into_iter()
-            .map(|row| Row { id: row.id, stored: Stored { tag: row.tag, value: row.value, sealed: row.sealed } });
-        let rows: Vec<Row> = rows.collect();
+        let rows = opened.rows.into_iter().map(|row| OpenedReport {
+            id: row.id,
+            stored: Stored { tag: row.tag, value: row.value, sealed: row.sealed },
+        });
+        let rows: Vec<OpenedReport> = rows.collect();
         let proxy = u32::try_from(place).map_err(|_| Error::Internal("too many proxies".into()))?;
-        let known = match database.storage.ingest_from(Origin { proxy, dropped }, &round.name, &batch, &rows)? {
+        let known = match database.storage.ingest_from(BatchOrigin { proxy, dropped }, &round.name, &batch, &rows)? {
             Ingested::New => false,
             Ingested::Known => true,
             Ingested::Sealed => return Err(no_more(&round, "entries")),
             Ingested::Conflict => {
                 let check = format!("it gives two batches of round {} one name", round.name);
                 database.fail(&round, &Error::Protocol { peer, check })?;
-                return Err(Reply::new(Kind::Conflict, "another batch has this name"));
+                return Err(ApiError::new(RefusalReason::Conflict, "another batch has this name"));
             }
         };
         step("entries stored")?;
@@ -175,7 +176,7 @@ async fn rest(
     presented: Presented,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Json<Status>> {
+) -> ApiResult<Json<RoundStatus>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     let round = database.found(&name).await?;
@@ -200,7 +201,7 @@ async fn complete(
     presented: Presented,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Json<Status>> {
+) -> ApiResult<Json<RoundStatus>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     let round = database.found(&name).await?;
@@ -230,7 +231,7 @@ async fn results(
     who: Who,
     Path((name, number)): Path<(String, u64)>,
     under: Under,
-) -> Granted<Response> {
+) -> ApiResult<Response> {
     let caller = database.caller(&who)?;
     let round = database.found(&name).await?;
     database.learner(&caller)?;
@@ -241,12 +242,15 @@ async fn results(
                 under.check(&round.name, &keys, false)?;
             }
             let record = round.record();
-            if record.state != Stage::Revealed {
-                return Err(Reply::new(Kind::NotYet, format!("round {} {}", round.name, record.state.told())));
+            if record.state != RoundState::Revealed {
+                return Err(ApiError::new(
+                    RefusalReason::NotYet,
+                    format!("round {} {}", round.name, record.state.told()),
+                ));
             }
             if number >= record.revealed.parts {
                 let what = format!("the result has {} parts, from 0 on", record.revealed.parts);
-                return Err(Reply::new(Kind::Malformed, what));
+                return Err(ApiError::new(RefusalReason::Malformed, what));
             }
             let found = database.storage.get(&round.name, &part(number))?;
             found.ok_or_else(|| {
@@ -258,28 +262,31 @@ async fn results(
 }
 
 /// `GET /v1/rounds/{round}/histogram`: for the operator once rows are counted; for those who get it when the result is there.
-async fn histogram((State(database), who, Path(name)): At) -> Granted<Json<Counts>> {
+async fn histogram((State(database), who, Path(name)): At) -> ApiResult<Json<ReportCounts>> {
     let caller = database.caller(&who)?;
     let round = database.found(&name).await.map_err(|refused| caller.told(refused))?;
     if !caller.is_database() {
         database.learner(&caller)?;
         if !database.setting.own()?.revealed().histogram {
-            return Err(Reply::new(Kind::Forbidden, "the histogram is not revealed in this job"));
+            return Err(ApiError::new(RefusalReason::Forbidden, "the histogram is not revealed in this job"));
         }
         let state = round.record().state;
-        if state != Stage::Revealed {
-            return Err(Reply::new(Kind::NotYet, format!("round {name} {}", state.told())));
+        if state != RoundState::Revealed {
+            return Err(ApiError::new(RefusalReason::NotYet, format!("round {name} {}", state.told())));
         }
     }
     let counts = round.record().counts.clone();
-    counts.map(Json).ok_or_else(|| Reply::new(Kind::NotYet, format!("the rows of round {name} are not counted yet")))
+    counts
+        .map(Json)
+        .ok_or_else(|| ApiError::new(RefusalReason::NotYet, format!("the rows of round {name} are not counted yet")))
 }
 
 impl Database {
     /// Returns the role of the requester, and notes that a proxy was heard of.
-    pub(super) fn caller(&self, who: &Who) -> Granted<Caller> {
+    pub(super) fn caller(&self, who: &Who) -> ApiResult<Caller> {
         let caller = self.admission.caller(&who.0);
-        let caller = caller.ok_or_else(|| Reply::new(Kind::Forbidden, "you are not in the list any more"))?;
+        let caller =
+            caller.ok_or_else(|| ApiError::new(RefusalReason::Forbidden, "you are not in the list any more"))?;
         if let Some(place) = caller.proxy() {
             lock(&self.heard).insert(place, Instant::now());
         }
@@ -287,13 +294,13 @@ impl Database {
     }
 
     /// Returns the index of the proxy and its name.
-    pub(super) fn proxy(&self, caller: &Caller) -> Granted<(usize, String)> {
-        let place = caller.proxy().ok_or_else(|| Reply::new(Kind::Forbidden, "only proxies may"))?;
+    pub(super) fn proxy(&self, caller: &Caller) -> ApiResult<(usize, String)> {
+        let place = caller.proxy().ok_or_else(|| ApiError::new(RefusalReason::Forbidden, "only proxies may"))?;
         Ok((place, self.setting.name(crate::wire::service::Service::Proxy(place))?))
     }
 
     /// A round, as it stands now: what others have done with it is in the storage.
-    pub(super) async fn found(self: &Arc<Database>, name: &str) -> Granted<Arc<Round>> {
+    pub(super) async fn found(self: &Arc<Database>, name: &str) -> ApiResult<Arc<Round>> {
         if !self.has_peers() || check_name(name).is_err() {
             return self.known(name);
         }
@@ -307,7 +314,7 @@ impl Database {
     }
 
     /// A round that entries are for: whether it still takes them, the storage says itself.
-    async fn taking(self: &Arc<Database>, name: &str) -> Granted<Arc<Round>> {
+    async fn taking(self: &Arc<Database>, name: &str) -> ApiResult<Arc<Round>> {
         match self.round(name).filter(|round| round.keys().is_some()) {
             Some(round) => Ok(round),
             // Another database may have opened it, or taken the proxies' key.
@@ -316,23 +323,25 @@ impl Database {
     }
 
     /// A round, as far as this database has seen.
-    pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {
-        self.round(name)
-            .ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no round of this name").next(self.next()))
+    pub(super) fn known(&self, name: &str) -> ApiResult<Arc<Round>> {
+        self.round(name).ok_or_else(|| {
+            ApiError::new(RefusalReason::UnknownRound, "there is no round of this name").next(self.next())
+        })
     }
 
     /// Refuses who gets no results.
-    fn learner(&self, caller: &Caller) -> Granted<()> {
+    fn learner(&self, caller: &Caller) -> ApiResult<()> {
         let own = self.setting.own()?;
         let learns = caller.participant.as_ref().is_some_and(|name| own.gets_results(name, true));
-        match learns || caller.is_database() {
-            true => Ok(()),
-            false => Err(Reply::new(Kind::Forbidden, "results are for parties in reveal_to only")),
+        if learns || caller.is_database() {
+            Ok(())
+        } else {
+            Err(ApiError::new(RefusalReason::Forbidden, "results are for parties in reveal_to only"))
         }
     }
 
     /// Returns the status of a round as the caller may see it.
-    pub(super) fn status(&self, round: &Round, caller: &Caller) -> Status {
+    pub(super) fn status(&self, round: &Round, caller: &Caller) -> RoundStatus {
         let predicate = round.predicate(&self.setting).map(|predicate| predicate.to_string()).unwrap_or_default();
         let record = round.record();
         // None where the storage does not answer: none are not 0.
@@ -346,8 +355,8 @@ impl Database {
         // Who has told what it has waits for the others itself, until all have.
         let all_told = waits.iter().all(|(place, _)| record.rests.contains_key(place));
         let is_waited_for = |place: &usize| all_told || !record.rests.contains_key(place);
-        let revealed = record.state == Stage::Revealed && self.learner(caller).is_ok();
-        Status {
+        let revealed = record.state == RoundState::Revealed && self.learner(caller).is_ok();
+        RoundStatus {
             round: round.name.clone(),
             state: record.state,
             closed: record.closed,
@@ -359,16 +368,16 @@ impl Database {
             failure: record.failure.clone().map(|failure| failure.for_others(caller.is_database())),
             next: self.next().filter(|next| *next != round.name),
             parts: revealed.then_some(record.revealed.parts),
-            database: record.database.clone().filter(|_| record.state != Stage::Removed),
+            database: record.database.clone().filter(|_| record.state != RoundState::Removed),
             proxy: record.proxy.clone(),
-            keys: round.fingerprint().filter(|_| record.state != Stage::Removed),
+            keys: round.fingerprint().filter(|_| record.state != RoundState::Removed),
             numbers: caller.is_database().then(numbers).flatten(),
         }
     }
 }
 
 /// Refuses what a proxy brings to a round that takes nothing more of it.
-fn check_taking(round: &Round, place: usize, what: &str) -> Granted<()> {
+fn check_taking(round: &Round, place: usize, what: &str) -> ApiResult<()> {
     round.record().takes(place).map_err(|refused| match refused {
         Refused::GivenUp => directories::given_up(round),
         _ => no_more(round, what),

@@ -14,34 +14,35 @@ use zeroize::Zeroizing;
 
 use super::round::Round;
 use super::{At, Database, lock};
-use crate::transport::{Ask, MEDIA_TYPE, Who, read};
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::{State as Stage, check_name};
+use crate::transport::{ApiRequest, MEDIA_TYPE, Who, read};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::{RoundState, check_name};
 
 /// Maximum length of a secret in bytes.
-const MOST_BYTES: usize = 1 << 10;
+const MAX_BYTES: usize = 1 << 10;
 
 /// Secrets of rounds that are being opened elsewhere, at most: of more, those that came first are forgotten, and had again when they are needed.
-const MOST_OFFERS: usize = 64;
+const MAX_OFFERS: usize = 64;
 
 /// Interval at which the other databases are asked for missing secrets.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Secrets that others have offered for rounds that are not there yet.
 pub(super) type Offers = VecDeque<(String, Zeroizing<Vec<u8>>)>;
 
 /// `GET /v1/rounds/{round}/secret`: for other databases of the job.
-pub(super) async fn give((State(database), who, Path(name)): At) -> Granted<Response> {
+pub(super) async fn give((State(database), who, Path(name)): At) -> ApiResult<Response> {
     only_databases(&database, &who)?;
     let round = database.found(&name).await?;
     let pool = database.pool.clone();
     let secret = pool
         .run(move || {
-            if round.record().state == Stage::Removed {
-                return Err(Reply::new(Kind::Closed, "the round was removed"));
+            if round.record().state == RoundState::Removed {
+                return Err(ApiError::new(RefusalReason::Closed, "the round was removed"));
             }
-            let secret =
-                round.secret().ok_or_else(|| Reply::new(Kind::NotYet, "the round's secret is not here yet"))?;
+            let secret = round
+                .secret()
+                .ok_or_else(|| ApiError::new(RefusalReason::NotYet, "the round's secret is not here yet"))?;
             Ok(secret.to_bytes(&round.params))
         })
         .await?;
@@ -53,32 +54,33 @@ pub(super) async fn offered(
     (State(database), who, Path(name)): At,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Json<serde_json::Value>> {
+) -> ApiResult<Json<serde_json::Value>> {
     only_databases(&database, &who)?;
-    check_name(&name).map_err(|error| Reply::new(Kind::Malformed, error.to_string()))?;
-    let secret = Zeroizing::new(read(&headers, body, MOST_BYTES).await?.to_vec());
+    check_name(&name).map_err(|error| ApiError::new(RefusalReason::Malformed, error.to_string()))?;
+    let secret = Zeroizing::new(read(&headers, body, MAX_BYTES).await?.to_vec());
     if DatabaseKey::from_bytes(&database.setting.params(&name)?, &secret).is_none() {
-        return Err(Reply::new(Kind::Malformed, "this is no secret of a round"));
+        return Err(ApiError::new(RefusalReason::Malformed, "this is no secret of a round"));
     }
     let mut offers = lock(&database.offers);
-    while offers.len() >= MOST_OFFERS {
+    while offers.len() >= MAX_OFFERS {
         offers.pop_front();
     }
     offers.push_back((name, secret));
     Ok(Json(serde_json::json!({})))
 }
 
-fn only_databases(database: &Database, who: &Who) -> Granted<()> {
-    match database.caller(who)?.is_database() {
-        true => Ok(()),
-        false => Err(Reply::new(Kind::Forbidden, "only databases of the job may")),
+fn only_databases(database: &Database, who: &Who) -> ApiResult<()> {
+    if database.caller(who)?.is_database() {
+        Ok(())
+    } else {
+        Err(ApiError::new(RefusalReason::Forbidden, "only databases of the job may"))
     }
 }
 
 impl Database {
     /// Gives the secret of a round that is about to be opened to all other databases that answer: if this one fails then, theirs go on.
     pub(super) fn offer(&self, round: &str, secret: &[u8]) {
-        let ask = Ask::put(format!("/v1/rounds/{round}/secret"), secret.to_vec(), MOST_BYTES);
+        let ask = ApiRequest::put(format!("/v1/rounds/{round}/secret"), secret.to_vec(), MAX_BYTES);
         std::thread::scope(|scope| {
             for peer in &self.peers {
                 let ask = &ask;
@@ -138,20 +140,20 @@ impl Database {
     /// Has the secrets that are missing from the others, until the database is to end.
     pub(super) fn collect_secrets(&self) {
         while !self.cancel.is_cancelled() {
-            let missing = |round: &Round| round.secret().is_none() && round.record().state != Stage::Removed;
+            let missing = |round: &Round| round.secret().is_none() && round.record().state != RoundState::Removed;
             for round in self.all().into_iter().filter(|round| missing(round)) {
                 let _of = tracing::error_span!("secret", round = round.name).entered();
                 if let Err(error) = self.have_secret(&round) {
                     tracing::debug!("round {}: {error}", round.name);
                 }
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
     /// Asks the others for the secret of a round, one after the other.
     fn have_secret(&self, round: &Round) -> Result<()> {
-        let ask = Ask::get(format!("/v1/rounds/{}/secret", round.name), MOST_BYTES);
+        let ask = ApiRequest::get(format!("/v1/rounds/{}/secret", round.name), MAX_BYTES);
         for peer in &self.peers {
             let Ok(answer) = peer.once(&ask) else { continue };
             let (is_ok, secret) = (answer.is_ok(), Zeroizing::new(answer.body));
@@ -176,7 +178,7 @@ impl Database {
         self.keys.use_up(&round.name)?;
         // It may have been removed meanwhile.
         match round.record().state {
-            Stage::Removed => self.settle(round),
+            RoundState::Removed => self.settle(round),
             _ => Ok(()),
         }
     }

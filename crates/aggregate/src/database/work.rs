@@ -8,27 +8,27 @@ use tacita_core::{Error, Result};
 
 use super::round::Round;
 use super::{Database, lock};
-use crate::wire::rounds::State;
+use crate::wire::rounds::RoundState;
 use crate::wire::service::Service;
 
 /// Interval between checks for work that is due. Tests play rounds by the hundred.
-const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 100 });
+const POLL_INTERVAL: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 100 });
 
 /// Interval at which stalled work is reported.
-const TELL: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 impl Database {
     /// Whether anything is due of a round that stands so.
     fn is_due(&self, round: &Round) -> Result<bool> {
         let record = round.record();
         Ok(match record.state {
-            State::Open => {
+            RoundState::Open => {
                 let due = self.setting.own()?.own.round.close_at;
                 due.is_some_and(|moment| moment.system_time() <= std::time::SystemTime::now())
             }
-            State::Closed => self.waits_for(&round.name, &record).is_empty(),
-            State::Revealing => true,
-            State::Removed => !round.is_cleared(),
+            RoundState::Closed => self.waits_for(&round.name, &record).is_empty(),
+            RoundState::Revealing => true,
+            RoundState::Removed => !round.is_cleared(),
             _ => false,
         })
     }
@@ -45,8 +45,8 @@ impl Database {
         }
         let record = round.record();
         match record.state {
-            State::Open => self.close(round),
-            State::Closed => {
+            RoundState::Open => self.close(round),
+            RoundState::Closed => {
                 let unshufflable = record
                     .complete
                     .iter()
@@ -59,8 +59,8 @@ impl Database {
                     None => self.count(round),
                 }
             }
-            State::Revealing => self.reveal(round),
-            State::Removed => round.clear(&*self.storage),
+            RoundState::Revealing => self.reveal(round),
+            RoundState::Removed => round.clear(&*self.storage),
             _ => Ok(()),
         }
     }
@@ -86,19 +86,20 @@ impl Database {
                 let since = self.trouble(&round.name, &error);
                 // What may pass is tried again; whoever is to blame, or what cannot pass, ends the round.
                 let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
-                let error = match may_pass && since.elapsed() < self.patience {
-                    true => error,
-                    false => match self.fail(&round, &error) {
+                let error = if may_pass && since.elapsed() < self.patience {
+                    error
+                } else {
+                    match self.fail(&round, &error) {
                         Ok(()) => continue,
                         Err(error) => error,
-                    },
+                    }
                 };
-                if told.get(&round.name).is_none_or(|last| last.elapsed() > TELL) {
+                if told.get(&round.name).is_none_or(|last| last.elapsed() > LOG_INTERVAL) {
                     told.insert(round.name.clone(), Instant::now());
                     tracing::warn!("round {}: {error}; trying again", round.name);
                 }
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

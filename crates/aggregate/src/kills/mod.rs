@@ -10,14 +10,14 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use self::round::{Ends, Plan, play};
+use self::round::{Ends, RoundPlan, play};
 
 /// The roles that are killed.
 const ROLES: [&str; 4] = ["proxy", "proxy-1", "proxy-2", "database"];
 
 /// Returns all steps of a role in a round in which nothing is killed. Each has its number among those of its name, up
 /// to this many.
-fn steps(plan: Plan, role: &'static str, most: usize) -> Vec<String> {
+fn steps(plan: RoundPlan, role: &'static str, most: usize) -> Vec<String> {
     let played = play(plan, role, "none#1");
     assert_eq!(played.counts_once(), Ok(()));
     let mut all = Vec::new();
@@ -29,7 +29,7 @@ fn steps(plan: Plan, role: &'static str, most: usize) -> Vec<String> {
 }
 
 /// Plays a round for each of a role's steps, at which it is killed.
-fn at_each_step(plan: Plan, role: &'static str, most: usize) {
+fn at_each_step(plan: RoundPlan, role: &'static str, most: usize) {
     let (mut cut, mut missed, mut wrong) = (0, 0, Vec::new());
     for at in steps(plan, role, most) {
         let played = play(plan, role, &at);
@@ -47,7 +47,7 @@ fn at_each_step(plan: Plan, role: &'static str, most: usize) {
 fn killed_at_each_step_and_started_again_every_report_counts_once() {
     for early in [false, true] {
         for role in ROLES {
-            at_each_step(Plan { early, ends: Ends::Again, without: None }, role, 2);
+            at_each_step(RoundPlan { early, ends: Ends::Again, without: None }, role, 2);
         }
     }
 }
@@ -56,7 +56,7 @@ fn killed_at_each_step_and_started_again_every_report_counts_once() {
 #[ignore = "minutes: a round for each step"]
 fn killed_at_each_step_and_given_up_nothing_else_is_missing() {
     for role in &ROLES[..3] {
-        at_each_step(Plan { early: false, ends: Ends::GivenUp, without: None }, role, 2);
+        at_each_step(RoundPlan { early: false, ends: Ends::GivenUp, without: None }, role, 2);
     }
 }
 
@@ -66,7 +66,7 @@ fn killed_at_each_step_of_a_round_that_goes_on_without_a_proxy_nothing_else_is_m
     for without in 0..3 {
         let others = ROLES.iter().enumerate().filter(|(place, _)| *place != without);
         for (_, role) in others {
-            at_each_step(Plan { early: false, ends: Ends::Again, without: Some(without) }, role, 1);
+            at_each_step(RoundPlan { early: false, ends: Ends::Again, without: Some(without) }, role, 1);
         }
     }
 }
@@ -74,8 +74,8 @@ fn killed_at_each_step_of_a_round_that_goes_on_without_a_proxy_nothing_else_is_m
 /// A few of the steps above.
 #[test]
 fn killed_at_some_steps_every_report_counts_once() {
-    let again = Plan { early: false, ends: Ends::Again, without: None };
-    let given_up = Plan { ends: Ends::GivenUp, ..again };
+    let again = RoundPlan { early: false, ends: Ends::Again, without: None };
+    let given_up = RoundPlan { ends: Ends::GivenUp, ..again };
     for (plan, role, at) in [
         (again, "proxy-1", "told handed#1"),
         (again, "proxy", "taken over#1"),

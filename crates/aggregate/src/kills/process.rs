@@ -11,9 +11,9 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 
 use super::world::{serve, serving};
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 use crate::testing::KILL_AT;
-use crate::wire::questions::MOST_QUESTION_BYTES;
+use crate::wire::questions::MAX_QUESTION_BYTES;
 
 /// The directory of the job, and the role.
 const CHILD: &str = "TACITA_TEST_ROLE";
@@ -24,9 +24,9 @@ fn child() {
     let Ok(told) = std::env::var(CHILD) else { return };
     let (role, home) = told.split_once('@').unwrap();
     let home = Path::new(home);
-    let setting = Arc::new(Setting::new(JobSpec::load(&home.join("job.json")).unwrap()).unwrap());
+    let setting = Arc::new(ServiceConfig::new(JobSpec::load(&home.join("job.json")).unwrap()).unwrap());
     let serving = serving(home, &setting, role, &Cancel::default());
-    panic!("{role}: {:?}", serve(role, serving, MOST_QUESTION_BYTES, Duration::from_secs(60)));
+    panic!("{role}: {:?}", serve(role, serving, MAX_QUESTION_BYTES, Duration::from_secs(60)));
 }
 
 /// A role in a process of its own.

@@ -11,13 +11,13 @@ use tacita_core::{Error, Result};
 
 use super::process::Process;
 use super::world::{ONCE, World, put};
-use crate::participant::operate::Order;
+use crate::participant::operate::RoundOrder;
 use crate::transport::Client;
-use crate::wire::rounds::{State, Status};
+use crate::wire::rounds::{RoundState, RoundStatus};
 use crate::wire::service::Service;
 
 /// Time limit for any event that has to come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -65,7 +65,7 @@ pub enum Ends {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Plan {
+pub struct RoundPlan {
     /// Whether batches leave while the round is open.
     pub early: bool,
     pub ends: Ends,
@@ -75,14 +75,14 @@ pub struct Plan {
 
 /// Outcome of a round.
 pub struct Played {
-    plan: Plan,
+    plan: RoundPlan,
     role: &'static str,
     at: String,
     /// Whether the process came to its step.
     pub killed: bool,
     /// The steps that it has made.
     pub steps: Vec<String>,
-    status: Status,
+    status: RoundStatus,
     counts: BTreeMap<String, u64>,
     acknowledged: BTreeMap<String, Vec<usize>>,
     /// The proxy that the round has gone on without.
@@ -138,7 +138,7 @@ impl Drop for Over<'_> {
 }
 
 /// Plays a round in which a role ends itself at a step.
-pub fn play(plan: Plan, role: &'static str, at: &str) -> Played {
+pub fn play(plan: RoundPlan, role: &'static str, at: &str) -> Played {
     let mut round = json!({ "reveal_when": "count >= 1 and distinct >= 1", "min_participants": 2 });
     if plan.early {
         round["batch_size"] = json!(BATCH_SIZE);
@@ -165,7 +165,7 @@ fn name(place: usize) -> String {
 }
 
 /// Plays the round from the first report to the result.
-fn through(world: &mut World, plan: Plan, role: &'static str, at: &str, killed: &Killed) -> Played {
+fn through(world: &mut World, plan: RoundPlan, role: &'static str, at: &str, killed: &Killed) -> Played {
     let own = (0..3).find(|place| name(*place) == role);
     let goes = |place: usize| own == Some(place) && killed.is_given_up();
     (0..3).for_each(|place| drop(world.keys(&world.client("a", Service::Proxy(place)))));
@@ -186,18 +186,18 @@ fn through(world: &mut World, plan: Plan, role: &'static str, at: &str, killed: 
         world.stopper(&name(place))();
         world.ended(&name(place));
     }
-    ordered(world, &Order::Close { without: lost.into_iter().collect() }).unwrap();
+    ordered(world, &RoundOrder::Close { without: lost.into_iter().collect() }).unwrap();
     lost.iter().for_each(|place| world.start(&name(*place)));
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     let mut asked = false;
     let status = loop {
-        let status = ordered(world, &Order::Status).unwrap();
+        let status = ordered(world, &RoundOrder::Status).unwrap();
         if status.state.is_over() {
             break status;
         }
         if !asked && let Some(place) = own.filter(|place| goes(*place)) {
             asked = true;
-            lost = match ordered(world, &Order::Close { without: vec![place] }) {
+            lost = match ordered(world, &RoundOrder::Close { without: vec![place] }) {
                 Ok(_) => Some(place),
                 Err(error) => {
                     let told = error.to_string();
@@ -210,7 +210,7 @@ fn through(world: &mut World, plan: Plan, role: &'static str, at: &str, killed: 
         assert!(Instant::now() < until, "{plan:?}, {role} killed at {at}: {status:?}\n{}", said(killed));
         std::thread::sleep(PAUSE);
     };
-    let counts = if status.state == State::Revealed { world.result("a") } else { BTreeMap::new() };
+    let counts = if status.state == RoundState::Revealed { world.result("a") } else { BTreeMap::new() };
     let said = said(killed);
     let steps = said.lines().filter_map(|line| line.strip_prefix("step ").map(str::to_owned)).collect();
     let killed = killed.ended.load(Ordering::Acquire);
@@ -226,7 +226,7 @@ fn give(world: &World, (who, number): (&str, u8), (place, alive): (usize, usize)
     let client = |place: usize| world.client(who, Service::Proxy(place));
     let (mut batch, own) = ([number; 16], format!("{who}-{number}"));
     batch[0] = who.as_bytes()[0];
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     let proxy: Client = client(place);
     // The keys are the same at all of them.
     let reports = world.reports(&client(alive), who, &batch, &[("all", 0), (&own, 0)]);
@@ -245,8 +245,8 @@ fn give(world: &World, (who, number): (&str, u8), (place, alive): (usize, usize)
 }
 
 /// Carries out an order of the operator as soon as the database is there.
-fn ordered(world: &World, order: &Order) -> Result<Status> {
-    let until = Instant::now() + PATIENCE;
+fn ordered(world: &World, order: &RoundOrder) -> Result<RoundStatus> {
+    let until = Instant::now() + TIMEOUT;
     loop {
         match world.operate(order) {
             Err(Error::Network { .. }) if Instant::now() < until => std::thread::sleep(PAUSE),
@@ -266,7 +266,7 @@ impl Played {
                 status.state, self.acknowledged
             ))
         };
-        if status.state != State::Revealed {
+        if status.state != RoundState::Revealed {
             return wrong("it has no result");
         }
         if status.without != self.lost.into_iter().collect::<Vec<_>>() {

@@ -17,20 +17,20 @@ use tacita_node::base::files::free_bytes;
 use tacita_node::base::text::{bytes, duration};
 use tacita_node::identity::Identity;
 use tacita_serve::clock;
-use tacita_serve::status::{Check, Page, Readiness, Watched, labels, seconds, value};
+use tacita_serve::status::{Check, MetricsPage, Readiness, Watched, labels, seconds, value};
 
 pub(super) use self::requests::{Requests, watched};
 pub(super) use self::storage::{Noted, timed};
 use crate::role::Role;
 use crate::transport::{Contact, SharedTraffic};
-use crate::wire::rounds::State;
+use crate::wire::rounds::RoundState;
 use crate::wire::service::{Service, file};
 
 /// Interval at which a role is checked for being able to do its work.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Bytes that have to be free where a role keeps its state.
-const LEAST_FREE_BYTES: u64 = 64 << 20;
+const MIN_FREE_BYTES: u64 = 64 << 20;
 
 /// For how long those whom a role needs may be silent.
 pub(super) const SILENCE: Duration = Duration::from_secs(30);
@@ -55,12 +55,9 @@ impl<R: Role> Watch<R> {
     pub(super) fn keep(&self) {
         let mut checks = self.role.checks();
         checks.push(Check::new("disk", || match free_bytes(&self.state) {
-            Some(free) if free < LEAST_FREE_BYTES => Err(format!(
-                "{}: {} free, and {} have to be",
-                self.state.display(),
-                bytes(free),
-                bytes(LEAST_FREE_BYTES)
-            )),
+            Some(free) if free < MIN_FREE_BYTES => {
+                Err(format!("{}: {} free, and {} have to be", self.state.display(), bytes(free), bytes(MIN_FREE_BYTES)))
+            }
             _ => Ok(()),
         }));
         checks.push(Check::new("certificate", || {
@@ -71,14 +68,14 @@ impl<R: Role> Watch<R> {
         while !self.cancel.is_cancelled() {
             self.readiness.look(&checks);
             let mut rested = Duration::ZERO;
-            while rested < LOOK && !self.cancel.is_cancelled() {
-                std::thread::sleep(LOOK / 10);
-                rested += LOOK / 10;
+            while rested < POLL_INTERVAL && !self.cancel.is_cancelled() {
+                std::thread::sleep(POLL_INTERVAL / 10);
+                rested += POLL_INTERVAL / 10;
             }
         }
     }
 
-    fn common(&self, page: &mut Page) {
+    fn common(&self, page: &mut MetricsPage) {
         let built = labels(&[("role", self.role.word()), ("version", env!("CARGO_PKG_VERSION"))]);
         page.all("tacita_build_info", "gauge", "The program that runs; always 1.", &[(built, 1)]);
         let ready = self.readiness.by_check().into_iter();
@@ -138,10 +135,7 @@ impl<R: Role> Watch<R> {
 
 impl<R: Role + 'static> Watched for Watch<R> {
     fn health(&self) -> (bool, String) {
-        match self.cancel.is_cancelled() {
-            false => (true, "ok\n".into()),
-            true => (false, "ending\n".into()),
-        }
+        if self.cancel.is_cancelled() { (false, "ending\n".into()) } else { (true, "ok\n".into()) }
     }
 
     fn ready(&self) -> (bool, Value) {
@@ -155,7 +149,7 @@ impl<R: Role + 'static> Watched for Watch<R> {
     }
 
     fn metrics(&self) -> String {
-        let mut page = Page::new(self.role.word());
+        let mut page = MetricsPage::new(self.role.word());
         self.common(&mut page);
         self.role.measures(&mut page);
         page.text()
@@ -163,12 +157,19 @@ impl<R: Role + 'static> Watched for Watch<R> {
 }
 
 /// Writes the number of rounds in each state; `None` is one that changes at this moment.
-pub(super) fn rounds(page: &mut Page, states: impl IntoIterator<Item = Option<State>>) {
-    const ALL: [State; 7] =
-        [State::Open, State::Closed, State::Counted, State::Revealing, State::Revealed, State::Failed, State::Removed];
+pub(super) fn rounds(page: &mut MetricsPage, states: impl IntoIterator<Item = Option<RoundState>>) {
+    const ALL: [RoundState; 7] = [
+        RoundState::Open,
+        RoundState::Closed,
+        RoundState::Counted,
+        RoundState::Revealing,
+        RoundState::Revealed,
+        RoundState::Failed,
+        RoundState::Removed,
+    ];
     let mut counts: BTreeMap<&str, u64> = ALL.iter().map(|state| (state.name(), 0)).collect();
     counts.insert("changing", 0);
-    states.into_iter().for_each(|state| *counts.entry(state.map_or("changing", State::name)).or_default() += 1);
+    states.into_iter().for_each(|state| *counts.entry(state.map_or("changing", RoundState::name)).or_default() += 1);
     let counts: Vec<_> = counts.into_iter().map(|(state, count)| (labels(&[("state", state)]), count)).collect();
     page.all("tacita_rounds", "gauge", "Rounds by how far they are.", &counts);
 }

@@ -8,13 +8,13 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use tacita_node::identity::Fingerprint;
-use tacita_serve::status::{Durations, Page, labels};
+use tacita_serve::status::{Durations, MetricsPage, labels};
 use tacita_serve::sync::lock;
 use tracing::Instrument;
 
 use crate::message;
 use crate::transport::Admission;
-use crate::wire::reply::Kind;
+use crate::wire::reply::RefusalReason;
 use crate::wire::rounds::check_name;
 use crate::wire::service::Service;
 
@@ -54,7 +54,7 @@ impl Requests {
     }
 
     /// Adds its numbers to a page.
-    pub(super) fn tell(&self, page: &mut Page) {
+    pub(super) fn tell(&self, page: &mut MetricsPage) {
         let answered = lock(&self.answered);
         let statuses: Vec<_> = answered.keys().map(|one| one.status.to_string()).collect();
         let all = answered.iter().zip(&statuses).map(|((one, durations), status)| {
@@ -102,7 +102,7 @@ pub(crate) async fn watched(State(requests): State<Arc<Requests>>, request: Requ
     message("asked", method, &path);
     let answer = next.run(request).instrument(span).await;
     message("answers", method, &path);
-    if let Some(kind) = answer.extensions().get::<Kind>() {
+    if let Some(kind) = answer.extensions().get::<RefusalReason>() {
         let reason = serde_json::to_value(kind).ok().and_then(|word| word.as_str().map(str::to_owned));
         *lock(&requests.refused).entry((route.clone(), reason.unwrap_or_default())).or_default() += 1;
     }

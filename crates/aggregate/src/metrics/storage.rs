@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
-use tacita_serve::status::{Durations, Page, labels};
+use tacita_serve::status::{Durations, MetricsPage, labels};
 use tacita_serve::sync::lock;
 
-use crate::store::{Each, Holder, Ingested, Origin, Row, RowId, Storage, Stored, Totals};
+use crate::store::{BatchOrigin, GroupVisitor, Holder, Ingested, OpenedReport, RowId, Storage, Stored, Totals};
 use crate::wire::batch::{BatchId, ClaimId};
 
 /// A storage that notes how it does.
@@ -48,7 +48,7 @@ pub(crate) fn timed(inner: Box<dyn Storage>) -> (Box<dyn Storage>, Arc<Noted>) {
 
 impl Noted {
     /// Adds its numbers to a page.
-    pub(crate) fn tell(&self, page: &mut Page) {
+    pub(crate) fn tell(&self, page: &mut MetricsPage) {
         let done = lock(&self.done).clone();
         let durations = done.iter().map(|(operation, one)| (vec![("operation", *operation)], one.durations));
         page.durations(
@@ -94,7 +94,13 @@ impl Storage for Timed {
         self.inner.is_shared()
     }
 
-    fn ingest_from(&self, origin: Origin, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
+    fn ingest_from(
+        &self,
+        origin: BatchOrigin,
+        round: &str,
+        batch: &BatchId,
+        rows: &[OpenedReport],
+    ) -> Result<Ingested> {
         let ingested = self.time("ingest", |inner| inner.ingest_from(origin, round, batch, rows))?;
         let mut taken = lock(&self.noted.taken);
         match ingested {
@@ -109,7 +115,7 @@ impl Storage for Timed {
         Ok(ingested)
     }
 
-    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut Each<'_>) -> Result<()> {
+    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut GroupVisitor<'_>) -> Result<()> {
         self.time("groups", |inner| inner.groups(round, after, each))
     }
 

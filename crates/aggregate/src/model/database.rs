@@ -7,8 +7,8 @@ use super::process::{Process, Work, key};
 use super::world::{Step, World};
 use crate::database::progress::Refused;
 use crate::database::record::Record;
-use crate::wire::rounds::State;
-use crate::wire::sessions::{Advance, Session, Standing};
+use crate::wire::rounds::RoundState;
+use crate::wire::sessions::{Advance, SessionOrder, StateSession};
 
 impl World {
     /// Adds the possible next steps of the database and its operator.
@@ -21,8 +21,8 @@ impl World {
             });
         }
         self.go_on(steps);
-        if seen.state == State::Open {
-            self.step(steps, "the round is closed", |world| world.turn(State::Open, State::Closed));
+        if seen.state == RoundState::Open {
+            self.step(steps, "the round is closed", |world| world.turn(RoundState::Open, RoundState::Closed));
             return;
         }
         if self.limits.without && seen.without.is_empty() {
@@ -46,7 +46,7 @@ impl World {
             }),
             Some(Work::Reveals) => self.step(steps, "it is revealed", |world| {
                 world.process.work = None;
-                let _ = world.turn(State::Revealing, State::Revealed);
+                let _ = world.turn(RoundState::Revealing, RoundState::Revealed);
                 true
             }),
             None if seen.has_all(self.limits.proxies) => {
@@ -59,7 +59,7 @@ impl World {
                     self.step(steps, "it fails, as a proxy could not shuffle", World::fail);
                 }
             }
-            None if seen.state == State::Revealing => {
+            None if seen.state == RoundState::Revealing => {
                 if rules.summed && rules.resummed && !seen.mismatches(&self.sent()).is_empty() {
                     self.step(steps, "it fails, as other entries are there than were sent", World::fail);
                 } else {
@@ -74,7 +74,7 @@ impl World {
     }
 
     /// Has the round go on from one state to another one; whether it was in that.
-    fn turn(&mut self, from: State, to: State) -> bool {
+    fn turn(&mut self, from: RoundState, to: RoundState) -> bool {
         let turned = self.change(|record| {
             let is_there = record.state == from;
             if is_there {
@@ -89,11 +89,11 @@ impl World {
     fn count(&mut self, sent: &BTreeMap<u32, u64>) -> Result<bool, Refused> {
         let (rules, proxies) = (self.rules, self.limits.proxies);
         self.change(|record| {
-            if record.state != State::Closed || rules.rechecked && !record.has_all(proxies) {
+            if record.state != RoundState::Closed || rules.rechecked && !record.has_all(proxies) {
                 return Ok(false);
             }
             let is_whole = !rules.summed || record.mismatches(sent).is_empty();
-            record.state = if is_whole { State::Revealing } else { State::Failed };
+            record.state = if is_whole { RoundState::Revealing } else { RoundState::Failed };
             Ok(true)
         })
     }
@@ -122,7 +122,7 @@ impl World {
         let failed = self.change(|record| {
             let is_under_way = !record.state.is_over();
             if is_under_way {
-                record.state = State::Failed;
+                record.state = RoundState::Failed;
             }
             Ok(is_under_way)
         });
@@ -146,7 +146,7 @@ impl World {
     pub(super) fn advance(&mut self, place: usize, advance: &Advance) -> Result<(), Refused> {
         let (rules, proxies) = (self.rules, self.limits.proxies);
         let done = self.change(|record| {
-            let behind = advance.judge(record.sessions.get(&place).copied()) == Standing::Newer;
+            let behind = advance.judge(record.sessions.get(&place).copied()) == SessionOrder::Newer;
             if !rules.fenced || (behind && !rules.whole) {
                 record.takes(place)?;
                 record.sessions.insert(place, advance.to);
@@ -158,7 +158,7 @@ impl World {
     }
 
     /// Whether the database takes something with this session.
-    pub(super) fn holds(&mut self, place: usize, session: Session) -> Result<(), Refused> {
+    pub(super) fn holds(&mut self, place: usize, session: StateSession) -> Result<(), Refused> {
         let done = self.process.record.holds(place, session);
         match done {
             Err(_) if !self.rules.fenced => Ok(()),

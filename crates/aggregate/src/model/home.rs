@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::batches::{Set, each, name};
 use crate::proxy::journal::{Chain, Line, Past};
-use crate::wire::sessions::{Advance, Session};
+use crate::wire::sessions::{Advance, StateSession};
 
 /// A queue on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -123,7 +123,7 @@ impl Home {
         self.lines.extend(each(run.fresh).map(|batch| Line::Batch(name(batch))));
         self.lines.push(Line::Session(drawn, queue.generation));
         run.fresh = 0;
-        run.chain.propose(Session { number, name: drawn }, run.written);
+        run.chain.propose(StateSession { number, name: drawn }, run.written);
         run.chain.asks()
     }
 }

@@ -7,8 +7,8 @@ use super::home::{Files, Run};
 use super::world::World;
 use crate::database::progress::Refused;
 use crate::proxy::journal::Past;
-use crate::wire::rounds::{Completion, Rest, State, collector};
-use crate::wire::sessions::Session;
+use crate::wire::rounds::{Completion, Rest, RoundState, collector};
+use crate::wire::sessions::StateSession;
 
 type Steps = Vec<(String, World)>;
 
@@ -61,7 +61,7 @@ impl World {
                 .step(steps, format!("home {home} starts"), |world| world.homes[home].start(world.rules.journaled));
         };
         let Some(queue) = at.queue.as_ref().filter(|_| !run.is_refused) else { return };
-        let is_open = self.process.record.state == State::Open && !queue.is_closed;
+        let is_open = self.process.record.state == RoundState::Open && !queue.is_closed;
         for batch in (0..self.limits.batches).filter(|batch| is_open && queue.present() >> batch & 1 == 0) {
             self.step(steps, format!("home {home} writes batch {batch}"), |world| {
                 world.files(home).waiting |= 1 << batch;
@@ -96,7 +96,7 @@ impl World {
     fn work(&self, home: usize, steps: &mut Steps) {
         let at = &self.homes[home];
         let (Some(run), Some(queue)) = (&at.run, &at.queue) else { return };
-        let is_closed = self.process.record.state == State::Closed;
+        let is_closed = self.process.record.state == RoundState::Closed;
         if let Some((id, set)) = queue.outgoing.first().copied() {
             self.step(steps, format!("home {home} sends {set:#b}"), |world| world.send(home, id, set, true));
             self.step(steps, format!("home {home} sends {set:#b}, and does not hear of it"), |world| {
@@ -177,13 +177,13 @@ impl World {
         }
     }
 
-    fn session(&self, home: usize) -> Session {
+    fn session(&self, home: usize) -> StateSession {
         let session = self.homes[home].run.as_ref().and_then(|run| run.chain.session());
-        session.unwrap_or(Session { number: 0, name: [0; 16] })
+        session.unwrap_or(StateSession { number: 0, name: [0; 16] })
     }
 
     /// The session that the database holds: where nothing is fenced, whatever was presented is taken for it.
-    fn last(&self, place: usize, session: Session) -> Session {
+    fn last(&self, place: usize, session: StateSession) -> StateSession {
         self.process.record.sessions.get(&place).copied().unwrap_or(session)
     }
 

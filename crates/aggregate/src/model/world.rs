@@ -7,7 +7,7 @@ use super::batches::{Set, each};
 use super::home::{Files, Home};
 use super::process::{Process, key};
 use crate::database::record::Record;
-use crate::wire::rounds::State;
+use crate::wire::rounds::RoundState;
 use crate::wire::signed::Signed;
 
 /// Size of a round, and the number of events that may happen to it.
@@ -121,7 +121,7 @@ impl World {
     }
 
     pub(super) fn is_revealed(&self) -> bool {
-        self.base.record.state == State::Revealed
+        self.base.record.state == RoundState::Revealed
     }
 
     pub(super) fn is_over(&self) -> bool {

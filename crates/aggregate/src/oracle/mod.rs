@@ -14,31 +14,31 @@ use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use tacita_core::protocol::aggregate::{Answer, Least, Params, answer};
+use tacita_core::protocol::aggregate::{Params, RevealThreshold, RowAnswer, answer};
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::text::counted;
-use tacita_serve::status::{Check, Page};
+use tacita_serve::status::{Check, MetricsPage};
 use tacita_serve::sync::lock;
 
-use crate::here::meet;
-use crate::keys::{self, Keys};
+use crate::hello::meet;
+use crate::keys::{self, StateKeys};
 use crate::metrics::heard;
 use crate::role::Role;
 use crate::secret::Secret;
-use crate::serve::{Serving, Started};
-use crate::setting::Setting;
-use crate::transport::{Admission, Ask, Client, MEDIA_TYPE, Persistence, Pool, Who, read};
-use crate::wire::held::{Held, MOST_LIST_BYTES, PAGE_ROUNDS};
-use crate::wire::questions::MOST_QUESTION_BYTES;
-use crate::wire::questions::{Reply as Answered, decode_questions, encode_replies};
-use crate::wire::reply::{Granted, Kind, Reply};
+use crate::serve::{RoleConfig, Started};
+use crate::setting::ServiceConfig;
+use crate::transport::{Admission, ApiRequest, Client, MEDIA_TYPE, Persistence, RequestPool, Who, read};
+use crate::wire::held::{Held, MAX_LIST_BYTES, PAGE_ROUNDS};
+use crate::wire::questions::MAX_QUESTION_BYTES;
+use crate::wire::questions::{RowReply, decode_questions, encode_replies};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
 use crate::wire::rounds::check_name;
 use crate::wire::same_keys::{KeysFingerprint, Under, unsaid};
 use crate::wire::service::Service;
 use crate::wire::signed;
 
-const LOOK: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 500 });
+const POLL_INTERVAL: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 500 });
 
 const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
 
@@ -51,8 +51,8 @@ struct Round {
 }
 
 struct Oracle {
-    setting: Arc<Setting>,
-    keys: Keys,
+    setting: Arc<ServiceConfig>,
+    keys: StateKeys,
     proxies: Vec<Client>,
     /// Rounds whose secrets each proxy has, by its place.
     held: Mutex<BTreeMap<usize, BTreeMap<String, KeysFingerprint>>>,
@@ -60,7 +60,7 @@ struct Oracle {
     /// Held while secrets are written.
     keeping: Mutex<()>,
     admission: Arc<Admission>,
-    pool: Pool,
+    pool: RequestPool,
     asked: AtomicU64,
     told: AtomicU64,
     cancel: Cancel,
@@ -69,13 +69,13 @@ struct Oracle {
 /// Serves an oracle until it is cancelled.
 ///
 /// Errors: as those of a database.
-pub fn serve(serving: Serving) -> Result<()> {
+pub fn serve(serving: RoleConfig) -> Result<()> {
     let setting = serving.setting.clone();
     let place = setting.place_of("oracle", &serving.identity)?;
     let (folder, _lock) = keys::lock(&serving.state, Some("oracle"))?;
     let databases = setting.services()?.into_iter().filter(|(_, service)| matches!(service, Service::Database(_)));
     let admission = Arc::new(Admission::new(databases.collect(), Vec::new(), None)?);
-    let keys = Keys::new(folder, &serving.identity, signed::Role::Proxy);
+    let keys = StateKeys::new(folder, &serving.identity, signed::KeyRole::Proxy);
     let cancel = serving.cancel.clone();
     let started = Started::new(serving, Service::Oracle(place))?;
     let proxies = (0..setting.count("proxy")?.max(1)).map(|place| started.client(Service::Proxy(place)));
@@ -87,7 +87,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         rounds: Mutex::default(),
         keeping: Mutex::default(),
         admission: admission.clone(),
-        pool: Pool::new(),
+        pool: RequestPool::new(),
         asked: AtomicU64::new(0),
         told: AtomicU64::new(0),
         cancel,
@@ -107,36 +107,36 @@ async fn answers(
     under: Under,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Response> {
+) -> ApiResult<Response> {
     if !oracle.admission.caller(&who.0).is_some_and(|caller| caller.is_database()) {
-        return Err(Reply::new(Kind::Forbidden, "only databases ask"));
+        return Err(ApiError::new(RefusalReason::Forbidden, "only databases ask"));
     }
     let keys = under.0.ok_or_else(unsaid)?;
-    let body = read(&headers, body, MOST_QUESTION_BYTES).await?;
+    let body = read(&headers, body, MAX_QUESTION_BYTES).await?;
     let pool = oracle.pool.clone();
     let answered = pool.run(move || oracle.answer(&round, &keys, &body)).await?;
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], answered).into_response())
 }
 
 impl Oracle {
-    fn answer(&self, name: &str, keys: &KeysFingerprint, body: &[u8]) -> Granted<Vec<u8>> {
+    fn answer(&self, name: &str, keys: &KeysFingerprint, body: &[u8]) -> ApiResult<Vec<u8>> {
         let round = self.round(name, keys)?;
-        let malformed = || Reply::new(Kind::Malformed, "these are no questions about rows of this round");
+        let malformed = || ApiError::new(RefusalReason::Malformed, "these are no questions about rows of this round");
         let questions = decode_questions(body, &round.params).ok_or_else(malformed)?;
         tracing::debug!("round {name}: is asked about {}", counted(questions.len() as u64, "row"));
         let least = self.setting.own()?.own.round.reveal_when.least();
         let bound = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let least = Least { count: bound(least.count), distinct: bound(least.distinct) };
+        let least = RevealThreshold { count: bound(least.count), distinct: bound(least.distinct) };
         let mut replies = Vec::with_capacity(questions.len());
         for question in &questions {
             let found = answer(&round.params, &round.key, &question.row, &question.sealed, &question.reporters, least);
             replies.push(match found.map_err(|_| malformed())? {
-                Answer::Key(key) => {
+                RowAnswer::Key(key) => {
                     self.told.fetch_add(1, Ordering::Relaxed);
-                    Answered::Key(key)
+                    RowReply::Key(key)
                 }
-                Answer::Inconsistent(places) => Answered::Inconsistent(places),
-                Answer::TooFew => Answered::TooFew,
+                RowAnswer::Inconsistent(places) => RowReply::Inconsistent(places),
+                RowAnswer::TooFew => RowReply::TooFew,
             });
         }
         self.asked.fetch_add(questions.len() as u64, Ordering::Relaxed);
@@ -152,7 +152,7 @@ impl Role for Oracle {
 
     /// Has the secrets of rounds before they are needed, so that no proxy need be there then; and forgets those of rounds that were
     /// removed.
-    fn keep_house(&self) -> Result<()> {
+    fn run_background(&self) -> Result<()> {
         std::thread::scope(|scope| {
             let follow = |place| scope.spawn(move || self.follow(place));
             let all: Vec<_> = (0..self.proxies.len()).map(follow).collect();
@@ -170,7 +170,7 @@ impl Role for Oracle {
         vec![("asked_rows", of(&self.asked)), ("told_keys", of(&self.told))]
     }
 
-    fn measures(&self, page: &mut Page) {
+    fn measures(&self, page: &mut MetricsPage) {
         page.one("rows_asked_total", "counter", "Rows that were asked about.", self.asked.load(Ordering::Relaxed));
         page.one("keys_told_total", "counter", "Keys that were told.", self.told.load(Ordering::Relaxed));
         page.one("rounds_held", "gauge", "Rounds whose secrets are here.", lock(&self.rounds).len());
@@ -197,12 +197,12 @@ impl Role for Oracle {
 impl Oracle {
     /// Follows a proxy until the oracle is to end.
     fn follow(&self, place: usize) -> Result<()> {
-        let (proxy, mut pause, mut met, mut said) = (&self.proxies[place], LOOK, false, None::<Error>);
+        let (proxy, mut pause, mut met, mut said) = (&self.proxies[place], POLL_INTERVAL, false, None::<Error>);
         while !self.cancel.is_cancelled() {
             pause = match self.look(place, met) {
                 Ok(()) => {
                     met = true;
-                    LOOK
+                    POLL_INTERVAL
                 }
                 Err(Error::Interrupted) => return Ok(()),
                 // Other terms do not pass by themselves. Who does not answer, or not let this oracle in, may later.
@@ -219,7 +219,7 @@ impl Oracle {
                     } else {
                         tracing::debug!("{error}");
                     }
-                    (pause * 2).min(10 * LOOK)
+                    (pause * 2).min(10 * POLL_INTERVAL)
                 }
             };
             if proxy.rest(pause).is_err() {
@@ -238,13 +238,13 @@ impl Oracle {
         let wrong = |check: &str| Error::Protocol { peer: proxy.name().to_owned(), check: check.to_owned() };
         let held = Held::whole(|after| {
             let after = after.map(|name| format!("&after={name}")).unwrap_or_default();
-            let answer = proxy.once(&Ask::get(format!("/v1/keys?limit={PAGE_ROUNDS}{after}"), MOST_LIST_BYTES))?;
-            match answer.is_ok() {
-                true => serde_json::from_slice(&answer.body).map_err(|_| wrong("its list of rounds cannot be read")),
-                false => {
-                    let what = format!("does not tell its rounds: {}", answer.told().message);
-                    Err(Error::Network { peer: proxy.name().to_owned(), what })
-                }
+            let answer =
+                proxy.once(&ApiRequest::get(format!("/v1/keys?limit={PAGE_ROUNDS}{after}"), MAX_LIST_BYTES))?;
+            if answer.is_ok() {
+                serde_json::from_slice(&answer.body).map_err(|_| wrong("its list of rounds cannot be read"))
+            } else {
+                let what = format!("does not tell its rounds: {}", answer.told().message);
+                Err(Error::Network { peer: proxy.name().to_owned(), what })
             }
         })?;
         let held = held.map_err(wrong)?;

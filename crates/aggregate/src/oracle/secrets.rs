@@ -9,12 +9,12 @@ use zeroize::Zeroizing;
 use super::{ONCE, Oracle, Round, lock};
 use crate::secret::{Secret, fetch_key};
 use crate::transport::{Client, Persistence};
-use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
 use crate::wire::rounds::check_name;
 use crate::wire::same_keys::{KeysFingerprint, other_keys};
 
 /// Time for which the only proxy is asked for secrets; of several, none is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Bytes of the fingerprint in front of the secrets that are kept.
 const FINGERPRINT_BYTES: usize = 32;
@@ -22,8 +22,8 @@ const FINGERPRINT_BYTES: usize = 32;
 impl Oracle {
     /// The secrets of a round that belong to these keys; from a proxy, the first time. Those of other keys that are kept under its name make room for them then,
     /// and not before.
-    pub(super) fn round(&self, name: &str, keys: &KeysFingerprint) -> Granted<Arc<Round>> {
-        check_name(name).map_err(|error| Reply::new(Kind::Malformed, error.to_string()))?;
+    pub(super) fn round(&self, name: &str, keys: &KeysFingerprint) -> ApiResult<Arc<Round>> {
+        check_name(name).map_err(|error| ApiError::new(RefusalReason::Malformed, error.to_string()))?;
         if let Some(round) = lock(&self.rounds).get(name).filter(|round| round.keys == *keys) {
             return Ok(round.clone());
         }
@@ -42,7 +42,7 @@ impl Oracle {
                         tracing::error!("round {name}: {}; {error}", other_keys(name, &of, keys).told().message);
                         other_keys(name, &of, keys).again_in(2)
                     }
-                    None => Reply::from(error),
+                    None => ApiError::from(error),
                 })?;
                 let key = of_job(&secret)?;
                 // Those who follow proxies may have it at once.
@@ -78,7 +78,7 @@ impl Oracle {
         let mut proxies: Vec<&Client> = self.proxies.iter().collect();
         proxies.sort_by_key(|proxy| proxy.contact().silent().unwrap_or(Duration::MAX));
         let mut failure = None;
-        let patient = Persistence { silence: PATIENCE, busy: PATIENCE };
+        let patient = Persistence { silence: TIMEOUT, busy: TIMEOUT };
         for proxy in &proxies {
             let persistence = if proxies.len() == 1 { patient } else { ONCE };
             match fetch_key(proxy, round, Some(keys), persistence) {

@@ -11,30 +11,30 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::base::text::counted;
 use tacita_node::base::usage;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::aggregate::reports::{Input, Resolver};
-use tacita_node::jobs::aggregate::results::Results;
-use tacita_node::jobs::aggregate::{Histogram, Moment, Packing};
+use tacita_node::jobs::aggregate::reports::{ReportsInput, Resolver};
+use tacita_node::jobs::aggregate::results::RoundResults;
+use tacita_node::jobs::aggregate::{Histogram, KeyPacking, Moment};
 use tacita_serve::clock;
 
+use crate::connect::ServiceClients;
 use crate::gather::Gathering;
-use crate::here::meet;
-use crate::reach::Reach;
-use crate::setting::Setting;
-use crate::transport::{Answer, Ask, Client, Persistence};
-use crate::wire::reply::Kind;
-use crate::wire::rounds::{Counts, State, Status, check_name};
+use crate::hello::meet;
+use crate::setting::ServiceConfig;
+use crate::transport::{ApiRequest, ApiResponse, Client, Persistence};
+use crate::wire::reply::RefusalReason;
+use crate::wire::rounds::{ReportCounts, RoundState, RoundStatus, check_name};
 use crate::wire::service::Service;
 
 /// Bytes of a part of a result.
-const MOST_PART_BYTES: usize = 256 << 20;
+const MAX_PART_BYTES: usize = 256 << 20;
 
 /// Bytes of other answers.
-const MOST_BYTES: usize = 1 << 24;
+const MAX_BYTES: usize = 1 << 24;
 
 /// Settings of a collection: the collector and the round.
 pub struct Collecting {
     /// Setting of the job.
-    pub setting: Arc<Setting>,
+    pub setting: Arc<ServiceConfig>,
     /// Name of the collecting party.
     pub me: String,
     /// Identity of the collecting party.
@@ -42,7 +42,7 @@ pub struct Collecting {
     /// Name of the round.
     pub round: String,
     /// Reports of the collecting party, among which hashed keys are looked for.
-    pub input: Option<Input>,
+    pub input: Option<ReportsInput>,
     /// Time for which there may be no answer from any service.
     pub timeout: Duration,
     /// A directory in which the services say where they listen.
@@ -54,15 +54,15 @@ pub struct Collecting {
 /// Collects; the result, and the report of what was done.
 ///
 /// Errors: [`Error::NotReady`] while there is no result; the one with which the round failed, if it did.
-pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
+pub fn collect(told: &Collecting) -> Result<(RoundResults, Value)> {
     let began = Instant::now();
     check_name(&told.round)?;
     let own = told.setting.own()?;
-    let reach = Reach::new(&told.setting, &told.identity, told.announce.as_deref(), &told.cancel)?;
+    let reach = ServiceClients::new(&told.setting, &told.identity, told.announce.as_deref(), &told.cancel)?;
     let databases = reach.databases()?;
     let persistence = Persistence { silence: told.timeout, busy: told.timeout };
-    let ask = |path: &str, most: usize| -> Result<(Answer, &Client)> {
-        let ask = Ask::get(format!("/v1/rounds/{}{path}", told.round), most);
+    let ask = |path: &str, most: usize| -> Result<(ApiResponse, &Client)> {
+        let ask = ApiRequest::get(format!("/v1/rounds/{}{path}", told.round), most);
         // A result that is not there is not waited for.
         let once = Persistence { busy: Duration::ZERO, ..persistence };
         let (answer, by) = databases.ask(&ask, if path.is_empty() { once } else { persistence })?;
@@ -71,52 +71,51 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
         }
         let refused = answer.told();
         Err(match refused.error {
-            Kind::NotYet | Kind::Busy => Error::NotReady(refused.message),
+            RefusalReason::NotYet | RefusalReason::Busy => Error::NotReady(refused.message),
             _ => Error::Input(format!("{}: round {}: {}", by.name(), told.round, refused.message)),
         })
     };
-    let (_, by) = databases.ask(&Ask::get("/v1/here", MOST_BYTES), persistence)?;
+    let (_, by) = databases.ask(&ApiRequest::get("/v1/here", MAX_BYTES), persistence)?;
     let here = meet(by, &told.setting, persistence)?;
     // Who runs the database has its identity, and is no participant.
     if here.participant.is_some() {
         here.check_name(&told.me, by.name())?;
     }
-    let (answer, by) = ask("", MOST_BYTES)?;
-    let status: Status = read(&answer, by)?;
+    let (answer, by) = ask("", MAX_BYTES)?;
+    let status: RoundStatus = read(&answer, by)?;
     let parts = match status.state {
-        State::Revealed => status.parts.ok_or_else(|| {
+        RoundState::Revealed => status.parts.ok_or_else(|| {
             Error::Input(format!(
                 "round {} is revealed, but not to {}: reveal_to does not name this party",
                 told.round, told.me
             ))
         })?,
-        State::Failed => {
+        RoundState::Failed => {
             return Err(match &status.failure {
                 Some(failure) => failure.error(&told.round, by.name()),
                 None => Error::Input(format!("round {} has no result", told.round)),
             });
         }
-        State::Removed => return Err(Error::Input(format!("round {} was removed", told.round))),
+        RoundState::Removed => return Err(Error::Input(format!("round {} was removed", told.round))),
         _ => return Err(Error::NotReady(status.waiting())),
     };
     let mut gathering = Gathering::new(own);
     for part in 0..parts {
         let path = format!("/results/{part}");
         let path = status.keys.map_or(path.clone(), |keys| keys.on(&path));
-        let (answer, by) = ask(&path, MOST_PART_BYTES)?;
+        let (answer, by) = ask(&path, MAX_PART_BYTES)?;
         let added = gathering.add(&answer.body);
         added.map_err(|refused| refused.error(&told.round, |check| wrong(by, check)))?;
     }
     let rows = gathering.rows();
-    let histogram = match own.revealed().histogram {
-        false => None,
-        true => {
-            let (answer, by) = ask("/histogram", MOST_BYTES)?;
-            let Counts { count, distinct } = read(&answer, by)?;
-            Some(Histogram { count, distinct })
-        }
+    let histogram = if own.revealed().histogram {
+        let (answer, by) = ask("/histogram", MAX_BYTES)?;
+        let ReportCounts { count, distinct } = read(&answer, by)?;
+        Some(Histogram { count, distinct })
+    } else {
+        None
     };
-    let resolver = match (&told.input, Packing::of(&own).is_hashed()) {
+    let resolver = match (&told.input, KeyPacking::of(&own).is_hashed()) {
         (Some(input), true) => {
             let hashes: HashSet<Vec<u8>> = rows.iter().map(|row| row.key.clone()).collect();
             Some(Resolver::read(&own, &told.me, input, &hashes)?)
@@ -129,7 +128,7 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
         (None, _) => None,
     };
     let closed: Moment = clock::written(status.closed.unwrap_or_default()).parse()?;
-    let results = Results::new(&own, &told.round, closed, rows, histogram, resolver.as_ref());
+    let results = RoundResults::new(&own, &told.round, closed, rows, histogram, resolver.as_ref());
     for place in &status.without {
         let proxy = told.setting.name(Service::Proxy(*place))?;
         tracing::warn!(
@@ -171,7 +170,7 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
     Ok((results, report))
 }
 
-fn read<T: serde::de::DeserializeOwned>(answer: &Answer, database: &Client) -> Result<T> {
+fn read<T: serde::de::DeserializeOwned>(answer: &ApiResponse, database: &Client) -> Result<T> {
     serde_json::from_slice(&answer.body).map_err(|_| wrong(database, "its answer cannot be read"))
 }
 

@@ -18,36 +18,36 @@ use tacita_node::base::text::{count, counted};
 use tacita_node::base::usage;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::Reports;
-use tacita_node::jobs::aggregate::reports::{Input, check_quality};
+use tacita_node::jobs::aggregate::reports::{ReportsInput, check_quality};
 use tacita_node::table::read::source_name;
-use tacita_node::watch::{Display, Screen, Snapshot, warn_own_user};
+use tacita_node::watch::{ProgressSink, ProgressView, Snapshot, warn_own_user};
 
 use self::proxies::Proxies;
 use super::batches::Batches;
-use crate::reach::Reach;
-use crate::setting::Setting;
-use crate::transport::{Ask, Client};
-use crate::wire::reply::Kind;
+use crate::connect::ServiceClients;
+use crate::setting::ServiceConfig;
+use crate::transport::{ApiRequest, Client};
+use crate::wire::reply::RefusalReason;
 use crate::wire::rounds::{Open, check_name};
 use crate::wire::same_keys::KeysFingerprint;
 use crate::wire::service::Service;
 
 /// Bytes of an answer.
-const MOST_BYTES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 /// Maximum number of times that a participant may be sent on to a later round.
-const MOST_ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// Settings of a submission: the reports, the participant and the round.
 pub struct Submitting {
     /// Setting of the job.
-    pub setting: Arc<Setting>,
+    pub setting: Arc<ServiceConfig>,
     /// Name of the participant.
     pub me: String,
     /// Identity of the participant.
     pub identity: Identity,
     /// Input with the reports.
-    pub input: Input,
+    pub input: ReportsInput,
     /// Name of the round.
     pub round: String,
     /// Ask which batches are there already, and leave them out.
@@ -61,7 +61,7 @@ pub struct Submitting {
     /// A directory in which the services say where they listen.
     pub announce: Option<PathBuf>,
     /// Display for the progress of the submission.
-    pub screen: Arc<dyn Screen>,
+    pub screen: Arc<dyn ProgressSink>,
     /// Handle that cancels the submission.
     pub cancel: Cancel,
 }
@@ -115,7 +115,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     let own = told.setting.own()?;
     check_quality(&own, &told.me, &told.input)?;
     let mut reports = Reports::open(&own, &told.me, &told.input)?;
-    let reach = Reach::new(&told.setting, &told.identity, told.announce.as_deref(), &told.cancel)?;
+    let reach = ServiceClients::new(&told.setting, &told.identity, told.announce.as_deref(), &told.cancel)?;
     let number = told.setting.count("proxy")?;
     if number == 0 {
         told.setting.peer(Service::Proxy(0))?;
@@ -199,7 +199,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     }))
 }
 
-fn show(display: &mut dyn Display, (whole, done): (Option<u64>, u64), reach: &Reach) {
+fn show(display: &mut dyn ProgressView, (whole, done): (Option<u64>, u64), reach: &ServiceClients) {
     let (sent, received) = (reach.traffic.sent(), reach.traffic.received());
     display.show(&Snapshot { phase: "submitting".into(), done, total: whole.unwrap_or(0), sent, received });
 }
@@ -208,7 +208,7 @@ fn show(display: &mut dyn Display, (whole, done): (Option<u64>, u64), reach: &Re
 fn reach_round(told: &Submitting, proxies: &mut Proxies, round: String, passed: &mut Vec<String>) -> Result<Target> {
     let (mut round, mut asked) = (round, 0);
     loop {
-        let ask = Ask::get(format!("/v1/rounds/{round}"), MOST_BYTES);
+        let ask = ApiRequest::get(format!("/v1/rounds/{round}"), MAX_BYTES);
         let answer = proxies.ask(told, |proxy, persistence| proxy.ask(&ask, persistence))?;
         let proxy = proxies.current();
         if answer.is_ok() {
@@ -224,7 +224,7 @@ fn reach_round(told: &Submitting, proxies: &mut Proxies, round: String, passed: 
         }
         asked += 1;
         let next = next_round(&answer, &round, proxy)?;
-        if asked == MOST_ROUNDS {
+        if asked == MAX_ROUNDS {
             return Err(Error::NotReady(format!("{} names one closed round after the other", proxy.name())));
         }
         passed.push(std::mem::replace(&mut round, next));
@@ -232,22 +232,22 @@ fn reach_round(told: &Submitting, proxies: &mut Proxies, round: String, passed: 
 }
 
 /// The round that is open in place of one that takes no reports.
-fn next_round(answer: &crate::transport::Answer, round: &str, proxy: &Client) -> Result<String> {
+fn next_round(answer: &crate::transport::ApiResponse, round: &str, proxy: &Client) -> Result<String> {
     let told = answer.told();
     let name = proxy.name();
     match (told.error, told.next) {
-        (Kind::Closed, Some(next)) if check_name(&next).is_ok() && next != round => {
+        (RefusalReason::Closed, Some(next)) if check_name(&next).is_ok() && next != round => {
             tracing::info!(
                 "round {round} takes no reports ({}): what is not there yet goes to round {next}",
                 told.message
             );
             Ok(next)
         }
-        (Kind::Closed, _) => Err(Error::NotReady(format!(
+        (RefusalReason::Closed, _) => Err(Error::NotReady(format!(
             "{name}: {}, and no other round is open: submit when the next one is",
             told.message
         ))),
-        (Kind::UnknownRound, next) => {
+        (RefusalReason::UnknownRound, next) => {
             // It may be one to come: what is for that one is for no other.
             let ask = match next.filter(|next| check_name(next).is_ok()) {
                 Some(next) => format!("round {next} is open"),
@@ -255,7 +255,7 @@ fn next_round(answer: &crate::transport::Answer, round: &str, proxy: &Client) ->
             };
             Err(Error::Input(format!("{name}: round {round}: {}: {ask}", told.message)))
         }
-        (Kind::Busy | Kind::NotYet | Kind::OtherKeys, _) => {
+        (RefusalReason::Busy | RefusalReason::NotYet | RefusalReason::OtherKeys, _) => {
             Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", told.message)))
         }
         (_, _) => Err(Error::Input(format!("{name} refuses the reports: {}", told.message))),
@@ -298,9 +298,10 @@ impl Submission<'_> {
                 self.sent.reports += reports;
                 return Ok(());
             }
-            let answer = match self.told.setting.is_interactive() {
-                false => self.send(&path, &name, entries)?,
-                true => self.make(&path, &name, entries)?,
+            let answer = if self.told.setting.is_interactive() {
+                self.make(&path, &name, entries)?
+            } else {
+                self.send(&path, &name, entries)?
             };
             if answer.is_ok() {
                 let taken: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
@@ -315,7 +316,7 @@ impl Submission<'_> {
             }
             let round = self.target.round.clone();
             let next = next_round(&answer, &round, self.proxies.current())?;
-            if self.rounds.len() == MOST_ROUNDS {
+            if self.rounds.len() == MAX_ROUNDS {
                 return Err(Error::NotReady("one round closed after the other while this was submitted".into()));
             }
             // Size and place stay, so that what is submitted again is cut alike.

@@ -33,9 +33,9 @@ use super::Proxy;
 use super::asking::{TURN, refusal, wrong};
 use super::round::Round;
 use crate::queue::MarkKey;
-use crate::transport::Ask;
+use crate::transport::ApiRequest;
 use crate::wire::batch::ClaimId;
-use crate::wire::claims::{MOST_CLAIMS, decode_answers};
+use crate::wire::claims::{MAX_CLAIMS, decode_answers};
 
 impl Proxy {
     /// Claims what waits, where there are other proxies, and drops what is another's.
@@ -54,7 +54,7 @@ impl Proxy {
         // Their order says nothing of whose they are.
         claims.sort_unstable_by_key(|(name, _)| *name);
         let (mut own, mut others) = (Vec::new(), Vec::new());
-        for claims in claims.chunks(MOST_CLAIMS) {
+        for claims in claims.chunks(MAX_CLAIMS) {
             let answers = self.ask_for(round, claims)?;
             for ((_, key), answer) in claims.iter().zip(answers) {
                 if answer { &mut own } else { &mut others }.push(*key);
@@ -76,7 +76,7 @@ impl Proxy {
         let name = &round.name;
         let (answer, by) = self.stepping(round, |session, next| {
             let path = format!("/v1/rounds/{name}/claims?session={session}&next={next}");
-            self.database.ask(&Ask::post(round.fingerprint.on(&path), body, MOST_CLAIMS / 8), TURN)
+            self.database.ask(&ApiRequest::post(round.fingerprint.on(&path), body, MAX_CLAIMS / 8), TURN)
         })?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("claims of round {name}")));

@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use tacita_core::{Error, Result};
 use tokio::time::timeout;
 
-use super::asking::{LOOK, MOST_BYTES, ONCE, TELL, wrong};
+use super::asking::{LOG_INTERVAL, MAX_BYTES, ONCE, POLL_INTERVAL, wrong};
 use super::journal::{file_name, round_of};
 use super::names::Names;
 use super::round::Round;
 use super::track::{Refused, Seen, Track};
 use super::{Proxy, lock};
 use crate::queue::Fresh;
-use crate::transport::{Answer, Ask, Client};
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::{State as Stage, Status};
+use crate::transport::{ApiRequest, ApiResponse, Client};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::{RoundState, RoundStatus};
 use crate::wire::same_keys::KeysFingerprint;
-use crate::wire::sessions::{Advance, Session};
+use crate::wire::sessions::{Advance, StateSession};
 
 /// Time for which a sender of reports waits for the database to hold the session that covers them.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A directory goes on to its next session that often where nothing comes: so a process beside it is noticed.
 const IDLE: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ impl Round {
     }
 
     /// Asks something with the session of this directory in the query, which stays the last one meanwhile. A database that refuses it is asked for it again.
-    pub(super) fn presenting<T>(&self, ask: impl FnOnce(Session) -> Result<(T, bool)>) -> Result<T> {
+    pub(super) fn presenting<T>(&self, ask: impl FnOnce(StateSession) -> Result<(T, bool)>) -> Result<T> {
         self.tracked(|track| {
             let (answer, is_stale) = ask(track.session()?)?;
             if is_stale {
@@ -101,8 +101,8 @@ impl Proxy {
     pub(super) fn stepping<'a>(
         &'a self,
         round: &Round,
-        ask: impl FnOnce(Session, Session) -> Result<(Answer, &'a Client)>,
-    ) -> Result<(Answer, &'a Client)> {
+        ask: impl FnOnce(StateSession, StateSession) -> Result<(ApiResponse, &'a Client)>,
+    ) -> Result<(ApiResponse, &'a Client)> {
         round.tracked(|track| {
             let session = track.session()?;
             track.propose_for(&round.queue, &self.names)?;
@@ -148,20 +148,20 @@ impl Proxy {
         let value = serde_json::to_value(advance).map_err(|error| Error::Internal(error.to_string()))?;
         let path = format!("/v1/rounds/{round}/session");
         let path = keys.map(|keys| keys.on(&path)).unwrap_or(path);
-        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), ONCE)?;
+        let (answer, by) = self.database.ask(&ApiRequest::json(path, &value, MAX_BYTES), ONCE)?;
         if answer.is_ok() {
             lock(&self.strange).remove(round);
             return Ok(None);
         }
         let told = answer.told();
         match told.error {
-            Kind::Stale => {
+            RefusalReason::Stale => {
                 lock(&self.strange).insert(round.to_owned(), Instant::now());
                 Ok(Some(Refused::Elsewhere))
             }
-            Kind::Closed => Ok(Some(Refused::Closed(told.message))),
+            RefusalReason::Closed => Ok(Some(Refused::Closed(told.message))),
             // Whether this is the right directory is seen when the database has the round under the same keys.
-            Kind::OtherKeys => Err(Error::NotReady(told.message)),
+            RefusalReason::OtherKeys => Err(Error::NotReady(told.message)),
             _ if answer.come_again() => Err(Error::NotReady(format!("{}: {}", by.name(), told.message))),
             _ => Err(wrong(by, &format!("it does not take a session of this state directory: {}", told.message))),
         }
@@ -174,7 +174,7 @@ impl Proxy {
         let lost = lock(&self.lost).get(round).cloned();
         if let Some(what) = lost {
             // So that the database's operator is told as well.
-            self.tell_session(round, None, &Advance { from: None, to: Session::after(None)? })?;
+            self.tell_session(round, None, &Advance { from: None, to: StateSession::after(None)? })?;
             return Err(Error::Input(format!("{what}; {}", self.if_it_is_lost(round))));
         }
         let mut track = Track::open(&self.folder, round)?;
@@ -231,10 +231,10 @@ impl Proxy {
                     }
                 }
             }
-            if failed && self.database.rest(LOOK).is_err() {
+            if failed && self.database.rest(POLL_INTERVAL).is_err() {
                 return;
             }
-            self.bell.wait(LOOK);
+            self.bell.wait(POLL_INTERVAL);
         }
     }
 
@@ -249,9 +249,9 @@ impl Proxy {
             // What is over takes nothing, and is asked about once. What is not may have been refused by a storage that was not the right one.
             let seen = round.cover.seen.borrow();
             let is_refused = matches!(seen.refused, Some(Refused::Closed(_)));
-            return !is_refused || seen.at.elapsed() > TELL && told.is_some_and(|state| !state.is_over());
+            return !is_refused || seen.at.elapsed() > LOG_INTERVAL && told.is_some_and(|state| !state.is_over());
         }
-        let is_open = told == Some(Stage::Open);
+        let is_open = told == Some(RoundState::Open);
         if is_open && track.since.elapsed() > IDLE {
             round.queue.note_new(std::iter::empty());
             return true;
@@ -260,14 +260,14 @@ impl Proxy {
     }
 
     /// Waits until the database holds a session behind all that was written of a round until now: before that nothing is acknowledged.
-    pub(super) async fn covered(&self, round: &Round) -> Granted<()> {
+    pub(super) async fn covered(&self, round: &Round) -> ApiResult<()> {
         let wanted = round.queue.written();
         let covers = |seen: &Seen| seen.covers.is_some_and(|covers| covers >= wanted);
         let mut seen = round.cover.seen.subscribe();
         if !covers(&seen.borrow()) {
             self.bell.ring();
         }
-        let refused = match timeout(PATIENCE, seen.wait_for(|seen| covers(seen) || seen.refused.is_some())).await {
+        let refused = match timeout(TIMEOUT, seen.wait_for(|seen| covers(seen) || seen.refused.is_some())).await {
             Ok(Ok(seen)) if covers(&seen) => return Ok(()),
             Ok(Ok(seen)) => seen.refused.clone(),
             _ => None,
@@ -275,28 +275,32 @@ impl Proxy {
         Err(match refused {
             // Why it is over the database says to those who ask it.
             Some(Refused::Closed(_)) => {
-                let over = || Reply::new(Kind::Closed, format!("round {} takes no more of this proxy", round.name));
+                let over = || {
+                    ApiError::new(RefusalReason::Closed, format!("round {} takes no more of this proxy", round.name))
+                };
                 self.is_given_up(&round.name).unwrap_or_else(over)
             }
             Some(Refused::Elsewhere) => {
                 let given_up = self.is_given_up(&round.name);
-                given_up.unwrap_or_else(|| Reply::new(Kind::NotYet, told_elsewhere(&round.name)).again_in(2))
+                given_up
+                    .unwrap_or_else(|| ApiError::new(RefusalReason::NotYet, told_elsewhere(&round.name)).again_in(2))
             }
             None => self.is_differing(&round.name).unwrap_or_else(|| {
                 let what =
                     "the database does not answer: reports are on this proxy's disk, and are acknowledged when it does";
-                Reply::new(Kind::NotYet, what).again_in(1)
+                ApiError::new(RefusalReason::NotYet, what).again_in(1)
             }),
         })
     }
 
     /// Returns the reply about a round that goes on without what this proxy had, whichever directory it works with.
     /// None of that counts, and nobody is told that it was taken.
-    pub(super) fn is_given_up(&self, round: &str) -> Option<Reply> {
-        let is_without = |status: &Status| status.without.contains(&self.place);
+    pub(super) fn is_given_up(&self, round: &str) -> Option<ApiError> {
+        let is_without = |status: &RoundStatus| status.without.contains(&self.place);
         let given_up = lock(&self.told).get(round).is_some_and(is_without);
-        given_up
-            .then(|| Reply::new(Kind::Closed, format!("round {round} continued without this proxy's unsent reports")))
+        given_up.then(|| {
+            ApiError::new(RefusalReason::Closed, format!("round {round} continued without this proxy's unsent reports"))
+        })
     }
 
     /// Returns the message about a round whose acknowledged reports are in another directory, if that is so.
@@ -308,7 +312,7 @@ impl Proxy {
 
     /// Whether such a round was asked about just now, and need not be again yet.
     pub(super) fn was_strange_just_now(&self, round: &str) -> bool {
-        lock(&self.strange).get(round).is_some_and(|last| last.elapsed() < TELL)
+        lock(&self.strange).get(round).is_some_and(|last| last.elapsed() < LOG_INTERVAL)
     }
 
     /// Describes the fault of this directory, for the log.

@@ -22,20 +22,20 @@ use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
 use tacita_node::identity::FINGERPRINT_BYTES;
 
-use super::asking::{MOST_BYTES, ONCE, TURN, refusal, wrong};
+use super::asking::{MAX_BYTES, ONCE, TURN, refusal, wrong};
 use super::round::Round;
 use super::{Proxy, lock};
 use crate::queue::Submission;
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 use crate::step;
-use crate::transport::{Ask, Who, read};
+use crate::transport::{ApiRequest, Who, read};
 use crate::wire::batch::batch_id;
 use crate::wire::handed::{DIGEST_BYTES, Handed};
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::{Rest, Resting, Status, collector};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::{Rest, Resting, RoundStatus, collector};
 use crate::wire::same_keys::{KeysFingerprint, Under};
 use crate::wire::service::Service;
-use crate::wire::sessions::Session;
+use crate::wire::sessions::StateSession;
 
 /// `PUT /v1/rounds/{round}/handed/{batch}`: a participant's batch that another proxy cannot shuffle.
 pub(super) async fn handed(
@@ -45,24 +45,26 @@ pub(super) async fn handed(
     under: Under,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Json<Value>> {
+) -> ApiResult<Json<Value>> {
     if proxy.admission.caller(&who.0).is_none_or(|caller| caller.proxy().is_none()) {
-        return Err(Reply::new(Kind::Forbidden, "only other proxies hand reports over"));
+        return Err(ApiError::new(RefusalReason::Forbidden, "only other proxies hand reports over"));
     }
     let batch = batch_id(&batch)?;
-    let round = proxy.round(&name).ok_or_else(|| Reply::new(Kind::NotYet, "the round is not here").again_in(1))?;
+    let round =
+        proxy.round(&name).ok_or_else(|| ApiError::new(RefusalReason::NotYet, "the round is not here").again_in(1))?;
     under.check(&name, &round.fingerprint, true)?;
-    let most = Setting::batch(&round.params) * round.params.entry_bytes() + FINGERPRINT_BYTES + DIGEST_BYTES;
+    let most = ServiceConfig::batch(&round.params) * round.params.entry_bytes() + FINGERPRINT_BYTES + DIGEST_BYTES;
     let body = read(&headers, body, most).await?;
     let (pool, taken, taking) = (proxy.pool.clone(), proxy.clone(), round.clone());
     let done = pool.run(move || {
         let handed = Handed::from_bytes(&body).filter(|handed| handed.records.len() % round.params.entry_bytes() == 0);
-        let handed = handed.ok_or_else(|| Reply::new(Kind::Malformed, "this is no batch of a participant"))?;
+        let handed =
+            handed.ok_or_else(|| ApiError::new(RefusalReason::Malformed, "this is no batch of a participant"))?;
         if !round.queue.is_closed() {
-            return Err(Reply::new(Kind::NotYet, "the round is not closed here yet").again_in(1));
+            return Err(ApiError::new(RefusalReason::NotYet, "the round is not closed here yet").again_in(1));
         }
         if proxy.is_complete(&round.name)? {
-            return Err(Reply::new(Kind::Closed, "all reports of the round have been sent from here"));
+            return Err(ApiError::new(RefusalReason::Closed, "all reports of the round have been sent from here"));
         }
         let participant = proxy.names.number(&handed.participant)?;
         let submission = Submission { participant, batch, digest: handed.digest, records: handed.records };
@@ -80,7 +82,7 @@ impl Proxy {
     /// Sees to it that what is here of a round that has closed can be shuffled, or is handed over, where there are other proxies.
     ///
     /// Errors: [`Error::NotReady`] while it depends on another one; those of the database and of the queue.
-    pub(super) fn come_together(&self, round: &Round, status: &Status) -> Result<()> {
+    pub(super) fn come_together(&self, round: &Round, status: &RoundStatus) -> Result<()> {
         if self.others.is_empty() {
             return Ok(());
         }
@@ -105,12 +107,11 @@ impl Proxy {
             None => (),
         }
         self.claim(round)?;
-        let told = match status.rests.contains_key(&self.place) {
-            true => status.clone(),
-            false => {
-                let (session, rest) = (round.tracked(|track| track.session())?, round.queue.rest(&round.conditions));
-                self.tell_rest(&round.name, Some(&round.fingerprint), rest, session)?
-            }
+        let told = if status.rests.contains_key(&self.place) {
+            status.clone()
+        } else {
+            let (session, rest) = (round.tracked(|track| track.session())?, round.queue.rest(&round.conditions));
+            self.tell_rest(&round.name, Some(&round.fingerprint), rest, session)?
         };
         let rests = &told.rests;
         if rests.len() <= self.others.len() {
@@ -133,18 +134,25 @@ impl Proxy {
     }
 
     /// Tells, where there are other proxies, that nothing is here of a round.
-    pub(super) fn tell_nothing(&self, status: &Status, session: Session) -> Result<()> {
-        match self.others.is_empty() || status.rests.contains_key(&self.place) {
-            true => Ok(()),
-            false => self.tell_rest(&status.round, None, Rest::Nothing, session).map(drop),
+    pub(super) fn tell_nothing(&self, status: &RoundStatus, session: StateSession) -> Result<()> {
+        if self.others.is_empty() || status.rests.contains_key(&self.place) {
+            Ok(())
+        } else {
+            self.tell_rest(&status.round, None, Rest::Nothing, session).map(drop)
         }
     }
 
-    fn tell_rest(&self, round: &str, keys: Option<&KeysFingerprint>, rest: Rest, session: Session) -> Result<Status> {
+    fn tell_rest(
+        &self,
+        round: &str,
+        keys: Option<&KeysFingerprint>,
+        rest: Rest,
+        session: StateSession,
+    ) -> Result<RoundStatus> {
         let value = serde_json::to_value(Resting { rest }).map_err(|error| Error::Internal(error.to_string()))?;
         let path = format!("/v1/rounds/{round}/rest?session={session}");
         let path = keys.map(|keys| keys.on(&path)).unwrap_or(path);
-        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), TURN)?;
+        let (answer, by) = self.database.ask(&ApiRequest::json(path, &value, MAX_BYTES), TURN)?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("word of what is there of round {round}")));
         }
@@ -164,7 +172,7 @@ impl Proxy {
             reports += (records.len() / round.params.entry_bytes()) as u64;
             let body = Handed { participant, digest, records: &records }.to_bytes();
             let path = round.fingerprint.on(&format!("/v1/rounds/{}/handed/{}", round.name, hex(&key.1)));
-            let answer = other.ask(&Ask::put(path, body, MOST_BYTES), ONCE)?;
+            let answer = other.ask(&ApiRequest::put(path, body, MAX_BYTES), ONCE)?;
             if !answer.is_ok() {
                 let what = format!("reports of round {}", round.name);
                 return Err(match answer.again {

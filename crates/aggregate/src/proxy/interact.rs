@@ -19,18 +19,18 @@ use tokio::time::timeout;
 
 use super::Proxy;
 use super::round::{Round, fingerprint};
-use crate::interaction::{Batch, Side, bounds, session};
+use crate::interaction::{InteractionSide, ParticipantBatch, bounds, session};
 use crate::secret::Secret;
-use crate::transport::{Going, MEDIA_TYPE, UnderWay, Who, Within, expect_binary, join, outlet};
+use crate::transport::{Going, MEDIA_TYPE, ReadDeadline, UnderWay, Who, expect_binary, join, outlet};
 use crate::wire::batch::{batch_id, first_of};
-use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
 use crate::wire::same_keys::Under;
 
 /// Time for which a participant waits for a place before it is told to come again.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time limit for the delivery of an interaction's last bytes.
-const FAREWELL: Duration = Duration::from_secs(10);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// `POST /v1/rounds/{round}/reports/{batch}/{reports}`: so many reports in a batch of a name of the participant's own, made together
 /// and taken exactly once. The answer is a channel, or that they are there, or why they are not taken.
@@ -42,20 +42,24 @@ pub(super) async fn interact(
     under: Under,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Response> {
+) -> ApiResult<Response> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
     // Also of a round that has closed: what was taken before is known, as where reports are sent.
     let round = proxy.known(&name)?;
     under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
     let Secret::NaorReingold(_) = &round.secret else {
-        return Err(Reply::new(Kind::Malformed, "reports of this job are sent complete, not made with the proxy"));
+        return Err(ApiError::new(
+            RefusalReason::Malformed,
+            "reports of this job are sent complete, not made with the proxy",
+        ));
     };
     expect_binary(&headers)?;
     let most = proxy.setting.submission(&round.params);
     let reports = reports.parse::<usize>().ok().filter(|reports| (1..=most).contains(reports));
-    let reports =
-        reports.ok_or_else(|| Reply::new(Kind::Malformed, format!("a batch of this round has 1 to {most} reports")))?;
+    let reports = reports.ok_or_else(|| {
+        ApiError::new(RefusalReason::Malformed, format!("a batch of this round has 1 to {most} reports"))
+    })?;
     // What would not be taken is not worked on.
     let (asked, taking, whose) = (proxy.clone(), round.clone(), participant);
     let foresee = move || {
@@ -71,10 +75,10 @@ pub(super) async fn interact(
     if !round.is_open() {
         return Err(proxy.elsewhere(&name));
     }
-    let busy = || Reply::new(Kind::Busy, "too many reports are being made: try again later").again_in(2);
+    let busy = || ApiError::new(RefusalReason::Busy, "too many reports are being made: try again later").again_in(2);
     // Who waits with what it may have at most has it in the order of coming: nobody is overtaken by who begins one after the other.
     let own = proxy.admission.enter(who.0, Going::Interaction).ok_or_else(busy)?;
-    let place = match timeout(PATIENCE, proxy.interactions.clone().acquire_owned()).await {
+    let place = match timeout(TIMEOUT, proxy.interactions.clone().acquire_owned()).await {
         Ok(Ok(place)) => place,
         _ => return Err(busy()),
     };
@@ -84,7 +88,7 @@ pub(super) async fn interact(
     let participant = participant.to_string();
     let mut channel = join(&participant, body, outlet, bounds, &proxy.cancel);
     tokio::task::spawn_blocking(move || {
-        let batch = Batch { round: &round.name, participant: &participant, name: batch, reports };
+        let batch = ParticipantBatch { round: &round.name, participant: &participant, name: batch, reports };
         let made = proxy.make(&round, &batch, number, &mut channel);
         // Whoever takes its time to hear of it keeps no others waiting.
         drop(place);
@@ -92,14 +96,14 @@ pub(super) async fn interact(
         drop((own, under_way));
     });
     let mut answer = ([(header::CONTENT_TYPE, MEDIA_TYPE)], answer).into_response();
-    answer.extensions_mut().insert(Within(bounds.time + FAREWELL));
+    answer.extensions_mut().insert(ReadDeadline(bounds.time + SHUTDOWN_GRACE));
     Ok(answer)
 }
 
 /// Tells how an interaction has ended.
-fn tell(round: &Round, made: Result<Granted<Value>>, mut channel: Channel) {
+fn tell(round: &Round, made: Result<ApiResult<Value>>, mut channel: Channel) {
     let told = match made {
-        Ok(answer) => channel.send(OUTCOME, Reply::outcome(&answer)).and_then(|()| channel.conclude()),
+        Ok(answer) => channel.send(OUTCOME, ApiError::outcome(&answer)).and_then(|()| channel.conclude()),
         Err(error) => {
             channel.abort(&error);
             Err(error)
@@ -118,19 +122,25 @@ pub(super) fn taken(reports: usize, known: bool) -> Value {
 
 impl Proxy {
     /// One interaction from its beginning to its outcome.
-    fn make(&self, round: &Round, batch: &Batch<'_>, number: u32, channel: &mut Channel) -> Result<Granted<Value>> {
+    fn make(
+        &self,
+        round: &Round,
+        batch: &ParticipantBatch<'_>,
+        number: u32,
+        channel: &mut Channel,
+    ) -> Result<ApiResult<Value>> {
         tracing::debug!("round {}: batch {} comes", round.name, hex(&batch.name));
         match self.entries(round, batch, channel) {
             Ok(entries) => Ok(round
                 .accept(number, &batch.name, fingerprint(batch.reports), &entries)
-                .map_err(Reply::from)
+                .map_err(ApiError::from)
                 .and_then(|accepted| self.answer(round, &batch.name, accepted, batch.reports as u64))
                 .and_then(|known| Handle::current().block_on(self.covered(round)).map(|()| known))
                 .map(|known| taken(batch.reports, known))),
             // Where the channel still goes, whoever broke the rules is told which; else its kind.
             Err(Error::Protocol { check, .. }) => {
                 self.done.refused.fetch_add(1, Ordering::Relaxed);
-                Ok(Err(Reply::new(Kind::Malformed, format!("the reports are refused: {check}"))))
+                Ok(Err(ApiError::new(RefusalReason::Malformed, format!("the reports are refused: {check}"))))
             }
             Err(error) => {
                 self.done.broken.fetch_add(1, Ordering::Relaxed);
@@ -140,12 +150,12 @@ impl Proxy {
     }
 
     /// The entries of reports that are made now.
-    fn entries(&self, round: &Round, batch: &Batch<'_>, channel: &mut Channel) -> Result<Vec<u8>> {
+    fn entries(&self, round: &Round, batch: &ParticipantBatch<'_>, channel: &mut Channel) -> Result<Vec<u8>> {
         let Secret::NaorReingold(secret) = &round.secret else {
             return Err(Error::Internal("an interaction in a protocol that has none".into()));
         };
         let mut rng = fresh_rng()?;
-        let session = session(&self.setting, batch, Side::Proxy, channel, &mut rng)?;
+        let session = session(&self.setting, batch, InteractionSide::Proxy, channel, &mut rng)?;
         let mut transfers = naor_reingold::proxy::connect(&session, channel, &mut rng)?;
         let reporting = Reporting {
             params: &round.params,

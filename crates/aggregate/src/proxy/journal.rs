@@ -16,7 +16,7 @@ use tacita_node::base::hex::{hex, unhex};
 
 use crate::queue::BatchName;
 use crate::step;
-use crate::wire::sessions::{Advance, Session};
+use crate::wire::sessions::{Advance, StateSession};
 
 #[cfg(test)]
 mod power;
@@ -61,8 +61,8 @@ pub(crate) enum Unfit {
 /// covers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Chain {
-    before: Option<Session>,
-    last: Option<Session>,
+    before: Option<StateSession>,
+    last: Option<StateSession>,
     /// The database is known to hold the last one.
     is_sure: bool,
     covers: u64,
@@ -80,7 +80,7 @@ impl Chain {
     }
 
     /// The session that the database is known to hold.
-    pub(crate) fn session(&self) -> Option<Session> {
+    pub(crate) fn session(&self) -> Option<StateSession> {
         self.last.filter(|_| self.is_sure)
     }
 
@@ -90,7 +90,7 @@ impl Chain {
     }
 
     /// Goes on to a session that is on disk behind so much of what was written; the one of before was held.
-    pub(crate) fn propose(&mut self, next: Session, written: u64) {
+    pub(crate) fn propose(&mut self, next: StateSession, written: u64) {
         *self = Chain { before: self.last, last: Some(next), is_sure: false, covers: written };
     }
 
@@ -105,8 +105,8 @@ impl Chain {
     }
 
     /// The session to come.
-    pub(crate) fn next(&self) -> Result<Session> {
-        Session::after(self.last)
+    pub(crate) fn next(&self) -> Result<StateSession> {
+        StateSession::after(self.last)
     }
 
     /// Whether the directory has gone on since its first session.
@@ -125,7 +125,7 @@ impl Past {
                 Line::Session(name, generation) => {
                     past.generation = *generation;
                     let number = past.chain.last.map_or(0, |last| last.number) + 1;
-                    past.chain.propose(Session { number, name: *name }, 0);
+                    past.chain.propose(StateSession { number, name: *name }, 0);
                 }
             }
         }
@@ -301,7 +301,7 @@ mod tests {
         let past = Journal::open(&folder, "one").unwrap().1;
         assert_eq!((&past, journal.past().unwrap()), (&Past::of(&LINES), past.clone()));
         assert_eq!((past.generation, past.batches), (7, [[2; 16], [3; 16], [5; 16]].into()));
-        let [one, two] = [(1, [1; 16]), (2, [4; 16])].map(|(number, name)| Session { number, name });
+        let [one, two] = [(1, [1; 16]), (2, [4; 16])].map(|(number, name)| StateSession { number, name });
         assert_eq!(past.chain.asks(), Some(Advance { from: Some(one), to: two }));
         // Another round's is none.
         std::fs::copy(folder.at(&file_name("one")), folder.at(&file_name("two"))).unwrap();

@@ -6,19 +6,19 @@ use std::time::Instant;
 
 use tacita_core::{Error, Result};
 
-use super::asking::{MOST_BYTES, TELL};
+use super::asking::{LOG_INTERVAL, MAX_BYTES};
 use super::round::{Differing, Round};
 use super::{Proxy, lock};
-use crate::transport::Ask;
-use crate::wire::reply::{Kind, Reply};
-use crate::wire::rounds::{State as Stage, Status};
+use crate::transport::ApiRequest;
+use crate::wire::reply::{ApiError, RefusalReason};
+use crate::wire::rounds::{RoundState, RoundStatus};
 use crate::wire::same_keys::ADVICE;
 
 impl Round {
     /// Compares the keys of the round with those that the database has for it now; whether they differ.
-    pub(super) fn compare(&self, status: &Status) -> bool {
+    pub(super) fn compare(&self, status: &RoundStatus) -> bool {
         let theirs = match (&status.keys, &status.database) {
-            _ if status.state == Stage::Removed => None,
+            _ if status.state == RoundState::Removed => None,
             (Some(keys), _) if *keys == self.fingerprint => None,
             (Some(keys), _) => Some(keys.short()),
             // It has opened the round under its key of before, and waits for that of the proxies.
@@ -44,7 +44,7 @@ impl Round {
     /// Whether the database is to be told now under which keys the round is here; it is not again for a while.
     pub(super) fn is_to_tell(&self) -> bool {
         let differing = lock(&self.differing);
-        differing.as_ref().is_some_and(|differing| differing.told.is_none_or(|last| last.elapsed() > TELL))
+        differing.as_ref().is_some_and(|differing| differing.told.is_none_or(|last| last.elapsed() > LOG_INTERVAL))
     }
 
     /// Notes that the database is told now.
@@ -57,9 +57,9 @@ impl Round {
 
 impl Proxy {
     /// Returns the reply to a participant about a round that the database has under other keys, if that is so.
-    pub(super) fn is_differing(&self, round: &str) -> Option<Reply> {
+    pub(super) fn is_differing(&self, round: &str) -> Option<ApiError> {
         let what = self.round(round)?.differs()?;
-        Some(Reply::new(Kind::OtherKeys, what).again_in(2))
+        Some(ApiError::new(RefusalReason::OtherKeys, what).again_in(2))
     }
 
     /// Tells the database under which keys a round is here, so that its operator sees it.
@@ -68,10 +68,11 @@ impl Proxy {
     pub(super) fn tell_keys(&self, round: &Round) -> Result<()> {
         round.note_told();
         let path = round.fingerprint.on(&format!("/v1/rounds/{}", round.name));
-        let (answer, _) = self.database.once(&Ask::get(path, MOST_BYTES))?;
-        match answer.is_ok() {
-            true => Ok(()),
-            false => Err(Error::Input(round.differs().unwrap_or_else(|| answer.told().message))),
+        let (answer, _) = self.database.once(&ApiRequest::get(path, MAX_BYTES))?;
+        if answer.is_ok() {
+            Ok(())
+        } else {
+            Err(Error::Input(round.differs().unwrap_or_else(|| answer.told().message)))
         }
     }
 }

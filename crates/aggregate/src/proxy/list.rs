@@ -10,8 +10,8 @@ use serde::Deserialize;
 use super::{Proxy, lock};
 use crate::transport::Who;
 use crate::wire::held::Held;
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::State as Stage;
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::RoundState;
 
 /// Selection of the rounds to list; all rounds by default.
 #[derive(Deserialize)]
@@ -28,13 +28,14 @@ pub(super) async fn held(
     State(proxy): State<Arc<Proxy>>,
     who: Who,
     part: Result<Query<Part>, QueryRejection>,
-) -> Granted<Json<Held>> {
+) -> ApiResult<Json<Held>> {
     proxy.domain(&who)?;
-    let wrong = |_| Reply::new(Kind::Malformed, "a list of keys takes `after`, a name, and `limit`, a number");
+    let wrong =
+        |_| ApiError::new(RefusalReason::Malformed, "a list of keys takes `after`, a name, and `limit`, a number");
     let Query(part) = part.map_err(wrong)?;
     let removed = lock(&proxy.told)
         .values()
-        .filter(|status| status.state == Stage::Removed)
+        .filter(|status| status.state == RoundState::Removed)
         .map(|one| one.round.clone())
         .collect();
     let rounds = lock(&proxy.rounds).iter().map(|(name, round)| (name.clone(), round.fingerprint)).collect();

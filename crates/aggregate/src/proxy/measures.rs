@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tacita_serve::status::{Check, Page};
+use tacita_serve::status::{Check, MetricsPage};
 
 use super::{Proxy, lock};
 use crate::metrics::{heard, rounds};
-use crate::wire::rounds::State;
+use crate::wire::rounds::RoundState;
 
 impl Proxy {
     /// Adds numbers to a page.
-    pub(super) fn measure(&self, page: &mut Page) {
+    pub(super) fn measure(&self, page: &mut MetricsPage) {
         let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
         let done = &self.done;
         page.one("reports_accepted_total", "counter", "Reports that were accepted.", of(&done.accepted));
@@ -55,7 +55,7 @@ impl Proxy {
             }),
             Check::new("secrets", || {
                 let told = lock(&self.told);
-                let open = told.values().filter(|status| status.state == State::Open);
+                let open = told.values().filter(|status| status.state == RoundState::Open);
                 let missing: Vec<_> =
                     open.map(|status| &status.round).filter(|name| self.round(name).is_none()).collect();
                 match missing.first() {

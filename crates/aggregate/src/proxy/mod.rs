@@ -1,12 +1,12 @@
 //! The proxy: it takes the participants' reports, blinds and shuffles them, and forwards them so that nobody can tell who reported what.
 
 mod asking;
+mod background;
 mod bell;
 mod claim_key;
 mod claims;
 mod directory;
 mod handover;
-mod house;
 mod interact;
 pub(crate) mod journal;
 mod keyed;
@@ -29,7 +29,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
-use tacita_serve::status::{Check, Page};
+use tacita_serve::status::{Check, MetricsPage};
 use tacita_serve::sync::lock;
 use tokio::sync::{Semaphore, watch};
 
@@ -37,12 +37,12 @@ use self::bell::Bell;
 use self::names::Names;
 use self::round::Round;
 use self::workers::Workers;
-use crate::keys::{self, Keys};
+use crate::keys::{self, StateKeys};
 use crate::role::Role;
-use crate::serve::{Serving, Started};
-use crate::setting::Setting;
-use crate::transport::{Admission, Client, MOST_INTERACTIONS, Pool, Replicas};
-use crate::wire::rounds::Status;
+use crate::serve::{RoleConfig, Started};
+use crate::setting::ServiceConfig;
+use crate::transport::{Admission, Client, MAX_INTERACTIONS, Replicas, RequestPool};
+use crate::wire::rounds::RoundStatus;
 use crate::wire::service::Service;
 use crate::wire::signed;
 
@@ -50,9 +50,9 @@ use crate::wire::signed;
 pub const QUEUE_BYTES: u64 = 64 << 30;
 
 /// Configuration of a proxy.
-pub struct Proxying {
+pub struct ProxyConfig {
     /// Settings that all roles share.
-    pub serving: Serving,
+    pub serving: RoleConfig,
     /// The most that the reports of a round may take on disk, in bytes.
     pub queue_bytes: u64,
 }
@@ -69,13 +69,13 @@ struct Done {
 }
 
 struct Proxy {
-    setting: Arc<Setting>,
+    setting: Arc<ServiceConfig>,
     identity: Identity,
     /// Index of this proxy among the proxies.
     place: usize,
     folder: Arc<Folder>,
     state: PathBuf,
-    keys: Keys,
+    keys: StateKeys,
     names: Names,
     queue_bytes: u64,
     database: Replicas,
@@ -83,7 +83,7 @@ struct Proxy {
     others: Vec<Client>,
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
     /// Latest status of each round from the database.
-    told: Mutex<BTreeMap<String, Status>>,
+    told: Mutex<BTreeMap<String, RoundStatus>>,
     /// Rounds of which another state directory has what was acknowledged, and when the database said so last.
     strange: Mutex<BTreeMap<String, Instant>>,
     /// Rounds whose queue, or record, is lost: what is said of each.
@@ -97,7 +97,7 @@ struct Proxy {
     /// Rounds that something is due for.
     workers: Workers,
     admission: Arc<Admission>,
-    pool: Pool,
+    pool: RequestPool,
     /// Permits for interactions.
     interactions: Arc<Semaphore>,
     done: Done,
@@ -107,8 +107,8 @@ struct Proxy {
 /// Serves a proxy until it is cancelled.
 ///
 /// Errors: as those of a database; [`Error::Authentication`] if the database is somebody else.
-pub fn serve(proxying: Proxying) -> Result<()> {
-    let Proxying { serving, queue_bytes } = proxying;
+pub fn serve(proxying: ProxyConfig) -> Result<()> {
+    let ProxyConfig { serving, queue_bytes } = proxying;
     let setting = serving.setting.clone();
     let place = setting.place_of("proxy", &serving.identity)?;
     let (allow, parties) = (setting.own()?.own.participants.allow.clone(), setting.parties());
@@ -125,7 +125,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
     let started = Started::new(serving, Service::Proxy(place))?;
     let others = (0..setting.count("proxy")?).filter(|other| *other != place);
     let proxy = Proxy {
-        keys: Keys::new(folder.clone(), &identity, signed::Role::Proxy),
+        keys: StateKeys::new(folder.clone(), &identity, signed::KeyRole::Proxy),
         names: Names::open(folder.clone())?,
         database: started.databases()?,
         others: others.map(|other| started.client(Service::Proxy(other))).collect::<Result<_>>()?,
@@ -144,8 +144,8 @@ pub fn serve(proxying: Proxying) -> Result<()> {
         waits: Mutex::default(),
         workers: Workers::default(),
         admission: admission.clone(),
-        pool: Pool::new(),
-        interactions: Arc::new(Semaphore::new(MOST_INTERACTIONS)),
+        pool: RequestPool::new(),
+        interactions: Arc::new(Semaphore::new(MAX_INTERACTIONS)),
         done: Done::default(),
         cancel: started.serving.cancel.clone(),
     };
@@ -161,7 +161,7 @@ impl Role for Proxy {
         "proxy"
     }
 
-    fn keep_house(&self) -> Result<()> {
+    fn run_background(&self) -> Result<()> {
         self.keep()
     }
 
@@ -180,7 +180,7 @@ impl Role for Proxy {
         ]
     }
 
-    fn measures(&self, page: &mut Page) {
+    fn measures(&self, page: &mut MetricsPage) {
         self.measure(page);
     }
 

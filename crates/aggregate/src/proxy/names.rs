@@ -21,7 +21,7 @@ pub(super) const FILE: &str = "participants.json";
 const VERSION: u32 = 2;
 
 /// Maximum size of a file with names, in bytes.
-const MOST_BYTES: u64 = 1 << 26;
+const MAX_BYTES: u64 = 1 << 26;
 
 pub(super) struct Names {
     folder: Arc<Folder>,
@@ -112,7 +112,7 @@ fn read(folder: &Folder) -> Result<Vec<Fingerprint>> {
     let damaged = |what: &str| Error::Input(format!("{}: {what}: restore it from a backup", at.display()));
     let mut text = String::new();
     let file = folder.read(FILE).map_err(|error| damaged(&error.to_string()))?;
-    file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| damaged(&error.to_string()))?;
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| damaged(&error.to_string()))?;
     if serde_json::from_str::<Vec<String>>(&text).is_ok() {
         return Err(Error::Input(format!(
             "{}: is of an earlier version: finish the rounds of this directory with that version, or name another directory with \
@@ -123,9 +123,10 @@ fn read(folder: &Folder) -> Result<Vec<Fingerprint>> {
     let kept = serde_json::from_str::<Kept>(&text).ok().filter(|kept| kept.version == VERSION);
     let kept = kept.ok_or_else(|| damaged("is no list of participants"))?;
     let all: Vec<Fingerprint> = kept.participants.iter().filter_map(|who| who.parse().ok()).collect();
-    match all.len() == kept.participants.len() {
-        true => Ok(all),
-        false => Err(damaged("names a participant without a fingerprint")),
+    if all.len() == kept.participants.len() {
+        Ok(all)
+    } else {
+        Err(damaged("names a participant without a fingerprint"))
     }
 }
 

@@ -9,19 +9,19 @@ use tacita_core::protocol::aggregate::{Params, RoundKeys, RowFunction};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::identity::Identity;
-use tacita_node::store::seal::Key;
+use tacita_node::store::seal::SealKey;
 
 use super::claim_key::ClaimKey;
 use super::track::{Cover, Track};
-use crate::queue::{Accepted, Conditions, Limits, Queue, Submission};
+use crate::queue::{Accepted, Conditions, Queue, QueueLimits, Submission};
 use crate::secret::Secret;
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 use crate::wire::batch::BatchId;
-use crate::wire::rounds::{Open, State};
+use crate::wire::rounds::{Open, RoundState};
 use crate::wire::same_keys::KeysFingerprint;
 
 /// Batches of one participant in a round. Of each the proxy keeps its name, about 150 bytes in memory, as long as the round.
-const MOST_BATCHES: u64 = 1 << 17;
+const MAX_BATCHES: u64 = 1 << 17;
 
 /// Computes the fingerprint that distinguishes a batch from another one of its name: the number of its reports. Reports
 /// differ each time that they are made.
@@ -55,7 +55,7 @@ pub(super) struct Differing {
 impl Round {
     /// A round with these secrets and public keys, the signatures of which are checked; its queue is in a directory of `state`, and made if it is not there.
     pub(super) fn new(
-        setting: &Setting,
+        setting: &ServiceConfig,
         identity: &Identity,
         state: &Path,
         queue_bytes: u64,
@@ -74,12 +74,12 @@ impl Round {
             )));
         }
         let round = &setting.own()?.own.round;
-        let limits = Limits {
+        let limits = QueueLimits {
             record_bytes: params.entry_bytes(),
-            batch_records: Setting::batch(&params),
+            batch_records: ServiceConfig::batch(&params),
             bytes: queue_bytes,
             quota: round.quota(),
-            batches: MOST_BATCHES,
+            batches: MAX_BATCHES,
             claims: setting.count("proxy")? > 1,
         };
         let conditions = Conditions {
@@ -92,7 +92,7 @@ impl Round {
                 .map_err(|_| Error::Internal("round.max_share is no number".into()))?,
             batch_size: round.batch_size,
         };
-        let key = Key::new(identity.derive("aggregate queue", name.as_bytes()));
+        let key = SealKey::new(identity.derive("aggregate queue", name.as_bytes()));
         let queue = Queue::open(&queue_path(state, &name), key, limits)?;
         let closed = AtomicBool::new(queue.is_closed());
         let claims = ClaimKey::new(&params, &secret);
@@ -108,16 +108,16 @@ impl Round {
 
     /// Takes reports, takes none for the time being, or none any more, as the round stands at the database. One that has failed may be in a storage that is not
     /// the right one: when that is put back, it goes on.
-    pub(super) fn follow(&self, state: State) -> Result<()> {
+    pub(super) fn follow(&self, state: RoundState) -> Result<()> {
         match state {
-            State::Failed if self.queue.is_closed() => return Ok(()),
-            State::Failed => {
+            RoundState::Failed if self.queue.is_closed() => return Ok(()),
+            RoundState::Failed => {
                 if self.queue.pause(true) {
                     tracing::warn!("round {} has failed at the database: its reports are refused", self.name);
                 }
                 return Ok(());
             }
-            State::Open => (),
+            RoundState::Open => (),
             _ if self.closed.load(Ordering::Acquire) => (),
             _ => self.close()?,
         }
@@ -131,10 +131,7 @@ impl Round {
     /// Takes none any more. Durable when this returns.
     pub(super) fn close(&self) -> Result<()> {
         self.closed.store(true, Ordering::Release);
-        match self.queue.is_closed() {
-            true => Ok(()),
-            false => self.queue.close(),
-        }
+        if self.queue.is_closed() { Ok(()) } else { self.queue.close() }
     }
 
     /// Whether a participant's batch of this name is there.

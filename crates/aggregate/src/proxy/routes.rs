@@ -24,11 +24,11 @@ use super::round::{Round, fingerprint};
 use super::{Proxy, lock};
 use crate::queue::{Accepted, Refusal};
 use crate::secret::Secret;
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 use crate::transport::{Caller, MEDIA_TYPE, Who, read};
 use crate::wire::batch::{BatchId, batch_id, first_of};
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::{Open, State as Stage, check_name};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::{Open, RoundState, check_name};
 use crate::wire::same_keys::Under;
 
 /// Time for which a request about an unknown round waits for news from the database.
@@ -47,11 +47,11 @@ pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
 }
 
 /// `GET /v1/rounds/{round}`: the keys that reports are encrypted under.
-async fn round(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Json<Open>> {
+async fn round(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> ApiResult<Json<Open>> {
     proxy.participant(&who)?;
     if !lock(&proxy.told).contains_key(&name) && !proxy.look_again().await {
         let what = "the round is not known here, and the database does not answer at the moment";
-        return Err(Reply::new(Kind::NotYet, what).again_in(2));
+        return Err(ApiError::new(RefusalReason::NotYet, what).again_in(2));
     }
     let round = proxy.taking(&name)?;
     Ok(Json(round.open.clone()))
@@ -63,18 +63,18 @@ async fn is_there(
     who: Who,
     Path((name, batch)): Path<(String, String)>,
     under: Under,
-) -> Granted<Json<serde_json::Value>> {
+) -> ApiResult<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
     if let Some(refused) = proxy.is_given_up(&name).or_else(|| proxy.is_differing(&name)) {
         return Err(refused);
     }
     if let Some(what) = proxy.is_elsewhere(&name) {
-        return Err(Reply::new(Kind::NotYet, what).again_in(2));
+        return Err(ApiError::new(RefusalReason::NotYet, what).again_in(2));
     }
     let Some(round) = proxy.round(&name) else {
         // What has never been here has brought nothing here.
-        let known = lock(&proxy.told).get(&name).is_some_and(|status| status.state != Stage::Removed);
+        let known = lock(&proxy.told).get(&name).is_some_and(|status| status.state != RoundState::Removed);
         return if known {
             Ok(Json(serde_json::json!({ "there": false, "open": false })))
         } else {
@@ -103,14 +103,14 @@ async fn reports(
     under: Under,
     headers: HeaderMap,
     body: Body,
-) -> Granted<Json<serde_json::Value>> {
+) -> ApiResult<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
     // Also of a round that has closed: what was taken before is known, and goes to no other round for want of the answer.
     let round = proxy.known(&name)?;
     // Reports under other keys prove nothing here, whether that is said or not.
     under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
-    let body = read(&headers, body, Setting::batch(&round.params) * round.params.report_bytes()).await?;
+    let body = read(&headers, body, ServiceConfig::batch(&round.params) * round.params.report_bytes()).await?;
     let (pool, asked, taking) = (proxy.pool.clone(), proxy.clone(), round.clone());
     let take = pool.run(move || {
         let done = asked.take(&taking, &participant, &batch, &body);
@@ -127,7 +127,7 @@ async fn reports(
 }
 
 /// `GET /v1/rounds/{round}/key`: the secrets of a round, for the oracles and the other proxies, who share them.
-async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>, under: Under) -> Granted<Response> {
+async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>, under: Under) -> ApiResult<Response> {
     // Before the round is taken up other ones may take their place: proxies see that, and oracles do not.
     let early = proxy.domain(&who)?.proxy().is_some() && check_name(&name).is_ok() && proxy.keys.has(&name);
     let pool = proxy.pool.clone();
@@ -136,7 +136,7 @@ async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>
             match proxy.round(&name) {
                 Some(round) => under.check(&name, &round.fingerprint, false)?,
                 None if early && under.0.is_none() => (),
-                None => return Err(Reply::new(Kind::NotYet, "the round has no secrets here yet")),
+                None => return Err(ApiError::new(RefusalReason::NotYet, "the round has no secrets here yet")),
             }
             proxy.keys.load(&name)?.ok_or_else(|| proxy.keys.none(&name).into())
         })
@@ -146,18 +146,22 @@ async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>
 
 impl Proxy {
     /// The identity of a participant who asks. What the list calls it is for people.
-    pub(super) fn participant(&self, who: &Who) -> Granted<Fingerprint> {
-        match self.admission.caller(&who.0).is_some_and(|caller| caller.participant.is_some()) {
-            true => Ok(who.0),
-            false => Err(Reply::new(Kind::Forbidden, "only participants in the proxy's list may report")),
+    pub(super) fn participant(&self, who: &Who) -> ApiResult<Fingerprint> {
+        if self.admission.caller(&who.0).is_some_and(|caller| caller.participant.is_some()) {
+            Ok(who.0)
+        } else {
+            Err(ApiError::new(RefusalReason::Forbidden, "only participants in the proxy's list may report"))
         }
     }
 
     /// Returns the requester, if it is of the proxy's domain.
-    pub(super) fn domain(&self, who: &Who) -> Granted<Caller> {
+    pub(super) fn domain(&self, who: &Who) -> ApiResult<Caller> {
         match self.admission.caller(&who.0) {
             Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(caller),
-            _ => Err(Reply::new(Kind::Forbidden, "secrets are for the proxy's oracles and the other proxies")),
+            _ => Err(ApiError::new(
+                RefusalReason::Forbidden,
+                "secrets are for the proxy's oracles and the other proxies",
+            )),
         }
     }
 
@@ -170,7 +174,7 @@ impl Proxy {
     }
 
     /// A round, open or not, in which what was taken counts.
-    pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {
+    pub(super) fn known(&self, name: &str) -> ApiResult<Arc<Round>> {
         match self.is_given_up(name).or_else(|| self.is_differing(name)) {
             Some(refused) => Err(refused),
             None if self.is_elsewhere(name).is_some() => Err(self.elsewhere(name)),
@@ -179,7 +183,7 @@ impl Proxy {
     }
 
     /// A round that takes reports.
-    fn taking(&self, name: &str) -> Granted<Arc<Round>> {
+    fn taking(&self, name: &str) -> ApiResult<Arc<Round>> {
         if let Some(refused) = self.is_differing(name) {
             return Err(refused);
         }
@@ -188,40 +192,45 @@ impl Proxy {
     }
 
     /// Returns the reason why a round takes no reports, and the round that does.
-    pub(super) fn elsewhere(&self, name: &str) -> Reply {
+    pub(super) fn elsewhere(&self, name: &str) -> ApiError {
         let strange = self.is_elsewhere(name);
         let told = lock(&self.told);
-        let mut next = told.values().filter(|status| status.state == Stage::Open && status.round != name);
+        let mut next = told.values().filter(|status| status.state == RoundState::Open && status.round != name);
         let next = told
             .get(name)
             .and_then(|status| status.next.clone())
             .or_else(|| next.next_back().map(|one| one.round.clone()));
         let state = told.get(name).map(|status| status.state);
-        if let (Some(Stage::Open | Stage::Closed) | None, Some(what)) = (state, strange) {
-            return Reply::new(Kind::NotYet, what);
+        if let (Some(RoundState::Open | RoundState::Closed) | None, Some(what)) = (state, strange) {
+            return ApiError::new(RefusalReason::NotYet, what);
         }
         match state {
             // It may go on, in the storage that is the right one.
-            Some(Stage::Failed) => Reply::new(Kind::Closed, format!("round {name} has failed")).next(next),
-            _ if self.round(name).is_some_and(|round| !round.is_open()) => {
-                Reply::new(Kind::Closed, format!("round {name} takes no reports any more")).next(next)
+            Some(RoundState::Failed) => {
+                ApiError::new(RefusalReason::Closed, format!("round {name} has failed")).next(next)
             }
-            Some(Stage::Open) => Reply::new(Kind::NotYet, format!("round {name} is being opened")),
-            Some(state) => Reply::new(Kind::Closed, format!("round {name} {}", state.told())).next(next),
-            None if told.is_empty() => Reply::new(Kind::NotYet, "the proxy knows of no round yet"),
-            None => Reply::new(Kind::UnknownRound, "there is no round of this name").next(next),
+            _ if self.round(name).is_some_and(|round| !round.is_open()) => {
+                ApiError::new(RefusalReason::Closed, format!("round {name} takes no reports any more")).next(next)
+            }
+            Some(RoundState::Open) => ApiError::new(RefusalReason::NotYet, format!("round {name} is being opened")),
+            Some(state) => ApiError::new(RefusalReason::Closed, format!("round {name} {}", state.told())).next(next),
+            None if told.is_empty() => ApiError::new(RefusalReason::NotYet, "the proxy knows of no round yet"),
+            None => ApiError::new(RefusalReason::UnknownRound, "there is no round of this name").next(next),
         }
     }
 
     /// Takes a batch; whether it was there already.
-    fn take(&self, round: &Round, participant: &Fingerprint, batch: &BatchId, body: &[u8]) -> Granted<bool> {
+    fn take(&self, round: &Round, participant: &Fingerprint, batch: &BatchId, body: &[u8]) -> ApiResult<bool> {
         let Secret::Dh(secret) = &round.secret else {
-            return Err(Reply::new(Kind::Malformed, "reports of this job are made with the proxy, not sent complete"));
+            return Err(ApiError::new(
+                RefusalReason::Malformed,
+                "reports of this job are made with the proxy, not sent complete",
+            ));
         };
         let length = round.params.report_bytes();
         if body.is_empty() || !body.len().is_multiple_of(length) {
-            return Err(Reply::new(
-                Kind::Malformed,
+            return Err(ApiError::new(
+                RefusalReason::Malformed,
                 format!("the body is no whole number of reports of {length} bytes"),
             ));
         }
@@ -239,13 +248,13 @@ impl Proxy {
         let mut rng = fresh_rng()?;
         let who = participant.to_string();
         let blinded = blind(&round.params, &round.keys, secret, &who, first_of(batch), body, &mut rng)
-            .map_err(|refused| Reply::new(Kind::Malformed, format!("a report is refused: {refused}")))?;
+            .map_err(|refused| ApiError::new(RefusalReason::Malformed, format!("a report is refused: {refused}")))?;
         let accepted = round.accept(number, batch, digest, &blinded)?;
         self.answer(round, batch, accepted, reports)
     }
 
     /// Returns the answer to the queue's outcome for a batch: whether it was there already.
-    pub(super) fn answer(&self, round: &Round, batch: &BatchId, accepted: Accepted, reports: u64) -> Granted<bool> {
+    pub(super) fn answer(&self, round: &Round, batch: &BatchId, accepted: Accepted, reports: u64) -> ApiResult<bool> {
         if !matches!(accepted, Accepted::Refused(_)) {
             tracing::debug!("round {}: batch {} is on disk", round.name, hex(batch));
         }
@@ -258,16 +267,18 @@ impl Proxy {
                 self.done.repeated.fetch_add(1, Ordering::Relaxed);
                 Ok(true)
             }
-            Accepted::Refused(Refusal::Conflict) => Err(Reply::new(Kind::Conflict, "another batch has this name")),
-            Accepted::Refused(Refusal::Full) => {
-                Err(Reply::new(Kind::Busy, "the proxy's queue is full: try again later").again_in(10))
+            Accepted::Refused(Refusal::Conflict) => {
+                Err(ApiError::new(RefusalReason::Conflict, "another batch has this name"))
             }
-            Accepted::Refused(Refusal::Quota { has, limit }) => Err(Reply::new(
-                Kind::Quota,
+            Accepted::Refused(Refusal::Full) => {
+                Err(ApiError::new(RefusalReason::Busy, "the proxy's queue is full: try again later").again_in(10))
+            }
+            Accepted::Refused(Refusal::Quota { has, limit }) => Err(ApiError::new(
+                RefusalReason::Quota,
                 format!("the round takes {limit} reports of one participant, and has {has} of this one"),
             )),
-            Accepted::Refused(Refusal::Batches { limit }) => Err(Reply::new(
-                Kind::Quota,
+            Accepted::Refused(Refusal::Batches { limit }) => Err(ApiError::new(
+                RefusalReason::Quota,
                 format!("the round takes {} of one participant: put more reports into each", counted(limit, "batch")),
             )),
             Accepted::Refused(Refusal::Closed) => Err(self.elsewhere(&round.name)),

@@ -7,13 +7,13 @@ use tacita_node::base::random::fresh_rng;
 use zeroize::Zeroizing;
 
 use super::Proxy;
-use super::asking::{MOST_BYTES, ONCE, TURN, wrong};
+use super::asking::{MAX_BYTES, ONCE, TURN, wrong};
 use crate::keys;
 use crate::secret::{Secret, fetch_key};
-use crate::transport::Ask;
-use crate::wire::reply::Kind;
+use crate::transport::ApiRequest;
+use crate::wire::reply::RefusalReason;
 use crate::wire::rounds::Open;
-use crate::wire::signed::{Purpose, Role, Signed};
+use crate::wire::signed::{KeyPurpose, KeyRole, Signed};
 
 impl Proxy {
     /// Offers the public key of a round to the database: of the secrets that are here, or else at another proxy, or else of new ones. Returns it if
@@ -31,7 +31,7 @@ impl Proxy {
                         .filter(|secret| Secret::from_bytes(&self.setting, &params, secret).is_some())
                 }) {
                     Some(secret) => secret,
-                    None => keys::fresh(&self.setting, Role::Proxy, round)?,
+                    None => keys::fresh(&self.setting, KeyRole::Proxy, round)?,
                 };
                 self.keys.keep(round, &secret)?;
                 tracing::info!("round {round}: has new secrets");
@@ -39,15 +39,17 @@ impl Proxy {
             }
         };
         let key = Secret::from_bytes(&self.setting, &params, &secret).ok_or_else(|| self.keys.none(round))?;
-        let purpose = Purpose { agreement: &self.setting.agreement, round, role: Role::Proxy };
+        let purpose = KeyPurpose { agreement: &self.setting.agreement, round, role: KeyRole::Proxy };
         let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
         let value = serde_json::to_value(&signed).map_err(|error| Error::Internal(error.to_string()))?;
         let (answer, by) =
-            self.database.ask(&Ask::json(format!("/v1/rounds/{round}/key"), &value, MOST_BYTES), TURN)?;
+            self.database.ask(&ApiRequest::json(format!("/v1/rounds/{round}/key"), &value, MAX_BYTES), TURN)?;
         match (answer.is_ok(), answer.told().error) {
             (true, _) => Ok(signed),
             // Whose secrets they are is seen when the database tells of it.
-            (false, Kind::Conflict) => Err(Error::NotReady("another proxy has given the round its key".into())),
+            (false, RefusalReason::Conflict) => {
+                Err(Error::NotReady("another proxy has given the round its key".into()))
+            }
             (false, _) if answer.come_again() => {
                 Err(Error::NotReady(format!("{}: {}", by.name(), answer.told().message)))
             }
@@ -86,9 +88,10 @@ impl Proxy {
                 Err(_) => silent.push(other.name()),
             }
         }
-        match silent.is_empty() {
-            true => Err(none(round)),
-            false => Err(Error::NotReady(format!("its secrets may be at {}", silent.join(" or ")))),
+        if silent.is_empty() {
+            Err(none(round))
+        } else {
+            Err(Error::NotReady(format!("its secrets may be at {}", silent.join(" or "))))
         }
     }
 

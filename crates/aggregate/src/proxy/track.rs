@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::journal::{Journal, Line, Past, Unfit};
 use super::names::Names;
 use crate::queue::{Fresh, Queue};
-use crate::wire::sessions::Session;
+use crate::wire::sessions::StateSession;
 
 /// The sessions of a state directory in a round.
 pub(super) struct Track {
@@ -92,7 +92,7 @@ impl Track {
     }
 
     /// The session that the database holds.
-    pub(super) fn session(&self) -> Result<Session> {
+    pub(super) fn session(&self) -> Result<StateSession> {
         let session = self.past.chain.session();
         session.ok_or_else(|| Error::NotReady("waits until the database knows this state directory".into()))
     }
@@ -122,20 +122,21 @@ impl Cover {
 #[cfg(test)]
 mod tests {
     use tacita_node::identity::Fingerprint;
-    use tacita_node::store::seal::Key;
+    use tacita_node::store::seal::SealKey;
     use zeroize::Zeroizing;
 
     use super::super::names::{FILE, batch_name};
     use super::*;
-    use crate::queue::{Accepted, Limits, Submission};
+    use crate::queue::{Accepted, QueueLimits, Submission};
 
     /// Numbers are worth nothing without the list that gave them: a queue fits its journal under that one alone.
     #[test]
     fn a_queue_does_not_fit_its_journal_under_another_list() {
         let home = tempfile::tempdir().unwrap();
         let folder = Arc::new(Folder::make(&home.path().join("state")).unwrap());
-        let limits = Limits { record_bytes: 4, batch_records: 8, bytes: 1 << 20, quota: 9, batches: 9, claims: false };
-        let queue = Queue::open(&folder.at("queue"), Key::new(Zeroizing::new([3; 32])), limits).unwrap();
+        let limits =
+            QueueLimits { record_bytes: 4, batch_records: 8, bytes: 1 << 20, quota: 9, batches: 9, claims: false };
+        let queue = Queue::open(&folder.at("queue"), SealKey::new(Zeroizing::new([3; 32])), limits).unwrap();
         let [a, b, c, d] = [1, 2, 3, 4].map(|byte| Fingerprint([byte; 32]));
         let names = Names::open(folder.clone()).unwrap();
         let accept = |who: &Fingerprint, batch: u8| {
@@ -176,8 +177,9 @@ mod tests {
 
         let home = tempfile::tempdir().unwrap();
         let folder = Arc::new(Folder::make(&home.path().join("state")).unwrap());
-        let limits = Limits { record_bytes: 4, batch_records: 8, bytes: 1 << 20, quota: 9, batches: 9, claims: false };
-        let queue = Queue::open(&folder.at("queue"), Key::new(Zeroizing::new([3; 32])), limits).unwrap();
+        let limits =
+            QueueLimits { record_bytes: 4, batch_records: 8, bytes: 1 << 20, quota: 9, batches: 9, claims: false };
+        let queue = Queue::open(&folder.at("queue"), SealKey::new(Zeroizing::new([3; 32])), limits).unwrap();
         let names = Names::open(folder.clone()).unwrap();
         let participant = names.number(&Fingerprint([1; 32])).unwrap();
         let batch = Submission { participant, batch: [1; 16], digest: [0; 32], records: &[1; 4] };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Records that each participant has in some set.
-pub type Counts = BTreeMap<u32, u64>;
+pub type RecordCounts = BTreeMap<u32, u64>;
 
 /// Conditions that a set of records has to meet to be shuffled. They are part of a job's terms.
 ///
@@ -36,7 +36,7 @@ const ROUNDING: f64 = 1e-9;
 
 impl Conditions {
     /// Checks a set of records against the conditions, and describes the fault in a plain sentence.
-    pub(super) fn check(&self, counts: &Counts) -> Result<(), String> {
+    pub(super) fn check(&self, counts: &RecordCounts) -> Result<(), String> {
         let (records, participants) =
             (counts.values().sum::<u64>(), counts.values().filter(|count| **count > 0).count());
         if participants < self.min_participants as usize {
@@ -55,7 +55,7 @@ impl Conditions {
         Ok(())
     }
 
-    pub(super) fn decide(&self, counts: &Counts, closed: bool) -> Decision {
+    pub(super) fn decide(&self, counts: &RecordCounts, closed: bool) -> Decision {
         let records = counts.values().sum::<u64>();
         match self.batch_size {
             _ if closed => self.check(counts).map_or_else(Decision::None, |()| Decision::All),
@@ -76,7 +76,7 @@ mod tests {
 
     const TERMS: Conditions = Conditions { min_participants: 3, max_share: 0.5, batch_size: None };
 
-    fn counts(each: &[u64]) -> Counts {
+    fn counts(each: &[u64]) -> RecordCounts {
         (0..).zip(each.iter().copied()).collect()
     }
 

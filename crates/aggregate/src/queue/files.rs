@@ -11,9 +11,9 @@
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::{hex, unhex};
-use tacita_node::store::seal::{Key, Reader, Writer, part};
+use tacita_node::store::seal::{SealKey, SealedReader, SealedWriter, part};
 
-use super::{BatchId, Submission};
+use super::{QueueBatchId, Submission};
 
 pub(super) const STATE: &str = "state";
 pub(super) const IN: &str = "in-";
@@ -36,7 +36,7 @@ pub(super) struct Mark {
 }
 
 /// A participant's batch: the participant's number, and the batch's name.
-pub type MarkKey = (u32, BatchId);
+pub type MarkKey = (u32, QueueBatchId);
 
 /// Records in a row: whose they are, and how many.
 pub(super) type Run = (u32, u64);
@@ -75,12 +75,12 @@ pub(super) fn left(generation: u64) -> String {
     format!("{LEFT}{generation:016x}")
 }
 
-pub(super) fn outgoing(generation: u64, id: &BatchId) -> String {
+pub(super) fn outgoing(generation: u64, id: &QueueBatchId) -> String {
     format!("{OUT}{generation:016x}-{}", hex(id))
 }
 
 /// Generation and name of a batch that leaves.
-pub(super) fn read_outgoing(name: &str) -> Option<(u64, BatchId)> {
+pub(super) fn read_outgoing(name: &str) -> Option<(u64, QueueBatchId)> {
     let (generation, id) = name.strip_prefix(OUT)?.split_once('-')?;
     let found = (u64::from_str_radix(generation, 16).ok()?, unhex(id)?.try_into().ok()?);
     (outgoing(found.0, &found.1) == name).then_some(found)
@@ -103,18 +103,18 @@ fn advice(folder: &Folder) -> String {
     format!("make room for {}: nothing was taken, and nothing is lost", folder.path().display())
 }
 
-pub(super) fn create(folder: &Folder, name: &str, key: &Key) -> Result<Writer> {
-    Writer::create(folder, name, key, purpose(name), advice(folder))
+pub(super) fn create(folder: &Folder, name: &str, key: &SealKey) -> Result<SealedWriter> {
+    SealedWriter::create(folder, name, key, purpose(name), advice(folder))
 }
 
 /// Writes a file that is whole, but goes by another name until it is named by [`name_whole`].
 pub(super) fn write_part(
     folder: &Folder,
     name: &str,
-    key: &Key,
-    fill: impl FnOnce(&mut Writer) -> Result<()>,
+    key: &SealKey,
+    fill: impl FnOnce(&mut SealedWriter) -> Result<()>,
 ) -> Result<u64> {
-    let mut writer = Writer::create(folder, &part(name), key, purpose(name), advice(folder))?;
+    let mut writer = SealedWriter::create(folder, &part(name), key, purpose(name), advice(folder))?;
     fill(&mut writer)?;
     Ok(writer.finish()?.1)
 }
@@ -124,17 +124,17 @@ pub(super) fn name_whole(folder: &Folder, name: &str) -> Result<()> {
     folder.rename(&part(name), name).map_err(|error| cannot_write(folder, name, &error))
 }
 
-pub(super) fn open(folder: &Folder, name: &str, key: &Key) -> Result<Reader> {
-    Reader::open(folder, name, key, purpose(name)).map_err(|error| unreadable(folder, name, &error))
+pub(super) fn open(folder: &Folder, name: &str, key: &SealKey) -> Result<SealedReader> {
+    SealedReader::open(folder, name, key, purpose(name)).map_err(|error| unreadable(folder, name, &error))
 }
 
-pub(super) fn next(reader: &mut Reader, folder: &Folder, name: &str) -> Result<Vec<u8>> {
+pub(super) fn next(reader: &mut SealedReader, folder: &Folder, name: &str) -> Result<Vec<u8>> {
     let record = reader.read_next().map_err(|error| unreadable(folder, name, &error))?;
     record.map(|record| record.to_vec()).ok_or_else(|| damaged(folder, name))
 }
 
 /// Sees to it that nothing follows: a file that was cut off, or has grown, is not whole.
-pub(super) fn end(reader: &mut Reader, folder: &Folder, name: &str) -> Result<()> {
+pub(super) fn end(reader: &mut SealedReader, folder: &Folder, name: &str) -> Result<()> {
     match reader.read_next().map_err(|error| unreadable(folder, name, &error))? {
         None => Ok(()),
         Some(_) => Err(damaged(folder, name)),
@@ -150,7 +150,11 @@ fn purpose(name: &str) -> &'static str {
 }
 
 /// Writes a participant's batch.
-pub(super) fn write_incoming(writer: &mut Writer, submission: &Submission<'_>, record_bytes: usize) -> Result<()> {
+pub(super) fn write_incoming(
+    writer: &mut SealedWriter,
+    submission: &Submission<'_>,
+    record_bytes: usize,
+) -> Result<()> {
     let records = (submission.records.len() / record_bytes) as u64;
     let mark = Mark { digest: submission.digest, records };
     writer.write(encode_mark(&(submission.participant, submission.batch), &mark))?;
@@ -170,12 +174,12 @@ pub(super) fn chunk(record_bytes: usize) -> usize {
 }
 
 /// Begins a participant's reports within a file.
-pub(super) fn begin_segment(writer: &mut Writer, participant: u32, records: u64) -> Result<()> {
+pub(super) fn begin_segment(writer: &mut SealedWriter, participant: u32, records: u64) -> Result<()> {
     writer.write([&participant.to_le_bytes()[..], &records.to_le_bytes()].concat()).map(drop)
 }
 
 /// Reads the owners of the records in a file without a mark, in their order; all of the file is read.
-pub(super) fn read_runs(folder: &Folder, key: &Key, name: &str, record_bytes: u64) -> Result<Vec<Run>> {
+pub(super) fn read_runs(folder: &Folder, key: &SealKey, name: &str, record_bytes: u64) -> Result<Vec<Run>> {
     let damaged = || damaged(folder, name);
     let mut reader = open(folder, name, key)?;
     let mut runs = Vec::new();
@@ -212,10 +216,7 @@ pub(super) fn damaged(folder: &Folder, name: &str) -> Error {
 }
 
 fn unreadable(folder: &Folder, name: &str, error: &Error) -> Error {
-    match error.to_string().contains("cannot be read") {
-        true => error.clone(),
-        false => damaged(folder, name),
-    }
+    if error.to_string().contains("cannot be read") { error.clone() } else { damaged(folder, name) }
 }
 
 pub(super) fn cannot_read(folder: &Folder, name: &str, error: &std::io::Error) -> Error {

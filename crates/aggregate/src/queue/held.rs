@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
-use tacita_node::store::seal::Key;
+use tacita_node::store::seal::SealKey;
 
 use super::files::{self, Mark, MarkKey, Run};
 use super::state::{State, Unwritten};
-use super::{Accepted, BatchId, Conditions, Counts, LOCK, Limits, Refusal, note};
+use super::{Accepted, Conditions, LOCK, QueueBatchId, QueueLimits, RecordCounts, Refusal, note};
 
 /// Contents of the queue, as far as they have to be known without reading it.
 pub(super) struct Held {
@@ -20,11 +20,11 @@ pub(super) struct Held {
     /// Owners of the records that the last shuffle has left behind, in the order of their file.
     pub(super) left: Vec<Run>,
     pub(super) left_bytes: u64,
-    pub(super) outgoing: BTreeMap<BatchId, (String, u64)>,
+    pub(super) outgoing: BTreeMap<QueueBatchId, (String, u64)>,
     /// Records of each participant in the round, wherever they are, but for those that leave elsewhere.
-    pub(super) accepted: Counts,
+    pub(super) accepted: RecordCounts,
     /// Number of batches of each participant.
-    batches: Counts,
+    batches: RecordCounts,
     /// Bytes of all these on disk.
     pub(super) bytes: u64,
     /// Bytes of batches that are being taken.
@@ -53,7 +53,7 @@ pub(super) struct InQueue {
 
 impl Held {
     /// Reads the contents of the disk, and removes the files that do not count.
-    pub(super) fn read(folder: &Folder, key: &Key, limits: &Limits) -> Result<Held> {
+    pub(super) fn read(folder: &Folder, key: &SealKey, limits: &QueueLimits) -> Result<Held> {
         let names = folder.names()?;
         let state = match State::read(folder, key)? {
             Some(state) => state,
@@ -83,8 +83,8 @@ impl Held {
             left: Vec::new(),
             left_bytes: 0,
             outgoing: BTreeMap::new(),
-            accepted: Counts::new(),
-            batches: Counts::new(),
+            accepted: RecordCounts::new(),
+            batches: RecordCounts::new(),
             bytes: 0,
             coming: 0,
             broken: false,
@@ -112,7 +112,7 @@ impl Held {
     }
 
     /// Whether a file of that name counts.
-    fn find(&mut self, folder: &Folder, key: &Key, name: &str, limits: &Limits) -> Result<bool> {
+    fn find(&mut self, folder: &Folder, key: &SealKey, name: &str, limits: &QueueLimits) -> Result<bool> {
         let length = || {
             let facts = folder.read(name).and_then(|file| file.metadata());
             facts.map(|facts| files::on_disk(facts.len())).map_err(|error| files::cannot_read(folder, name, &error))
@@ -175,7 +175,7 @@ impl Held {
     }
 
     /// Returns the reason why a batch is not to be written.
-    pub(super) fn answer(&self, key: &MarkKey, mark: &Mark, bytes: u64, limits: &Limits) -> Option<Accepted> {
+    pub(super) fn answer(&self, key: &MarkKey, mark: &Mark, bytes: u64, limits: &QueueLimits) -> Option<Accepted> {
         let known = self.state.marks.get(key).or_else(|| self.waiting.get(key).map(|one| &one.mark));
         let has = self.accepted.get(&key.0).copied().unwrap_or_default();
         match known {
@@ -205,9 +205,9 @@ impl Held {
     }
 
     /// Records that wait, by participant; of batches, those that are wanted.
-    pub(super) fn counts(&self, wanted: impl Fn(&InQueue) -> bool) -> Counts {
+    pub(super) fn counts(&self, wanted: impl Fn(&InQueue) -> bool) -> RecordCounts {
         note("counts");
-        let mut counts = Counts::new();
+        let mut counts = RecordCounts::new();
         for (participant, records) in &self.left {
             *counts.entry(*participant).or_default() += records;
         }

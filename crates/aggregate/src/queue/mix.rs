@@ -12,22 +12,22 @@ use tacita_core::primitive::shuffle::random_order;
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::random::fresh_rng;
-use tacita_node::store::seal::{Key, Writer};
+use tacita_node::store::seal::{SealKey, SealedWriter};
 
 use super::files::{self, BUCKET, CHUNK_BYTES, begin_segment, read_segment};
-use super::{BatchId, note, step};
+use super::{QueueBatchId, note, step};
 
 /// Memory that a bucket takes while it is filled: its chunk, and its file's buffer.
 const FILLING_BYTES: u64 = CHUNK_BYTES as u64 + (1 << 16) + (1 << 12);
 
 /// Expected records of a bucket, at least: that one has twice as many has probability below e^-341.
-const LEAST_RECORDS: u64 = 1024;
+const MIN_RECORDS: u64 = 1024;
 
 /// A folder, and what opens its files.
 #[derive(Clone, Copy)]
 pub(super) struct Sealed<'a> {
     pub(super) folder: &'a Folder,
-    pub(super) key: &'a Key,
+    pub(super) key: &'a SealKey,
     pub(super) record_bytes: usize,
 }
 
@@ -76,7 +76,7 @@ impl Sealed<'_> {
 pub(super) fn buckets(records: u64, record_bytes: usize, memory: u64) -> Result<u64> {
     // First half of it goes to the buckets that are filled, then half to one that is twice as large as expected, with its order.
     let bytes = records.saturating_mul(record_bytes as u64 + size_of::<u32>() as u64);
-    let buckets = bytes.div_ceil((memory / 4).max(1)).max(1).min((records / LEAST_RECORDS).max(1));
+    let buckets = bytes.div_ceil((memory / 4).max(1)).max(1).min((records / MIN_RECORDS).max(1));
     if buckets > 1 && buckets.saturating_mul(FILLING_BYTES) > memory / 2 {
         let needed = (8.0 * bytes as f64 * FILLING_BYTES as f64).sqrt() as u64;
         return Err(Error::Input(format!(
@@ -97,7 +97,7 @@ pub(super) struct Buckets<'a> {
 
 struct Bucket {
     source: Source,
-    writer: Writer,
+    writer: SealedWriter,
     chunk: Vec<u8>,
 }
 
@@ -117,9 +117,10 @@ impl<'a> Buckets<'a> {
         let Some(bucket) = self.open.get_mut(place) else { return Ok(()) };
         bucket.chunk.extend_from_slice(record);
         bucket.source.records += 1;
-        match bucket.chunk.len() >= files::chunk(self.sealed.record_bytes) {
-            true => bucket.flush(self.sealed.record_bytes),
-            false => Ok(()),
+        if bucket.chunk.len() >= files::chunk(self.sealed.record_bytes) {
+            bucket.flush(self.sealed.record_bytes)
+        } else {
+            Ok(())
         }
     }
 
@@ -171,7 +172,7 @@ pub(super) struct Leaving<'a> {
     batch_records: usize,
     batch: Vec<u8>,
     rng: ChaCha20Rng,
-    pub(super) written: BTreeMap<BatchId, (String, u64)>,
+    pub(super) written: BTreeMap<QueueBatchId, (String, u64)>,
 }
 
 impl<'a> Leaving<'a> {
@@ -188,17 +189,14 @@ impl<'a> Leaving<'a> {
 
     pub(super) fn add(&mut self, record: &[u8]) -> Result<()> {
         self.batch.extend_from_slice(record);
-        match self.batch.len() / self.sealed.record_bytes >= self.batch_records {
-            true => self.flush(),
-            false => Ok(()),
-        }
+        if self.batch.len() / self.sealed.record_bytes >= self.batch_records { self.flush() } else { Ok(()) }
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let mut id = BatchId::default();
+        let mut id = QueueBatchId::default();
         self.rng.fill_bytes(&mut id);
         let name = files::outgoing(self.generation, &id);
         step("out")?;

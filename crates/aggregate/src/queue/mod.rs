@@ -28,10 +28,10 @@ use std::time::SystemTime;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
-use tacita_node::store::seal::Key;
+use tacita_node::store::seal::SealKey;
 use tacita_serve::sync::lock;
 
-pub use conditions::{Conditions, Counts};
+pub use conditions::{Conditions, RecordCounts};
 pub use files::{BatchName, MarkKey};
 use files::{Mark, extend_runs};
 use held::{Held, InQueue};
@@ -43,7 +43,7 @@ use state::{State, Unwritten};
 use crate::step;
 
 /// The random name of a batch.
-pub type BatchId = [u8; 16];
+pub type QueueBatchId = [u8; 16];
 
 const LOCK: &str = "queue.lock";
 
@@ -52,7 +52,7 @@ const LANES: usize = 64;
 
 /// Limits on the contents of a queue.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct QueueLimits {
     /// Bytes of a record, all of one length; the same whenever a queue is opened.
     pub record_bytes: usize,
     /// Records of a batch that leaves.
@@ -72,7 +72,7 @@ pub struct Submission<'a> {
     /// The participant's number, the same at each start.
     pub participant: u32,
     /// The name that the participant gave the batch.
-    pub batch: BatchId,
+    pub batch: QueueBatchId,
     /// A fingerprint of what the participant sent: when it repeats itself, that is the same, and the records made of it are not.
     pub digest: [u8; 32],
     /// The records that are to leave.
@@ -115,7 +115,7 @@ pub enum Refusal {
 
 /// Outcome of a shuffle.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shuffled {
+pub enum ShuffleOutcome {
     /// Number of records that leave.
     Left {
         /// Number of these records.
@@ -130,16 +130,16 @@ pub enum Shuffled {
 }
 
 /// A batch that leaves.
-pub struct Outgoing {
+pub struct OutgoingBatch {
     /// Random name of the batch.
-    pub id: BatchId,
+    pub id: QueueBatchId,
     /// Records of the batch.
     pub records: Vec<u8>,
 }
 
 /// Amounts in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
+pub struct QueueStatus {
     /// Number of records that wait.
     pub waiting: u64,
     /// Batches that leave and have not been sent.
@@ -151,8 +151,8 @@ pub struct Status {
 /// The queue of one round, in a directory that this process alone has open.
 pub struct Queue {
     folder: Folder,
-    key: Key,
-    limits: Limits,
+    key: SealKey,
+    limits: QueueLimits,
     /// A participant's batches are taken one after the other.
     lanes: [Mutex<()>; LANES],
     /// Held while a batch is taken, so that the round closes behind it.
@@ -168,7 +168,7 @@ impl Queue {
     ///
     /// Errors ([`Error::Input`]): others can write to it; another process has it open; its files are damaged, or of another key or version, or of records of
     /// another length.
-    pub fn open(path: &Path, key: Key, limits: Limits) -> Result<Queue> {
+    pub fn open(path: &Path, key: SealKey, limits: QueueLimits) -> Result<Queue> {
         if limits.record_bytes == 0 || limits.batch_records == 0 {
             return Err(Error::Internal("a queue of records or batches without length".into()));
         }
@@ -187,7 +187,7 @@ impl Queue {
 
     /// Predicts the outcome for a batch with this many records, as far as that is known without it: nothing if it would
     /// be taken.
-    pub fn foresee(&self, participant: u32, batch: &BatchId, digest: &[u8; 32], records: u64) -> Option<Accepted> {
+    pub fn foresee(&self, participant: u32, batch: &QueueBatchId, digest: &[u8; 32], records: u64) -> Option<Accepted> {
         let bytes = files::incoming_bytes(records.saturating_mul(self.limits.record_bytes as u64));
         lock(&self.held).answer(&(participant, *batch), &Mark { digest: *digest, records }, bytes, &self.limits)
     }
@@ -286,17 +286,17 @@ impl Queue {
     }
 
     /// A batch that leaves and has not been sent; the same one until [`Queue::sent`].
-    pub fn next_outgoing(&self) -> Result<Option<Outgoing>> {
+    pub fn next_outgoing(&self) -> Result<Option<OutgoingBatch>> {
         let first = self.sound()?.outgoing.first_key_value().map(|(id, (name, _))| (*id, name.clone()));
         let Some((id, name)) = first else { return Ok(None) };
         let mut reader = files::open(&self.folder, &name, &self.key)?;
         let records = files::next(&mut reader, &self.folder, &name)?;
         files::end(&mut reader, &self.folder, &name)?;
-        Ok(Some(Outgoing { id, records }))
+        Ok(Some(OutgoingBatch { id, records }))
     }
 
     /// Removes a batch that the database has. Durable when this returns.
-    pub fn sent(&self, id: &BatchId) -> Result<()> {
+    pub fn sent(&self, id: &QueueBatchId) -> Result<()> {
         let name = self.sound()?.outgoing.get(id).map(|(name, _)| name.clone());
         if let Some(name) = name {
             step("sent")?;
@@ -310,7 +310,7 @@ impl Queue {
     }
 
     /// Records that wait, by participant.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> RecordCounts {
         lock(&self.held).counts(|_| true)
     }
 
@@ -342,9 +342,9 @@ impl Queue {
     }
 
     /// Returns the amounts in the queue.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> QueueStatus {
         let held = lock(&self.held);
-        Status {
+        QueueStatus {
             waiting: held.counts(|_| true).values().sum(),
             outgoing: held.outgoing.len() as u64,
             bytes: held.bytes + held.coming,
@@ -401,12 +401,13 @@ impl Queue {
     /// Locks the contents of the queue, if they are known.
     fn sound(&self) -> Result<MutexGuard<'_, Held>> {
         let held = lock(&self.held);
-        match held.broken {
-            true => Err(Error::Input(format!(
+        if held.broken {
+            Err(Error::Input(format!(
                 "{}: the disk failed while the queue changed: mend it, and start again",
                 self.folder.path().display()
-            ))),
-            false => Ok(held),
+            )))
+        } else {
+            Ok(held)
         }
     }
 }

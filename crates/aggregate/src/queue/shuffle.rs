@@ -7,11 +7,11 @@ use rand_core::SeedableRng;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::conditions::{Conditions, Counts, Decision};
+use super::conditions::{Conditions, Decision, RecordCounts};
 use super::files::{self, Mark, MarkKey, Run, begin_segment, extend_runs};
 use super::mix::{Buckets, Draw, Leaving, Sealed, Source, buckets};
 use super::state::State;
-use super::{Queue, Shuffled, step};
+use super::{Queue, ShuffleOutcome, step};
 
 /// Records that wait, as they are when a shuffle begins.
 pub(super) struct Waiting {
@@ -19,7 +19,7 @@ pub(super) struct Waiting {
     /// Owners of these records, in their order.
     pub(super) runs: Vec<Run>,
     pub(super) marks: BTreeMap<MarkKey, Mark>,
-    pub(super) counts: Counts,
+    pub(super) counts: RecordCounts,
     pub(super) state: State,
 }
 
@@ -33,21 +33,21 @@ struct Drawn {
 }
 
 impl Queue {
-    /// Lets records leave, if the conditions are met: a random order of them is on disk as batches of [`super::Limits::batch_records`] under random
+    /// Lets records leave, if the conditions are met: a random order of them is on disk as batches of [`super::QueueLimits::batch_records`] under random
     /// names when this returns, for [`Queue::next_outgoing`]. What is taken meanwhile, or not claimed, waits for the next time.
     ///
     /// Takes about `memory` bytes of memory, and disk space for all records twice.
     ///
     /// Errors ([`Error::Input`]): the disk is full or fails, a file is damaged, or `memory` is too little. Nothing has left then, and the next time begins anew.
-    pub fn shuffle(&self, conditions: &Conditions, memory: u64) -> Result<Shuffled> {
+    pub fn shuffle(&self, conditions: &Conditions, memory: u64) -> Result<ShuffleOutcome> {
         let _one = super::lock(&self.shuffling);
         let waiting = self.waiting(|one| one.claimed)?;
         let records = waiting.counts.values().sum::<u64>();
         if records == 0 {
-            return Ok(Shuffled::Nothing);
+            return Ok(ShuffleOutcome::Nothing);
         }
         let closed = waiting.state.closed;
-        let none = |why: String| if closed { Shuffled::Unshufflable(why) } else { Shuffled::Waiting(why) };
+        let none = |why: String| if closed { ShuffleOutcome::Unshufflable(why) } else { ShuffleOutcome::Waiting(why) };
         let drawn = match conditions.decide(&waiting.counts, closed) {
             Decision::None(why) => return Ok(none(why)),
             Decision::All => Drawn { taken: records, seed: Zeroizing::default(), left: Vec::new() },
@@ -63,7 +63,7 @@ impl Queue {
             .and_then(|(batches, bytes)| self.count(waiting, drawn, batches, bytes));
         // What an attempt leaves behind would go at the next start; the disk may be full now.
         left.inspect_err(|_| self.clear_attempt(generation))?;
-        Ok(Shuffled::Left { records: taken })
+        Ok(ShuffleOutcome::Left { records: taken })
     }
 
     /// Draws which records leave: none of them is read.
@@ -77,7 +77,7 @@ impl Queue {
         getrandom::fill(&mut *seed)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
         let mut draw = draw(waiting, taken, &seed);
-        let (mut leaving, mut staying, mut left) = (Counts::new(), Counts::new(), Vec::new());
+        let (mut leaving, mut staying, mut left) = (RecordCounts::new(), RecordCounts::new(), Vec::new());
         for (participant, records) in &waiting.runs {
             let leave = (0..*records).filter(|_| draw.next()).count() as u64;
             *leaving.entry(*participant).or_default() += leave;
@@ -104,13 +104,14 @@ impl Queue {
         drawn: &Drawn,
         memory: u64,
         generation: u64,
-    ) -> Result<(BTreeMap<super::BatchId, (String, u64)>, u64)> {
+    ) -> Result<(BTreeMap<super::QueueBatchId, (String, u64)>, u64)> {
         let sealed = self.sealed();
         let mut buckets = Buckets::new(sealed, buckets(drawn.taken, sealed.record_bytes, memory)?)?;
         let mut draw = draw(waiting, drawn.taken, &drawn.seed);
-        let mut rest = match drawn.left.is_empty() {
-            true => None,
-            false => Some(files::create(sealed.folder, &files::left(generation), sealed.key)?),
+        let mut rest = if drawn.left.is_empty() {
+            None
+        } else {
+            Some(files::create(sealed.folder, &files::left(generation), sealed.key)?)
         };
         for source in &waiting.sources {
             step("bucket")?;
@@ -160,7 +161,7 @@ struct Stay {
 impl Stay {
     fn add(
         &mut self,
-        rest: &mut tacita_node::store::seal::Writer,
+        rest: &mut tacita_node::store::seal::SealedWriter,
         participant: u32,
         record: &[u8],
         record_bytes: usize,
@@ -173,7 +174,7 @@ impl Stay {
         Ok(())
     }
 
-    fn flush(&mut self, rest: &mut tacita_node::store::seal::Writer, record_bytes: usize) -> Result<()> {
+    fn flush(&mut self, rest: &mut tacita_node::store::seal::SealedWriter, record_bytes: usize) -> Result<()> {
         if self.chunk.is_empty() {
             return Ok(());
         }
@@ -188,7 +189,7 @@ impl Queue {
         &self,
         waiting: Waiting,
         drawn: Drawn,
-        batches: BTreeMap<super::BatchId, (String, u64)>,
+        batches: BTreeMap<super::QueueBatchId, (String, u64)>,
         rest_bytes: u64,
     ) -> Result<()> {
         let Waiting { sources, marks, mut state, .. } = waiting;

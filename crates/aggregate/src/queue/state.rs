@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
-use tacita_node::store::seal::Key;
+use tacita_node::store::seal::SealKey;
 
 use super::files::{self, MARK_BYTES, Mark, MarkKey, STATE, decode_mark, encode_mark};
 use super::step;
@@ -51,7 +51,7 @@ impl State {
         self.elsewhere.insert(key);
     }
 
-    pub(super) fn write(&self, folder: &Folder, key: &Key) -> std::result::Result<(), Unwritten> {
+    pub(super) fn write(&self, folder: &Folder, key: &SealKey) -> std::result::Result<(), Unwritten> {
         let fill = || {
             step("state")?;
             files::write_part(folder, STATE, key, |writer| {
@@ -83,7 +83,7 @@ impl State {
     /// Reads the state; nothing if there is none.
     ///
     /// Errors ([`Error::Input`]): it is damaged, or of another key or version.
-    pub(super) fn read(folder: &Folder, key: &Key) -> Result<Option<State>> {
+    pub(super) fn read(folder: &Folder, key: &SealKey) -> Result<Option<State>> {
         if !folder.has(STATE) {
             return Ok(None);
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::wire::peers::is_address;
 
 /// Bytes of a value; a longer one is not read.
-const MOST_BYTES: usize = 1 << 10;
+const MAX_BYTES: usize = 1 << 10;
 
 /// The value for an address.
 pub(super) fn encode(address: &str) -> Vec<u8> {
@@ -14,7 +14,7 @@ pub(super) fn encode(address: &str) -> Vec<u8> {
 
 /// The address in a value; nothing, if there is none.
 pub fn decode(value: &[u8]) -> Option<String> {
-    if value.len() > MOST_BYTES {
+    if value.len() > MAX_BYTES {
         return None;
     }
     let value: Value = serde_json::from_slice(value).ok()?;
@@ -30,7 +30,7 @@ mod tests {
         assert_eq!(decode(&encode("proxy.example:7600")).as_deref(), Some("proxy.example:7600"));
         // What later versions may say beside is no matter.
         assert_eq!(decode(br#"{"address":"a:1","since":7}"#).as_deref(), Some("a:1"));
-        let long = format!(r#"{{"address":"a:1","x":"{}"}}"#, "x".repeat(MOST_BYTES));
+        let long = format!(r#"{{"address":"a:1","x":"{}"}}"#, "x".repeat(MAX_BYTES));
         let deep = "[".repeat(1000);
         for garbage in ["", "a:1", "{}", r#"{"address":7}"#, r#"{"address":"nowhere"}"#, "\u{0}", &long, &deep] {
             assert_eq!(decode(garbage.as_bytes()), None, "{garbage}");

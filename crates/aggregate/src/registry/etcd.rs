@@ -28,14 +28,14 @@ use crate::wire::peers::is_address;
 const LIMIT: Duration = Duration::from_secs(3);
 
 /// Bytes of an answer, and of its head.
-const MOST_BYTES: usize = 1 << 20;
-const MOST_HEAD_BYTES: usize = 1 << 14;
+const MAX_BYTES: usize = 1 << 20;
+const MAX_HEAD_BYTES: usize = 1 << 14;
 
 /// Entries that are read.
-const MOST_ENTRIES: u64 = 1 << 10;
+const MAX_ENTRIES: u64 = 1 << 10;
 
 /// Members of one registry.
-const MOST_MEMBERS: usize = 16;
+const MAX_MEMBERS: usize = 16;
 
 const USAGE: &str = "write http://HOST:PORT or https://HOST:PORT, with commas between several";
 
@@ -66,8 +66,8 @@ impl Etcd {
     pub(super) fn new(urls: &str, ca: Option<&Path>, certificate: Option<Shown>) -> Result<Etcd> {
         let config = ca.map(|path| trusting("--registry-ca ", path, certificate)).transpose()?;
         let members = urls.split(',').map(|url| Member::new(url, config.as_ref())).collect::<Result<Vec<_>>>()?;
-        if members.len() > MOST_MEMBERS {
-            return Err(Error::Input(format!("--registry: at most {MOST_MEMBERS} addresses are taken")));
+        if members.len() > MAX_MEMBERS {
+            return Err(Error::Input(format!("--registry: at most {MAX_MEMBERS} addresses are taken")));
         }
         if let Some(path) = ca.filter(|_| members.iter().all(|member| member.tls.is_none())) {
             return Err(Error::Input(format!(
@@ -112,7 +112,7 @@ impl Etcd {
         let said = json!({
             "key": BASE64.encode(prefix.as_bytes()),
             "range_end": BASE64.encode(&end),
-            "limit": MOST_ENTRIES.to_string(),
+            "limit": MAX_ENTRIES.to_string(),
         });
         entries(&self.call("/v3/kv/range", &said).await?).ok_or_else(|| "its entry cannot be read".into())
     }
@@ -201,7 +201,7 @@ impl Member {
             Some((connector, name)) => Box::new(connector.connect(name.clone(), socket).await.map_err(failed)?),
         };
         let mut builder = http1::Builder::new();
-        builder.max_buf_size(MOST_HEAD_BYTES);
+        builder.max_buf_size(MAX_HEAD_BYTES);
         let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
         // How it ends is found by the question that it is for.
         tokio::spawn(connection);
@@ -212,11 +212,12 @@ impl Member {
 /// The JSON of an answer: the first object, where it is a stream of them.
 async fn read(answer: Response<Incoming>) -> std::result::Result<Value, String> {
     let status = answer.status();
-    let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await.map_err(|error| match error
-        .is::<LengthLimitError>()
-    {
-        true => format!("its answer is longer than {MOST_BYTES} bytes"),
-        false => error.to_string(),
+    let body = Limited::new(answer.into_body(), MAX_BYTES).collect().await.map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            format!("its answer is longer than {MAX_BYTES} bytes")
+        } else {
+            error.to_string()
+        }
     })?;
     let body = body.to_bytes();
     let told =

@@ -25,7 +25,7 @@ use tokio::time::sleep;
 pub use self::entries::decode;
 use self::entries::encode;
 use self::etcd::{Etcd, Lease};
-use crate::setting::Setting;
+use crate::setting::ServiceConfig;
 use crate::transport::{Addresses, Contact, cancelled};
 use crate::wire::service::{Service, file};
 
@@ -34,7 +34,7 @@ const LIFE: u64 = 10;
 const RENEWAL: Duration = Duration::from_secs(3);
 
 /// Interval at which addresses are read.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Settings of a registry, and of the role's entry in it.
 pub struct Registry {
@@ -71,7 +71,7 @@ pub(super) struct Registrar {
 /// Returns the addresses on which services of a job listen, as a registry names them at the moment.
 ///
 /// Errors: [`Error::Input`] if what it is told of cannot be read; [`Error::Network`] if it does not answer.
-pub(super) fn named(registry: &Registry, setting: &Setting, runtime: &Runtime) -> Result<Vec<(Service, String)>> {
+pub(super) fn named(registry: &Registry, setting: &ServiceConfig, runtime: &Runtime) -> Result<Vec<(Service, String)>> {
     let (mut etcd, prefix) = (registry.etcd()?, prefix(setting));
     let entries = runtime.block_on(etcd.range(&prefix));
     let entries = entries.map_err(|what| Error::Network { peer: "the registry".into(), what })?;
@@ -86,7 +86,7 @@ pub(super) fn named(registry: &Registry, setting: &Setting, runtime: &Runtime) -
 }
 
 /// Returns the prefix of a job's keys.
-fn prefix(setting: &Setting) -> String {
+fn prefix(setting: &ServiceConfig) -> String {
     format!("tacita/{}/", hex(&setting.agreement))
 }
 
@@ -103,7 +103,7 @@ impl Registrar {
     /// Errors ([`tacita_core::Error::Input`]): an address of the registry is none, or a file cannot be read.
     pub(super) fn new(
         registry: &Registry,
-        setting: &Setting,
+        setting: &ServiceConfig,
         own: Service,
         address: String,
         addresses: &Arc<Addresses>,
@@ -139,7 +139,7 @@ impl Registrar {
                 () = cancelled(&cancel) => break,
             }
             tokio::select! {
-                () = sleep(LOOK) => (),
+                () = sleep(POLL_INTERVAL) => (),
                 () = cancelled(&cancel) => break,
             }
         }
@@ -153,10 +153,7 @@ impl Registrar {
         if let Some((lease, renewed)) = &mut self.lease
             && renewed.elapsed() >= RENEWAL
         {
-            match self.etcd.renew(lease).await? {
-                true => *renewed = Instant::now(),
-                false => self.lease = None,
-            }
+            if self.etcd.renew(lease).await? { *renewed = Instant::now() } else { self.lease = None }
         }
         if self.lease.is_none() {
             let lease = self.etcd.grant(LIFE).await?;

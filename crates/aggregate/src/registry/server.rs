@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const LONG: Duration = Duration::from_secs(60);
 
 /// A server, or one that has ended and can be started again.
-pub struct Server {
+pub struct RegistryServer {
     home: tempfile::TempDir,
     program: PathBuf,
     port: u16,
@@ -22,14 +22,14 @@ pub struct Server {
     running: Option<Child>,
 }
 
-impl Server {
+impl RegistryServer {
     /// Starts one; nothing, with a note, where there is no etcd.
-    pub fn start() -> Option<Server> {
-        Server::start_with(|_| Vec::new())
+    pub fn start() -> Option<RegistryServer> {
+        RegistryServer::start_with(|_| Vec::new())
     }
 
     /// Starts a server with options of TLS, about files that are made in its directory.
-    pub fn start_with(private: impl FnOnce(&Path) -> Vec<String>) -> Option<Server> {
+    pub fn start_with(private: impl FnOnce(&Path) -> Vec<String>) -> Option<RegistryServer> {
         let Some(program) = program() else {
             eprintln!("left out: there is no etcd here (scripts/need etcd)");
             return None;
@@ -37,7 +37,7 @@ impl Server {
         let home = tempfile::Builder::new().prefix("etcd").tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let private = private(home.path());
-        let mut server = Server { home, program, port, private, running: None };
+        let mut server = RegistryServer { home, program, port, private, running: None };
         server.start_again();
         Some(server)
     }
@@ -73,11 +73,10 @@ impl Server {
     }
 
     fn is_ready(&self) -> bool {
-        match self.private.is_empty() {
-            true => {
-                self.try_call("/v3/kv/range", &json!({ "key": "AA==" })).is_some_and(|told| told["header"].is_object())
-            }
-            false => TcpStream::connect(("127.0.0.1", self.port)).is_ok(),
+        if self.private.is_empty() {
+            self.try_call("/v3/kv/range", &json!({ "key": "AA==" })).is_some_and(|told| told["header"].is_object())
+        } else {
+            TcpStream::connect(("127.0.0.1", self.port)).is_ok()
         }
     }
 
@@ -125,7 +124,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for RegistryServer {
     fn drop(&mut self) {
         if let Some(mut running) = self.running.take() {
             let _ = running.kill();

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use super::etcd::Etcd;
-use super::server::Server;
+use super::server::RegistryServer;
 
 fn runtime() -> Runtime {
     Runtime::new().unwrap()
@@ -69,7 +69,7 @@ fn urls_are_read() {
 
 #[test]
 fn leases_live_and_end_with_their_entries() {
-    let Some(mut server) = Server::start() else { return };
+    let Some(mut server) = RegistryServer::start() else { return };
     let runtime = runtime();
     let mut etcd = Etcd::new(&server.url(), None, None).unwrap();
     runtime.block_on(async {
@@ -101,7 +101,7 @@ fn leases_live_and_end_with_their_entries() {
 
 #[test]
 fn the_next_member_is_asked_where_one_is_away() {
-    let Some(server) = Server::start() else { return };
+    let Some(server) = RegistryServer::start() else { return };
     let away = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut etcd = Etcd::new(&format!("http://{away},{}", server.url()), None, None).unwrap();
     let runtime = runtime();
@@ -127,7 +127,7 @@ fn private_connections_are_to_whom_they_should_be() {
         CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
     };
     let (ca, stranger) = (authority(), authority());
-    let server = Server::start_with(|home| {
+    let server = RegistryServer::start_with(|home| {
         let [certificate, key] = certificate(home, "server", &ca);
         let authority = home.join("ca.crt");
         std::fs::write(&authority, ca.pem()).unwrap();

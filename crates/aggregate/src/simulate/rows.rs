@@ -2,7 +2,7 @@
 
 use tacita_core::{Error, Result};
 
-use super::{ROUND, Simulation};
+use super::{ROUND, RoundSimulation};
 use crate::store::{self, Storage};
 
 /// The rows of a simulation in a storage that is there before and after it: they go with it.
@@ -12,7 +12,7 @@ impl Rows {
     /// Opens the storage that so many databases share.
     ///
     /// Errors ([`Error::Input`]): there is none, or it holds what a simulation has left.
-    pub(super) fn free(simulation: &Simulation, databases: usize) -> Result<Rows> {
+    pub(super) fn free(simulation: &RoundSimulation, databases: usize) -> Result<Rows> {
         let Some(url) = &simulation.storage else {
             return match databases {
                 ..=1 => Ok(Rows(None)),

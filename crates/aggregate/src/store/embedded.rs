@@ -26,7 +26,7 @@ use self::disk::{create, damaged, fault, keep_trees, make_private, open_trees};
 use self::key::{CLAIM, MARK, RECORD, REMOVED, ROUND, Round, SEALED};
 use self::mark::{read_mark, write_mark};
 use super::rows::{DIGEST_BYTES, digest, group};
-use super::{Each, Holder, Ingested, NO_PROXY, Origin, Row, RowId, Storage, Stored, Totals};
+use super::{BatchOrigin, GroupVisitor, Holder, Ingested, NO_PROXY, OpenedReport, RowId, Storage, Stored, Totals};
 use crate::wire::batch::{BatchId, ClaimId};
 
 const LOCK: &str = "storage.lock";
@@ -54,8 +54,8 @@ const MERGE_BYTES: u64 = 768 << 20;
 /// could be neither closed nor removed, which is what gives room.
 const STATE_RESERVE_BYTES: u64 = 16 << 20;
 /// More waits to be merged, or to be written, than this: whoever brings more waits.
-const MOST_UNMERGED: usize = 18;
-const MOST_UNWRITTEN: usize = 2;
+const MAX_UNMERGED: usize = 18;
+const MAX_UNWRITTEN: usize = 2;
 const WAIT: Duration = Duration::from_millis(10);
 
 /// Rounds in a directory that this process alone has open.
@@ -118,10 +118,7 @@ impl Embedded {
 
     /// The tree of a round, if it has one.
     fn reports(&self, round: &Round) -> Result<Option<Keyspace>> {
-        match self.database.keyspace_exists(&round.tree()) {
-            true => self.create_reports(round).map(Some),
-            false => Ok(None),
-        }
+        if self.database.keyspace_exists(&round.tree()) { self.create_reports(round).map(Some) } else { Ok(None) }
     }
 
     fn create_reports(&self, round: &Round) -> Result<Keyspace> {
@@ -166,7 +163,7 @@ impl Embedded {
 
     /// Waits until what is written before has been merged. (The trees would wait too, but not notice that their disk has failed.)
     fn wait_for_merging(&self, reports: &Keyspace) -> Result<()> {
-        while reports.l0_table_count() > MOST_UNMERGED || reports.sealed_memtable_count() > MOST_UNWRITTEN {
+        while reports.l0_table_count() > MAX_UNMERGED || reports.sealed_memtable_count() > MAX_UNWRITTEN {
             self.database.persist(PersistMode::Buffer).map_err(|error| self.fault(error))?;
             std::thread::sleep(WAIT);
         }
@@ -212,7 +209,7 @@ impl Embedded {
     }
 
     /// Goes through the batches of a round: the reports of each, and where it came from.
-    fn marks(&self, round: &str, mut each: impl FnMut(u64, Origin)) -> Result<()> {
+    fn marks(&self, round: &str, mut each: impl FnMut(u64, BatchOrigin)) -> Result<()> {
         for mark in self.state.prefix(Round::new(round).key(MARK, b"")) {
             let mark = mark.value().map_err(|error| self.fault(error))?;
             let (reports, origin) = mark.get(DIGEST_BYTES..).and_then(read_mark).ok_or_else(|| self.damaged())?;
@@ -248,7 +245,13 @@ impl Storage for Embedded {
         false
     }
 
-    fn ingest_from(&self, origin: Origin, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
+    fn ingest_from(
+        &self,
+        origin: BatchOrigin,
+        round: &str,
+        batch: &BatchId,
+        rows: &[OpenedReport],
+    ) -> Result<Ingested> {
         let key = Round::new(round);
         let mark = key.key(MARK, batch);
         let digest = digest(rows);
@@ -278,7 +281,7 @@ impl Storage for Embedded {
         Ok(Ingested::New)
     }
 
-    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut Each<'_>) -> Result<()> {
+    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut GroupVisitor<'_>) -> Result<()> {
         use std::ops::Bound::{Excluded, Unbounded};
         let Some(reports) = self.reports(&Round::new(round))? else { return Ok(()) };
         let from = after.map_or(Unbounded, |row| Excluded([&row[..], &[u8::MAX; PLACE_BYTES]].concat()));

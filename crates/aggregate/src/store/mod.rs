@@ -34,7 +34,7 @@ pub type Holder = [u8; 16];
 
 /// A report as the database has opened it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct OpenedReport {
     /// The row that it belongs to.
     pub id: RowId,
     /// Data that the row keeps of it.
@@ -52,7 +52,7 @@ pub struct Stored {
     pub sealed: Vec<u8>,
 }
 
-impl std::fmt::Debug for Row {
+impl std::fmt::Debug for OpenedReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Row(..)")
     }
@@ -93,21 +93,21 @@ pub const NO_PROXY: u32 = u32::MAX;
 
 /// Data that is kept of a batch beside its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
+pub struct BatchOrigin {
     /// The place of the proxy that sent it, or [`NO_PROXY`].
     pub proxy: u32,
     /// Entries of it that held nothing that could be a report.
     pub dropped: u64,
 }
 
-impl Default for Origin {
-    fn default() -> Origin {
-        Origin { proxy: NO_PROXY, dropped: 0 }
+impl Default for BatchOrigin {
+    fn default() -> BatchOrigin {
+        BatchOrigin { proxy: NO_PROXY, dropped: 0 }
     }
 }
 
 /// Callback of [`Storage::groups`] for each row and its reports.
-pub type Each<'a> = dyn FnMut(&RowId, &mut dyn Iterator<Item = Result<Stored>>) -> Result<ControlFlow<()>> + 'a;
+pub type GroupVisitor<'a> = dyn FnMut(&RowId, &mut dyn Iterator<Item = Result<Stored>>) -> Result<ControlFlow<()>> + 'a;
 
 /// Rows of rounds, and a few small records beside them, on disk.
 ///
@@ -124,18 +124,19 @@ pub trait Storage: Send + Sync {
 
     /// Takes the reports of a batch into a round that is not sealed, all of them or none, and exactly once for each name of a batch. Where it came from is
     /// written together with them.
-    fn ingest_from(&self, origin: Origin, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested>;
+    fn ingest_from(&self, origin: BatchOrigin, round: &str, batch: &BatchId, rows: &[OpenedReport])
+    -> Result<Ingested>;
 
     /// The same for a batch of no proxy.
-    fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
-        self.ingest_from(Origin::default(), round, batch, rows)
+    fn ingest(&self, round: &str, batch: &BatchId, rows: &[OpenedReport]) -> Result<Ingested> {
+        self.ingest_from(BatchOrigin::default(), round, batch, rows)
     }
 
     /// Goes through the rows of a round in the order of their ids, from behind `after`, until `each` breaks off.
     ///
     /// Neither the round nor a row is held in memory: the iterator reads as it goes, and what is left of it is skipped. Within a row, reports
     /// are in one order always, which is that of the names of batches. What is ingested meanwhile is not seen.
-    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut Each<'_>) -> Result<()>;
+    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut GroupVisitor<'_>) -> Result<()>;
 
     /// The reports of a row, in the order of [`Storage::groups`]; nothing if there are more than `limit`.
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>>;

@@ -10,7 +10,7 @@ use tacita_core::Result;
 
 use super::embedded::{SIZES, Sizes};
 use super::suite::{groups, rows};
-use super::{Embedded, Ingested, Origin, Storage};
+use super::{BatchOrigin, Embedded, Ingested, Storage};
 use crate::crashes::{Cuts, Recording, Syncs, tell, told};
 use crate::testing;
 
@@ -22,7 +22,7 @@ type Step = fn(&Embedded) -> Result<()>;
 
 fn batch(storage: &Embedded, round: &str, number: u8, count: usize) -> Result<()> {
     let rows = rows(&mut ChaCha20Rng::seed_from_u64(u64::from(number)), count, 9, 40);
-    let ingested = storage.ingest_from(Origin { proxy: 3, dropped: 1 }, round, &[number; 16], &rows)?;
+    let ingested = storage.ingest_from(BatchOrigin { proxy: 3, dropped: 1 }, round, &[number; 16], &rows)?;
     assert!(matches!(ingested, Ingested::New | Ingested::Known), "{ingested:?}");
     Ok(())
 }

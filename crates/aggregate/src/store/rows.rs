@@ -4,15 +4,15 @@ use std::iter::from_fn;
 
 use tacita_core::Result;
 
-use super::{Each, Row, RowId, Stored};
+use super::{GroupVisitor, OpenedReport, RowId, Stored};
 
 /// Bytes of a fingerprint.
 pub(super) const DIGEST_BYTES: usize = 32;
 
 /// A fingerprint of a batch's rows, in order.
-pub(super) fn digest(rows: &[Row]) -> [u8; DIGEST_BYTES] {
+pub(super) fn digest(rows: &[OpenedReport]) -> [u8; DIGEST_BYTES] {
     let mut hasher = blake3::Hasher::new();
-    for Row { id, stored: Stored { tag, value, sealed } } in rows {
+    for OpenedReport { id, stored: Stored { tag, value, sealed } } in rows {
         hasher
             .update(id)
             .update(tag)
@@ -24,7 +24,10 @@ pub(super) fn digest(rows: &[Row]) -> [u8; DIGEST_BYTES] {
 }
 
 /// Calls `each` with every row of `reports`, which are in the order of their rows, until it breaks off. What it leaves of a row is skipped.
-pub(super) fn group(mut reports: impl Iterator<Item = Result<(RowId, Stored)>>, each: &mut Each<'_>) -> Result<()> {
+pub(super) fn group(
+    mut reports: impl Iterator<Item = Result<(RowId, Stored)>>,
+    each: &mut GroupVisitor<'_>,
+) -> Result<()> {
     let mut next = reports.next().transpose()?;
     while let Some((row, first)) = next.take() {
         let mut failed = None;

@@ -9,7 +9,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::{Error, Result};
 
-use super::{Ingested, Origin, Row, RowId, Storage, Stored, Totals};
+use super::{BatchOrigin, Ingested, OpenedReport, RowId, Storage, Stored, Totals};
 use crate::wire::batch::{BatchId, ClaimId};
 
 type Open<'a> = &'a dyn Fn() -> Box<dyn Storage>;
@@ -36,14 +36,14 @@ pub(super) fn run(open: Open<'_>) {
 }
 
 /// A row's first byte is `row`; the other bytes are random, and so are the contents.
-pub(super) fn rows(rng: &mut ChaCha20Rng, count: usize, different: u32, sealed: usize) -> Vec<Row> {
+pub(super) fn rows(rng: &mut ChaCha20Rng, count: usize, different: u32, sealed: usize) -> Vec<OpenedReport> {
     let one = |_| {
         let mut id = [7; 32];
         id[..4].copy_from_slice(&(rng.next_u32() % different).to_be_bytes());
         let mut stored = Stored { tag: [0; 32], value: rng.next_u32(), sealed: vec![0; sealed] };
         rng.fill_bytes(&mut stored.tag);
         rng.fill_bytes(&mut stored.sealed);
-        Row { id, stored }
+        OpenedReport { id, stored }
     };
     (0..count).map(one).collect()
 }
@@ -61,7 +61,7 @@ pub(super) fn groups(storage: &dyn Storage, round: &str) -> Result<Groups> {
 }
 
 /// The same, of batches in order of their names.
-fn expected<'a>(batches: impl IntoIterator<Item = &'a Vec<Row>>) -> Groups {
+fn expected<'a>(batches: impl IntoIterator<Item = &'a Vec<OpenedReport>>) -> Groups {
     let mut groups = Groups::new();
     for row in batches.into_iter().flatten() {
         groups.entry(row.id).or_default().push(row.stored.clone());
@@ -71,7 +71,7 @@ fn expected<'a>(batches: impl IntoIterator<Item = &'a Vec<Row>>) -> Groups {
 
 fn rows_come_back_in_groups(open: Open<'_>) {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
-    let mut batches: BTreeMap<BatchId, Vec<Row>> = BTreeMap::new();
+    let mut batches: BTreeMap<BatchId, Vec<OpenedReport>> = BTreeMap::new();
     for (number, sealed) in [64, 0, 3, 64, 300].into_iter().enumerate() {
         let mut id = BatchId::default();
         rng.fill_bytes(&mut id);
@@ -89,7 +89,7 @@ fn rows_come_back_in_groups(open: Open<'_>) {
     }
     assert_eq!(storage.entries("groups", &[0xee; 32], 5).unwrap(), Some(Vec::new()));
     // The first and the last id that there can be.
-    let ends = [[0; 32], [0xff; 32]].map(|id| Row { id, ..rows(&mut rng, 1, 1, 9).remove(0) });
+    let ends = [[0; 32], [0xff; 32]].map(|id| OpenedReport { id, ..rows(&mut rng, 1, 1, 9).remove(0) });
     storage.ingest("ends", &[0xff; 16], &ends).unwrap();
     assert_eq!(groups(&*storage, "ends").unwrap().into_keys().collect::<Vec<_>>(), [[0; 32], [0xff; 32]]);
     let mut none = |_: &RowId, _: &mut dyn Iterator<Item = Result<Stored>>| panic!("nothing is behind the last one");
@@ -127,7 +127,7 @@ fn batches_are_ingested_once(open: Open<'_>) {
 fn batches_count_for_who_sent_them(open: Open<'_>) {
     let batch = rows(&mut ChaCha20Rng::seed_from_u64(10), 50, 10, 8);
     let bring = |proxy: u32, dropped: u64, name: u8| {
-        open().ingest_from(Origin { proxy, dropped }, "sent", &[name; 16], &batch).unwrap()
+        open().ingest_from(BatchOrigin { proxy, dropped }, "sent", &[name; 16], &batch).unwrap()
     };
     for (proxy, dropped, name) in [(0, 0, 1), (2, 3, 2), (2, 1, 3)] {
         assert_eq!(bring(proxy, dropped, name), Ingested::New);
@@ -135,7 +135,7 @@ fn batches_count_for_who_sent_them(open: Open<'_>) {
     // Who brings it again changes nothing.
     assert_eq!(bring(1, 9, 3), Ingested::Known);
     open().ingest("sent", &[4; 16], &batch).unwrap();
-    open().ingest_from(Origin { proxy: 1, dropped: 7 }, "sent", &[5; 16], &[]).unwrap();
+    open().ingest_from(BatchOrigin { proxy: 1, dropped: 7 }, "sent", &[5; 16], &[]).unwrap();
     let storage = open();
     assert_eq!(storage.sent("sent").unwrap(), [(0, 50), (1, 7), (2, 104)].into());
     assert_eq!(storage.totals("sent").unwrap(), Totals { batches: 5, reports: 200, dropped: 11 });

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::{Ask, Client};
-use crate::wire::peers::Peers;
+use super::{ApiRequest, Client};
+use crate::wire::peers::PeerAddresses;
 use crate::wire::service::Service;
 
 /// Bytes of an answer to `GET /v1/peers`.
-const MOST_BYTES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 /// Time limit for a service that is asked for addresses, and the pause before the next query.
 const ANSWER: Duration = Duration::from_secs(3);
@@ -31,7 +31,7 @@ pub struct Addresses {
 
 /// A service's addresses: what is named, and what the job file says.
 #[derive(Clone)]
-pub struct Named {
+pub struct ServiceAddresses {
     /// Service to which the addresses belong.
     pub service: Service,
     /// The fingerprint of the job's terms, in hexadecimal: who is dialled at a named address has to serve this job as this service, whatever else has the
@@ -83,12 +83,14 @@ impl Addresses {
             if self.get(service) != before || asked.is_some_and(|last| last.elapsed() < AGAIN) {
                 return;
             }
-            let question = Ask::get("/v1/peers", MOST_BYTES);
+            let question = ApiRequest::get("/v1/peers", MAX_BYTES);
             for (_, seed) in self.seeds.iter().filter(|(seed, _)| *seed != service) {
                 if let Ok(Ok(answer)) = timeout(ANSWER, seed.attempts(&question)).await
                     && answer.is_ok()
                 {
-                    Peers::decode(&answer.body).into_iter().for_each(|(service, address)| self.learn(service, address));
+                    PeerAddresses::decode(&answer.body)
+                        .into_iter()
+                        .for_each(|(service, address)| self.learn(service, address));
                     if self.get(service) != before {
                         break;
                     }
@@ -99,7 +101,7 @@ impl Addresses {
     }
 }
 
-impl Named {
+impl ServiceAddresses {
     /// Returns the addresses to try, in this order.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let written = self.written.clone();
@@ -119,7 +121,7 @@ impl Named {
     }
 }
 
-impl std::fmt::Debug for Named {
+impl std::fmt::Debug for ServiceAddresses {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Named").field("service", &self.service).field("written", &self.written).finish_non_exhaustive()
     }
@@ -132,14 +134,14 @@ mod tests {
     #[test]
     fn what_is_named_and_written_is_tried_once() {
         let addresses = Arc::new(Addresses::new("the registry", Vec::new()));
-        let mut named = Named {
+        let mut named = ServiceAddresses {
             service: Service::Proxy(0),
             agreement: String::new(),
             addresses,
             written: Some("a:1".into()),
             written_first: false,
         };
-        let order = |named: &Named| named.candidates().into_iter().map(|one| one.shown).collect::<Vec<_>>();
+        let order = |named: &ServiceAddresses| named.candidates().into_iter().map(|one| one.shown).collect::<Vec<_>>();
         assert_eq!(order(&named), ["a:1"]);
         named.addresses.learn(Service::Proxy(0), "a:1".into());
         assert_eq!(order(&named), ["a:1"]);

@@ -8,7 +8,7 @@ use tacita_node::identity::Fingerprint;
 use tacita_serve::allow_list::AllowList;
 
 use super::{CONNECTIONS_EACH, INTERACTIONS_EACH};
-use crate::wire::reply::Reply;
+use crate::wire::reply::ApiError;
 use crate::wire::service::Service;
 
 /// Roles of an identity in the job: it may have several.
@@ -35,7 +35,7 @@ impl Caller {
     }
 
     /// Returns the reply to the caller in the form that it may see.
-    pub fn told(&self, refused: Reply) -> Reply {
+    pub fn told(&self, refused: ApiError) -> ApiError {
         if self.is_database() { refused.for_operator() } else { refused }
     }
 
@@ -71,7 +71,7 @@ pub enum Going {
 }
 
 /// Something that is counted until this is dropped.
-pub struct Counting {
+pub struct CountGuard {
     admission: Arc<Admission>,
     who: Fingerprint,
     /// Index of the kind in [`Here`].
@@ -143,7 +143,7 @@ impl Admission {
     }
 
     /// Counts something of one; nothing, if it has too many: of requests `most`, of others what one may have.
-    pub fn enter(self: &Arc<Admission>, who: Fingerprint, what: Going) -> Option<Counting> {
+    pub fn enter(self: &Arc<Admission>, who: Fingerprint, what: Going) -> Option<CountGuard> {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         let own = here.entry(who).or_default();
         let (kind, most) = match what {
@@ -155,11 +155,11 @@ impl Admission {
             return None;
         }
         own[kind] += 1;
-        Some(Counting { admission: self.clone(), who, kind })
+        Some(CountGuard { admission: self.clone(), who, kind })
     }
 }
 
-impl Drop for Counting {
+impl Drop for CountGuard {
     fn drop(&mut self) {
         let mut here = self.admission.here.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = here.get_mut(&self.who) {

@@ -12,23 +12,23 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::{BODY_LIMIT, MEDIA_TYPE};
-use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
 
 /// Time for which a request waits for a place among those that compute.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Bytes of a body that arrive in a second at least, on the average.
 const SLOWEST: usize = 1 << 18;
 
 /// Bytes of a body in JSON.
-const MOST_JSON_BYTES: usize = 1 << 14;
+const MAX_JSON_BYTES: usize = 1 << 14;
 
 const JSON: &str = "application/json";
 
 /// Reads a binary body of at most `most` bytes.
-pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> Granted<Vec<u8>> {
+pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> ApiResult<Vec<u8>> {
     expect_binary(headers)?;
-    let too_large = || Reply::new(Kind::TooLarge, format!("the body is longer than {most} bytes"));
+    let too_large = || ApiError::new(RefusalReason::TooLarge, format!("the body is longer than {most} bytes"));
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > most as u64) {
         return Err(too_large());
@@ -37,18 +37,21 @@ pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> Granted<Vec<u
     match timeout(limit, Limited::new(body, most).collect()).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes().into()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Reply::new(Kind::Malformed, "the body was cut off")),
-        Err(_) => Err(Reply::new(Kind::Malformed, format!("the body did not arrive within {} s", limit.as_secs()))),
+        Ok(Err(_)) => Err(ApiError::new(RefusalReason::Malformed, "the body was cut off")),
+        Err(_) => Err(ApiError::new(
+            RefusalReason::Malformed,
+            format!("the body did not arrive within {} s", limit.as_secs()),
+        )),
     }
 }
 
 /// Reads a body in JSON. Whoever may not be asked for something is refused before its body is read: it could let it drip.
-pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Granted<T> {
-    let malformed = |what: &str| Reply::new(Kind::Malformed, what.to_owned());
+pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> ApiResult<T> {
+    let malformed = |what: &str| ApiError::new(RefusalReason::Malformed, what.to_owned());
     if headers.get(header::CONTENT_TYPE).is_none_or(|found| found.as_bytes() != JSON.as_bytes()) {
         return Err(malformed("the body is no JSON"));
     }
-    match timeout(BODY_LIMIT, Limited::new(body, MOST_JSON_BYTES).collect()).await {
+    match timeout(BODY_LIMIT, Limited::new(body, MAX_JSON_BYTES).collect()).await {
         Ok(Ok(whole)) => {
             serde_json::from_slice(&whole.to_bytes()).map_err(|_| malformed("the body of the request cannot be read"))
         }
@@ -58,12 +61,14 @@ pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> 
 }
 
 /// Refuses a body that does not say that it is a binary one.
-pub fn expect_binary(headers: &HeaderMap) -> Granted<()> {
-    match headers.get(header::CONTENT_TYPE).is_some_and(|found| found.as_bytes() == MEDIA_TYPE.as_bytes()) {
-        true => Ok(()),
-        false => {
-            Err(Reply::new(Kind::Malformed, format!("the body is no {MEDIA_TYPE}: are both programs of one version?")))
-        }
+pub fn expect_binary(headers: &HeaderMap) -> ApiResult<()> {
+    if headers.get(header::CONTENT_TYPE).is_some_and(|found| found.as_bytes() == MEDIA_TYPE.as_bytes()) {
+        Ok(())
+    } else {
+        Err(ApiError::new(
+            RefusalReason::Malformed,
+            format!("the body is no {MEDIA_TYPE}: are both programs of one version?"),
+        ))
     }
 }
 
@@ -74,20 +79,20 @@ pub(super) fn time_for(bytes: usize) -> Duration {
 
 /// Pool in which requests compute and wait for disks.
 #[derive(Clone)]
-pub struct Pool(Arc<Semaphore>);
+pub struct RequestPool(Arc<Semaphore>);
 
-impl Pool {
+impl RequestPool {
     /// Creates a pool with as many places as there are cores; each may use several.
-    pub fn new() -> Pool {
+    pub fn new() -> RequestPool {
         let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-        Pool(Arc::new(Semaphore::new(cores.max(2))))
+        RequestPool(Arc::new(Semaphore::new(cores.max(2))))
     }
 
     /// Runs `work` in the pool.
-    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Granted<T> + Send + 'static) -> Granted<T> {
-        let place = match timeout(PATIENCE, self.0.clone().acquire_owned()).await {
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> ApiResult<T> + Send + 'static) -> ApiResult<T> {
+        let place = match timeout(TIMEOUT, self.0.clone().acquire_owned()).await {
             Ok(Ok(place)) => place,
-            _ => return Err(Reply::new(Kind::Busy, "too many requests: try again later").again_in(2)),
+            _ => return Err(ApiError::new(RefusalReason::Busy, "too many requests: try again later").again_in(2)),
         };
         let span = tracing::Span::current();
         let done = tokio::task::spawn_blocking(move || {
@@ -98,9 +103,9 @@ impl Pool {
     }
 }
 
-impl Default for Pool {
-    fn default() -> Pool {
-        Pool::new()
+impl Default for RequestPool {
+    fn default() -> RequestPool {
+        RequestPool::new()
     }
 }
 
@@ -108,7 +113,7 @@ impl Default for Pool {
 mod tests {
     use super::*;
 
-    const MOST: usize = 10;
+    const LIMIT: usize = 10;
 
     fn runtime() -> tokio::runtime::Runtime {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
@@ -125,15 +130,15 @@ mod tests {
     fn bodies_have_a_bound() {
         let read = |said, length| {
             let body = Body::from(vec![7; length]);
-            runtime().block_on(read(&headers(MEDIA_TYPE, said), body, MOST)).map_err(|reply| reply.told().error)
+            runtime().block_on(read(&headers(MEDIA_TYPE, said), body, LIMIT)).map_err(|reply| reply.told().error)
         };
-        for said in [None, Some(MOST)] {
-            assert_eq!(read(said, MOST), Ok(vec![7; MOST]));
-            assert_eq!(read(said, MOST + 1), Err(Kind::TooLarge));
+        for said in [None, Some(LIMIT)] {
+            assert_eq!(read(said, LIMIT), Ok(vec![7; LIMIT]));
+            assert_eq!(read(said, LIMIT + 1), Err(RefusalReason::TooLarge));
         }
-        assert_eq!(read(Some(MOST + 1), 1), Err(Kind::TooLarge), "it is not waited for");
-        let other = runtime().block_on(super::read(&headers(JSON, None), Body::empty(), MOST));
-        assert_eq!(other.map_err(|reply| reply.told().error), Err(Kind::Malformed));
+        assert_eq!(read(Some(LIMIT + 1), 1), Err(RefusalReason::TooLarge), "it is not waited for");
+        let other = runtime().block_on(super::read(&headers(JSON, None), Body::empty(), LIMIT));
+        assert_eq!(other.map_err(|reply| reply.told().error), Err(RefusalReason::Malformed));
     }
 
     #[test]
@@ -142,7 +147,7 @@ mod tests {
             let text = format!("\"{}\"", "a".repeat(length - 2));
             runtime().block_on(read_json::<String>(&headers(JSON, None), Body::from(text))).map(|text| text.len())
         };
-        assert_eq!(read(MOST_JSON_BYTES).unwrap(), MOST_JSON_BYTES - 2);
-        assert!(read(MOST_JSON_BYTES + 1).unwrap_err().told().message.contains("too long"));
+        assert_eq!(read(MAX_JSON_BYTES).unwrap(), MAX_JSON_BYTES - 2);
+        assert!(read(MAX_JSON_BYTES + 1).unwrap_err().told().message.contains("too long"));
     }
 }

@@ -1,9 +1,9 @@
 //! Client end of the transport.
 
+mod connect;
 mod interact;
-mod reach;
+mod notice;
 mod replicas;
-mod waiting;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,15 +23,15 @@ use tacita_node::transport::http::Dialer;
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::{sleep, timeout};
 
-use super::addresses::Named;
+use super::addresses::ServiceAddresses;
 use super::counted::Fault;
 use super::stream::cancelled;
 use super::{MEDIA_TYPE, SharedTraffic};
 use crate::message;
-use crate::wire::reply::{Kind, Told};
+use crate::wire::reply::{ErrorBody, RefusalReason};
 
+pub use self::notice::WaitNotice;
 pub use self::replicas::{Replicas, all_silent};
-pub use self::waiting::Waiting;
 
 /// Time limit for one request, and the rate in bytes per second by which its body extends it. An oracle decrypts what
 /// it is asked.
@@ -46,13 +46,13 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// Source of the address on which a service listens.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum Endpoint {
     /// Fixed address of the service.
     At(String),
     /// File that names the current address.
     Told(PathBuf),
     /// Addresses from a registry or another service, and from the job file.
-    Named(Named),
+    Named(ServiceAddresses),
 }
 
 /// A connection to one service, which is made when it is needed, and again when it was lost.
@@ -61,7 +61,7 @@ pub struct Client {
     runtime: Handle,
     identity: Identity,
     peer: Peer,
-    place: Place,
+    place: Endpoint,
     traffic: SharedTraffic,
     cancel: Cancel,
     open: Mutex<Option<Link>>,
@@ -103,7 +103,7 @@ struct Link {
 
 /// Request to a service.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct ApiRequest {
     /// GET, PUT or POST.
     pub method: Method,
     /// Path of the request.
@@ -118,7 +118,7 @@ pub struct Ask {
 
 /// Answer to a request.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ApiResponse {
     /// HTTP status of the answer.
     pub status: u16,
     /// Body of the answer.
@@ -136,40 +136,40 @@ pub struct Persistence {
     pub busy: Duration,
 }
 
-impl Ask {
+impl ApiRequest {
     /// Creates a GET request.
-    pub fn get(path: impl Into<String>, most: usize) -> Ask {
-        Ask { method: Method::GET, path: path.into(), body: Bytes::new(), json: false, most }
+    pub fn get(path: impl Into<String>, most: usize) -> ApiRequest {
+        ApiRequest { method: Method::GET, path: path.into(), body: Bytes::new(), json: false, most }
     }
 
     /// Creates a PUT request with a binary body.
-    pub fn put(path: impl Into<String>, body: impl Into<Bytes>, most: usize) -> Ask {
-        Ask { method: Method::PUT, path: path.into(), body: body.into(), json: false, most }
+    pub fn put(path: impl Into<String>, body: impl Into<Bytes>, most: usize) -> ApiRequest {
+        ApiRequest { method: Method::PUT, path: path.into(), body: body.into(), json: false, most }
     }
 
     /// Has something binary answered.
-    pub fn post(path: impl Into<String>, body: impl Into<Bytes>, most: usize) -> Ask {
-        Ask { method: Method::POST, path: path.into(), body: body.into(), json: false, most }
+    pub fn post(path: impl Into<String>, body: impl Into<Bytes>, most: usize) -> ApiRequest {
+        ApiRequest { method: Method::POST, path: path.into(), body: body.into(), json: false, most }
     }
 
     /// Says something in JSON.
-    pub fn json(path: impl Into<String>, value: &serde_json::Value, most: usize) -> Ask {
-        Ask { method: Method::POST, path: path.into(), body: value.to_string().into(), json: true, most }
+    pub fn json(path: impl Into<String>, value: &serde_json::Value, most: usize) -> ApiRequest {
+        ApiRequest { method: Method::POST, path: path.into(), body: value.to_string().into(), json: true, most }
     }
 }
 
-impl Answer {
-    fn new(status: u16, again: Option<u64>, body: Vec<u8>) -> Answer {
+impl ApiResponse {
+    fn new(status: u16, again: Option<u64>, body: Vec<u8>) -> ApiResponse {
         // Nobody waits for longer than a minute, whatever it is told.
-        Answer { status, body, again: again.map(|seconds| Duration::from_secs(seconds.min(60))) }
+        ApiResponse { status, body, again: again.map(|seconds| Duration::from_secs(seconds.min(60))) }
     }
 
-    /// An answer that was the last word of a channel: see [`Reply::outcome`](crate::wire::reply::Reply::outcome).
-    pub fn decode(bytes: &[u8]) -> Option<Answer> {
+    /// An answer that was the last word of a channel: see [`Reply::outcome`](crate::wire::reply::ApiError::outcome).
+    pub fn decode(bytes: &[u8]) -> Option<ApiResponse> {
         let (status, rest) = bytes.split_first_chunk()?;
         let (again, body) = rest.split_first_chunk()?;
         let again = Some(u16::from_le_bytes(*again)).filter(|again| *again > 0);
-        Some(Answer::new(u16::from_le_bytes(*status), again.map(u64::from), body.to_vec()))
+        Some(ApiResponse::new(u16::from_le_bytes(*status), again.map(u64::from), body.to_vec()))
     }
 
     /// Whether it was granted.
@@ -178,9 +178,9 @@ impl Answer {
     }
 
     /// Returns the reason why the request was not granted.
-    pub fn told(&self) -> Told {
-        serde_json::from_slice(&self.body).unwrap_or_else(|_| Told {
-            error: Kind::Failed,
+    pub fn told(&self) -> ErrorBody {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| ErrorBody {
+            error: RefusalReason::Failed,
             message: format!("it answered with status {} and no reason", self.status),
             next: None,
         })
@@ -198,7 +198,7 @@ impl Client {
         runtime: &Arc<Runtime>,
         identity: &Identity,
         peer: Peer,
-        place: Place,
+        place: Endpoint,
         traffic: &SharedTraffic,
         cancel: &Cancel,
     ) -> Client {
@@ -242,7 +242,7 @@ impl Client {
     ///
     /// Errors: [`Error::Network`] where nobody answers, or somebody of another identity; [`Error::Authentication`] where the other end refuses this identity;
     /// [`Error::Interrupted`].
-    pub fn ask(&self, ask: &Ask, persistence: Persistence) -> Result<Answer> {
+    pub fn ask(&self, ask: &ApiRequest, persistence: Persistence) -> Result<ApiResponse> {
         self.persist(persistence, |_| self.once(ask))
     }
 
@@ -250,10 +250,10 @@ impl Client {
     fn persist(
         &self,
         persistence: Persistence,
-        mut once: impl FnMut(&mut Instant) -> Result<Answer>,
-    ) -> Result<Answer> {
+        mut once: impl FnMut(&mut Instant) -> Result<ApiResponse>,
+    ) -> Result<ApiResponse> {
         let mut began = Instant::now();
-        let (mut pause, mut news) = (FIRST_PAUSE, Waiting::default());
+        let (mut pause, mut news) = (FIRST_PAUSE, WaitNotice::default());
         loop {
             let done = once(&mut began);
             let (waited, limit) = match &done {
@@ -265,7 +265,7 @@ impl Client {
                 return done;
             }
             if news.is_due(began.elapsed()) {
-                let more = Waiting::more(limit.saturating_sub(began.elapsed()));
+                let more = WaitNotice::more(limit.saturating_sub(began.elapsed()));
                 match &done {
                     Ok(answer) => {
                         tracing::info!("{}: {}; trying again{more}", self.peer.name, shown(&answer.told().message));
@@ -281,7 +281,7 @@ impl Client {
     }
 
     /// Asks once; a connection that has ended is made again.
-    pub fn once(&self, ask: &Ask) -> Result<Answer> {
+    pub fn once(&self, ask: &ApiRequest) -> Result<ApiResponse> {
         self.wait_for(ask.body.len(), self.attempts(ask))
     }
 
@@ -298,7 +298,7 @@ impl Client {
         })
     }
 
-    pub(super) async fn attempts(&self, ask: &Ask) -> Result<Answer> {
+    pub(super) async fn attempts(&self, ask: &ApiRequest) -> Result<ApiResponse> {
         if let Some(link) = self.kept()
             && let Ok(answer) = self.attempt(link, ask).await
         {
@@ -308,7 +308,7 @@ impl Client {
         self.attempt(link, ask).await
     }
 
-    async fn attempt(&self, link: Link, ask: &Ask) -> Result<Answer> {
+    async fn attempt(&self, link: Link, ask: &ApiRequest) -> Result<ApiResponse> {
         let kind = if ask.json { "application/json" } else { MEDIA_TYPE };
         message("asks", ask.method.as_str(), &ask.path);
         let (answer, link) = self.send(link, &ask.method, &ask.path, kind, ask.body.clone().into()).await?;
@@ -347,7 +347,7 @@ impl Client {
     }
 
     /// The whole of an answer; the connection is kept then.
-    async fn whole(&self, answer: Response<Incoming>, most: usize, link: Link) -> Result<Answer> {
+    async fn whole(&self, answer: Response<Incoming>, most: usize, link: Link) -> Result<ApiResponse> {
         let status = answer.status().as_u16();
         let again = answer.headers().get(header::RETRY_AFTER).and_then(|seconds| seconds.to_str().ok()?.parse().ok());
         let body = match Limited::new(answer.into_body(), most).collect().await {
@@ -360,7 +360,7 @@ impl Client {
         };
         *self.lock() = Some(link);
         self.contact.now();
-        Ok(Answer::new(status, again, body))
+        Ok(ApiResponse::new(status, again, body))
     }
 
     fn kept(&self) -> Option<Link> {

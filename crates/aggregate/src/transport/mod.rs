@@ -14,20 +14,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub use addresses::{Addresses, Named};
-pub use admission::{Admission, Caller, Counting, Going};
-pub use body::{Pool, expect_binary, read, read_json};
-pub use client::{Answer, Ask, Client, Contact, Persistence, Place, Replicas, Waiting, all_silent};
+pub use addresses::{Addresses, ServiceAddresses};
+pub use admission::{Admission, Caller, CountGuard, Going};
+pub use body::{RequestPool, expect_binary, read, read_json};
+pub use client::{ApiRequest, ApiResponse, Client, Contact, Endpoint, Persistence, Replicas, WaitNotice, all_silent};
 pub use server::{Server, UnderWay, Who, files, stand};
 pub(crate) use stream::cancelled;
 pub use stream::{Bounds, Outlet, join, outlet};
-pub use taken::Within;
+pub use taken::ReadDeadline;
 
 /// Media type of binary bodies; its version is that of all of them.
 pub const MEDIA_TYPE: &str = "application/vnd.tacita.v1";
 
 /// Maximum length of a body in bytes.
-pub const MOST_BODY_BYTES: usize = 1 << 20;
+pub const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// Time limit for a handshake.
 pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
@@ -36,33 +36,33 @@ pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 pub const BODY_LIMIT: Duration = Duration::from_secs(20);
 
 /// Connections at a time, in all.
-pub const MOST_CONNECTIONS: usize = 2048;
+pub const MAX_CONNECTIONS: usize = 2048;
 
 /// Connections of one identity at a time.
 pub const CONNECTIONS_EACH: usize = 8;
 
 /// Requests that are worked on at a time, in all: each may hold a body.
-pub const MOST_REQUESTS: usize = 128;
+pub const MAX_REQUESTS: usize = 128;
 
 /// Requests of one identity that are worked on at a time, where enough are free; one where few are.
 pub const REQUESTS_EACH: usize = 8;
 
 /// Requests whose bodies travel both ways at once, in all: each keeps threads, and the memory of its protocol.
-pub const MOST_INTERACTIONS: usize = 16;
+pub const MAX_INTERACTIONS: usize = 16;
 
 /// Maximum number of interactions of one identity: one that goes on, and one whose end has not been noticed yet.
 pub const INTERACTIONS_EACH: usize = 2;
 
 /// Counter of bytes sent and received, TLS included.
 #[derive(Debug, Default)]
-pub struct Traffic {
+pub struct ServiceTraffic {
     sent: AtomicU64,
     received: AtomicU64,
     refused: AtomicU64,
     turned_away: AtomicU64,
 }
 
-impl Traffic {
+impl ServiceTraffic {
     /// Bytes sent so far.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
@@ -85,4 +85,4 @@ impl Traffic {
 }
 
 /// The same counters in several places.
-pub type SharedTraffic = Arc<Traffic>;
+pub type SharedTraffic = Arc<ServiceTraffic>;

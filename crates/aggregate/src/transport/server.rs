@@ -19,24 +19,24 @@ use hyper_util::service::TowerToHyperService;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::{Fingerprint, Identity};
-use tacita_node::transport::http::{Door, presented};
-use tacita_serve::accept::{Handshake, Limits, accept};
+use tacita_node::transport::http::{HttpAcceptor, presented};
+use tacita_serve::accept::{AcceptLimits, Handshake, accept};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use super::admission::{Counting, Going};
+use super::admission::{CountGuard, Going};
 use super::counted::Counted;
 use super::stream::cancelled;
 use super::taken::taken;
-use super::{Admission, HANDSHAKE_LIMIT, MOST_CONNECTIONS, MOST_REQUESTS, REQUESTS_EACH, SharedTraffic};
-use crate::wire::reply::{Kind, Reply};
+use super::{Admission, HANDSHAKE_LIMIT, MAX_CONNECTIONS, MAX_REQUESTS, REQUESTS_EACH, SharedTraffic};
+use crate::wire::reply::{ApiError, RefusalReason};
 
 /// Handshakes at a time. Who comes then takes the place of the oldest one of the network that holds most: where that is the own one, only if
 /// it has had the time that a handshake takes, so that a crowd of honest ones gets done.
-const MOST_HANDSHAKES: usize = 1024;
+const MAX_HANDSHAKES: usize = 1024;
 const HANDSHAKE: Duration = Duration::from_secs(1);
 
 /// After how long without a request a connection is closed.
@@ -47,7 +47,7 @@ const PING: Duration = Duration::from_secs(15);
 const PONG: Duration = Duration::from_secs(10);
 
 /// Time limit for a connection to end when it is to.
-const FAREWELL: Duration = Duration::from_secs(10);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// Requests of one connection at a time.
 const STREAMS: u32 = 16;
@@ -61,7 +61,7 @@ const HEAD_BYTES: u32 = 16 << 10;
 /// Time limit for a refused client to read the reason.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Server of a role.
 pub struct Server {
@@ -97,8 +97,8 @@ pub fn files() {
 /// Errors ([`Error::Input`]): the listener is none.
 pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Result<()> {
     let failed = |error: std::io::Error| Error::Input(format!("cannot listen: {error}"));
-    let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
+    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
     let attend = |place: OwnedSemaphorePermit, socket, from, handshake| {
         let (server, requests) = (server.clone(), requests.clone());
         async move {
@@ -111,10 +111,10 @@ pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Resu
         }
     };
     let enter = || connections.clone().try_acquire_owned().ok();
-    let limits = Limits { handshakes: MOST_HANDSHAKES, grace: HANDSHAKE };
+    let limits = AcceptLimits { handshakes: MAX_HANDSHAKES, grace: HANDSHAKE };
     accept(listener, limits, cancelled(&server.cancel), |_| (), enter, attend).await.map_err(failed)?;
     // Every connection holds a place.
-    let _ = timeout(FAREWELL, connections.acquire_many(MOST_CONNECTIONS as u32)).await;
+    let _ = timeout(SHUTDOWN_GRACE, connections.acquire_many(MAX_CONNECTIONS as u32)).await;
     Ok(())
 }
 
@@ -136,7 +136,7 @@ async fn meet(
 ) -> std::result::Result<(), String> {
     let _ = socket.set_nodelay(true);
     let stream = {
-        let door = Door::new(&server.identity, server.admission.pins()).map_err(|error| error.to_string())?;
+        let door = HttpAcceptor::new(&server.identity, server.admission.pins()).map_err(|error| error.to_string())?;
         let accepting = TlsAcceptor::from(door.config.clone()).accept(Counted::new(socket, server.traffic.clone()));
         let accepted = timeout(HANDSHAKE_LIMIT, accepting.into_fallible()).await;
         match accepted.map_err(|_| "it did not complete the TLS handshake".to_owned())? {
@@ -163,14 +163,14 @@ async fn meet(
     let answer = service_fn(move |mut request: Request<Incoming>| {
         let place = requests.clone().try_acquire_owned().ok();
         // The fewer are free, the fewer one may have: a few identities that let bodies drip would have them all.
-        let most = (1 + requests.available_permits() * REQUESTS_EACH / MOST_REQUESTS).min(REQUESTS_EACH);
+        let most = (1 + requests.available_permits() * REQUESTS_EACH / MAX_REQUESTS).min(REQUESTS_EACH);
         let own = admission.enter(who, Going::Request { most });
         let (routes, busy, traffic) = (routes.clone(), Busy::new(&busy), traffic.clone());
         async move {
             let (Some(place), Some(own)) = (place, own) else {
                 traffic.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Ok::<Response, std::convert::Infallible>(
-                    Reply::new(Kind::Busy, "too many requests: try again later").into_response(),
+                    ApiError::new(RefusalReason::Busy, "too many requests: try again later").into_response(),
                 );
             };
             let under_way = UnderWay { _held: Arc::new((busy, place, own)) };
@@ -193,12 +193,12 @@ async fn meet(
     loop {
         let ended = tokio::select! {
             ended = serving.as_mut() => Some(ended),
-            () = sleep(LOOK) => None,
+            () = sleep(POLL_INTERVAL) => None,
         };
         match ended {
             // An end that is cut off is the other one's affair: it asks again.
             Some(_) => return Ok(()),
-            None if ending.is_some_and(|since| since.elapsed() > FAREWELL) => return Ok(()),
+            None if ending.is_some_and(|since| since.elapsed() > SHUTDOWN_GRACE) => return Ok(()),
             None if ending.is_none() && (server.cancel.is_cancelled() || activity.idle() > IDLE) => {
                 serving.as_mut().graceful_shutdown();
                 ending = Some(Instant::now());
@@ -251,7 +251,7 @@ impl Drop for Busy {
 /// beginning.
 #[derive(Clone)]
 pub struct UnderWay {
-    _held: Arc<(Busy, OwnedSemaphorePermit, Counting)>,
+    _held: Arc<(Busy, OwnedSemaphorePermit, CountGuard)>,
 }
 
 /// Identity that sent the request.

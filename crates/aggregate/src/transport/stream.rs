@@ -27,7 +27,7 @@ const PIECE_BYTES: usize = 1 << 16;
 const HEARTBEAT: Duration = Duration::from_secs(4);
 const SILENCE: Duration = Duration::from_secs(15);
 
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Limits on the data that a channel accepts from the other end.
 #[derive(Debug, Clone, Copy)]
@@ -172,6 +172,6 @@ impl hyper::body::Body for Written {
 
 pub(crate) async fn cancelled(cancel: &Cancel) {
     while !cancel.is_cancelled() {
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }

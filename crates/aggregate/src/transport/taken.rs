@@ -17,7 +17,7 @@ use super::body::time_for;
 
 /// Time within which an answer without a length has to be taken.
 #[derive(Debug, Clone, Copy)]
-pub struct Within(pub Duration);
+pub struct ReadDeadline(pub Duration);
 
 /// Bytes of an answer that wait in the connection, at most, where the other end takes none.
 const PIECE_BYTES: usize = 1 << 14;
@@ -37,7 +37,7 @@ struct Left {
 
 /// An answer that counts as its request, and ends with it.
 pub(super) fn taken(answer: Response, under_way: impl Send + 'static) -> Response {
-    let within = answer.extensions().get::<Within>().map(|within| within.0);
+    let within = answer.extensions().get::<ReadDeadline>().map(|within| within.0);
     answer.map(|body| {
         let length = hyper::body::Body::size_hint(&body).exact().unwrap_or(0);
         let within = within.unwrap_or_else(|| time_for(usize::try_from(length).unwrap_or(usize::MAX)));

@@ -2,7 +2,7 @@
 
 use tacita_node::base::hex::unhex;
 
-use super::reply::{Granted, Kind, Reply};
+use super::reply::{ApiError, ApiResult, RefusalReason};
 
 /// The random name of a batch.
 pub type BatchId = [u8; 16];
@@ -14,10 +14,10 @@ pub type ClaimId = [u8; 16];
 const WITHIN_BITS: u32 = 20;
 
 /// The name of a batch, from a path.
-pub(crate) fn batch_id(text: &str) -> Granted<BatchId> {
+pub(crate) fn batch_id(text: &str) -> ApiResult<BatchId> {
     unhex(text)
         .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| Reply::new(Kind::Malformed, "a batch has a name of 32 hexadecimal digits"))
+        .ok_or_else(|| ApiError::new(RefusalReason::Malformed, "a batch has a name of 32 hexadecimal digits"))
 }
 
 /// The number of a batch's first report among all that its participant reports in the round. It follows from the batch's name: reports of one batch so pass

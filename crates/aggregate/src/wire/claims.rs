@@ -1,7 +1,7 @@
 //! Answers of the database to claims of batches.
 
 /// Claims in one request, at most.
-pub(crate) const MOST_CLAIMS: usize = 1 << 14;
+pub(crate) const MAX_CLAIMS: usize = 1 << 14;
 
 /// Encodes one bit for each claim, from the lowest of the first byte on: whether it belongs to the proxy that asks.
 pub fn encode_answers(own: &[bool]) -> Vec<u8> {

@@ -9,7 +9,7 @@ use super::rounds::check_name;
 use super::same_keys::KeysFingerprint;
 
 /// Bytes of a list of rounds.
-pub(crate) const MOST_LIST_BYTES: usize = 1 << 22;
+pub(crate) const MAX_LIST_BYTES: usize = 1 << 22;
 
 /// Rounds that are asked for at once: each takes at most 200 bytes of an answer.
 pub(crate) const PAGE_ROUNDS: usize = 1 << 12;
@@ -94,7 +94,7 @@ mod tests {
             let whole = Held::whole(|after| {
                 asked += 1;
                 let part = held(rounds, removed).part(after, PAGE_ROUNDS);
-                assert!(serde_json::to_vec(&part).unwrap().len() < MOST_LIST_BYTES);
+                assert!(serde_json::to_vec(&part).unwrap().len() < MAX_LIST_BYTES);
                 Ok(part)
             });
             let (whole, all) = (whole.unwrap().unwrap(), held(rounds, removed));

@@ -5,7 +5,7 @@ pub mod batch;
 pub mod claims;
 pub mod handed;
 pub mod held;
-pub mod here;
+pub mod hello;
 pub mod peers;
 pub mod questions;
 pub mod reply;

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::service::Service;
 
 /// Bytes of an address, at most: a name of 253 in front of a port.
-const MOST_ADDRESS_BYTES: usize = 260;
+const MAX_ADDRESS_BYTES: usize = 260;
 
 /// Answer to `GET /v1/peers`: the addresses of proxies and databases, of those whose addresses are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Peers {
+pub struct PeerAddresses {
     /// List of the services, each once.
     pub peers: Vec<Listening>,
 }
@@ -25,10 +25,10 @@ pub struct Listening {
     pub address: String,
 }
 
-impl Peers {
+impl PeerAddresses {
     /// Parses an answer, and returns what can be an address; nothing of one that cannot be read.
     pub fn decode(bytes: &[u8]) -> Vec<(Service, String)> {
-        let peers = serde_json::from_slice::<Peers>(bytes).unwrap_or_default().peers;
+        let peers = serde_json::from_slice::<PeerAddresses>(bytes).unwrap_or_default().peers;
         let known = peers.into_iter().filter(|one| is_address(&one.address)).filter_map(|one| {
             let service = match one.role.as_str() {
                 "proxy" => Service::Proxy(one.place),
@@ -52,7 +52,7 @@ pub fn is_address(text: &str) -> bool {
         None => is_name(host),
     };
     let is_port = port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|port| port > 0);
-    text.len() <= MOST_ADDRESS_BYTES && is_host && is_port
+    text.len() <= MAX_ADDRESS_BYTES && is_host && is_port
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
         for good in ["a:1", "proxy-1.example:7600", "10.0.0.1:65535", "[::1]:7600", "a_b:1"] {
             assert!(is_address(good), "{good}");
         }
-        let long = format!("{}:1", "a".repeat(MOST_ADDRESS_BYTES));
+        let long = format!("{}:1", "a".repeat(MAX_ADDRESS_BYTES));
         for bad in
             ["", ":1", "a", "a:", "a:0", "a:65536", "a:+1", "a b:1", "a\n:1", "::1:1", "[::1:1", "[x]:1", "ü:1", &long]
         {
@@ -79,11 +79,11 @@ mod tests {
             one("proxy", 1, "a:1"), one("oracle", 0, "b:1"), one("database", 0, "c:1"), one("proxy", 0, "no address"),
         ] });
         let expected = vec![(Service::Proxy(1), "a:1".to_owned()), (Service::Database(0), "c:1".to_owned())];
-        assert_eq!(Peers::decode(told.to_string().as_bytes()), expected);
+        assert_eq!(PeerAddresses::decode(told.to_string().as_bytes()), expected);
         for garbage in
             ["", "[]", "{\"peers\":[{\"role\":\"proxy\",\"place\":-1,\"address\":\"a:1\"}]}", "{\"peers\":7}"]
         {
-            assert_eq!(Peers::decode(garbage.as_bytes()), Vec::new(), "{garbage}");
+            assert_eq!(PeerAddresses::decode(garbage.as_bytes()), Vec::new(), "{garbage}");
         }
     }
 }

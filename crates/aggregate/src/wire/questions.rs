@@ -5,11 +5,11 @@ use tacita_core::protocol::aggregate::Params;
 use super::rows::take;
 
 /// Bytes of the questions in one request, at most. Only databases ask.
-pub const MOST_QUESTION_BYTES: usize = 64 << 20;
+pub const MAX_QUESTION_BYTES: usize = 64 << 20;
 
 /// A question about one row.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct RowQuestion {
     /// Identifier of the row.
     pub row: [u8; 32],
     /// The sealed keys of its reports, one after the other, in a random order.
@@ -18,7 +18,7 @@ pub struct Question {
     pub reporters: Vec<u32>,
 }
 
-impl std::fmt::Debug for Question {
+impl std::fmt::Debug for RowQuestion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Question(..)")
     }
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Question {
 
 /// The answer to one.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Reply {
+pub enum RowReply {
     /// Key of the row.
     Key(Vec<u8>),
     /// Reports at these places, ascending, hold another key or none.
@@ -35,7 +35,7 @@ pub enum Reply {
     TooFew,
 }
 
-impl std::fmt::Debug for Reply {
+impl std::fmt::Debug for RowReply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Reply(..)")
     }
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Reply {
 
 /// Encodes questions. Each has the row (32 bytes), the length of all sealed keys (4) and these. Where reporters are
 /// told apart, a number for each follows (4).
-pub fn encode_questions(questions: &[Question]) -> Vec<u8> {
+pub fn encode_questions(questions: &[RowQuestion]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for question in questions {
         bytes.extend(question.row);
@@ -55,7 +55,7 @@ pub fn encode_questions(questions: &[Question]) -> Vec<u8> {
 }
 
 /// The questions; none if these bytes are no encoding of some.
-pub fn decode_questions(mut bytes: &[u8], params: &Params) -> Option<Vec<Question>> {
+pub fn decode_questions(mut bytes: &[u8], params: &Params) -> Option<Vec<RowQuestion>> {
     let mut questions = Vec::new();
     while !bytes.is_empty() {
         let row = take(&mut bytes)?;
@@ -69,7 +69,7 @@ pub fn decode_questions(mut bytes: &[u8], params: &Params) -> Option<Vec<Questio
         let (reporters, rest) = rest.split_at_checked(4 * numbers)?;
         bytes = rest;
         let (reporters, _) = reporters.as_chunks::<4>();
-        questions.push(Question {
+        questions.push(RowQuestion {
             row,
             sealed: sealed.to_vec(),
             reporters: reporters.iter().map(|number| u32::from_le_bytes(*number)).collect(),
@@ -84,54 +84,51 @@ const TOO_FEW: u8 = 2;
 
 /// Encodes answers. Each has its kind (1 byte). A key then has its length (2) and bytes; inconsistent reports have
 /// their number (4) and places (4 each).
-pub fn encode_replies(replies: &[Reply]) -> Vec<u8> {
+pub fn encode_replies(replies: &[RowReply]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for reply in replies {
         match reply {
-            Reply::Key(key) => {
+            RowReply::Key(key) => {
                 bytes.push(KEY);
                 bytes.extend((key.len() as u16).to_le_bytes());
                 bytes.extend(key);
             }
-            Reply::Inconsistent(places) => {
+            RowReply::Inconsistent(places) => {
                 bytes.push(INCONSISTENT);
                 bytes.extend((places.len() as u32).to_le_bytes());
                 places.iter().for_each(|place| bytes.extend(place.to_le_bytes()));
             }
-            Reply::TooFew => bytes.push(TOO_FEW),
+            RowReply::TooFew => bytes.push(TOO_FEW),
         }
     }
     bytes
 }
 
 /// The answers to these questions; or what is wrong with them.
-pub fn decode_replies(mut bytes: &[u8], questions: &[Question], params: &Params) -> Result<Vec<Reply>, String> {
+pub fn decode_replies(mut bytes: &[u8], questions: &[RowQuestion], params: &Params) -> Result<Vec<RowReply>, String> {
     let mut keys = std::collections::HashSet::new();
     let mut replies = Vec::with_capacity(questions.len());
     for question in questions {
         let entries = question.sealed.len() / params.sealed_bytes();
         let reply = decode_reply(&mut bytes, entries, params.key_bytes()).ok_or("an answer of it cannot be read")?;
-        if let Reply::Key(key) = &reply
+        if let RowReply::Key(key) = &reply
             && !keys.insert(key.clone())
         {
             return Err("it names one key for two rows".into());
         }
         replies.push(reply);
     }
-    match bytes.is_empty() {
-        true => Ok(replies),
-        false => Err("it sent more answers than there were questions".into()),
-    }
+    if bytes.is_empty() { Ok(replies) } else { Err("it sent more answers than there were questions".into()) }
 }
 
-fn decode_reply(bytes: &mut &[u8], entries: usize, key_bytes: usize) -> Option<Reply> {
+fn decode_reply(bytes: &mut &[u8], entries: usize, key_bytes: usize) -> Option<RowReply> {
     let [kind] = take(bytes)?;
     match kind {
         KEY => {
             let length = usize::from(u16::from_le_bytes(take(bytes)?));
             let (key, rest) = bytes.split_at_checked(length).filter(|_| length <= key_bytes)?;
             *bytes = rest;
-            Some(Reply::Key(key.to_vec()))
+            Some(RowReply::Key(key.to_vec()))
         }
         INCONSISTENT => {
             let number = u32::from_le_bytes(take(bytes)?) as usize;
@@ -141,9 +138,9 @@ fn decode_reply(bytes: &mut &[u8], entries: usize, key_bytes: usize) -> Option<R
             let places = (0..number).map(|_| take(bytes).map(u32::from_le_bytes)).collect::<Option<Vec<u32>>>()?;
             let ascending = places.windows(2).all(|pair| pair[0] < pair[1]);
             let within = places.last().is_some_and(|last| (*last as usize) < entries);
-            (ascending && within).then_some(Reply::Inconsistent(places))
+            (ascending && within).then_some(RowReply::Inconsistent(places))
         }
-        TOO_FEW => Some(Reply::TooFew),
+        TOO_FEW => Some(RowReply::TooFew),
         _ => None,
     }
 }
@@ -162,7 +159,7 @@ mod tests {
     fn questions_and_answers_come_back_and_nothing_else_is_read() {
         for distinct in [false, true] {
             let params = params(distinct);
-            let question = |entries: usize, byte| Question {
+            let question = |entries: usize, byte| RowQuestion {
                 row: [byte; 32],
                 sealed: vec![byte; entries * params.sealed_bytes()],
                 reporters: if distinct { (0..entries as u32).collect() } else { vec![] },
@@ -176,7 +173,7 @@ mod tests {
             assert!(decode_questions(&encode_questions(&[question(0, 1)]), &params).is_none(), "about nothing");
             assert!(decode_questions(&bytes, &self::params(!distinct)).is_none());
 
-            let replies = vec![Reply::Inconsistent(vec![0, 2]), Reply::Key(b"key".to_vec()), Reply::TooFew];
+            let replies = vec![RowReply::Inconsistent(vec![0, 2]), RowReply::Key(b"key".to_vec()), RowReply::TooFew];
             let bytes = encode_replies(&replies);
             assert_eq!(decode_replies(&bytes, &questions, &params).unwrap(), replies);
             for length in 0..bytes.len() {
@@ -184,12 +181,12 @@ mod tests {
             }
             assert!(decode_replies(&[&bytes[..], &[TOO_FEW]].concat(), &questions, &params).is_err());
             for wrong in [
-                Reply::Inconsistent(vec![]),
-                Reply::Inconsistent(vec![2, 0]),
-                Reply::Inconsistent(vec![3]),
-                Reply::Inconsistent(vec![0, 0]),
-                Reply::Key(vec![1; 17]),
-                Reply::Key(b"key".to_vec()),
+                RowReply::Inconsistent(vec![]),
+                RowReply::Inconsistent(vec![2, 0]),
+                RowReply::Inconsistent(vec![3]),
+                RowReply::Inconsistent(vec![0, 0]),
+                RowReply::Key(vec![1; 17]),
+                RowReply::Key(b"key".to_vec()),
             ] {
                 let replies = [vec![wrong], replies[1..].to_vec()].concat();
                 assert!(decode_replies(&encode_replies(&replies), &questions, &params).is_err());

@@ -12,7 +12,7 @@ use tacita_core::{Error, ErrorKind};
 /// Reason why a request was not granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum RefusalReason {
     /// Too much is going on, or a queue is full: come again.
     Busy,
     /// Something is not there yet: come again.
@@ -41,9 +41,9 @@ pub enum Kind {
 
 /// Body of a refusal in JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Told {
+pub struct ErrorBody {
     /// Reason for programs, as a code.
-    pub error: Kind,
+    pub error: RefusalReason,
     /// Reason for people, as a text.
     pub message: String,
     /// The round that is open instead.
@@ -52,39 +52,39 @@ pub struct Told {
 }
 
 /// Result of a request.
-pub type Granted<T> = Result<T, Reply>;
+pub type ApiResult<T> = Result<T, ApiError>;
 
 /// A request that was not granted.
 #[derive(Debug, Clone)]
-pub struct Reply {
-    told: Told,
+pub struct ApiError {
+    told: ErrorBody,
     /// Failure of this service, for the operator alone.
     cause: Option<String>,
     /// Number of seconds after which to ask again.
     again: Option<u64>,
 }
 
-impl Reply {
+impl ApiError {
     /// Creates a refusal with its reason.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Reply {
-        let again = matches!(kind, Kind::Busy | Kind::NotYet).then_some(1);
-        Reply { told: Told { error: kind, message: message.into(), next: None }, cause: None, again }
+    pub fn new(kind: RefusalReason, message: impl Into<String>) -> ApiError {
+        let again = matches!(kind, RefusalReason::Busy | RefusalReason::NotYet).then_some(1);
+        ApiError { told: ErrorBody { error: kind, message: message.into(), next: None }, cause: None, again }
     }
 
     /// Sets the number of seconds after which to ask again.
-    pub fn again_in(mut self, seconds: u64) -> Reply {
+    pub fn again_in(mut self, seconds: u64) -> ApiError {
         self.again = Some(seconds);
         self
     }
 
     /// Names the round that is open instead.
-    pub fn next(mut self, round: Option<String>) -> Reply {
+    pub fn next(mut self, round: Option<String>) -> ApiError {
         self.told.next = round;
         self
     }
 
     /// The same for who operates this machine, who is told what failed.
-    pub fn for_operator(mut self) -> Reply {
+    pub fn for_operator(mut self) -> ApiError {
         if let Some(cause) = self.cause.take() {
             self.told.message = cause;
         }
@@ -92,19 +92,22 @@ impl Reply {
     }
 
     /// Returns the body that the caller is told.
-    pub fn told(&self) -> &Told {
+    pub fn told(&self) -> &ErrorBody {
         &self.told
     }
 
     /// Whether the same request would be refused again.
     pub fn is_final(&self) -> bool {
-        !matches!(self.told.error, Kind::Busy | Kind::NotYet | Kind::OtherKeys | Kind::Failed)
+        !matches!(
+            self.told.error,
+            RefusalReason::Busy | RefusalReason::NotYet | RefusalReason::OtherKeys | RefusalReason::Failed
+        )
     }
 
     /// Encodes the answer to a granted request, where it is sent as the request's last message. The encoding is the status (2
     /// bytes), the seconds until the retry (2 bytes; 0 if there is none), and JSON.
-    /// [`Answer::decode`](crate::transport::Answer::decode) reads it.
-    pub fn outcome(granted: &Granted<serde_json::Value>) -> Vec<u8> {
+    /// [`Answer::decode`](crate::transport::ApiResponse::decode) reads it.
+    pub fn outcome(granted: &ApiResult<serde_json::Value>) -> Vec<u8> {
         let (status, again, json) = match granted {
             Ok(value) => (StatusCode::OK, 0, value.to_string()),
             Err(reply) => {
@@ -119,20 +122,20 @@ impl Reply {
     /// The status of the answer.
     pub fn status(&self) -> StatusCode {
         match self.told.error {
-            Kind::Busy | Kind::Quota => StatusCode::TOO_MANY_REQUESTS,
-            Kind::NotYet => StatusCode::SERVICE_UNAVAILABLE,
-            Kind::UnknownRound => StatusCode::NOT_FOUND,
-            Kind::Closed => StatusCode::GONE,
-            Kind::Malformed => StatusCode::BAD_REQUEST,
-            Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Kind::Conflict | Kind::OtherKeys | Kind::Stale => StatusCode::CONFLICT,
-            Kind::Forbidden => StatusCode::FORBIDDEN,
-            Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+            RefusalReason::Busy | RefusalReason::Quota => StatusCode::TOO_MANY_REQUESTS,
+            RefusalReason::NotYet => StatusCode::SERVICE_UNAVAILABLE,
+            RefusalReason::UnknownRound => StatusCode::NOT_FOUND,
+            RefusalReason::Closed => StatusCode::GONE,
+            RefusalReason::Malformed => StatusCode::BAD_REQUEST,
+            RefusalReason::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            RefusalReason::Conflict | RefusalReason::OtherKeys | RefusalReason::Stale => StatusCode::CONFLICT,
+            RefusalReason::Forbidden => StatusCode::FORBIDDEN,
+            RefusalReason::Failed => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 }
 
-impl IntoResponse for Reply {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status(), Json(&self.told)).into_response();
         // For whoever counts what is refused.
@@ -158,20 +161,21 @@ fn tell(what: &str) {
 }
 
 /// Conversion of failures of this service: they are reported to this machine's log, and to its operator alone.
-impl From<Error> for Reply {
-    fn from(error: Error) -> Reply {
+impl From<Error> for ApiError {
+    fn from(error: Error) -> ApiError {
         tell(&error.to_string());
         let reply = match error.kind() {
             // Who does not let this end in may do so later.
             ErrorKind::NotReady | ErrorKind::Network | ErrorKind::Authentication | ErrorKind::Interrupted => {
-                Reply::new(Kind::NotYet, "it cannot be done at the moment")
+                ApiError::new(RefusalReason::NotYet, "it cannot be done at the moment")
             }
             // A disk that is full, for example: that may pass.
             ErrorKind::Input => {
-                Reply::new(Kind::NotYet, "it cannot be done: its operator finds the reason in the log").again_in(5)
+                ApiError::new(RefusalReason::NotYet, "it cannot be done: its operator finds the reason in the log")
+                    .again_in(5)
             }
-            _ => Reply::new(Kind::Failed, "it failed: its operator finds the reason in the log"),
+            _ => ApiError::new(RefusalReason::Failed, "it failed: its operator finds the reason in the log"),
         };
-        Reply { cause: Some(error.to_string()), ..reply }
+        ApiError { cause: Some(error.to_string()), ..reply }
     }
 }

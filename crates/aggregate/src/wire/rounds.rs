@@ -11,22 +11,23 @@ use super::same_keys::KeysFingerprint;
 use super::signed::Signed;
 
 /// The longest name of a round, in bytes.
-const MOST_NAME_BYTES: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// Characters of a reason that are shown: it has to be read to its end.
-const MOST_REASON: usize = 400;
+const MAX_REASON: usize = 400;
 
 /// Refuses what is no name of a round.
 pub fn check_name(round: &str) -> Result<()> {
-    let fits = (1..=MOST_NAME_BYTES).contains(&round.len())
+    let fits = (1..=MAX_NAME_BYTES).contains(&round.len())
         && round.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         && !round.starts_with('.');
-    match fits {
-        true => Ok(()),
-        false => Err(Error::Input(format!(
-            "round \"{}\": use 1 to {MOST_NAME_BYTES} letters, digits, - _ and ., as 2026-11-30",
+    if fits {
+        Ok(())
+    } else {
+        Err(Error::Input(format!(
+            "round \"{}\": use 1 to {MAX_NAME_BYTES} letters, digits, - _ and ., as 2026-11-30",
             shown(round)
-        ))),
+        )))
     }
 }
 
@@ -45,7 +46,7 @@ pub(crate) fn of_other_terms(round: &str, error: Error) -> Error {
 /// State of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum RoundState {
     /// Open: the round takes reports.
     Open,
     /// Closed: the round takes no more reports, and those that were taken are on their way.
@@ -62,43 +63,43 @@ pub enum State {
     Removed,
 }
 
-impl State {
+impl RoundState {
     /// Returns the word for the state.
     pub fn name(self) -> &'static str {
         match self {
-            State::Open => "open",
-            State::Closed => "closed",
-            State::Counted => "counted",
-            State::Revealing => "revealing",
-            State::Revealed => "revealed",
-            State::Failed => "failed",
-            State::Removed => "removed",
+            RoundState::Open => "open",
+            RoundState::Closed => "closed",
+            RoundState::Counted => "counted",
+            RoundState::Revealing => "revealing",
+            RoundState::Revealed => "revealed",
+            RoundState::Failed => "failed",
+            RoundState::Removed => "removed",
         }
     }
 
     /// Returns the predicate that messages use for a round in this state.
     pub fn told(self) -> &'static str {
         match self {
-            State::Open => "is open",
-            State::Closed => "is closed",
-            State::Counted => "is counted",
-            State::Revealing => "is being revealed",
-            State::Revealed => "is revealed",
-            State::Failed => "has failed",
-            State::Removed => "was removed",
+            RoundState::Open => "is open",
+            RoundState::Closed => "is closed",
+            RoundState::Counted => "is counted",
+            RoundState::Revealing => "is being revealed",
+            RoundState::Revealed => "is revealed",
+            RoundState::Failed => "has failed",
+            RoundState::Removed => "was removed",
         }
     }
 
     /// Whether nothing will change any more without the operator.
     pub fn is_over(self) -> bool {
-        matches!(self, State::Revealed | State::Failed | State::Removed)
+        matches!(self, RoundState::Revealed | RoundState::Failed | RoundState::Removed)
     }
 }
 
 /// Reason why a round has no result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Failure {
+pub struct RoundFailure {
     /// Party that is to blame, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub culprit: Option<String>,
@@ -111,31 +112,31 @@ pub struct Failure {
     pub told: Option<String>,
 }
 
-impl Failure {
+impl RoundFailure {
     /// Creates the failure for an error of this service.
-    pub fn of(error: &Error) -> Failure {
+    pub fn of(error: &Error) -> RoundFailure {
         let (culprit, kind) = (error.peer().map(str::to_owned), error.kind().code());
-        Failure { culprit, kind, reason: error.to_string(), told: None }
+        RoundFailure { culprit, kind, reason: error.to_string(), told: None }
     }
 
     /// Returns the failure in the form for the operator, or for others. Others learn who broke the protocol, and why a
     /// round cannot have a result. A failure here may name a file; one that connects services names addresses and
     /// identities. Of these, others are told only where to look.
-    pub(crate) fn for_others(mut self, operator: bool) -> Failure {
+    pub(crate) fn for_others(mut self, operator: bool) -> RoundFailure {
         if let Some(told) = self.told.take().filter(|_| !operator) {
-            return Failure { reason: told, ..self };
+            return RoundFailure { reason: told, ..self };
         }
         let reason = match (operator, ErrorKind::from_code(self.kind)) {
             (true, _) | (false, Some(ErrorKind::Protocol | ErrorKind::Terms)) => return self,
             (false, Some(ErrorKind::Network | ErrorKind::Authentication)) => "the database had no answer",
             (false, _) => "it failed at the database",
         };
-        Failure { reason: format!("{reason}: its operator finds more in the log"), ..self }
+        RoundFailure { reason: format!("{reason}: its operator finds more in the log"), ..self }
     }
 
     /// The same as an error of whoever hears of it from `by`.
     pub fn error(&self, round: &str, by: &str) -> Error {
-        let reason = shown_within(&self.reason, MOST_REASON);
+        let reason = shown_within(&self.reason, MAX_REASON);
         match (&self.culprit, ErrorKind::from_code(self.kind)) {
             (Some(culprit), Some(ErrorKind::Protocol)) => Error::Protocol {
                 peer: culprit.clone(),
@@ -244,7 +245,7 @@ pub struct Numbers {
 
 /// Number of rows by number of reports, and by number of reporters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct ReportCounts {
     /// Number of rows by the number of reports.
     pub count: BTreeMap<u64, u64>,
     /// Number of rows by the number of reporters, where they are told apart.
@@ -254,11 +255,11 @@ pub struct Counts {
 
 /// Status of a round, as the database tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Status {
+pub struct RoundStatus {
     /// Name of the round.
     pub round: String,
     /// State of the round.
-    pub state: State,
+    pub state: RoundState,
     /// Time at which the round closed, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<u64>,
@@ -278,7 +279,7 @@ pub struct Status {
     pub without: Vec<usize>,
     /// Reason why the round failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
+    pub failure: Option<RoundFailure>,
     /// Another round that is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -299,12 +300,13 @@ pub struct Status {
     pub numbers: Option<Numbers>,
 }
 
-impl Status {
+impl RoundStatus {
     /// Returns the message while the result is not there.
     pub fn waiting(&self) -> String {
-        let waits = match self.waits_for.is_empty() {
-            true => String::new(),
-            false => format!(", and waits for {}", self.waits_for.join(" and ")),
+        let waits = if self.waits_for.is_empty() {
+            String::new()
+        } else {
+            format!(", and waits for {}", self.waits_for.join(" and "))
         };
         format!("round {} {}{waits}: ask again later", self.round, self.state.told())
     }
@@ -346,23 +348,25 @@ mod tests {
     #[test]
     fn a_failure_keeps_its_culprit_and_kind() {
         let error = Error::Protocol { peer: "the oracle".into(), check: "it lies".into() };
-        let told = Failure::of(&error).error("r", "the database");
+        let told = RoundFailure::of(&error).error("r", "the database");
         assert_eq!((told.kind(), told.peer()), (ErrorKind::Protocol, Some("the oracle")));
         let stranger = "at 10.0.0.9:7610 it presents SHA256:A, expected SHA256:B";
-        let silent = Failure::of(&Error::Network { peer: "the oracle".into(), what: stranger.into() });
+        let silent = RoundFailure::of(&Error::Network { peer: "the oracle".into(), what: stranger.into() });
         assert!(silent.clone().for_others(true).reason.contains(stranger));
         let told = silent.for_others(false);
         assert!(!told.reason.contains("10.0.0.9") && !told.reason.contains("SHA256"), "{}", told.reason);
         assert_eq!((told.kind, told.culprit.as_deref()), (ErrorKind::Network.code(), Some("the oracle")));
-        let file = Failure::of(&Error::Input("/state/rows: no space".into())).for_others(false);
+        let file = RoundFailure::of(&Error::Input("/state/rows: no space".into())).for_others(false);
         assert!(!file.reason.contains("/state"), "{}", file.reason);
-        assert_eq!(Failure::of(&error).for_others(false), Failure::of(&error));
-        let numbers =
-            Failure { told: Some("some are missing".into()), ..Failure::of(&Error::Terms("it lacks 3".into())) };
+        assert_eq!(RoundFailure::of(&error).for_others(false), RoundFailure::of(&error));
+        let numbers = RoundFailure {
+            told: Some("some are missing".into()),
+            ..RoundFailure::of(&Error::Terms("it lacks 3".into()))
+        };
         let both = [true, false].map(|operator| numbers.clone().for_others(operator));
         assert_eq!(both.each_ref().map(|told| &told.reason[..]), ["it lacks 3", "some are missing"]);
         assert!(both.iter().all(|told| told.told.is_none() && told.kind == ErrorKind::Terms.code()));
-        let own = Failure::of(&Error::Input("too few".into())).error("r", "the database");
+        let own = RoundFailure::of(&Error::Input("too few".into())).error("r", "the database");
         assert_eq!(own, Error::Input("round r has no result: too few".into()));
     }
 }

@@ -1,11 +1,11 @@
 //! Rows of a result as they travel: the key, how many reports it had, and where values are revealed, how many had which.
 
 /// The most values of a row: as many as a domain may have.
-const MOST_VALUES: usize = 1 << 20;
+const MAX_VALUES: usize = 1 << 20;
 
 /// A key that was revealed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct RevealedKey {
     /// The key as it travels.
     pub key: Vec<u8>,
     /// Number of reports in the row.
@@ -15,7 +15,7 @@ pub struct Found {
 }
 
 /// Keys are nobody's business but the reader's.
-impl std::fmt::Debug for Found {
+impl std::fmt::Debug for RevealedKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Found(.., {} reports)", self.count)
     }
@@ -23,7 +23,7 @@ impl std::fmt::Debug for Found {
 
 /// The encoding of rows: of each the length of its key (2 bytes), the key, the count (8), the number of values (4), and of each its place
 /// (4) and how often it was reported (8); all numbers little-endian.
-pub fn encode_rows(rows: &[Found]) -> Vec<u8> {
+pub fn encode_rows(rows: &[RevealedKey]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for row in rows {
         bytes.extend((row.key.len() as u16).to_le_bytes());
@@ -39,7 +39,7 @@ pub fn encode_rows(rows: &[Found]) -> Vec<u8> {
 }
 
 /// The rows that were encoded; none if these bytes are no encoding of rows with keys of at most `key_bytes`.
-pub fn decode_rows(mut bytes: &[u8], key_bytes: usize) -> Option<Vec<Found>> {
+pub fn decode_rows(mut bytes: &[u8], key_bytes: usize) -> Option<Vec<RevealedKey>> {
     let mut rows = Vec::new();
     while !bytes.is_empty() {
         let length = usize::from(u16::from_le_bytes(take(&mut bytes)?));
@@ -50,7 +50,7 @@ pub fn decode_rows(mut bytes: &[u8], key_bytes: usize) -> Option<Vec<Found>> {
         bytes = rest;
         let count = u64::from_le_bytes(take(&mut bytes)?);
         let number = u32::from_le_bytes(take(&mut bytes)?) as usize;
-        if number > MOST_VALUES || number * 12 > bytes.len() {
+        if number > MAX_VALUES || number * 12 > bytes.len() {
             return None;
         }
         let mut values: Vec<(u32, u64)> = Vec::with_capacity(number);
@@ -61,7 +61,7 @@ pub fn decode_rows(mut bytes: &[u8], key_bytes: usize) -> Option<Vec<Found>> {
             }
             values.push((place, count));
         }
-        rows.push(Found { key: key.to_vec(), count, values });
+        rows.push(RevealedKey { key: key.to_vec(), count, values });
     }
     Some(rows)
 }
@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn rows_come_back_and_nothing_else_is_read() {
         let rows = vec![
-            Found { key: b"key".to_vec(), count: 3, values: vec![(0, 1), (2, 2)] },
-            Found { key: vec![], count: 1, values: vec![] },
+            RevealedKey { key: b"key".to_vec(), count: 3, values: vec![(0, 1), (2, 2)] },
+            RevealedKey { key: vec![], count: 1, values: vec![] },
         ];
         let bytes = encode_rows(&rows);
         assert_eq!(decode_rows(&bytes, 16).unwrap(), rows);
@@ -93,7 +93,7 @@ mod tests {
         let mut claims = bytes.clone();
         claims[13..17].copy_from_slice(&u32::MAX.to_le_bytes());
         assert!(decode_rows(&claims, 16).is_none());
-        let twice = encode_rows(&[Found { key: b"k".to_vec(), count: 2, values: vec![(1, 1), (1, 1)] }]);
+        let twice = encode_rows(&[RevealedKey { key: b"k".to_vec(), count: 2, values: vec![(1, 1), (1, 1)] }]);
         assert!(decode_rows(&twice, 16).is_none());
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tacita_core::protocol::aggregate::{Params, RoundKeys};
 use tacita_node::base::hex::{hex, unhex};
 
-use super::reply::{Granted, Kind, Reply};
+use super::reply::{ApiError, ApiResult, RefusalReason};
 
 /// The parameter of a request that holds it.
 const PARAMETER: &str = "keys=";
@@ -75,7 +75,7 @@ impl TryFrom<String> for KeysFingerprint {
 
 impl Under {
     /// Refuses a request that names other keys of a round than those here; one that names none, unless it is `wanted`.
-    pub(crate) fn check(&self, round: &str, here: &KeysFingerprint, wanted: bool) -> Granted<()> {
+    pub(crate) fn check(&self, round: &str, here: &KeysFingerprint, wanted: bool) -> ApiResult<()> {
         match &self.0 {
             Some(keys) if keys != here => Err(other_keys(round, here, keys)),
             None if wanted => Err(unsaid()),
@@ -85,19 +85,19 @@ impl Under {
 }
 
 impl<S: Sync> FromRequestParts<S> for Under {
-    type Rejection = Reply;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Under, Reply> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Under, ApiError> {
         let query = parts.uri.query().unwrap_or_default();
         let keys = query.split('&').find_map(|one| one.strip_prefix(PARAMETER)).map(str::parse).transpose();
-        keys.map(Under).map_err(|what| Reply::new(Kind::Malformed, what))
+        keys.map(Under).map_err(|what| ApiError::new(RefusalReason::Malformed, what))
     }
 }
 
 /// Returns the reply to a request under other keys than those here.
-pub(crate) fn other_keys(round: &str, here: &KeysFingerprint, asked: &KeysFingerprint) -> Reply {
-    Reply::new(
-        Kind::OtherKeys,
+pub(crate) fn other_keys(round: &str, here: &KeysFingerprint, asked: &KeysFingerprint) -> ApiError {
+    ApiError::new(
+        RefusalReason::OtherKeys,
         format!(
             "round {round} has the keys {} here, and {} where this comes from: {ADVICE}",
             here.short(),
@@ -107,8 +107,8 @@ pub(crate) fn other_keys(round: &str, here: &KeysFingerprint, asked: &KeysFinger
 }
 
 /// Returns the reply to a request that has to say under which keys it is made, and does not.
-pub(crate) fn unsaid() -> Reply {
-    Reply::new(Kind::Malformed, "the request does not name the keys of the round")
+pub(crate) fn unsaid() -> ApiError {
+    ApiError::new(RefusalReason::Malformed, "the request does not name the keys of the round")
 }
 
 /// Advice where services have different keys of a round.
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    fn under(path: &str) -> Granted<Option<KeysFingerprint>> {
+    fn under(path: &str) -> ApiResult<Option<KeysFingerprint>> {
         let (mut parts, ()) = Request::get(path).body(()).unwrap().into_parts();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(Under::from_request_parts(&mut parts, &())).map(|under| under.0)
@@ -136,15 +136,15 @@ mod tests {
         for wrong in ["", "1", &one.to_string()[1..], &one.to_string().replace('1', "x")] {
             assert_eq!(
                 under(&format!("/v1/rounds/r?keys={wrong}")).unwrap_err().told().error,
-                Kind::Malformed,
+                RefusalReason::Malformed,
                 "{wrong}"
             );
         }
         let check = |asked, wanted| Under(asked).check("r", &one, wanted).map_err(|refused| refused.told().clone());
         assert!(check(Some(one), true).is_ok() && check(None, false).is_ok());
-        assert_eq!(check(None, true).unwrap_err().error, Kind::Malformed);
+        assert_eq!(check(None, true).unwrap_err().error, RefusalReason::Malformed);
         let told = check(Some(other), false).unwrap_err();
-        assert_eq!(told.error, Kind::OtherKeys);
+        assert_eq!(told.error, RefusalReason::OtherKeys);
         assert!(told.message.contains(&one.short()) && told.message.contains(&other.short()), "{}", told.message);
     }
 }

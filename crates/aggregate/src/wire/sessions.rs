@@ -14,7 +14,7 @@ use tacita_node::base::hex::{hex, unhex};
 /// A session of a state directory in a round, as `7-00112233445566778899aabbccddeeff`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Session {
+pub struct StateSession {
     /// Position of the session in the chain, from 1 on.
     pub number: u64,
     /// Random name of the session.
@@ -27,14 +27,14 @@ pub struct Session {
 pub struct Advance {
     /// The session of before; none for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<Session>,
+    pub from: Option<StateSession>,
     /// The session that is to be the last one.
-    pub to: Session,
+    pub to: StateSession,
 }
 
 /// Relation of an advance to the last session that the database holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum SessionOrder {
     /// Next step: the advance begins at the last session.
     Next,
     /// Repetition: the advance has been made already.
@@ -45,12 +45,12 @@ pub enum Standing {
     Newer,
 }
 
-impl Session {
+impl StateSession {
     /// The session that follows `from`, with a fresh random name.
-    pub fn after(from: Option<Session>) -> Result<Session> {
+    pub fn after(from: Option<StateSession>) -> Result<StateSession> {
         let mut name = [0; 16];
         getrandom::fill(&mut name).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
-        Ok(Session { number: from.map_or(0, |from| from.number) + 1, name })
+        Ok(StateSession { number: from.map_or(0, |from| from.number) + 1, name })
     }
 }
 
@@ -61,11 +61,11 @@ impl Advance {
     }
 
     /// Compares the advance with the last session that the database holds.
-    pub fn judge(&self, last: Option<Session>) -> Standing {
+    pub fn judge(&self, last: Option<StateSession>) -> SessionOrder {
         if last == Some(self.to) {
-            Standing::Made
+            SessionOrder::Made
         } else if last == self.from {
-            Standing::Next
+            SessionOrder::Next
         } else {
             differ(last, self.from)
         }
@@ -73,40 +73,40 @@ impl Advance {
 }
 
 /// Determines which of two sessions that are not the same is of an earlier state: the directory's, or the database's.
-pub fn differ(last: Option<Session>, presented: Option<Session>) -> Standing {
-    let number = |session: Option<Session>| session.map_or(0, |session| session.number);
-    if number(presented) > number(last) { Standing::Newer } else { Standing::Older }
+pub fn differ(last: Option<StateSession>, presented: Option<StateSession>) -> SessionOrder {
+    let number = |session: Option<StateSession>| session.map_or(0, |session| session.number);
+    if number(presented) > number(last) { SessionOrder::Newer } else { SessionOrder::Older }
 }
 
-impl fmt::Display for Session {
+impl fmt::Display for StateSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.number, hex(&self.name))
     }
 }
 
-impl From<Session> for String {
-    fn from(session: Session) -> String {
+impl From<StateSession> for String {
+    fn from(session: StateSession) -> String {
         session.to_string()
     }
 }
 
-impl FromStr for Session {
+impl FromStr for StateSession {
     type Err = &'static str;
 
-    fn from_str(text: &str) -> std::result::Result<Session, Self::Err> {
+    fn from_str(text: &str) -> std::result::Result<StateSession, Self::Err> {
         let read = || {
             let (number, name) = text.split_once('-')?;
-            let session = Session { number: number.parse().ok()?, name: unhex(name)?.try_into().ok()? };
+            let session = StateSession { number: number.parse().ok()?, name: unhex(name)?.try_into().ok()? };
             (session.number > 0 && session.to_string() == text).then_some(session)
         };
         read().ok_or("a session is a number from 1 on, a hyphen, and 32 hexadecimal digits")
     }
 }
 
-impl TryFrom<String> for Session {
+impl TryFrom<String> for StateSession {
     type Error = &'static str;
 
-    fn try_from(text: String) -> std::result::Result<Session, Self::Error> {
+    fn try_from(text: String) -> std::result::Result<StateSession, Self::Error> {
         text.parse()
     }
 }
@@ -115,14 +115,14 @@ impl TryFrom<String> for Session {
 mod tests {
     use super::*;
 
-    fn session(number: u64, name: u8) -> Session {
-        Session { number, name: [name; 16] }
+    fn session(number: u64, name: u8) -> StateSession {
+        StateSession { number, name: [name; 16] }
     }
 
     #[test]
     fn a_session_is_read_as_it_was_written_and_in_no_other_way() {
         let written = session(7, 0xab).to_string();
-        assert_eq!(written.parse::<Session>().unwrap(), session(7, 0xab));
+        assert_eq!(written.parse::<StateSession>().unwrap(), session(7, 0xab));
         let name = "ab".repeat(16);
         for odd in [
             "",
@@ -134,27 +134,27 @@ mod tests {
             &format!("+7-{name}"),
             &format!("7-{name}a"),
         ] {
-            assert!(odd.parse::<Session>().is_err(), "{odd}");
+            assert!(odd.parse::<StateSession>().is_err(), "{odd}");
         }
-        assert!(format!("7-{}", name.to_uppercase()).parse::<Session>().is_err());
-        let next = Session::after(Some(session(7, 1))).unwrap();
-        assert!(next.number == 8 && next != Session::after(Some(session(7, 1))).unwrap());
+        assert!(format!("7-{}", name.to_uppercase()).parse::<StateSession>().is_err());
+        let next = StateSession::after(Some(session(7, 1))).unwrap();
+        assert!(next.number == 8 && next != StateSession::after(Some(session(7, 1))).unwrap());
     }
 
     #[test]
     fn only_the_holder_of_the_last_session_goes_on() {
-        let step = |from: Option<Session>, to: Session| Advance { from, to };
+        let step = |from: Option<StateSession>, to: StateSession| Advance { from, to };
         let first = step(None, session(1, 1));
-        assert_eq!(first.judge(None), Standing::Next);
-        assert_eq!(first.judge(Some(session(1, 1))), Standing::Made);
-        assert_eq!(first.judge(Some(session(1, 2))), Standing::Older);
+        assert_eq!(first.judge(None), SessionOrder::Next);
+        assert_eq!(first.judge(Some(session(1, 1))), SessionOrder::Made);
+        assert_eq!(first.judge(Some(session(1, 2))), SessionOrder::Older);
         let third = step(Some(session(2, 2)), session(3, 3));
-        assert_eq!(third.judge(Some(session(2, 2))), Standing::Next);
+        assert_eq!(third.judge(Some(session(2, 2))), SessionOrder::Next);
         for last in [session(2, 9), session(3, 9), session(4, 4)] {
-            assert_eq!(third.judge(Some(last)), Standing::Older, "{last}");
+            assert_eq!(third.judge(Some(last)), SessionOrder::Older, "{last}");
         }
         for last in [None, Some(session(1, 1))] {
-            assert_eq!(third.judge(last), Standing::Newer, "{last:?}");
+            assert_eq!(third.judge(last), SessionOrder::Newer, "{last:?}");
         }
         assert!(first.is_one_step() && third.is_one_step() && !step(None, session(2, 2)).is_one_step());
     }

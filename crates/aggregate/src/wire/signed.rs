@@ -13,19 +13,19 @@ const PURPOSE: &[u8] = b"tacita 1 aggregate round key\0";
 /// Role that owns the keys: the proxies and oracles of a job share one, the databases another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum KeyRole {
     /// The proxies', and the oracles'.
     Proxy = 1,
     /// Role of the databases.
     Database = 2,
 }
 
-impl Role {
+impl KeyRole {
     /// Returns the word for the role.
     pub fn name(self) -> &'static str {
         match self {
-            Role::Proxy => "proxy",
-            Role::Database => "database",
+            KeyRole::Proxy => "proxy",
+            KeyRole::Database => "database",
         }
     }
 }
@@ -44,16 +44,16 @@ pub struct Signed {
 
 /// Purpose of a key.
 #[derive(Debug, Clone, Copy)]
-pub struct Purpose<'a> {
+pub struct KeyPurpose<'a> {
     /// The fingerprint of the terms.
     pub agreement: &'a [u8; 32],
     /// Name of the round.
     pub round: &'a str,
     /// Role that owns the key.
-    pub role: Role,
+    pub role: KeyRole,
 }
 
-impl Purpose<'_> {
+impl KeyPurpose<'_> {
     fn message(&self, public: &[u8]) -> Vec<u8> {
         let round = (self.round.len() as u64).to_le_bytes();
         [PURPOSE, self.agreement, &round[..], self.round.as_bytes(), &[self.role as u8], public].concat()
@@ -62,7 +62,7 @@ impl Purpose<'_> {
 
 impl Signed {
     /// Signs a public key.
-    pub fn new(identity: &Identity, purpose: Purpose<'_>, public: &[u8]) -> Result<Signed> {
+    pub fn new(identity: &Identity, purpose: KeyPurpose<'_>, public: &[u8]) -> Result<Signed> {
         let (key, signature) = identity.sign(&purpose.message(public))?;
         Ok(Signed { public: BASE64.encode(public), by: BASE64.encode(&key), signature: BASE64.encode(&signature) })
     }
@@ -80,7 +80,7 @@ impl Signed {
     /// The public key, if one of `pins` has signed it for this purpose.
     ///
     /// Errors ([`Error::Protocol`], [`Error::Authentication`]), about `peer`: it is not what it has to be.
-    pub fn open(&self, purpose: Purpose<'_>, pins: &[Fingerprint], peer: &str) -> Result<Vec<u8>> {
+    pub fn open(&self, purpose: KeyPurpose<'_>, pins: &[Fingerprint], peer: &str) -> Result<Vec<u8>> {
         let wrong = |what: &str| Error::Protocol {
             peer: peer.to_owned(),
             check: format!("the key of round {} {what}", purpose.round),
@@ -97,9 +97,10 @@ impl Signed {
             let what = format!("the key of round {} is signed by {who}, which is not in the job file", purpose.round);
             return Err(Error::Authentication { peer: peer.to_owned(), what });
         }
-        match verify(&by, &purpose.message(&public), &signature) {
-            true => Ok(public),
-            false => Err(wrong("has a signature that is not of this job, round and role")),
+        if verify(&by, &purpose.message(&public), &signature) {
+            Ok(public)
+        } else {
+            Err(wrong("has a signature that is not of this job, round and role"))
         }
     }
 }
@@ -116,14 +117,14 @@ mod tests {
     fn a_key_is_of_its_round_role_and_signer() {
         let now = SystemTime::now();
         let [one, other] = ["one", "other"].map(|name| Identity::generate(name, now, now + VALIDITY).unwrap());
-        let purpose = Purpose { agreement: &[7; 32], round: "r", role: Role::Proxy };
+        let purpose = KeyPurpose { agreement: &[7; 32], round: "r", role: KeyRole::Proxy };
         let signed = Signed::new(&one, purpose, b"public").unwrap();
         let pins = [one.fingerprint()];
         assert_eq!(signed.open(purpose, &pins, "x").unwrap(), b"public");
         for wrong in [
-            Purpose { agreement: &[8; 32], ..purpose },
-            Purpose { round: "s", ..purpose },
-            Purpose { role: Role::Database, ..purpose },
+            KeyPurpose { agreement: &[8; 32], ..purpose },
+            KeyPurpose { round: "s", ..purpose },
+            KeyPurpose { role: KeyRole::Database, ..purpose },
         ] {
             assert!(matches!(signed.open(wrong, &pins, "x"), Err(Error::Protocol { .. })));
         }

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::transport::Ask;
-use tacita_aggregate::wire::reply::Kind;
-use tacita_aggregate::wire::rounds::{State, Status};
+use tacita_aggregate::participant::operate::RoundOrder;
+use tacita_aggregate::transport::ApiRequest;
+use tacita_aggregate::wire::reply::RefusalReason;
+use tacita_aggregate::wire::rounds::{RoundState, RoundStatus};
 use tacita_aggregate::wire::same_keys::KeysFingerprint;
 use tacita_aggregate::wire::service::Service;
 
@@ -43,8 +43,8 @@ fn until(what: impl Fn() -> Result<(), String>) {
     }
 }
 
-fn status(world: &World) -> Status {
-    serde_json::from_value(world.operate(&Order::Status).unwrap()).unwrap()
+fn status(world: &World) -> RoundStatus {
+    serde_json::from_value(world.operate(&RoundOrder::Status).unwrap()).unwrap()
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_database_that_opens_a_round_anew_gets_nothing_of_it_and_loses_nothing() {
     loses(&mut world, "database");
     world.start("database");
     let proxy = world.proxy("a");
-    let ask = Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16);
+    let ask = ApiRequest::get(format!("/v1/rounds/{ROUND}"), 1 << 16);
     until(|| match proxy.ask(&ask, ONCE).unwrap() {
         answer if answer.status == 409 => Ok(()),
         answer => Err(format!("{} {:?}", answer.status, answer.told())),
@@ -63,12 +63,12 @@ fn a_database_that_opens_a_round_anew_gets_nothing_of_it_and_loses_nothing() {
     let told = format!("round one has the keys {} here", keys.short());
     refused(&proxy.ask(&ask, ONCE).unwrap(), 409, &told);
     refused(&proxy.ask(&put(&[3; 16], vec![0; 64]), ONCE).unwrap(), 409, &told);
-    refused(&proxy.ask(&Ask::get(put(&[1; 16], vec![]).path, 1 << 12), ONCE).unwrap(), 409, &told);
+    refused(&proxy.ask(&ApiRequest::get(put(&[1; 16], vec![]).path, 1 << 12), ONCE).unwrap(), 409, &told);
     // Its operator sees for what the round waits, which has no result.
-    world.operate(&Order::Close { without: Vec::new() }).unwrap();
+    world.operate(&RoundOrder::Close { without: Vec::new() }).unwrap();
     let waits = format!("the proxy, which has the round under the keys {}", keys.short());
     until(|| match status(&world) {
-        found if found.state == State::Closed && found.waits_for == [waits.clone()] => Ok(()),
+        found if found.state == RoundState::Closed && found.waits_for == [waits.clone()] => Ok(()),
         found => Err(format!("{found:?}")),
     });
     finds(&mut world, "database");
@@ -77,7 +77,7 @@ fn a_database_that_opens_a_round_anew_gets_nothing_of_it_and_loses_nothing() {
         answer if answer.is_ok() => Ok(()),
         answer => Err(format!("{} {:?}", answer.status, answer.told())),
     });
-    assert_eq!((world.over().state, world.fingerprint()), (State::Revealed, keys));
+    assert_eq!((world.over().state, world.fingerprint()), (RoundState::Revealed, keys));
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }
 
@@ -97,7 +97,7 @@ fn a_round_that_is_opened_anew_under_its_own_key_fails_and_says_what_it_lacks() 
     });
     let ended = world.over();
     let reason = ended.failure.map_or_else(String::new, |failure| failure.reason);
-    assert_eq!(ended.state, State::Failed);
+    assert_eq!(ended.state, RoundState::Failed);
     assert!(reason.contains("the storage lacks changes that it had confirmed to the proxy"), "{reason}");
 }
 
@@ -108,16 +108,16 @@ fn a_proxy_is_not_told_to_come_again_where_its_own_key_is_missing() {
     world.start("database");
     let proxy = world.client("proxy", Service::Database(0));
     let at = |path: &str| KeysFingerprint([7; 32]).on(&format!("/v1/rounds/{ROUND}{path}"));
-    let some = |path: &str, value: Value| Ask::json(at(path), &value, 1 << 16);
+    let some = |path: &str, value: Value| ApiRequest::json(at(path), &value, 1 << 16);
     for ask in [
-        Ask::put(at(&format!("/entries/{}", "01".repeat(16))), vec![1; 16], 1 << 16),
-        Ask::post(at("/claims"), vec![1; 16], 1 << 16),
+        ApiRequest::put(at(&format!("/entries/{}", "01".repeat(16))), vec![1; 16], 1 << 16),
+        ApiRequest::post(at("/claims"), vec![1; 16], 1 << 16),
         some("/rest", json!({ "rest": "enough" })),
         some("/complete", json!({ "entries": 1 })),
     ] {
         let answer = proxy.ask(&ask, PATIENT).unwrap();
         refused(&answer, 409, "round one has no key of the proxies here");
-        assert_eq!((answer.told().error, answer.again), (Kind::OtherKeys, None), "{}", ask.path);
+        assert_eq!((answer.told().error, answer.again), (RefusalReason::OtherKeys, None), "{}", ask.path);
     }
 }
 
@@ -135,7 +135,7 @@ fn an_oracle_that_is_kept_has_the_secrets_of_a_round_that_is_opened_anew() {
     until(|| if Path::new(&world.at("addresses").join("proxy-1")).exists() { Ok(()) } else { Err("no proxy".into()) });
     report(&world);
     assert_ne!(world.fingerprint(), before);
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }
 
@@ -147,10 +147,10 @@ fn what_comes_under_other_keys_is_refused_and_both_are_named() {
     let (here, other) = (world.fingerprint(), KeysFingerprint([7; 32]));
     let both = format!("round one has the keys {} here, and {} where this comes from", here.short(), other.short());
     let batch = "01".repeat(16);
-    let some = |path: &str, value: Value| Ask::json(format!("/v1/rounds/{ROUND}{path}"), &value, 1 << 16);
-    let bytes = |path: &str| Ask::post(format!("/v1/rounds/{ROUND}{path}"), vec![1; 16], 1 << 16);
-    let entries = Ask { method: axum::http::Method::PUT, ..bytes(&format!("/entries/{batch}")) };
-    let handed = Ask { method: axum::http::Method::PUT, ..bytes(&format!("/handed/{batch}")) };
+    let some = |path: &str, value: Value| ApiRequest::json(format!("/v1/rounds/{ROUND}{path}"), &value, 1 << 16);
+    let bytes = |path: &str| ApiRequest::post(format!("/v1/rounds/{ROUND}{path}"), vec![1; 16], 1 << 16);
+    let entries = ApiRequest { method: axum::http::Method::PUT, ..bytes(&format!("/entries/{batch}")) };
+    let handed = ApiRequest { method: axum::http::Method::PUT, ..bytes(&format!("/handed/{batch}")) };
     for (who, service, ask) in [
         ("proxy", Service::Database(0), bytes("/claims")),
         ("proxy", Service::Database(0), entries),
@@ -162,7 +162,7 @@ fn what_comes_under_other_keys_is_refused_and_both_are_named() {
     ] {
         let client = world.client(who, service);
         refused(&client.ask(&ask, PATIENT).unwrap(), 400, "does not name the keys");
-        let under = Ask { path: other.on(&ask.path), ..ask };
+        let under = ApiRequest { path: other.on(&ask.path), ..ask };
         // The oracle may not have the round's own secrets yet.
         until(|| match client.ask(&under, ONCE).unwrap() {
             answer if answer.status == 409 && answer.told().message.contains(&both) => Ok(()),
@@ -172,6 +172,6 @@ fn what_comes_under_other_keys_is_refused_and_both_are_named() {
     let proxy = world.proxy("a");
     let reports = world.reports(&proxy, "a", &[1; 16], &[("x", 0)]);
     let given = put(&[1; 16], reports);
-    refused(&proxy.ask(&Ask { path: other.on(&given.path), ..given.clone() }, ONCE).unwrap(), 409, &both);
-    assert!(proxy.ask(&Ask { path: here.on(&given.path), ..given }, ONCE).unwrap().is_ok());
+    refused(&proxy.ask(&ApiRequest { path: other.on(&given.path), ..given.clone() }, ONCE).unwrap(), 409, &both);
+    assert!(proxy.ask(&ApiRequest { path: here.on(&given.path), ..given }, ONCE).unwrap().is_ok());
 }

@@ -10,11 +10,11 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::routing::post;
 use serde_json::json;
-use tacita_aggregate::participant::operate::Order;
+use tacita_aggregate::participant::operate::RoundOrder;
 use tacita_aggregate::store::{self, RowId, Stored};
-use tacita_aggregate::transport::{Admission, Ask, Server, SharedTraffic, stand};
-use tacita_aggregate::wire::questions::{Question, Reply, decode_questions, decode_replies, encode_questions};
-use tacita_aggregate::wire::rounds::State as Stage;
+use tacita_aggregate::transport::{Admission, ApiRequest, Server, SharedTraffic, stand};
+use tacita_aggregate::wire::questions::{RowQuestion, RowReply, decode_questions, decode_replies, encode_questions};
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_aggregate::wire::service::Service;
 use tacita_core::protocol::aggregate::ask;
 use tacita_node::base::cancel::Cancel;
@@ -33,7 +33,7 @@ fn an_oracle_tells_no_key_that_is_reported_less_than_agreed() {
     world.submit("b", &[4; 16], &[("enough", 0), ("few", 0)]);
     let (params, round) = world.keys(&world.proxy("a"));
     let mut rng = fresh_rng().unwrap();
-    assert_eq!(world.over().state, Stage::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     let keys = world.fingerprint();
     world.stopper("database")();
     world.ended("database");
@@ -48,7 +48,7 @@ fn an_oracle_tells_no_key_that_is_reported_less_than_agreed() {
     let oracle = world.client("database", Service::Oracle(0));
     for (row, entries) in rows {
         let reporters: BTreeMap<_, _> = entries.iter().map(|one| one.tag).zip(0..).collect();
-        let question = Question {
+        let question = RowQuestion {
             row,
             sealed: ask(&params, &round, &entries.iter().map(|one| &one.sealed[..]).collect::<Vec<_>>(), &mut rng)
                 .unwrap(),
@@ -56,12 +56,12 @@ fn an_oracle_tells_no_key_that_is_reported_less_than_agreed() {
         };
         let asked = [question];
         let path = keys.on(&format!("/v1/rounds/{ROUND}/answers"));
-        let answer = oracle.ask(&Ask::post(path, encode_questions(&asked), 1 << 12), PATIENT).unwrap();
+        let answer = oracle.ask(&ApiRequest::post(path, encode_questions(&asked), 1 << 12), PATIENT).unwrap();
         assert!(answer.is_ok(), "{:?}", answer.told());
         let reply = decode_replies(&answer.body, &asked, &params).unwrap().remove(0);
         let is_enough = entries.len() >= 3 && reporters.len() >= 2;
-        assert_eq!(matches!(reply, Reply::Key(_)), is_enough, "{} reports of {}", entries.len(), reporters.len());
-        assert_eq!(reply == Reply::TooFew, !is_enough);
+        assert_eq!(matches!(reply, RowReply::Key(_)), is_enough, "{} reports of {}", entries.len(), reporters.len());
+        assert_eq!(reply == RowReply::TooFew, !is_enough);
     }
 }
 
@@ -95,10 +95,10 @@ fn an_oracle_sees_nothing_that_a_proxy_has_seen() {
     let asked = listen(&world);
     world.submit("a", &[1; 16], &[("x", 0); 7]);
     world.submit("b", &[2; 16], &[("x", 0)]);
-    assert_eq!(world.over().state, Stage::Failed);
+    assert_eq!(world.over().state, RoundState::Failed);
     while asked.lock().unwrap().len() < 10 {
-        world.operate(&Order::Reveal).unwrap();
-        assert_eq!(world.ends().state, Stage::Failed);
+        world.operate(&RoundOrder::Reveal).unwrap();
+        assert_eq!(world.ends().state, RoundState::Failed);
     }
     let params = world.setting.params(ROUND).unwrap();
     let questions = asked.lock().unwrap().clone();

@@ -1,11 +1,11 @@
 //! Proxies that claim what they have, and databases that answer what they like.
 
 use serde_json::{Value, json};
-use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::transport::{Ask, Client};
-use tacita_aggregate::wire::rounds::State as Stage;
+use tacita_aggregate::participant::operate::RoundOrder;
+use tacita_aggregate::transport::{ApiRequest, Client};
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_aggregate::wire::service::Service;
-use tacita_aggregate::wire::sessions::Session;
+use tacita_aggregate::wire::sessions::StateSession;
 use tacita_node::agreement::{JobSpec, Terms};
 
 use super::faked::{Fake, faked, nothing};
@@ -41,11 +41,11 @@ fn a_batch_that_two_proxies_have_counts_once_and_is_there_at_both() {
     give("d", 1, &[1]);
     give("c", 2, &[0]);
     let status = world.over();
-    assert_eq!((status.state, status.numbers.unwrap().reports), (Stage::Revealed, 10));
+    assert_eq!((status.state, status.numbers.unwrap().reports), (RoundState::Revealed, 10));
     let expected = [("x", 5), ("a", 1), ("b", 1), ("c", 2), ("d", 1)];
     assert_eq!(world.result("a"), expected.map(|(key, count)| (key.to_owned(), count)).into());
     for proxy in proxies("a") {
-        let there = proxy.ask(&Ask::get(put(&[1; 16], Vec::new()).path, 1 << 12), ONCE).unwrap();
+        let there = proxy.ask(&ApiRequest::get(put(&[1; 16], Vec::new()).path, 1 << 12), ONCE).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&there.body).unwrap(), json!({ "there": true, "open": false }));
         let again = proxy.ask(&put(&[1; 16], both.clone()), ONCE).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&again.body).unwrap(), json!({ "reports": 2, "known": true }));
@@ -53,7 +53,7 @@ fn a_batch_that_two_proxies_have_counts_once_and_is_there_at_both() {
 }
 
 fn close(world: &World) {
-    world.operate(&Order::Close { without: Vec::new() }).unwrap();
+    world.operate(&RoundOrder::Close { without: Vec::new() }).unwrap();
 }
 
 /// Claims are a proxy's, whole, bounded, and of a round that takes something.
@@ -61,19 +61,23 @@ fn close(world: &World) {
 fn what_are_no_claims_is_refused() {
     let (world, mut one, mut other) = faked(&["a", "b"], json!({}));
     let path = one.keys.on(&format!("/v1/rounds/{ROUND}/claims"));
-    let bare = |client: &Client| client.ask(&Ask::post(path.clone(), vec![1; 16], 1 << 16), PATIENT).unwrap();
+    let bare = |client: &Client| client.ask(&ApiRequest::post(path.clone(), vec![1; 16], 1 << 16), PATIENT).unwrap();
     refused(&bare(&world.client("a", Service::Database(0))), 403, "only proxies");
     refused(&bare(&one.client), 400, "names no session");
     one.advance();
     other.advance();
-    let far = Session { number: one.session().number + 2, ..one.session() };
+    let far = StateSession { number: one.session().number + 2, ..one.session() };
     let jump = one.keys.on(&format!("/v1/rounds/{ROUND}/claims?session={}&next={far}", one.session()));
-    refused(&one.client.ask(&Ask::post(jump, vec![1; 16], 1 << 16), ONCE).unwrap(), 400, "does not follow an earlier");
+    refused(
+        &one.client.ask(&ApiRequest::post(jump, vec![1; 16], 1 << 16), ONCE).unwrap(),
+        400,
+        "does not follow an earlier",
+    );
     refused(&one.claim(vec![]), 400, "whole number of claims");
     refused(&one.claim(vec![1; 17]), 400, "whole number of claims");
     refused(&one.claim(vec![1; 16 * ((1 << 14) + 1)]), 413, "longer than");
     let odd = one.keys.on(&format!("/v1/rounds/other/claims?session={}", one.session()));
-    refused(&one.client.ask(&Ask::post(odd, vec![1; 16], 1 << 16), ONCE).unwrap(), 404, "no round");
+    refused(&one.client.ask(&ApiRequest::post(odd, vec![1; 16], 1 << 16), ONCE).unwrap(), 404, "no round");
     let of = |numbers: &[u8]| numbers.iter().flat_map(|number| [*number; 16]).collect::<Vec<u8>>();
     // Who is first has it, however often either asks.
     for _ in 0..2 {
@@ -93,7 +97,7 @@ fn what_are_no_claims_is_refused() {
 #[test]
 fn only_the_holder_of_the_last_session_brings_anything() {
     let (mut world, mut one, mut other) = faked(&["a", "b"], json!({}));
-    refused(&Fake::new(&world, "a").ask(None, Session::after(None).unwrap()), 403, "only proxies");
+    refused(&Fake::new(&world, "a").ask(None, StateSession::after(None).unwrap()), 403, "only proxies");
     let name = "ab".repeat(16);
     for (from, to) in [("", format!("1-{name}")), ("1-a", format!("2-{name}")), ("0", format!("1-{name}"))] {
         refused(&one.post("session", &json!({ "from": from, "to": to })), 400, "cannot be read");
@@ -110,7 +114,7 @@ fn only_the_holder_of_the_last_session_brings_anything() {
     }
     // Another directory, an older copy, and one that was copied and asks for another step.
     for from in [None, Some(first)] {
-        let answer = one.ask(from, Session::after(from).unwrap());
+        let answer = one.ask(from, StateSession::after(from).unwrap());
         refused(&answer, 409, "with another state directory, or a later copy of this one");
     }
     // It is known after a start, too.
@@ -120,14 +124,18 @@ fn only_the_holder_of_the_last_session_brings_anything() {
     let mut one = Fake { client: world.client("proxy", Service::Database(0)), last: Some(first), ..one };
     refused(&one.claim(vec![1; 16]), 409, "another state directory");
     let path = one.keys.on(&format!("/v1/rounds/{ROUND}/entries/{}?session={first}", "01".repeat(16)));
-    refused(&one.client.ask(&Ask::put(path, vec![1], 1 << 12), PATIENT).unwrap(), 409, "another state directory");
+    refused(
+        &one.client.ask(&ApiRequest::put(path, vec![1], 1 << 12), PATIENT).unwrap(),
+        409,
+        "another state directory",
+    );
     close(&world);
     refused(&one.post(&format!("rest?session={first}"), &json!({ "rest": "nothing" })), 409, "another state directory");
     refused(&one.complete(0), 409, "another state directory");
     one.last = Some(last);
     one.advance();
     assert!(one.complete(0).is_ok() && one.complete(0).is_ok());
-    refused(&one.ask(one.last, Session::after(one.last).unwrap()), 410, "takes no more of this proxy");
+    refused(&one.ask(one.last, StateSession::after(one.last).unwrap()), 410, "takes no more of this proxy");
 }
 
 /// A storage that lacks a session that a proxy had from it lacks more than that.
@@ -135,8 +143,12 @@ fn only_the_holder_of_the_last_session_brings_anything() {
 fn a_storage_that_is_behind_ends_the_round() {
     let (world, mut one, _) = faked(&["a", "b"], json!({}));
     one.advance();
-    let later = Session { number: 5, ..one.session() };
-    refused(&one.ask(Some(later), Session::after(Some(later)).unwrap()), 410, "it was restored to an earlier state");
+    let later = StateSession { number: 5, ..one.session() };
+    refused(
+        &one.ask(Some(later), StateSession::after(Some(later)).unwrap()),
+        410,
+        "it was restored to an earlier state",
+    );
     let reason = world.ends().failure.unwrap().reason;
     assert!(reason.contains("the storage lacks changes that it had confirmed"), "{reason}");
     let told = world.collect("a").unwrap_err().to_string();
@@ -174,7 +186,7 @@ fn what_is_there_is_compared_with_what_was_sent() {
 #[test]
 fn a_proxy_that_is_not_there_is_not_gone_on_without() {
     let (world, ..) = faked(&["a", "b"], json!({}));
-    let error = world.operate(&Order::Close { without: vec![2] }).unwrap_err().to_string();
+    let error = world.operate(&RoundOrder::Close { without: vec![2] }).unwrap_err().to_string();
     assert!(error.contains("there is no proxy 3"), "{error}");
 }
 

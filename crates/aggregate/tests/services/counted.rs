@@ -3,19 +3,19 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tacita_aggregate::participant::operate::Order;
+use tacita_aggregate::participant::operate::RoundOrder;
 use tacita_aggregate::store::{self, Ingested, Storage};
-use tacita_aggregate::wire::rounds::{State, Status};
+use tacita_aggregate::wire::rounds::{RoundState, RoundStatus};
 
 use super::faked::faked;
 use super::world::{ROUND, World};
 
 /// The state in which a round comes to rest: its operator decides, or it is over.
-fn rests(world: &World) -> Status {
+fn rests(world: &World) -> RoundStatus {
     let until = Instant::now() + Duration::from_secs(60);
     loop {
-        let status: Status = serde_json::from_value(world.operate(&Order::Status).unwrap()).unwrap();
-        if status.state == State::Counted || status.state.is_over() {
+        let status: RoundStatus = serde_json::from_value(world.operate(&RoundOrder::Status).unwrap()).unwrap();
+        if status.state == RoundState::Counted || status.state.is_over() {
             return status;
         }
         assert!(Instant::now() < until, "{status:?}");
@@ -29,10 +29,10 @@ fn a_round_that_lacks_reports_is_not_counted() {
     let (world, mut one, mut other) = faked(&["a", "b"], json!({ "tighten": true }));
     one.advance();
     other.advance();
-    world.operate(&Order::Close { without: Vec::new() }).unwrap();
+    world.operate(&RoundOrder::Close { without: Vec::new() }).unwrap();
     assert!(one.complete(0).is_ok() && other.complete(3).is_ok());
     let status = rests(&world);
-    assert_eq!(status.state, State::Failed);
+    assert_eq!(status.state, RoundState::Failed);
     assert!(status.failure.unwrap().reason.contains("it lacks 3 reports"));
 }
 
@@ -42,8 +42,8 @@ fn what_was_counted_is_compared_once_more_before_it_is_revealed() {
     let mut world = World::started(&["a", "b"], json!({ "tighten": true }));
     world.submit("a", &[1; 16], &[("x", 0)]);
     world.submit("b", &[2; 16], &[("x", 0)]);
-    world.operate(&Order::Close { without: Vec::new() }).unwrap();
-    assert_eq!(rests(&world).state, State::Counted);
+    world.operate(&RoundOrder::Close { without: Vec::new() }).unwrap();
+    assert_eq!(rests(&world).state, RoundState::Counted);
     world.stopper("database")();
     world.ended("database");
     let rows = world.at("database").join("state").join("rows");
@@ -55,8 +55,8 @@ fn what_was_counted_is_compared_once_more_before_it_is_revealed() {
     storage.put(ROUND, "round", &record).unwrap();
     drop(storage);
     world.start("database");
-    world.operate(&Order::Reveal).unwrap();
+    world.operate(&RoundOrder::Reveal).unwrap();
     let status = world.ends();
-    assert_eq!(status.state, State::Failed);
+    assert_eq!(status.state, RoundState::Failed);
     assert!(status.failure.unwrap().reason.contains("it lacks 2 reports"));
 }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tacita_aggregate::interaction::bounds;
-use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::transport::{Answer, Ask, Client};
+use tacita_aggregate::participant::operate::RoundOrder;
+use tacita_aggregate::transport::{ApiRequest, ApiResponse, Client};
 use tacita_aggregate::wire::handed::Handed;
-use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_aggregate::wire::service::Service;
 use tacita_core::Result;
 
@@ -35,20 +35,20 @@ fn alone(world: &mut World) {
 }
 
 /// Asks all at once, as each is waited for.
-fn at_once(proxy: &Client, asks: &[Ask]) -> Vec<Answer> {
+fn at_once(proxy: &Client, asks: &[ApiRequest]) -> Vec<ApiResponse> {
     std::thread::scope(|scope| {
         let all: Vec<_> = asks.iter().map(|ask| scope.spawn(|| proxy.ask(ask, ONCE).unwrap())).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()
     })
 }
 
-fn told(answer: &Answer) -> Value {
+fn told(answer: &ApiResponse) -> Value {
     assert!(answer.is_ok(), "{:?}", answer.told());
     serde_json::from_slice(&answer.body).unwrap()
 }
 
-fn is_there(batch: u8) -> Ask {
-    Ask::get(put(&[batch; 16], Vec::new()).path, 1 << 12)
+fn is_there(batch: u8) -> ApiRequest {
+    ApiRequest::get(put(&[batch; 16], Vec::new()).path, 1 << 12)
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn reports_that_are_made_together_are_not_acknowledged_without_a_database() {
     ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
     let agreed = world.keys(&world.proxy("a"));
     let bounds = bounds(&agreed.0, 1);
-    let make = |world: &World, batch: u8, patience| -> Result<Answer> {
+    let make = |world: &World, batch: u8, patience| -> Result<ApiResponse> {
         let path = format!("{}/1", put(&[batch; 16], Vec::new()).path);
         world.proxy("a").interact(&path, bounds, patience, |channel| {
             participate(world, &agreed, ("a", &[batch; 16], 0), &[("x", 0)], Until::Outcome, channel)
@@ -99,8 +99,8 @@ fn batches_that_are_handed_over_are_not_acknowledged_without_a_database() {
     ["database", "proxy"].iter().for_each(|role| world.start(role));
     world.submit("a", &[1; 16], &[("x", 0)]);
     let keys = world.fingerprint();
-    world.operate(&Order::Close { without: Vec::new() }).unwrap();
-    let closed = |answer: Answer| told(&answer)["open"] == false;
+    world.operate(&RoundOrder::Close { without: Vec::new() }).unwrap();
+    let closed = |answer: ApiResponse| told(&answer)["open"] == false;
     let until = Instant::now() + Duration::from_secs(60);
     while !closed(world.proxy("a").ask(&is_there(1), PATIENT).unwrap()) {
         assert!(Instant::now() < until, "the proxy does not close the round");
@@ -111,7 +111,7 @@ fn batches_that_are_handed_over_are_not_acknowledged_without_a_database() {
     let participant = world.identity("b").fingerprint();
     let body = Handed { participant, digest: [1; 32], records: &entry }.to_bytes();
     let path = keys.on(&format!("/v1/rounds/{ROUND}/handed/{}", "02".repeat(16)));
-    let hand = Ask::put(path, body, 1 << 12);
+    let hand = ApiRequest::put(path, body, 1 << 12);
     let other = world.client("proxy-1", Service::Proxy(0));
     refused(&other.ask(&hand, ONCE).unwrap(), 503, UNCOVERED);
     world.start("database");
@@ -165,6 +165,6 @@ fn a_directory_that_lacks_something_says_nothing_of_its_rounds() {
     }
     std::fs::rename(&kept, &state).unwrap();
     world.start("proxy");
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }

@@ -12,7 +12,7 @@ use hyper::body::{Body, Frame};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use serde_json::json;
-use tacita_aggregate::transport::{Ask, MEDIA_TYPE, REQUESTS_EACH};
+use tacita_aggregate::transport::{ApiRequest, MEDIA_TYPE, REQUESTS_EACH};
 use tacita_aggregate::wire::service::Service;
 use tacita_node::transport::http::Dialer;
 use tokio::net::TcpStream;
@@ -86,7 +86,8 @@ fn answers_that_nobody_reads_count_as_requests_and_are_given_up() {
         unread.push(world.runtime.block_on(sender.send_request(request)).unwrap());
     }
     assert!(unread.iter().all(|answer| answer.status() == 200));
-    let ask = |name: &str, persistence| world.proxy(name).ask(&Ask::get(path.clone(), 1 << 16), persistence).unwrap();
+    let ask =
+        |name: &str, persistence| world.proxy(name).ask(&ApiRequest::get(path.clone(), 1 << 16), persistence).unwrap();
     refused(&ask("a", ONCE), 429, "try again later");
     assert!(ask("b", ONCE).is_ok());
     let began = Instant::now();

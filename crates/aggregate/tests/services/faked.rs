@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use tacita_aggregate::secret::Secret;
-use tacita_aggregate::transport::{Answer, Ask, Client};
+use tacita_aggregate::transport::{ApiRequest, ApiResponse, Client};
 use tacita_aggregate::wire::same_keys::KeysFingerprint;
 use tacita_aggregate::wire::service::Service;
-use tacita_aggregate::wire::sessions::{Advance, Session};
-use tacita_aggregate::wire::signed::{Purpose, Role, Signed};
+use tacita_aggregate::wire::sessions::{Advance, StateSession};
+use tacita_aggregate::wire::signed::{KeyPurpose, KeyRole, Signed};
 use tacita_node::base::random::fresh_rng;
 
 use super::world::{PATIENT, ROUND, World, names};
@@ -15,7 +15,7 @@ use super::world::{PATIENT, ROUND, World, names};
 pub struct Fake {
     pub client: Client,
     pub keys: KeysFingerprint,
-    pub last: Option<Session>,
+    pub last: Option<StateSession>,
 }
 
 impl Fake {
@@ -23,17 +23,17 @@ impl Fake {
         Fake { client: world.client(name, Service::Database(0)), keys: world.fingerprint(), last: None }
     }
 
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> StateSession {
         self.last.unwrap()
     }
 
-    pub fn post(&self, what: &str, body: &Value) -> Answer {
+    pub fn post(&self, what: &str, body: &Value) -> ApiResponse {
         let path = self.keys.on(&format!("/v1/rounds/{ROUND}/{what}"));
-        self.client.ask(&Ask::json(path, body, 1 << 16), PATIENT).unwrap()
+        self.client.ask(&ApiRequest::json(path, body, 1 << 16), PATIENT).unwrap()
     }
 
     /// Asks for a step, which is its own from then on if it is granted.
-    pub fn ask(&mut self, from: Option<Session>, to: Session) -> Answer {
+    pub fn ask(&mut self, from: Option<StateSession>, to: StateSession) -> ApiResponse {
         let answer = self.post("session", &serde_json::to_value(Advance { from, to }).unwrap());
         if answer.is_ok() {
             self.last = Some(to);
@@ -42,14 +42,14 @@ impl Fake {
     }
 
     pub fn advance(&mut self) {
-        let answer = self.ask(self.last, Session::after(self.last).unwrap());
+        let answer = self.ask(self.last, StateSession::after(self.last).unwrap());
         assert!(answer.is_ok(), "{:?}", answer.told());
     }
 
-    pub fn claim(&mut self, body: Vec<u8>) -> Answer {
-        let next = Session::after(self.last).unwrap();
+    pub fn claim(&mut self, body: Vec<u8>) -> ApiResponse {
+        let next = StateSession::after(self.last).unwrap();
         let path = format!("/v1/rounds/{ROUND}/claims?session={}&next={next}", self.session());
-        let answer = self.client.ask(&Ask::post(self.keys.on(&path), body, 1 << 16), PATIENT).unwrap();
+        let answer = self.client.ask(&ApiRequest::post(self.keys.on(&path), body, 1 << 16), PATIENT).unwrap();
         if answer.is_ok() {
             self.last = Some(next);
         }
@@ -57,13 +57,13 @@ impl Fake {
     }
 
     /// Sends entries in a batch of this name.
-    pub fn entries(&self, batch: u8, body: Vec<u8>) -> Answer {
+    pub fn entries(&self, batch: u8, body: Vec<u8>) -> ApiResponse {
         let name = format!("{batch:02x}").repeat(16);
         let path = format!("/v1/rounds/{ROUND}/entries/{name}?session={}", self.session());
-        self.client.ask(&Ask::put(self.keys.on(&path), body, 1 << 16), PATIENT).unwrap()
+        self.client.ask(&ApiRequest::put(self.keys.on(&path), body, 1 << 16), PATIENT).unwrap()
     }
 
-    pub fn complete(&self, entries: u64) -> Answer {
+    pub fn complete(&self, entries: u64) -> ApiResponse {
         self.post(&format!("complete?session={}", self.session()), &json!({ "entries": entries }))
     }
 }
@@ -82,13 +82,13 @@ pub fn faked(participants: &[&str], round: Value) -> (World, Fake, Fake) {
 pub fn proxies_key(world: &World, round: &str, by: &str) -> Value {
     let (params, mut rng) = (world.setting.params(round).unwrap(), fresh_rng().unwrap());
     let public = Secret::generate(&world.setting, &params, &mut rng).public(&params, &mut rng);
-    let purpose = Purpose { agreement: &world.setting.agreement, round, role: Role::Proxy };
+    let purpose = KeyPurpose { agreement: &world.setting.agreement, round, role: KeyRole::Proxy };
     serde_json::to_value(Signed::new(&world.identity(by), purpose, &public).unwrap()).unwrap()
 }
 
 /// Gives the database a key of the proxies' for the round.
-pub fn give_key(world: &World, key: &Value) -> Answer {
-    let ask = Ask::json(format!("/v1/rounds/{ROUND}/key"), key, 1 << 16);
+pub fn give_key(world: &World, key: &Value) -> ApiResponse {
+    let ask = ApiRequest::json(format!("/v1/rounds/{ROUND}/key"), key, 1 << 16);
     world.client("proxy", Service::Database(0)).ask(&ask, PATIENT).unwrap()
 }
 

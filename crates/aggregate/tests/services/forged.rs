@@ -1,6 +1,6 @@
 //! A participant that encrypts what it likes.
 
-use tacita_aggregate::transport::Ask;
+use tacita_aggregate::transport::ApiRequest;
 use tacita_aggregate::wire::rounds::Open;
 use tacita_core::primitive::elgamal::masks;
 use tacita_core::primitive::group::{Embedding, Group, Ristretto255, ScalarField};
@@ -13,7 +13,7 @@ const GROUP: Ristretto255 = Ristretto255;
 
 /// Reports of `name` without values, of which each puts a key beside the row of another.
 pub fn mixed(world: &World, name: &str, batch: &[u8; 16], pairs: &[(&str, &str)]) -> Vec<u8> {
-    let answer = world.proxy(name).ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), PATIENT).unwrap();
+    let answer = world.proxy(name).ask(&ApiRequest::get(format!("/v1/rounds/{ROUND}"), 1 << 16), PATIENT).unwrap();
     let open: Open = serde_json::from_slice(&answer.body).unwrap();
     let params = world.setting.params(ROUND).unwrap();
     let mut session = Transcript::new("aggregate round");

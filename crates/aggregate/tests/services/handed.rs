@@ -1,10 +1,10 @@
 //! Proxies that hand over what they have too little of, and whom nobody is to be given the same.
 
 use serde_json::{Value, json};
-use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::transport::{Answer, Ask, Client};
+use tacita_aggregate::participant::operate::RoundOrder;
+use tacita_aggregate::transport::{ApiRequest, ApiResponse, Client};
 use tacita_aggregate::wire::handed::Handed;
-use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_aggregate::wire::same_keys::KeysFingerprint;
 use tacita_aggregate::wire::service::Service;
 
@@ -12,12 +12,12 @@ use super::lying::{Shared, looked, lying, until};
 use super::world::{ONCE, PATIENT, ROUND, World, names, put, refused};
 
 /// A batch of `name` that the other proxy hands over, of one entry.
-fn handed(world: &World, keys: &KeysFingerprint, name: &str, batch: u8) -> Ask {
+fn handed(world: &World, keys: &KeysFingerprint, name: &str, batch: u8) -> ApiRequest {
     let entry = vec![0; world.setting.params(ROUND).unwrap().entry_bytes()];
     let participant = world.identity(name).fingerprint();
     let body = Handed { participant, digest: [1; 32], records: &entry }.to_bytes();
     let path = format!("/v1/rounds/{ROUND}/handed/{}", format!("{batch:02x}").repeat(16));
-    Ask::put(keys.on(&path), body, 1 << 16)
+    ApiRequest::put(keys.on(&path), body, 1 << 16)
 }
 
 /// A round of `a` alone at the first of two proxies; the other one, which does as the test likes.
@@ -42,7 +42,7 @@ fn completed(shared: &Shared) -> Option<Value> {
 #[test]
 fn batches_are_taken_over_between_the_close_and_the_end() {
     let (world, shared, other, keys) = begun();
-    let give = || -> Answer { other.ask(&handed(&world, &keys, "b", 2), ONCE).unwrap() };
+    let give = || -> ApiResponse { other.ask(&handed(&world, &keys, "b", 2), ONCE).unwrap() };
     refused(&give(), 503, "not closed here yet");
     close(&shared, json!({ "1": "too-few" }), &[1]);
     // It waits for what the other one has, and sends nothing before.
@@ -94,8 +94,8 @@ fn too_few_at_each_of_two_are_shuffled_together() {
         let body = world.reports(&proxy, name, &[batch; 16], &[("x", 0), (name, 0)]);
         assert!(proxy.ask(&put(&[batch; 16], body), PATIENT).unwrap().is_ok());
     }
-    world.operate(&Order::Close { without: Vec::new() }).unwrap();
+    world.operate(&RoundOrder::Close { without: Vec::new() }).unwrap();
     let status = world.ends();
-    assert_eq!((status.state, status.numbers.unwrap().reports), (State::Revealed, 4));
+    assert_eq!((status.state, status.numbers.unwrap().reports), (RoundState::Revealed, 4));
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }

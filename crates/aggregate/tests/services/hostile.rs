@@ -5,8 +5,8 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tacita_aggregate::transport::{Ask, MOST_BODY_BYTES, Persistence, REQUESTS_EACH};
-use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::transport::{ApiRequest, MAX_BODY_BYTES, Persistence, REQUESTS_EACH};
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_aggregate::wire::service::Service;
 use tacita_core::Error;
 use tacita_node::identity::Identity;
@@ -27,7 +27,7 @@ fn what_is_no_report_is_refused_and_changes_nothing() {
     let good = world.reports(&proxy, "c", &[3; 16], &[("x", 1), ("y", 2)]);
     let length = good.len() / 2;
     let ask = |body: Vec<u8>| proxy.ask(&put(&[3; 16], body), ONCE).unwrap();
-    refused(&ask(vec![0; MOST_BODY_BYTES * 2]), 413, "longer than");
+    refused(&ask(vec![0; MAX_BODY_BYTES * 2]), 413, "longer than");
     refused(&ask(Vec::new()), 400, "no whole number");
     refused(&ask(good[..good.len() - 1].to_vec()), 400, "no whole number");
     // The identity, and what is no encoding of a point.
@@ -41,17 +41,17 @@ fn what_is_no_report_is_refused_and_changes_nothing() {
     half[length..].fill(0xff);
     refused(&ask(half), 400, "no valid point");
     // A name of a batch, or of a round, that is none; a body that says that it is something else.
-    let odd = Ask::put(format!("/v1/rounds/{ROUND}/reports/xyz"), good.clone(), 1 << 16);
+    let odd = ApiRequest::put(format!("/v1/rounds/{ROUND}/reports/xyz"), good.clone(), 1 << 16);
     refused(&proxy.ask(&odd, ONCE).unwrap(), 400, "32 hexadecimal digits");
-    let odd = Ask::put("/v1/rounds/other/reports/00000000000000000000000000000000", good.clone(), 1 << 16);
+    let odd = ApiRequest::put("/v1/rounds/other/reports/00000000000000000000000000000000", good.clone(), 1 << 16);
     refused(&proxy.ask(&odd, ONCE).unwrap(), 404, "no round");
-    let odd = Ask { json: true, ..put(&[3; 16], good.clone()) };
+    let odd = ApiRequest { json: true, ..put(&[3; 16], good.clone()) };
     refused(&proxy.ask(&odd, ONCE).unwrap(), 400, "no application/vnd.tacita.v1");
     // What it is refused for is gone, and the same name takes what is right.
     assert!(ask(good).is_ok());
     world.submit("a", &[1; 16], &[("x", 1)]);
     world.submit("b", &[2; 16], &[("y", 2)]);
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2), ("y".into(), 2)].into());
 }
 
@@ -98,7 +98,7 @@ fn a_wrong_key_in_a_row_stops_no_round() {
     let mixed = mixed(&world, "c", &[3; 16], &[("x", "?"), ("x", "!"), ("y", "z")]);
     assert!(proxy.ask(&put(&[3; 16], mixed), PATIENT).unwrap().is_ok());
     let status = world.over();
-    assert_eq!(status.state, State::Revealed, "{:?}", status.failure);
+    assert_eq!(status.state, RoundState::Revealed, "{:?}", status.failure);
     assert_eq!(status.numbers.unwrap().inconsistent, 3);
     assert_eq!(world.result("a"), [("z".into(), 2)].into());
 }
@@ -111,15 +111,23 @@ fn nobody_does_what_is_another_ones() {
     world.keys(&proxy);
     let at = |what: &str| format!("/v1/rounds/{ROUND}{what}");
     for path in [at("/key"), "/v1/keys".into()] {
-        refused(&proxy.ask(&Ask::get(path, 1 << 12), ONCE).unwrap(), 403, "secrets are for");
+        refused(&proxy.ask(&ApiRequest::get(path, 1 << 12), ONCE).unwrap(), 403, "secrets are for");
     }
     let zeros = "0".repeat(32);
-    refused(&proxy.ask(&Ask::put(at(&format!("/handed/{zeros}")), vec![1], 1 << 12), ONCE).unwrap(), 403, "only other");
+    refused(
+        &proxy.ask(&ApiRequest::put(at(&format!("/handed/{zeros}")), vec![1], 1 << 12), ONCE).unwrap(),
+        403,
+        "only other",
+    );
     let oracle = world.client("oracle", Service::Proxy(0));
     refused(&oracle.ask(&put(&[1; 16], vec![1]), ONCE).unwrap(), 403, "only participants");
-    refused(&oracle.ask(&Ask::get(put(&[1; 16], vec![]).path, 1 << 12), ONCE).unwrap(), 403, "only participants");
+    refused(
+        &oracle.ask(&ApiRequest::get(put(&[1; 16], vec![]).path, 1 << 12), ONCE).unwrap(),
+        403,
+        "only participants",
+    );
     let entries = at("/entries/00000000000000000000000000000000");
-    refused(&database.ask(&Ask::put(entries, vec![1], 1 << 12), ONCE).unwrap(), 403, "only proxies");
+    refused(&database.ask(&ApiRequest::put(entries, vec![1], 1 << 12), ONCE).unwrap(), 403, "only proxies");
     for (what, body) in [
         ("/key", json!({ "public": "", "by": "", "signature": "" })),
         ("/complete", json!({ "entries": 0 })),
@@ -129,27 +137,39 @@ fn nobody_does_what_is_another_ones() {
         ("/reveal", json!({})),
         ("/remove", json!({})),
     ] {
-        refused(&database.ask(&Ask::json(at(what), &body, 1 << 12), ONCE).unwrap(), 403, "only");
+        refused(&database.ask(&ApiRequest::json(at(what), &body, 1 << 12), ONCE).unwrap(), 403, "only");
     }
     for who in ["a", "proxy", "oracle"] {
         let database = world.client(who, Service::Database(0));
-        refused(&database.ask(&Ask::get(at("/secret"), 1 << 12), ONCE).unwrap(), 403, "only databases");
-        refused(&database.ask(&Ask::put(at("/secret"), vec![1; 34], 1 << 12), ONCE).unwrap(), 403, "only databases");
+        refused(&database.ask(&ApiRequest::get(at("/secret"), 1 << 12), ONCE).unwrap(), 403, "only databases");
+        refused(
+            &database.ask(&ApiRequest::put(at("/secret"), vec![1; 34], 1 << 12), ONCE).unwrap(),
+            403,
+            "only databases",
+        );
     }
     let own = world.client("database", Service::Database(0));
     for (body, status, says) in
         [(vec![], 400, "no secret"), (vec![1; 33], 400, "no secret"), (vec![1; 2000], 413, "longer")]
     {
-        refused(&own.ask(&Ask::put(at("/secret"), body, 1 << 12), ONCE).unwrap(), status, says);
+        refused(&own.ask(&ApiRequest::put(at("/secret"), body, 1 << 12), ONCE).unwrap(), status, says);
     }
-    refused(&database.ask(&Ask::get(at("/histogram"), 1 << 12), ONCE).unwrap(), 403, "histogram is not revealed");
-    refused(&database.ask(&Ask::get(at("/results/0"), 1 << 12), ONCE).unwrap(), 503, "round one is open");
+    refused(
+        &database.ask(&ApiRequest::get(at("/histogram"), 1 << 12), ONCE).unwrap(),
+        403,
+        "histogram is not revealed",
+    );
+    refused(&database.ask(&ApiRequest::get(at("/results/0"), 1 << 12), ONCE).unwrap(), 503, "round one is open");
     for who in ["proxy", "oracle"] {
         let database = world.client(who, Service::Database(0));
-        refused(&database.ask(&Ask::get(at("/results/0"), 1 << 12), ONCE).unwrap(), 403, "parties in reveal_to only");
+        refused(
+            &database.ask(&ApiRequest::get(at("/results/0"), 1 << 12), ONCE).unwrap(),
+            403,
+            "parties in reveal_to only",
+        );
     }
     let status: serde_json::Value =
-        serde_json::from_slice(&database.ask(&Ask::get(at(""), 1 << 16), ONCE).unwrap().body).unwrap();
+        serde_json::from_slice(&database.ask(&ApiRequest::get(at(""), 1 << 16), ONCE).unwrap().body).unwrap();
     assert!(status.get("numbers").is_none(), "{status}");
     // Whole roles are not let in where they have nothing to do, nor is who is nobody.
     let stranger = Identity::create(&world.at("stranger"), "stranger").unwrap();
@@ -163,7 +183,7 @@ fn nobody_does_what_is_another_ones() {
     ] {
         // A connection that is refused may break before the reason is read: whoever asks again hears it.
         let again = Persistence { silence: Duration::from_secs(20), busy: Duration::ZERO };
-        let refusal = world.client_of(&who, service).ask(&Ask::get(at(""), 1 << 12), again);
+        let refusal = world.client_of(&who, service).ask(&ApiRequest::get(at(""), 1 << 12), again);
         match (who.name(), service) {
             // The oracle is a service of the job, and knows nothing that it could do at the database.
             ("oracle", Service::Database(0)) => assert!(refusal.is_ok()),
@@ -200,7 +220,7 @@ fn half_open_connections_keep_nobody_away() {
     world.submit("b", &[2; 16], &[("x", 1)]);
     // The oldest of those who do not go on make room.
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
     drop(open);
 }
@@ -224,7 +244,7 @@ fn bodies_that_drip_keep_nobody_away() {
         .flat_map(|name| dripping(&world, name, Service::Proxy(0), ("PUT", &path), false, REQUESTS_EACH))
         .collect();
     std::thread::sleep(Duration::from_secs(1));
-    let asked = world.proxy("z").ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE).unwrap();
+    let asked = world.proxy("z").ask(&ApiRequest::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE).unwrap();
     assert!(asked.is_ok(), "{:?}", asked.told());
     open.iter().for_each(|one| one.abort());
 }
@@ -234,14 +254,14 @@ fn bodies_that_drip_keep_nobody_away() {
 fn one_participant_takes_no_more_than_its_part() {
     let world = world();
     let clients: Vec<_> = (0..20).map(|_| world.proxy("a")).collect();
-    let ask = Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16);
+    let ask = ApiRequest::get(format!("/v1/rounds/{ROUND}"), 1 << 16);
     let answers: Vec<_> = clients.iter().map(|client| client.ask(&ask, ONCE)).collect();
     let held = answers.iter().filter(|answer| answer.is_ok()).count();
     assert!(held <= tacita_aggregate::transport::CONNECTIONS_EACH, "{held}");
     world.submit("b", &[2; 16], &[("x", 1)]);
     drop(clients);
     world.submit("c", &[1; 16], &[("x", 1)]);
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
 }
 
 /// A participant that reports a key more often than an oracle can be asked about takes that key out of the result, and no other; the
@@ -256,7 +276,7 @@ fn a_key_that_is_reported_too_often_is_left_out_and_counted() {
     world.submit("a", &[1; 16], &[&often[..], &[("y", 0), ("z", 0)]].concat());
     world.submit("b", &[1; 16], &[&[("x", 0), ("y", 0)][..], &[("w", 0); 19]].concat());
     let status = world.over();
-    assert_eq!(status.state, State::Revealed);
+    assert_eq!(status.state, RoundState::Revealed);
     let numbers = status.numbers.unwrap();
     assert_eq!((numbers.passing, numbers.keys, numbers.too_long), (Some(2), Some(1), 1));
     assert_eq!(world.result("b"), [("y".into(), 2)].into());

@@ -7,9 +7,9 @@ use axum::http::header;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::json;
-use tacita_aggregate::transport::{Admission, Ask, MEDIA_TYPE, Server, SharedTraffic, stand};
-use tacita_aggregate::wire::here::Here;
-use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::transport::{Admission, ApiRequest, MEDIA_TYPE, Server, SharedTraffic, stand};
+use tacita_aggregate::wire::hello::ServiceInfo;
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_aggregate::wire::service::Service;
 use tacita_core::{Error, ErrorKind};
 use tacita_node::base::cancel::Cancel;
@@ -54,7 +54,7 @@ fn an_oracle_that_answers_nonsense_is_named() {
         world.submit("a", &[1; 16], &[("x", 0), ("y", 0)]);
         world.submit("b", &[2; 16], &[("x", 0), ("y", 0)]);
         let status = world.over();
-        assert_eq!(status.state, State::Failed);
+        assert_eq!(status.state, RoundState::Failed);
         let failure = status.failure.unwrap();
         assert_eq!((failure.culprit.as_deref(), failure.kind), (Some("the oracle"), ErrorKind::Protocol.code()));
         assert!(failure.reason.contains(words), "{}", failure.reason);
@@ -79,7 +79,7 @@ fn a_database_that_claims_too_much_is_not_believed() {
         let row = [&[1, 0, b'x'][..], &u64::to_le_bytes(count), &[1, 0, 0, 0, 0, 0, 0, 0], &u64::to_le_bytes(listed)]
             .concat();
         let status = json!({ "round": ROUND, "state": "revealed", "reveal_when": "", "parts": 1 });
-        let own = Here {
+        let own = ServiceInfo {
             agreement: hex(&world.setting.agreement),
             service: None,
             version: String::new(),
@@ -111,7 +111,7 @@ fn a_proxy_that_sends_what_is_no_entry_is_named() {
     let database = world.client("proxy", Service::Database(0));
     let path = format!("/v1/rounds/{ROUND}/entries/{}?session={}", "01".repeat(16), world.session("proxy"));
     let path = world.under(&path);
-    let answer = database.ask(&Ask::put(path, vec![0xff; params.entry_bytes()], 1 << 12), ONCE).unwrap();
+    let answer = database.ask(&ApiRequest::put(path, vec![0xff; params.entry_bytes()], 1 << 12), ONCE).unwrap();
     refused(&answer, 400, "no valid point");
     let told = world.collect("b").unwrap_err();
     assert_eq!((told.kind(), told.peer()), (ErrorKind::Protocol, Some("the proxy")), "{told}");
@@ -127,7 +127,7 @@ fn a_proxy_that_repeats_a_name_is_named() {
     let entry = nothing(&world);
     let path = format!("/v1/rounds/{ROUND}/entries/{}?session={}", "02".repeat(16), world.session("proxy"));
     let path = world.under(&path);
-    let give = |body: Vec<u8>| database.ask(&Ask::put(path.clone(), body, 1 << 12), PATIENT).unwrap();
+    let give = |body: Vec<u8>| database.ask(&ApiRequest::put(path.clone(), body, 1 << 12), PATIENT).unwrap();
     assert!(give(entry.clone()).is_ok());
     assert!(give(entry.clone()).is_ok(), "the same again");
     refused(&give([entry.clone(), entry].concat()), 409, "another batch");
@@ -138,18 +138,18 @@ fn a_proxy_that_repeats_a_name_is_named() {
 /// Keys of a round that nobody who has to has signed are not encrypted under.
 #[test]
 fn keys_that_the_right_ones_have_not_signed_are_not_used() {
-    use tacita_aggregate::wire::signed::{Purpose, Role, Signed};
+    use tacita_aggregate::wire::signed::{KeyPurpose, KeyRole, Signed};
 
     let world = World::started(&["a", "b"], json!({}));
     let proxy = world.proxy("a");
     world.keys(&proxy);
     let database = world.client("proxy", Service::Database(0));
-    let purpose = Purpose { agreement: &world.setting.agreement, round: ROUND, role: Role::Proxy };
+    let purpose = KeyPurpose { agreement: &world.setting.agreement, round: ROUND, role: KeyRole::Proxy };
     let signed = Signed::new(&world.identity("a"), purpose, b"public").unwrap();
     let value = serde_json::to_value(&signed).unwrap();
     let path = format!("/v1/rounds/{ROUND}/key");
     // The round has the right one.
-    refused(&database.ask(&Ask::json(path, &value, 1 << 12), ONCE).unwrap(), 409, "another key");
+    refused(&database.ask(&ApiRequest::json(path, &value, 1 << 12), ONCE).unwrap(), 409, "another key");
     let opened = signed.open(purpose, &world.setting.pins("proxy").unwrap(), "the proxy");
     assert!(matches!(opened, Err(Error::Authentication { .. })));
     // Nor is it the first one that is brought, whatever that is.

@@ -8,10 +8,10 @@ use axum::extract::Query;
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use tacita_aggregate::participant::operate::{Operator, Order};
-use tacita_aggregate::transport::{Admission, Ask, Server, SharedTraffic, stand};
-use tacita_aggregate::wire::here::Here;
-use tacita_aggregate::wire::rounds::Status;
+use tacita_aggregate::participant::operate::{Operator, RoundOrder};
+use tacita_aggregate::transport::{Admission, ApiRequest, Server, SharedTraffic, stand};
+use tacita_aggregate::wire::hello::ServiceInfo;
+use tacita_aggregate::wire::rounds::RoundStatus;
 use tacita_aggregate::wire::service::Service;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::hex::hex;
@@ -34,7 +34,7 @@ fn many(world: &World) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     std::fs::write(world.at("addresses").join("database-1"), listener.local_addr().unwrap().to_string()).unwrap();
     let agreement = hex(&world.setting.agreement);
-    let own = Here { agreement, service: None, version: String::new(), clock: 0, participant: None };
+    let own = ServiceInfo { agreement, service: None, version: String::new(), clock: 0, participant: None };
     let list = |Query(asked): Query<HashMap<String, String>>| async move {
         let limit = asked.get("limit").map_or(ROUNDS, |limit| limit.parse().unwrap());
         let after = asked.get("after").map_or(0, |name| name[1..].parse::<usize>().unwrap() + 1);
@@ -59,11 +59,11 @@ fn a_proxy_follows_thousands_of_rounds() {
     let proxy = world.proxy("a");
     for place in [0, ROUNDS / 2, ROUNDS - 1] {
         let path = format!("/v1/rounds/{}/reports/{}", name(place), "00".repeat(16));
-        let answer = proxy.ask(&Ask::get(path, 1 << 12), PATIENT).unwrap();
+        let answer = proxy.ask(&ApiRequest::get(path, 1 << 12), PATIENT).unwrap();
         let told: Value = serde_json::from_slice(&answer.body).unwrap();
         assert_eq!(told, json!({ "there": false, "open": false }), "{:?}", answer.told());
     }
-    let unknown = Ask::get(format!("/v1/rounds/{}", name(ROUNDS)), 1 << 12);
+    let unknown = ApiRequest::get(format!("/v1/rounds/{}", name(ROUNDS)), 1 << 12);
     refused(&proxy.ask(&unknown, PATIENT).unwrap(), 404, "no round of this name");
 }
 
@@ -73,13 +73,13 @@ fn rounds_are_listed_in_parts() {
     let world = World::started(&["a", "b"], json!({}));
     let operator = Operator::new(&world.setting, &world.identity("database"), Some(&world.at("addresses"))).unwrap();
     for round in ["c", "a", "b"] {
-        operator.order(round, &Order::Open).unwrap();
+        operator.order(round, &RoundOrder::Open).unwrap();
     }
     let database = world.client("proxy", Service::Database(0));
     let list = |part: &str| -> Vec<String> {
-        let answer = database.ask(&Ask::get(format!("/v1/rounds{part}"), 1 << 16), PATIENT).unwrap();
+        let answer = database.ask(&ApiRequest::get(format!("/v1/rounds{part}"), 1 << 16), PATIENT).unwrap();
         assert!(answer.is_ok(), "{:?}", answer.told());
-        let all: Vec<Status> = serde_json::from_slice(&answer.body).unwrap();
+        let all: Vec<RoundStatus> = serde_json::from_slice(&answer.body).unwrap();
         all.into_iter().map(|status| status.round).collect()
     };
     assert_eq!(list(""), ["a", "b", "c", ROUND]);
@@ -89,15 +89,19 @@ fn rounds_are_listed_in_parts() {
     assert_eq!(list("?after=aa"), ["b", "c", ROUND]);
     assert!(list(&format!("?limit=2&after={ROUND}")).is_empty());
     for odd in ["?limit=x", "?limit=-1", "?other=1"] {
-        refused(&database.ask(&Ask::get(format!("/v1/rounds{odd}"), 1 << 12), ONCE).unwrap(), 400, "takes `after`");
+        refused(
+            &database.ask(&ApiRequest::get(format!("/v1/rounds{odd}"), 1 << 12), ONCE).unwrap(),
+            400,
+            "takes `after`",
+        );
     }
     // Of one that is over a part tells no more than that.
     world.submit("a", &[1; 16], &[("x", 0)]);
     world.submit("b", &[2; 16], &[("x", 0)]);
     world.over();
-    let one = |part: &str| -> Status {
-        let answer = database.ask(&Ask::get(format!("/v1/rounds{part}"), 1 << 16), PATIENT).unwrap();
-        serde_json::from_slice::<Vec<Status>>(&answer.body).unwrap().pop().unwrap()
+    let one = |part: &str| -> RoundStatus {
+        let answer = database.ask(&ApiRequest::get(format!("/v1/rounds{part}"), 1 << 16), PATIENT).unwrap();
+        serde_json::from_slice::<Vec<RoundStatus>>(&answer.body).unwrap().pop().unwrap()
     };
     let (whole, brief) = (one("?after=c"), one("?after=c&limit=1"));
     assert!(whole.database.is_some() && brief.database.is_none() && brief.failure.is_none());

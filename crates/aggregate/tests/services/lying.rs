@@ -12,8 +12,8 @@ use axum::routing::{get, post, put as putting};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tacita_aggregate::transport::{Admission, MEDIA_TYPE, Server, SharedTraffic, stand};
-use tacita_aggregate::wire::here::Here;
-use tacita_aggregate::wire::signed::{Purpose, Role, Signed};
+use tacita_aggregate::wire::hello::ServiceInfo;
+use tacita_aggregate::wire::signed::{KeyPurpose, KeyRole, Signed};
 use tacita_core::protocol::aggregate::DatabaseKey;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::hex::hex;
@@ -53,7 +53,7 @@ pub type Shared = Arc<Mutex<Lying>>;
 pub fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
     let mut world = World::of_proxies(2, "dh", &names(participants), json!({}));
     let (params, mut rng) = (world.setting.params(ROUND).unwrap(), fresh_rng().unwrap());
-    let purpose = Purpose { agreement: &world.setting.agreement, round: ROUND, role: Role::Database };
+    let purpose = KeyPurpose { agreement: &world.setting.agreement, round: ROUND, role: KeyRole::Database };
     let public = DatabaseKey::generate(&params, &mut rng).public(&params, &mut rng);
     let database = Signed::new(&world.identity("database"), purpose, &public).unwrap();
     let shared = Arc::new(Mutex::new(Lying {
@@ -73,7 +73,7 @@ pub fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
         polls: 0,
     }));
     let agreement = hex(&world.setting.agreement);
-    let here = Here { agreement, service: None, version: String::new(), clock: 0, participant: None };
+    let here = ServiceInfo { agreement, service: None, version: String::new(), clock: 0, participant: None };
     let status = |it: &Lying| {
         let own = if it.state == "closed" && it.completion.is_none() { Some(0) } else { None };
         let waits: Vec<_> = own.into_iter().chain(it.waits.iter().copied()).collect();

@@ -1,7 +1,7 @@
 //! A thousand participants at once: all are taken, or told to come again, and each counts once.
 
 use serde_json::json;
-use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::rounds::RoundState;
 
 use super::world::{PATIENT, World, put};
 
@@ -33,7 +33,7 @@ fn a_thousand_participants_at_once_are_all_counted() {
         }
     });
     let status = world.over();
-    assert_eq!(status.state, State::Revealed, "{status:?}");
+    assert_eq!(status.state, RoundState::Revealed, "{status:?}");
     assert_eq!(status.numbers.unwrap().reports, 2 * PARTICIPANTS as u64);
     assert_eq!(world.result("p7"), [("all".into(), 1000), ("even".into(), 500), ("odd".into(), 500)].into());
 }

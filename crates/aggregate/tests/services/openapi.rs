@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tacita_aggregate::wire::held::Held;
-use tacita_aggregate::wire::here::Here;
-use tacita_aggregate::wire::peers::{Listening, Peers};
-use tacita_aggregate::wire::reply::{Kind, Told};
+use tacita_aggregate::wire::hello::ServiceInfo;
+use tacita_aggregate::wire::peers::{Listening, PeerAddresses};
+use tacita_aggregate::wire::reply::{ErrorBody, RefusalReason};
 use tacita_aggregate::wire::rounds::{
-    Closing, Completion, Counts, Failure, Numbers, Open, Rest, Resting, State, Status, Tighten,
+    Closing, Completion, Numbers, Open, ReportCounts, Rest, Resting, RoundFailure, RoundState, RoundStatus, Tighten,
 };
 use tacita_aggregate::wire::same_keys::KeysFingerprint;
-use tacita_aggregate::wire::sessions::{Advance, Session};
+use tacita_aggregate::wire::sessions::{Advance, StateSession};
 use tacita_aggregate::wire::signed::Signed;
 
 fn root() -> PathBuf {
@@ -73,7 +73,7 @@ fn routes_are_those_of_the_document() {
 #[test]
 fn schemas_have_the_keys_that_are_sent() {
     let signed = Signed { public: "p".into(), by: "b".into(), signature: "s".into() };
-    let failure = Failure { culprit: Some("c".into()), kind: 3, reason: "r".into(), told: None };
+    let failure = RoundFailure { culprit: Some("c".into()), kind: 3, reason: "r".into(), told: None };
     let some = Some(1);
     let numbers = Numbers {
         reports: 1,
@@ -85,9 +85,9 @@ fn schemas_have_the_keys_that_are_sent() {
         inconsistent: 1,
         too_long: 1,
     };
-    let status = Status {
+    let status = RoundStatus {
         round: "r".into(),
-        state: State::Open,
+        state: RoundState::Open,
         closed: Some(1),
         reveal_when: "w".into(),
         waits: vec![1],
@@ -102,9 +102,9 @@ fn schemas_have_the_keys_that_are_sent() {
         keys: Some(KeysFingerprint([1; 32])),
         numbers: Some(numbers.clone()),
     };
-    let session = Session { number: 1, name: [1; 16] };
+    let session = StateSession { number: 1, name: [1; 16] };
     let completion = Completion { entries: 1, discarded: 1, unshufflable: Some("u".into()) };
-    let here = Here {
+    let here = ServiceInfo {
         agreement: "a".into(),
         service: Some("s".into()),
         version: "v".into(),
@@ -112,13 +112,13 @@ fn schemas_have_the_keys_that_are_sent() {
         participant: Some("p".into()),
     };
     let open = Open { round: "r".into(), database: signed.clone(), proxy: signed.clone(), most_reports: Some(1) };
-    let counts = Counts { count: [(1, 1)].into(), distinct: [(1, 1)].into() };
-    let told = Told { error: Kind::Busy, message: "m".into(), next: Some("n".into()) };
+    let counts = ReportCounts { count: [(1, 1)].into(), distinct: [(1, 1)].into() };
+    let told = ErrorBody { error: RefusalReason::Busy, message: "m".into(), next: Some("n".into()) };
     let of = |value: serde_json::Result<Value>| value.unwrap();
     let document = document();
     for (name, value) in [
         ("Here", of(serde_json::to_value(here))),
-        ("Peers", of(serde_json::to_value(Peers::default()))),
+        ("Peers", of(serde_json::to_value(PeerAddresses::default()))),
         ("Listening", of(serde_json::to_value(Listening { role: "r".into(), place: 1, address: "a".into() }))),
         ("Told", of(serde_json::to_value(told))),
         ("Signed", of(serde_json::to_value(signed))),
@@ -150,7 +150,7 @@ fn schemas_have_the_keys_that_are_sent() {
     let listed = &document["components:schemas:Status:properties:state:enum"];
     assert_eq!(*listed, format!("[{}]", states.join(", ")));
     for state in states {
-        assert!(serde_json::from_value::<State>(json!(state)).is_ok(), "{state}");
+        assert!(serde_json::from_value::<RoundState>(json!(state)).is_ok(), "{state}");
     }
     let kinds = document["components:schemas:Told:properties:error:enum"]
         .trim_matches(['[', ']'])
@@ -158,6 +158,6 @@ fn schemas_have_the_keys_that_are_sent() {
         .collect::<Vec<_>>();
     assert_eq!(kinds.len(), 12);
     for kind in kinds {
-        assert!(serde_json::from_value::<Kind>(json!(kind)).is_ok(), "{kind}");
+        assert!(serde_json::from_value::<RefusalReason>(json!(kind)).is_ok(), "{kind}");
     }
 }

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::transport::Ask;
-use tacita_aggregate::wire::here::Here;
-use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::participant::operate::RoundOrder;
+use tacita_aggregate::transport::ApiRequest;
+use tacita_aggregate::wire::hello::ServiceInfo;
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_core::ErrorKind;
 
 use super::world::{PATIENT, World, put, refused};
@@ -19,8 +19,8 @@ fn rename(world: &World) {
     let until = Instant::now() + Duration::from_secs(60);
     let proxy = world.proxy("a");
     loop {
-        let answer = proxy.ask(&Ask::get("/v1/here", 1 << 12), PATIENT).unwrap();
-        let here: Here = serde_json::from_slice(&answer.body).unwrap();
+        let answer = proxy.ask(&ApiRequest::get("/v1/here", 1 << 12), PATIENT).unwrap();
+        let here: ServiceInfo = serde_json::from_slice(&answer.body).unwrap();
         if here.participant.as_deref() == Some("renamed") {
             return;
         }
@@ -36,9 +36,9 @@ fn who_is_renamed_in_an_open_round_is_still_one_reporter() {
     rename(&world);
     world.submit("a", &[2; 16], &[("x", 0)]);
     world.submit("b", &[3; 16], &[("y", 0)]);
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("b"), [].into());
-    let counts: Value = world.operate(&Order::Histogram).unwrap();
+    let counts: Value = world.operate(&RoundOrder::Histogram).unwrap();
     assert_eq!((&counts["count"], &counts["distinct"]), (&json!({ "1": 1, "2": 1 }), &json!({ "1": 2 })));
 }
 

@@ -10,12 +10,12 @@ use axum::routing::{get, put};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tacita_aggregate::participant::submit::{Submitting, submit};
-use tacita_aggregate::transport::{Admission, Ask, Server, SharedTraffic, stand};
-use tacita_aggregate::wire::here::Here;
+use tacita_aggregate::transport::{Admission, ApiRequest, Server, SharedTraffic, stand};
+use tacita_aggregate::wire::hello::ServiceInfo;
 use tacita_aggregate::wire::service::Service;
 use tacita_node::base::cancel::Cancel;
-use tacita_node::jobs::aggregate::reports::Input;
-use tacita_node::watch::Nowhere;
+use tacita_node::jobs::aggregate::reports::ReportsInput;
+use tacita_node::watch::NoProgress;
 
 use super::world::{PATIENT, ROUND, World};
 
@@ -26,12 +26,12 @@ type Came = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 fn record(world: &World) -> Came {
     let proxy = world.proxy("a");
     world.keys(&proxy);
-    let open = proxy.ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), PATIENT).unwrap();
+    let open = proxy.ask(&ApiRequest::get(format!("/v1/rounds/{ROUND}"), 1 << 16), PATIENT).unwrap();
     let open: Value = serde_json::from_slice(&open.body).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     std::fs::create_dir(world.at("recorded")).unwrap();
     std::fs::write(world.at("recorded").join("proxy-1"), listener.local_addr().unwrap().to_string()).unwrap();
-    let own = Here {
+    let own = ServiceInfo {
         agreement: tacita_node::base::hex::hex(&world.setting.agreement),
         service: None,
         version: String::new(),
@@ -66,14 +66,20 @@ fn submit_to(world: &World, addresses: &str) -> Value {
         setting: world.setting.clone(),
         me: "a".into(),
         identity: world.identity("a"),
-        input: Input { path: input, options: Default::default(), listing: None, expand: None, allow_unreadable: false },
+        input: ReportsInput {
+            path: input,
+            options: Default::default(),
+            listing: None,
+            expand: None,
+            allow_unreadable: false,
+        },
         round: ROUND.into(),
         resume: false,
         batch: None,
         timeout: Duration::from_secs(60),
         patience: Duration::from_secs(60),
         announce: Some(world.at(addresses)),
-        screen: Arc::new(Nowhere),
+        screen: Arc::new(NoProgress),
         cancel: Cancel::default(),
     })
     .unwrap()["submitted"]
@@ -103,7 +109,8 @@ fn reports_are_encrypted_anew_under_the_name_of_their_batch() {
     // At the proxy itself it counts once, encrypted as it was each time.
     for (body, known) in [(&bodies[0].1, false), (&bodies[1].1, true)] {
         let path = format!("/v1/rounds/{ROUND}/reports/{}", bodies[0].0);
-        let answer = world.client("a", Service::Proxy(0)).ask(&Ask::put(path, body.clone(), 1 << 16), PATIENT).unwrap();
+        let answer =
+            world.client("a", Service::Proxy(0)).ask(&ApiRequest::put(path, body.clone(), 1 << 16), PATIENT).unwrap();
         assert_eq!(
             serde_json::from_slice::<Value>(&answer.body).unwrap(),
             json!({ "reports": 2, "known": known }),

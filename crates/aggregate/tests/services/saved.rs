@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tacita_aggregate::database::backup::{Size, Where, back_up, restore};
-use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::store::{self, Row, Stored};
-use tacita_aggregate::wire::rounds::{State, Status};
+use tacita_aggregate::participant::operate::RoundOrder;
+use tacita_aggregate::store::{self, OpenedReport, Stored};
+use tacita_aggregate::wire::rounds::{RoundState, RoundStatus};
 use tacita_core::Error;
 
 use super::world::{ROUND, World, names};
@@ -30,9 +30,10 @@ fn file(world: &World) -> PathBuf {
 fn ended(proxies: usize, round: Value, close: bool) -> World {
     let mut world = World::of_proxies(proxies, "dh", &names(&["a", "b"]), round);
     world.start("database");
-    match close {
-        true => drop(world.operate(&Order::Close { without: Vec::new() }).unwrap()),
-        false => drop(world.operate(&Order::Status).unwrap()),
+    if close {
+        drop(world.operate(&RoundOrder::Close { without: Vec::new() }).unwrap())
+    } else {
+        drop(world.operate(&RoundOrder::Status).unwrap())
     }
     stop(&mut world);
     world
@@ -61,7 +62,7 @@ fn a_round_of_which_something_is_on_its_way_is_not_saved() {
     let world = ended(1, json!({}), false);
     let rows = world.at("database").join("state").join("rows");
     let storage = store::open(&format!("embedded:{}", rows.display())).unwrap();
-    let row = Row { id: [7; 32], stored: Stored { tag: [1; 32], value: 0, sealed: vec![2; 64] } };
+    let row = OpenedReport { id: [7; 32], stored: Stored { tag: [1; 32], value: 0, sealed: vec![2; 64] } };
     storage.ingest(ROUND, &[1; 16], &[row]).unwrap();
     drop(storage);
     not_yet(&world, "still receives reports");
@@ -75,9 +76,9 @@ fn a_round_that_was_put_back_has_all_that_was_sent() {
     let mut world = World::started(&["a", "b"], json!({ "tighten": true }));
     world.submit("a", &[1; 16], &[("x", 0), ("y", 0)]);
     world.submit("b", &[2; 16], &[("x", 0)]);
-    world.operate(&Order::Close { without: Vec::new() }).unwrap();
-    let status = || -> Status { serde_json::from_value(world.operate(&Order::Status).unwrap()).unwrap() };
-    while status().state != State::Counted {
+    world.operate(&RoundOrder::Close { without: Vec::new() }).unwrap();
+    let status = || -> RoundStatus { serde_json::from_value(world.operate(&RoundOrder::Status).unwrap()).unwrap() };
+    while status().state != RoundState::Counted {
         assert!(!status().state.is_over(), "{:?}", status());
     }
     stop(&mut world);
@@ -89,7 +90,7 @@ fn a_round_that_was_put_back_has_all_that_was_sent() {
     let there = restore(&at(&world, ROUND), &file(&world)).unwrap_err().to_string();
     assert!(there.contains("is in this storage, counted, and stays as it is"), "{there}");
     world.start("database");
-    world.operate(&Order::Reveal).unwrap();
-    assert_eq!(world.ends().state, State::Revealed);
+    world.operate(&RoundOrder::Reveal).unwrap();
+    assert_eq!(world.ends().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }

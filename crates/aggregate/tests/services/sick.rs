@@ -12,17 +12,17 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use tacita_aggregate::proxy::{self, Proxying};
-use tacita_aggregate::serve::Serving;
-use tacita_aggregate::transport::{Admission, Ask, Client, Server, SharedTraffic, stand};
-use tacita_aggregate::wire::reply::{Kind, Reply};
-use tacita_aggregate::wire::rounds::State as Stage;
+use tacita_aggregate::proxy::{self, ProxyConfig};
+use tacita_aggregate::serve::RoleConfig;
+use tacita_aggregate::transport::{Admission, ApiRequest, Client, Server, SharedTraffic, stand};
+use tacita_aggregate::wire::reply::{ApiError, RefusalReason};
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_aggregate::wire::service::Service;
 use tacita_node::base::cancel::Cancel;
 
 use super::world::World;
 
-const MOST_BYTES: usize = 1 << 22;
+const MAX_BYTES: usize = 1 << 22;
 
 /// Proxy in front of a database, which passes on all requests but entries while it is sick.
 struct Front {
@@ -36,15 +36,15 @@ async fn answer(State(front): State<Arc<Front>>, request: Request) -> Response {
     let path = parts.uri.path_and_query().unwrap().to_string();
     if path.contains("/entries/") && front.is_sick.load(Ordering::Acquire) {
         let _ = front.refused.send(());
-        return Reply::new(Kind::Busy, "too many requests").into_response();
+        return ApiError::new(RefusalReason::Busy, "too many requests").into_response();
     }
     let json = parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
-    let body = to_bytes(body, MOST_BYTES).await.unwrap();
-    let ask = Ask { method: parts.method, path, body, json, most: MOST_BYTES };
+    let body = to_bytes(body, MAX_BYTES).await.unwrap();
+    let ask = ApiRequest { method: parts.method, path, body, json, most: MAX_BYTES };
     let answer = tokio::task::spawn_blocking(move || front.database.once(&ask)).await.unwrap();
     match answer {
         Ok(answer) => (StatusCode::from_u16(answer.status).unwrap(), Body::from(answer.body)).into_response(),
-        Err(_) => Reply::new(Kind::Busy, "the database does not answer").into_response(),
+        Err(_) => ApiError::new(RefusalReason::Busy, "the database does not answer").into_response(),
     }
 }
 
@@ -76,8 +76,8 @@ fn a_round_whose_entries_are_not_taken_for_long_goes_on_taking_reports() {
     // The others find the proxy where it says that it listens.
     std::os::unix::fs::symlink(world.at("front").join("proxy-1"), world.at("addresses").join("proxy-1")).unwrap();
     let cancel = Cancel::default();
-    let serving = Serving { announce: Some(world.at("front")), ..world.serving("proxy", &cancel) };
-    let running = std::thread::spawn(move || proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }));
+    let serving = RoleConfig { announce: Some(world.at("front")), ..world.serving("proxy", &cancel) };
+    let running = std::thread::spawn(move || proxy::serve(ProxyConfig { serving, queue_bytes: proxy::QUEUE_BYTES }));
     let items: Vec<String> = (0..12).map(|number| format!("item-{number}")).collect();
     let many: Vec<(&str, u32)> = items.iter().map(|item| (item.as_str(), 0)).collect();
     world.submit("a", &[1; 16], &many);
@@ -86,7 +86,7 @@ fn a_round_whose_entries_are_not_taken_for_long_goes_on_taking_reports() {
     // What comes now is acknowledged, although the round sends nothing.
     world.submit("c", &[3; 16], &many[..1]);
     front.is_sick.store(false, Ordering::Release);
-    assert_eq!(world.over().state, Stage::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     let result = world.result("a");
     assert!(result.len() == 12 && result["item-0"] == 3 && result["item-1"] == 2, "{result:?}");
     cancel.cancel();

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::routing::post;
 use serde_json::json;
-use tacita_aggregate::participant::operate::Order;
+use tacita_aggregate::participant::operate::RoundOrder;
 use tacita_aggregate::transport::{Admission, Server, SharedTraffic, stand};
-use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_core::{ErrorKind, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
@@ -81,8 +81,8 @@ fn a_stranger_in_the_oracles_place_ends_no_round_for_good() {
     // Until it has said where it listens, the round may fail again.
     let until = Instant::now() + Duration::from_secs(60);
     loop {
-        world.operate(&Order::Reveal).unwrap();
-        if world.ends().state == State::Revealed {
+        world.operate(&RoundOrder::Reveal).unwrap();
+        if world.ends().state == RoundState::Revealed {
             break;
         }
         assert!(Instant::now() < until, "{:?}", world.ends());
@@ -96,7 +96,7 @@ fn the_next_oracle_is_asked_where_a_stranger_answers() {
     ["database", "proxy", "oracle-1"].iter().for_each(|role| world.start(role));
     let stranger = Other::stranger(&world, "oracle-1");
     report(&world);
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     stranger.is_met();
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }
@@ -113,8 +113,8 @@ fn a_round_whose_oracle_broke_the_protocol_is_revealed_by_one_that_does_not() {
     liar.goes(&world);
     std::fs::remove_file(world.at("addresses").join("oracle-1")).unwrap();
     world.start("oracle");
-    world.operate(&Order::Reveal).unwrap();
-    assert_eq!(world.ends().state, State::Revealed);
+    world.operate(&RoundOrder::Reveal).unwrap();
+    assert_eq!(world.ends().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }
 
@@ -127,7 +127,7 @@ fn a_stranger_in_the_databases_place_ends_no_proxy() {
     stranger.is_met();
     world.start("database");
     report(&world);
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }
 
@@ -139,6 +139,6 @@ fn a_stranger_in_a_proxys_place_ends_no_oracle_and_no_other_proxy() {
     stranger.is_met();
     report(&world);
     world.start("proxy-1");
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }

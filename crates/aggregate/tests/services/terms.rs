@@ -1,8 +1,8 @@
 //! Terms of the job on shuffles and thresholds hold, whatever the operator wants.
 
 use serde_json::json;
-use tacita_aggregate::participant::operate::Order;
-use tacita_aggregate::wire::rounds::{State, Status};
+use tacita_aggregate::participant::operate::RoundOrder;
+use tacita_aggregate::wire::rounds::{RoundState, RoundStatus};
 use tacita_core::ErrorKind;
 
 use super::world::World;
@@ -17,11 +17,11 @@ fn a_round_whose_shuffle_is_mostly_one_participants_fails_for_good() {
     let failure = world.over().failure.unwrap();
     assert_eq!(failure.kind, ErrorKind::Terms.code());
     assert!(failure.reason.contains("5 of 7 reports are of one participant"), "{}", failure.reason);
-    let refused = |order: Order| world.operate(&order).unwrap_err().to_string();
-    let revealed = refused(Order::Reveal);
+    let refused = |order: RoundOrder| world.operate(&order).unwrap_err().to_string();
+    let revealed = refused(RoundOrder::Reveal);
     assert!(revealed.contains("can be revealed when its rows are counted"), "{revealed}");
-    let raised = refused(Order::Tighten { measure: "distinct".into(), to: Some(3) });
+    let raised = refused(RoundOrder::Tighten { measure: "distinct".into(), to: Some(3) });
     assert!(raised.contains("thresholds cannot be raised"), "{raised}");
-    let status: Status = serde_json::from_value(world.operate(&Order::Status).unwrap()).unwrap();
-    assert_eq!(status.state, State::Failed);
+    let status: RoundStatus = serde_json::from_value(world.operate(&RoundOrder::Status).unwrap()).unwrap();
+    assert_eq!(status.state, RoundState::Failed);
 }

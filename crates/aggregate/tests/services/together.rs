@@ -10,13 +10,13 @@ use axum::extract::Path;
 use axum::http::header;
 use axum::routing::post;
 use serde_json::json;
-use tacita_aggregate::interaction::{Batch, MOST_OUTCOME_BYTES, Side, bounds, session};
-use tacita_aggregate::participant::operate::Order;
+use tacita_aggregate::interaction::{InteractionSide, MAX_OUTCOME_BYTES, ParticipantBatch, bounds, session};
+use tacita_aggregate::participant::operate::RoundOrder;
 use tacita_aggregate::transport::{
-    Admission, Answer, Ask, Bounds, Client, INTERACTIONS_EACH, MEDIA_TYPE, MOST_INTERACTIONS, Server, SharedTraffic,
-    join, outlet, stand,
+    Admission, ApiRequest, ApiResponse, Bounds, Client, INTERACTIONS_EACH, MAX_INTERACTIONS, MEDIA_TYPE, Server,
+    SharedTraffic, join, outlet, stand,
 };
-use tacita_aggregate::wire::rounds::State;
+use tacita_aggregate::wire::rounds::RoundState;
 use tacita_core::channel::Label;
 use tacita_core::channel::labels::interaction::{NONCE, OUTCOME};
 use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys};
@@ -60,7 +60,7 @@ pub fn participate(
     items: &[(&str, u32)],
     until: Until,
     channel: &mut Channel,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     let mut number = [0; 8];
     number.copy_from_slice(&batch[..8]);
     let first = (u64::from_le_bytes(number) >> 20 << 20) + off;
@@ -70,16 +70,16 @@ pub fn participate(
     let gone = || Error::Network { peer: "the proxy".into(), what: "a test breaks off".into() };
     let go_on = |here| if until == here { Err(gone()) } else { Ok(()) };
     let reporter = world.reporter(name);
-    let batch = Batch { round: ROUND, participant: &reporter, name: *batch, reports: items.len() };
-    let session = session(&world.setting, &batch, Side::Participant, channel, &mut rng)?;
+    let batch = ParticipantBatch { round: ROUND, participant: &reporter, name: *batch, reports: items.len() };
+    let session = session(&world.setting, &batch, InteractionSide::Participant, channel, &mut rng)?;
     go_on(Until::Session)?;
     let mut transfers = participant::connect(&session, channel, &mut rng)?;
     go_on(Until::Transfers)?;
     let reporting = Reporting { params, keys, participant: &reporter, first, stage: items.len() };
     participant::send(&reporting, &entries, &mut transfers, channel, &mut rng)?;
     go_on(Until::Reports)?;
-    let outcome = channel.receive_up_to(OUTCOME, MOST_OUTCOME_BYTES)?;
-    Ok(Answer::decode(&outcome).unwrap())
+    let outcome = channel.receive_up_to(OUTCOME, MAX_OUTCOME_BYTES)?;
+    Ok(ApiResponse::decode(&outcome).unwrap())
 }
 
 /// Asks for a channel, once.
@@ -88,8 +88,8 @@ fn once(
     proxy: &Client,
     batch: &[u8; 16],
     reports: usize,
-    run: impl FnMut(&mut Channel) -> Result<Answer>,
-) -> Result<Answer> {
+    run: impl FnMut(&mut Channel) -> Result<ApiResponse>,
+) -> Result<ApiResponse> {
     let bounds = bounds(&world.setting.params(ROUND).unwrap(), reports);
     proxy.interact(&path(batch, reports), bounds, ONCE, run)
 }
@@ -129,9 +129,9 @@ fn what_breaks_off_leaves_nothing_and_a_batch_counts_once() {
     // The same name from somebody else is another batch.
     assert!(!make(&world, "b", &[1; 16], &[("x", 2)]));
     let status = world.over();
-    assert_eq!((status.state, status.numbers.unwrap().reports), (State::Revealed, 3));
+    assert_eq!((status.state, status.numbers.unwrap().reports), (RoundState::Revealed, 3));
     // Whoever had no answer until the round closed is not sent on to the next one with what is there.
-    let run = |channel: &mut Channel| -> Result<Answer> { Err(channel.violation("it is made again")) };
+    let run = |channel: &mut Channel| -> Result<ApiResponse> { Err(channel.violation("it is made again")) };
     assert!(once(&world, &world.proxy("a"), &[1; 16], 2, run).unwrap().is_ok());
     assert_eq!(world.result("a"), [("x".into(), 2), ("y".into(), 1)].into());
 }
@@ -169,7 +169,7 @@ fn a_proxy_that_ends_is_come_back_to() {
     world.start("proxy");
     assert!(!make(&world, "a", &[1; 16], &items));
     make(&world, "b", &[1; 16], &items);
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("b"), [("x".into(), 2)].into());
 }
 
@@ -180,13 +180,13 @@ fn what_is_no_interaction_is_refused_and_changes_nothing() {
     let proxy = world.proxy("c");
     let agreed = world.keys(&proxy);
     let most = world.setting.submission(&agreed.0);
-    let post = |path: String, body: Vec<u8>| proxy.ask(&Ask::post(path, body, 1 << 20), ONCE).unwrap();
+    let post = |path: String, body: Vec<u8>| proxy.ask(&ApiRequest::post(path, body, 1 << 20), ONCE).unwrap();
     for reports in ["0", "-1", "x", "99999999999999999999", &(most + 1).to_string()] {
         refused(&post(path(&[3; 16], reports), Vec::new()), 400, "a batch of this round has 1 to");
     }
     refused(&post(format!("/v1/rounds/{ROUND}/reports/xyz/1"), Vec::new()), 400, "32 hexadecimal digits");
     refused(&post(path(&[3; 16], 1).replace(ROUND, "other"), Vec::new()), 404, "no round");
-    let odd = Ask { json: true, ..Ask::post(path(&[3; 16], 1), Vec::new(), 1 << 16) };
+    let odd = ApiRequest { json: true, ..ApiRequest::post(path(&[3; 16], 1), Vec::new(), 1 << 16) };
     refused(&proxy.ask(&odd, ONCE).unwrap(), 400, "no application/vnd.tacita.v1");
     refused(&proxy.ask(&put(&[3; 16], vec![0; 320]), ONCE).unwrap(), 400, "made with the proxy");
     // Bodies that are no frames, or end within one; more than anybody has to say. Whoever breaks the rules is told so, in the last frame.
@@ -209,7 +209,7 @@ fn what_is_no_interaction_is_refused_and_changes_nothing() {
         let run = |channel: &mut Channel| {
             channel.send(label, vec![0; length])?;
             channel.receive(NONCE, 32)?;
-            channel.receive_up_to(OUTCOME, 1 << 12).map(|outcome| Answer::decode(&outcome).unwrap())
+            channel.receive_up_to(OUTCOME, 1 << 12).map(|outcome| ApiResponse::decode(&outcome).unwrap())
         };
         match once(&world, &proxy, &[3; 16], 1, run) {
             Ok(answer) => refused(&answer, 400, "the reports are refused"),
@@ -229,7 +229,7 @@ fn what_is_no_interaction_is_refused_and_changes_nothing() {
     // The same name takes what is right.
     assert!(!make(&world, "c", &[3; 16], &items));
     make(&world, "a", &[1; 16], &[("x", 1)]);
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2), ("y".into(), 1)].into());
 }
 
@@ -237,13 +237,13 @@ fn what_is_no_interaction_is_refused_and_changes_nothing() {
 /// answered when one is free.
 #[test]
 fn interactions_that_do_not_go_on_are_bounded() {
-    let holders = MOST_INTERACTIONS / INTERACTIONS_EACH;
+    let holders = MAX_INTERACTIONS / INTERACTIONS_EACH;
     let mut names: Vec<String> = (0..holders).map(|number| format!("slow{number}")).collect();
     names.extend(["a".into(), "b".into()]);
     let world = world_of(&names);
     let agreed = world.keys(&world.proxy("a"));
-    let (all_begun, over) = (Barrier::new(MOST_INTERACTIONS + 1), Barrier::new(MOST_INTERACTIONS + 1));
-    let silent = |channel: &mut Channel| -> Result<Answer> { Err(channel.violation("unused")) };
+    let (all_begun, over) = (Barrier::new(MAX_INTERACTIONS + 1), Barrier::new(MAX_INTERACTIONS + 1));
+    let silent = |channel: &mut Channel| -> Result<ApiResponse> { Err(channel.violation("unused")) };
     std::thread::scope(|scope| {
         for name in &names[..holders] {
             for number in 0..INTERACTIONS_EACH {
@@ -262,7 +262,7 @@ fn interactions_that_do_not_go_on_are_bounded() {
         all_begun.wait();
         let others = ["a", names[0].as_str()].map(|name| once(&world, &world.proxy(name), &[7; 16], 1, silent));
         // What takes no place goes on.
-        let asked = world.proxy("b").ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE);
+        let asked = world.proxy("b").ask(&ApiRequest::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE);
         // Who waits has a place as soon as there is one.
         let waiting = scope.spawn(|| {
             let run = |channel: &mut Channel| {
@@ -283,19 +283,19 @@ fn interactions_that_do_not_go_on_are_bounded() {
     let began = Instant::now();
     make(&world, "b", &[1; 16], &[("x", 0)]);
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
-    assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.over().state, RoundState::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }
 
 /// Whoever has its outcome and does not end keeps no place from others.
 #[test]
 fn who_has_its_outcome_keeps_no_place() {
-    let holders = MOST_INTERACTIONS / INTERACTIONS_EACH;
+    let holders = MAX_INTERACTIONS / INTERACTIONS_EACH;
     let mut names: Vec<String> = (0..holders).map(|number| format!("slow{number}")).collect();
     names.push("a".into());
     let world = world_of(&names);
     let agreed = world.keys(&world.proxy("a"));
-    let (all_told, over) = (Barrier::new(MOST_INTERACTIONS + 1), Barrier::new(MOST_INTERACTIONS + 1));
+    let (all_told, over) = (Barrier::new(MAX_INTERACTIONS + 1), Barrier::new(MAX_INTERACTIONS + 1));
     std::thread::scope(|scope| {
         for name in &names[..holders] {
             for number in 0..INTERACTIONS_EACH {
@@ -348,8 +348,8 @@ fn a_batch_that_is_made_twice_at_once_counts_once_and_one_that_is_late_does_not(
     assert!(known[0] != known[1], "{known:?}");
     make(&world, "b", &[1; 16], &items);
     let late = |channel: &mut Channel| {
-        world.operate(&Order::Close { without: Vec::new() }).unwrap();
-        while world.proxy("b").ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE).unwrap().is_ok() {
+        world.operate(&RoundOrder::Close { without: Vec::new() }).unwrap();
+        while world.proxy("b").ask(&ApiRequest::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE).unwrap().is_ok() {
             std::thread::sleep(Duration::from_millis(20));
         }
         participate(&world, &agreed, ("c", &[1; 16], 0), &items, Until::Outcome, channel)
@@ -386,8 +386,8 @@ fn a_proxy_that_answers_nonsense_is_named() {
     let proxy = world.proxy("a");
     let answered = |reports| {
         once(&world, &proxy, &[1; 16], reports, |channel| {
-            let batch = Batch { round: ROUND, participant: "a", name: [1; 16], reports };
-            session(&world.setting, &batch, Side::Participant, channel, &mut fresh_rng()?)?;
+            let batch = ParticipantBatch { round: ROUND, participant: "a", name: [1; 16], reports };
+            session(&world.setting, &batch, InteractionSide::Participant, channel, &mut fresh_rng()?)?;
             Err(channel.violation("there is a session"))
         })
     };
@@ -404,7 +404,7 @@ fn a_job_of_the_other_protocol_makes_no_reports_together() {
     let world = World::started(&["a", "b"], json!({ "values": [1, 2, 3] }));
     let proxy = world.proxy("a");
     world.keys(&proxy);
-    refused(&proxy.ask(&Ask::post(path(&[1; 16], 1), Vec::new(), 1 << 16), ONCE).unwrap(), 400, "are sent");
+    refused(&proxy.ask(&ApiRequest::post(path(&[1; 16], 1), Vec::new(), 1 << 16), ONCE).unwrap(), 400, "are sent");
 }
 
 /// An end that drips, or that shows only that it is there, is given up; so is one that takes nothing.
@@ -427,9 +427,10 @@ fn an_end_that_takes_too_long_is_given_up() {
             }
         });
         let began = Instant::now();
-        let error = match sends {
-            false => channel.receive(NONCE, 32).unwrap_err(),
-            true => (0..100).find_map(|_| channel.send(NONCE, vec![0; 1 << 20]).err()).unwrap(),
+        let error = if sends {
+            (0..100).find_map(|_| channel.send(NONCE, vec![0; 1 << 20]).err()).unwrap()
+        } else {
+            channel.receive(NONCE, 32).unwrap_err()
         };
         assert!(error.to_string().contains("took longer than 1 s"), "{error}");
         drop(channel);

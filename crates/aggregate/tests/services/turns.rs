@@ -10,9 +10,9 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tacita_aggregate::transport::{Admission, Server, SharedTraffic, stand};
-use tacita_aggregate::wire::here::Here;
-use tacita_aggregate::wire::reply::{Kind, Reply};
-use tacita_aggregate::wire::signed::{Purpose, Role, Signed};
+use tacita_aggregate::wire::hello::ServiceInfo;
+use tacita_aggregate::wire::reply::{ApiError, RefusalReason};
+use tacita_aggregate::wire::signed::{KeyPurpose, KeyRole, Signed};
 use tacita_core::protocol::aggregate::DatabaseKey;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::hex::hex;
@@ -30,14 +30,14 @@ type Asked = Arc<Mutex<BTreeSet<String>>>;
 fn rounds_of_which_nothing_is_taken_hold_up_no_other() {
     let mut world = World::new(&["a", "b"].map(str::to_owned), json!({}));
     let (params, mut rng) = (world.setting.params(ROUND).unwrap(), fresh_rng().unwrap());
-    let purpose = Purpose { agreement: &world.setting.agreement, round: ROUND, role: Role::Database };
+    let purpose = KeyPurpose { agreement: &world.setting.agreement, round: ROUND, role: KeyRole::Database };
     let public = DatabaseKey::generate(&params, &mut rng).public(&params, &mut rng);
     let database = Signed::new(&world.identity("database"), purpose, &public).unwrap();
     let names = (0..SICK).map(|place| format!("sick-{place}")).chain(["well".to_owned()]);
     let status = |round: String| json!({ "round": round, "state": "open", "reveal_when": "", "database": database });
     let rounds: Vec<Value> = names.map(status).collect();
     let agreement = hex(&world.setting.agreement);
-    let here = Here { agreement, service: None, version: String::new(), clock: 0, participant: None };
+    let here = ServiceInfo { agreement, service: None, version: String::new(), clock: 0, participant: None };
     let asked = Asked::default();
     let routes = Router::new()
         .route("/v1/here", get(move || async move { Json(here) }))
@@ -47,7 +47,7 @@ fn rounds_of_which_nothing_is_taken_hold_up_no_other() {
             "/v1/rounds/{round}/key",
             post(|asked: State<Asked>, Path(round): Path<String>| async move {
                 asked.lock().unwrap().insert(round);
-                Reply::new(Kind::NotYet, "it is not taken at the moment")
+                ApiError::new(RefusalReason::NotYet, "it is not taken at the moment")
             }),
         )
         .with_state(asked.clone());

@@ -7,26 +7,26 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tacita_aggregate::database::{self, Databasing};
+use tacita_aggregate::database::{self, DatabaseConfig};
 use tacita_aggregate::oracle;
-use tacita_aggregate::participant::operate::{Operator, Order};
+use tacita_aggregate::participant::operate::{Operator, RoundOrder};
 use tacita_aggregate::participant::results::{Collecting, collect};
-use tacita_aggregate::proxy::{self, Proxying};
-use tacita_aggregate::serve::Serving;
-use tacita_aggregate::setting::Setting;
-use tacita_aggregate::transport::{Answer, Ask, Client, Persistence, SharedTraffic};
-use tacita_aggregate::wire::questions::MOST_QUESTION_BYTES;
-use tacita_aggregate::wire::rounds::{Open, Status};
+use tacita_aggregate::proxy::{self, ProxyConfig};
+use tacita_aggregate::serve::RoleConfig;
+use tacita_aggregate::setting::ServiceConfig;
+use tacita_aggregate::transport::{ApiRequest, ApiResponse, Client, Persistence, SharedTraffic};
+use tacita_aggregate::wire::questions::MAX_QUESTION_BYTES;
+use tacita_aggregate::wire::rounds::{Open, RoundStatus};
 use tacita_aggregate::wire::same_keys::KeysFingerprint;
 use tacita_aggregate::wire::service::Service;
-use tacita_aggregate::wire::sessions::Session;
+use tacita_aggregate::wire::sessions::StateSession;
 use tacita_core::Result;
 use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys, report};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::aggregate::results::Results;
+use tacita_node::jobs::aggregate::results::RoundResults;
 use tokio::runtime::{Builder, Runtime};
 
 pub const ROUND: &str = "one";
@@ -39,7 +39,7 @@ pub const PATIENT: Persistence = Persistence { silence: Duration::from_secs(60),
 
 pub struct World {
     pub home: tempfile::TempDir,
-    pub setting: Arc<Setting>,
+    pub setting: Arc<ServiceConfig>,
     pub runtime: Arc<Runtime>,
     /// Bytes that the database asks about at once.
     pub question_bytes: usize,
@@ -86,9 +86,9 @@ impl World {
         std::fs::write(at("participants"), lines.join("\n")).unwrap();
         std::fs::write(at("job.json"), job.to_string()).unwrap();
         std::fs::create_dir(at("addresses")).unwrap();
-        let setting = Arc::new(Setting::new(JobSpec::load(&at("job.json")).unwrap()).unwrap());
+        let setting = Arc::new(ServiceConfig::new(JobSpec::load(&at("job.json")).unwrap()).unwrap());
         let runtime = Arc::new(Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
-        let (question_bytes, patience) = (MOST_QUESTION_BYTES, Duration::from_secs(5));
+        let (question_bytes, patience) = (MAX_QUESTION_BYTES, Duration::from_secs(5));
         World { home, setting, runtime, question_bytes, patience, running: Vec::new() }
     }
 
@@ -112,7 +112,7 @@ impl World {
     }
 
     /// Returns the settings of a role.
-    pub fn serving(&self, role: &str, cancel: &Cancel) -> Serving {
+    pub fn serving(&self, role: &str, cancel: &Cancel) -> RoleConfig {
         serving(self.home.path(), &self.setting, role, cancel)
     }
 
@@ -157,7 +157,7 @@ impl World {
 
     /// The keys of the round, once the proxy takes reports.
     pub fn keys(&self, proxy: &Client) -> (Params, RoundKeys) {
-        let answer = proxy.ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), PATIENT).unwrap();
+        let answer = proxy.ask(&ApiRequest::get(format!("/v1/rounds/{ROUND}"), 1 << 16), PATIENT).unwrap();
         assert!(answer.is_ok(), "{:?}", answer.told());
         let open: Open = serde_json::from_slice(&answer.body).unwrap();
         let params = self.setting.params(ROUND).unwrap();
@@ -174,7 +174,7 @@ impl World {
 
     /// The fingerprint of the round's keys, once the proxy takes reports.
     pub fn fingerprint(&self) -> KeysFingerprint {
-        let status: Status = serde_json::from_value(self.operate(&Order::Status).unwrap()).unwrap();
+        let status: RoundStatus = serde_json::from_value(self.operate(&RoundOrder::Status).unwrap()).unwrap();
         status.keys.unwrap()
     }
 
@@ -197,29 +197,29 @@ impl World {
         assert!(answer.is_ok(), "{:?}", answer.told());
     }
 
-    pub fn operate(&self, order: &Order) -> Result<Value> {
+    pub fn operate(&self, order: &RoundOrder) -> Result<Value> {
         Operator::new(&self.setting, &self.identity("database"), Some(&self.at("addresses")))?.order(ROUND, order)
     }
 
     /// The last session of a proxy's state directory in the round, as its journal has it.
-    pub fn session(&self, role: &str) -> Session {
+    pub fn session(&self, role: &str) -> StateSession {
         let name: String = ROUND.bytes().map(|byte| format!("{byte:02x}")).collect();
         let journal = std::fs::read(self.at(role).join("state").join(format!("journal-{name}"))).unwrap();
         let sessions: Vec<_> = journal.chunks_exact(32).filter(|line| line[0] == 2).collect();
-        Session { number: sessions.len() as u64, name: sessions.last().unwrap()[1..17].try_into().unwrap() }
+        StateSession { number: sessions.len() as u64, name: sessions.last().unwrap()[1..17].try_into().unwrap() }
     }
 
     /// Closes the round, and waits until it is over.
-    pub fn over(&self) -> Status {
-        self.operate(&Order::Close { without: Vec::new() }).unwrap();
+    pub fn over(&self) -> RoundStatus {
+        self.operate(&RoundOrder::Close { without: Vec::new() }).unwrap();
         self.ends()
     }
 
     /// Waits until the round is over.
-    pub fn ends(&self) -> Status {
+    pub fn ends(&self) -> RoundStatus {
         let until = Instant::now() + Duration::from_secs(120);
         loop {
-            let status: Status = serde_json::from_value(self.operate(&Order::Status).unwrap()).unwrap();
+            let status: RoundStatus = serde_json::from_value(self.operate(&RoundOrder::Status).unwrap()).unwrap();
             if status.state.is_over() {
                 return status;
             }
@@ -233,7 +233,7 @@ impl World {
         self.collected(name).map(|results| results.len())
     }
 
-    fn collected(&self, name: &str) -> Result<Results> {
+    fn collected(&self, name: &str) -> Result<RoundResults> {
         let told = Collecting {
             setting: self.setting.clone(),
             me: name.into(),
@@ -279,8 +279,8 @@ pub fn names(names: &[&str]) -> Vec<String> {
 }
 
 /// Returns the settings of a role whose job is in this directory.
-pub fn serving(home: &Path, setting: &Arc<Setting>, role: &str, cancel: &Cancel) -> Serving {
-    Serving {
+pub fn serving(home: &Path, setting: &Arc<ServiceConfig>, role: &str, cancel: &Cancel) -> RoleConfig {
+    RoleConfig {
         setting: setting.clone(),
         identity: Identity::load(&home.join(role).join("id")).unwrap(),
         listen: Some("127.0.0.1:0".into()),
@@ -294,9 +294,9 @@ pub fn serving(home: &Path, setting: &Arc<Setting>, role: &str, cancel: &Cancel)
 }
 
 /// Serves a role until it is cancelled.
-pub fn serve(role: &str, serving: Serving, question_bytes: usize, patience: Duration) -> Result<()> {
+pub fn serve(role: &str, serving: RoleConfig, question_bytes: usize, patience: Duration) -> Result<()> {
     match role.split('-').next().unwrap_or_default() {
-        "database" => database::serve(Databasing {
+        "database" => database::serve(DatabaseConfig {
             serving,
             storage: None,
             rounds: vec![ROUND.into()],
@@ -304,20 +304,20 @@ pub fn serve(role: &str, serving: Serving, question_bytes: usize, patience: Dura
             question_bytes,
             dashboard: None,
         }),
-        "proxy" => proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }),
+        "proxy" => proxy::serve(ProxyConfig { serving, queue_bytes: proxy::QUEUE_BYTES }),
         _ => oracle::serve(serving),
     }
 }
 
 /// Gives reports in a batch of this name.
-pub fn put(batch: &[u8; 16], body: Vec<u8>) -> Ask {
+pub fn put(batch: &[u8; 16], body: Vec<u8>) -> ApiRequest {
     let name: String = batch.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ask::put(format!("/v1/rounds/{ROUND}/reports/{name}"), body, 1 << 16)
+    ApiRequest::put(format!("/v1/rounds/{ROUND}/reports/{name}"), body, 1 << 16)
 }
 
 /// Checks that something was refused with this status and these words.
 #[track_caller]
-pub fn refused(answer: &Answer, status: u16, words: &str) {
+pub fn refused(answer: &ApiResponse, status: u16, words: &str) {
     let told = answer.told();
     assert!(answer.status == status && told.message.contains(words), "{} {told:?}", answer.status);
 }

@@ -9,16 +9,16 @@ use clap::Args;
 use tacita_core::Error;
 use tacita_node::agreement::JobSpec;
 use tacita_node::table::ReadOptions;
-use tacita_node::table::read::{Encoding, Kind};
+use tacita_node::table::read::{Encoding, FileKind};
 
 /// Options for reading a table that does not itself say how to read it.
 #[derive(Args, Clone)]
 #[command(next_help_heading = help::INPUT)]
-pub struct Reading {
+pub struct ReadArguments {
     /// Table format: csv, tsv, json (one object per line), parquet, arrow or xlsx [default: by file name; CSV for
     /// pipes].
     #[arg(long, value_name = "KIND")]
-    format: Option<Kind>,
+    format: Option<FileKind>,
     #[command(flatten)]
     text: Text,
 }
@@ -44,7 +44,7 @@ pub struct Text {
     sheet: Option<String>,
 }
 
-impl Reading {
+impl ReadArguments {
     /// Returns the options with which tables are read.
     pub fn options(&self) -> ReadOptions {
         ReadOptions { kind: self.format, ..self.text.options() }
@@ -65,13 +65,13 @@ pub fn words(list: &[String]) -> Vec<String> {
     if list.iter().all(String::is_empty) { Vec::new() } else { list.to_vec() }
 }
 
-/// Options like those of [`Reading`], for the files of several parties.
+/// Options like those of [`ReadArguments`], for the files of several parties.
 #[derive(Args)]
 #[command(next_help_heading = help::INPUT)]
 pub struct ReadingOf {
     /// Format of a party's table: csv, tsv, json, parquet, arrow or xlsx [default: by file name].
     #[arg(long, value_name = "NAME=KIND", value_parser = named(kind))]
-    input_format: Vec<(String, Kind)>,
+    input_format: Vec<(String, FileKind)>,
     /// Field separator of a party's CSV file [default: detected from the first lines].
     #[arg(long, value_name = "NAME=CHAR", value_parser = named(delimiter))]
     delimiter: Vec<(String, u8)>,
@@ -137,7 +137,7 @@ fn sheet(text: &str) -> Result<Arc<str>, String> {
     Ok(text.into())
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
+fn kind(text: &str) -> Result<FileKind, String> {
     text.parse().map_err(|error: Error| error.to_string())
 }
 
@@ -174,9 +174,10 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 /// Parses a latency like [`duration`], and refuses a bare number, which could be meant as milliseconds.
 pub fn latency(text: &str) -> Result<Duration, String> {
-    match text.trim().ends_with(|c: char| c.is_ascii_alphabetic()) {
-        true => duration(text),
-        false => Err(format!("a unit is missing: write {0}ms or {0}s", text.trim())),
+    if text.trim().ends_with(|c: char| c.is_ascii_alphabetic()) {
+        duration(text)
+    } else {
+        Err(format!("a unit is missing: write {0}ms or {0}s", text.trim()))
     }
 }
 

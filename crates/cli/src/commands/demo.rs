@@ -11,12 +11,12 @@ use super::simulate::program;
 use crate::console::print;
 use crate::interrupt;
 use tacita_aggregate::simulate as aggregate;
-use tacita_node::agreement::{JobSpec, Known};
+use tacita_node::agreement::{JobSpec, KnownSizes};
 use tacita_node::base::files::Existing;
 use tacita_node::base::text::pasted;
 use tacita_node::simulate::{JobText, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
-use tacita_node::watch::Nowhere;
+use tacita_node::watch::NoProgress;
 
 /// Run a guided tour on small built-in samples.
 ///
@@ -193,7 +193,7 @@ impl Demo {
             settings: Settings { force: true, ..Settings::default() },
             program: program()?,
         };
-        let outcome = match simulate(&simulation, &Nowhere, interrupt::calls)? {
+        let outcome = match simulate(&simulation, &NoProgress, interrupt::calls)? {
             Ok(outcome) => outcome,
             Err(failure) => {
                 tracing::error!("{}: {}", failure.party, failure.text);
@@ -211,7 +211,7 @@ impl Demo {
         print("\n  Who learned what:")?;
         for party in spec.parties.names() {
             let peer = &outcome.report["parties"][spec.peer_of(party)];
-            let known = Known { items: peer["rows"]["items"].as_u64(), ..Known::default() };
+            let known = KnownSizes { items: peer["rows"]["items"].as_u64(), ..KnownSizes::default() };
             for sentence in spec.learned(party, known) {
                 print(format_args!("  - {sentence}"))?;
             }
@@ -223,7 +223,7 @@ impl Demo {
 /// A job of which all participants learn the same: the first one stands for them.
 fn among_many(spec: &JobSpec, job: JobText, inputs: BTreeMap<String, Vec<PathBuf>>, results: PathBuf) -> Result<u8> {
     let first = inputs.keys().next().cloned().unwrap_or_default();
-    let simulation = aggregate::Simulation {
+    let simulation = aggregate::RoundSimulation {
         job,
         reading: BTreeMap::new(),
         inputs,
@@ -238,7 +238,7 @@ fn among_many(spec: &JobSpec, job: JobText, inputs: BTreeMap<String, Vec<PathBuf
         logged: false,
         program: program()?,
     };
-    let outcome = match aggregate::simulate(&simulation, &Nowhere, interrupt::calls)? {
+    let outcome = match aggregate::simulate(&simulation, &NoProgress, interrupt::calls)? {
         Ok(outcome) => outcome,
         Err(failure) => {
             tracing::error!("{}: {}", failure.party, failure.text);
@@ -251,7 +251,7 @@ fn among_many(spec: &JobSpec, job: JobText, inputs: BTreeMap<String, Vec<PathBuf
     show_head(&results.join(format!("{first}.csv")))?;
     print("\n  Who learned what:")?;
     for name in ["proxy", "oracle", "database", &first] {
-        for sentence in spec.learned(name, Known::default()) {
+        for sentence in spec.learned(name, KnownSizes::default()) {
             print(format_args!("  - {sentence}"))?;
         }
     }

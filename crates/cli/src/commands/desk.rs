@@ -8,10 +8,10 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::Live;
-use tacita_node::transport::Cancel;
+use tacita_node::transport::ConnectCancel;
 use tacita_serve::desk::check::{Checked, Checking, check};
-use tacita_serve::desk::{self, Asking, Serving};
-use tacita_serve::page::Origin;
+use tacita_serve::desk::{self, Asking, DeskConfig};
+use tacita_serve::page::PageOrigin;
 
 use super::{arguments, help};
 use crate::console::print;
@@ -27,7 +27,7 @@ use crate::threads::set_threads;
   tacita desk job.toml --as airline --identity id --verdicts verdicts.jsonl
   tacita desk job.toml --as airline --identity id \
     --check flight.csv > verdicts.csv")]
-pub struct Desk {
+pub struct DeskCommand {
     /// Job file, identical at the authority.
     #[arg(value_name = "JOB")]
     job: PathBuf,
@@ -45,7 +45,7 @@ pub struct Desk {
     allow_remote_page: bool,
     /// Public address of the page behind a reverse proxy with TLS: https://HOST, as https://desk.example.
     #[arg(long, value_name = "URL", help_heading = help::PAGE)]
-    origin: Option<Origin>,
+    origin: Option<PageOrigin>,
     /// File for verdicts, one JSON object a line: time, reference, verdict, list. The rows asked about are not stored.
     #[arg(long, value_name = "FILE", default_value = "verdicts.jsonl", help_heading = help::RESULT)]
     verdicts: PathBuf,
@@ -61,7 +61,7 @@ pub struct Desk {
     #[arg(long, value_name = "COLUMN", requires = "check", help_heading = help::INPUT)]
     reference: Option<String>,
     #[command(flatten)]
-    reading: arguments::Reading,
+    reading: arguments::ReadArguments,
     /// Threads for computation [default: all cores].
     #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     threads: Option<usize>,
@@ -81,7 +81,7 @@ fn checked(checking: Checking) -> Result<()> {
     unchecked.map_or(Ok(()), Err)
 }
 
-impl Desk {
+impl DeskCommand {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let live = Live::of(JobSpec::load(&self.job)?, &self.me)?;
@@ -100,16 +100,16 @@ impl Desk {
         }
         set_threads(self.threads)?;
         let identity = Identity::load(&self.identity)?;
-        let cancel = Cancel::default();
+        let cancel = ConnectCancel::default();
         let stop = cancel.clone();
         interrupt::stands("ending when the requests under way are answered", move || stop.cancel());
         let reading = live.job.reading(&self.me, self.reading.options());
         let asking = Asking { live, identity, cancel };
         if let Some(table) = self.check {
-            let Desk { reference, verdicts, .. } = self;
+            let DeskCommand { reference, verdicts, .. } = self;
             return checked(Checking { asking, table, reading, reference, verdicts });
         }
-        desk::serve(Serving {
+        desk::serve(DeskConfig {
             asking,
             page: self.page,
             allow_remote: self.allow_remote_page,

@@ -6,10 +6,10 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::help;
-use super::pair::{Least, Pair, Receiver, named_columns};
-use super::run::{Page, Stock};
-use crate::console::Voice;
-use tacita_node::agreement::{JobSpec, Key, Names, Written};
+use super::pair::{MinimumOption, PairOptions, ReceiverOption, named_columns};
+use super::run::{PageOptions, StockOptions};
+use crate::console::LogOptions;
+use tacita_node::agreement::{JobSpec, MatchKey, Names, WrittenNumber};
 use tacita_node::jobs::dot::{ColumnNames, Dot};
 
 /// Multiply two parties' columns row by row, and add up.
@@ -22,7 +22,7 @@ use tacita_node::jobs::dot::{ColumnNames, Dot};
     --input a.csv --column milk --receiver both
   tacita dot --connect a.example:7400 --peer SHA256:... --identity id \
     --input b.csv --column beer --receiver both")]
-pub struct Options {
+pub struct DotOptions {
     /// Column of this table; several make a matrix. With --peer-column, each party names its own, as NAME or
     /// NAME=HEADER.
     #[arg(long, value_name = "A,B", value_delimiter = ',', required = true, help_heading = help::NUMBERS)]
@@ -59,16 +59,16 @@ pub struct Options {
     #[arg(long, value_name = "PART", help_heading = help::PROTOCOL)]
     density: Option<String>,
     #[command(flatten)]
-    pair: Pair,
+    pair: PairOptions,
     #[command(flatten)]
-    least: Least,
+    least: MinimumOption,
     #[command(flatten)]
-    stock: Stock,
+    stock: StockOptions,
 }
 
-impl Options {
+impl DotOptions {
     /// Carries the command out.
-    pub fn execute(self, voice: Voice) -> Result<()> {
+    pub fn execute(self, voice: LogOptions) -> Result<()> {
         let (columns, mut mapping) = match &self.column[..] {
             // The two parties need not know each other's header.
             [header] if !header.contains('=') && self.peer_column.is_empty() => {
@@ -80,13 +80,14 @@ impl Options {
         mapping.extend(of_ids);
         let modulus = self.modulus.as_deref().map(str::parse).transpose()?;
         let extension = self.extension.as_deref().map(str::parse).transpose()?;
-        let key = Key { columns: row_id.clone(), ..Key::default() };
+        let key = MatchKey { columns: row_id.clone(), ..MatchKey::default() };
         let (me, peer) = self.pair.names()?;
-        let column = match self.peer_column.is_empty() {
-            true => ColumnNames::Same(Names::Several(columns)),
-            false => ColumnNames::ByParty(
+        let column = if self.peer_column.is_empty() {
+            ColumnNames::Same(Names::Several(columns))
+        } else {
+            ColumnNames::ByParty(
                 [(me, Names::Several(columns)), (peer, Names::Several(self.peer_column.clone()))].into(),
-            ),
+            )
         };
         let own = Dot {
             column: Some(column),
@@ -96,15 +97,15 @@ impl Options {
             modulus,
             extension,
             chunk: self.chunk,
-            density: self.density.clone().map(Written),
+            density: self.density.clone().map(WrittenNumber),
         };
         let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             key: (!row_id.is_empty()).then_some(key),
             scale: Some(self.scale),
-            ..self.pair.job(Arc::new(own), Receiver::Me, mapping)?
+            ..self.pair.job(Arc::new(own), ReceiverOption::Me, mapping)?
         };
         job.limits.min_result = self.least.min_result;
-        self.pair.run(job, (Page::default(), self.stock), voice)
+        self.pair.run(job, (PageOptions::default(), self.stock), voice)
     }
 }

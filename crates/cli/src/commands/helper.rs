@@ -8,10 +8,10 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Topology};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::outsourced::Helping;
-use tacita_node::run::reach::parties;
+use tacita_node::run::addresses::parties;
 use tacita_node::simulate::Instructions;
-use tacita_node::transport::{Cancel, DEFAULT_TIMEOUT, Peer};
-use tacita_serve::helper::{self, Serving};
+use tacita_node::transport::{ConnectCancel, DEFAULT_TIMEOUT, Peer};
+use tacita_serve::helper::{self, HelperConfig};
 
 use super::{arguments, help};
 use crate::interrupt;
@@ -101,10 +101,10 @@ impl Helper {
             Ok((name, helping))
         };
         let jobs = self.jobs.into_iter().map(helping).collect::<Result<Vec<_>>>()?;
-        let drain = Cancel::default();
+        let drain = ConnectCancel::default();
         let ending = drain.clone();
         interrupt::stands("ending when the runs under way are over", move || ending.cancel());
-        helper::serve(Serving {
+        helper::serve(HelperConfig {
             jobs,
             identity,
             listen: self.listen,
@@ -128,7 +128,7 @@ pub fn simulated(job: &JobSpec, told: Instructions) -> Result<()> {
     };
     let peer = |name: &str| Ok(Peer { name: name.to_owned(), pin: pin(name)? });
     let parties = job.parties.names().into_iter().map(peer).collect::<Result<Vec<_>>>()?;
-    helper::serve(Serving {
+    helper::serve(HelperConfig {
         jobs: vec![(format!("job {}", job.id), Helping::new(job, parties)?)],
         identity: Identity::load(&told.identity)?,
         listen: "127.0.0.1:0".into(),
@@ -136,7 +136,7 @@ pub fn simulated(job: &JobSpec, told: Instructions) -> Result<()> {
         status: None,
         timeout: DEFAULT_TIMEOUT,
         patience: tacita_node::run::party::DEFAULT_PATIENCE,
-        drain: Cancel::default(),
+        drain: ConnectCancel::default(),
         once: true,
         announce: Some(told.announce),
         report: Some(told.report),

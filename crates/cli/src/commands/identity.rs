@@ -15,7 +15,7 @@ use tacita_node::identity;
   tacita identity new id --name hospital
   tacita identity show id
   tacita identity renew id")]
-pub struct Identity {
+pub struct IdentityCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -53,7 +53,7 @@ enum Action {
     },
 }
 
-impl Identity {
+impl IdentityCommand {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let fingerprint = match self.action {

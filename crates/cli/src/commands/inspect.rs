@@ -8,12 +8,12 @@ use tacita_core::{Error, Result};
 
 use super::pair::named_columns;
 use super::{arguments, help};
-use crate::console::{Log, Voice, print};
+use crate::console::{Log, LogOptions, print};
 use tacita_node::base::files::{check_distinct, check_writable, write_whole};
 use tacita_node::base::text::{acts_on_terminal, count, counted};
 use tacita_node::table::baskets::{Between, is_dat, read_lines};
-use tacita_node::table::look::{ColumnFacts, FrequentValues, KeyFacts, Look, Looked, MOST_DISTINCT, look};
-use tacita_node::table::read::{Form, Packing};
+use tacita_node::table::inspect::{ColumnFacts, FrequentValues, InspectOptions, KeyFacts, Looked, MAX_DISTINCT, look};
+use tacita_node::table::read::{Compression, FileForm};
 use tacita_node::table::{DecimalMark, Duplicates, KeyColumn, KeySpec, Mark, NullWords, Nulls, Profile};
 
 /// Examine a table: columns, types and fitting key profiles.
@@ -48,7 +48,7 @@ pub struct Inspect {
     )]
     nulls: Option<Vec<String>>,
     #[command(flatten)]
-    reading: arguments::Reading,
+    reading: arguments::ReadArguments,
     /// Decimal mark of numbers: , or . [default: a point].
     #[arg(long, value_name = "MARK", help_heading = help::INPUT)]
     decimal: Option<DecimalMark>,
@@ -62,21 +62,21 @@ const WIDEST: usize = 60;
 
 impl Inspect {
     /// Carries the command out.
-    pub fn execute(self, voice: Voice) -> Result<()> {
+    pub fn execute(self, voice: LogOptions) -> Result<()> {
         if let Some(report) = &self.report {
             check_writable(report)?;
             check_distinct(&[("the table", &self.file), ("the report", report)])?;
         }
-        let found = match is_dat(&self.file) {
-            true => self.baskets()?,
-            false => {
-                let options = self.reading.options();
-                let key = self.spec()?;
-                let looked = look(&self.file, &options, &Look { columns: self.columns.clone(), key: key.clone() })?;
-                // What is collected by machines may go elsewhere.
-                show(&looked, key.as_ref(), voice.log == Log::Text)?;
-                report(&looked, key.as_ref())
-            }
+        let found = if is_dat(&self.file) {
+            self.baskets()?
+        } else {
+            let options = self.reading.options();
+            let key = self.spec()?;
+            let looked =
+                look(&self.file, &options, &InspectOptions { columns: self.columns.clone(), key: key.clone() })?;
+            // What is collected by machines may go elsewhere.
+            show(&looked, key.as_ref(), voice.log == Log::Text)?;
+            report(&looked, key.as_ref())
         };
         self.report.as_deref().map_or(Ok(()), |path| {
             let text = serde_json::to_string_pretty(&found).map_err(|error| Error::Internal(error.to_string()))?;
@@ -172,9 +172,12 @@ fn show(looked: &Looked, key: Option<&KeySpec>, with_values: bool) -> Result<()>
 }
 
 fn show_key(facts: &KeyFacts, spec: &KeySpec, with_values: bool) -> Result<()> {
-    let columns = spec.columns.iter().map(|column| match column.name == column.header {
-        true => format!("{} ({})", column.name, column.profile),
-        false => format!("{} = {} ({})", column.name, column.header, column.profile),
+    let columns = spec.columns.iter().map(|column| {
+        if column.name == column.header {
+            format!("{} ({})", column.name, column.profile)
+        } else {
+            format!("{} = {} ({})", column.name, column.header, column.profile)
+        }
     });
     print(format_args!("\nKey: {}", columns.collect::<Vec<_>>().join(", ")))?;
     let counts = facts.counts;
@@ -248,7 +251,7 @@ fn printable(text: &str) -> String {
     text.chars().take(WIDEST).map(escape).collect::<String>() + more
 }
 
-fn form(form: &Form) -> String {
+fn form(form: &FileForm) -> String {
     let packed = form.packed.name().map_or(String::new(), |name| format!(", compressed with {name}"));
     let Some(text) = form.text else {
         let sheet = form.sheet.as_ref().map_or(String::new(), |sheet| format!(", sheet \"{}\"", printable(sheet)));
@@ -271,13 +274,12 @@ fn form(form: &Form) -> String {
 
 /// A column's line of the table.
 fn line(column: &ColumnFacts) -> [String; 7] {
-    let lengths = column.lengths.map_or(String::new(), |(shortest, longest)| match shortest == longest {
-        true => shortest.to_string(),
-        false => format!("{shortest} to {longest}"),
+    let lengths = column.lengths.map_or(String::new(), |(shortest, longest)| {
+        if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") }
     });
     let distinct = match (column.distinct, column.has_text) {
         (Some(distinct), _) => count(distinct as u64),
-        (None, true) => format!("> {}", count(MOST_DISTINCT as u64)),
+        (None, true) => format!("> {}", count(MAX_DISTINCT as u64)),
         (None, false) => "?".into(),
     };
     let shape = column.shape.as_ref().map_or(String::new(), |(shape, rows)| {
@@ -333,7 +335,9 @@ fn report(looked: &Looked, key: Option<&KeySpec>) -> Value {
             "shape": column.shape.as_ref().map(|(shape, _)| shape),
             "shape_share": column.shape.as_ref().map(|(_, rows)| share(*rows)),
             "profiles": column.fitting.iter().map(Profile::to_string).collect::<Vec<_>>(),
-            "read": column.read_by.iter().map(|(profile, read)| (profile.to_string(), share(*read).into())).collect::<serde_json::Map<_, _>>(),
+            "read": column.read_by.iter()
+                .map(|(profile, read)| (profile.to_string(), share(*read).into()))
+                .collect::<serde_json::Map<_, _>>(),
         })
     });
     let mut found = json!({
@@ -341,7 +345,7 @@ fn report(looked: &Looked, key: Option<&KeySpec>) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "form": {
             "name": looked.form.name,
-            "gzip": looked.form.packed == Packing::Gzip,
+            "gzip": looked.form.packed == Compression::Gzip,
             "packed": looked.form.packed.name(),
             "sheet": looked.form.sheet.as_deref(),
             "delimiter": text.map(|text| char::from(text.delimiter).to_string()),

@@ -7,10 +7,10 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::help;
-use super::pair::{Least, Pair, Receiver, named_columns};
-use super::run::{Page, ShownRows, Stock};
-use crate::console::Voice;
-use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, all_columns};
+use super::pair::{MinimumOption, PairOptions, ReceiverOption, named_columns};
+use super::run::{PageOptions, ShownRows, StockOptions};
+use crate::console::LogOptions;
+use tacita_node::agreement::{Duplicates, JobSpec, MatchKey, Nulls, all_columns};
 use tacita_node::jobs::intersect::Intersect;
 use tacita_node::jobs::polynomials::Polynomials;
 
@@ -29,7 +29,7 @@ const LEVEL: &str = "Security level: bits128; with protocol \"ecdh\" also bits19
     --input a.csv --key name,dob --receiver me --output common.csv
   tacita intersect --connect a.example:7400 --peer SHA256:... --identity id \
     --input b.csv --key name=insured,dob=birth --receiver peer")]
-pub struct Options {
+pub struct IntersectOptions {
     /// Columns to match rows by. NAME=HEADER if this table's header differs from the agreed name. If repeated, rows
     /// match by any of these keys.
     #[arg(long, value_name = "A,B", required = true, help_heading = help::MATCHING)]
@@ -63,14 +63,14 @@ pub struct Options {
     #[command(flatten)]
     rows: ShownRows,
     #[command(flatten)]
-    pair: Pair,
+    pair: PairOptions,
     #[command(flatten)]
-    least: Least,
+    least: MinimumOption,
 }
 
-impl Options {
+impl IntersectOptions {
     /// Carries the command out.
-    pub fn execute(self, voice: Voice) -> Result<()> {
+    pub fn execute(self, voice: LogOptions) -> Result<()> {
         let (me, peer) = self.pair.names()?;
         let keys: Vec<_> = self.key.iter().map(|key| key.split(',').map(str::to_owned).collect::<Vec<_>>()).collect();
         let mut mapping = BTreeMap::new();
@@ -90,11 +90,15 @@ impl Options {
             reveal: self.reveal.parse()?,
             scale: self.scale,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
-            key: Some(Key { columns, any, duplicates: self.duplicates, nulls: self.nulls, ..Key::default() }),
-            ..self.pair.job(Arc::new(Intersect { strategy, bins, ..Intersect::default() }), Receiver::Me, mapping)?
+            key: Some(MatchKey { columns, any, duplicates: self.duplicates, nulls: self.nulls, ..MatchKey::default() }),
+            ..self.pair.job(
+                Arc::new(Intersect { strategy, bins, ..Intersect::default() }),
+                ReceiverOption::Me,
+                mapping,
+            )?
         };
         job.limits.min_result = self.least.min_result;
         self.rows.put_into(&mut job, &me)?;
-        self.pair.run(job, (Page::default(), Stock::default()), voice)
+        self.pair.run(job, (PageOptions::default(), StockOptions::default()), voice)
     }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::help;
 use clap::{Args, Subcommand, ValueEnum};
-use tacita_aggregate::keys::{self, Keys};
-use tacita_aggregate::setting::Setting;
+use tacita_aggregate::keys::{self, StateKeys};
+use tacita_aggregate::setting::ServiceConfig;
 use tacita_aggregate::wire::signed;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
@@ -22,7 +22,7 @@ use tacita_node::identity::Identity;
     --identity id/proxy --state proxy --file proxy.key
   tacita key restore job.toml --role proxy --round 2026-11-30 \
     --identity id/proxy --state proxy --file proxy.key")]
-pub struct Key {
+pub struct KeyCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -85,7 +85,7 @@ enum Role {
     Database,
 }
 
-impl Key {
+impl KeyCommand {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         match self.action {
@@ -95,16 +95,18 @@ impl Key {
                     "round {round} already has secrets; replace them with `tacita key rotate`"
                 ))),
             }),
-            Action::Rotate(which) => {
-                which.with(false, "replaced", |keys, setting, role, round| match keys.is_used(round) {
-                    false if keys.load(round)?.is_none() => Err(keys.none(round)),
-                    false => keys.keep(round, &keys::fresh(setting, role, round)?),
-                    true => Err(Error::Input(format!(
+            Action::Rotate(which) => which.with(false, "replaced", |keys, setting, role, round| {
+                if keys.is_used(round) {
+                    Err(Error::Input(format!(
                         "round {round} was opened with its secrets, which cannot change any more; open another round, \
                      which has its own"
-                    ))),
-                })
-            }
+                    )))
+                } else if keys.load(round)?.is_none() {
+                    Err(keys.none(round))
+                } else {
+                    keys.keep(round, &keys::fresh(setting, role, round)?)
+                }
+            }),
             Action::Backup(Kept { which, file }) => {
                 which.with(false, "backed up", |keys, _, _, round| keys.back_up(round, &file))
             }
@@ -121,14 +123,14 @@ impl Which {
         self,
         make: bool,
         done: &str,
-        act: impl FnOnce(&Keys, &Setting, signed::Role, &str) -> Result<()>,
+        act: impl FnOnce(&StateKeys, &ServiceConfig, signed::KeyRole, &str) -> Result<()>,
     ) -> Result<()> {
         let role = match self.role {
-            Role::Proxy => signed::Role::Proxy,
-            Role::Database => signed::Role::Database,
+            Role::Proxy => signed::KeyRole::Proxy,
+            Role::Database => signed::KeyRole::Database,
         };
         tacita_aggregate::wire::rounds::check_name(&self.round)?;
-        let setting = Setting::new(JobSpec::load(&self.job)?)?;
+        let setting = ServiceConfig::new(JobSpec::load(&self.job)?)?;
         let identity = Identity::load(&self.identity)?;
         setting.place_of(role.name(), &identity)?;
         if !make && !self.state.is_dir() {
@@ -140,7 +142,7 @@ impl Which {
             )));
         }
         let (folder, _lock) = keys::lock(&self.state, None)?;
-        let keys = Keys::new(folder, &identity, role);
+        let keys = StateKeys::new(folder, &identity, role);
         act(&keys, &setting, role, &self.round)?;
         tracing::info!("round {}: the {}'s secrets are {done}", self.round, role.name());
         Ok(())

@@ -34,7 +34,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tacita_core::Result;
 use tacita_node::jobs;
 
-use crate::console::{Log, Voice};
+use crate::console::{Log, LogOptions};
 
 /// Joint computation on private data of several organisations.
 ///
@@ -101,31 +101,31 @@ impl From<LogForm> for Log {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(Box<run::Run>),
-    Intersect(Box<intersect::Options>),
-    Union(Box<union::Options>),
-    Dot(Box<dot::Options>),
-    Rules(Box<rules::Options>),
+    Run(Box<run::RunCommand>),
+    Intersect(Box<intersect::IntersectOptions>),
+    Union(Box<union::UnionOptions>),
+    Dot(Box<dot::DotOptions>),
+    Rules(Box<rules::RulesOptions>),
     Demo(demo::Demo),
     Init(Box<init::Init>),
     Inspect(inspect::Inspect),
-    Plan(plan::Plan),
+    Plan(plan::PlanCommand),
     Doctor(doctor::Doctor),
     Simulate(simulate::Simulate),
     Prepare(prepare::Prepare),
-    Pool(pool::Pool),
+    Pool(pool::PoolCommand),
     Serve(Box<serve::Serve>),
-    Desk(desk::Desk),
-    Relay(relay::Relay),
+    Desk(desk::DeskCommand),
+    Relay(relay::RelayCommand),
     Helper(helper::Helper),
     Submit(Box<submit::Submit>),
-    Results(Box<results::Results>),
-    Round(round::Round),
+    Results(Box<results::ResultsCommand>),
+    Round(round::RoundCommand),
     Proxy(roles::Proxy),
     Oracle(roles::Oracle),
     Database(roles::Database),
-    Key(key::Key),
-    Identity(identity::Identity),
+    Key(key::KeyCommand),
+    Identity(identity::IdentityCommand),
     Completions(completions::Completions),
     Man(completions::Man),
     #[command(name = "simulated-party", hide = true)]
@@ -137,9 +137,10 @@ pub fn usage_error(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let (command, actions) = asked_for(std::env::args().skip(1));
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return match actions.is_empty() {
-            true => format!("no command is given: see `{command} --help`"),
-            false => format!("`{command}` needs an action: {}; see `{command} --help`", actions.join(" or ")),
+        return if actions.is_empty() {
+            format!("no command is given: see `{command} --help`")
+        } else {
+            format!("`{command}` needs an action: {}; see `{command} --help`", actions.join(" or "))
         };
     }
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
@@ -186,8 +187,8 @@ fn asked_for(arguments: impl Iterator<Item = String>) -> (String, Vec<String>) {
 
 impl Cli {
     /// Returns the log settings given by the global options.
-    pub fn voice(&self) -> Voice {
-        Voice { quiet: self.quiet, verbose: self.verbose, log: self.log.map_or_else(log_form, Log::from) }
+    pub fn voice(&self) -> LogOptions {
+        LogOptions { quiet: self.quiet, verbose: self.verbose, log: self.log.map_or_else(log_form, Log::from) }
     }
 
     /// Carries the command out, and returns the exit code where that is more than success or an error.

@@ -8,18 +8,18 @@ use std::sync::Arc;
 use clap::{ArgAction, Args, ValueEnum};
 use tacita_core::{Error, Result};
 
-use super::run::{Common, Page, Stock};
+use super::run::{PageOptions, PartyOptions, StockOptions};
 use super::{arguments, help};
-use crate::console::Voice;
+use crate::console::LogOptions;
 use tacita_node::agreement::{Ability, Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs;
-use tacita_node::run::meet::Meeting;
-use tacita_node::transport::{Peer, Shape};
+use tacita_node::run::connect::ConnectPlan;
+use tacita_node::transport::{LinkShape, Peer};
 
 /// Options of every such command.
 #[derive(Args)]
-pub struct Pair {
+pub struct PairOptions {
     /// Address to listen on.
     #[arg(long, value_name = "ADDR", conflicts_with = "connect", help_heading = help::CONNECTION)]
     listen: Option<String>,
@@ -42,7 +42,7 @@ pub struct Pair {
     /// Party that learns the result. Both parties state it, each from its own side [default: me; both where both must
     /// learn].
     #[arg(long, value_enum, help_heading = help::RESULT)]
-    receiver: Option<Receiver>,
+    receiver: Option<ReceiverOption>,
     /// Protocol; auto chooses by sizes and network.
     #[arg(long, default_value = "auto", help_heading = help::PROTOCOL)]
     protocol: String,
@@ -69,12 +69,12 @@ pub struct Pair {
     #[arg(long, help_heading = help::PARTY)]
     peer_name: Option<String>,
     #[command(flatten)]
-    common: Common,
+    common: PartyOptions,
 }
 
 /// The option of commands whose answer can be a number.
 #[derive(Args)]
-pub struct Least {
+pub struct MinimumOption {
     /// Smallest number to report exactly; below it, only that it is below.
     #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     pub min_result: Option<u64>,
@@ -82,7 +82,7 @@ pub struct Least {
 
 /// Parties that learn the result.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Receiver {
+pub enum ReceiverOption {
     /// Name of this party.
     Me,
     /// The peer.
@@ -91,7 +91,7 @@ pub enum Receiver {
     Both,
 }
 
-impl Pair {
+impl PairOptions {
     /// Returns this party's name and the peer's name.
     pub fn names(&self) -> Result<(String, String)> {
         if self.listen.is_none() && self.connect.is_none() {
@@ -102,11 +102,10 @@ impl Pair {
         let (own_role, peer_role) = if self.listens() { ("listener", "dialer") } else { ("dialer", "listener") };
         let me = self.name.clone().unwrap_or_else(|| own_role.into());
         let peer = self.peer_name.clone().unwrap_or_else(|| peer_role.into());
-        match me == peer {
-            true => {
-                Err(Error::Input(format!("--name and --peer-name: both parties are called \"{me}\"; choose two names")))
-            }
-            false => Ok((me, peer)),
+        if me == peer {
+            Err(Error::Input(format!("--name and --peer-name: both parties are called \"{me}\"; choose two names")))
+        } else {
+            Ok((me, peer))
         }
     }
 
@@ -116,7 +115,7 @@ impl Pair {
 
     /// The part of the job that these options describe. `columns` are this party's own headers by logical
     /// name, `usual` are those who learn where the options do not say.
-    pub fn job(&self, job: Arc<dyn Job>, usual: Receiver, columns: BTreeMap<String, String>) -> Result<JobSpec> {
+    pub fn job(&self, job: Arc<dyn Job>, usual: ReceiverOption, columns: BTreeMap<String, String>) -> Result<JobSpec> {
         let (me, peer) = self.names()?;
         let identity = Identity::load(&self.common.identity)?.fingerprint();
         let normalize = Profiles::parse(&self.normalize)?;
@@ -133,9 +132,9 @@ impl Pair {
             security: self.security.parse()?,
             level: self.level.parse()?,
             reveal_to: match self.receiver.unwrap_or(usual) {
-                Receiver::Me => vec![me],
-                Receiver::Peer => vec![peer],
-                Receiver::Both => vec![me, peer],
+                ReceiverOption::Me => vec![me],
+                ReceiverOption::Peer => vec![peer],
+                ReceiverOption::Both => vec![me, peer],
             },
             limits: Limits { max_rows: self.max_rows, pad_to: self.pad_to, ..Limits::default() },
             ..JobSpec::new(job, &self.id, Parties(parties))
@@ -143,7 +142,7 @@ impl Pair {
     }
 
     /// Runs this party of the job.
-    pub fn run(self, job: JobSpec, besides: (Page, Stock), voice: Voice) -> Result<()> {
+    pub fn run(self, job: JobSpec, besides: (PageOptions, StockOptions), voice: LogOptions) -> Result<()> {
         self.run_with(job, None, besides, voice)
     }
 
@@ -152,8 +151,8 @@ impl Pair {
         self,
         job: JobSpec,
         candidates: Option<PathBuf>,
-        besides: (Page, Stock),
-        voice: Voice,
+        besides: (PageOptions, StockOptions),
+        voice: LogOptions,
     ) -> Result<()> {
         job.check()?;
         let (me, name) = self.names()?;
@@ -169,8 +168,15 @@ impl Pair {
             None => (Vec::new(), vec![peer]),
         };
         let listen = self.listen.clone().unwrap_or_default();
-        let meeting =
-            Meeting { dials, awaits, listen, relay: None, helper: None, announce: None, shape: Shape::default() };
+        let meeting = ConnectPlan {
+            dials,
+            awaits,
+            listen,
+            relay: None,
+            helper: None,
+            announce: None,
+            shape: LinkShape::default(),
+        };
         if candidates.is_some() {
             job.job.can(&job, Ability::Candidates)?;
         }

@@ -11,7 +11,7 @@ use super::{arguments, help};
 use crate::console::print;
 use crate::threads::set_threads;
 use tacita_node::agreement::cost::Calibration;
-use tacita_node::agreement::{Ability, Glance, JobSpec, Part, RELAY_LEARNS, Sizes, Source, Work};
+use tacita_node::agreement::{Ability, Disclosure, DiskRun, JobSpec, PartyInput, RELAY_LEARNS, Sizes, Source};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{self, count, counted};
 use tacita_node::jobs::aggregate::load;
@@ -19,7 +19,7 @@ use tacita_node::jobs::intersect::disk;
 use tacita_node::jobs::intersect::live::{Live, at_a_glance, learned, protocol};
 use tacita_node::jobs::on_disk::memory as disk_memory;
 use tacita_node::plan;
-use tacita_node::transport::Shape;
+use tacita_node::transport::LinkShape;
 
 /// Estimate a job's cost, and state what each party learns.
 ///
@@ -33,7 +33,7 @@ use tacita_node::transport::Shape;
   tacita plan examples/patients/job.toml \
     --input hospital=examples/patients/hospital.csv --rows insurer=150
   tacita plan examples/attackers/job.toml --load 500/s")]
-pub struct Plan {
+pub struct PlanCommand {
     /// Job file.
     #[arg(value_name = "JOB")]
     job: PathBuf,
@@ -85,7 +85,7 @@ pub struct Plan {
     json: bool,
 }
 
-impl Plan {
+impl PlanCommand {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
@@ -115,11 +115,11 @@ impl Plan {
         let (mut sizes, mut parts) = (BTreeMap::new(), BTreeMap::new());
         for name in self.names(&job)? {
             let (of_party, brought) = self.sizes(&job, name)?;
-            let work = self.memory.map(|memory| Work { memory: disk_memory::for_run(memory), kept: None });
+            let work = self.memory.map(|memory| DiskRun { memory: disk_memory::for_run(memory), kept: None });
             sizes.insert(name.to_owned(), of_party.with_work(work.as_ref()));
             parts.extend(brought.map(|part| (name.to_owned(), part)));
         }
-        let network = Shape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };
+        let network = LinkShape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };
         let calibration = Calibration::measure(&mut fresh_rng()?)?;
         let plan = plan::plan(&job, &sizes, &parts, calibration, network)?;
         if self.json {
@@ -216,7 +216,7 @@ impl Plan {
         match (names.is_empty(), names.iter().find(|name| served.roles.contains(name))) {
             (true, _) => Err(Error::Input(format!(
                 "the number of {} of each participant is missing: add --rows NAME=N for each",
-                job.things()
+                job.item_noun()
             ))),
             (false, Some(role)) => {
                 Err(Error::Input(format!("--rows {role}: a role has no reports of its own; name participants")))
@@ -226,7 +226,7 @@ impl Plan {
     }
 
     /// Returns the sizes of a party's input, and the input itself if that is there.
-    fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<Box<dyn Part>>)> {
+    fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<Box<dyn PartyInput>>)> {
         let inputs: Vec<_> =
             self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
         if !inputs.is_empty() {
@@ -234,7 +234,7 @@ impl Plan {
             let part = job.job.load(job, name, &source, None)?;
             return Ok((part.sizes(), Some(part)));
         }
-        let things = job.things();
+        let things = job.item_noun();
         let find = |list: &[(String, u64)]| list.iter().find(|(party, _)| party == name).map(|(_, number)| *number);
         // Who is padded is as large as the terms say, whatever it has.
         let padded = job.limits.pad_to.filter(|_| job.job.pads(job, name));
@@ -333,7 +333,7 @@ impl Plan {
 }
 
 /// Prints who learns what, as a table with a row for each party.
-fn glance(things: &[Glance], names: &[&str]) -> Result<()> {
+fn glance(things: &[Disclosure], names: &[&str]) -> Result<()> {
     if things.is_empty() {
         return Ok(());
     }
@@ -346,7 +346,7 @@ fn glance(things: &[Glance], names: &[&str]) -> Result<()> {
         let (learns, lacks): (Vec<_>, Vec<_>) =
             others.partition(|thing| thing.parties.iter().any(|party| party == name));
         for line in 0..learns.len().max(lacks.len()) {
-            let cell = |things: &[&Glance]| things.get(line).map_or(String::new(), |thing| thing.what.clone());
+            let cell = |things: &[&Disclosure]| things.get(line).map_or(String::new(), |thing| thing.what.clone());
             let party = if line == 0 { name } else { "" };
             let row = format!("{party:first$}  {:second$}  {}", cell(&learns), cell(&lacks));
             print(row.trim_end())?;

@@ -19,7 +19,7 @@ use tacita_node::jobs::dot::pool;
 #[command(after_help = r"Examples:
   tacita pool fill pool --key pool.key --ones 100000 --zeros 100000
   tacita pool status pool")]
-pub struct Pool {
+pub struct PoolCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -63,7 +63,7 @@ enum Action {
     },
 }
 
-impl Pool {
+impl PoolCommand {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let status = match self.action {

@@ -44,7 +44,7 @@ pub struct Prepare {
     #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     threads: Option<usize>,
     #[command(flatten)]
-    reading: arguments::Reading,
+    reading: arguments::ReadArguments,
     /// Continue although more than half of the keys are unreadable.
     #[arg(long, help_heading = help::INPUT)]
     allow_unreadable: bool,

@@ -6,8 +6,8 @@ use clap::Args;
 use tacita_core::Result;
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
-use tacita_node::transport::Cancel;
-use tacita_serve::relay::{self, Serving};
+use tacita_node::transport::ConnectCancel;
+use tacita_serve::relay::{self, RelayConfig};
 
 use super::help;
 use crate::interrupt;
@@ -27,7 +27,7 @@ In the job file of the parties:
   [relay]
   address  = "relay.example:7500"
   identity = "SHA256:..."     # tacita identity show id/relay"#)]
-pub struct Relay {
+pub struct RelayCommand {
     /// Job files of the parties, with the identities of all.
     #[arg(value_name = "JOB", required = true)]
     jobs: Vec<PathBuf>,
@@ -43,15 +43,15 @@ pub struct Relay {
     state: Option<PathBuf>,
 }
 
-impl Relay {
+impl RelayCommand {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let jobs = self.jobs.into_iter().map(|path| JobSpec::load(&path).map(|job| (path, job)));
         let jobs = jobs.collect::<Result<Vec<_>>>()?;
         let identity = Identity::load(&self.identity)?;
-        let cancel = Cancel::default();
+        let cancel = ConnectCancel::default();
         let stop = cancel.clone();
         interrupt::stands("ending", move || stop.cancel());
-        relay::serve(Serving { jobs, identity, listen: self.listen, cancel })
+        relay::serve(RelayConfig { jobs, identity, listen: self.listen, cancel })
     }
 }

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use clap::Args;
 use tacita_aggregate::participant::results::{Collecting, collect};
-use tacita_aggregate::setting::Setting;
+use tacita_aggregate::setting::ServiceConfig;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::{Existing, check_output};
 use tacita_node::base::text;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::aggregate::reports::Input;
-use tacita_node::jobs::aggregate::results::{ResultFormat, Results as Collected};
+use tacita_node::jobs::aggregate::reports::ReportsInput;
+use tacita_node::jobs::aggregate::results::{ResultFormat, RoundResults};
 use tacita_node::run::kept::{self, write_or_keep};
 use tacita_node::run::report::write_json;
 use tacita_node::table::Selection;
@@ -39,7 +39,7 @@ use crate::interrupt;
     --wait=2h --output attackers.stix.json
   tacita results --kept
   tacita results --kept=kept-common.csv --output common.csv")]
-pub struct Results {
+pub struct ResultsCommand {
     /// Job file, identical everywhere.
     #[arg(value_name = "JOB", required_unless_present = "kept")]
     job: Option<PathBuf>,
@@ -107,7 +107,7 @@ pub struct Results {
     announce: Option<PathBuf>,
 }
 
-impl Results {
+impl ResultsCommand {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let existing = Existing::unless(self.force);
@@ -128,11 +128,11 @@ impl Results {
         interrupt::ends(cancel.clone());
         let options = self.reading.options();
         let collecting = Collecting {
-            setting: Arc::new(Setting::new(JobSpec::load(&job)?)?),
+            setting: Arc::new(ServiceConfig::new(JobSpec::load(&job)?)?),
             me,
             identity: Identity::load(&identity)?,
             round,
-            input: self.input.map(|path| Input {
+            input: self.input.map(|path| ReportsInput {
                 path,
                 options,
                 listing: self.format_in,
@@ -155,7 +155,12 @@ impl Results {
 }
 
 /// Writes and prints what was collected. What cannot be written is printed all the same.
-fn write(results: &Collected, output: Option<&Path>, format: Option<ResultFormat>, existing: Existing) -> Result<()> {
+fn write(
+    results: &RoundResults,
+    output: Option<&Path>,
+    format: Option<ResultFormat>,
+    existing: Existing,
+) -> Result<()> {
     let to_standard_output = output.is_some_and(|path| path.as_os_str() == "-");
     let written = output.map_or(Ok(()), |output| {
         write_or_keep(output, existing, &[], |path, existing| results.write_over(path, format, existing))

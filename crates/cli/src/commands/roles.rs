@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tacita_aggregate::database::Databasing;
+use tacita_aggregate::database::DatabaseConfig;
 use tacita_aggregate::database::dashboard::Dashboard;
-use tacita_aggregate::proxy::Proxying;
+use tacita_aggregate::proxy::ProxyConfig;
 use tacita_aggregate::registry::Registry;
-use tacita_aggregate::serve::Serving;
-use tacita_aggregate::setting::Setting;
+use tacita_aggregate::serve::RoleConfig;
+use tacita_aggregate::setting::ServiceConfig;
 use tacita_aggregate::store::holds_password;
-use tacita_aggregate::wire::questions::MOST_QUESTION_BYTES;
+use tacita_aggregate::wire::questions::MAX_QUESTION_BYTES;
 use tacita_aggregate::{database, oracle, proxy};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
-use tacita_serve::page::Origin;
+use tacita_serve::page::PageOrigin;
 
 use super::{arguments, help};
 use crate::console::print;
@@ -99,7 +99,7 @@ pub struct Database {
     dashboard_token_file: Option<PathBuf>,
     /// Public address of that page behind a reverse proxy with TLS: https://HOST, as https://rounds.example.
     #[arg(long, value_name = "URL", requires = "dashboard", help_heading = help::MONITORING)]
-    dashboard_origin: Option<Origin>,
+    dashboard_origin: Option<PageOrigin>,
 }
 
 /// Settings that all roles share.
@@ -165,7 +165,7 @@ impl Registering {
 }
 
 impl Role {
-    fn serving(self) -> Result<Serving> {
+    fn serving(self) -> Result<RoleConfig> {
         let spec = JobSpec::load(&self.job)?;
         spec.check_secure(self.allow_insecure)?;
         set_threads(self.threads)?;
@@ -174,8 +174,8 @@ impl Role {
         interrupt::stands("ending when the requests under way are answered", move || {
             ending.cancel();
         });
-        Ok(Serving {
-            setting: Arc::new(Setting::new(spec)?),
+        Ok(RoleConfig {
+            setting: Arc::new(ServiceConfig::new(spec)?),
             identity: Identity::load(&self.identity)?,
             listen: self.listen,
             state: self.state,
@@ -191,7 +191,10 @@ impl Role {
 impl Proxy {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
-        proxy::serve(Proxying { queue_bytes: self.queue.unwrap_or(proxy::QUEUE_BYTES), serving: self.role.serving()? })
+        proxy::serve(ProxyConfig {
+            queue_bytes: self.queue.unwrap_or(proxy::QUEUE_BYTES),
+            serving: self.role.serving()?,
+        })
     }
 }
 
@@ -216,8 +219,8 @@ impl Database {
                 let _ = print(link.to_owned());
             },
         });
-        let question_bytes = MOST_QUESTION_BYTES;
-        database::serve(Databasing {
+        let question_bytes = MAX_QUESTION_BYTES;
+        database::serve(DatabaseConfig {
             serving: role.serving()?,
             storage,
             rounds: round,

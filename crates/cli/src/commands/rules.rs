@@ -7,10 +7,12 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::help;
-use super::pair::{Pair, Receiver, named_columns};
-use super::run::{OUTPUT_OF_RULES, Page, Stock};
-use crate::console::Voice;
-use tacita_node::agreement::{Basket, ItemsFrom, JobSpec, Key, Measures, Names, Show, Star, Which, Written};
+use super::pair::{PairOptions, ReceiverOption, named_columns};
+use super::run::{OUTPUT_OF_RULES, PageOptions, StockOptions};
+use crate::console::LogOptions;
+use tacita_node::agreement::{
+    Basket, ItemsFrom, JobSpec, MatchKey, Measures, Names, Show, Which, Wildcard, WrittenNumber,
+};
 use tacita_node::jobs::rules::{self, Bins};
 
 /// Mine association rules over the items of two parties.
@@ -27,7 +29,7 @@ use tacita_node::jobs::rules::{self, Bins};
     --input a.csv --min-support 1% --output rules.csv
   tacita rules --connect a.example:7400 --peer SHA256:... --identity id \
     --input b.csv --min-support 1% --output rules.csv --html rules.html")]
-pub struct Options {
+pub struct RulesOptions {
     /// Minimum support of an itemset: a number of rows, as 100, or a fraction, as 0.01 or 1%.
     #[arg(long, value_name = "N", help_heading = help::RULES)]
     min_support: String,
@@ -94,19 +96,19 @@ pub struct Options {
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::RESULT)]
     items_in_consequents: Option<Vec<String>>,
     #[command(flatten)]
-    pair: Pair,
+    pair: PairOptions,
     /// Minimum number of common rows; with fewer, the run ends before counting.
     #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     min_rows: Option<u64>,
     #[command(flatten)]
-    page: Page,
+    page: PageOptions,
 }
 
-impl Options {
+impl RulesOptions {
     /// Carries the command out.
-    pub fn execute(self, voice: Voice) -> Result<()> {
+    pub fn execute(self, voice: LogOptions) -> Result<()> {
         let (row_id, mapping) = named_columns("row-id", &self.row_id)?;
-        let key = Key { columns: row_id.clone(), ..Key::default() };
+        let key = MatchKey { columns: row_id.clone(), ..MatchKey::default() };
         let items = match &self.items[..] {
             [] => ItemsFrom::Basket(Basket {
                 column: self.basket.clone(),
@@ -114,16 +116,16 @@ impl Options {
                 long: self.long,
                 lines: self.lines,
             }),
-            [all] if all == "*" => ItemsFrom::All(Star),
+            [all] if all == "*" => ItemsFrom::All(Wildcard),
             columns => ItemsFrom::Columns(columns.to_vec()),
         };
         let (me, _) = self.pair.names()?;
         let own = rules::Rules {
             row_id: (!row_id.is_empty()).then_some(Names::Several(row_id.clone())),
             extension: self.extension.as_deref().map(str::parse).transpose()?,
-            density: self.density.clone().map(Written),
-            min_support: Some(Written(self.min_support.clone())),
-            min_confidence: self.min_confidence.clone().map(Written),
+            density: self.density.clone().map(WrittenNumber),
+            min_support: Some(WrittenNumber(self.min_support.clone())),
+            min_confidence: self.min_confidence.clone().map(WrittenNumber),
             max_len: self.max_len,
             consequents: Some(self.consequents.parse()?),
             items: None,
@@ -135,7 +137,7 @@ impl Options {
         let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             key: (!row_id.is_empty()).then_some(key),
-            ..self.pair.job(Arc::new(own), Receiver::Both, mapping)?
+            ..self.pair.job(Arc::new(own), ReceiverOption::Both, mapping)?
         };
         if let Some(own) = job.parties.get_mut(&me) {
             own.items = Some(items);
@@ -148,7 +150,7 @@ impl Options {
             };
         }
         job.limits.min_rows = self.min_rows;
-        self.pair.run(job, (self.page, Stock::default()), voice)
+        self.pair.run(job, (self.page, StockOptions::default()), voice)
     }
 }
 

@@ -8,17 +8,17 @@ use tacita_core::{Error, Result};
 
 use super::show::show;
 use super::{arguments, help};
-use crate::console::{self, Voice};
+use crate::console::{self, LogOptions};
 use crate::threads::set_threads;
-use tacita_node::agreement::{Ability, JobSpec, OnDisk, OwnRows, PoolPlace, Source};
+use tacita_node::agreement::{Ability, DiskOptions, JobSpec, OwnRows, PoolPlace, Source};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::Existing;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk;
-use tacita_node::run::meet::Meeting;
+use tacita_node::run::addresses::meeting;
+use tacita_node::run::connect::ConnectPlan;
 use tacita_node::run::party::PartyRun;
-use tacita_node::run::reach::meeting;
 use tacita_node::table::DecimalMark;
 use tacita_serve::run::{check, start};
 
@@ -35,7 +35,7 @@ use tacita_serve::run::{check, start};
     --input patients.parquet --output common.parquet --report report.json
   tacita run job.toml --as hospital --identity id \
     --input patients.csv --output common.csv --work work --resume")]
-pub struct Run {
+pub struct RunCommand {
     /// Job file, identical at every party.
     #[arg(value_name = "JOB")]
     job: PathBuf,
@@ -60,13 +60,13 @@ pub struct Run {
     #[arg(long, value_name = "WORD,...", value_delimiter = ',', action = ArgAction::Set, help_heading = help::INPUT)]
     nulls: Option<Vec<String>>,
     #[command(flatten)]
-    common: Common,
+    common: PartyOptions,
     #[command(flatten)]
     rows: ShownRows,
     #[command(flatten)]
-    page: Page,
+    page: PageOptions,
     #[command(flatten)]
-    stock: Stock,
+    stock: StockOptions,
 }
 
 /// Rows that the output of an intersection shows, and the columns beside them.
@@ -99,7 +99,7 @@ pub const OUTPUT_OF_RULES: &str = "Output file: CSV, Parquet, Arrow, JSON or .xl
 /// Additional outputs of some jobs.
 #[derive(Args, Default)]
 #[command(next_help_heading = help::RESULT)]
-pub struct Page {
+pub struct PageOptions {
     /// HTML file for a page with plots and tables (job "rules").
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -108,7 +108,7 @@ pub struct Page {
 /// Stock made in advance from which some jobs can take.
 #[derive(Args, Default)]
 #[command(next_help_heading = help::RESOURCES)]
-pub struct Stock {
+pub struct StockOptions {
     /// Pool to take encryptions from (job "dot" with protocol "paillier"): see `tacita pool fill`.
     #[arg(long, value_name = "DIR")]
     pool: Option<PathBuf>,
@@ -119,7 +119,7 @@ pub struct Stock {
 
 /// Options of every command that runs one party.
 #[derive(Args)]
-pub struct Common {
+pub struct PartyOptions {
     /// Directory of this party's key pair.
     #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
     pub identity: PathBuf,
@@ -158,7 +158,7 @@ pub struct Common {
     #[arg(long, value_name = "N", help_heading = help::RESOURCES)]
     pub threads: Option<usize>,
     #[command(flatten)]
-    pub reading: arguments::Reading,
+    pub reading: arguments::ReadArguments,
     /// Decimal mark of numbers in text: , or . [default: the job file's setting, or a point].
     #[arg(long, value_name = "MARK", help_heading = help::INPUT)]
     pub decimal: Option<DecimalMark>,
@@ -170,9 +170,9 @@ pub struct Common {
     pub allow_insecure: bool,
 }
 
-impl Run {
+impl RunCommand {
     /// Carries the command out.
-    pub fn execute(self, voice: Voice) -> Result<()> {
+    pub fn execute(self, voice: LogOptions) -> Result<()> {
         let mut job = JobSpec::load(&self.job)?;
         check(&job, &self.me).map_err(|error| match (self.me.as_str(), &job.helper) {
             ("helper", Some(_)) => Error::Input(
@@ -199,15 +199,15 @@ impl Run {
     }
 }
 
-impl Run {
+impl RunCommand {
     /// Returns the source in the directory of --work: a prepared part, or the place for a table that is sorted.
-    fn source_at(&self, job: &JobSpec, directory: PathBuf, voice: Voice) -> Result<Source> {
+    fn source_at(&self, job: &JobSpec, directory: PathBuf, voice: LogOptions) -> Result<Source> {
         let prepared = prepared::is_in(&directory);
         if !prepared && !self.input.is_empty() {
             job.job.can(job, Ability::Disk)?;
             let (resume, memory) = (self.resume, self.common.memory);
             let identity = Identity::load(&self.common.identity)?;
-            let work = OnDisk { directory, resume, memory, identity, screen: console::screen(voice) };
+            let work = DiskOptions { directory, resume, memory, identity, screen: console::screen(voice) };
             return self.common.source(job, &self.me, self.input.clone())?.on_disk(job, &self.me, work);
         }
         if !prepared && on_disk::holds_run(&directory) {
@@ -234,7 +234,7 @@ impl Run {
     }
 }
 
-impl Common {
+impl PartyOptions {
     /// A party's files, to be read as these options say.
     pub fn source(&self, job: &JobSpec, me: &str, paths: Vec<PathBuf>) -> Result<Source> {
         let options = self.reading.options();
@@ -247,9 +247,9 @@ impl Common {
         (job, job_file): (JobSpec, Option<PathBuf>),
         me: String,
         source: Source,
-        meeting: Meeting,
-        (page, stock): (Page, Stock),
-        voice: Voice,
+        meeting: ConnectPlan,
+        (page, stock): (PageOptions, StockOptions),
+        voice: LogOptions,
     ) -> Result<()> {
         set_threads(self.threads)?;
         let identity = Identity::load(&self.identity)?;

@@ -9,9 +9,9 @@ use tacita_node::base::files::is_read_once;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::Live;
 use tacita_node::run::check::check_identity;
-use tacita_node::transport::Cancel;
-use tacita_serve::authority::control::{Order, order};
-use tacita_serve::authority::{self, Serving};
+use tacita_node::transport::ConnectCancel;
+use tacita_serve::authority::control::{ListOrder, order};
+use tacita_serve::authority::{self, AuthorityConfig};
 
 use super::{arguments, help};
 use crate::console::print;
@@ -66,7 +66,7 @@ pub struct Serve {
     #[arg(long, value_name = "N", conflicts_with = "order", help_heading = help::RESOURCES)]
     threads: Option<usize>,
     #[command(flatten)]
-    reading: arguments::Reading,
+    reading: arguments::ReadArguments,
     /// Continue although more than half of the keys are unreadable.
     #[arg(long, conflicts_with = "order", help_heading = help::INPUT)]
     allow_unreadable: bool,
@@ -91,12 +91,12 @@ struct Orders {
 }
 
 impl Orders {
-    fn order(&self) -> Result<Option<Order>> {
+    fn order(&self) -> Result<Option<ListOrder>> {
         Ok(match self {
-            Orders { add: Some(path), .. } => Some(Order::Add(whole(path)?)),
-            Orders { remove: Some(path), .. } => Some(Order::Remove(whole(path)?)),
-            Orders { rotate: true, .. } => Some(Order::Rotate),
-            Orders { status: true, .. } => Some(Order::Status),
+            Orders { add: Some(path), .. } => Some(ListOrder::Add(whole(path)?)),
+            Orders { remove: Some(path), .. } => Some(ListOrder::Remove(whole(path)?)),
+            Orders { rotate: true, .. } => Some(ListOrder::Rotate),
+            Orders { status: true, .. } => Some(ListOrder::Status),
             _ => None,
         })
     }
@@ -136,8 +136,8 @@ impl Serve {
         let listen = self.listen.or(address).ok_or_else(|| {
             Error::Input(format!("parties.{me}.address is missing: add it to the job file, or give --listen"))
         })?;
-        let cancel = Cancel::default();
-        let serving = Serving {
+        let cancel = ConnectCancel::default();
+        let serving = AuthorityConfig {
             reading: live.job.reading(&me, self.reading.options()),
             live,
             input: self.input,

@@ -9,7 +9,7 @@ use crate::interrupt;
 use tacita_node::agreement::Reveal;
 use tacita_node::base::text;
 use tacita_node::run::kept::keep_line;
-use tacita_node::run::party::{Outcome, PartyRun};
+use tacita_node::run::party::{PartyRun, RunOutcome};
 
 /// Runs a party, and prints its result in one line on standard output.
 pub fn show(run: PartyRun) -> Result<()> {
@@ -17,7 +17,7 @@ pub fn show(run: PartyRun) -> Result<()> {
     let alone = run.output.as_ref().is_some_and(|path| path.as_os_str() == "-");
     let reveal = run.job.reveal.clone();
     interrupt::ends(run.cancel.clone());
-    let Outcome { report, line, wrote, kept, warning, ended } = run.run()?;
+    let RunOutcome { report, line, wrote, kept, warning, ended } = run.run()?;
     let printed = match line.as_ref().filter(|_| !alone || ended.is_err()) {
         Some(line) => print(line).map_err(|error| keep_line(error, line)),
         None => Ok(()),

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::show::show;
 use super::{arguments, help, helper, roles};
-use crate::console::{self, Log, Relay, Voice};
+use crate::console::{self, Log, LogOptions, ParentRelay};
 use crate::interrupt;
 use crate::threads::set_threads;
 use tacita_aggregate::simulate as aggregate;
@@ -21,9 +21,9 @@ use tacita_node::base::files::{Existing, check_output, is_read_once, scratch};
 use tacita_node::base::text;
 use tacita_node::run::report;
 use tacita_node::run::write::all_beside;
-use tacita_node::simulate::{self, HELPER, Instructions, JobText, Outcome, Settings, Simulation, simulate};
+use tacita_node::simulate::{self, HELPER, Instructions, JobText, Settings, Simulation, SimulationOutcome, simulate};
 use tacita_node::table::output::Format;
-use tacita_node::watch::{Nowhere, Screen};
+use tacita_node::watch::{NoProgress, ProgressSink};
 
 /// Run all parties of a job on this machine.
 ///
@@ -99,7 +99,7 @@ pub struct Simulate {
 
 impl Simulate {
     /// Carries the command out.
-    pub fn execute(self, voice: Voice) -> Result<u8> {
+    pub fn execute(self, voice: LogOptions) -> Result<u8> {
         let job = JobText::load(&self.job)?;
         let spec = JobSpec::parse(&job.text, job.is_json)?;
         spec.check_secure(self.allow_insecure)?;
@@ -170,7 +170,7 @@ impl Simulate {
 
 impl Simulate {
     /// A job whose roles serve.
-    fn aggregate(self, job: JobText, spec: &JobSpec, voice: Voice) -> Result<u8> {
+    fn aggregate(self, job: JobText, spec: &JobSpec, voice: LogOptions) -> Result<u8> {
         for (given, option) in [
             (self.html.is_some(), "--html"),
             (self.memory.is_some(), "--memory"),
@@ -186,7 +186,7 @@ impl Simulate {
             tacita_node::base::files::check_writable(path)?;
         }
         let (inputs, _spooled) = gathered(self.input)?;
-        let simulation = aggregate::Simulation {
+        let simulation = aggregate::RoundSimulation {
             job,
             reading: inputs.keys().map(|name| (name.clone(), self.reading.options(name))).collect(),
             inputs,
@@ -201,7 +201,7 @@ impl Simulate {
             logged: voice.log == Log::Json,
             program: program()?,
         };
-        let outcome = match aggregate::simulate(&simulation, &Nowhere, interrupt::calls)? {
+        let outcome = match aggregate::simulate(&simulation, &NoProgress, interrupt::calls)? {
             Ok(outcome) => outcome,
             // All of them are interrupted.
             Err(failure) if failure.code == exit_code(ErrorKind::Interrupted) => return Err(Error::Interrupted),
@@ -216,10 +216,10 @@ impl Simulate {
         let same = outcome.printed.windows(2).all(|pair| pair[0].1 == pair[1].1);
         for (place, (name, lines)) in outcome.printed.iter().enumerate() {
             for line in lines {
-                match same {
-                    true if place == 0 => console::print(line)?,
-                    true => (),
-                    false => console::print(format_args!("{name}: {line}"))?,
+                if !same {
+                    console::print(format_args!("{name}: {line}"))?
+                } else if place == 0 {
+                    console::print(line)?
                 }
             }
         }
@@ -266,9 +266,10 @@ fn gathered(given: Vec<(String, PathBuf)>) -> Result<(Inputs, Option<TempDir>)> 
                 None => spooled.insert(scratch()?),
             };
             let copy = directory.path().join(format!("input-{place}.csv"));
-            let mut from: Box<dyn std::io::Read> = match file.as_os_str() == "-" {
-                true => Box::new(std::io::stdin()),
-                false => Box::new(std::fs::File::open(&file).map_err(failed)?),
+            let mut from: Box<dyn std::io::Read> = if file.as_os_str() == "-" {
+                Box::new(std::io::stdin())
+            } else {
+                Box::new(std::fs::File::open(&file).map_err(failed)?)
             };
             std::io::copy(&mut from, &mut std::fs::File::create_new(&copy).map_err(failed)?).map_err(failed)?;
             file = copy;
@@ -284,15 +285,15 @@ pub fn program() -> Result<PathBuf> {
 }
 
 /// The parties' results: once where all say the same, else with their names.
-fn print(outcome: &Outcome, job: &JobSpec, simulation: &Simulation, voice: Voice) -> Result<()> {
+fn print(outcome: &SimulationOutcome, job: &JobSpec, simulation: &Simulation, voice: LogOptions) -> Result<()> {
     let speakers: Vec<_> = outcome.printed.iter().filter(|(_, lines)| !lines.is_empty()).collect();
     let same = speakers.windows(2).all(|pair| pair[0].1 == pair[1].1);
     for (position, (name, lines)) in speakers.iter().enumerate() {
         for line in lines {
-            match same {
-                true if position == 0 => console::print(line)?,
-                true => (),
-                false => console::print(format_args!("{name}: {line}"))?,
+            if !same {
+                console::print(format_args!("{name}: {line}"))?
+            } else if position == 0 {
+                console::print(line)?
             }
         }
     }
@@ -320,7 +321,7 @@ fn print(outcome: &Outcome, job: &JobSpec, simulation: &Simulation, voice: Voice
 }
 
 /// One party of a simulation, as its parent process instructs it on standard input.
-pub fn party(voice: Voice) -> Result<()> {
+pub fn party(voice: LogOptions) -> Result<()> {
     // A simulation that is killed takes its parties with it.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
@@ -328,7 +329,8 @@ pub fn party(voice: Voice) -> Result<()> {
         .map_err(|_| Error::Input("`simulated-party` is only for `tacita simulate`".into()))?;
     let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;
     set_threads(instructions.settings.threads)?;
-    let screen: Arc<dyn Screen> = if instructions.settings.progress { Arc::new(Relay) } else { console::screen(voice) };
+    let screen: Arc<dyn ProgressSink> =
+        if instructions.settings.progress { Arc::new(ParentRelay) } else { console::screen(voice) };
     if instructions.party == HELPER {
         return helper::simulated(&job, instructions);
     }

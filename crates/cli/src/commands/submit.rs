@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use clap::Args;
 use tacita_aggregate::participant::submit::{Submitting, submit};
-use tacita_aggregate::setting::Setting;
+use tacita_aggregate::setting::ServiceConfig;
 use tacita_core::Result;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::aggregate::reports::Input;
+use tacita_node::jobs::aggregate::reports::ReportsInput;
 use tacita_node::run::report::write_json;
 use tacita_node::table::read::Listing;
 
 use super::{arguments, help};
-use crate::console::{self, Voice};
+use crate::console::{self, LogOptions};
 use crate::interrupt;
 use crate::threads::set_threads;
 
@@ -98,7 +98,7 @@ pub struct Submit {
 
 impl Submit {
     /// Carries the command out.
-    pub fn execute(self, voice: Voice) -> Result<()> {
+    pub fn execute(self, voice: LogOptions) -> Result<()> {
         let spec = JobSpec::load(&self.job)?;
         spec.check_secure(self.allow_insecure)?;
         if let Some(path) = &self.report {
@@ -108,10 +108,10 @@ impl Submit {
         let cancel = Cancel::default();
         interrupt::ends(cancel.clone());
         let report = submit(&Submitting {
-            setting: Arc::new(Setting::new(spec)?),
+            setting: Arc::new(ServiceConfig::new(spec)?),
             me: self.me,
             identity: Identity::load(&self.identity)?,
-            input: Input {
+            input: ReportsInput {
                 path: self.input,
                 options: self.reading.options(),
                 listing: self.format_in,

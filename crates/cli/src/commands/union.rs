@@ -7,10 +7,10 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::help;
-use super::pair::{Least, Pair, Receiver, named_columns};
-use super::run::{Page, Stock};
-use crate::console::Voice;
-use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls};
+use super::pair::{MinimumOption, PairOptions, ReceiverOption, named_columns};
+use super::run::{PageOptions, StockOptions};
+use crate::console::LogOptions;
+use tacita_node::agreement::{Duplicates, JobSpec, MatchKey, Nulls};
 use tacita_node::jobs::polynomials::Polynomials;
 use tacita_node::jobs::union::Union;
 
@@ -29,7 +29,7 @@ use tacita_node::jobs::union::Union;
     --input a.csv --key name,dob --receiver me --output all.csv
   tacita union --connect a.example:7400 --peer SHA256:... --identity id \
     --input b.csv --key name=insured,dob=birth --receiver peer")]
-pub struct Options {
+pub struct UnionOptions {
     /// Columns that identify a row. NAME=HEADER if this table's header differs from the agreed name.
     #[arg(long, value_name = "A,B", required = true, value_delimiter = ',', help_heading = help::MATCHING)]
     key: Vec<String>,
@@ -62,14 +62,14 @@ pub struct Options {
     #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     max_text: Option<u64>,
     #[command(flatten)]
-    pair: Pair,
+    pair: PairOptions,
     #[command(flatten)]
-    least: Least,
+    least: MinimumOption,
 }
 
-impl Options {
+impl UnionOptions {
     /// Carries the command out.
-    pub fn execute(self, voice: Voice) -> Result<()> {
+    pub fn execute(self, voice: LogOptions) -> Result<()> {
         let (me, peer) = self.pair.names()?;
         let (columns, mapping) = named_columns("key", &self.key)?;
         let gives = [(me, &self.gives), (peer, &self.peer_gives)];
@@ -78,10 +78,10 @@ impl Options {
         let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
-            key: Some(Key { columns, duplicates: self.duplicates, nulls: self.nulls, ..Key::default() }),
-            ..self.pair.job(Arc::new(Union { strategy, bins }), Receiver::Me, mapping)?
+            key: Some(MatchKey { columns, duplicates: self.duplicates, nulls: self.nulls, ..MatchKey::default() }),
+            ..self.pair.job(Arc::new(Union { strategy, bins }), ReceiverOption::Me, mapping)?
         };
         (job.limits.min_result, job.limits.max_text) = (self.least.min_result, self.max_text);
-        self.pair.run_with(job, self.candidates, (Page::default(), Stock::default()), voice)
+        self.pair.run_with(job, self.candidates, (PageOptions::default(), StockOptions::default()), voice)
     }
 }

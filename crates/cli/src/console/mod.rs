@@ -21,7 +21,7 @@ use self::json::JsonLines;
 use tacita_node::base::text::harmless;
 use tacita_node::watch::{WITH_VALUES, WITHOUT_VALUES};
 
-pub use progress::{Relay, screen};
+pub use progress::{ParentRelay, screen};
 
 /// The bars on the screen, so that a line can be written without tearing them.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
@@ -38,7 +38,7 @@ pub enum Log {
 
 /// Amount and form of the log messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Voice {
+pub struct LogOptions {
     /// Nothing but warnings and errors.
     pub quiet: bool,
     /// Also how each batch and each connection fares.
@@ -72,7 +72,7 @@ pub fn last_panic() -> String {
 }
 
 /// Sets up logging for this process.
-pub fn init(Voice { quiet, verbose, log }: Voice) {
+pub fn init(LogOptions { quiet, verbose, log }: LogOptions) {
     let level = match (quiet, verbose) {
         (true, _) => Level::WARN,
         (false, false) => Level::INFO,

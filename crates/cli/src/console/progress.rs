@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tacita_node::base::text;
-use tacita_node::watch::{Display, Nowhere, Screen, Snapshot};
+use tacita_node::watch::{NoProgress, ProgressSink, ProgressView, Snapshot};
 
-use super::{BARS, Log, Voice};
+use super::{BARS, Log, LogOptions};
 
 /// Interval between progress lines where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The screen that suits the voice and the terminal.
-pub fn screen(voice: Voice) -> Arc<dyn Screen> {
+pub fn screen(voice: LogOptions) -> Arc<dyn ProgressSink> {
     if voice.quiet {
-        Arc::new(Nowhere)
+        Arc::new(NoProgress)
     } else if std::io::stderr().is_terminal() && voice.log == Log::Text {
         Arc::new(Terminal)
     } else {
@@ -36,13 +36,13 @@ struct Bar {
     phase: String,
 }
 
-impl Screen for Terminal {
-    fn open(&self, name: Option<&str>) -> Box<dyn Display> {
+impl ProgressSink for Terminal {
+    fn open(&self, name: Option<&str>) -> Box<dyn ProgressView> {
         Box::new(Bar { bar: BARS.add(ProgressBar::hidden()), name: prefix(name), phase: String::new() })
     }
 }
 
-impl Display for Bar {
+impl ProgressView for Bar {
     fn show(&mut self, now: &Snapshot) {
         if now.total == 0 {
             return;
@@ -85,13 +85,13 @@ struct LinesOf {
     last: Instant,
 }
 
-impl Screen for Lines {
-    fn open(&self, name: Option<&str>) -> Box<dyn Display> {
+impl ProgressSink for Lines {
+    fn open(&self, name: Option<&str>) -> Box<dyn ProgressView> {
         Box::new(LinesOf { name: prefix(name), last: Instant::now() })
     }
 }
 
-impl Display for LinesOf {
+impl ProgressView for LinesOf {
     fn show(&mut self, now: &Snapshot) {
         if self.last.elapsed() >= LINE_INTERVAL && now.total > 0 {
             self.last = Instant::now();
@@ -104,15 +104,15 @@ impl Display for LinesOf {
 
 /// The parent process, which shows it.
 #[derive(Debug)]
-pub struct Relay;
+pub struct ParentRelay;
 
-impl Screen for Relay {
-    fn open(&self, _name: Option<&str>) -> Box<dyn Display> {
-        Box::new(Relay)
+impl ProgressSink for ParentRelay {
+    fn open(&self, _name: Option<&str>) -> Box<dyn ProgressView> {
+        Box::new(ParentRelay)
     }
 }
 
-impl Display for Relay {
+impl ProgressView for ParentRelay {
     fn show(&mut self, now: &Snapshot) {
         if let Ok(line) = now.relay() {
             let _ = writeln!(std::io::stderr(), "{line}");

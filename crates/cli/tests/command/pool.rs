@@ -160,7 +160,7 @@ fn entries(home: &Home) -> Vec<Vec<u8>> {
     let job = tacita_node::agreement::JobSpec::parse(&format!("{TERMS}[parties.hospital]\n[parties.insurer]\n"), false)
         .unwrap();
     let place = tacita_node::agreement::PoolPlace { directory: PathBuf::from(home.at("pool")), key_file: None };
-    let mut pool = &tacita_node::jobs::dot::pool::Pool::open(&place, &job).unwrap();
+    let mut pool = &tacita_node::jobs::dot::pool::EncryptionPool::open(&place, &job).unwrap();
     let mut all = Vec::new();
     loop {
         let taken = tacita_core::protocol::dot::paillier::Store::take(&mut pool, 1000).unwrap();
@@ -317,7 +317,7 @@ fn no_ciphertext_travels_twice() {
     };
     let mut seen = BTreeSet::new();
     for run in 0..3u8 {
-        let pool = tacita_node::jobs::dot::pool::Pool::open(&place, &job).unwrap();
+        let pool = tacita_node::jobs::dot::pool::EncryptionPool::open(&place, &job).unwrap();
         let (mut near, mut heard) = Channel::pair("hospital", "insurer");
         let (mut said, mut far) = Channel::pair("hospital", "insurer");
         let all = std::thread::scope(|scope| {

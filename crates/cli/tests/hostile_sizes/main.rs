@@ -24,31 +24,31 @@ use tacita_core::protocol::intersect::vole;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result, Security};
 use tacita_node::agreement::handshake::{self, MAX_MESSAGE_BYTES};
-use tacita_node::agreement::{JobSpec, Network, OnDisk, Sizes, Source};
+use tacita_node::agreement::{DiskOptions, JobSpec, Network, Sizes, Source};
 use tacita_node::base::files::Existing;
 use tacita_node::base::usage;
 use tacita_node::identity::{Identity, VALIDITY};
-use tacita_node::jobs::dot::{Dot, Spec};
+use tacita_node::jobs::dot::{Dot, DotJob};
 use tacita_node::jobs::intersect::{Loaded, disk, prepared};
 use tacita_node::jobs::numbers::ShareFile;
-use tacita_node::run::meet::Meeting;
+use tacita_node::run::connect::ConnectPlan;
 use tacita_node::run::party::PartyRun;
 use tacita_node::table::ReadOptions;
 use tacita_node::table::payload::PayloadSchema;
-use tacita_node::transport::{self, Options, Peer, Shape};
-use tacita_node::watch::Nowhere;
+use tacita_node::transport::{self, LinkShape, Options, Peer};
+use tacita_node::watch::NoProgress;
 
 const SIZES: Label = Label::new(0xf1, "sizes");
 const CHOICE: Label = Label::new(0xf2, "choice");
 
 /// Bytes that this process holds, and the most that it has held since that was last set.
 static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
 fn add(bytes: usize) {
-    MOST.fetch_max(HELD.fetch_add(bytes, Ordering::Relaxed) + bytes, Ordering::Relaxed);
+    PEAK.fetch_max(HELD.fetch_add(bytes, Ordering::Relaxed) + bytes, Ordering::Relaxed);
 }
 
 // SAFETY: all is done by the system's allocator.
@@ -141,8 +141,13 @@ impl Case {
             Kind::Disk => {
                 let identity = self.identities[usize::from(party == "b")].clone();
                 let directory = directory.join("work");
-                let work =
-                    OnDisk { directory, resume: false, memory: Some(ALLOWED), identity, screen: Arc::new(Nowhere) };
+                let work = DiskOptions {
+                    directory,
+                    resume: false,
+                    memory: Some(ALLOWED),
+                    identity,
+                    screen: Arc::new(NoProgress),
+                };
                 Source::Disk { path, options, allow_unreadable: false, work }
             }
             Kind::Prepared if party == "b" => {
@@ -154,7 +159,7 @@ impl Case {
                 let session = Session::new(Transcript::new("shares"));
                 let path = directory.join(format!("{party}.share"));
                 let share = ShareFile::new(
-                    &Spec { spec: &self.job, own: &Dot::default() },
+                    &DotJob { spec: &self.job, own: &Dot::default() },
                     party,
                     &session,
                     &shape,
@@ -184,14 +189,14 @@ impl Case {
             [(me, own), (peer, other)].map(|(name, identity)| Peer { name: name.into(), pin: identity.fingerprint() });
         let announce = directory.path().join("address");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut meeting = Meeting {
+        let mut meeting = ConnectPlan {
             dials: Vec::new(),
             awaits: Vec::new(),
             listen: "127.0.0.1:0".into(),
             relay: None,
             helper: None,
             announce: Some(announce.clone()),
-            shape: Shape::default(),
+            shape: LinkShape::default(),
         };
         match me {
             "a" => meeting.awaits.push(to_peer),
@@ -212,7 +217,7 @@ impl Case {
             timeout: Duration::from_secs(10),
             patience: Duration::from_secs(10),
             memory: Some(allowed),
-            screen: Arc::new(Nowhere),
+            screen: Arc::new(NoProgress),
             cancel: tacita_node::base::cancel::Cancel::default(),
         };
         std::thread::scope(|scope| {
@@ -302,9 +307,9 @@ fn no_claim_takes_memory(numbers: &[u64]) {
             for (what, claimed) in claims {
                 let what = format!("{} ({}), {me}: {what}", case.name, case.job.protocol.name());
                 let before = HELD.load(Ordering::Relaxed);
-                MOST.store(before, Ordering::Relaxed);
+                PEAK.store(before, Ordering::Relaxed);
                 let error = case.against(me, &claimed, ALLOWED, hang_up).expect_err(&what);
-                let taken = MOST.load(Ordering::Relaxed).saturating_sub(before);
+                let taken = PEAK.load(Ordering::Relaxed).saturating_sub(before);
                 assert!(taken < TAKEN, "{what}: {taken} bytes, then {error}");
                 let text = error.to_string();
                 assert!(!text.contains('\n') && text.contains(peer), "{what}: {text}");

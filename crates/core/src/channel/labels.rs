@@ -23,7 +23,7 @@ macro_rules! labels {
 pub(crate) use labels;
 
 labels! {
-    /// Messages that all intersections send: see [`crate::protocol::intersect::entries`].
+    /// Messages that all intersections send: see [`crate::protocol::intersect::tag_exchange`].
     entries {
         /// Sender to receiver: tags, each with a sealed row in `payload`.
         ENTRIES = 3, "entries", answers;

@@ -18,7 +18,7 @@ pub const MAX_LANES: usize = 16;
 
 /// Least number of bytes that a message counts for while it waits for a lane. With a queue that doubles, an empty
 /// message takes about as much memory. Any message takes at most twice its count.
-pub const LEAST_ROOM_BYTES: u64 = 128;
+pub const MIN_ROOM_BYTES: u64 = 128;
 
 /// Whoever hands messages to the lanes waits for the next as long as there is a peer: none may be due, because the lanes are
 /// at work. How long a message may be overdue is for the lane to say that waits for it.
@@ -61,7 +61,7 @@ impl Channel {
     /// `work` has returned at both ends. Returns what `work` has returned, lane by lane.
     ///
     /// `ahead` is how many bytes, headers included, an honest peer may have sent to a lane that has not read them, where a
-    /// message counts as [`LEAST_ROOM_BYTES`] if it is shorter; more is a violation. Traffic is counted here, and rounds are those of the lane that has most. If one lane fails, or
+    /// message counts as [`MIN_ROOM_BYTES`] if it is shorter; more is a violation. Traffic is counted here, and rounds are those of the lane that has most. If one lane fails, or
     /// this channel does, all fail, and the first cause is returned.
     pub fn lanes<S: Send, A: Send>(
         &mut self,

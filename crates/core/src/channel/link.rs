@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::company::{Company, Told};
 use super::lanes::Route;
 use super::queue::{Popped, Queue, Refused};
-use super::{HEADER_BYTES, LEAST_ROOM_BYTES, Label, Traffic};
+use super::roster::{Roster, Told};
+use super::{HEADER_BYTES, Label, MIN_ROOM_BYTES, Traffic};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Time that the end of a channel waits for a peer that does not hang up. A failed writer waits as long for the peer's
 /// own reason for the end.
-pub(super) const FAREWELL: Duration = Duration::from_secs(2);
+pub(super) const LINGER: Duration = Duration::from_secs(2);
 
 /// Default time that a peer may be busy with itself: see [`super::Channel::set_patience`].
-const PATIENCE: Duration = Duration::from_secs(30 * 60);
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Action due before the first message that answers: see [`super::Channel::before_answer`].
 #[derive(Default)]
@@ -59,7 +59,7 @@ pub(super) struct Link {
     /// Reason that the writer must tell the peer ([`Told::code`]); 0 if there is none.
     pub(super) abort: AtomicU32,
     /// The parties of the job, where there are more than the two.
-    pub(super) company: OnceLock<Company>,
+    pub(super) company: OnceLock<Roster>,
     /// Whether our last frame has been handed to the transport.
     pub(super) close_sent: AtomicBool,
     /// Whether the peer's last frame has come.
@@ -129,7 +129,7 @@ impl Event {
     /// Bytes that the event counts for while it waits in a queue whose length the peer decides. A place in the queue
     /// and an allocation take more than a short message's bytes.
     pub(super) fn room(&self) -> u64 {
-        self.wire_bytes().max(LEAST_ROOM_BYTES)
+        self.wire_bytes().max(MIN_ROOM_BYTES)
     }
 
     pub(super) fn describe(&self) -> String {
@@ -164,7 +164,7 @@ impl Link {
             received: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             flights: Mutex::default(),
-            patience: Mutex::new(PATIENCE),
+            patience: Mutex::new(TIMEOUT),
             before_answer: Mutex::default(),
             route: None,
             state: Mutex::default(),
@@ -253,9 +253,10 @@ impl Link {
             }
             self.changed.notify_all();
         }
-        match gone {
-            true => self.outgoing.close(),
-            false => self.tell(told),
+        if gone {
+            self.outgoing.close()
+        } else {
+            self.tell(told)
         }
         self.incoming.close();
         if let Some(route) = &self.route {
@@ -278,7 +279,7 @@ impl Link {
 
     /// Reason why the channel no longer works. If a thread is still finding out, waits for that thread.
     pub(super) fn failure(&self) -> Error {
-        let until = Instant::now() + 2 * FAREWELL;
+        let until = Instant::now() + 2 * LINGER;
         let mut state = self.state.lock_anyway();
         loop {
             if let Some(error) = &state.failure {
@@ -369,7 +370,7 @@ impl Link {
 
     /// The first company stays: there is no second one in a job. A peer may have ended the job before this party came to say who is
     /// in it; what it told is understood now.
-    pub(super) fn joins(&self, company: Company) {
+    pub(super) fn joins(&self, company: Roster) {
         let mut state = self.state.lock_anyway();
         let company = self.company.get_or_init(|| company);
         let ended = matches!(state.failure, None | Some(Error::Peer { .. } | Error::Network { .. }));

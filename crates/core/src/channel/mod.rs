@@ -7,12 +7,12 @@
 //! The peer is hostile at the parser: a frame's length is checked before memory is taken for it, its sequence number
 //! and label before anybody looks at its payload, and a receiver always says how long a message may be.
 
-mod company;
 mod each;
 pub mod labels;
 mod lanes;
 mod link;
 mod queue;
+mod roster;
 mod stream;
 
 use std::io::{Read, Write};
@@ -23,9 +23,9 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::progress::Progress;
-use company::{Company, Told};
 use link::{BeforeAnswer, Direction, Event, Link, LockAnyway, Party};
 use queue::Queue;
+use roster::{Roster, Told};
 
 /// Bytes that precede every payload on the wire: length (4), sequence (4), kind (1), label (1).
 pub const HEADER_BYTES: usize = 10;
@@ -34,7 +34,7 @@ pub const HEADER_BYTES: usize = 10;
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 
 pub use each::{conclude_all_for, each};
-pub use lanes::{LEAST_ROOM_BYTES, MAX_LANES};
+pub use lanes::{MAX_LANES, MIN_ROOM_BYTES};
 
 /// Frames that may wait in either direction.
 const QUEUE_FRAMES: usize = 4;
@@ -314,7 +314,7 @@ impl Channel {
         // The writer says what is left to say, and the reader waits until the peer has hung up too: a connection
         // that is closed with bytes unread destroys what is on its way to the peer. But a peer that does not play
         // along must not hold up the end of the job.
-        self.link.wait_for(&[Party::Writer, Party::Reader], link::FAREWELL);
+        self.link.wait_for(&[Party::Writer, Party::Reader], link::LINGER);
         (self.link.shut)();
         for thread in self.threads.drain(..) {
             // A thread that panicked has recorded that as the link's failure.
@@ -325,7 +325,7 @@ impl Channel {
     /// Says that the channel is of a job of these parties, the one at `me` being this one: an end of the job then names the party
     /// that is to blame for it. Both ends say so before anything is sent, with the same names in the same order, 256 at most.
     pub fn in_company(&mut self, parties: &[&str], me: usize) {
-        self.link.joins(Company::new(parties, me));
+        self.link.joins(Roster::new(parties, me));
     }
 
     /// Ends the job because of `error`, and tells the peer its kind.

@@ -4,9 +4,9 @@ use std::io::{BufReader, BufWriter, ErrorKind as IoKind, Read, Write};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::company::{MAX_PLACES, Told};
-use super::link::{Event, FAREWELL, Link, Party, keeps_its_place};
+use super::link::{Event, LINGER, Link, Party, keeps_its_place};
 use super::queue::Popped;
+use super::roster::{MAX_PLACES, Told};
 use super::{HEADER_BYTES, MAX_LANES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, ErrorKind};
 
@@ -34,7 +34,7 @@ pub(super) fn write_frames(link: &Link, writer: impl Write, heartbeat: Duration)
         // closed the reader throws those away until it finds that word or the end.
         link.outgoing.close();
         link.incoming.close();
-        link.wait_for(&[Party::Reader], FAREWELL);
+        link.wait_for(&[Party::Reader], LINGER);
         link.fail(link.gone());
         (link.shut)();
     }
@@ -45,7 +45,7 @@ pub(super) fn write_frames(link: &Link, writer: impl Write, heartbeat: Duration)
     }
     if link.abort.load(Ordering::Acquire) != 0 {
         // The peer hangs up when it has read the abort. To close the connection under it could destroy the abort.
-        link.wait_for(&[Party::Reader], FAREWELL);
+        link.wait_for(&[Party::Reader], LINGER);
         (link.shut)();
     }
 }

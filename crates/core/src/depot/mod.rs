@@ -7,14 +7,14 @@ mod post;
 mod shelf;
 
 pub use post::Post;
-pub(crate) use post::{Keys, SEAL_BYTES};
+pub(crate) use post::{PostKeys, SEAL_BYTES};
 pub use shelf::{Shelf, User};
 
 use crate::error::Result;
 
 /// Party that leaves or collects a parcel, or the helper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum DepotParty {
     /// Whoever keeps the depot.
     Helper,
     /// The party at this place of the job.
@@ -23,7 +23,7 @@ pub enum Place {
 
 /// A step of a protocol, as its parcels are called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Step {
+pub struct DepotStep {
     /// Number of the step, which no other step of a protocol has.
     pub code: u8,
     /// Name of the step in messages.
@@ -34,11 +34,11 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Parcel {
     /// Step of the protocol to which the parcel belongs.
-    pub step: Step,
+    pub step: DepotStep,
     /// Party, or helper, that leaves the parcel.
-    pub from: Place,
+    pub from: DepotParty,
     /// Party, or helper, that collects the parcel.
-    pub to: Place,
+    pub to: DepotParty,
 }
 
 /// Access of a party, or of the helper, to the depot of one run. Several threads may use it at the same time.
@@ -55,5 +55,5 @@ pub trait Depot: Sync {
     fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>>;
 
     /// Name, in messages, of the party or helper at that place.
-    fn name(&self, place: Place) -> String;
+    fn name(&self, place: DepotParty) -> String;
 }

@@ -4,39 +4,39 @@ use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce, Tag};
 use zeroize::Zeroizing;
 
-use super::{Depot, Parcel, Place, Step};
+use super::{Depot, DepotParty, DepotStep, Parcel};
 use crate::error::{Error, Result};
 
 /// Bytes by which a part grows when it is sealed.
 pub(crate) const SEAL_BYTES: usize = 16;
 
 /// A key for each other party, by place: one that only it and this party have, fresh in every run. This party's own is of no use.
-pub(crate) struct Keys(Vec<Zeroizing<[u8; 32]>>);
+pub(crate) struct PostKeys(Vec<Zeroizing<[u8; 32]>>);
 
 /// A party's way to the others.
 pub struct Post<'a, D> {
     /// Depot at which parcels are left.
     pub depot: &'a D,
     me: u8,
-    keys: Keys,
+    keys: PostKeys,
 }
 
-impl Keys {
+impl PostKeys {
     /// Wraps these keys for a post.
-    pub(crate) fn new(keys: Vec<Zeroizing<[u8; 32]>>) -> Keys {
-        Keys(keys)
+    pub(crate) fn new(keys: Vec<Zeroizing<[u8; 32]>>) -> PostKeys {
+        PostKeys(keys)
     }
 }
 
 impl<'a, D: Depot> Post<'a, D> {
     /// The way of the party at `me`.
-    pub(crate) fn new(depot: &'a D, me: usize, keys: Keys) -> Post<'a, D> {
+    pub(crate) fn new(depot: &'a D, me: usize, keys: PostKeys) -> Post<'a, D> {
         Post { depot, me: me as u8, keys }
     }
 
     /// Sends a part to the party at `to`, once.
-    pub fn send(&self, step: Step, to: usize, part: u32, mut bytes: Vec<u8>) -> Result<()> {
-        let parcel = Parcel { step, from: Place::Party(self.me), to: Place::Party(to as u8) };
+    pub fn send(&self, step: DepotStep, to: usize, part: u32, mut bytes: Vec<u8>) -> Result<()> {
+        let parcel = Parcel { step, from: DepotParty::Party(self.me), to: DepotParty::Party(to as u8) };
         let tag = self.cipher(parcel, to).encrypt_inout_detached(&nonce(part), &[], bytes.as_mut_slice().into());
         let tag = tag.map_err(|_| Error::Internal(format!("`{}` cannot be sealed", step.name)))?;
         bytes.extend_from_slice(&tag);
@@ -44,8 +44,8 @@ impl<'a, D: Depot> Post<'a, D> {
     }
 
     /// Waits for a part of `length` bytes from the party at `from`.
-    pub fn receive(&self, step: Step, from: usize, part: u32, length: usize) -> Result<Vec<u8>> {
-        let parcel = Parcel { step, from: Place::Party(from as u8), to: Place::Party(self.me) };
+    pub fn receive(&self, step: DepotStep, from: usize, part: u32, length: usize) -> Result<Vec<u8>> {
+        let parcel = Parcel { step, from: DepotParty::Party(from as u8), to: DepotParty::Party(self.me) };
         let mut bytes = self.depot.collect(parcel, part, length + SEAL_BYTES)?;
         let tag = Tag::try_from(bytes.split_off(length).as_slice());
         let cipher = self.cipher(parcel, from);
@@ -53,7 +53,7 @@ impl<'a, D: Depot> Post<'a, D> {
         match opened {
             Ok(Ok(())) => Ok(bytes),
             _ => Err(Error::Authentication {
-                peer: format!("{}, or {},", self.depot.name(Place::Helper), self.name(from)),
+                peer: format!("{}, or {},", self.depot.name(DepotParty::Helper), self.name(from)),
                 what: format!("part {part} of `{}` is not as {} left it", step.name, self.name(from)),
             }),
         }
@@ -61,7 +61,7 @@ impl<'a, D: Depot> Post<'a, D> {
 
     /// Name, in messages, of the party at that place.
     pub(crate) fn name(&self, party: usize) -> String {
-        self.depot.name(Place::Party(party as u8))
+        self.depot.name(DepotParty::Party(party as u8))
     }
 
     /// The party at `party` has sent what breaks the protocol.
@@ -79,8 +79,8 @@ impl<'a, D: Depot> Post<'a, D> {
     /// Each parcel has a key of its own, so that a part's number is a nonce that is used once.
     fn cipher(&self, parcel: Parcel, peer: usize) -> ChaCha20Poly1305 {
         let code = |place| match place {
-            Place::Helper => u8::MAX,
-            Place::Party(place) => place,
+            DepotParty::Helper => u8::MAX,
+            DepotParty::Party(place) => place,
         };
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 post parcel");
         hasher.update(&*self.keys.0[peer]).update(&[parcel.step.code, code(parcel.from), code(parcel.to)]);
@@ -100,11 +100,11 @@ mod tests {
     use super::*;
     use crate::depot::Shelf;
 
-    const STEPS: [Step; 2] = [Step { code: 1, name: "one" }, Step { code: 2, name: "two" }];
+    const STEPS: [DepotStep; 2] = [DepotStep { code: 1, name: "one" }, DepotStep { code: 2, name: "two" }];
 
     /// A party that shares this key with the two others.
     fn post<D: Depot>(depot: &D, me: usize, key: u8) -> Post<'_, D> {
-        Post::new(depot, me, Keys::new(vec![Zeroizing::new([key; 32]); 3]))
+        Post::new(depot, me, PostKeys::new(vec![Zeroizing::new([key; 32]); 3]))
     }
 
     /// Checks that equal bytes reach the helper differently in every parcel and part: no key and nonce serve two of
@@ -115,10 +115,10 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)] {
             for (step, part) in STEPS.into_iter().flat_map(|step| [0, 1, 1 << 20].map(|part| (step, part))) {
-                let sender = shelf.user(Place::Party(from));
+                let sender = shelf.user(DepotParty::Party(from));
                 post(&sender, from.into(), 7).send(step, to.into(), part, vec![0; 32]).unwrap();
-                let parcel = Parcel { step, from: Place::Party(from), to: Place::Party(to) };
-                let sealed = shelf.user(Place::Party(to)).collect(parcel, part, 32 + SEAL_BYTES).unwrap();
+                let parcel = Parcel { step, from: DepotParty::Party(from), to: DepotParty::Party(to) };
+                let sealed = shelf.user(DepotParty::Party(to)).collect(parcel, part, 32 + SEAL_BYTES).unwrap();
                 assert!(seen.insert(sealed), "{from} to {to}, part {part} of {}", step.name);
             }
         }
@@ -127,9 +127,9 @@ mod tests {
     /// A part stands for itself alone: not for one of another step, number or direction, nor under another key.
     #[test]
     fn a_part_is_not_taken_for_another() {
-        let places = [0, 1].map(Place::Party);
+        let places = [0, 1].map(DepotParty::Party);
         // What the helper makes of part 0 of the first step, which the first party has left for the second.
-        let moved: [(Step, usize, u32, u8); 5] =
+        let moved: [(DepotStep, usize, u32, u8); 5] =
             [(STEPS[0], 0, 0, 7), (STEPS[1], 0, 0, 7), (STEPS[0], 1, 0, 7), (STEPS[0], 0, 1, 7), (STEPS[0], 0, 0, 8)];
         for (number, (step, from, part, key)) in moved.into_iter().enumerate() {
             let (shelf, helper) = (Shelf::new(&["a", "b"]), Shelf::new(&["a", "b"]));
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn keys_are_for_a_purpose_and_a_peer() {
         let shelf = Shelf::new(&["a", "b", "c"]);
-        let user = shelf.user(Place::Party(0));
-        let keys = Keys::new([1, 2, 3].map(|key| Zeroizing::new([key; 32])).into());
+        let user = shelf.user(DepotParty::Party(0));
+        let keys = PostKeys::new([1, 2, 3].map(|key| Zeroizing::new([key; 32])).into());
         let post = Post::new(&user, 0, keys);
         let all = [("one", 1), ("two", 1), ("one", 2), ("parcel", 1)].map(|(label, peer)| *post.derive(label, peer));
         assert_eq!(std::collections::HashSet::from(all).len(), all.len());

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Depot, Parcel, Place};
+use super::{Depot, DepotParty, Parcel};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A depot in memory.
@@ -18,15 +18,15 @@ struct State {
     told: HashMap<usize, Vec<u8>>,
     parts: HashMap<(Parcel, u32), Vec<u8>>,
     /// Bytes that each has left and collected.
-    moved: HashMap<Place, [u64; 2]>,
+    moved: HashMap<DepotParty, [u64; 2]>,
     /// Party, or helper, that has ended the job, and its error.
-    ended: Option<(Place, Error)>,
+    ended: Option<(DepotParty, Error)>,
 }
 
 /// A shelf as somebody uses it.
 pub struct User<'a> {
     shelf: &'a Shelf,
-    me: Place,
+    me: DepotParty,
 }
 
 impl Shelf {
@@ -37,12 +37,12 @@ impl Shelf {
     }
 
     /// The shelf as whoever is at this place uses it.
-    pub fn user(&self, me: Place) -> User<'_> {
+    pub fn user(&self, me: DepotParty) -> User<'_> {
         User { shelf: self, me }
     }
 
     /// Bytes that whoever is at this place has left, and collected.
-    pub fn moved(&self, place: Place) -> [u64; 2] {
+    pub fn moved(&self, place: DepotParty) -> [u64; 2] {
         self.lock().moved.get(&place).copied().unwrap_or_default()
     }
 
@@ -50,7 +50,7 @@ impl Shelf {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_for<T>(&self, me: Place, mut found: impl FnMut(&mut State) -> Option<T>) -> Result<T> {
+    fn wait_for<T>(&self, me: DepotParty, mut found: impl FnMut(&mut State) -> Option<T>) -> Result<T> {
         let mut state = self.lock();
         loop {
             if let Some((by, error)) = state.ended.as_ref().filter(|(by, _)| *by != me) {
@@ -63,10 +63,10 @@ impl Shelf {
         }
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: DepotParty) -> String {
         match place {
-            Place::Helper => "the helper".into(),
-            Place::Party(place) => self.parties.get(usize::from(place)).cloned().unwrap_or_default(),
+            DepotParty::Helper => "the helper".into(),
+            DepotParty::Party(place) => self.parties.get(usize::from(place)).cloned().unwrap_or_default(),
         }
     }
 }
@@ -81,7 +81,7 @@ impl User<'_> {
 
 impl Depot for User<'_> {
     fn announce(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
-        let Place::Party(me) = self.me else { return Err(Error::Internal("a helper has nothing to tell".into())) };
+        let DepotParty::Party(me) = self.me else { return Err(Error::Internal("a helper has nothing to tell".into())) };
         self.shelf.lock().told.insert(usize::from(me), own);
         self.shelf.changed.notify_all();
         let parties = self.shelf.parties.len();
@@ -103,16 +103,17 @@ impl Depot for User<'_> {
     fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>> {
         let bytes = self.shelf.wait_for(self.me, |state| state.parts.remove(&(parcel, part)))?;
         self.shelf.lock().moved.entry(self.me).or_default()[1] += bytes.len() as u64;
-        match bytes.len() == length && parcel.to == self.me {
-            true => Ok(bytes),
-            false => Err(Error::Protocol {
+        if bytes.len() == length && parcel.to == self.me {
+            Ok(bytes)
+        } else {
+            Err(Error::Protocol {
                 peer: self.name(parcel.from),
                 check: format!("`{}` has {} bytes instead of {length}", parcel.step.name, bytes.len()),
-            }),
+            })
         }
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: DepotParty) -> String {
         self.shelf.name(place)
     }
 }

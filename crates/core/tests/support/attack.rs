@@ -92,10 +92,10 @@ pub fn run_all(attacks: Vec<Attack>) {
 
 fn run_attack(attack: &Attack) -> std::result::Result<(), String> {
     let (count, mutation, frame) = (AtomicUsize::new(0), attack.mutation.clone(), attack.frame);
-    let tap: Arc<Tap> = Arc::new(move |data| match count.fetch_add(1, Ordering::Relaxed) == frame {
-        true => mutation(data),
-        false => Some(vec![data]),
-    });
+    let tap: Arc<Tap> =
+        Arc::new(
+            move |data| if count.fetch_add(1, Ordering::Relaxed) == frame { mutation(data) } else { Some(vec![data]) },
+        );
     let (receiver, sender) = match attack.culprit {
         Role::Receiver => tapped(tap, passing()),
         Role::Sender => tapped(passing(), tap),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::buckets::{
-    self, Agreed, BucketSource, Kept, Params, Party, Protocol, Run, bucket_of,
+    self, BucketAgreement, BucketProtocol, BucketSource, BucketsParty, BucketsRun, KeptRun, Params, bucket_of,
 };
 use tacita_core::session::Transcript;
 use tacita_core::{Channel, Error, Item, Result, Role, Session};
@@ -30,7 +30,7 @@ pub struct Kit<P = Params> {
     pub params: P,
     pub buckets: usize,
     pub commitment: [u8; 32],
-    pub run: Mutex<Option<Run>>,
+    pub run: Mutex<Option<BucketsRun>>,
     pub results: Mutex<BTreeMap<usize, Option<HashSet<usize>>>>,
     /// Number of further buckets that can be kept before the disk is full.
     pub room: AtomicUsize,
@@ -49,12 +49,12 @@ impl Kit {
     }
 
     /// Starts, or resumes what was kept, as the attempt with this number.
-    pub fn run(&self, number: u8, channel: &mut Channel) -> Result<Agreed> {
+    pub fn run(&self, number: u8, channel: &mut Channel) -> Result<BucketAgreement> {
         let (session, mut rng) = (session_of(number), rng(2 * number + self.place as u8));
         let kept = self.run.lock().unwrap().clone();
         let finished: Vec<usize> = self.results.lock().unwrap().keys().copied().collect();
-        let kept = kept.as_ref().map(|run| Kept { run, finished: &finished });
-        let party = Party { place: self.place, commitment: &self.commitment, kept };
+        let kept = kept.as_ref().map(|run| KeptRun { run, finished: &finished });
+        let party = BucketsParty { place: self.place, commitment: &self.commitment, kept };
         let channels = std::slice::from_mut(channel);
         let agreed = buckets::agree(party, &TERMS, &self.params.shape(), &session, channels, &mut rng)?;
         *self.run.lock().unwrap() = Some(agreed.run.clone());
@@ -89,7 +89,7 @@ impl<P> Kit<P> {
 }
 
 impl<'a> Memory<'a> {
-    pub fn new<P>(kit: &'a Kit<P>, run: &Run) -> Memory<'a> {
+    pub fn new<P>(kit: &'a Kit<P>, run: &BucketsRun) -> Memory<'a> {
         let mut buckets = vec![Vec::new(); kit.buckets];
         for &key in &kit.keys {
             let item = Item::new(&run.item_key(), &key.to_le_bytes());
@@ -124,16 +124,21 @@ pub fn kits(
 }
 
 /// Runs an attempt over channels.
-pub fn attempt_over(kits: &[Kit; 2], number: u8, ends: (Channel, Channel)) -> (Ended<Agreed>, Ended<Agreed>) {
+pub fn attempt_over(
+    kits: &[Kit; 2],
+    number: u8,
+    ends: (Channel, Channel),
+) -> (Ended<BucketAgreement>, Ended<BucketAgreement>) {
     two::run_over(ends, &|channel| kits[0].run(number, channel), &|channel| kits[1].run(number, channel))
 }
 
 /// Runs an attempt in memory.
-pub fn attempt(kits: &[Kit; 2], number: u8) -> (Ended<Agreed>, Ended<Agreed>) {
+pub fn attempt(kits: &[Kit; 2], number: u8) -> (Ended<BucketAgreement>, Ended<BucketAgreement>) {
     attempt_over(kits, number, Channel::pair("receiver", "sender"))
 }
 
-pub const PROTOCOLS: [Protocol; 3] = [Protocol::Vole, Protocol::Ecdh(Suite::Ristretto255), Protocol::Ecdh(Suite::P384)];
+pub const PROTOCOLS: [BucketProtocol; 3] =
+    [BucketProtocol::Vole, BucketProtocol::Ecdh(Suite::Ristretto255), BucketProtocol::Ecdh(Suite::P384)];
 
 /// Items of one bucket of several, under no run's key.
 pub fn items_in_bucket(bucket: usize, buckets: usize, count: usize) -> Vec<Item> {

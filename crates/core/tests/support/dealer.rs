@@ -7,7 +7,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::channel::Label;
 use tacita_core::protocol::dot::Shares;
-use tacita_core::protocol::rules::{Batch, ScalarProducts};
+use tacita_core::protocol::rules::{ProductBatch, ScalarProducts};
 use tacita_core::{Channel, Result, Side};
 
 /// Label of the messages between the dealer's ends.
@@ -33,7 +33,7 @@ impl Dealer {
 }
 
 impl ScalarProducts for Dealer {
-    fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel) -> Result<Shares> {
+    fn products(&mut self, batch: &ProductBatch<'_>, channel: &mut Channel) -> Result<Shares> {
         self.asked.push(batch.pairs().len());
         let mut own: Vec<Vec<u64>> = Vec::new();
         batch.for_each_column(|index, rows| {

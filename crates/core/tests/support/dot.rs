@@ -109,9 +109,10 @@ impl Dot {
                 let mut dealt = [0; 32];
                 dealt[..4].copy_from_slice(&cards.to_le_bytes());
                 let (mut sender, mut receiver) = ideal::pair(dealt);
-                match side == params.ot_sender() {
-                    true => ot::send_over(&columns, params, &session(), &mut sender, channel),
-                    false => ot::receive_over(&columns, params, &session(), &mut receiver, channel),
+                if side == params.ot_sender() {
+                    ot::send_over(&columns, params, &session(), &mut sender, channel)
+                } else {
+                    ot::receive_over(&columns, params, &session(), &mut receiver, channel)
                 }
             }
         }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 use tacita_core::channel::Traffic;
-use tacita_core::protocol::intersect::entries::Payload;
 use tacita_core::protocol::intersect::opprf::ideal;
-use tacita_core::protocol::intersect::star::{self, Common, Gives, Link, Params, Party};
+use tacita_core::protocol::intersect::star::{self, Gives, Params, StarLink, StarMatches, StarParty};
+use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Result};
 use zeroize::Zeroizing;
@@ -23,7 +23,7 @@ pub struct Many {
 }
 
 /// Output of a party's run, and the traffic of its links after a good end.
-pub type Ended = Result<(Option<Common>, Vec<Traffic>)>;
+pub type Ended = Result<(Option<StarMatches>, Vec<Traffic>)>;
 
 /// Result that a party should learn: its items, and the rows of each other that gives.
 pub type Expected = (Vec<usize>, Vec<(usize, Payload)>);
@@ -62,7 +62,7 @@ impl Many {
     }
 
     /// The links of a party.
-    pub fn links(&self, me: usize) -> Vec<Link> {
+    pub fn links(&self, me: usize) -> Vec<StarLink> {
         (0..self.parties()).filter(|&peer| peer != me).map(|peer| link(me, peer)).collect()
     }
 
@@ -104,13 +104,13 @@ impl Many {
     fn part(
         &self,
         me: usize,
-        sender: ideal::Sender,
-        receivers: Option<Vec<ideal::Receiver>>,
+        sender: ideal::IdealOpprfSender,
+        receivers: Option<Vec<ideal::IdealOpprfReceiver>>,
         channels: &mut [Channel],
-    ) -> Result<Option<Common>> {
+    ) -> Result<Option<StarMatches>> {
         let (session, links) = (session(), self.links(me));
         let (items, rows, params) = (&self.items[me][..], self.rows[me].as_ref(), &self.params);
-        let party = Party { me, items, rows, params, session: &session, links: &links };
+        let party = StarParty { me, items, rows, params, session: &session, links: &links };
         let rng = &mut rng(me as u8 + 1);
         match receivers {
             _ if !self.ideal => star::run(party, channels, rng),
@@ -200,10 +200,10 @@ pub fn run_parties<A: Send>(
 }
 
 /// One end of the link of two parties.
-pub fn link(me: usize, peer: usize) -> Link {
+pub fn link(me: usize, peer: usize) -> StarLink {
     let pair = [me.min(peer) as u8, me.max(peer) as u8];
     let mut transcript = Transcript::new("pair");
     transcript.append("pair", &pair);
     let seed = Zeroizing::new(*blake3::hash(&pair).as_bytes());
-    Link { peer, session: Session::new(transcript), seed }
+    StarLink { peer, session: Session::new(transcript), seed }
 }

@@ -19,7 +19,7 @@ use tacita_core::primitive::oprf::Suite;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::primitive::vole::ideal;
 use tacita_core::protocol::intersect::ecdh::{
-    Domain, Params, Payload, ReturnedRows, Reveal, count, payload, rows, sum,
+    Params, Payload, ReceiverReveal, ReturnedRows, TagDomain, count, payload, rows, sum,
 };
 use tacita_core::protocol::intersect::vole;
 use tacita_core::session::{Session, Transcript};
@@ -187,14 +187,14 @@ impl Case {
             payload
         };
         let (receiver, sender) = match self.params.reveal {
-            Reveal::Rows => (Learned::Rows(mine), Learned::Rows(theirs)),
-            Reveal::Count => (Learned::Count(mine.len()), Learned::Count(mine.len())),
-            Reveal::Sum { sums, .. } => {
+            ReceiverReveal::Rows => (Learned::Rows(mine), Learned::Rows(theirs)),
+            ReceiverReveal::Count => (Learned::Count(mine.len()), Learned::Count(mine.len())),
+            ReceiverReveal::Sum { sums, .. } => {
                 let sum = |place: usize| theirs.iter().map(|&item| self.sender_numbers[sums * item + place]).sum();
                 let sums: Vec<i128> = (0..sums).map(sum).collect();
                 (Learned::Sum(mine.len(), sums.clone()), Learned::Sum(mine.len(), sums))
             }
-            Reveal::Payload { returned, .. } => {
+            ReceiverReveal::Payload { returned, .. } => {
                 let given = rows_for(&self.receiver, &mine, &self.sender, &self.sender_rows);
                 let returned = returned.map(|_| rows_for(&self.sender, &theirs, &self.receiver, &self.receiver_rows));
                 (Learned::Payload(mine, Some(given)), Learned::Payload(theirs, returned))
@@ -210,12 +210,12 @@ impl Case {
 
     pub fn receive(&self, channel: &mut Channel, seed: u8) -> Result<Learned> {
         let (items, params, rng) = (&self.receiver, &self.params, &mut rng(seed));
-        let domain = Domain::of_session(&session());
+        let domain = TagDomain::of_session(&session());
         if let Protocol::Vole(security, seed) = self.protocol {
             let params = vole::Params { entries: *params, security };
             let (_, mut dealer) = ideal::pair([seed; 32]);
             return match params.entries.reveal {
-                Reveal::Payload { .. } => {
+                ReceiverReveal::Payload { .. } => {
                     let own = Some(&self.receiver_rows);
                     let common =
                         vole::payload::receive_over(items, own, &session(), &params, &mut dealer, channel, rng)?;
@@ -227,7 +227,7 @@ impl Case {
         if let Protocol::RealVole(security) = self.protocol {
             let params = vole::Params { entries: *params, security };
             return match params.entries.reveal {
-                Reveal::Payload { .. } => {
+                ReceiverReveal::Payload { .. } => {
                     let own = Some(&self.receiver_rows);
                     let common = vole::payload::receive(items, own, &session(), &params, channel, rng)?;
                     Ok(Learned::Payload(common.items, common.payload))
@@ -236,10 +236,10 @@ impl Case {
             };
         }
         match params.reveal {
-            Reveal::Rows => rows::receive(items, &domain, params, channel, rng).map(Learned::Rows),
-            Reveal::Count => count::receive(items, &session(), params, channel, rng).map(Learned::Count),
-            Reveal::Sum { .. } => sum::receive(items, &session(), params, channel, rng).map(Learned::of_total),
-            Reveal::Payload { .. } => {
+            ReceiverReveal::Rows => rows::receive(items, &domain, params, channel, rng).map(Learned::Rows),
+            ReceiverReveal::Count => count::receive(items, &session(), params, channel, rng).map(Learned::Count),
+            ReceiverReveal::Sum { .. } => sum::receive(items, &session(), params, channel, rng).map(Learned::of_total),
+            ReceiverReveal::Payload { .. } => {
                 let own = Some(&self.receiver_rows);
                 let common = payload::receive(items, own, &domain, params, channel, rng)?;
                 Ok(Learned::Payload(common.items, common.payload))
@@ -249,13 +249,13 @@ impl Case {
 
     pub fn send(&self, channel: &mut Channel, seed: u8) -> Result<Learned> {
         let (items, params, rng) = (&self.sender, &self.params, &mut rng(seed));
-        let domain = Domain::of_session(&session());
+        let domain = TagDomain::of_session(&session());
         let nothing = Learned::Nothing;
         if let Protocol::Vole(security, seed) = self.protocol {
             let params = vole::Params { entries: *params, security };
             let (mut dealer, _) = ideal::pair([seed; 32]);
             return match params.entries.reveal {
-                Reveal::Payload { .. } => {
+                ReceiverReveal::Payload { .. } => {
                     let rows = &self.sender_rows;
                     let common = vole::payload::send_over(items, rows, &session(), &params, &mut dealer, channel, rng)?;
                     Ok(common.map_or(nothing, |common| Learned::Payload(common.items, common.payload)))
@@ -269,7 +269,7 @@ impl Case {
         if let Protocol::RealVole(security) = self.protocol {
             let params = vole::Params { entries: *params, security };
             return match params.entries.reveal {
-                Reveal::Payload { .. } => {
+                ReceiverReveal::Payload { .. } => {
                     let common = vole::payload::send(items, &self.sender_rows, &session(), &params, channel, rng)?;
                     Ok(common.map_or(nothing, |common| Learned::Payload(common.items, common.payload)))
                 }
@@ -277,13 +277,17 @@ impl Case {
             };
         }
         match params.reveal {
-            Reveal::Rows => Ok(rows::send(items, &domain, params, channel, rng)?.map_or(nothing, Learned::Rows)),
-            Reveal::Count => Ok(count::send(items, &session(), params, channel, rng)?.map_or(nothing, Learned::Count)),
-            Reveal::Sum { .. } => {
+            ReceiverReveal::Rows => {
+                Ok(rows::send(items, &domain, params, channel, rng)?.map_or(nothing, Learned::Rows))
+            }
+            ReceiverReveal::Count => {
+                Ok(count::send(items, &session(), params, channel, rng)?.map_or(nothing, Learned::Count))
+            }
+            ReceiverReveal::Sum { .. } => {
                 let total = sum::send(items, &self.sender_numbers, &session(), params, channel, rng)?;
                 Ok(total.map_or(nothing, Learned::of_total))
             }
-            Reveal::Payload { .. } => {
+            ReceiverReveal::Payload { .. } => {
                 let common = payload::send(items, &self.sender_rows, &domain, params, channel, rng)?;
                 Ok(common.map_or(nothing, |common| Learned::Payload(common.items, common.payload)))
             }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 
 use rand_core::CryptoRng;
-use tacita_core::depot::{Depot, Parcel, Place, Post, Shelf, Step, User};
+use tacita_core::depot::{Depot, DepotParty, DepotStep, Parcel, Post, Shelf, User};
 use tacita_core::primitive::group::{Group, Point, Ristretto255};
 use tacita_core::protocol::intersect::outsourced::meet::meet;
 use tacita_core::protocol::intersect::outsourced::{
-    ENTRIES, Found, Given, Met, Params, Party, Reveal, follow, helper, lead,
+    ENTRIES, Met, OutsourcedParty, OutsourcedResult, OutsourcedReveal, OutsourcedValues, Params, follow, helper, lead,
 };
 use tacita_core::session::Transcript;
 use tacita_core::{Item, Result};
@@ -24,7 +24,7 @@ pub struct Outsourced {
 }
 
 /// Output that a participant got out of a run.
-pub type Ended = Result<Option<Found>>;
+pub type Ended = Result<Option<OutsourcedResult>>;
 
 /// The value and the category that a giver has for a number.
 pub fn value(number: usize) -> u64 {
@@ -40,7 +40,13 @@ pub fn name(party: usize) -> String {
 }
 
 impl Outsourced {
-    pub fn new(sets: &[Vec<usize>], bound: usize, leader: usize, learners: &[usize], reveal: Reveal) -> Outsourced {
+    pub fn new(
+        sets: &[Vec<usize>],
+        bound: usize,
+        leader: usize,
+        learners: &[usize],
+        reveal: OutsourcedReveal,
+    ) -> Outsourced {
         let params = Params::new(sets.len(), bound, leader, learners.to_vec(), reveal).unwrap();
         Outsourced { sets: sets.to_vec(), params }
     }
@@ -77,15 +83,12 @@ impl Outsourced {
             .collect();
         let names: Vec<Vec<u8>> = names.into_iter().map(String::into_bytes).collect();
         let values = match self.reveal() {
-            Reveal::Sum { giver, .. } if giver == me => Given::Numbers(&numbers),
-            Reveal::Counts { giver, .. } if giver == me => Given::Categories(&places, &names),
-            _ => Given::Nothing,
+            OutsourcedReveal::Sum { giver, .. } if giver == me => OutsourcedValues::Numbers(&numbers),
+            OutsourcedReveal::Counts { giver, .. } if giver == me => OutsourcedValues::Categories(&places, &names),
+            _ => OutsourcedValues::Nothing,
         };
-        let party = Party { me, params: &self.params, items: &items, values, met: &met, post: &post };
-        let found = match me == self.params.leader() {
-            true => Some(lead(&party, rng)?),
-            false => follow(&party, rng)?,
-        };
+        let party = OutsourcedParty { me, params: &self.params, items: &items, values, met: &met, post: &post };
+        let found = if me == self.params.leader() { Some(lead(&party, rng)?) } else { follow(&party, rng)? };
         after(met, &post)?;
         Ok(found)
     }
@@ -96,16 +99,17 @@ impl Outsourced {
         &self,
         me: usize,
         post: &Post<'_, D>,
-        step: Step,
+        step: DepotStep,
         entries: usize,
         values: bool,
     ) -> Result<(Vec<[Point; 2]>, Vec<Point>)> {
         let (bytes, has_taken) = self.bytes_given(me, post, step, entries, values)?;
         let points = Ristretto255.decode(&bytes[..entries * 64]).unwrap();
         let pairs = points.chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect();
-        let taken = match has_taken {
-            true => Ristretto255.decode(&bytes[entries * 64..entries * 96]).unwrap(),
-            false => vec![Ristretto255.combine(&[], &[]); entries],
+        let taken = if has_taken {
+            Ristretto255.decode(&bytes[entries * 64..entries * 96]).unwrap()
+        } else {
+            vec![Ristretto255.combine(&[], &[]); entries]
         };
         Ok((pairs, taken))
     }
@@ -122,7 +126,7 @@ impl Outsourced {
         &self,
         me: usize,
         post: &Post<'_, D>,
-        step: Step,
+        step: DepotStep,
         entries: usize,
         values: bool,
     ) -> Result<(Vec<u8>, bool)> {
@@ -134,12 +138,12 @@ impl Outsourced {
         Ok((post.receive(step, before, 0, length)?, has_taken))
     }
 
-    pub fn reveal(&self) -> Reveal {
+    pub fn reveal(&self) -> OutsourcedReveal {
         self.params.reveal()
     }
 
     /// Returns the result that a party should learn.
-    pub fn expected(&self, me: usize) -> Option<Found> {
+    pub fn expected(&self, me: usize) -> Option<OutsourcedResult> {
         if !self.params.learners().contains(&me) {
             return None;
         }
@@ -149,13 +153,13 @@ impl Outsourced {
             (0..own.len()).filter(|&index| sets.iter().all(|set| set.contains(&own[index]))).collect();
         let numbers = || common.iter().map(|&index| own[index]);
         Some(match self.reveal() {
-            Reveal::Rows => Found::Rows(common),
-            Reveal::Count => Found::Count(common.len() as u64),
-            Reveal::Sum { .. } => Found::Sum(common.len() as u64, numbers().map(value).sum()),
-            Reveal::Counts { .. } => {
+            OutsourcedReveal::Rows => OutsourcedResult::Rows(common),
+            OutsourcedReveal::Count => OutsourcedResult::Count(common.len() as u64),
+            OutsourcedReveal::Sum { .. } => OutsourcedResult::Sum(common.len() as u64, numbers().map(value).sum()),
+            OutsourcedReveal::Counts { .. } => {
                 let mut counts: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
                 numbers().for_each(|number| *counts.entry(category(number).into_bytes()).or_default() += 1);
-                Found::Counts(counts.into_iter().collect())
+                OutsourcedResult::Counts(counts.into_iter().collect())
             }
         })
     }
@@ -181,13 +185,13 @@ impl Outsourced {
         let ends = std::thread::scope(|scope| {
             let (shelf, part, helper) = (&shelf, &part, &helper);
             let helping = scope.spawn(move || {
-                let depot = shelf.user(Place::Helper);
+                let depot = shelf.user(DepotParty::Helper);
                 helper(&depot).inspect_err(|error| depot.end(error))
             });
             let parties: Vec<_> = (0..self.sets.len())
                 .map(|me| {
                     scope.spawn(move || {
-                        let depot = shelf.user(Place::Party(me as u8));
+                        let depot = shelf.user(DepotParty::Party(me as u8));
                         part(me, &depot).inspect_err(|error| depot.end(error))
                     })
                 })
@@ -243,7 +247,7 @@ impl Depot for Recorder<'_> {
         Ok(bytes)
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: DepotParty) -> String {
         self.depot.name(place)
     }
 }

@@ -167,9 +167,10 @@ impl JobSpec {
     /// Refuses what protects nothing any more, unless the user allows it.
     pub fn check_secure(&self, allow_insecure: bool) -> Result<()> {
         if let Some(leak) = self.job.leak(self) {
-            match allow_insecure {
-                true => tracing::warn!("{leak}"),
-                false => return bad(format!("{leak}: use another protocol, or --allow-insecure to compare with it")),
+            if allow_insecure {
+                tracing::warn!("{leak}")
+            } else {
+                return bad(format!("{leak}: use another protocol, or --allow-insecure to compare with it"));
             }
         }
         match (self.level.is_insecure(), allow_insecure) {
@@ -278,9 +279,10 @@ impl JobSpec {
         }
         let given = self.gives.values().any(|columns| !columns.is_empty());
         if given && self.reveal.columns().is_empty() && !self.job.gives_rows(self) {
-            let others = match self.job.info().reveals.contains(&"payload") {
-                true => "\"payload\" (or \"sum:COLUMN\")",
-                false => "\"rows\"",
+            let others = if self.job.info().reveals.contains(&"payload") {
+                "\"payload\" (or \"sum:COLUMN\")"
+            } else {
+                "\"rows\""
             };
             return bad(format!(
                 "gives: with reveal = \"{}\" nobody gets these columns: use reveal = {others}, or leave gives out",
@@ -362,10 +364,9 @@ pub fn check_name(name: &str) -> Result<()> {
     let fits = !name.is_empty()
         && name.len() <= MAX_NAME_BYTES
         && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
-    match fits {
-        true => Ok(()),
-        false => {
-            bad(format!("\"{}\" is no name: use 1 to {MAX_NAME_BYTES} letters, digits, - and _", name.escape_debug()))
-        }
+    if fits {
+        Ok(())
+    } else {
+        bad(format!("\"{}\" is no name: use 1 to {MAX_NAME_BYTES} letters, digits, - and _", name.escape_debug()))
     }
 }

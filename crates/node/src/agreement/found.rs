@@ -5,14 +5,14 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::{JobSpec, Protocol};
-use crate::table::output::{Rows, numbers};
+use crate::table::output::{RowSource, numbers};
 use crate::table::{Selection, Table};
 
 /// Something that is made when it is needed.
 pub type Deferred<T> = Box<dyn FnOnce() -> Result<T> + Send>;
 
 /// Results of a party's run.
-pub struct Found {
+pub struct RunResult {
     /// The answer. It is made when the connections have ended: what fails in that is no concern of the peers.
     pub answer: Deferred<Answer>,
     /// The protocol that ran: of several, the one with most to do.
@@ -24,7 +24,7 @@ pub struct Found {
     /// Further entries of the report, by key.
     pub extras: Map<String, Value>,
     /// A page for readers, in a job that has one.
-    pub page: Option<Box<dyn Page>>,
+    pub page: Option<Box<dyn ResultPage>>,
 }
 
 /// The answer to the question that a job asks.
@@ -32,7 +32,7 @@ pub enum Answer {
     /// No answer: the party is not meant to learn.
     Nothing,
     /// Rows of the party's table.
-    Rows(Box<dyn Rows>),
+    Rows(Box<dyn RowSource>),
     /// Numbers, or what is known of them. They are said even where the table cannot be written.
     Numbers {
         /// JSON form for the report.
@@ -63,15 +63,15 @@ pub enum Answer {
 }
 
 /// A page that explains a result to readers.
-pub trait Page: Send {
+pub trait ResultPage: Send {
     /// Returns the page as HTML. `choice` is the choice that ran.
     fn html(&self, job: &JobSpec, choice: &str) -> String;
 }
 
-impl Found {
+impl RunResult {
     /// Returns a result without an answer.
-    pub fn nothing(protocol: Protocol, learned: Vec<String>) -> Found {
-        Found::new(protocol, learned, || Ok(Answer::Nothing))
+    pub fn nothing(protocol: Protocol, learned: Vec<String>) -> RunResult {
+        RunResult::new(protocol, learned, || Ok(Answer::Nothing))
     }
 
     /// An answer that `answer` makes, and nothing besides.
@@ -79,12 +79,12 @@ impl Found {
         protocol: Protocol,
         learned: Vec<String>,
         answer: impl FnOnce() -> Result<Answer> + Send + 'static,
-    ) -> Found {
-        Found { answer: Box::new(answer), protocol, learned, further_rounds: 0, extras: Map::new(), page: None }
+    ) -> RunResult {
+        RunResult { answer: Box::new(answer), protocol, learned, further_rounds: 0, extras: Map::new(), page: None }
     }
 
     /// Adds to what the report says.
-    pub fn with(mut self, key: &str, value: impl serde::Serialize) -> Result<Found> {
+    pub fn with(mut self, key: &str, value: impl serde::Serialize) -> Result<RunResult> {
         let value = serde_json::to_value(value).map_err(|error| Error::Internal(error.to_string()))?;
         self.extras.insert(key.to_owned(), value);
         Ok(self)

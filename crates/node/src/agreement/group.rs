@@ -172,9 +172,10 @@ fn parties_bytes(job: &JobSpec, rows: u64) -> u64 {
 }
 
 fn check_rows_only(theirs: &Sizes, channel: &Channel) -> Result<()> {
-    match (Sizes { items: theirs.items, ..Sizes::default() }) == *theirs {
-        true => Ok(()),
-        false => Err(channel.violation("it announces more than its number of rows")),
+    if (Sizes { items: theirs.items, ..Sizes::default() }) == *theirs {
+        Ok(())
+    } else {
+        Err(channel.violation("it announces more than its number of rows"))
     }
 }
 

@@ -14,7 +14,7 @@ use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
 
-use crate::agreement::{Chosen, JobSpec, MOST_SPREAD_ROWS, Sizes, Terms};
+use crate::agreement::{Chosen, JobSpec, MAX_SPREAD_ROWS, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::base::text::shown;
 
@@ -62,7 +62,7 @@ pub struct Greeted {
 }
 
 /// Outcome of the handshake.
-pub struct Agreed {
+pub struct HandshakeResult {
     /// The session that everything after is bound to.
     pub session: Session,
     /// Protocol choice for the run.
@@ -177,7 +177,7 @@ pub fn settle(
     check: impl FnOnce(&Sizes, &Channel) -> Result<()>,
     choose: impl FnOnce(&Sizes) -> Result<Chosen>,
     channel: &mut Channel,
-) -> Result<Agreed> {
+) -> Result<HandshakeResult> {
     let own_bytes = message(own)?;
     let (theirs, their_bytes) = exchange_sizes(job, own_bytes.clone(), channel)?;
     check(&theirs, channel)?;
@@ -207,7 +207,7 @@ pub fn settle(
 
     let (one, two) = if first { (&own_bytes, &their_bytes) } else { (&their_bytes, &own_bytes) };
     let session = job.in_its_whole(greeted.bound_to(&[("sizes", one), ("sizes", two), ("choice", &answer)]));
-    Ok(Agreed { session, chosen, own_sizes: own.clone(), peer_sizes: theirs })
+    Ok(HandshakeResult { session, chosen, own_sizes: own.clone(), peer_sizes: theirs })
 }
 
 /// Tells the peer this party's sizes, and checks the peer's against the limits. Returns them, and as they were written.
@@ -221,10 +221,7 @@ pub fn exchange_sizes(job: &JobSpec, own: Vec<u8>, channel: &mut Channel) -> Res
 /// Last flight: both parties prove to have the same session. Without it, parties whose handshakes differ would find
 /// nothing in common, and believe it.
 pub fn confirm(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel) -> Result<()> {
-    match has_the_same(session, job, me, channel)? {
-        true => Ok(()),
-        false => Err(channel.violation(ANOTHER_SESSION)),
-    }
+    if has_the_same(session, job, me, channel)? { Ok(()) } else { Err(channel.violation(ANOTHER_SESSION)) }
 }
 
 /// Error text for a peer that does not confirm the session.
@@ -266,7 +263,7 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
     }
     alternatives.iter().zip(&sizes.any).try_for_each(|(job, sizes)| check_sizes(job, sizes, channel))?;
     for (what, count) in [("keys", sizes.items), ("given rows", sizes.entries)] {
-        let most = if job.is_of_drivers() { MOST_SPREAD_ROWS } else { u64::from(u32::MAX) };
+        let most = if job.is_of_drivers() { MAX_SPREAD_ROWS } else { u64::from(u32::MAX) };
         if count > most {
             return refuse(format!("it claims {count} {what}"));
         }

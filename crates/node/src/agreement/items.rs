@@ -21,7 +21,7 @@ pub enum ItemsFrom {
     /// One column holds baskets.
     Basket(Basket),
     /// Each column holds an item, or a value that makes one.
-    All(Star),
+    All(Wildcard),
 }
 
 /// A column of baskets, or of their items, or baskets without columns.
@@ -53,7 +53,7 @@ impl Basket {
 
 /// Marker for the word `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Star;
+pub struct Wildcard;
 
 impl Default for ItemsFrom {
     fn default() -> ItemsFrom {
@@ -73,10 +73,10 @@ impl ItemsFrom {
     }
 }
 
-impl<'de> Deserialize<'de> for Star {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Star, D::Error> {
+impl<'de> Deserialize<'de> for Wildcard {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Wildcard, D::Error> {
         match String::deserialize(deserializer)?.as_str() {
-            "*" => Ok(Star),
+            "*" => Ok(Wildcard),
             _ => Err(D::Error::custom("not *")),
         }
     }

@@ -15,8 +15,8 @@ use zeroize::Zeroizing;
 
 use super::cost::{Calibration, Cost};
 use super::{
-    Answer, Choice, Chosen, Found, Gathered, JobSpec, Known, Levels, Network, Part, PoolPlace, Protocol, Reveal, Sizes,
-    Source, Topology,
+    Answer, Choice, Chosen, Gathered, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace, Protocol, Reveal,
+    RunResult, Sizes, Source, Topology,
 };
 use crate::table::Table;
 use crate::transport::depot::Expected;
@@ -60,7 +60,7 @@ impl Ability {
 
 /// Keys of job files that several jobs have, and not all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shared {
+pub enum CommonKey {
     /// `gives`
     Gives,
     /// `[key]`
@@ -108,7 +108,7 @@ impl JobSpec {
     /// Returns the methods for adding up the shares of its buckets.
     ///
     /// Errors ([`Error::Input`]): they are not.
-    pub fn sums(&self) -> Result<&dyn Sums> {
+    pub fn sums(&self) -> Result<&dyn BucketSums> {
         let missing = || Error::Input(format!("job \"{}\" leaves no shares that add up", self.job.name()));
         self.distributed()?.sums().ok_or_else(missing)
     }
@@ -124,7 +124,7 @@ impl JobSpec {
 
 /// Question that `tacita init` asks the author of a job file about one of its keys.
 #[derive(Debug, Clone, Copy)]
-pub struct Question {
+pub struct InitQuestion {
     /// The key, with dots where it is in a table.
     pub key: &'static str,
     /// Text of the question.
@@ -137,7 +137,7 @@ pub struct Question {
     pub means: &'static str,
 }
 
-/// Kind of answer to a [`Question`].
+/// Kind of answer to a [`InitQuestion`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answering {
     /// A word, or a number.
@@ -156,7 +156,7 @@ pub struct JobInfo {
     /// The question in plain words.
     pub about: &'static str,
     /// Returns the questions for the author of a job file about the job's own keys, and about the match keys.
-    pub questions: &'static [Question],
+    pub questions: &'static [InitQuestion],
     /// Returns the default of `reveal` for job files that leave it out.
     pub usual_reveal: Reveal,
     /// The fewest keys that a party may bring where the file does not say; 0 means any number.
@@ -204,10 +204,10 @@ pub trait Job: Any + Debug + Send + Sync {
     }
 
     /// Returns the noun for the items that the job counts, for messages.
-    fn things(&self, spec: &JobSpec) -> &'static str;
+    fn item_noun(&self, spec: &JobSpec) -> &'static str;
 
     /// Returns whether the job has this key, which only some jobs have, besides its own keys.
-    fn has(&self, key: Shared) -> bool;
+    fn has(&self, key: CommonKey) -> bool;
 
     /// Files that it names are beside the job file, in this directory, wherever a command is run.
     fn is_in(&mut self, _directory: &Path) {}
@@ -296,15 +296,15 @@ pub trait Job: Any + Debug + Send + Sync {
     }
 
     /// Returns plain sentences on what `party` learns, given what is known.
-    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
+    fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String>;
 
     /// Returns each thing that is learned, with the parties that learn it. No more than [`Job::learned`] says.
-    fn at_a_glance(&self, _spec: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, _spec: &JobSpec) -> Vec<Disclosure> {
         Vec::new()
     }
 
     /// Reads a party's data. `pool` is where encryptions are taken from that were made in advance, in a job that can.
-    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>>;
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn PartyInput>>;
 
     /// Returns the methods for running on many machines of each party, in a job that can be distributed.
     fn distributed(&self) -> Option<&dyn Distributed> {
@@ -335,7 +335,7 @@ pub trait Distributed {
     }
 
     /// Returns the methods for turning shares of buckets into shares of the whole, in a job whose buckets leave shares.
-    fn sums(&self) -> Option<&dyn Sums> {
+    fn sums(&self) -> Option<&dyn BucketSums> {
         None
     }
 
@@ -346,7 +346,7 @@ pub trait Distributed {
 }
 
 /// A job whose buckets leave shares that add up.
-pub trait Sums {
+pub trait BucketSums {
     /// Puts together the shares that buckets have left, as the text of their files, with the peer's driver. `opens` hears what stands for
     /// the shares before they are opened; if it fails, they are not.
     fn add_up(
@@ -374,7 +374,13 @@ pub trait Resumable {
     fn holds_run(&self, directory: &Path) -> bool;
 
     /// A run that was cut off when so much was done that all that is left is to write the result.
-    fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>>;
+    fn left(
+        &self,
+        spec: &JobSpec,
+        me: &str,
+        source: &Source,
+        done: ResumePoint,
+    ) -> Result<Option<(Box<dyn PartyInput>, RunResult)>>;
 }
 
 /// A job that its parties can run through a helper.
@@ -388,7 +394,7 @@ pub trait Helped {
 
 /// Something that some parties of a job learn.
 #[derive(Debug, Clone, Serialize)]
-pub struct Glance {
+pub struct Disclosure {
     /// Description of the result.
     pub what: String,
     /// Parties that learn the result.
@@ -398,22 +404,22 @@ pub struct Glance {
     pub owner: Option<String>,
 }
 
-impl Glance {
+impl Disclosure {
     /// A thing that those parties of a job learn of whom `learns` says so.
-    pub fn new(job: &JobSpec, what: impl Into<String>, learns: impl Fn(&str) -> bool) -> Glance {
+    pub fn new(job: &JobSpec, what: impl Into<String>, learns: impl Fn(&str) -> bool) -> Disclosure {
         let parties = job.parties.names().into_iter().filter(|name| learns(name)).map(str::to_owned).collect();
-        Glance { what: what.into(), parties, owner: None }
+        Disclosure { what: what.into(), parties, owner: None }
     }
 
     /// A thing of `owner`'s, such as columns that it gives, that those others learn of whom `learns` says so.
-    pub fn given(job: &JobSpec, owner: &str, what: String, learns: impl Fn(&str) -> bool) -> Glance {
-        Glance { owner: Some(owner.to_owned()), ..Glance::new(job, what, |name| name != owner && learns(name)) }
+    pub fn given(job: &JobSpec, owner: &str, what: String, learns: impl Fn(&str) -> bool) -> Disclosure {
+        Disclosure { owner: Some(owner.to_owned()), ..Disclosure::new(job, what, |name| name != owner && learns(name)) }
     }
 }
 
 /// Progress of a run that was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum ResumePoint {
     /// Both parties have everything that they need from each other.
     Ended,
     /// A party that learns, this one, has everything that it needs from the other.
@@ -422,22 +428,22 @@ pub enum Left {
 
 /// A job together with its own keys.
 #[derive(Debug)]
-pub struct Of<'a, J> {
+pub struct JobWith<'a, J> {
     /// Job that the keys belong to.
     pub spec: &'a JobSpec,
     /// Keys specific to this job.
     pub own: &'a J,
 }
 
-impl<J> Clone for Of<'_, J> {
+impl<J> Clone for JobWith<'_, J> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<J> Copy for Of<'_, J> {}
+impl<J> Copy for JobWith<'_, J> {}
 
-impl<J> Deref for Of<'_, J> {
+impl<J> Deref for JobWith<'_, J> {
     type Target = JobSpec;
 
     fn deref(&self) -> &JobSpec {

@@ -20,7 +20,7 @@ pub const MAX_ALTERNATIVES: usize = 8;
 /// `[key]`: what a row is matched by.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "Written")]
-pub struct Key {
+pub struct MatchKey {
     /// Logical column names; several make a composite key. Of `any`, all columns, each once.
     pub columns: Vec<String>,
     /// Several keys, each with its columns: rows match if any of them does. Empty where `columns` are the one key.
@@ -118,21 +118,21 @@ struct Written {
     nulls: Nulls,
 }
 
-impl TryFrom<Written> for Key {
+impl TryFrom<Written> for MatchKey {
     type Error = String;
 
-    fn try_from(written: Written) -> std::result::Result<Key, String> {
-        let key = Key {
+    fn try_from(written: Written) -> std::result::Result<MatchKey, String> {
+        let key = MatchKey {
             normalize: written.normalize,
             duplicates: written.duplicates,
             nulls: written.nulls,
-            ..Key::default()
+            ..MatchKey::default()
         };
         match (written.columns, written.any) {
-            (Some(columns), None) => Ok(Key { columns, ..key }),
+            (Some(columns), None) => Ok(MatchKey { columns, ..key }),
             (None, Some(any)) => {
                 let (any, verdicts): (Vec<_>, Vec<_>) = any.into_iter().map(WrittenKey::into_parts).unzip();
-                Ok(Key { columns: all_columns(&any), any, verdicts, ..key })
+                Ok(MatchKey { columns: all_columns(&any), any, verdicts, ..key })
             }
             (Some(_), Some(_)) => {
                 Err("columns and any: use columns for one key, or any for several alternative keys".into())
@@ -155,7 +155,7 @@ pub fn all_columns(any: &[Vec<String>]) -> Vec<String> {
     all
 }
 
-impl Key {
+impl MatchKey {
     /// The verdict by key number `number` of several, or by the one there is.
     pub fn verdict(&self, number: usize) -> KeyVerdict {
         self.verdicts.get(number).copied().unwrap_or_default()
@@ -174,9 +174,12 @@ impl Key {
 
     /// Checks how many columns there are, and that each is there once.
     pub(super) fn check_columns(&self) -> Result<()> {
-        let check = |place: &str, columns: &[String]| match columns.is_empty() || columns.len() > MAX_COLUMNS {
-            true => bad(format!("{place}: name 1 to {MAX_COLUMNS} columns")),
-            false => check_distinct(place, columns),
+        let check = |place: &str, columns: &[String]| {
+            if columns.is_empty() || columns.len() > MAX_COLUMNS {
+                bad(format!("{place}: name 1 to {MAX_COLUMNS} columns"))
+            } else {
+                check_distinct(place, columns)
+            }
         };
         if self.any.is_empty() && !self.columns.is_empty() {
             return check("key.columns", &self.columns);
@@ -198,9 +201,10 @@ impl Key {
             }
             seen.push(sorted);
         }
-        match self.columns.len() > MAX_COLUMNS {
-            true => bad(format!("key.any: at most {MAX_COLUMNS} columns in all")),
-            false => Ok(()),
+        if self.columns.len() > MAX_COLUMNS {
+            bad(format!("key.any: at most {MAX_COLUMNS} columns in all"))
+        } else {
+            Ok(())
         }
     }
 }
@@ -235,9 +239,10 @@ impl Profiles {
             Ok((column.to_owned(), profile.parse()?))
         };
         let table: BTreeMap<_, _> = named.into_iter().map(entry).collect::<Result<_>>()?;
-        match table.len() < words.len() {
-            true => bad("--normalize: a column is listed twice"),
-            false => Ok(Some(Profiles::Table(table))),
+        if table.len() < words.len() {
+            bad("--normalize: a column is listed twice")
+        } else {
+            Ok(Some(Profiles::Table(table)))
         }
     }
 
@@ -302,7 +307,7 @@ impl JobSpec {
             }
             // They are of the rows with any of the keys.
             job.limits.min_rows = None;
-            job.key = Some(Key {
+            job.key = Some(MatchKey {
                 columns: columns.clone(),
                 any: Vec::new(),
                 verdicts: Vec::new(),
@@ -352,7 +357,7 @@ impl JobSpec {
 mod tests {
     use super::*;
 
-    fn key(text: &str) -> std::result::Result<Key, String> {
+    fn key(text: &str) -> std::result::Result<MatchKey, String> {
         toml::from_str(text).map_err(|error| error.message().to_owned())
     }
 

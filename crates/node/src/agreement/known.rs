@@ -1,12 +1,12 @@
 //! Knowledge about the parties, as the basis of statements on who learns what.
 
-use super::handshake::Agreed;
+use super::handshake::HandshakeResult;
 use super::{Sizes, Slices};
 use std::collections::BTreeMap;
 
 /// Knowledge about both parties.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Known<'a> {
+pub struct KnownSizes<'a> {
     /// The party's own distinct keys, if they are known to whoever prints this.
     pub own_items: Option<u64>,
     /// Distinct keys of the peer, if they are known to whoever prints this.
@@ -29,15 +29,15 @@ pub struct Known<'a> {
     pub any: Option<[&'a [Sizes]; 2]>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownSizes<'a> {
     /// Returns the knowledge in the sizes that two parties have agreed on.
-    pub fn of(agreed: &'a Agreed) -> Self {
-        Known::of_sizes(&agreed.own_sizes, &agreed.peer_sizes)
+    pub fn of(agreed: &'a HandshakeResult) -> Self {
+        KnownSizes::of_sizes(&agreed.own_sizes, &agreed.peer_sizes)
     }
 
     /// Returns the knowledge in the sizes of a party and its peer.
     pub fn of_sizes(own: &'a Sizes, theirs: &'a Sizes) -> Self {
-        Known {
+        KnownSizes {
             own_items: Some(own.items),
             items: Some(theirs.items),
             entries: Some(theirs.entries),

@@ -2,7 +2,7 @@
 //! what is counted next.
 
 use tacita_core::channel::Channel;
-use tacita_core::protocol::rules::Wanted;
+use tacita_core::protocol::rules::CountPlan;
 use tacita_core::{Result, Session};
 use zeroize::Zeroizing;
 
@@ -27,7 +27,7 @@ pub trait Levels: Send {
     fn names(&self) -> &[String];
 
     /// Returns the itemsets to be counted next; none when all is known.
-    fn next(&mut self, channel: &mut Channel) -> Result<Option<Wanted>>;
+    fn next(&mut self, channel: &mut Channel) -> Result<Option<CountPlan>>;
 
     /// Takes the counts of the own itemsets, those of all buckets added up.
     fn take_own(&mut self, counts: &[u32], channel: &mut Channel) -> Result<()>;

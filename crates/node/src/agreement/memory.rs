@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use super::handshake::Agreed;
-use super::{Ability, JobSpec, Sizes, Work, mesh};
+use super::handshake::HandshakeResult;
+use super::{Ability, DiskRun, JobSpec, Sizes, mesh};
 use crate::base::memory::Limit;
 use crate::base::text;
 
 /// Refuses a job of two parties that needs more memory than the user allows, or than there is.
 ///
 /// Errors: [`Error::Input`] if it would whatever the peer brought; else [`Error::Terms`], with what the peer brings.
-pub fn check(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>, channel: &Channel) -> Result<()> {
+pub fn check(job: &JobSpec, me: &str, agreed: &HandshakeResult, allowed: Option<u64>, channel: &Channel) -> Result<()> {
     let (own, theirs, limit) = (&agreed.own_sizes, &agreed.peer_sizes, Limit::of(allowed));
     let on_disk = on_disk_instead(job, own);
     let check = |theirs: &Sizes, advice: &str| {
@@ -29,12 +29,12 @@ pub fn check(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>, cha
         0 => String::new(),
         rows => format!(" and {} of {} bytes", text::counted(rows, "given row"), text::count(theirs.row_bytes.into())),
     };
-    let things = text::counted(theirs.items, job.things().trim_end_matches('s'));
+    let things = text::counted(theirs.items, job.item_noun().trim_end_matches('s'));
     Err(Error::Terms(format!("{} brings {things}{given}: {text}", channel.peer())))
 }
 
 /// Performs [`check`] in a job in which all parties are connected.
-pub fn check_all(job: &JobSpec, me: &str, agreed: &mesh::Agreed, allowed: Option<u64>) -> Result<()> {
+pub fn check_all(job: &JobSpec, me: &str, agreed: &mesh::MeshAgreement, allowed: Option<u64>) -> Result<()> {
     let sizes = &agreed.sizes;
     if sizes[me].work.is_some() {
         // On disk there are as many buckets as it takes.
@@ -68,26 +68,23 @@ fn on_disk_instead(job: &JobSpec, own: &Sizes) -> &'static str {
 /// position, and shares, are as many as this party's.)
 pub fn unbounded(job: &JobSpec) -> Option<&'static str> {
     let padded = job.parties.names().into_iter().all(|name| job.job.pads(job, name));
-    if job.things() != "keys" || job.limits.max_rows.is_some() || (padded && job.limits.pad_to.is_some()) {
+    if job.item_noun() != "keys" || job.limits.max_rows.is_some() || (padded && job.limits.pad_to.is_some()) {
         return None;
     }
-    Some(match padded {
-        false => {
-            "limits.max_rows is not set: the party that does not pad can claim as many rows as the other's memory allows. Agree \
-             on limits.max_rows"
-        }
-        true => {
-            "neither limits.max_rows nor limits.pad_to is set: a peer can claim as many rows as this party's memory allows. \
+    Some(if padded {
+        "neither limits.max_rows nor limits.pad_to is set: a peer can claim as many rows as this party's memory allows. \
              Agree on one of them"
-        }
+    } else {
+        "limits.max_rows is not set: the party that does not pad can claim as many rows as the other's memory allows. Agree \
+             on limits.max_rows"
     })
 }
 
 /// The sizes of a peer that would bring nothing. Where rows are aligned by position, and of shares, both bring as many.
 fn without_rows(job: &JobSpec, theirs: &Sizes) -> Sizes {
-    match job.things() {
+    match job.item_noun() {
         "keys" => {
-            let work = theirs.work.as_ref().map(|_| Work { memory: u64::MAX, kept: None });
+            let work = theirs.work.as_ref().map(|_| DiskRun { memory: u64::MAX, kept: None });
             let any = theirs.any.iter().map(|sizes| without_rows(job, sizes)).collect();
             Sizes { items: 0, entries: 0, work, any, ..theirs.clone() }
         }
@@ -115,7 +112,7 @@ mod tests {
             let of = |items: [u64; 2]| {
                 let [own_sizes, peer_sizes] = items.map(|items| Sizes { items, ..Sizes::default() });
                 let session = Session::new(Transcript::new("test"));
-                Agreed { session, chosen: Chosen::only(Protocol::named("vole")), own_sizes, peer_sizes }
+                HandshakeResult { session, chosen: Chosen::only(Protocol::named("vole")), own_sizes, peer_sizes }
             };
             let fits = of([few, few]);
             let sizes = job.sizes_of_both(me, &fits.own_sizes, &fits.peer_sizes);

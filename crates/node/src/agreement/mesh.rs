@@ -23,7 +23,7 @@ use super::{Chosen, JobSpec, Sizes, Terms};
 pub const ROUNDS: u32 = 4;
 
 /// Outcome of a handshake among all parties.
-pub struct Agreed {
+pub struct MeshAgreement {
     /// The session of the run, which all parties have. It is public.
     pub session: Session,
     /// Protocol choice for the run.
@@ -31,11 +31,11 @@ pub struct Agreed {
     /// Sizes that each party has announced, including this one.
     pub sizes: BTreeMap<String, Sizes>,
     /// The connections, in the order of the job file.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<MeshConnection>,
 }
 
 /// One connection of such a run.
-pub struct Pair {
+pub struct MeshConnection {
     /// The party at the other end.
     pub peer: String,
     /// Session of the connection.
@@ -56,7 +56,7 @@ pub fn agree(
     channels: &mut [Channel],
     check: impl Fn(&Sizes, &Channel) -> Result<()>,
     choose: impl FnOnce(&BTreeMap<String, Sizes>) -> Result<Chosen>,
-) -> Result<Agreed> {
+) -> Result<MeshAgreement> {
     let own_bytes = message(own)?;
     let nonces = nonces(job, me, &greeted, channels)?;
 
@@ -100,19 +100,21 @@ pub fn agree(
     let pairs = channels.iter().zip(greeted).map(|(channel, greeted)| {
         let seed = greeted.seed.clone();
         let own = greeted.bound_to(&[("mesh", session.id())]).within(&session);
-        Pair { peer: channel.peer().to_owned(), session: own, seed }
+        MeshConnection { peer: channel.peer().to_owned(), session: own, seed }
     });
-    let pairs: Vec<Pair> = pairs.collect();
+    let pairs: Vec<MeshConnection> = pairs.collect();
 
     // 4. Each pair proves to have the same.
-    each(channels, pairs.iter().collect(), |pair: &Pair, channel| {
-        match has_the_same(&pair.session, job, me, channel)? {
-            true => Ok(()),
-            false if names.len() > 2 => Err(somebody(channel.peer(), ANOTHER_SESSION.into())),
-            false => Err(channel.violation(ANOTHER_SESSION)),
+    each(channels, pairs.iter().collect(), |pair: &MeshConnection, channel| {
+        if has_the_same(&pair.session, job, me, channel)? {
+            Ok(())
+        } else if names.len() > 2 {
+            Err(somebody(channel.peer(), ANOTHER_SESSION.into()))
+        } else {
+            Err(channel.violation(ANOTHER_SESSION))
         }
     })?;
-    Ok(Agreed { session, chosen, sizes, pairs })
+    Ok(MeshAgreement { session, chosen, sizes, pairs })
 }
 
 /// The choice that is written so, if the terms allow it. One way to write it: two would be two sessions.
@@ -128,9 +130,10 @@ fn nonces(job: &JobSpec, me: &str, greeted: &[Greeted], channels: &[Channel]) ->
     let others = channels.iter().zip(greeted);
     let others = others.map(|(channel, greeted)| (channel.peer().to_owned(), greeted.nonces[1].clone()));
     let nonces: BTreeMap<_, _> = own.into_iter().chain(others).collect();
-    match nonces.len() == job.parties.names().len() {
-        true => Ok(nonces),
-        false => Err(Error::Internal("not all parties are connected".into())),
+    if nonces.len() == job.parties.names().len() {
+        Ok(nonces)
+    } else {
+        Err(Error::Internal("not all parties are connected".into()))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Agreement between parties: jobs and their terms, sizes and choices, and the handshake that settles them. [`Job`]
-//! and [`Part`] are the required interfaces; the modules of [`jobs`](crate::jobs) implement them.
+//! and [`PartyInput`] are the required interfaces; the modules of [`jobs`](crate::jobs) implement them.
 
 pub(crate) mod check;
 mod chosen;
 pub mod cost;
+mod distributed;
 mod found;
 pub mod group;
 pub mod handshake;
@@ -23,7 +24,6 @@ mod show;
 mod sizes;
 mod source;
 mod spec;
-mod spread;
 mod summed;
 mod terms;
 mod topology;
@@ -32,28 +32,28 @@ pub(crate) mod written;
 
 pub use check::check_name;
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
-pub use found::{Answer, Deferred, Found, Page};
-pub use items::{Basket, ItemsFrom, Star};
+pub use distributed::{Bucket, BucketCounts, BucketProposal, MAX_SPREAD_ROWS, Pooled, Spread};
+pub use found::{Answer, Deferred, ResultPage, RunResult};
+pub use items::{Basket, ItemsFrom, Wildcard};
 pub use job::{
-    Ability, Answering, Distributed, Glance, Helped, Job, JobInfo, Left, Of, Question, RepeatedCounts, Resumable,
-    Served, Shared, Sums,
+    Ability, Answering, BucketSums, CommonKey, Disclosure, Distributed, Helped, InitQuestion, Job, JobInfo, JobWith,
+    RepeatedCounts, Resumable, ResumePoint, Served,
 };
-pub use key::{Alternative, Key, KeyVerdict, MAX_ALTERNATIVES, Profiles, all_columns};
-pub use known::Known;
+pub use key::{Alternative, KeyVerdict, MAX_ALTERNATIVES, MatchKey, Profiles, all_columns};
+pub use known::KnownSizes;
 pub use levels::{Gathered, Levels};
 pub use names::Names;
-pub use part::{Pair, Part, Peers, Run};
+pub use part::{PairContext, PartContext, PartyInput, Peers};
 pub use protocol::Protocol;
 pub use quality::{Quality, RowShare, Unusable};
 pub use reveal::Reveal;
 pub use show::{Measures, OwnRows, Show, Which};
-pub use sizes::{Each, Kept, Sizes, Slices, Work};
-pub use source::{OnDisk, PoolPlace, Source};
+pub use sizes::{DiskRun, ResumableRun, RowsPerKey, Sizes, Slices};
+pub use source::{DiskOptions, PoolPlace, Source};
 pub use spec::{Admitted, JobSpec, Limits, Member, Parties, Party, RELAY_LEARNS};
-pub use spread::{Bucket, Counts, MOST_SPREAD_ROWS, Pooled, Spread, Wish};
 pub use summed::Summed;
 pub use terms::Terms;
-pub use topology::{Clients, MOST_PARTIES, Role, Topology};
-pub use written::Written;
+pub use topology::{Clients, MAX_PARTIES, SliceRole, Topology};
+pub use written::WrittenNumber;
 
 pub use crate::table::{Duplicates, Nulls};

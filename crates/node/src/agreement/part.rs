@@ -7,14 +7,14 @@ use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use super::cost::{Calibration, Cost};
-use super::handshake::Agreed;
-use super::{Chosen, Found, JobSpec, Sizes, Slices, mesh};
+use super::handshake::HandshakeResult;
+use super::{Chosen, JobSpec, RunResult, Sizes, Slices, mesh};
 use crate::table::RowCounts;
-use crate::transport::depot::Client;
+use crate::transport::depot::DepotClient;
 use crate::transport::links::Links;
 
 /// Input that a party brings to a job.
-pub trait Part: Send {
+pub trait PartyInput: Send {
     /// Returns the sizes that are announced to the peers.
     fn sizes(&self) -> Sizes;
 
@@ -50,7 +50,7 @@ pub trait Part: Send {
     }
 
     /// Runs what was agreed on.
-    fn run(&mut self, run: Run<'_>) -> Result<Found>;
+    fn run(&mut self, run: PartContext<'_>) -> Result<RunResult>;
 
     /// Notes that the peer has all that it needs of this party, and this party of the peer.
     fn ended(&self) -> Result<()> {
@@ -64,7 +64,7 @@ pub trait Part: Send {
 }
 
 /// Context in which a party's part runs.
-pub struct Run<'a> {
+pub struct PartContext<'a> {
     /// Job that is run.
     pub job: &'a JobSpec,
     /// Name of the party.
@@ -82,14 +82,14 @@ pub enum Peers<'a> {
     /// Connection to a single peer.
     One {
         /// Outcome of the handshake.
-        agreed: &'a Agreed,
+        agreed: &'a HandshakeResult,
         /// Connection to the peer.
         channel: &'a mut Channel,
     },
     /// Connections to all other parties.
     Mesh {
         /// Outcome of the handshake among all parties.
-        agreed: &'a mesh::Agreed,
+        agreed: &'a mesh::MeshAgreement,
         /// The connections, in the order of the job file.
         channels: &'a mut [Channel],
     },
@@ -103,17 +103,17 @@ pub enum Peers<'a> {
         links: &'a Links,
     },
     /// None: what travels is left at a helper.
-    Depot(&'a Client),
+    Depot(&'a DepotClient),
 }
 
 /// Context in which a part of a job between two parties runs.
-pub struct Pair<'a> {
+pub struct PairContext<'a> {
     /// Job that is run.
     pub job: &'a JobSpec,
     /// Name of the party.
     pub me: &'a str,
     /// Outcome of the handshake.
-    pub agreed: &'a Agreed,
+    pub agreed: &'a HandshakeResult,
     /// Memory limit set by the user, for needs that show only during the run.
     pub allowed: Option<u64>,
     /// Connection to the peer.
@@ -133,7 +133,7 @@ impl<'a> Peers<'a> {
     }
 
     /// The helper in their place.
-    pub(crate) fn helper(&self) -> Option<&'a Client> {
+    pub(crate) fn helper(&self) -> Option<&'a DepotClient> {
         match self {
             Peers::Depot(client) => Some(client),
             Peers::One { .. } | Peers::Mesh { .. } | Peers::Several { .. } => None,
@@ -141,12 +141,12 @@ impl<'a> Peers<'a> {
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> PartContext<'a> {
     /// The same for a job that is between two.
-    pub fn pair(self) -> Result<Pair<'a>> {
-        let Run { job, me, peers, allowed, rng } = self;
+    pub fn pair(self) -> Result<PairContext<'a>> {
+        let PartContext { job, me, peers, allowed, rng } = self;
         match peers {
-            Peers::One { agreed, channel } => Ok(Pair { job, me, agreed, allowed, channel, rng }),
+            Peers::One { agreed, channel } => Ok(PairContext { job, me, agreed, allowed, channel, rng }),
             Peers::Mesh { .. } | Peers::Several { .. } | Peers::Depot(_) => {
                 Err(Error::Internal(format!("{} has one peer in this job", me)))
             }

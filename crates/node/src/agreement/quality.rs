@@ -14,7 +14,7 @@ use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Result, RowLimit};
 
 use super::words::{bad, unknown};
-use super::{JobSpec, MOST_SPREAD_ROWS, Topology, Written};
+use super::{JobSpec, MAX_SPREAD_ROWS, Topology, WrittenNumber};
 use crate::base::text::{count, counted, shown};
 use crate::table::RowCounts;
 
@@ -61,11 +61,13 @@ impl FromStr for RowShare {
 
     fn from_str(text: &str) -> Result<RowShare> {
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-        let read = match digits {
-            true => text.parse().ok().map(RowShare::Rows),
+        let read = if digits {
+            text.parse().ok().map(RowShare::Rows)
+        } else if text.parse() == Ok(1.0) {
             // 1.0 might be one row, or all of them.
-            false if text.parse() == Ok(1.0) => None,
-            false => text.parse().ok().map(RowShare::Part),
+            None
+        } else {
+            text.parse().ok().map(RowShare::Part)
         };
         read.ok_or_else(|| {
             Error::Input(format!(
@@ -78,7 +80,7 @@ impl FromStr for RowShare {
 
 impl<'de> Deserialize<'de> for RowShare {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<RowShare, D::Error> {
-        Written::deserialize(deserializer)?.0.parse().map_err(D::Error::custom)
+        WrittenNumber::deserialize(deserializer)?.0.parse().map_err(D::Error::custom)
     }
 }
 
@@ -139,7 +141,7 @@ impl Unusable {
         let (nulls, unreadable) = bytes.split_first_chunk()?;
         let [nulls, unreadable] = [*nulls, unreadable.try_into().ok()?].map(u64::from_le_bytes);
         // No table has more rows.
-        [nulls, unreadable].iter().all(|rows| *rows <= MOST_SPREAD_ROWS).then_some(Unusable { nulls, unreadable })
+        [nulls, unreadable].iter().all(|rows| *rows <= MAX_SPREAD_ROWS).then_some(Unusable { nulls, unreadable })
     }
 }
 
@@ -200,7 +202,7 @@ impl JobSpec {
     }
 
     /// Returns sentences on what `party` learns from the job and about the quality of rows.
-    pub fn learned(&self, party: &str, known: super::Known<'_>) -> Vec<String> {
+    pub fn learned(&self, party: &str, known: super::KnownSizes<'_>) -> Vec<String> {
         let mut learned = self.job.learned(self, party, known);
         learned.extend(self.learned_of_rows(party));
         learned

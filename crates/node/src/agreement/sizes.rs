@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tacita_core::Result;
 use tacita_core::channel::Channel;
 
-use super::{JobSpec, Wish};
+use super::{BucketProposal, JobSpec};
 
 /// Sizes of a party's input, after its table is loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,19 +28,19 @@ pub struct Sizes {
     pub tag_bytes: Option<u32>,
     /// Rows that a sender gives for each of its keys, in a union.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub each: Option<Each>,
+    pub each: Option<RowsPerKey>,
     /// The runs whose shares are to be opened, in hexadecimal, in the order in which the sender would open them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Vec<String>>,
     /// Bucketed work of the sender, if its table is on disk and is intersected bucket by bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<Work>,
+    pub work: Option<DiskRun>,
     /// The own work is on disk, which the peer is not told.
     #[serde(skip)]
     pub on_disk: bool,
     /// Number of buckets that the sender asks for, as announced by the drivers of a spread job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<Wish>,
+    pub spread: Option<BucketProposal>,
     /// Sizes by each of several keys of which one is enough; the others are then those of [`Sizes::of_alternatives`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any: Vec<Sizes>,
@@ -49,12 +49,12 @@ pub struct Sizes {
 impl Sizes {
     /// Sizes by several keys of which one is enough, and as a whole the largest of them.
     pub fn of_alternatives(any: Vec<Sizes>) -> Sizes {
-        let work = any.first().and_then(|sizes| sizes.work.as_ref()).map(|work| Work { kept: None, ..work.clone() });
+        let work = any.first().and_then(|sizes| sizes.work.as_ref()).map(|work| DiskRun { kept: None, ..work.clone() });
         Sizes { items: any.iter().map(|sizes| sizes.items).max().unwrap_or(0), work, any, ..Sizes::default() }
     }
 
     /// The same with the work on disk, or not.
-    pub fn with_work(self, work: Option<&Work>) -> Sizes {
+    pub fn with_work(self, work: Option<&DiskRun>) -> Sizes {
         let any = self.any.into_iter().map(|sizes| sizes.with_work(work)).collect();
         Sizes { work: work.cloned(), any, ..self }
     }
@@ -91,7 +91,7 @@ impl JobSpec {
 /// Rows that a sender gives for each of its keys: as many as the key with most has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Each {
+pub struct RowsPerKey {
     /// Rows of the key that has most; at least 1.
     pub rows: u32,
     /// Profiles with which the sender reads its key columns. The receiver sorts what it gets by them.
@@ -101,18 +101,18 @@ pub struct Each {
 /// A run on disk, as the peer is told of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Work {
+pub struct DiskRun {
     /// Bytes of memory for the buckets in flight.
     pub memory: u64,
     /// The run that the sender has kept and would go on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Kept>,
+    pub kept: Option<ResumableRun>,
 }
 
 /// A run that a party has kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kept {
+pub struct ResumableRun {
     /// Fingerprint of the run in hexadecimal.
     pub run: String,
     /// Number of buckets that the party has finished.

@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 use super::{Ability, JobSpec, Show};
 use crate::identity::Identity;
 use crate::table::{ReadOptions, Table, read};
-use crate::watch::Screen;
+use crate::watch::ProgressSink;
 
 /// Source of a party's data.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ pub enum Source {
         /// Go on although more than half of the keys cannot be read.
         allow_unreadable: bool,
         /// Location and options of the work on disk.
-        work: OnDisk,
+        work: DiskOptions,
     },
     /// Paths of share files.
     Shares(Vec<PathBuf>),
@@ -86,7 +86,7 @@ impl Source {
     }
 
     /// The same with the work on disk, of party `me`.
-    pub fn on_disk(self, job: &JobSpec, me: &str, work: OnDisk) -> Result<Source> {
+    pub fn on_disk(self, job: &JobSpec, me: &str, work: DiskOptions) -> Result<Source> {
         match self {
             _ if job.parties.get(me).is_some_and(|party| party.show != Show::default()) => Err(Error::Input(format!(
                 "--work: parties.{me}.show, --keep and --with-key are for tables in memory: leave one of them out"
@@ -121,7 +121,7 @@ impl Source {
 
 /// Location and options of a run's work on disk.
 #[derive(Clone)]
-pub struct OnDisk {
+pub struct DiskOptions {
     /// Directory of the work.
     pub directory: PathBuf,
     /// Goes on with the run in it.
@@ -131,7 +131,7 @@ pub struct OnDisk {
     /// Identity whose key opens the data on disk.
     pub identity: Identity,
     /// Screen for messages while the table is sorted.
-    pub screen: Arc<dyn Screen>,
+    pub screen: Arc<dyn ProgressSink>,
 }
 
 /// Location of a pool and its key.

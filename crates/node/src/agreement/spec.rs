@@ -10,10 +10,10 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tacita_core::{Error, Level, Result, Security};
 
 use super::words::{maybe_from_word, maybe_seconds};
-use super::{ItemsFrom, Job, Key, Profiles, Protocol, Quality, Reveal, Role, RowShare, Show, Spread};
+use super::{ItemsFrom, Job, MatchKey, Profiles, Protocol, Quality, Reveal, RowShare, Show, SliceRole, Spread};
 use crate::base::text::meant;
 use crate::identity::Fingerprint;
-use crate::table::read::Kind;
+use crate::table::read::FileKind;
 use crate::table::{DecimalMark, Profile, ReadOptions};
 
 /// A job as written in its file, with defaults filled in. `JobSpec::check` has passed for every one that
@@ -37,7 +37,7 @@ pub struct JobSpec {
     /// Columns that others may see, by the party that gives them.
     pub gives: BTreeMap<String, Vec<String>>,
     /// Key by which rows are matched.
-    pub key: Option<Key>,
+    pub key: Option<MatchKey>,
     /// Number of decimals that numbers have; see [`JobSpec::decimals`] and [`JobSpec::summed_decimals`].
     pub scale: Option<u32>,
     /// Bounds that the parties agree on.
@@ -124,7 +124,7 @@ pub struct Party {
     pub normalize: Option<Profiles>,
     /// `dot`: what it is where several have one side's rows; see [`JobSpec::clients`].
     #[serde(default, deserialize_with = "maybe_from_word")]
-    pub role: Option<Role>,
+    pub role: Option<SliceRole>,
     /// `dot`: which of the slices it has that make up that side's rows, from 1 on.
     #[serde(default)]
     pub slice: Option<u64>,
@@ -146,7 +146,7 @@ pub struct Party {
     pub sheet: Option<String>,
     /// Format of the party's input, if its name does not tell; in `aggregate`, if its content does not.
     #[serde(default, deserialize_with = "maybe_from_word")]
-    pub format: Option<Kind>,
+    pub format: Option<FileKind>,
     /// Maximum number of addresses into which the networks of a list's input are expanded.
     #[serde(default)]
     pub expand: Option<u64>,
@@ -215,13 +215,13 @@ impl JobSpec {
     }
 
     /// Returns the noun for the items that the job counts, for messages.
-    pub fn things(&self) -> &'static str {
-        self.job.things(self)
+    pub fn item_noun(&self) -> &'static str {
+        self.job.item_noun(self)
     }
 
     /// Returns the singular of [`JobSpec::things`].
     pub fn thing(&self) -> &'static str {
-        self.things().trim_end_matches('s')
+        self.item_noun().trim_end_matches('s')
     }
 
     /// Whether `name` learns the result.

@@ -23,9 +23,10 @@ impl Summed {
     /// Columns as a job file names them: separated by commas.
     pub(super) fn parse(text: &str, mean: bool) -> Option<Summed> {
         // Of one the name stays as it is, blanks and all.
-        let columns: Vec<String> = match text.contains(',') {
-            true => text.split(',').map(|column| column.trim().to_owned()).collect(),
-            false => vec![text.to_owned()],
+        let columns: Vec<String> = if text.contains(',') {
+            text.split(',').map(|column| column.trim().to_owned()).collect()
+        } else {
+            vec![text.to_owned()]
         };
         columns.iter().all(|column| !column.is_empty()).then_some(Summed { columns, mean })
     }

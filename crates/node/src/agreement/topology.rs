@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 use super::{JobSpec, Sizes, Slices};
 
 /// The most parties of a job in which all are connected to each other.
-pub const MOST_PARTIES: usize = 64;
+pub const MAX_PARTIES: usize = 64;
 
 /// Topology of a job: the parties that talk to each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Topology<'a> {
 
 /// The role of a party where one side's rows are in slices at several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum SliceRole {
     /// Has some of one side's rows.
     Client,
     /// Has all rows of the other side.
@@ -43,21 +43,21 @@ pub struct Clients<'a> {
     pub clients: Vec<&'a str>,
 }
 
-impl Role {
+impl SliceRole {
     /// The word for it in job files.
     pub fn name(self) -> &'static str {
         match self {
-            Role::Client => "client",
-            Role::Server => "server",
+            SliceRole::Client => "client",
+            SliceRole::Server => "server",
         }
     }
 }
 
-impl FromStr for Role {
+impl FromStr for SliceRole {
     type Err = Error;
 
-    fn from_str(word: &str) -> Result<Role> {
-        let found = [Role::Client, Role::Server].into_iter().find(|role| role.name() == word);
+    fn from_str(word: &str) -> Result<SliceRole> {
+        let found = [SliceRole::Client, SliceRole::Server].into_iter().find(|role| role.name() == word);
         found.ok_or_else(|| Error::Input(format!("role = \"{}\": use \"client\" or \"server\"", word.escape_debug())))
     }
 }
@@ -92,8 +92,8 @@ impl JobSpec {
     /// Server and clients, if the job has such.
     pub fn clients(&self) -> Option<Clients<'_>> {
         let of = |role| self.parties.0.iter().filter(move |(_, party)| party.role == Some(role));
-        let server = of(Role::Server).next()?;
-        let mut clients: Vec<_> = of(Role::Client).map(|(name, party)| (party.slice, name.as_str())).collect();
+        let server = of(SliceRole::Server).next()?;
+        let mut clients: Vec<_> = of(SliceRole::Client).map(|(name, party)| (party.slice, name.as_str())).collect();
         clients.sort();
         Some(Clients { server: &server.0, clients: clients.into_iter().map(|(_, name)| name).collect() })
     }

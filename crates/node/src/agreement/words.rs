@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use tacita_core::{Error, Result};
 
-use super::{Answering, Question};
+use super::{Answering, InitQuestion};
 use crate::base::text::shown;
 use crate::identity::Fingerprint;
 use crate::table::{Duplicates, Nulls, Profile};
@@ -62,7 +62,7 @@ pub(super) fn maybe_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> std::
 }
 
 /// The bound on the other's rows, which jobs that match rows ask for.
-pub(crate) const MAX_ROWS: Question = Question {
+pub(crate) const MAX_ROWS: InitQuestion = InitQuestion {
     key: "limits.max_rows",
     asks: "The most rows that a party may bring",
     usual: Some("10000000"),
@@ -71,7 +71,7 @@ pub(crate) const MAX_ROWS: Question = Question {
 };
 
 /// Question for the columns by which rows are aligned, in jobs over rows of both parties.
-pub(crate) const ROW_ID: Question = Question {
+pub(crate) const ROW_ID: InitQuestion = InitQuestion {
     key: "row_id",
     asks: "Columns by which rows are aligned; none: by their position",
     usual: Some(""),

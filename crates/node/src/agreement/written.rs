@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 
 /// A number as it stands in the job file, digit for digit: binary floating point has no 0.07.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written(pub String);
+pub struct WrittenNumber(pub String);
 
-impl<'de> Deserialize<'de> for Written {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Written, D::Error> {
+impl<'de> Deserialize<'de> for WrittenNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WrittenNumber, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "a number, or a number in quotes")]
         enum Number {
@@ -19,7 +19,7 @@ impl<'de> Deserialize<'de> for Written {
             Float(f64),
             Text(String),
         }
-        Ok(Written(match Number::deserialize(deserializer)? {
+        Ok(WrittenNumber(match Number::deserialize(deserializer)? {
             Number::Integer(integer) => integer.to_string(),
             // With a point even where it is an integer: 1.0 is not 1.
             Number::Float(float) => format!("{float:?}"),
@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for Written {
 
 /// Takes numbers that are not whole from the text of a job file, in place of what a parser has made of them. Each comes with its
 /// key.
-pub(crate) fn take_exact(text: &str, is_json: bool, numbers: &mut [(&str, &mut Option<Written>)]) {
+pub(crate) fn take_exact(text: &str, is_json: bool, numbers: &mut [(&str, &mut Option<WrittenNumber>)]) {
     if is_json {
         let Ok(found) = serde_json::from_str::<BTreeMap<&str, &RawValue>>(text) else { return };
         for (key, number) in numbers {

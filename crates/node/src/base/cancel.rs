@@ -41,7 +41,7 @@ impl Cancel {
     }
 
     /// Runs something that must not be cut off: writing the result.
-    pub(crate) fn uncut<T>(&self, write: impl FnOnce() -> T) -> T {
+    pub(crate) fn without_cancel<T>(&self, write: impl FnOnce() -> T) -> T {
         self.0.writing.store(true, Ordering::Release);
         let result = write();
         self.0.writing.store(false, Ordering::Release);
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn what_is_being_written_is_not_cut_off() {
         let cancel = Cancel::default();
-        assert_eq!(cancel.uncut(|| cancel.cancel()), Cancelled::Writing);
+        assert_eq!(cancel.without_cancel(|| cancel.cancel()), Cancelled::Writing);
         assert!(!cancel.is_cancelled());
         assert_eq!(cancel.cancel(), Cancelled::Alone);
         assert!(cancel.is_cancelled());

@@ -299,10 +299,8 @@ pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
     for (position, (what, path)) in files.iter().enumerate() {
         for (other_what, other) in &files[..position] {
             if path.as_os_str() != "-" && !is_device(path) && same_file(path, other) {
-                let what = match what == other_what {
-                    true => "given twice".to_owned(),
-                    false => format!("both {other_what} and {what}"),
-                };
+                let what =
+                    if what == other_what { "given twice".to_owned() } else { format!("both {other_what} and {what}") };
                 return Err(Error::Input(format!("{}: this is {what}", path.display())));
             }
         }

@@ -262,9 +262,10 @@ fn unless_unsupported(flushed: rustix::io::Result<()>) -> rustix::io::Result<()>
 
 /// Refuses what belongs to another user. The administrator can change everything anyway.
 pub fn check_owner(uid: u32) -> std::result::Result<(), String> {
-    match uid == 0 || uid == geteuid().as_raw() {
-        true => Ok(()),
-        false => Err(format!("it belongs to another user (number {uid})")),
+    if uid == 0 || uid == geteuid().as_raw() {
+        Ok(())
+    } else {
+        Err(format!("it belongs to another user (number {uid})"))
     }
 }
 

@@ -115,7 +115,7 @@ pub fn meant<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String
 }
 
 /// Maximum length of a shape that is shown.
-const MOST_LETTERS: usize = 24;
+const MAX_LETTERS: usize = 24;
 
 /// Returns the shape of a text, without its digits and letters: `9` for a digit, `a` for letters in a row.
 pub fn shape(text: &str) -> String {
@@ -129,7 +129,7 @@ pub fn shape(text: &str) -> String {
         if sign != 'a' || !shape.ends_with('a') {
             shape.push(sign);
         }
-        if shape.chars().count() == MOST_LETTERS {
+        if shape.chars().count() == MAX_LETTERS {
             shape.push('…');
             break;
         }
@@ -286,7 +286,7 @@ mod tests {
         ] {
             assert_eq!(shape(text), expected);
         }
-        assert_eq!(shape(&"1".repeat(100)).chars().count(), MOST_LETTERS + 1);
+        assert_eq!(shape(&"1".repeat(100)).chars().count(), MAX_LETTERS + 1);
     }
 
     #[test]

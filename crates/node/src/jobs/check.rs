@@ -3,7 +3,7 @@
 use tacita_core::{Error, Result};
 
 use crate::agreement::words::{bad, either};
-use crate::agreement::{JobSpec, Shared, Show};
+use crate::agreement::{CommonKey, JobSpec, Show};
 use crate::jobs;
 
 impl JobSpec {
@@ -22,14 +22,14 @@ impl JobSpec {
     /// Refuses fewer or more parties than the job can have.
     fn check_count(&self) -> Result<()> {
         let (most, count) = (self.job.info().most_parties, self.parties.0.len());
-        let has_roles = self.job.has(Shared::Roles) && self.has_roles();
+        let has_roles = self.job.has(CommonKey::Roles) && self.has_roles();
         if self.job.served().is_some() || has_roles || (2..=most).contains(&count) {
             return Ok(());
         }
         if most > 2 {
             return bad(format!("parties: the job has {count}: name 2 to {most}"));
         }
-        let with_roles = jobs::having(Shared::Roles).join(" and ");
+        let with_roles = jobs::having(CommonKey::Roles).join(" and ");
         let several: Vec<_> = jobs::usual().filter(|job| job.info().most_parties > 2).map(|job| job.name()).collect();
         bad(format!(
             "parties: the job has {count}, and job = \"{}\" is between exactly two (except {with_roles} with clients): for \
@@ -43,21 +43,25 @@ impl JobSpec {
     fn check_shared(&self) -> Result<()> {
         let limits = &self.limits;
         let present = [
-            ("gives", !self.gives.is_empty(), Shared::Gives),
-            ("[key]", self.key.is_some(), Shared::Key),
-            ("parties.NAME.role and slice", self.has_roles(), Shared::Roles),
-            ("scale", self.scale.is_some(), Shared::Scale),
-            ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), Shared::Items),
-            ("parties.NAME.show", self.parties.0.iter().any(|(_, party)| party.show != Show::default()), Shared::Show),
-            ("limits.pad_to", limits.pad_to.is_some(), Shared::PadTo),
-            ("limits.max_text", limits.max_text.is_some(), Shared::Gives),
-            ("limits.min_result", limits.min_result.is_some(), Shared::MinResult),
-            ("limits.max_queries", limits.max_queries.is_some(), Shared::Queries),
-            ("limits.max_clients", limits.max_clients.is_some(), Shared::Queries),
-            ("[helper]", self.helper.is_some(), Shared::Helper),
-            ("[clients]", self.clients.is_some(), Shared::Clients),
-            ("limits.daily_queries", limits.daily_queries.is_some(), Shared::Clients),
-            ("limits.rotate_within", limits.rotate_within.is_some(), Shared::Clients),
+            ("gives", !self.gives.is_empty(), CommonKey::Gives),
+            ("[key]", self.key.is_some(), CommonKey::Key),
+            ("parties.NAME.role and slice", self.has_roles(), CommonKey::Roles),
+            ("scale", self.scale.is_some(), CommonKey::Scale),
+            ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), CommonKey::Items),
+            (
+                "parties.NAME.show",
+                self.parties.0.iter().any(|(_, party)| party.show != Show::default()),
+                CommonKey::Show,
+            ),
+            ("limits.pad_to", limits.pad_to.is_some(), CommonKey::PadTo),
+            ("limits.max_text", limits.max_text.is_some(), CommonKey::Gives),
+            ("limits.min_result", limits.min_result.is_some(), CommonKey::MinResult),
+            ("limits.max_queries", limits.max_queries.is_some(), CommonKey::Queries),
+            ("limits.max_clients", limits.max_clients.is_some(), CommonKey::Queries),
+            ("[helper]", self.helper.is_some(), CommonKey::Helper),
+            ("[clients]", self.clients.is_some(), CommonKey::Clients),
+            ("limits.daily_queries", limits.daily_queries.is_some(), CommonKey::Clients),
+            ("limits.rotate_within", limits.rotate_within.is_some(), CommonKey::Clients),
         ];
         match present.into_iter().find(|(_, present, key)| *present && !self.job.has(*key)) {
             Some((name, _, key)) => Err(foreign(name, &jobs::having(key), self.job.name())),

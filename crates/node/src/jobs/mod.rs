@@ -21,10 +21,10 @@ use serde::de::DeserializeOwned;
 use tacita_core::Result;
 
 use crate::agreement::words::{either, unknown};
-use crate::agreement::{Job, Protocol, Shared};
+use crate::agreement::{CommonKey, Job, Protocol};
 
 /// A job whose own keys are read from a job file: each field is one.
-pub trait Own: Job + Default + DeserializeOwned + 'static {
+pub trait ParseJob: Job + Default + DeserializeOwned + 'static {
     /// The protocols that such a job may name.
     fn all_protocols() -> Vec<Protocol>;
 
@@ -45,7 +45,7 @@ struct Kind {
 }
 
 impl Kind {
-    const fn of<J: Own>(name: &'static str) -> Kind {
+    const fn of<J: ParseJob>(name: &'static str) -> Kind {
         Kind {
             name,
             protocols: J::all_protocols,
@@ -61,7 +61,7 @@ static JOBS: [Kind; 6] = [
     Kind::of::<intersect::Intersect>("intersect"),
     Kind::of::<union::Union>("union"),
     Kind::of::<dot::Dot>("dot"),
-    Kind::of::<shares::ShareJob>("shares"),
+    Kind::of::<shares::SharesSpec>("shares"),
     Kind::of::<rules::Rules>("rules"),
     Kind::of::<aggregate::Aggregate>("aggregate"),
 ];
@@ -101,7 +101,7 @@ pub fn usual() -> impl Iterator<Item = Arc<dyn Job>> {
 }
 
 /// The names of the jobs that have a key.
-fn having(key: Shared) -> Vec<&'static str> {
+fn having(key: CommonKey) -> Vec<&'static str> {
     JOBS.iter().filter(|kind| (kind.usual)().has(key)).map(|kind| kind.name).collect()
 }
 

@@ -6,7 +6,7 @@ use crate::agreement::cost::Calibration;
 
 /// CPU seconds of one operation each.
 #[derive(Debug, Clone, Copy)]
-pub struct Seconds {
+pub struct OperationSeconds {
     /// A key is made; the time varies a lot.
     pub key: f64,
     /// Encryption of a number by the key's owner.
@@ -22,7 +22,7 @@ pub struct Seconds {
 }
 
 /// Under a key of 3072 bits on one thread of the machine that `docs/protocols/paillier.md`, *Cost*, names, with AVX-512.
-const MEASURED: Seconds = Seconds {
+const MEASURED: OperationSeconds = OperationSeconds {
     key: 0.33,
     encrypt: 1.0 / 7080.0,
     decrypt: 1.0 / 1460.0,
@@ -35,15 +35,15 @@ const MEASURED_BITS: f64 = 3072.0;
 /// A re-randomisation there under a key of 1024 bits: see [`Calibration::paillier_power`].
 pub const MEASURED_POWER: f64 = 1.0 / 10_000.0;
 
-impl Seconds {
+impl OperationSeconds {
     /// Returns the costs with keys of this size on a machine like this one; without one, on the machine of the
     /// measurements. Exponentiations grow with the cube of a key's length, its generation with the fourth power, the
     /// others with the square.
-    pub fn of(size: KeySize, machine: Option<&Calibration>) -> Seconds {
+    pub fn of(size: KeySize, machine: Option<&Calibration>) -> OperationSeconds {
         let longer = size.bits() as f64 / MEASURED_BITS;
         let slower = machine.map_or(1.0, |machine| machine.paillier_power / MEASURED_POWER);
         let [square, cube, fourth] = [2, 3, 4].map(|power| slower * longer.powi(power));
-        Seconds {
+        OperationSeconds {
             key: MEASURED.key * fourth,
             encrypt: MEASURED.encrypt * cube,
             decrypt: MEASURED.decrypt * cube,

@@ -12,9 +12,9 @@ use serde::forward_to_deserialize_any;
 use tacita_core::{Error, Level, Result, Security};
 
 use super::check::foreign;
-use super::{JOBS, Kind, Own};
+use super::{JOBS, Kind, ParseJob};
 use crate::agreement::words::{either, from_word};
-use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Names, Parties, Protocol, Quality, Reveal};
+use crate::agreement::{Admitted, Job, JobSpec, Limits, MatchKey, Member, Names, Parties, Protocol, Quality, Reveal};
 use crate::base::text::{meant, nearest, shown};
 use crate::base::text_file::read_text;
 
@@ -40,7 +40,7 @@ struct Common {
     #[serde(default)]
     gives: BTreeMap<String, Vec<String>>,
     #[serde(default)]
-    key: Option<Key>,
+    key: Option<MatchKey>,
     #[serde(default)]
     scale: Option<u32>,
     #[serde(default)]
@@ -230,7 +230,7 @@ impl<'de> Deserialize<'de> for Keys {
 }
 
 /// Reads the keys that are a job's own.
-pub(super) fn own<J: Own>(text: &Text<'_>) -> Result<Arc<dyn Job>> {
+pub(super) fn own<J: ParseJob>(text: &Text<'_>) -> Result<Arc<dyn Job>> {
     let mut own: J = text.read()?;
     own.take_exact(text.text, text.is_json);
     Ok(Arc::new(own))

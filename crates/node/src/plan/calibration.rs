@@ -4,9 +4,9 @@ use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use tacita_core::channel::Channel;
 use tacita_core::primitive::group::{Group, P384, ScalarField};
-use tacita_core::primitive::paillier::{KeySize, PublicKey};
+use tacita_core::primitive::paillier::{KeySize, PaillierPublicKey};
 use tacita_core::protocol::dot::{Columns, Integers, Shape as DotShape, ot};
-use tacita_core::protocol::intersect::entries::{Domain, Params};
+use tacita_core::protocol::intersect::tag_exchange::{Params, TagDomain};
 use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Item, Level, Result, Security, Session, Side};
@@ -49,7 +49,7 @@ fn set(count: usize) -> (Session, Vec<Item>) {
 /// CPU seconds that both parties need to intersect two sets of `count` items by `ecdh`, the mean of some runs.
 fn cpu_of_ecdh(count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64> {
     let (session, items) = set(count);
-    let (domain, params) = (Domain::of_session(&session), Params::rows(count, count));
+    let (domain, params) = (TagDomain::of_session(&session), Params::rows(count, count));
     cpu_of_both(
         runs,
         rng,
@@ -91,7 +91,7 @@ fn cpu_of_power(count: usize, rng: &mut impl CryptoRng) -> Result<f64> {
     bytes[modulus_bytes] = 2;
     let two = bytes[modulus_bytes..].to_vec();
     let failed = |invalid| Error::Internal(format!("calibration holds {invalid}"));
-    let key = PublicKey::from_bytes(size, &bytes).map_err(failed)?;
+    let key = PaillierPublicKey::from_bytes(size, &bytes).map_err(failed)?;
     let ciphertexts = key.read(&two.repeat(count)).map_err(failed)?;
     let started = usage::cpu_time();
     key.rerandomize(&ciphertexts, rng);

@@ -9,9 +9,10 @@ use tacita_core::Result;
 
 use crate::agreement::cost::Calibration;
 use crate::agreement::{
-    Choice, Glance, JobSpec, Known, Network, Part, Sizes, Topology, group, handshake, memory, mesh, quality,
+    Choice, Disclosure, JobSpec, KnownSizes, Network, PartyInput, Sizes, Topology, group, handshake, memory, mesh,
+    quality,
 };
-use crate::transport::Shape;
+use crate::transport::LinkShape;
 
 /// Plan of a job.
 #[derive(Debug, Clone, Serialize)]
@@ -41,7 +42,7 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// Returns a summary of who learns what.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub at_a_glance: Vec<Glance>,
+    pub at_a_glance: Vec<Disclosure>,
     /// The helper's share, in a job with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub helper: Option<HelperShare>,
@@ -85,9 +86,9 @@ pub struct Share {
 pub fn plan(
     job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,
-    parts: &BTreeMap<String, Box<dyn Part>>,
+    parts: &BTreeMap<String, Box<dyn PartyInput>>,
     calibration: Calibration,
-    network: Shape,
+    network: LinkShape,
 ) -> Result<Plan> {
     let topology = job.topology();
     if topology == Topology::Served {
@@ -121,19 +122,19 @@ pub fn plan(
         let role = &cost.roles[me];
         let (handshake, known) = match &topology {
             Topology::Clients(roles) => {
-                let known = Known { slices: slices.as_ref(), ..Known::default() };
+                let known = KnownSizes { slices: slices.as_ref(), ..KnownSizes::default() };
                 (group::bytes_sent(job, roles, me, sizes), known)
             }
-            Topology::Helper | Topology::Served => (0, Known::default()),
+            Topology::Helper | Topology::Served => (0, KnownSizes::default()),
             Topology::Mesh => {
-                let known = Known { all: Some(sizes), ..Known::default() };
+                let known = KnownSizes { all: Some(sizes), ..KnownSizes::default() };
                 (mesh::bytes_sent(job, me, &chosen, &sizes[me]), known)
             }
             Topology::Pair => {
                 let theirs = &sizes[job.peer_of(me)];
-                let known = Known {
+                let known = KnownSizes {
                     entries: (!theirs.schema.is_empty()).then_some(theirs.entries),
-                    ..Known::of_sizes(&sizes[me], theirs)
+                    ..KnownSizes::of_sizes(&sizes[me], theirs)
                 };
                 (handshake::bytes_sent(job, me, &chosen, &sizes[me]), known)
             }
@@ -172,7 +173,12 @@ pub fn plan(
 }
 
 /// Plans a job in which others serve those who come, of whom `sizes` has each.
-fn served(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: &Calibration, network: Shape) -> Result<Plan> {
+fn served(
+    job: &JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    calibration: &Calibration,
+    network: LinkShape,
+) -> Result<Plan> {
     let Choice { chosen, why } = job.job.choose(job, sizes, Network::default())?;
     let cost = job.job.cost(job, &chosen, sizes, calibration)?;
     let all: u64 = sizes.values().map(|sizes| sizes.items).sum();
@@ -184,7 +190,7 @@ fn served(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: &Calibrat
             cpu_seconds: role.cpu,
             memory: job.job.memory(job, name, &chosen, sizes)?,
             disk: role.disk,
-            learned: job.job.learned(job, name, Known::default()),
+            learned: job.job.learned(job, name, KnownSizes::default()),
         };
         parties.insert(name.clone(), share);
     }
@@ -206,7 +212,7 @@ fn served(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: &Calibrat
 }
 
 /// Seconds, if each has a machine like this one, and if all share this one.
-fn seconds(parties: &BTreeMap<String, Share>, rounds: u32, calibration: &Calibration, network: Shape) -> [f64; 2] {
+fn seconds(parties: &BTreeMap<String, Share>, rounds: u32, calibration: &Calibration, network: LinkShape) -> [f64; 2] {
     let transfer = match network.bandwidth {
         Some(bits) => parties.values().map(|share| share.bytes_sent as f64 * 8.0 / bits as f64).fold(0.0, f64::max),
         None => 0.0,

@@ -3,8 +3,8 @@
 use tacita_core::Result;
 use tacita_core::channel::{Channel, Traffic};
 
-use crate::agreement::{JobSpec, Part, Reveal};
-use crate::transport::depot::Client;
+use crate::agreement::{JobSpec, PartyInput, Reveal};
+use crate::transport::depot::DepotClient;
 use crate::transport::links::Links;
 
 /// The connections of a party in a run.
@@ -16,7 +16,7 @@ pub(crate) enum Connections {
         links: Links,
     },
     /// To a helper.
-    Helper(Box<Client>),
+    Helper(Box<DepotClient>),
 }
 
 /// Traffic over the connections of a party.
@@ -33,7 +33,7 @@ impl Connections {
     pub(crate) fn conclude<T>(
         self,
         job: &JobSpec,
-        part: &dyn Part,
+        part: &dyn PartyInput,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<(Travelled, T)> {
         let (channels, links) = match self {

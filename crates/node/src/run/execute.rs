@@ -9,15 +9,15 @@ use tacita_core::{Error, Result};
 
 use super::connections::Connections;
 use crate::agreement::handshake::Greeted;
-use crate::agreement::{Chosen, Found, JobSpec, Part, Peers, Run, Topology, Unusable, quality};
+use crate::agreement::{Chosen, JobSpec, PartContext, PartyInput, Peers, RunResult, Topology, Unusable, quality};
 use crate::base::random::fresh_rng;
-use crate::transport::depot::Client;
+use crate::transport::depot::DepotClient;
 use crate::transport::links::Links;
-use crate::watch::{Screen, Watcher};
+use crate::watch::{ProgressSink, Watcher};
 
 /// State of a run before its connections end.
 pub(crate) struct Executed {
-    pub(crate) found: Found,
+    pub(crate) found: RunResult,
     pub(crate) choice: String,
     /// Counts of unusable rows that the peers have reported, if they have.
     pub(crate) unusable: BTreeMap<String, Unusable>,
@@ -34,14 +34,14 @@ pub(crate) struct RunContext<'a> {
     /// Bits a second of the network, if that is known.
     pub(crate) bandwidth: Option<u64>,
     /// Screen for messages during the run.
-    pub(crate) screen: &'a Arc<dyn Screen>,
+    pub(crate) screen: &'a Arc<dyn ProgressSink>,
 }
 
 impl RunContext<'_> {
     /// From connections to what was found. `greeted` is what came of each peer's `hello`.
     pub(crate) fn run(
         &self,
-        part: &mut dyn Part,
+        part: &mut dyn PartyInput,
         greeted: Vec<Greeted>,
         round_trip: Duration,
         connections: &mut Connections,
@@ -57,7 +57,7 @@ impl RunContext<'_> {
     /// From connections to peers to what was found.
     pub(crate) fn run_with_peers(
         &self,
-        part: &mut dyn Part,
+        part: &mut dyn PartyInput,
         mut greeted: Vec<Greeted>,
         round_trip: Duration,
         channels: &mut [Channel],
@@ -89,7 +89,7 @@ impl RunContext<'_> {
         executed.map(|executed| Executed { unusable, ..executed })
     }
 
-    fn run_at_helper(&self, part: &mut dyn Part, client: &Client) -> Result<Executed> {
+    fn run_at_helper(&self, part: &mut dyn PartyInput, client: &DepotClient) -> Result<Executed> {
         let started = Instant::now();
         let chosen = self.negotiate_at_helper(part)?;
         self.execute(part, &chosen, started, Peers::Depot(client))
@@ -98,7 +98,7 @@ impl RunContext<'_> {
     /// Runs a part over its connections, by what was agreed on since `negotiating`.
     fn execute(
         &self,
-        part: &mut dyn Part,
+        part: &mut dyn PartyInput,
         chosen: &Chosen,
         negotiating: Instant,
         mut peers: Peers<'_>,
@@ -107,8 +107,8 @@ impl RunContext<'_> {
         peers.channels().iter_mut().for_each(|channel| job.note_answer(channel));
         let watcher = self.watch(&mut peers);
         let helper = peers.helper();
-        let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
-        let found = found.and_then(|found| helper.map_or(Ok(()), Client::done).map(|()| found));
+        let found = part.run(PartContext { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
+        let found = found.and_then(|found| helper.map_or(Ok(()), DepotClient::done).map(|()| found));
         drop(watcher);
         Ok(Executed {
             found: found?,

@@ -5,25 +5,25 @@ use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 
+use super::connect::Ready;
 use super::connections::Connections;
-use super::meet::Ready;
 use crate::agreement::{JobSpec, Terms};
 use crate::run::party::PartyRun;
-use crate::transport::depot::{self, Client};
+use crate::transport::depot::{self, DepotClient};
 
 /// Interval at which a party that loads its table checks whether it was interrupted.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl PartyRun {
     /// Loads the table and goes to the helper, at the same time. What was `checked` before in vain is said there.
-    pub(super) fn load_and_arrive(&self, place: depot::Place, checked: Result<()>) -> Result<Ready> {
+    pub(super) fn load_and_arrive(&self, place: depot::HelperAddress, checked: Result<()>) -> Result<Ready> {
         let me = self.job.parties.position(&self.me).unwrap_or_default();
         tracing::info!("going to {} at {}", place.helper.name, place.address);
         let times = [self.timeout, self.patience];
         let helped = self.job.job.helped();
         let helped = helped.ok_or_else(|| Error::Internal("a helper, and a job that has none".into()))?;
         let (identity, ways) = (self.identity.clone(), (self.meeting.shape, helped.expected(&self.job, me)?));
-        let client = Client::new(place, me, identity, terms(&self.job), times, ways, self.cancel.clone())?;
+        let client = DepotClient::new(place, me, identity, terms(&self.job), times, ways, self.cancel.clone())?;
         let (load, started) = (self.loader(checked), Instant::now());
         let (loaded, reported) = mpsc::channel();
         let loaded_and_there = || {
@@ -32,7 +32,7 @@ impl PartyRun {
             client.arrive()?;
             let connect = started.elapsed();
             loop {
-                match reported.recv_timeout(LOOK) {
+                match reported.recv_timeout(POLL_INTERVAL) {
                     Ok((part, load)) => return Ok((part?, load, connect)),
                     Err(RecvTimeoutError::Timeout) if self.cancel.is_cancelled() => return Err(Error::Interrupted),
                     Err(RecvTimeoutError::Timeout) => {}
@@ -49,9 +49,9 @@ impl PartyRun {
 }
 
 /// Returns the terms that the helper compares.
-pub fn terms(job: &JobSpec) -> depot::Terms {
+pub fn terms(job: &JobSpec) -> depot::DepotTerms {
     let terms = Terms::of(job);
-    depot::Terms { id: job.id.clone(), text: terms.canonical(), agreement: terms.agreement_bytes(), differences }
+    depot::DepotTerms { id: job.id.clone(), text: terms.canonical(), agreement: terms.agreement_bytes(), differences }
 }
 
 fn differences(ours: &str, theirs: &[u8]) -> Option<Vec<String>> {

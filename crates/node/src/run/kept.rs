@@ -55,9 +55,10 @@ fn keep(error: Error, name: &str, first: &[PathBuf], write: impl Fn(&Path, Exist
             continue;
         };
         if write(&kept, Existing::Kept).is_ok() {
-            let fetched = match own {
-                true => format!(": fetch it with `tacita results --kept={} --output FILE`", pasted(shown(&kept))),
-                false => String::new(),
+            let fetched = if own {
+                format!(": fetch it with `tacita results --kept={} --output FILE`", pasted(shown(&kept)))
+            } else {
+                String::new()
             };
             return Error::Input(format!("{error}; the result is kept in {}{fetched}", kept.display()));
         }
@@ -82,7 +83,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// An answer that is kept.
-pub struct Kept {
+pub struct KeptAnswer {
     /// Name of the answer, for [`find`].
     pub name: String,
     /// Path of the answer.
@@ -94,14 +95,14 @@ pub struct Kept {
 }
 
 /// Returns all answers in this user's directories, the newest first.
-pub fn all() -> Vec<Kept> {
+pub fn all() -> Vec<KeptAnswer> {
     let mut found = Vec::new();
     for folder in directories().into_iter().filter_map(|directory| Folder::open(&directory).ok()) {
         for name in folder.names().unwrap_or_default().into_iter().filter(|name| name.starts_with(PREFIX)) {
             let path = folder.at(&name);
             let Ok(facts) = fs::symlink_metadata(&path) else { continue };
             let written = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            found.extend(facts.is_file().then_some(Kept { name, path, bytes: facts.len(), written }));
+            found.extend(facts.is_file().then_some(KeptAnswer { name, path, bytes: facts.len(), written }));
         }
     }
     found.sort_by_key(|kept| (std::cmp::Reverse(kept.written), kept.path.clone()));
@@ -109,7 +110,7 @@ pub fn all() -> Vec<Kept> {
 }
 
 /// The answer of this name; the only one there is where none is named.
-pub fn find(name: Option<&str>) -> Result<Kept> {
+pub fn find(name: Option<&str>) -> Result<KeptAnswer> {
     let mut all = all();
     let names = all.iter().map(|kept| kept.name.clone()).collect::<Vec<_>>().join(", ");
     match name {
@@ -126,7 +127,7 @@ pub fn find(name: Option<&str>) -> Result<Kept> {
     }
 }
 
-impl Kept {
+impl KeptAnswer {
     /// Moves the answer to where it is wanted.
     ///
     /// Errors: it cannot be written there, and is kept.
@@ -137,20 +138,19 @@ impl Kept {
             let copied = std::io::copy(&mut kept, to).and_then(|_| to.flush());
             copied.map_err(|error| Error::Input(format!("{}: cannot be written: {error}", output.display())))
         };
-        match output.as_os_str() == "-" {
-            true => copy(&mut std::io::stdout())?,
-            false => {
-                if !files::is_device(output) && ending(output) != ending(&self.path) {
-                    return Err(Error::Input(format!(
-                        "{}: what is kept is {}: name a file that ends with .{}",
-                        output.display(),
-                        self.name,
-                        ending(&self.path)
-                    )));
-                }
-                files::check_output(output, existing)?;
-                files::stage(output, |file| copy(file))?.place_over(existing)?;
+        if output.as_os_str() == "-" {
+            copy(&mut std::io::stdout())?
+        } else {
+            if !files::is_device(output) && ending(output) != ending(&self.path) {
+                return Err(Error::Input(format!(
+                    "{}: what is kept is {}: name a file that ends with .{}",
+                    output.display(),
+                    self.name,
+                    ending(&self.path)
+                )));
             }
+            files::check_output(output, existing)?;
+            files::stage(output, |file| copy(file))?.place_over(existing)?;
         }
         fs::remove_file(&self.path).map_err(|error| {
             Error::Input(format!("{}: was copied, and cannot be removed: {error}", self.path.display()))

@@ -1,14 +1,14 @@
 //! A party's run of a job.
 
+pub mod addresses;
 pub mod check;
+pub mod connect;
 pub(crate) mod connections;
 pub(crate) mod execute;
 pub mod helper;
 pub mod kept;
-pub mod meet;
 mod negotiate;
 pub mod party;
-pub mod reach;
 pub mod rehearsal;
 pub mod report;
 pub mod write;

@@ -8,7 +8,7 @@ use tacita_core::channel::Channel;
 
 use super::execute::RunContext;
 use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Chosen, Clients, Network, Part, Sizes, Slices, group, memory, mesh};
+use crate::agreement::{Chosen, Clients, Network, PartyInput, Sizes, Slices, group, memory, mesh};
 use crate::base::memory::Limit;
 use crate::base::text;
 
@@ -16,11 +16,11 @@ impl RunContext<'_> {
     /// Agrees with the one other party.
     pub(super) fn negotiate_with_one(
         &self,
-        part: &dyn Part,
+        part: &dyn PartyInput,
         greeted: Greeted,
         round_trip: Duration,
         channel: &mut Channel,
-    ) -> Result<handshake::Agreed> {
+    ) -> Result<handshake::HandshakeResult> {
         let (job, me) = (self.job, self.me);
         let peer_version = greeted.peer_version.clone();
         let own = part.sizes();
@@ -43,10 +43,10 @@ impl RunContext<'_> {
     /// Agrees with all others, each of which is connected to each.
     pub(super) fn negotiate_in_mesh(
         &self,
-        part: &dyn Part,
+        part: &dyn PartyInput,
         greeted: Vec<Greeted>,
         channels: &mut [Channel],
-    ) -> Result<mesh::Agreed> {
+    ) -> Result<mesh::MeshAgreement> {
         let (job, me) = (self.job, self.me);
         let own = part.sizes();
         let check = |theirs: &_, channel: &_| part.check_peer(job, theirs, channel);
@@ -64,7 +64,7 @@ impl RunContext<'_> {
     pub(super) fn negotiate_with_clients(
         &self,
         roles: &Clients<'_>,
-        part: &dyn Part,
+        part: &dyn PartyInput,
         greeted: Vec<Greeted>,
         channels: &mut [Channel],
     ) -> Result<(Chosen, Slices)> {
@@ -78,7 +78,7 @@ impl RunContext<'_> {
     }
 
     /// Settles what runs through a helper, where the terms say all there is to agree on.
-    pub(super) fn negotiate_at_helper(&self, part: &dyn Part) -> Result<Chosen> {
+    pub(super) fn negotiate_at_helper(&self, part: &dyn PartyInput) -> Result<Chosen> {
         let sizes = self.job.parties.names().into_iter().map(|name| (name.to_owned(), part.sizes())).collect();
         let chosen = self.choose(&sizes, Network::default())?;
         self.check_memory(&chosen, &sizes, "agree on a lower limits.pad_to")?;

@@ -8,18 +8,19 @@ use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{
-    Answer, Found, JobSpec, Known, Left, Page, Part, PoolPlace, Protocol, RELAY_LEARNS, Source, Terms,
+    Answer, JobSpec, KnownSizes, PartyInput, PoolPlace, Protocol, RELAY_LEARNS, ResultPage, ResumePoint, RunResult,
+    Source, Terms,
 };
 use crate::base::cancel::Cancel;
 use crate::base::files::{Existing, write_over};
 use crate::base::usage::round;
 use crate::identity::Identity;
+use crate::run::connect::{ConnectPlan, Ready};
 use crate::run::connections::Connections;
 use crate::run::execute::{Executed, RunContext};
-use crate::run::meet::{Meeting, Ready};
-use crate::run::report::{Bytes, Report, Seconds};
-use crate::run::write::{Destination, Written, all_beside, write};
-use crate::watch::Screen;
+use crate::run::report::{Bytes, PhaseSeconds, RunReport};
+use crate::run::write::{Destination, WrittenAnswer, all_beside, write};
+use crate::watch::ProgressSink;
 
 /// Default time-out for a peer that is busy: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -37,7 +38,7 @@ pub struct PartyRun {
     /// Key pair of the party.
     pub identity: Identity,
     /// Plan for connecting the parties.
-    pub meeting: Meeting,
+    pub meeting: ConnectPlan,
     /// Path of the result.
     pub output: Option<PathBuf>,
     /// Path of the report.
@@ -55,15 +56,15 @@ pub struct PartyRun {
     /// Memory that the job may use, in bytes.
     pub memory: Option<u64>,
     /// Screen for messages during the run.
-    pub screen: Arc<dyn Screen>,
+    pub screen: Arc<dyn ProgressSink>,
     /// Handle by which others may end the run.
     pub cancel: Cancel,
 }
 
 /// Outcome of a run.
-pub struct Outcome {
+pub struct RunOutcome {
     /// Report on the run.
-    pub report: Report,
+    pub report: RunReport,
     /// The result in one line, where the party learns any.
     pub line: Option<String>,
     /// The files that were written.
@@ -78,21 +79,21 @@ pub struct Outcome {
 
 /// State of a run before its connections end.
 struct Ran {
-    part: Box<dyn Part>,
-    found: Found,
-    report: Report,
+    part: Box<dyn PartyInput>,
+    found: RunResult,
+    report: RunReport,
     connections: Connections,
 }
 
 impl PartyRun {
     /// Runs the job to its end.
-    pub fn run(self) -> Result<Outcome> {
+    pub fn run(self) -> Result<RunOutcome> {
         self.run_to_its_end().map_err(|error| self.meeting.blame(error, &self.identity))
     }
 
-    fn run_to_its_end(&self) -> Result<Outcome> {
+    fn run_to_its_end(&self) -> Result<RunOutcome> {
         let started = Instant::now();
-        if let Some((part, found)) = self.left(Left::Ended)? {
+        if let Some((part, found)) = self.left(ResumePoint::Ended)? {
             self.check_paths()?;
             tracing::info!("all that the parties need of each other is there: what is left is to write the result");
             let mut outcome = self.write_left(&*part, found, started)?;
@@ -105,10 +106,10 @@ impl PartyRun {
             Err(error) => return self.write_alone(error, started),
         };
         let Ran { part, found, mut report, connections } = self.execute(ready)?;
-        let Found { answer, further_rounds, page, .. } = found;
+        let RunResult { answer, further_rounds, page, .. } = found;
         let write = || {
             let started = Instant::now();
-            let result = self.cancel.uncut(|| self.write_answer(answer()?))?;
+            let result = self.cancel.without_cancel(|| self.write_answer(answer()?))?;
             Ok((result, started.elapsed()))
         };
         let (traffic, (result, writing)) = connections.conclude(&self.job, &*part, write)?;
@@ -119,7 +120,7 @@ impl PartyRun {
     }
 
     /// A run that was cut off, if so much of it is done.
-    fn left(&self, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {
+    fn left(&self, done: ResumePoint) -> Result<Option<(Box<dyn PartyInput>, RunResult)>> {
         let resumable = self.job.job.resumable();
         resumable.map_or(Ok(None), |resumable| resumable.left(&self.job, &self.me, &self.source, done))
     }
@@ -127,12 +128,12 @@ impl PartyRun {
     /// Writes what stands beside the answer.
     fn end_with(
         &self,
-        part: &dyn Part,
-        mut report: Report,
-        page: Option<Box<dyn Page>>,
-        result: Written,
+        part: &dyn PartyInput,
+        mut report: RunReport,
+        page: Option<Box<dyn ResultPage>>,
+        result: WrittenAnswer,
         started: Instant,
-    ) -> Result<Outcome> {
+    ) -> Result<RunOutcome> {
         report.result = result.json;
         let reported = self.write_report(&mut report, started);
         let page = match (&self.html, page) {
@@ -151,7 +152,7 @@ impl PartyRun {
     /// Runs the job to its end, and writes nothing: the answer is for the caller.
     ///
     /// Errors: as [`PartyRun::run`]; and of a table on disk, whose rows are gone when the run has ended.
-    pub fn answer(self) -> Result<(Report, Answer)> {
+    pub fn answer(self) -> Result<(RunReport, Answer)> {
         let started = Instant::now();
         if let Source::Disk { work, .. } = &self.source {
             return Err(Error::Input(format!(
@@ -194,11 +195,11 @@ impl PartyRun {
     }
 
     /// A peer that cannot be reached is not missed by a party that was cut off when it had all it needs.
-    fn write_alone(&self, error: Error, started: Instant) -> Result<Outcome> {
+    fn write_alone(&self, error: Error, started: Instant) -> Result<RunOutcome> {
         let (Error::Network { peer, .. }, Source::Disk { work, .. }) = (&error, &self.source) else {
             return Err(error);
         };
-        let Ok(Some((part, found))) = self.left(Left::Complete) else {
+        let Ok(Some((part, found))) = self.left(ResumePoint::Complete) else {
             return Err(error);
         };
         let mut outcome = self.write_left(&*part, found, started)?;
@@ -211,7 +212,7 @@ impl PartyRun {
     }
 
     /// Writes the result of a run that was cut off when it had all it needs.
-    fn write_left(&self, part: &dyn Part, found: Found, started: Instant) -> Result<Outcome> {
+    fn write_left(&self, part: &dyn PartyInput, found: RunResult, started: Instant) -> Result<RunOutcome> {
         let output_started = Instant::now();
         let result = self.write_answer((found.answer)()?)?;
         let mut report = self.report(part, found.protocol, found.protocol.name(), found.learned, found.extras);
@@ -224,7 +225,7 @@ impl PartyRun {
     }
 
     /// Writes the answer. Where its place fails, it is kept beside the report or in a directory of this user; on disk it is there anyway.
-    fn write_answer(&self, answer: Answer) -> Result<Written> {
+    fn write_answer(&self, answer: Answer) -> Result<WrittenAnswer> {
         let beside = |path: &Path| {
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
         };
@@ -242,7 +243,7 @@ impl PartyRun {
         Ok(result)
     }
 
-    fn write_report(&self, report: &mut Report, started: Instant) -> Result<()> {
+    fn write_report(&self, report: &mut RunReport, started: Instant) -> Result<()> {
         report.measure(started);
         self.report.as_deref().map_or(Ok(()), |path| report.write(path))
     }
@@ -252,11 +253,11 @@ impl PartyRun {
     }
 
     /// Returns the outcome of the run, with the files that were written.
-    fn outcome(&self, report: Report, line: Option<String>, written: Result<()>) -> Result<Outcome> {
+    fn outcome(&self, report: RunReport, line: Option<String>, written: Result<()>) -> Result<RunOutcome> {
         let output = self.output.clone().filter(|_| line.is_some() && written.is_ok());
         let beside = if output.is_some() { self.beside()? } else { Vec::new() };
         let kept = self.output.is_some();
-        Ok(Outcome {
+        Ok(RunOutcome {
             report,
             line,
             wrote: output.into_iter().chain(beside.into_iter().map(|(_, path)| path)).collect(),
@@ -274,7 +275,7 @@ impl PartyRun {
     /// Says what each party will learn. [`PartyRun::answer`] leaves that to its caller.
     pub fn announce(&self) {
         for party in self.job.parties.names() {
-            for sentence in self.job.learned(party, Known::default()) {
+            for sentence in self.job.learned(party, KnownSizes::default()) {
                 tracing::info!("{sentence}");
             }
         }
@@ -285,16 +286,16 @@ impl PartyRun {
 
     pub(super) fn report(
         &self,
-        part: &dyn Part,
+        part: &dyn PartyInput,
         protocol: Protocol,
         choice: &str,
         mut learned: Vec<String>,
         extras: Map<String, Value>,
-    ) -> Report {
+    ) -> RunReport {
         let job = &self.job;
         learned.extend(job.learned_of_rows(&self.me));
         let others = job.parties.names().into_iter().filter(|name| *name != self.me);
-        Report {
+        RunReport {
             job: job.job.name().into(),
             id: job.id.clone(),
             protocol: protocol.name().into(),
@@ -309,7 +310,7 @@ impl PartyRun {
             learned,
             bytes: Bytes::default(),
             rounds: 0,
-            seconds: Seconds::default(),
+            seconds: PhaseSeconds::default(),
             cpu_seconds: 0.0,
             peak_memory: None,
             choice: choice.into(),

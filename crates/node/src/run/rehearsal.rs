@@ -12,7 +12,7 @@ use crate::agreement::JobSpec;
 use crate::agreement::handshake::{self, Greeted};
 use crate::base::random::fresh_rng;
 use crate::identity::Identity;
-use crate::run::meet::Meeting;
+use crate::run::connect::ConnectPlan;
 use crate::transport::{Connected, EXPORTER_BYTES, Options, Purpose};
 
 /// A party that meets its peers as it would in a run, and looks.
@@ -24,13 +24,13 @@ pub struct Rehearsal<'a> {
     /// Key pair of the party.
     pub identity: &'a Identity,
     /// Plan for connecting to its peers.
-    pub meeting: &'a Meeting,
+    pub meeting: &'a ConnectPlan,
     /// Time-out for connecting to the peers, and for their answers.
     pub timeout: Duration,
 }
 
 /// Observations of a peer that has proved its identity.
-pub struct Seen {
+pub struct RehearsedPeer {
     /// Duration of the TLS handshake.
     pub round_trip: Duration,
     /// Milliseconds by which the peer's clock is ahead of this one, give or take half a round trip.
@@ -43,7 +43,7 @@ impl Rehearsal<'_> {
     /// Meets all peers. Returns what was seen of each, or why it was not: with several names, where the wait for several ended.
     ///
     /// Errors: this party cannot listen.
-    pub fn run(&self) -> Result<Vec<(String, Result<Seen>)>> {
+    pub fn run(&self) -> Result<Vec<(String, Result<RehearsedPeer>)>> {
         let listener = self.meeting.listener()?;
         let nonce = handshake::fresh_nonce(&mut fresh_rng()?);
         let options = Options { purpose: Purpose::Doctor, timeout: self.timeout, ..Options::default() };
@@ -56,7 +56,7 @@ impl Rehearsal<'_> {
         Ok(reported.into_iter().collect())
     }
 
-    fn look(&self, connected: Connected, nonce: [u8; 32]) -> Result<Seen> {
+    fn look(&self, connected: Connected, nonce: [u8; 32]) -> Result<RehearsedPeer> {
         let Connected { mut channel, exporter, round_trip } = connected;
         tracing::info!("connected to {}", channel.peer());
         channel.set_patience(self.timeout);
@@ -75,7 +75,7 @@ impl Rehearsal<'_> {
         nonce: [u8; 32],
         exporter: &[u8; EXPORTER_BYTES],
         round_trip: Duration,
-    ) -> Result<Seen> {
+    ) -> Result<RehearsedPeer> {
         let clock_ahead = compare_clocks(channel, round_trip)?;
         let terms = match handshake::greet_as(self.job, self.me, nonce, exporter, channel) {
             Ok(Greeted { peer_version, warnings, .. }) => Ok((peer_version, warnings)),
@@ -83,7 +83,7 @@ impl Rehearsal<'_> {
             Err(error @ Error::Terms(_)) => Err(error),
             Err(error) => return Err(error),
         };
-        Ok(Seen { round_trip, clock_ahead, terms })
+        Ok(RehearsedPeer { round_trip, clock_ahead, terms })
     }
 }
 

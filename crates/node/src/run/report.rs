@@ -14,7 +14,7 @@ use crate::table::key::RowCounts;
 
 /// Report that a party writes with `--report`. The names are a contract.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub struct RunReport {
     /// The kind of job.
     pub job: String,
     /// The parties' name for it.
@@ -45,7 +45,7 @@ pub struct Report {
     /// Message flights in sequence.
     pub rounds: u32,
     /// Wall time by phase.
-    pub seconds: Seconds,
+    pub seconds: PhaseSeconds,
     /// CPU time of this process.
     pub cpu_seconds: f64,
     /// The most memory held at once, in bytes; null where the system does not tell.
@@ -81,7 +81,7 @@ impl Bytes {
 
 /// Wall time by phase, in seconds. Loading and connecting go on at the same time.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Seconds {
+pub struct PhaseSeconds {
     /// Reading and normalising the input.
     pub load: f64,
     /// Waiting for the peer, TLS included.
@@ -96,7 +96,7 @@ pub struct Seconds {
     pub total: f64,
 }
 
-impl Report {
+impl RunReport {
     /// Writes the report as JSON; the file appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
         let value = serde_json::to_value(self).map_err(|error| Error::Internal(error.to_string()))?;

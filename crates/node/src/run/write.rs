@@ -11,7 +11,7 @@ use crate::run::kept::write_or_keep;
 use crate::table::{Selection, Table, output};
 
 /// An answer that has been written, for the report and for standard output.
-pub struct Written {
+pub struct WrittenAnswer {
     /// JSON form for the report.
     pub json: Value,
     /// Text form for printing; nothing if nothing was learned.
@@ -42,12 +42,12 @@ impl Destination<'_> {
 }
 
 /// Writes an answer where the user wants it, if anywhere. `job` is the name of what it is an answer to. What cannot be written there,
-/// and would be lost, is kept elsewhere: [`Written::written`] says where.
+/// and would be lost, is kept elsewhere: [`WrittenAnswer::written`] says where.
 ///
 /// Errors: rows cannot be counted.
-pub fn write(job: &str, answer: Answer, to: Destination) -> Result<Written> {
+pub fn write(job: &str, answer: Answer, to: Destination) -> Result<WrittenAnswer> {
     let (json, line, written) = match answer {
-        Answer::Nothing => return Ok(Written { json: Value::Null, line: None, written: Ok(()) }),
+        Answer::Nothing => return Ok(WrittenAnswer { json: Value::Null, line: None, written: Ok(()) }),
         Answer::Rows(rows) => {
             let written = to.write(|path, existing| output::write_over(&*rows, path, None, existing));
             let count = rows.count()?;
@@ -72,7 +72,7 @@ pub fn write(job: &str, answer: Answer, to: Destination) -> Result<Written> {
             (json, line, if to.path.is_some() { write_tables(job, main, beside, to) } else { Ok(()) })
         }
     };
-    Ok(Written { json, line: Some(line), written })
+    Ok(WrittenAnswer { json, line: Some(line), written })
 }
 
 /// Writes tables to files beside each other: all, or none. Only if the system refuses to rename one, when all are written, do

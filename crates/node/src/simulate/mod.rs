@@ -21,11 +21,11 @@ use crate::identity::Identity;
 use crate::run::write::all_beside;
 use crate::table::ReadOptions;
 use crate::table::output::Format;
-use crate::watch::Screen;
+use crate::watch::ProgressSink;
 
 use process::wait_for_all;
 
-pub use process::{GRACE, Party, consequence};
+pub use process::{GRACE, PartyProcess, consequence};
 
 pub use party::party;
 pub use tables::{Simulated, tables};
@@ -34,9 +34,9 @@ pub use tables::{Simulated, tables};
 pub const HELPER: &str = "the helper";
 
 /// Grace period for the parties to end when the user interrupts.
-const FAREWELL: Duration = Duration::from_millis(700);
+const SHUTDOWN_GRACE: Duration = Duration::from_millis(700);
 
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Options of a simulation.
 pub struct Simulation {
@@ -131,7 +131,7 @@ pub struct Instructions {
 }
 
 /// Outcome of a simulation.
-pub struct Outcome {
+pub struct SimulationOutcome {
     /// `{ job..., parties: { NAME: report } }`
     pub report: Value,
     /// The lines that each party printed on standard output.
@@ -139,7 +139,7 @@ pub struct Outcome {
 }
 
 /// Reason that a simulation failed: the party with which it began, and its error line.
-pub struct Failure {
+pub struct SimulationFailure {
     /// Party with which the failure began.
     pub party: String,
     /// Error line of the party.
@@ -152,9 +152,9 @@ pub struct Failure {
 /// hears of an interruption to call.
 pub fn simulate(
     simulation: &Simulation,
-    screen: &dyn Screen,
+    screen: &dyn ProgressSink,
     on_interrupt: impl FnOnce(Box<dyn Fn() + Send>),
-) -> Result<std::result::Result<Outcome, Failure>> {
+) -> Result<std::result::Result<SimulationOutcome, SimulationFailure>> {
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.settings.work {
@@ -204,10 +204,10 @@ pub fn simulate(
         for process in lock(&stopped).iter() {
             let _ = kill_process(*process, Signal::TERM);
         }
-        std::thread::sleep(FAREWELL);
+        std::thread::sleep(SHUTDOWN_GRACE);
         let _ = std::fs::remove_dir_all(&directory);
     }));
-    let mut parties: Vec<Party> = Vec::new();
+    let mut parties: Vec<PartyProcess> = Vec::new();
     for name in all {
         let mut dials = BTreeMap::new();
         let earlier: Vec<_> = peers(&job, helper, name)
@@ -243,7 +243,7 @@ pub fn simulate(
             announce: directory.join("address"),
             settings: simulation.settings.clone(),
         };
-        parties.push(Party::start(&simulation.program, name, &instructions, screen)?);
+        parties.push(PartyProcess::start(&simulation.program, name, &instructions, screen)?);
         lock(&processes).extend(parties.last().map(|party| Pid::from_child(&party.child)));
     }
     if let Some(failure) = wait_for_all(&mut parties)? {
@@ -273,7 +273,7 @@ pub fn simulate(
     if let Some(helped) = helped {
         report["helper"] = helped;
     }
-    Ok(Ok(Outcome { report, printed }))
+    Ok(Ok(SimulationOutcome { report, printed }))
 }
 
 impl Simulation {
@@ -318,7 +318,7 @@ fn check_inputs(job: &JobSpec, inputs: &BTreeMap<String, Vec<PathBuf>>) -> Resul
 }
 
 /// Waits for a listener's address; `None` if a party has ended instead.
-fn announced_address(directory: &Path, parties: &mut [Party]) -> Result<Option<String>> {
+fn announced_address(directory: &Path, parties: &mut [PartyProcess]) -> Result<Option<String>> {
     let path = directory.join("address");
     loop {
         if let Ok(address) = std::fs::read_to_string(&path) {
@@ -329,7 +329,7 @@ fn announced_address(directory: &Path, parties: &mut [Party]) -> Result<Option<S
                 return Ok(None);
             }
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -6,26 +6,26 @@ use std::time::Duration;
 use tacita_core::{Error, Result};
 
 use super::{HELPER, Instructions};
-use crate::agreement::{JobSpec, OnDisk, Source};
+use crate::agreement::{DiskOptions, JobSpec, Source};
 use crate::base::cancel::Cancel;
 use crate::base::files::Existing;
 use crate::identity::Identity;
-use crate::run::meet::Meeting;
+use crate::run::connect::ConnectPlan;
 use crate::run::party::{DEFAULT_PATIENCE, PartyRun};
 use crate::table::read::ReadOptions;
-use crate::transport::{self, Peer, Shape, depot};
-use crate::watch::Screen;
+use crate::transport::{self, LinkShape, Peer, depot};
+use crate::watch::ProgressSink;
 
 /// The run of a party of a simulation.
-pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Result<PartyRun> {
-    let mut meeting = Meeting {
+pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn ProgressSink>) -> Result<PartyRun> {
+    let mut meeting = ConnectPlan {
         dials: Vec::new(),
         awaits: Vec::new(),
         listen: "127.0.0.1:0".into(),
         relay: None,
         helper: None,
         announce: Some(told.announce),
-        shape: Shape::default(),
+        shape: LinkShape::default(),
     };
     for name in job.peers_of(&told.party) {
         let pin = told.pins.get(name).map(|pin| pin.parse()).transpose()?;
@@ -44,10 +44,13 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
         };
         let parties = job.parties.names().into_iter().map(pin).collect::<Result<Vec<_>>>()?;
         let announce = meeting.announce.take();
-        meeting = Meeting { announce, ..Meeting::at(depot::Place { address, helper: pin(HELPER)?, parties }) };
+        meeting = ConnectPlan {
+            announce,
+            ..ConnectPlan::at(depot::HelperAddress { address, helper: pin(HELPER)?, parties })
+        };
     }
     let settings = told.settings;
-    meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
+    meeting.shape = LinkShape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
     let identity = Identity::load(&told.identity)?;
     let encoding = told.encoding.map(|name| name.parse()).transpose()?;
     let kind = told.kind.map(|name| name.parse()).transpose()?;
@@ -61,7 +64,7 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
             source.on_disk(
                 &job,
                 &told.party,
-                OnDisk { directory, resume: false, memory: settings.memory, identity, screen: screen.clone() },
+                DiskOptions { directory, resume: false, memory: settings.memory, identity, screen: screen.clone() },
             )?
         }
         None => source,

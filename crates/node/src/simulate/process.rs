@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use tacita_core::{Error, Result};
 
-use super::{Failure, Instructions, LOOK, lock};
-use crate::watch::{Screen, Snapshot};
+use super::{Instructions, POLL_INTERVAL, SimulationFailure, lock};
+use crate::watch::{ProgressSink, Snapshot};
 
 /// Grace period for a party after another has failed. It learns of the failure within moments if the two are
 /// connected, and waits in vain if not.
@@ -40,7 +40,7 @@ impl Said {
 }
 
 /// One party's process, with threads that read what it prints.
-pub struct Party {
+pub struct PartyProcess {
     /// Name of the party.
     pub name: String,
     pub(super) child: Child,
@@ -52,8 +52,13 @@ pub struct Party {
     ended: Option<u8>,
 }
 
-impl Party {
-    pub(super) fn start(program: &Path, name: &str, instructions: &Instructions, screen: &dyn Screen) -> Result<Party> {
+impl PartyProcess {
+    pub(super) fn start(
+        program: &Path,
+        name: &str,
+        instructions: &Instructions,
+        screen: &dyn ProgressSink,
+    ) -> Result<PartyProcess> {
         let mut command = Command::new(program);
         command.args([
             "simulated-party",
@@ -62,11 +67,11 @@ impl Party {
             if instructions.settings.logged { "json" } else { "text" },
         ]);
         let text = serde_json::to_string(instructions).map_err(|error| Error::Internal(error.to_string()))?;
-        Party::spawn(command, name, &text, screen)
+        PartyProcess::spawn(command, name, &text, screen)
     }
 
     /// Starts a process that says on standard error what this program says, and gives it `input`.
-    pub fn spawn(mut command: Command, name: &str, input: &str, screen: &dyn Screen) -> Result<Party> {
+    pub fn spawn(mut command: Command, name: &str, input: &str, screen: &dyn ProgressSink) -> Result<PartyProcess> {
         let failed = |error: std::io::Error| Error::Internal(format!("cannot start the process of {name}: {error}"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
@@ -93,7 +98,7 @@ impl Party {
                 }
             }));
         }
-        Ok(Party { name: name.to_owned(), child, printed, error, readers, ended: None })
+        Ok(PartyProcess { name: name.to_owned(), child, printed, error, readers, ended: None })
     }
 
     /// Tells it to end.
@@ -119,10 +124,10 @@ impl Party {
     }
 
     /// Returns the failure of the party, if it has failed.
-    pub fn failure(&self) -> Option<Failure> {
+    pub fn failure(&self) -> Option<SimulationFailure> {
         let code = self.ended.filter(|code| *code != 0)?;
         let text = lock(&self.error).clone().unwrap_or_else(|| "its process was ended from outside".into());
-        Some(Failure { party: self.name.clone(), text, code })
+        Some(SimulationFailure { party: self.name.clone(), text, code })
     }
 
     /// Whether the process has ended; notes its exit code.
@@ -138,7 +143,7 @@ impl Party {
     }
 }
 
-impl Drop for Party {
+impl Drop for PartyProcess {
     fn drop(&mut self) {
         if self.ended.is_none() {
             let _ = self.child.kill();
@@ -155,7 +160,7 @@ fn read_lines(
 }
 
 /// Waits until all have ended. Once one has failed, the others get [`GRACE`].
-pub(super) fn wait_for_all(parties: &mut [Party]) -> Result<Option<Failure>> {
+pub(super) fn wait_for_all(parties: &mut [PartyProcess]) -> Result<Option<SimulationFailure>> {
     let mut failed_at: Option<Instant> = None;
     loop {
         let mut running = false;
@@ -168,11 +173,11 @@ pub(super) fn wait_for_all(parties: &mut [Party]) -> Result<Option<Failure>> {
         if !running || failed_at.is_some_and(|at| at.elapsed() > GRACE) {
             break;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     let failed = parties.iter().filter(|party| party.ended.is_some_and(|code| code != 0));
     let first = failed.min_by_key(|party| consequence(party.ended.unwrap_or_default()));
-    Ok(first.and_then(Party::failure))
+    Ok(first.and_then(PartyProcess::failure))
 }
 
 /// Ranks how likely an exit code is to be the consequence of another party's failure rather than the cause.

@@ -8,15 +8,15 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{fresh_nonce, greet_as};
-use crate::agreement::{Answer, Found, JobSpec, Protocol, Source};
+use crate::agreement::{Answer, JobSpec, Protocol, RunResult, Source};
 use crate::base::cancel::Cancel;
 use crate::base::random::fresh_rng;
+use crate::run::connect::company;
 use crate::run::connections::Connections;
 use crate::run::execute::{Executed, RunContext};
-use crate::run::meet::company;
 use crate::table::Table;
 use crate::transport::links::Links;
-use crate::watch::{Nowhere, Screen};
+use crate::watch::{NoProgress, ProgressSink};
 
 /// Results of a simulated party.
 pub struct Simulated {
@@ -81,13 +81,13 @@ fn party(
         // thread of this process could.
         let greet = |channel: &mut Channel| greet_as(job, me, nonce, &[0; 32], channel);
         let greeted = channels.iter_mut().map(greet).collect::<Result<Vec<_>>>()?;
-        let screen: Arc<dyn Screen> = Arc::new(Nowhere);
+        let screen: Arc<dyn ProgressSink> = Arc::new(NoProgress);
         let context = RunContext { job, me, memory: None, bandwidth: None, screen: &screen };
         let executed = context.run_with_peers(&mut *part, greeted, Duration::ZERO, &mut channels, &links)?;
         Ok((part, executed))
     });
     let (part, Executed { found, .. }) = executed?;
-    let Found { answer, protocol, learned, .. } = found;
+    let RunResult { answer, protocol, learned, .. } = found;
     let (traffic, answer) = Connections::Peers { channels, links }.conclude(job, &*part, answer)?;
     Ok(Simulated { answer, learned, protocol, traffic: traffic.all })
 }

@@ -30,10 +30,10 @@ const TAG_BYTES: usize = 16;
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// The key of a run's files, or of a prepared part's.
-pub struct Key(Zeroizing<[u8; 32]>);
+pub struct SealKey(Zeroizing<[u8; 32]>);
 
 /// A file that is being written.
-pub struct Writer {
+pub struct SealedWriter {
     path: PathBuf,
     file: BufWriter<File>,
     cipher: ChaCha20Poly1305,
@@ -45,7 +45,7 @@ pub struct Writer {
 }
 
 /// A file that is being read from its beginning.
-pub struct Reader {
+pub struct SealedReader {
     path: PathBuf,
     file: BufReader<File>,
     cipher: ChaCha20Poly1305,
@@ -65,24 +65,24 @@ pub struct Readable {
 
 /// Place of a record in its file.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct RecordOffset {
     record: u64,
     at: u64,
     length: u32,
 }
 
-impl Place {
+impl RecordOffset {
     /// The place of record number `record`, which has `length` bytes, in a file whose records before it have `each`.
-    pub fn of(record: u64, each: u32, length: u32) -> Place {
+    pub fn of(record: u64, each: u32, length: u32) -> RecordOffset {
         let one = LENGTH_BYTES as u64 + u64::from(each) + TAG_BYTES as u64;
-        Place { record, at: HEADER_BYTES + record * one, length }
+        RecordOffset { record, at: HEADER_BYTES + record * one, length }
     }
 }
 
-impl Key {
+impl SealKey {
     /// A key that was derived from a secret.
-    pub fn new(key: Zeroizing<[u8; 32]>) -> Key {
-        Key(key)
+    pub fn new(key: Zeroizing<[u8; 32]>) -> SealKey {
+        SealKey(key)
     }
 
     fn cipher(&self, purpose: &str, id: &[u8; ID_BYTES]) -> ChaCha20Poly1305 {
@@ -92,7 +92,7 @@ impl Key {
     }
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for SealKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(..)")
     }
@@ -105,19 +105,19 @@ fn nonce(record: u64, last: bool) -> Nonce {
     nonce
 }
 
-impl Writer {
+impl SealedWriter {
     /// Begins a file of this name, in place of one that is there. `advice` says what to do if the disk is full.
-    pub fn create(folder: &Folder, name: &str, key: &Key, purpose: &str, advice: String) -> Result<Writer> {
+    pub fn create(folder: &Folder, name: &str, key: &SealKey, purpose: &str, advice: String) -> Result<SealedWriter> {
         let path = folder.at(name);
         let file = folder.create(name).map_err(|error| cannot_write(&path, &error, &advice))?;
-        Writer::over(file, path, key, purpose, advice)
+        SealedWriter::over(file, path, key, purpose, advice)
     }
 
-    fn over(file: File, path: PathBuf, key: &Key, purpose: &str, advice: String) -> Result<Writer> {
+    fn over(file: File, path: PathBuf, key: &SealKey, purpose: &str, advice: String) -> Result<SealedWriter> {
         let mut id = [0; ID_BYTES];
         getrandom::fill(&mut id)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
-        let mut writer = Writer {
+        let mut writer = SealedWriter {
             file: BufWriter::with_capacity(BUFFER_BYTES, file),
             cipher: key.cipher(purpose, &id),
             id,
@@ -132,7 +132,7 @@ impl Writer {
     }
 
     /// Seals a record that comes next.
-    pub fn write(&mut self, record: Vec<u8>) -> Result<Place> {
+    pub fn write(&mut self, record: Vec<u8>) -> Result<RecordOffset> {
         self.seal(record, false)
     }
 
@@ -143,7 +143,7 @@ impl Writer {
         Ok((self.id, self.end))
     }
 
-    /// Finishes the file like [`Writer::finish`], for a file that nobody misses after a crash.
+    /// Finishes the file like [`SealedWriter::finish`], for a file that nobody misses after a crash.
     pub fn end(mut self) -> Result<u64> {
         self.close()?;
         Ok(self.end)
@@ -162,10 +162,10 @@ impl Writer {
         Ok(Readable { path: self.path, file, cipher: self.cipher })
     }
 
-    fn seal(&mut self, mut record: Vec<u8>, last: bool) -> Result<Place> {
+    fn seal(&mut self, mut record: Vec<u8>, last: bool) -> Result<RecordOffset> {
         let length = u32::try_from(record.len())
             .map_err(|_| Error::Input(format!("{}: a row does not fit 4 GiB", self.path.display())))?;
-        let place = Place { record: self.records, at: self.end, length };
+        let place = RecordOffset { record: self.records, at: self.end, length };
         let tag = self.cipher.encrypt_inout_detached(&nonce(self.records, last), &[], record.as_mut_slice().into());
         let tag = tag.map_err(|_| Error::Internal("a record cannot be sealed".into()))?;
         self.put(&length.to_le_bytes())?;
@@ -183,7 +183,7 @@ impl Writer {
 
 impl Readable {
     /// The record at a place.
-    pub fn read(&self, place: Place) -> Result<Zeroizing<Vec<u8>>> {
+    pub fn read(&self, place: RecordOffset) -> Result<Zeroizing<Vec<u8>>> {
         let mut record = Zeroizing::new(vec![0; place.length as usize + TAG_BYTES]);
         let read = self.file.read_exact_at(&mut record, place.at + LENGTH_BYTES as u64);
         read.map_err(|error| cannot_read(&self.path, &error))?;
@@ -192,9 +192,9 @@ impl Readable {
     }
 }
 
-impl Reader {
+impl SealedReader {
     /// Opens a file of this name and purpose.
-    pub fn open(folder: &Folder, name: &str, key: &Key, purpose: &str) -> Result<Reader> {
+    pub fn open(folder: &Folder, name: &str, key: &SealKey, purpose: &str) -> Result<SealedReader> {
         let path = folder.at(name);
         let mut file = folder.read(name).map_err(|error| cannot_read(&path, &error))?;
         let length = file.seek(SeekFrom::End(0)).map_err(|error| cannot_read(&path, &error))?;
@@ -206,7 +206,7 @@ impl Reader {
             return Err(damaged(&path));
         }
         let cipher = key.cipher(purpose, &id);
-        Ok(Reader { file, cipher, id, records: 0, left: length - HEADER_BYTES, ended: false, path })
+        Ok(SealedReader { file, cipher, id, records: 0, left: length - HEADER_BYTES, ended: false, path })
     }
 
     /// The file's random name.
@@ -253,13 +253,13 @@ impl Reader {
 pub fn put(
     folder: &Folder,
     name: &str,
-    key: &Key,
+    key: &SealKey,
     purpose: &str,
     record: Vec<u8>,
     advice: String,
 ) -> Result<[u8; ID_BYTES]> {
     let part = part(name);
-    let mut writer = Writer::create(folder, &part, key, purpose, advice.clone())?;
+    let mut writer = SealedWriter::create(folder, &part, key, purpose, advice.clone())?;
     writer.write(record)?;
     let (id, _) = writer.finish()?;
     folder.rename(&part, name).map_err(|error| cannot_write(&folder.at(name), &error, &advice))?;
@@ -304,12 +304,12 @@ pub fn cannot_write(path: &Path, error: &std::io::Error, advice: &str) -> Error 
 mod tests {
     use super::*;
 
-    fn key(byte: u8) -> Key {
-        Key::new(Zeroizing::new([byte; 32]))
+    fn key(byte: u8) -> SealKey {
+        SealKey::new(Zeroizing::new([byte; 32]))
     }
 
     fn write(folder: &Folder, records: &[&[u8]]) -> Vec<u8> {
-        let mut writer = Writer::create(folder, "file", &key(1), "test", String::new()).unwrap();
+        let mut writer = SealedWriter::create(folder, "file", &key(1), "test", String::new()).unwrap();
         let places: Vec<_> = records.iter().map(|record| writer.write(record.to_vec()).unwrap()).collect();
         let file = writer.readable().unwrap();
         for (place, record) in places.iter().zip(records) {
@@ -321,14 +321,14 @@ mod tests {
             .enumerate()
             .take_while(|(number, _)| records[..*number].iter().all(|one| one.len() == each as usize))
         {
-            let place = Place::of(number as u64, each, record.len() as u32);
+            let place = RecordOffset::of(number as u64, each, record.len() as u32);
             assert_eq!(**file.read(place).unwrap(), **record);
         }
         std::fs::read(folder.at("file")).unwrap()
     }
 
-    fn read(folder: &Folder, key: &Key, purpose: &str) -> Result<Vec<Vec<u8>>> {
-        let mut reader = Reader::open(folder, "file", key, purpose)?;
+    fn read(folder: &Folder, key: &SealKey, purpose: &str) -> Result<Vec<Vec<u8>>> {
+        let mut reader = SealedReader::open(folder, "file", key, purpose)?;
         let mut records = Vec::new();
         while let Some(record) = reader.read_next()? {
             records.push(record.to_vec());
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_told() {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let writer = Writer::over(full, "/dev/full".into(), &key(1), "test", "make room".into()).unwrap();
+        let writer = SealedWriter::over(full, "/dev/full".into(), &key(1), "test", "make room".into()).unwrap();
         let error = writer.finish().unwrap_err().to_string();
         assert!(error.starts_with("/dev/full: the disk is full") && error.ends_with("): make room"), "{error}");
     }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::Keys;
+use super::TableKeys;
 
 /// The lines of an inner join, in order: key by key, own rows varying slowest, those of the last other party fastest.
 pub(super) struct Combinations {
@@ -20,7 +20,7 @@ pub(super) struct Combinations {
 impl Combinations {
     /// Builds the combinations for the keys `common`, of which `others` have rows from one offset to the next. `None`
     /// if the lines are too many to be counted.
-    pub fn new(keys: &Keys, common: &[usize], others: Vec<Vec<usize>>) -> Option<Combinations> {
+    pub fn new(keys: &TableKeys, common: &[usize], others: Vec<Vec<usize>>) -> Option<Combinations> {
         let (mut own, mut own_ends, mut ends) = (Vec::new(), Vec::with_capacity(common.len()), Vec::new());
         let mut lines = 0usize;
         for (place, &key) in common.iter().enumerate() {
@@ -72,13 +72,13 @@ mod tests {
     use crate::table::{Duplicates, KeyColumn, KeySpec, NullWords, Nulls, Profile, ReadOptions};
 
     /// Keys with 1, 2 and 3 rows.
-    fn keys() -> Keys {
+    fn keys() -> TableKeys {
         let table = read_csv(&b"k\nb\na\nc\nb\nc\nc\n"[..], "t", &ReadOptions::default()).unwrap();
         let column = KeyColumn { name: "k".into(), header: "k".into(), profile: Profile::None };
         let (duplicates, nulls) = (Duplicates::All, Nulls::Skip);
         let spec =
             KeySpec { columns: vec![column], duplicates, nulls, words: NullWords::default(), allow_unreadable: false };
-        Keys::build(&table, &spec).unwrap().0
+        TableKeys::build(&table, &spec).unwrap().0
     }
 
     #[test]

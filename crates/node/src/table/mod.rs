@@ -10,8 +10,8 @@ mod budget;
 pub mod columns;
 mod combine;
 mod header;
+pub mod inspect;
 pub mod key;
-pub mod look;
 mod mark;
 pub mod normalize;
 pub mod numbers;
@@ -35,12 +35,12 @@ use crate::base::text::{nearest, pasted};
 pub use budget::{Budget, MAX_COLUMNS};
 use header::advice_on_header;
 pub(crate) use header::{header_is_data, looks_like_data};
-pub use key::{Duplicates, KeyColumn, KeySpec, Keys, Mark, NullWords, Nulls, RowCounts};
+pub use key::{Duplicates, KeyColumn, KeySpec, Mark, NullWords, Nulls, RowCounts, TableKeys};
 pub use mark::DecimalMark;
 pub use normalize::Profile;
 pub use payload::{PayloadEncoder, PayloadSchema};
 pub use read::{ReadOptions, read};
-pub use select::{Given, Selection};
+pub use select::{PeerRows, Selection};
 
 /// Most rows in one batch.
 pub const BATCH_ROWS: usize = 64 << 10;

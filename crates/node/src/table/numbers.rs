@@ -12,14 +12,14 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::text::TextColumn;
-use super::{DecimalMark, Keys, Table};
+use super::{DecimalMark, Table, TableKeys};
 
 /// Columns to be read: logical name, and header in the table.
-pub type Named = (String, String);
+pub type NamedColumn = (String, String);
 
 /// Form in which the numbers of a column are written, and its treatment.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Form {
+pub struct NumberForm {
     /// Maximum number of decimals in the numbers.
     pub decimals: u32,
     /// Decimal mark in front of these, in text.
@@ -42,9 +42,9 @@ enum Fault {
 /// decimals, or does not fit `integers`.
 pub fn columns(
     table: &Table,
-    names: &[Named],
+    names: &[NamedColumn],
     integers: Integers,
-    form: Form,
+    form: NumberForm,
     used: impl Fn(usize) -> bool,
 ) -> Result<Columns> {
     let mut columns = Columns::new(integers, table.rows());
@@ -85,7 +85,7 @@ pub const MAX_DECIMALS: u32 = 9;
 const SUMMED_BITS: u32 = 63;
 
 /// A column added up, key by key. Secret: zeroized when dropped.
-pub struct Sums {
+pub struct ColumnSums {
     /// For each key, the sum over its rows, times 10^decimals.
     pub of_keys: Zeroizing<Vec<i128>>,
     /// For each key, how many of its rows have a number.
@@ -98,7 +98,7 @@ pub struct Sums {
 ///
 /// Errors ([`Error::Input`], naming column and place): the column is missing; a value in the row of a key is no number, has
 /// more decimals, or is 2^63 or more.
-pub fn sums(table: &Table, (logical, header): &Named, form: Form, keys: &Keys) -> Result<Sums> {
+pub fn sums(table: &Table, (logical, header): &NamedColumn, form: NumberForm, keys: &TableKeys) -> Result<ColumnSums> {
     let position = table.column(header, logical)?;
     let most = (1i128 << SUMMED_BITS) * 10i128.pow(form.decimals);
     let mut key_of = vec![None; table.rows()];
@@ -106,7 +106,7 @@ pub fn sums(table: &Table, (logical, header): &Named, form: Form, keys: &Keys) -
         keys.rows(key).iter().for_each(|&row| key_of[row as usize] = Some(key));
     }
     let (of_keys, values_of_keys) = (Zeroizing::new(vec![0; keys.len()]), Zeroizing::new(vec![0; keys.len()]));
-    let mut sums = Sums { of_keys, values: values_of_keys, absent: 0 };
+    let mut sums = ColumnSums { of_keys, values: values_of_keys, absent: 0 };
     for (row, value) in values(table, position, form).enumerate() {
         let Some(key) = key_of[row] else { continue };
         match value {
@@ -132,7 +132,7 @@ fn refused(
     header: &str,
     row: usize,
     fault: Fault,
-    Form { decimals, mark }: Form,
+    NumberForm { decimals, mark }: NumberForm,
     range: impl FnOnce() -> String,
 ) -> Error {
     let what = match fault {
@@ -177,10 +177,10 @@ fn out_of_range(integers: Integers, values: impl Iterator<Item = std::result::Re
 }
 
 /// The values of a column in order.
-fn values(table: &Table, position: usize, form: Form) -> impl Iterator<Item = std::result::Result<i128, Fault>> {
+fn values(table: &Table, position: usize, form: NumberForm) -> impl Iterator<Item = std::result::Result<i128, Fault>> {
     table.batches().iter().flat_map(move |batch| {
         let column = Column::new(batch.column(position));
-        let form = Form { mark: form.mark.of_column(batch.column(position).data_type()), ..form };
+        let form = NumberForm { mark: form.mark.of_column(batch.column(position).data_type()), ..form };
         (0..batch.num_rows()).map(move |row| match &column {
             Some(column) => column.get(row, form),
             None => Err(Fault::NoNumber),
@@ -215,13 +215,14 @@ impl Column {
                 | DataType::UInt16
                 | DataType::UInt32
         );
-        match small {
-            true => arrow_cast::cast(array, &DataType::Int64).ok().map(Column::Integers),
-            false => TextColumn::new(array).map(Column::Text),
+        if small {
+            arrow_cast::cast(array, &DataType::Int64).ok().map(Column::Integers)
+        } else {
+            TextColumn::new(array).map(Column::Text)
         }
     }
 
-    fn get(&self, row: usize, Form { decimals, mark }: Form) -> std::result::Result<i128, Fault> {
+    fn get(&self, row: usize, NumberForm { decimals, mark }: NumberForm) -> std::result::Result<i128, Fault> {
         match self {
             Column::Integers(array) if array.is_null(row) => Err(Fault::Absent),
             Column::Integers(array) => {
@@ -237,12 +238,12 @@ impl Column {
 
 /// A number as people write it, times 10^`decimals`.
 /// No number is longer, zeros in front and behind included.
-const MOST_LETTERS: usize = 1000;
+const MAX_LETTERS: usize = 1000;
 
 fn parse(text: &str, decimals: u32) -> std::result::Result<i128, Fault> {
     match text {
         "" => return Err(Fault::Absent),
-        _ if text.len() > MOST_LETTERS => return Err(Fault::NoNumber),
+        _ if text.len() > MAX_LETTERS => return Err(Fault::NoNumber),
         _ if text.eq_ignore_ascii_case("true") => return Ok(10i128.pow(decimals)),
         _ if text.eq_ignore_ascii_case("false") => return Ok(0),
         _ => (),
@@ -335,8 +336,8 @@ mod tests {
                 words: NullWords::default(),
                 allow_unreadable: false,
             };
-            let (keys, _) = Keys::build(&table, &spec).unwrap();
-            sums(&table, &("x".into(), "x".into()), Form { decimals, mark: DecimalMark::Point }, &keys)
+            let (keys, _) = TableKeys::build(&table, &spec).unwrap();
+            sums(&table, &("x".into(), "x".into()), NumberForm { decimals, mark: DecimalMark::Point }, &keys)
         };
         let text = "k,x\nb,12.50\na,-0.25\n,junk\nb,7\nc,\na,9223372036854775807\nc,0.1\n";
         let found = sums(text, Duplicates::All, 2).unwrap();
@@ -408,7 +409,7 @@ mod tests {
     fn faults_name_column_and_line_and_show_no_value() {
         let read = |text: &str, integers, decimals| {
             let table = read_csv(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
-            let form = Form { decimals, mark: DecimalMark::Point };
+            let form = NumberForm { decimals, mark: DecimalMark::Point };
             columns(&table, &[("value".into(), "x".into())], integers, form, |row| row != 1)
         };
         let byte = Integers::new(8, false).unwrap();
@@ -433,7 +434,7 @@ mod tests {
     fn a_decimal_comma_is_read_where_it_is_said() {
         let read = |text: &str| {
             let table = read_csv(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
-            let form = Form { decimals: 2, mark: DecimalMark::Comma };
+            let form = NumberForm { decimals: 2, mark: DecimalMark::Comma };
             columns(&table, &[("value".into(), "x".into())], Integers::new(20, true).unwrap(), form, |_| true)
         };
         let good = read("id;x\n1;12,50\n2;-0,05\n3;7\n").unwrap();

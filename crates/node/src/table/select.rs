@@ -12,7 +12,7 @@ use tacita_core::{Error, Result};
 
 use super::combine::Combinations;
 use super::output::Positions;
-use super::{BATCH_ROWS, Keys, Table, named, schema_of};
+use super::{BATCH_ROWS, Table, TableKeys, named, schema_of};
 
 /// Rows of a join at most. The other parties' part in its size is theirs to choose, so it must not be without bound.
 pub const MAX_JOINED_ROWS: usize = 100_000_000;
@@ -35,7 +35,7 @@ fn too_many_joined(table: &Table) -> Error {
 
 /// Rows of other parties that belong to common keys.
 #[derive(Clone)]
-pub struct Given {
+pub struct PeerRows {
     /// The rows, key by key; columns are named `PARTY.COLUMN`.
     pub rows: RecordBatch,
     /// Index of the first row of each common key, followed by the number of rows. There is one more entry than there
@@ -101,10 +101,10 @@ impl Selection {
 
     /// The inner join on keys: for every key of `common` (numbers of own keys, ascending), each own row with each
     /// combination of the other parties' rows of that key, own rows varying slowest. The columns are the own ones, then
-    /// those of each [`Given`].
+    /// those of each [`PeerRows`].
     ///
     /// Errors: two columns of one name; more than [`MAX_JOINED_ROWS`] rows; offsets that do not fit.
-    pub fn join(table: &Table, keys: &Keys, common: &[usize], given: &[Given]) -> Result<Selection> {
+    pub fn join(table: &Table, keys: &TableKeys, common: &[usize], given: &[PeerRows]) -> Result<Selection> {
         for given in given {
             let ordered = given.offsets.is_sorted() && given.offsets.first() == Some(&0);
             let fits = given.offsets.len() == common.len() + 1 && given.offsets.last() == Some(&given.rows.num_rows());
@@ -232,9 +232,10 @@ fn longest_row(batch: &RecordBatch) -> usize {
 }
 
 fn check_rows(table: &Table, rows: &[u32]) -> Result<()> {
-    match rows.iter().any(|&row| row as usize >= table.rows()) {
-        true => Err(Error::Internal("a row to be written is not in the table".into())),
-        false => Ok(()),
+    if rows.iter().any(|&row| row as usize >= table.rows()) {
+        Err(Error::Internal("a row to be written is not in the table".into()))
+    } else {
+        Ok(())
     }
 }
 

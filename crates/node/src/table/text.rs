@@ -171,9 +171,10 @@ fn each<T>(
     let mut text = String::new();
     for value in values {
         text.clear();
-        match value.is_some_and(|value| write(&mut text, value)) {
-            true => builder.append_value(&text),
-            false => builder.append_null(),
+        if value.is_some_and(|value| write(&mut text, value)) {
+            builder.append_value(&text)
+        } else {
+            builder.append_null()
         }
     }
 }

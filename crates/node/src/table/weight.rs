@@ -62,10 +62,7 @@ pub(super) fn places(column: &ArrayRef) -> Option<(Vec<Option<usize>>, ArrayRef)
     let place = |(row, place): (usize, usize)| {
         (place < values.len() && nulls.is_none_or(|nulls| nulls.is_valid(row))).then_some(place)
     };
-    let keys = match values.is_empty() {
-        true => vec![usize::MAX; dictionary.len()],
-        false => dictionary.normalized_keys(),
-    };
+    let keys = if values.is_empty() { vec![usize::MAX; dictionary.len()] } else { dictionary.normalized_keys() };
     Some((keys.into_iter().enumerate().map(place).collect(), values.clone()))
 }
 

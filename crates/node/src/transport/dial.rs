@@ -9,7 +9,7 @@ use tacita_core::{Error, Result};
 
 use super::handshake::{Failure, Handshake};
 use super::tls::{self, Fault};
-use super::{Cancel, Connected, HANDSHAKE_LIMIT, Options, POLL, Peer, Purpose, runs_already, socket};
+use super::{ConnectCancel, Connected, HANDSHAKE_LIMIT, Options, POLL, Peer, Purpose, runs_already, socket};
 use crate::base::text::shown;
 use crate::identity::Identity;
 
@@ -108,7 +108,7 @@ fn attempt(
 }
 
 /// A TCP connection to one address.
-pub(super) fn connect(address: SocketAddr, until: Instant, cancel: &Cancel) -> Result<io::Result<TcpStream>> {
+pub(super) fn connect(address: SocketAddr, until: Instant, cancel: &ConnectCancel) -> Result<io::Result<TcpStream>> {
     let limit = CONNECT_LIMIT.min(until.saturating_duration_since(Instant::now())).max(Duration::from_millis(1));
     let connected = abortable(move || TcpStream::connect_timeout(&address, limit), until, cancel)?;
     Ok(connected.and_then(|socket| {
@@ -133,7 +133,7 @@ pub(super) fn check_form(address: &str) -> Result<()> {
 }
 
 /// Resolves a name to all its addresses.
-pub(super) fn resolve(address: &str, until: Instant, cancel: &Cancel) -> Result<io::Result<Vec<SocketAddr>>> {
+pub(super) fn resolve(address: &str, until: Instant, cancel: &ConnectCancel) -> Result<io::Result<Vec<SocketAddr>>> {
     let address = address.to_owned();
     abortable(move || address.to_socket_addrs().map(Iterator::collect), until, cancel)
 }
@@ -142,7 +142,7 @@ pub(super) fn resolve(address: &str, until: Instant, cancel: &Cancel) -> Result<
 fn abortable<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
     until: Instant,
-    cancel: &Cancel,
+    cancel: &ConnectCancel,
 ) -> Result<io::Result<T>> {
     let (sender, receiver) = queue();
     std::thread::spawn(move || {

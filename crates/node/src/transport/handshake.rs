@@ -8,10 +8,10 @@ use rustls::Connection;
 use tacita_core::Error;
 
 use super::tls::{Fault, Purpose, Refusal, fault};
-use super::{Cancel, HELLO_LIMIT, POLL};
+use super::{ConnectCancel, HELLO_LIMIT, POLL};
 
 /// Time limit for the other end to read why it was refused.
-const FAREWELL: Duration = Duration::from_secs(1);
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Reason why there is no connection.
 pub(super) enum Failure {
@@ -30,7 +30,7 @@ pub(super) struct Handshake<'a> {
     pub(super) socket: &'a TcpStream,
     pub(super) writer: &'a mut dyn Write,
     pub(super) until: Instant,
-    pub(super) cancel: &'a Cancel,
+    pub(super) cancel: &'a ConnectCancel,
 }
 
 impl Handshake<'_> {
@@ -132,7 +132,7 @@ impl Handshake<'_> {
     /// Sends the alert, and reads on until the other end has it: closing a socket with unread bytes would destroy it
     /// on its way.
     fn say_goodbye(&mut self) {
-        let until = Instant::now() + FAREWELL;
+        let until = Instant::now() + LINGER;
         // All of this is a courtesy to an end that has failed already.
         let _ = self.send();
         let _ = self.socket.shutdown(Shutdown::Write);

@@ -22,7 +22,7 @@ pub struct Dialer {
 }
 
 /// The listener's end of one connection.
-pub struct Door {
+pub struct HttpAcceptor {
     /// For the TLS library.
     pub config: Arc<ServerConfig>,
     refusal: Refusal,
@@ -57,11 +57,11 @@ impl Dialer {
     }
 }
 
-impl Door {
+impl HttpAcceptor {
     /// For one connection from the owner of one of `pins`.
-    pub fn new(identity: &Identity, pins: Vec<Fingerprint>) -> Result<Door> {
+    pub fn new(identity: &Identity, pins: Vec<Fingerprint>) -> Result<HttpAcceptor> {
         let (config, refusal) = tls::server_config(identity, pins, vec![HTTP_ALPN])?;
-        Ok(Door { config, refusal })
+        Ok(HttpAcceptor { config, refusal })
     }
 
     /// Returns the reason why a connection was not let in.

@@ -10,7 +10,7 @@ use crate::base::cancel::Cancel;
 
 /// Interval at which connections are checked while a job runs. A failure that is seen twice ends them. The job itself,
 /// which waits on one of them, thus comes first with what it knows.
-const LOOK: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// The connections of one run.
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Links {
             if self.len() > 1 {
                 scope.spawn(move || {
                     let mut seen = false;
-                    while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+                    while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = ended.recv_timeout(POLL_INTERVAL) {
                         match self.failure() {
                             Some(error) if seen => return self.end(&error),
                             failure => seen = failure.is_some(),

@@ -29,7 +29,7 @@ use tacita_core::{Channel, Error, Result};
 
 pub use dial::dial;
 pub use listen::{listen, listen_for_all, listening_at};
-pub use shaped::Shape;
+pub use shaped::LinkShape;
 pub use tls::{
     ALPN, DESK_ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, HELPER_ALPN, HTTP_ALPN, OUR_IDENTITY, Purpose,
     RELAY_ALPN,
@@ -73,9 +73,9 @@ pub struct Options {
     /// Time to wait for the peer.
     pub timeout: Duration,
     /// Ends the wait from another thread.
-    pub cancel: Cancel,
+    pub cancel: ConnectCancel,
     /// Simulated link of the sending direction, TLS included.
-    pub shape: Shape,
+    pub shape: LinkShape,
     /// See [`HEARTBEAT`].
     pub heartbeat: Duration,
     /// See [`SILENCE`].
@@ -87,8 +87,8 @@ impl Default for Options {
         Options {
             purpose: Purpose::default(),
             timeout: DEFAULT_TIMEOUT,
-            cancel: Cancel::default(),
-            shape: Shape::default(),
+            cancel: ConnectCancel::default(),
+            shape: LinkShape::default(),
             heartbeat: HEARTBEAT,
             silence: SILENCE,
         }
@@ -97,9 +97,9 @@ impl Default for Options {
 
 /// Ends the wait for a peer from another thread, as when the user presses Ctrl-C. Clones cancel the same wait.
 #[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct ConnectCancel(Arc<AtomicBool>);
 
-impl Cancel {
+impl ConnectCancel {
     /// Makes everything that waits under this handle, now or later, end with [`Error::Interrupted`] within 100 ms.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
@@ -134,7 +134,7 @@ fn runs_already(peer: &str) -> Error {
 }
 
 /// The sending direction of a socket.
-fn writer(socket: &TcpStream, shape: Shape) -> std::io::Result<Box<dyn Write + Send>> {
+fn writer(socket: &TcpStream, shape: LinkShape) -> std::io::Result<Box<dyn Write + Send>> {
     let socket = socket.try_clone()?;
     Ok(if shape.is_plain() { Box::new(socket) } else { Box::new(ShapedWriter::new(socket, shape)) })
 }

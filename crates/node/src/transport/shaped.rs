@@ -11,17 +11,17 @@ use tacita_core::Error;
 
 /// Properties of a link in one direction. The default is the link at hand as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Shape {
+pub struct LinkShape {
     /// Time from one end to the other: half of a round trip.
     pub latency: Duration,
     /// Bits per second; `None` for as many as the link at hand takes.
     pub bandwidth: Option<u64>,
 }
 
-impl Shape {
+impl LinkShape {
     /// Whether it changes anything.
     pub fn is_plain(&self) -> bool {
-        *self == Shape::default()
+        *self == LinkShape::default()
     }
 
     /// Bytes that may be under way: those that the link holds, and a sender's buffer before it.
@@ -87,7 +87,7 @@ fn shown(text: &str) -> String {
 /// bounded by what such a link would hold. Dropping it waits until everything has arrived.
 pub struct ShapedWriter {
     link: Arc<Link>,
-    shape: Shape,
+    shape: LinkShape,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -108,7 +108,7 @@ struct State {
 
 impl ShapedWriter {
     /// A link of the given shape into `inner`.
-    pub fn new(inner: impl Write + Send + 'static, shape: Shape) -> ShapedWriter {
+    pub fn new(inner: impl Write + Send + 'static, shape: LinkShape) -> ShapedWriter {
         let state = State { parcels: VecDeque::new(), bytes: 0, free_at: Instant::now(), ended: false, failure: None };
         let link = Arc::new(Link { state: Mutex::new(state), changed: Condvar::new() });
         let thread = std::thread::spawn({
@@ -223,7 +223,7 @@ mod tests {
     }
 
     /// Sends `bytes` over a pipe of that shape: time to the first byte and to the last.
-    fn transfer(shape: Shape, bytes: usize) -> (Duration, Duration) {
+    fn transfer(shape: LinkShape, bytes: usize) -> (Duration, Duration) {
         let (mut reader, writer) = io::pipe().unwrap();
         let start = Instant::now();
         let sender = std::thread::spawn(move || {
@@ -251,7 +251,7 @@ mod tests {
     fn latency_and_bandwidth_are_as_asked() {
         // 2 MB at 80 Mbit/s take 200 ms, and latency comes once, not once a parcel. A busy machine may add to that,
         // so one good run out of five will do; none may ever be faster than the link.
-        let shape = Shape { latency: Duration::from_millis(100), bandwidth: Some(80_000_000) };
+        let shape = LinkShape { latency: Duration::from_millis(100), bandwidth: Some(80_000_000) };
         let mut seen = Vec::new();
         for _ in 0..5 {
             let (first, last) = transfer(shape, 2_000_000);
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn latency_alone_does_not_limit_throughput() {
-        let shape = Shape { latency: Duration::from_millis(200), bandwidth: None };
+        let shape = LinkShape { latency: Duration::from_millis(200), bandwidth: None };
         let (first, last) = transfer(shape, 30_000_000);
         assert!(first >= shape.latency && last < 5 * shape.latency, "{first:?} {last:?}");
     }
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn what_is_under_way_is_bounded_and_failure_reaches_the_writer() {
         let (reader, writer) = io::pipe().unwrap();
-        let shape = Shape { latency: Duration::from_millis(1), bandwidth: Some(1_000_000_000) };
+        let shape = LinkShape { latency: Duration::from_millis(1), bandwidth: Some(1_000_000_000) };
         let mut shaped = ShapedWriter::new(writer, shape);
         let link = shaped.link.clone();
         let filler = std::thread::spawn(move || {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::agreement::handshake::{self, Greeted};
-use tacita_node::agreement::{Chosen, JobSpec, Sizes, Slices, Work, group};
+use tacita_node::agreement::{Chosen, DiskRun, JobSpec, Sizes, Slices, group};
 use tacita_node::jobs::dot::clients::PROTOCOL;
 use tacita_node::transport::links::Links;
 
@@ -166,7 +166,7 @@ fn claimed_sizes_are_refused_or_take_nothing() {
                 Sizes { row_bytes: small, ..sizes(items) },
                 Sizes { tag_bytes: Some(small), ..sizes(items) },
                 Sizes { tag_bytes: Some(small), epoch: Some("ab".repeat(32)), ..sizes(items) },
-                Sizes { work: Some(Work { memory: number, kept: None }), ..sizes(items) },
+                Sizes { work: Some(DiskRun { memory: number, kept: None }), ..sizes(items) },
             ];
             for claim in claims {
                 let mut claimed = honest.clone();

@@ -7,15 +7,15 @@ use tacita_core::channel::labels::handshake::{CLOCK, HELLO};
 use tacita_core::{Channel, Error};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
-use tacita_node::run::meet::Meeting;
-use tacita_node::run::rehearsal::{Rehearsal, Seen};
-use tacita_node::transport::{Options, Peer, Purpose, Shape, listen};
+use tacita_node::run::connect::ConnectPlan;
+use tacita_node::run::rehearsal::{Rehearsal, RehearsedPeer};
+use tacita_node::transport::{LinkShape, Options, Peer, Purpose, listen};
 
 const JOB: &str =
     "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
 
 /// Returns the report of the doctor of `b` on an `a` that sends the messages of `says`.
-fn seen(says: impl FnOnce(&mut Channel) + Send) -> Result<Seen, Error> {
+fn seen(says: impl FnOnce(&mut Channel) + Send) -> Result<RehearsedPeer, Error> {
     let now = SystemTime::now();
     let identity = |name| Identity::generate(name, now, now + Duration::from_secs(3600)).unwrap();
     let (a, b) = (identity("a"), identity("b"));
@@ -23,14 +23,14 @@ fn seen(says: impl FnOnce(&mut Channel) + Send) -> Result<Seen, Error> {
     let address = listener.local_addr().unwrap().to_string();
     let peer = |name: &str, identity: &Identity| Peer { name: name.into(), pin: identity.fingerprint() };
     let timeout = Duration::from_secs(2);
-    let meeting = Meeting {
+    let meeting = ConnectPlan {
         dials: vec![(peer("a", &a), address)],
         awaits: Vec::new(),
         listen: String::new(),
         relay: None,
         helper: None,
         announce: None,
-        shape: Shape::default(),
+        shape: LinkShape::default(),
     };
     let job = JobSpec::parse(JOB, false).unwrap();
     // A connection that is closed with something unread in it takes along what was said before.

@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tacita_core::channel::{Label, MAX_PAYLOAD_BYTES};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::identity::{CERTIFICATE_FILE, Fingerprint, Identity, KEY_FILE, VALIDITY};
-use tacita_node::transport::{Cancel, Connected, Options, Peer, Shape, dial, listen};
+use tacita_node::transport::{ConnectCancel, Connected, LinkShape, Options, Peer, dial, listen};
 
 const DATA: Label = Label::new(1, "data");
 
@@ -373,7 +373,7 @@ fn waiting_can_be_cancelled() {
     let me = identity("me");
     let pin = identity("x").fingerprint();
     let ((listener, _), (_silent, silent_address)) = (local(), local());
-    let cancel = Cancel::default();
+    let cancel = ConnectCancel::default();
     let options = Options { cancel: cancel.clone(), ..Options::default() };
     std::thread::scope(|scope| {
         // One waits for connections, one for the other's greeting, one to be answered at all.
@@ -395,7 +395,7 @@ fn waiting_can_be_cancelled() {
 fn a_shaped_connection_has_its_latency_and_keeps_its_data() {
     let (hospital, insurer) = (identity("hospital"), identity("insurer"));
     let (listener, address) = local();
-    let shape = Shape { latency: Duration::from_millis(40), bandwidth: Some(200_000_000) };
+    let shape = LinkShape { latency: Duration::from_millis(40), bandwidth: Some(200_000_000) };
     let options = Options { shape, ..options() };
     std::thread::scope(|scope| {
         let listening = scope.spawn(|| listen(&listener, &peer("insurer", insurer.fingerprint()), &hospital, &options));

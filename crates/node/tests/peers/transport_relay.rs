@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use tacita_core::Error;
 use tacita_node::identity::Identity;
-use tacita_node::transport::relay::{HEADER_BYTES, Place, Reception, Side, Word, look, meet, record_bytes};
+use tacita_node::transport::relay::{
+    ConnectionEnd, HEADER_BYTES, Reception, RelayAddress, RelayMessage, look, meet, record_bytes,
+};
 use tacita_node::transport::{self, Options, Peer};
 
 fn identity(name: &str) -> Identity {
@@ -15,7 +17,13 @@ fn identity(name: &str) -> Identity {
 }
 
 /// Takes in one party, and says `words`, and whatever `then` is in the same breath.
-fn receive(listener: &TcpListener, relay: &Identity, party: &Identity, words: &[Word], then: &[u8]) -> TcpStream {
+fn receive(
+    listener: &TcpListener,
+    relay: &Identity,
+    party: &Identity,
+    words: &[RelayMessage],
+    then: &[u8],
+) -> TcpStream {
     let (mut socket, _) = listener.accept().unwrap();
     let mut reception = Reception::new(relay, vec![party.fingerprint()]).unwrap();
     loop {
@@ -48,12 +56,12 @@ impl Scene {
         Scene { listener, relay: identity("relay"), party: identity("party"), peer: identity("peer") }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> RelayAddress {
         let address = self.listener.local_addr().unwrap().to_string();
-        Place { address, pin: self.relay.fingerprint(), agreement: [1; 32], lane: 0 }
+        RelayAddress { address, pin: self.relay.fingerprint(), agreement: [1; 32], lane: 0 }
     }
 
-    fn meet(&self, side: Side, seconds: u64) -> Option<Error> {
+    fn meet(&self, side: ConnectionEnd, seconds: u64) -> Option<Error> {
         let peer = Peer { name: "peer".into(), pin: self.peer.fingerprint() };
         let options = Options { timeout: Duration::from_secs(seconds), ..Options::default() };
         meet(&self.place(), &peer, side, &self.party, &options).err()
@@ -73,22 +81,22 @@ fn carry(one: TcpStream, two: TcpStream) {
 /// A relay that plays the peer itself is found out, whichever side it plays.
 #[test]
 fn a_relay_cannot_be_the_peer() {
-    for side in [Side::Dials, Side::Listens] {
+    for side in [ConnectionEnd::Dials, ConnectionEnd::Listens] {
         let scene = Scene::new();
         let own = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = own.local_addr().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let guest = receive(&scene.listener, &scene.relay, &scene.party, &[Word::Joined], b"");
+                let guest = receive(&scene.listener, &scene.relay, &scene.party, &[RelayMessage::Joined], b"");
                 // Its own end, under its own identity.
                 let options = Options { timeout: Duration::from_secs(3), ..Options::default() };
                 let party = Peer { name: "party".into(), pin: scene.party.fingerprint() };
                 match side {
-                    Side::Dials => {
+                    ConnectionEnd::Dials => {
                         carry(guest, TcpStream::connect(address).unwrap());
                         assert!(transport::listen(&own, &party, &scene.relay, &options).is_err());
                     }
-                    Side::Listens => {
+                    ConnectionEnd::Listens => {
                         let carried = scope.spawn(|| carry(guest, own.accept().unwrap().0));
                         assert!(transport::dial(&address.to_string(), &party, &scene.relay, &options).is_err());
                         carried.join().unwrap();
@@ -119,14 +127,14 @@ fn what_follows_in_the_same_breath_is_the_peers() {
             let length = record_bytes(*hello.first_chunk().unwrap()).unwrap();
             hello.resize(HEADER_BYTES + length, 0);
             peer.read_exact(&mut hello[HEADER_BYTES..]).unwrap();
-            let words = [Word::Wait, Word::Wait, Word::Joined];
+            let words = [RelayMessage::Wait, RelayMessage::Wait, RelayMessage::Joined];
             carry(receive(&scene.listener, &scene.relay, &scene.party, &words, &hello), peer);
         });
         scope.spawn(|| {
             let party = Peer { name: "party".into(), pin: scene.party.fingerprint() };
             transport::dial(&address, &party, &scene.peer, &Options::default()).unwrap();
         });
-        assert_eq!(scene.meet(Side::Listens, 10), None);
+        assert_eq!(scene.meet(ConnectionEnd::Listens, 10), None);
     });
 }
 
@@ -134,13 +142,13 @@ fn what_follows_in_the_same_breath_is_the_peers() {
 #[test]
 fn words_that_refuse_are_told() {
     for (word, fatal, about) in [
-        (Word::UnknownJob, true, "does not know this job"),
-        (Word::NoSuchPair, true, "has no peer peer"),
-        (Word::Replaced, true, "start only one"),
-        (Word::Busy, false, "peer: did not come to the relay"),
-        (Word::Late, false, "peer: did not come to the relay"),
-        (Word::Ending, false, "did not answer within 1 s (it was ended)"),
-        (Word::Known, false, "did not answer within 1 s"),
+        (RelayMessage::UnknownJob, true, "does not know this job"),
+        (RelayMessage::NoSuchPair, true, "has no peer peer"),
+        (RelayMessage::Replaced, true, "start only one"),
+        (RelayMessage::Busy, false, "peer: did not come to the relay"),
+        (RelayMessage::Late, false, "peer: did not come to the relay"),
+        (RelayMessage::Ending, false, "did not answer within 1 s (it was ended)"),
+        (RelayMessage::Known, false, "did not answer within 1 s"),
     ] {
         let scene = Scene::new();
         std::thread::scope(|scope| {
@@ -152,7 +160,7 @@ fn words_that_refuse_are_told() {
                 std::thread::sleep(Duration::from_millis(1200));
             });
             let started = std::time::Instant::now();
-            let error = scene.meet(Side::Dials, 1).unwrap().to_string();
+            let error = scene.meet(ConnectionEnd::Dials, 1).unwrap().to_string();
             let took = started.elapsed();
             if fatal {
                 assert!(error.contains(about) && took < Duration::from_millis(900), "{word:?}: {error}");
@@ -168,14 +176,14 @@ fn words_that_refuse_are_told() {
 #[test]
 fn a_look_says_what_is_there() {
     let scene = Scene::new();
-    let seen = |word: Word| {
+    let seen = |word: RelayMessage| {
         std::thread::scope(|scope| {
             scope.spawn(|| drop(receive(&scene.listener, &scene.relay, &scene.party, &[word], b"")));
             look(&scene.place(), &scene.party, Duration::from_secs(3))
         })
     };
-    assert!(seen(Word::Known).is_ok());
-    assert!(matches!(seen(Word::UnknownJob), Err(Error::Terms(_))));
+    assert!(seen(RelayMessage::Known).is_ok());
+    assert!(matches!(seen(RelayMessage::UnknownJob), Err(Error::Terms(_))));
     let place = scene.place();
     drop(scene.listener);
     let error = look(&place, &scene.party, Duration::from_secs(1)).unwrap_err();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tacita_node::agreement::JobSpec;
-use tacita_node::jobs::aggregate::{Aggregate, Input, Reports, ResultRow, Results, Summary};
+use tacita_node::jobs::aggregate::{Aggregate, Reports, ReportsInput, ResultRow, RoundResults, Summary};
 use tacita_node::table::{ReadOptions, read};
 
 fn data(folder: &str) -> Option<PathBuf> {
@@ -24,12 +24,12 @@ fn job(key: &str, round: &str) -> JobSpec {
 }
 
 /// Returns the results that the job reveals of these files, each of another participant.
-fn revealed(job: &JobSpec, files: &[PathBuf]) -> Results {
+fn revealed(job: &JobSpec, files: &[PathBuf]) -> RoundResults {
     let spec = Aggregate::of(job).unwrap();
     let domain = &spec.own.round.values;
     let mut rows: BTreeMap<Vec<u8>, Vec<(u32, u8)>> = BTreeMap::new();
     for (participant, path) in (0u8..).zip(files) {
-        let input = Input {
+        let input = ReportsInput {
             path: path.clone(),
             options: ReadOptions::default(),
             listing: None,
@@ -53,7 +53,7 @@ fn revealed(job: &JobSpec, files: &[PathBuf]) -> Results {
         count: reports.len() as u64,
         values: reports.iter().map(|(place, _)| *place).collect(),
     });
-    Results::new(&spec, "r", "2026-11-30T00:00Z".parse().unwrap(), rows.collect(), None, None)
+    RoundResults::new(&spec, "r", "2026-11-30T00:00Z".parse().unwrap(), rows.collect(), None, None)
 }
 
 /// The cells of a CSV file, row by row, without its header.
@@ -77,7 +77,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Cells of the results, without what stands behind the first columns.
-fn found(results: &Results, columns: &[usize]) -> Vec<Vec<String>> {
+fn found(results: &RoundResults, columns: &[usize]) -> Vec<Vec<String>> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("r.csv");
     results.write(&path, None).unwrap();

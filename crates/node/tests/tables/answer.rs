@@ -11,12 +11,12 @@ use tacita_node::agreement::{Answer, JobSpec, Source, Terms};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::Existing;
 use tacita_node::identity::{Fingerprint, Identity, VALIDITY};
-use tacita_node::run::meet::Meeting;
+use tacita_node::run::connect::ConnectPlan;
 use tacita_node::run::party::PartyRun;
-use tacita_node::run::report::Report;
+use tacita_node::run::report::RunReport;
 use tacita_node::table::Table;
-use tacita_node::transport::{Peer, Shape};
-use tacita_node::watch::Nowhere;
+use tacita_node::transport::{LinkShape, Peer};
+use tacita_node::watch::NoProgress;
 
 const NAMES: [&str; 2] = ["a", "b"];
 
@@ -51,14 +51,14 @@ fn parties(terms: &str, pins: [Option<&Fingerprint>; 2], identities: [&Identity;
             me: NAMES[place].into(),
             source: Source::Table { table: tables[place].clone(), allow_unreadable: false },
             identity: identities[place].clone(),
-            meeting: Meeting {
+            meeting: ConnectPlan {
                 dials,
                 awaits,
                 listen: address.clone(),
                 relay: None,
                 helper: None,
                 announce: None,
-                shape: Shape::default(),
+                shape: LinkShape::default(),
             },
             output: None,
             report: None,
@@ -68,13 +68,13 @@ fn parties(terms: &str, pins: [Option<&Fingerprint>; 2], identities: [&Identity;
             timeout: Duration::from_secs(60),
             patience: Duration::from_secs(60),
             memory: None,
-            screen: Arc::new(Nowhere),
+            screen: Arc::new(NoProgress),
             cancel: Cancel::default(),
         }
     })
 }
 
-fn answers(runs: [PartyRun; 2]) -> [Result<(Report, Answer)>; 2] {
+fn answers(runs: [PartyRun; 2]) -> [Result<(RunReport, Answer)>; 2] {
     std::thread::scope(|scope| {
         let running = runs.map(|run| scope.spawn(move || run.answer()));
         running.map(|one| one.join().unwrap())

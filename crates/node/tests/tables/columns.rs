@@ -13,10 +13,10 @@ use parquet::arrow::ArrowWriter;
 use tacita_core::Error;
 use tacita_node::table::baskets::all_columns;
 use tacita_node::table::columns::is_index;
-use tacita_node::table::look::{Look, look};
+use tacita_node::table::inspect::{InspectOptions, look};
 use tacita_node::table::{
-    Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, PayloadEncoder, Profile, ReadOptions, Selection, Table,
-    output, read,
+    Duplicates, KeyColumn, KeySpec, NullWords, Nulls, PayloadEncoder, Profile, ReadOptions, Selection, Table,
+    TableKeys, output, read,
 };
 
 /// A table on each way: in memory, and from files of each typed form.
@@ -67,7 +67,7 @@ fn key(header: &str) -> KeySpec {
 }
 
 fn keys(table: &Table, header: &str) -> Vec<String> {
-    let keys = Keys::build(table, &key(header)).unwrap().0;
+    let keys = TableKeys::build(table, &key(header)).unwrap().0;
     keys.iter().map(|key| String::from_utf8_lossy(&key[4..]).into_owned()).collect()
 }
 
@@ -96,9 +96,9 @@ fn an_index_of_pandas_is_no_column_of_a_job() {
             for name in expected {
                 let words = ["is an index of pandas", "reset_index()", name];
                 refused(table.column(name, "x"), &words, &about);
-                refused(Keys::build(&table, &key(name)), &words, &about);
+                refused(TableKeys::build(&table, &key(name)), &words, &about);
                 let gives = [((*name).to_owned(), (*name).to_owned())];
-                let keys = Keys::build(&table, &key("id")).unwrap().0;
+                let keys = TableKeys::build(&table, &key("id")).unwrap().0;
                 refused(PayloadEncoder::new(&table, &keys, &gives, None), &words, &about);
             }
             // It stays beside the own rows.
@@ -156,7 +156,7 @@ fn a_column_without_a_name_is_for_who_names_it() {
     assert_eq!(all_columns(&table, &BTreeSet::new()), ["id"]);
     assert_eq!(keys(&table, "column_1"), ["0", "1"]);
     refused(table.column("__index_level_0__", "x"), &["is an index of pandas"], "CSV");
-    let looked = look(&path, &ReadOptions::default(), &Look::default()).unwrap();
+    let looked = look(&path, &ReadOptions::default(), &InspectOptions::default()).unwrap();
     assert_eq!(looked.columns.iter().map(|column| column.is_index).collect::<Vec<_>>(), [false, false, true]);
 }
 

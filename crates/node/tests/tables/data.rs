@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use tacita_node::table::{
-    Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, ReadOptions, Selection, Table, output, read,
+    Duplicates, KeyColumn, KeySpec, NullWords, Nulls, ReadOptions, Selection, Table, TableKeys, output, read,
 };
 
 fn data(folder: &str) -> Option<PathBuf> {
@@ -35,12 +35,12 @@ fn load(path: PathBuf) -> Table {
     read(&path, &ReadOptions::default()).unwrap()
 }
 
-fn keys(table: &Table, columns: &[(&str, &str)]) -> Keys {
-    Keys::build(table, &spec(columns)).unwrap().0
+fn keys(table: &Table, columns: &[(&str, &str)]) -> TableKeys {
+    TableKeys::build(table, &spec(columns)).unwrap().0
 }
 
 /// Numbers of the keys of `a` that `b` has too.
-fn common(a: &Keys, b: &Keys) -> Vec<usize> {
+fn common(a: &TableKeys, b: &TableKeys) -> Vec<usize> {
     let other: HashSet<_> = b.iter().collect();
     (0..a.len()).filter(|&key| other.contains(a.key(key))).collect()
 }
@@ -50,7 +50,7 @@ fn three_organisations() {
     let Some(data) = data("medical/synthea") else { return };
     let load = |name: &str, date| {
         let table = load(data.join(format!("{name}.csv")));
-        let (keys, warnings) = Keys::build(&table, &spec(&[("name", "name"), ("dob", date)])).unwrap();
+        let (keys, warnings) = TableKeys::build(&table, &spec(&[("name", "name"), ("dob", date)])).unwrap();
         assert!(warnings.is_empty());
         (table, keys)
     };
@@ -64,7 +64,7 @@ fn three_organisations() {
     // The files of two parties match line by line, in every format.
     let directory = tempfile::tempdir().unwrap();
     for ending in ["csv", "parquet", "arrow"] {
-        let write = |(table, keys): &(Table, Keys), other: &Keys, name: &str| {
+        let write = |(table, keys): &(Table, TableKeys), other: &TableKeys, name: &str| {
             let rows = keys.rows_of(&common(keys, other));
             let path = directory.path().join(format!("{name}.{ending}"));
             output::write(&Selection::of_rows(table, rows).unwrap(), &path, None).unwrap();
@@ -109,10 +109,10 @@ fn exact_keys_of_distorted_records() {
 fn passengers_on_a_list() {
     let Some(data) = data("watchlist") else { return };
     let (passengers, list) = (load(data.join("passengers.csv")), load(data.join("watchlist_ofac_sdn.csv")));
-    let (ours, warnings) = Keys::build(&passengers, &spec(&[("name", "name"), ("dob", "date:DMY")])).unwrap();
+    let (ours, warnings) = TableKeys::build(&passengers, &spec(&[("name", "name"), ("dob", "date:DMY")])).unwrap();
     assert!(warnings.is_empty());
     // Bare years, which no profile reads as dates.
-    let (theirs, warnings) = Keys::build(&list, &spec(&[("name", "name"), ("dob", "date")])).unwrap();
+    let (theirs, warnings) = TableKeys::build(&list, &spec(&[("name", "name"), ("dob", "date")])).unwrap();
     assert_eq!(warnings.len(), 1);
     let counts = theirs.counts();
     assert_eq!((counts.read, counts.nulls, counts.unreadable), (12_746, 497, 2198));

@@ -7,7 +7,7 @@ use arrow_array::*;
 use proptest::prelude::*;
 use tacita_core::{Error, Result};
 use tacita_node::table::{
-    Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, ReadOptions, RowCounts, Table, Warning, key, read,
+    Duplicates, KeyColumn, KeySpec, NullWords, Nulls, ReadOptions, RowCounts, Table, TableKeys, Warning, key, read,
 };
 
 fn csv(text: &str) -> Table {
@@ -29,8 +29,8 @@ fn spec(columns: &[(&str, &str)]) -> KeySpec {
     }
 }
 
-fn build(text: &str, spec: &KeySpec) -> Result<(Keys, Vec<Warning>)> {
-    Keys::build(&csv(text), spec)
+fn build(text: &str, spec: &KeySpec) -> Result<(TableKeys, Vec<Warning>)> {
+    TableKeys::build(&csv(text), spec)
 }
 
 fn message<T>(result: Result<T>) -> String {
@@ -44,7 +44,7 @@ fn message<T>(result: Result<T>) -> String {
     }
 }
 
-fn parts(keys: &Keys) -> Vec<Vec<String>> {
+fn parts(keys: &TableKeys) -> Vec<Vec<String>> {
     let text = |part: &[u8]| String::from_utf8(part.to_vec()).unwrap();
     keys.iter().map(|key| key::parts(key).map(text).collect()).collect()
 }
@@ -157,7 +157,7 @@ fn typed(array: impl Array + 'static) -> Table {
 fn keys_do_not_depend_on_the_type() {
     let same = |profile: &str, tables: Vec<Table>| {
         let keys: Vec<_> =
-            tables.iter().map(|table| parts(&Keys::build(table, &spec(&[("k", profile)])).unwrap().0)).collect();
+            tables.iter().map(|table| parts(&TableKeys::build(table, &spec(&[("k", profile)])).unwrap().0)).collect();
         assert!(keys[0].len() == 2 && keys.iter().all(|other| *other == keys[0]), "{keys:?}");
     };
     let dictionary: DictionaryArray<types::Int8Type> = vec!["7", "12"].into_iter().collect();
@@ -188,13 +188,13 @@ fn keys_do_not_depend_on_the_type() {
         ],
     );
     let lists = ListArray::from_iter_primitive::<types::Int8Type, _, _>([Some([Some(1)])]);
-    assert!(message(Keys::build(&typed(lists), &spec(&[("k", "none")]))).contains("cannot be a key"));
+    assert!(message(TableKeys::build(&typed(lists), &spec(&[("k", "none")]))).contains("cannot be a key"));
 }
 
 #[test]
 fn absent_values_of_any_type_are_nulls() {
     let table = typed(Float64Array::from(vec![Some(f64::NAN), None, Some(1.0)]));
-    assert_eq!(Keys::build(&table, &spec(&[("k", "none")])).unwrap().0.counts().nulls, 2);
+    assert_eq!(TableKeys::build(&table, &spec(&[("k", "none")])).unwrap().0.counts().nulls, 2);
 }
 
 proptest! {
@@ -212,7 +212,7 @@ proptest! {
             RecordBatch::try_new(schema.clone(), vec![Arc::new(a), Arc::new(b)]).unwrap()
         };
         let table = Table::new("t", schema.clone(), vec![batch(&rows[..cut]), batch(&rows[cut..])]).unwrap();
-        let (keys, _) = Keys::build(&table, &spec(&[("a", "none"), ("b", "none")])).unwrap();
+        let (keys, _) = TableKeys::build(&table, &spec(&[("a", "none"), ("b", "none")])).unwrap();
         let mut expected: BTreeMap<Vec<String>, Vec<u32>> = BTreeMap::new();
         for (row, (a, b)) in rows.iter().enumerate() {
             if !a.is_empty() && !b.is_empty() {
@@ -227,12 +227,12 @@ proptest! {
         prop_assert_eq!(counts.read, counts.nulls + counts.unreadable + counts.duplicates + counts.items);
 
         let multiset = KeySpec { duplicates: Duplicates::Multiset, ..spec(&[("a", "none"), ("b", "none")]) };
-        let (rows, _) = Keys::build(&table, &multiset).unwrap();
+        let (rows, _) = TableKeys::build(&table, &multiset).unwrap();
         let numbers = |(key, rows): (&Vec<String>, &Vec<u32>)| {
             (0..rows.len() as u32).map(|number| (key.clone(), number)).collect::<Vec<_>>()
         };
         prop_assert_eq!(numbered(&rows), expected.iter().flat_map(numbers).collect::<Vec<_>>());
-        let all = |keys: &Keys| keys.rows_of(&(0..keys.len()).collect::<Vec<_>>());
+        let all = |keys: &TableKeys| keys.rows_of(&(0..keys.len()).collect::<Vec<_>>());
         prop_assert_eq!(all(&rows), all(&keys));
         let counts = RowCounts { items: counts.items + counts.duplicates, duplicates: 0, ..counts };
         prop_assert_eq!(rows.counts(), counts);
@@ -240,7 +240,7 @@ proptest! {
 }
 
 /// The parts of a multiset's keys: texts, and the number of the row.
-fn numbered(keys: &Keys) -> Vec<(Vec<String>, u32)> {
+fn numbered(keys: &TableKeys) -> Vec<(Vec<String>, u32)> {
     let split = |key: &[u8]| {
         let all: Vec<_> = key::parts(key).collect();
         let (number, texts) = all.split_last().unwrap();
@@ -292,7 +292,7 @@ fn time_of_a_million_keys() {
     println!("read: {:?} {:?} cpu", started.elapsed(), tacita_node::base::usage::cpu_time() - cpu);
     for columns in [[("name", "name"), ("born", "date:DMY")], [("name", "text"), ("born", "none")]] {
         let (started, cpu) = (std::time::Instant::now(), tacita_node::base::usage::cpu_time());
-        let keys = pool.install(|| Keys::build(&table, &spec(&columns)).unwrap().0);
+        let keys = pool.install(|| TableKeys::build(&table, &spec(&columns)).unwrap().0);
         println!(
             "{columns:?}: {:?} {:?} cpu, {:?}",
             started.elapsed(),
@@ -332,7 +332,7 @@ fn words_for_no_value_are_no_part_of_a_key() {
 #[test]
 fn placeholders_of_typed_columns_are_warned_of() {
     let days = Date32Array::from(vec![-25567, -25567, 0]);
-    let (keys, warnings) = Keys::build(&typed(days), &spec(&[("k", "date")])).unwrap();
+    let (keys, warnings) = TableKeys::build(&typed(days), &spec(&[("k", "date")])).unwrap();
     assert_eq!(keys.counts().nulls, 0);
     let said: Vec<_> = warnings.iter().map(Warning::text_without_values).collect();
     assert!(said.len() == 1 && said[0].contains("\"1900-01-01\" (2 rows)"), "{said:?}");

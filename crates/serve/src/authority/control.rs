@@ -17,12 +17,12 @@ const SOCKET: &str = "serve.sock";
 const MAX_LINE_BYTES: u64 = 1 << 16;
 
 /// Time for which one end waits for the other's line; a change of a large list takes its time.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Order of the owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Order {
+pub enum ListOrder {
     /// The rows of a table are on the list from now on.
     Add(PathBuf),
     /// Removal of the rows of a table from the list.
@@ -34,7 +34,7 @@ pub enum Order {
 }
 
 /// Outcome for the owner, or the reason why there is none.
-pub type Told = std::result::Result<String, String>;
+pub type OrderResult = std::result::Result<String, String>;
 
 /// Listens in a directory that this process has locked.
 pub(crate) fn listen(folder: &Folder) -> Result<UnixListener> {
@@ -53,7 +53,7 @@ pub(crate) fn listen(folder: &Folder) -> Result<UnixListener> {
 }
 
 /// Reads one order, and says what came of it.
-pub(crate) fn attend(stream: UnixStream, obey: impl FnOnce(Order) -> Told) -> std::io::Result<()> {
+pub(crate) fn attend(stream: UnixStream, obey: impl FnOnce(ListOrder) -> OrderResult) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     stream.set_write_timeout(Some(Duration::from_secs(10)))?;
     let mut line = String::new();
@@ -70,7 +70,7 @@ pub(crate) fn attend(stream: UnixStream, obey: impl FnOnce(Order) -> Told) -> st
 /// Gives an order to the program that serves the list in a directory.
 ///
 /// Errors ([`Error::Input`]): none does, or it cannot do what was wanted.
-pub fn order(directory: &Path, order: &Order) -> Result<String> {
+pub fn order(directory: &Path, order: &ListOrder) -> Result<String> {
     let path = directory.join(SOCKET);
     let failed = |error: std::io::Error| {
         Error::Input(format!(
@@ -79,13 +79,13 @@ pub fn order(directory: &Path, order: &Order) -> Result<String> {
         ))
     };
     let stream = UnixStream::connect(&path).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    stream.set_read_timeout(Some(TIMEOUT)).map_err(failed)?;
     let mut line = serde_json::to_vec(order).map_err(|error| Error::Internal(error.to_string()))?;
     line.push(b'\n');
     (&stream).write_all(&line).map_err(failed)?;
     let mut answer = String::new();
     BufReader::new((&stream).take(MAX_LINE_BYTES)).read_line(&mut answer).map_err(failed)?;
-    let told: Told = serde_json::from_str(&answer)
+    let told: OrderResult = serde_json::from_str(&answer)
         .map_err(|_| Error::Input(format!("{}: `tacita serve` ended: see its log", directory.display())))?;
     told.map_err(Error::Input)
 }

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, RwLock};
 
 use rand_core::Rng;
-use tacita_core::protocol::intersect::live::{Draft, Facts, List, MAX_CHANGES, State, Step};
+use tacita_core::protocol::intersect::live::{Facts, List, ListDraft, ListState, ListStep, MAX_CHANGES};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::Terms;
 use tacita_node::base::folder::Folder;
 use tacita_node::base::random::fresh_rng;
-use tacita_node::jobs::intersect::live::{Live, Roll, Row};
+use tacita_node::jobs::intersect::live::{EncodedRow, Live, Roll};
 use zeroize::Zeroizing;
 
 use super::schedule::{Moment, Schedule};
@@ -33,7 +33,7 @@ pub(crate) struct Epoch {
     due: u64,
     pub(crate) list: RwLock<List>,
     /// The table as it was lately, which desks that fetch it share: they get what has changed since with their next question.
-    lately: Mutex<Option<(State, Arc<Vec<u8>>)>>,
+    lately: Mutex<Option<(ListState, Arc<Vec<u8>>)>>,
 }
 
 /// A table that has changed more often since is not handed out any more.
@@ -60,7 +60,7 @@ impl Epoch {
 pub(crate) struct Next {
     id: [u8; 32],
     item_keys: Vec<[u8; 32]>,
-    draft: Draft,
+    draft: ListDraft,
 }
 
 impl Next {
@@ -70,7 +70,7 @@ impl Next {
         rng.fill_bytes(&mut id);
         let bound = live.epoch(&id);
         let item_keys = live.item_keys(&bound);
-        let draft = Draft::new(&roll.all_items(&item_keys), bound, live.params, &mut rng)?;
+        let draft = ListDraft::new(&roll.all_items(&item_keys), bound, live.params, &mut rng)?;
         Ok(Next { id, item_keys, draft })
     }
 
@@ -108,7 +108,7 @@ impl Keeper {
     }
 
     /// Begins a list with these rows.
-    pub(crate) fn begin(live: Arc<Live>, folder: Arc<Folder>, key: Key, rows: Vec<Row>) -> Result<Keeper> {
+    pub(crate) fn begin(live: Arc<Live>, folder: Arc<Folder>, key: Key, rows: Vec<EncodedRow>) -> Result<Keeper> {
         let mut roll = Roll::default();
         let rows = roll.plan(rows, true).rows;
         roll.apply(&live, &rows, true)?;
@@ -168,7 +168,7 @@ impl Keeper {
     }
 
     /// Adds rows, or takes them off: on disk before any desk sees it. `None`, and nothing done, if there has to be another key first.
-    pub(crate) fn change(&mut self, rows: Vec<Row>, added: bool) -> Result<Option<Outcome>> {
+    pub(crate) fn change(&mut self, rows: Vec<EncodedRow>, added: bool) -> Result<Option<Outcome>> {
         let plan = self.roll.plan(rows, added);
         let after = if added { self.roll.len() + plan.rows.len() } else { self.roll.len() - plan.rows.len() };
         let most = self.live.job.limits.pad_to.unwrap_or_default();
@@ -274,20 +274,20 @@ fn decode(live: &Live, mut bytes: &[u8]) -> Option<Result<Stored>> {
     Some(Ok((terms, Epoch::of(id, (begun, due), list), roll)))
 }
 
-fn encode_change(added: bool, steps: &[Step], rows: &[Row]) -> Zeroizing<Vec<u8>> {
+fn encode_change(added: bool, steps: &[ListStep], rows: &[EncodedRow]) -> Zeroizing<Vec<u8>> {
     let mut out = Zeroizing::new(vec![VERSION, u8::from(added)]);
     // Neither is longer than what was read into memory for it.
-    for part in std::iter::once(Step::encode_all(steps)).chain(rows.iter().cloned()) {
+    for part in std::iter::once(ListStep::encode_all(steps)).chain(rows.iter().cloned()) {
         out.extend((part.len() as u32).to_le_bytes());
         out.extend(part);
     }
     out
 }
 
-fn decode_change(mut bytes: &[u8]) -> Option<(bool, Vec<Step>, Vec<Row>)> {
+fn decode_change(mut bytes: &[u8]) -> Option<(bool, Vec<ListStep>, Vec<EncodedRow>)> {
     let bytes = &mut bytes;
     let [version, added] = take(bytes)?;
-    let steps = Step::decode_all(get(bytes)?)?;
+    let steps = ListStep::decode_all(get(bytes)?)?;
     let mut rows = Vec::new();
     while !bytes.is_empty() {
         rows.push(get(bytes)?.to_vec());

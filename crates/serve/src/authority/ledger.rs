@@ -110,10 +110,7 @@ impl Ledger {
 impl Account {
     /// Returns the account as it stands on a day. A clock that is put back begins no new day.
     fn on(&self, day: u64) -> Account {
-        match day > self.day {
-            true => Account { day, today: 0, ..self.clone() },
-            false => self.clone(),
-        }
+        if day > self.day { Account { day, today: 0, ..self.clone() } } else { self.clone() }
     }
 }
 
@@ -165,10 +162,8 @@ fn keep(waiting: &Receiver<Charge>, mut journal: Journal, shared: &Mutex<Account
             }
         }
         // A question that is asked again is charged already, but what was charged may not be on disk yet.
-        let written = match changed.is_empty() && !journal.is_broken() {
-            true => Ok(()),
-            false => write(&mut journal, &accounts, &changed),
-        };
+        let written =
+            if changed.is_empty() && !journal.is_broken() { Ok(()) } else { write(&mut journal, &accounts, &changed) };
         // What may be on disk counts, also if it may not: nobody gets more than the quota by a disk that fails.
         *lock(shared) = accounts;
         for (charge, outcome) in charges.into_iter().zip(outcomes) {
@@ -181,9 +176,10 @@ fn keep(waiting: &Receiver<Charge>, mut journal: Journal, shared: &Mutex<Account
 }
 
 fn write(journal: &mut Journal, all: &Accounts, changed: &Accounts) -> Result<()> {
-    match journal.is_broken() || journal.bytes() > LONG {
-        true => journal.begin_again(&encode(all)?),
-        false => journal.append(&encode(changed)?),
+    if journal.is_broken() || journal.bytes() > LONG {
+        journal.begin_again(&encode(all)?)
+    } else {
+        journal.append(&encode(changed)?)
     }
 }
 

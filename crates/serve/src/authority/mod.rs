@@ -23,9 +23,9 @@ use tacita_node::base::text::{count, counted};
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs::intersect::live::{Live, Quota, Roll, learned, protocol};
 use tacita_node::table::{ReadOptions, read};
-use tacita_node::transport::{self, Cancel, Connected, Options, Purpose, door};
+use tacita_node::transport::{self, ConnectCancel, Connected, Options, Purpose, door};
 
-use control::{Order, Told};
+use control::{ListOrder, OrderResult};
 
 use keeper::{Epoch, Keeper, Next};
 use ledger::Ledger;
@@ -47,13 +47,13 @@ const PER_DESK: usize = 4;
 const MAX_CONNECTIONS: usize = 2048;
 
 /// Interval between checks for work that is due.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time for which a desk may be connected and ask nothing: it shows its interest every second.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Configuration of an authority.
-pub struct Serving {
+pub struct AuthorityConfig {
     /// Job with the list.
     pub live: Live,
     /// The table that a new list begins with.
@@ -69,7 +69,7 @@ pub struct Serving {
     /// Address on which to listen.
     pub listen: String,
     /// Handle that cancels the service.
-    pub cancel: Cancel,
+    pub cancel: ConnectCancel,
 }
 
 /// A list that is served.
@@ -93,7 +93,7 @@ struct Authority {
 /// Serves a list until it is cancelled.
 ///
 /// Errors ([`Error::Input`]): what is wrong with files, directories and addresses.
-pub fn serve(serving: Serving) -> Result<()> {
+pub fn serve(serving: AuthorityConfig) -> Result<()> {
     let address = transport::listening_at(&serving.listen)?;
     let desks = AllowList::read(&allow_file(&serving.live)?)?;
     let folder = Arc::new(Folder::make(&serving.state)?);
@@ -118,7 +118,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     };
     std::thread::scope(|scope| {
         let (authority, cancel) = (&authority, &serving.cancel);
-        scope.spawn(move || authority.keep_house(cancel));
+        scope.spawn(move || authority.run_background(cancel));
         scope.spawn(move || authority.follow_schedule(next, cancel));
         scope.spawn(move || {
             for stream in socket.incoming().flatten() {
@@ -154,7 +154,7 @@ pub fn serve(serving: Serving) -> Result<()> {
 }
 
 impl Authority {
-    fn open(serving: &Serving, folder: Arc<Folder>, desks: AllowList) -> Result<Authority> {
+    fn open(serving: &AuthorityConfig, folder: Arc<Folder>, desks: AllowList) -> Result<Authority> {
         let key = Key::new(serving.identity.derive("live list", b""));
         let live = Arc::new(serving.live.clone());
         let (has_list, has_ledger) = (Keeper::is_in(&folder), Ledger::is_in(&folder));
@@ -238,9 +238,10 @@ impl Authority {
 
     /// Says who was not let in, and how it could be.
     fn refuse(&self, from: SocketAddr, what: &str) {
-        let advice = match what.starts_with("it presents SHA256:") {
-            true => format!(": if it is a desk, put that on a line of {}", self.desks().path().display()),
-            false => String::new(),
+        let advice = if what.starts_with("it presents SHA256:") {
+            format!(": if it is a desk, put that on a line of {}", self.desks().path().display())
+        } else {
+            String::new()
         };
         self.refusals.somebody(from, &format!("{what}{advice}"));
     }
@@ -272,7 +273,7 @@ impl Authority {
         let client = who.to_string();
         let Some(name) = self.desks().name(who).map(str::to_owned) else { return };
         let Connected { mut channel, exporter, .. } = connected;
-        channel.set_patience(PATIENCE);
+        channel.set_patience(TIMEOUT);
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         {
             let mut connections = self.connections();
@@ -310,9 +311,9 @@ impl Authority {
     }
 
     /// Reads who may ask when that has changed. Ends when it is cancelled, and all connections with it.
-    fn keep_house(&self, cancel: &Cancel) {
+    fn run_background(&self, cancel: &ConnectCancel) {
         while !cancel.is_cancelled() {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
             self.refusals.tell_rest();
             if self.desks().is_stale() {
                 self.read_desks();
@@ -335,7 +336,7 @@ impl Authority {
     }
 
     /// Does what the owner wants.
-    fn obey(&self, order: &Order) -> Told {
+    fn obey(&self, order: &ListOrder) -> OrderResult {
         let change = |path: &Path, added: bool| -> Result<String> {
             let (rows, shortfall) = read_rows(&self.live, path, &self.reading, self.allow_unreadable)?;
             let outcome = self.change(&rows, added)?;
@@ -350,10 +351,10 @@ impl Authority {
             Ok(std::iter::once(told).chain(shortfall).collect::<Vec<_>>().join("\n"))
         };
         let told = match order {
-            Order::Add(path) => change(path, true),
-            Order::Remove(path) => change(path, false),
-            Order::Rotate => self.rotate().map(|()| "Key rotated.".into()),
-            Order::Status => Ok(self.status()),
+            ListOrder::Add(path) => change(path, true),
+            ListOrder::Remove(path) => change(path, false),
+            ListOrder::Rotate => self.rotate().map(|()| "Key rotated.".into()),
+            ListOrder::Status => Ok(self.status()),
         };
         told.map_err(|error| error.to_string())
     }

@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
-use tacita_node::jobs::intersect::live::Row;
-use tacita_node::transport::Cancel;
+use tacita_node::jobs::intersect::live::EncodedRow;
+use tacita_node::transport::ConnectCancel;
 
 use super::keeper::{Keeper, Outcome};
-use super::{Authority, LOOK, Moment, Next};
+use super::{Authority, Moment, Next, POLL_INTERVAL};
 
 /// After how long a change of the key is tried again that failed, as on a disk that is full.
 const RETRY: Duration = Duration::from_secs(10);
@@ -34,10 +34,10 @@ impl Authority {
     }
 
     /// Changes the key at the times of its schedule, until it is cancelled. `next` is what has been prepared already.
-    pub(super) fn follow_schedule(&self, mut next: Option<Next>, cancel: &Cancel) {
+    pub(super) fn follow_schedule(&self, mut next: Option<Next>, cancel: &ConnectCancel) {
         let mut failed: Option<Instant> = None;
         while !cancel.is_cancelled() {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
             if failed.is_some_and(|failed| failed.elapsed() < RETRY) {
                 continue;
             }
@@ -50,7 +50,7 @@ impl Authority {
     }
 
     /// Does what is due now.
-    fn follow(&self, next: &mut Option<Next>, cancel: &Cancel) -> Result<()> {
+    fn follow(&self, next: &mut Option<Next>, cancel: &ConnectCancel) -> Result<()> {
         if next.is_none() && self.keeper().schedule().is_ahead(Moment::now()) {
             let prepared = self.prepare()?;
             *next = Some(prepared);
@@ -69,7 +69,7 @@ impl Authority {
     }
 
     /// Goes over to the next key at its time, and no sooner. What takes as long as the list is, is done before that; changes wait meanwhile.
-    fn switch_on_time(&self, next: Next, cancel: &Cancel) -> Result<()> {
+    fn switch_on_time(&self, next: Next, cancel: &ConnectCancel) -> Result<()> {
         let mut keeper = self.keeper();
         let schedule = keeper.schedule();
         keeper.rotate(next, schedule.moment())?;
@@ -83,7 +83,7 @@ impl Authority {
             if cancel.is_cancelled() {
                 return Ok(());
             }
-            std::thread::sleep(schedule.left(Moment::now()).min(LOOK));
+            std::thread::sleep(schedule.left(Moment::now()).min(POLL_INTERVAL));
         }
         self.publish(&keeper);
         Ok(())
@@ -130,7 +130,7 @@ impl Authority {
     }
 
     /// Adds rows, or takes them off; under another key, if this one has no room for so many changes any more.
-    pub(super) fn change(&self, rows: &[Row], added: bool) -> Result<Outcome> {
+    pub(super) fn change(&self, rows: &[EncodedRow], added: bool) -> Result<Outcome> {
         loop {
             let changed = self.keeper().change(rows.to_vec(), added)?;
             match changed {

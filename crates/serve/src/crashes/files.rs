@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tacita_node::base::folder::Folder;
-use tacita_node::store::seal::{self, Key, Reader};
+use tacita_node::store::seal::{self, SealKey, SealedReader};
 use zeroize::Zeroizing;
 
 use super::{Recording, Syncs, tell, told};
@@ -12,8 +12,8 @@ const CHILD: &str = "TACITA_TEST_FILES";
 
 const VERSIONS: usize = 4;
 
-fn key() -> Key {
-    Key::new(Zeroizing::new([5; 32]))
+fn key() -> SealKey {
+    SealKey::new(Zeroizing::new([5; 32]))
 }
 
 fn content(version: usize) -> Vec<u8> {
@@ -46,9 +46,9 @@ fn is_kept(home: &Path) {
         assert!(known.contains(&found), "something else than version {told} or the next, for {name}");
     };
     is_told("plain", std::fs::read(folder.at("plain")).ok());
-    let sealed = folder
-        .has("sealed")
-        .then(|| Reader::open(&folder, "sealed", &key(), "test").and_then(|reader| reader.only()).unwrap().to_vec());
+    let sealed = folder.has("sealed").then(|| {
+        SealedReader::open(&folder, "sealed", &key(), "test").and_then(|reader| reader.only()).unwrap().to_vec()
+    });
     is_told("sealed", sealed);
 }
 

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 use tacita_node::base::text::count;
-use tacita_node::jobs::intersect::live::Asked;
+use tacita_node::jobs::intersect::live::QueryRow;
 
 use super::judge::Judge;
 use super::upload::Row;
 use super::verdicts::{MAX_REFERENCE, Outcome, Verdict, Verdicts};
-use super::{Found, Link};
+use super::{DeskLink, RowMatches};
 use crate::clock;
 use crate::sync::lock;
 
@@ -19,7 +19,7 @@ use crate::sync::lock;
 const PORTION: usize = 128;
 
 /// Time for which a portion may wait for the authority before the rest of the batch is given up.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A batch under way, or done.
 pub(crate) struct Batch {
@@ -63,7 +63,7 @@ impl Batch {
     pub(crate) fn begin(
         number: u64,
         rows: Vec<Row>,
-        (link, judge): (&Link, &Judge),
+        (link, judge): (&DeskLink, &Judge),
         verdicts: &Arc<Mutex<Verdicts>>,
     ) -> Arc<Batch> {
         let batch = Arc::new(Batch::new(number, rows.len()));
@@ -84,7 +84,7 @@ impl Batch {
     /// Asks the authority for rows.
     ///
     /// Errors: what keeps the rest of them from being asked for; they are there, not checked.
-    pub(crate) fn run(&self, rows: Vec<Row>, link: &Link, judge: &Judge, verdicts: &Mutex<Verdicts>) -> Result<()> {
+    pub(crate) fn run(&self, rows: Vec<Row>, link: &DeskLink, judge: &Judge, verdicts: &Mutex<Verdicts>) -> Result<()> {
         let portion = PORTION.min(link.most_rows());
         let mut rows = rows.into_iter().enumerate().peekable();
         let mut failed: Option<Error> = None;
@@ -199,11 +199,11 @@ impl Batch {
 
 /// Asks for rows; for as many as the quota has room for, if it has not room for all of them. Returns what was found of the first ones, and
 /// what keeps the others from being asked for.
-fn ask(link: &Link, mut rows: Vec<Asked>) -> (Vec<Found>, Option<Error>) {
+fn ask(link: &DeskLink, mut rows: Vec<QueryRow>) -> (Vec<RowMatches>, Option<Error>) {
     if rows.is_empty() {
         return (Vec::new(), None);
     }
-    let error = match link.ask(rows.clone(), PATIENCE) {
+    let error = match link.ask(rows.clone(), TIMEOUT) {
         Ok(found) => return (found, None),
         Err(error) => error,
     };
@@ -212,7 +212,7 @@ fn ask(link: &Link, mut rows: Vec<Asked>) -> (Vec<Found>, Option<Error>) {
         return (Vec::new(), Some(error));
     }
     rows.truncate(room);
-    match link.ask(rows, PATIENCE) {
+    match link.ask(rows, TIMEOUT) {
         Ok(found) => (found, Some(link.spent())),
         Err(error) => (Vec::new(), Some(error)),
     }
@@ -221,8 +221,5 @@ fn ask(link: &Link, mut rows: Vec<Asked>) -> (Vec<Found>, Option<Error>) {
 /// A cell of a CSV file. One that a spreadsheet would take for a formula is made a text.
 fn cell(text: &str) -> String {
     let text = if text.starts_with(['=', '+', '-', '@', '\t']) { format!("'{text}") } else { text.to_owned() };
-    match text.contains(['"', ',', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
-    }
+    if text.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

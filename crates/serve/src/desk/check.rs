@@ -5,14 +5,14 @@ use std::sync::Mutex;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::text::counted;
-use tacita_node::jobs::intersect::live::Reader;
+use tacita_node::jobs::intersect::live::KeyReader;
 use tacita_node::table::{ReadOptions, read};
 
 use super::batch::Batch;
 use super::judge::Judge;
 use super::upload::{self, Choices};
 use super::verdicts::{Outcome, Verdicts};
-use super::{Asking, Link};
+use super::{Asking, DeskLink};
 
 /// A table to check.
 pub struct Checking {
@@ -43,13 +43,13 @@ pub struct Checked {
 /// Errors ([`Error::Input`]): the table or the file of verdicts cannot be used.
 pub fn check(checking: Checking) -> Result<Checked> {
     let Checking { asking, table, reading, reference, verdicts } = checking;
-    let reader = Reader::new(&asking.live, &asking.live.desk)?;
+    let reader = KeyReader::new(&asking.live, &asking.live.desk)?;
     let judge = Judge::new(&asking.live, &reader);
     let choices = Choices { reference: reference.unwrap_or_default(), ..Choices::default() };
     let rows = upload::rows(&read(&table, &reading)?, &choices, &reader)?;
     let batch = Batch::new(1, rows.len());
     let verdicts = Mutex::new(Verdicts::open(&verdicts)?);
-    let ended = batch.run(rows, &Link::start(asking), &judge, &verdicts);
+    let ended = batch.run(rows, &DeskLink::start(asking), &judge, &verdicts);
     let unchecked = batch.counts()[Outcome::NotChecked as usize] as u64;
     let left_out = || Error::Input(format!("{}: {} NOT checked", table.display(), counted(unchecked, "row")));
     let unchecked = ended.err().or_else(|| (unchecked > 0).then(left_out));

@@ -1,9 +1,9 @@
 //! The verdict that an answer makes, and what is said of a row that cannot be asked for.
 
 use tacita_node::agreement::KeyVerdict;
-use tacita_node::jobs::intersect::live::{Asked, Field, Live, Reader};
+use tacita_node::jobs::intersect::live::{KeyReader, Live, QueryColumn, QueryRow};
 
-use super::Found;
+use super::RowMatches;
 use super::verdicts::Outcome;
 
 /// The keys of a list, as far as verdicts depend on them.
@@ -17,7 +17,7 @@ pub(crate) struct Judge {
 
 impl Judge {
     /// For the keys of a job.
-    pub(crate) fn new(live: &Live, reader: &Reader) -> Judge {
+    pub(crate) fn new(live: &Live, reader: &KeyReader) -> Judge {
         Judge { names: reader.key_names(), verdicts: live.verdicts(), needed: needed(&reader.fields_of_key(0)) }
     }
 
@@ -27,7 +27,7 @@ impl Judge {
     }
 
     /// The verdict: the strictest of the keys that were found decides.
-    pub(crate) fn outcome(&self, found: &Found) -> Outcome {
+    pub(crate) fn outcome(&self, found: &RowMatches) -> Outcome {
         let mut by = self.verdicts.iter().zip(&found.by).filter(|(_, by)| **by).map(|(verdict, _)| *verdict).peekable();
         match (by.peek().is_some(), by.any(|verdict| verdict == KeyVerdict::Match)) {
             (false, _) => Outcome::NotListed,
@@ -37,13 +37,13 @@ impl Judge {
     }
 
     /// The keys that were found.
-    pub(crate) fn by(&self, found: &Found) -> Vec<String> {
+    pub(crate) fn by(&self, found: &RowMatches) -> Vec<String> {
         self.names.iter().zip(&found.by).filter(|(_, by)| **by).map(|(key, _)| key.clone()).collect()
     }
 
     /// Returns the reason why a row cannot be asked for, or not by all of the keys. A verdict by fewer than all of them
     /// is not taken for more than that.
-    pub(crate) fn note(&self, row: &Asked) -> String {
+    pub(crate) fn note(&self, row: &QueryRow) -> String {
         if !row.can_be_asked() {
             return row.why_not();
         }
@@ -57,16 +57,13 @@ impl Judge {
     }
 
     /// The same for somebody who typed it.
-    pub(crate) fn advice(&self, row: &Asked) -> String {
-        match row.unreadable.is_empty() && !row.has_key() {
-            true => format!("enter {}", self.needed),
-            false => self.note(row),
-        }
+    pub(crate) fn advice(&self, row: &QueryRow) -> String {
+        if row.unreadable.is_empty() && !row.has_key() { format!("enter {}", self.needed) } else { self.note(row) }
     }
 }
 
 /// `a name and a date of birth`
-fn needed(fields: &[Field]) -> String {
+fn needed(fields: &[QueryColumn]) -> String {
     let nouns: Vec<_> = fields.iter().map(noun).collect();
     let is_one = |noun: &&str| nouns.iter().filter(|other| **other == Some(*noun)).count() == 1;
     let words: Vec<String> = fields
@@ -82,7 +79,7 @@ fn needed(fields: &[Field]) -> String {
     }
 }
 
-fn noun(field: &Field) -> Option<&'static str> {
+fn noun(field: &QueryColumn) -> Option<&'static str> {
     let header = field.header.to_lowercase();
     let is_birth = ["birth", "born", "dob", "geb", "naiss", "nac"].iter().any(|word| header.contains(word));
     Some(match field.profiles.first()?.kind() {
@@ -115,7 +112,7 @@ mod tests {
             ([false, true, true], Outcome::Listed, &["key 1", "key 2"]),
             ([true, true, false], Outcome::Listed, &["key 0", "key 1"]),
         ] {
-            let found = Found { by: by.to_vec(), epoch: String::new(), version: 0 };
+            let found = RowMatches { by: by.to_vec(), epoch: String::new(), version: 0 };
             assert_eq!(judge.outcome(&found), outcome, "{by:?}");
             assert_eq!(judge.by(&found), keys, "{by:?}");
         }
@@ -123,8 +120,10 @@ mod tests {
 
     #[test]
     fn what_is_needed_is_said_in_words() {
-        let field =
-            |header: &str, profile: &str| Field { header: header.into(), profiles: vec![profile.parse().unwrap()] };
+        let field = |header: &str, profile: &str| QueryColumn {
+            header: header.into(),
+            profiles: vec![profile.parse().unwrap()],
+        };
         for (fields, words) in [
             (vec![field("passenger", "name"), field("born", "date:DMY")], "a name and a date of birth"),
             (

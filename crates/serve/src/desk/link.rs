@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::live::{
-    ASK, Answer, Ask, Facts, LIST, MAX_ELEMENTS, Question, REPLY, Replica, Request, TABLE,
+    ASK, Facts, LIST, ListAnswer, ListQuery, ListQuestion, ListRequest, MAX_ELEMENTS, REPLY, Replica, TABLE,
 };
 use tacita_core::{Error, Result};
 use tacita_node::agreement::handshake::{confirm, greet};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{count, counted};
 use tacita_node::identity::Identity;
-use tacita_node::jobs::intersect::live::{Asked, Live};
-use tacita_node::transport::{Cancel, OUR_IDENTITY, Options, Peer, Purpose, dial};
+use tacita_node::jobs::intersect::live::{Live, QueryRow};
+use tacita_node::transport::{ConnectCancel, OUR_IDENTITY, Options, Peer, Purpose, dial};
 
 use crate::clock;
 use crate::live::{HEARTBEAT, SILENCE, TABLE_CHUNK};
 
 /// Interval at which a desk without questions checks for changes.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Time limit for one attempt to connect while somebody waits for an answer.
 const ATTEMPT: Duration = Duration::from_millis(1500);
@@ -36,12 +36,12 @@ pub struct Asking {
     /// Identity of this party.
     pub identity: Identity,
     /// Handle that cancels the desk.
-    pub cancel: Cancel,
+    pub cancel: ConnectCancel,
 }
 
 /// Answer for one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct RowMatches {
     /// For each key, whether it is on the list.
     pub by: Vec<bool>,
     /// List that gave the answer: the first bytes of the epoch's name, in hexadecimal.
@@ -50,7 +50,7 @@ pub struct Found {
     pub version: u64,
 }
 
-impl Found {
+impl RowMatches {
     /// Whether the row is on the list, by whichever key.
     pub fn is_listed(&self) -> bool {
         self.by.contains(&true)
@@ -59,12 +59,12 @@ impl Found {
 
 /// Status of the connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct LinkStatus {
     /// Whether the authority answered when it was last asked.
     pub connected: bool,
     /// Reason why the authority did not answer.
     pub problem: String,
-    /// Current list, named as in [`Found`].
+    /// Current list, named as in [`RowMatches`].
     pub epoch: String,
     /// Changes of the list in its epoch.
     pub version: u64,
@@ -78,7 +78,7 @@ pub struct Standing {
     pub heard: u64,
 }
 
-impl Standing {
+impl LinkStatus {
     /// Describes the status in a sentence or two: for the page and the log.
     pub fn sentence(&self, authority: &str) -> String {
         if !self.connected {
@@ -97,32 +97,32 @@ impl Standing {
 
 /// Rows that somebody wants to know about, and where the answer goes.
 struct Errand {
-    rows: Vec<Asked>,
+    rows: Vec<QueryRow>,
     until: Instant,
-    reply: SyncSender<Result<Vec<Found>>>,
+    reply: SyncSender<Result<Vec<RowMatches>>>,
 }
 
 /// A connection that stands. Clones are the same one.
 #[derive(Clone)]
-pub struct Link {
+pub struct DeskLink {
     errands: Sender<Errand>,
-    standing: Arc<Mutex<Standing>>,
+    standing: Arc<Mutex<LinkStatus>>,
     keys: usize,
 }
 
-impl Link {
+impl DeskLink {
     /// Connects, now and whenever the connection is lost.
-    pub fn start(asking: Asking) -> Link {
+    pub fn start(asking: Asking) -> DeskLink {
         let (errands, waiting) = queue();
-        let standing: Arc<Mutex<Standing>> = Arc::default();
+        let standing: Arc<Mutex<LinkStatus>> = Arc::default();
         let keys = asking.live.keys();
         let mut caller = Caller { asking, standing: standing.clone(), line: None, replica: None };
         std::thread::spawn(move || caller.run(&waiting));
-        Link { errands, standing, keys }
+        DeskLink { errands, standing, keys }
     }
 
     /// Returns the status of the connection.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> LinkStatus {
         lock(&self.standing).clone()
     }
 
@@ -144,7 +144,7 @@ impl Link {
     /// Asks for rows, and waits for the answer, for no longer than `patience`.
     ///
     /// Errors: what keeps the authority from answering. It may have charged the question.
-    pub fn ask(&self, rows: Vec<Asked>, patience: Duration) -> Result<Vec<Found>> {
+    pub fn ask(&self, rows: Vec<QueryRow>, patience: Duration) -> Result<Vec<RowMatches>> {
         let (reply, answer) = sync_channel(1);
         let late = || Error::NotReady("the authority did not answer in time".into());
         let errand = Errand { rows, until: Instant::now() + patience, reply };
@@ -156,7 +156,7 @@ impl Link {
 /// The thread that keeps the connection.
 struct Caller {
     asking: Asking,
-    standing: Arc<Mutex<Standing>>,
+    standing: Arc<Mutex<LinkStatus>>,
     line: Option<Channel>,
     replica: Option<Copied>,
 }
@@ -171,7 +171,7 @@ struct Copied {
 impl Caller {
     fn run(&mut self, waiting: &Receiver<Errand>) {
         while !self.asking.cancel.is_cancelled() {
-            match waiting.recv_timeout(if self.line.is_some() { LOOK } else { LOOK / 2 }) {
+            match waiting.recv_timeout(if self.line.is_some() { POLL_INTERVAL } else { POLL_INTERVAL / 2 }) {
                 Ok(errand) if Instant::now() < errand.until => {
                     let found = self.attempt(&errand.rows, errand.until);
                     // Whoever asked may be gone.
@@ -188,7 +188,7 @@ impl Caller {
     }
 
     /// Asks, and notes how it stands then. A connection that was lost meanwhile is made again, once.
-    fn attempt(&mut self, rows: &[Asked], until: Instant) -> Result<Vec<Found>> {
+    fn attempt(&mut self, rows: &[QueryRow], until: Instant) -> Result<Vec<RowMatches>> {
         let mut asked = None;
         let was_connected = self.line.is_some();
         let mut found = self.ask(rows, &mut asked);
@@ -205,15 +205,12 @@ impl Caller {
         }
         if before != (standing.connected, standing.problem.clone()) {
             let sentence = standing.sentence(&self.asking.live.authority);
-            match standing.connected {
-                true => tracing::info!("{sentence}"),
-                false => tracing::warn!("{sentence}"),
-            }
+            if standing.connected { tracing::info!("{sentence}") } else { tracing::warn!("{sentence}") }
         }
         found
     }
 
-    fn ask(&mut self, rows: &[Asked], asked: &mut Option<(String, Question)>) -> Result<Vec<Found>> {
+    fn ask(&mut self, rows: &[QueryRow], asked: &mut Option<(String, ListQuestion)>) -> Result<Vec<RowMatches>> {
         let mut line = match self.line.take() {
             Some(line) => line,
             None => connect(&self.asking)?,
@@ -238,9 +235,9 @@ impl Caller {
     fn ask_over(
         &mut self,
         line: &mut Channel,
-        rows: &[Asked],
-        asked: &mut Option<(String, Question)>,
-    ) -> Result<Vec<Found>> {
+        rows: &[QueryRow],
+        asked: &mut Option<(String, ListQuestion)>,
+    ) -> Result<Vec<RowMatches>> {
         let params = self.asking.live.params;
         let mut rng = fresh_rng()?;
         for _ in 0..ATTEMPTS {
@@ -254,17 +251,17 @@ impl Caller {
             }
             let question = asked.as_ref().map(|(_, question)| question);
             let (blinded, elements) = question.map_or((Vec::new(), 0), |one| (one.blinded().to_vec(), one.elements()));
-            let ask = Request::Ask(Ask { state: *copied.replica.state(), blinded });
+            let ask = ListRequest::Ask(ListQuery { state: *copied.replica.state(), blinded });
             line.send(ASK, ask.encode())?;
-            let bytes = line.receive_up_to(REPLY, Answer::most_bytes(&params, elements))?;
+            let bytes = line.receive_up_to(REPLY, ListAnswer::most_bytes(&params, elements))?;
             let wrong = |what: &str| line.violation(format!("`{}` {what}", REPLY.name));
-            match Answer::decode(&bytes, &params, elements).map_err(wrong)? {
-                Answer::Stale => self.replica = None,
-                Answer::Spent { left } => {
+            match ListAnswer::decode(&bytes, &params, elements).map_err(wrong)? {
+                ListAnswer::Stale => self.replica = None,
+                ListAnswer::Spent { left } => {
                     lock(&self.standing).left = left;
                     return Err(spent(left, elements as u64));
                 }
-                Answer::Answered { left, behind, changes, evaluated } => {
+                ListAnswer::Answered { left, behind, changes, evaluated } => {
                     copied.replica.apply(&changes).map_err(wrong)?;
                     let version = copied.replica.state().version;
                     {
@@ -277,7 +274,7 @@ impl Caller {
                     let Some(question) = question else { return Ok(Vec::new()) };
                     let listed =
                         copied.replica.answers(question, &evaluated).map_err(|error| wrong(&error.to_string()))?;
-                    let found = |by: &[bool]| Found { by: by.to_vec(), epoch: copied.name.clone(), version };
+                    let found = |by: &[bool]| RowMatches { by: by.to_vec(), epoch: copied.name.clone(), version };
                     return Ok(listed.chunks(self.asking.live.keys()).map(found).collect());
                 }
             }
@@ -288,7 +285,7 @@ impl Caller {
     /// Fetches the whole table.
     fn fetch(&mut self, line: &mut Channel) -> Result<()> {
         let live = &self.asking.live;
-        line.send(ASK, Request::Fetch.encode())?;
+        line.send(ASK, ListRequest::Fetch.encode())?;
         let facts = line.receive(LIST, Facts::BYTES)?;
         let facts =
             Facts::decode(&facts, &live.params).map_err(|wrong| line.violation(format!("`{}` {wrong}", LIST.name)))?;
@@ -361,16 +358,16 @@ fn not_listed(error: Error, asking: &Asking) -> Error {
 
 /// The question for some rows in an epoch; none for no rows.
 fn question(
-    rows: &[Asked],
+    rows: &[QueryRow],
     copied: &Copied,
     params: &tacita_core::protocol::intersect::live::Params,
     rng: &mut ChaCha20Rng,
-) -> Result<Option<Question>> {
+) -> Result<Option<ListQuestion>> {
     if rows.is_empty() {
         return Ok(None);
     }
     let items = rows.iter().flat_map(|row| row.items(&copied.item_keys, rng)).collect();
-    Question::new(items, params, rng).map(Some)
+    ListQuestion::new(items, params, rng).map(Some)
 }
 
 /// A quota has room for fewer keys than a question takes.
@@ -388,6 +385,6 @@ fn spent(left: u64, needed: u64) -> Error {
     ))
 }
 
-fn lock(standing: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
+fn lock(standing: &Mutex<LinkStatus>) -> MutexGuard<'_, LinkStatus> {
     standing.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

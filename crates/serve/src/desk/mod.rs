@@ -8,5 +8,5 @@ pub mod page;
 mod upload;
 mod verdicts;
 
-pub use link::{Asking, Found, Link, Standing, connect};
-pub use page::{Serving, serve};
+pub use link::{Asking, DeskLink, LinkStatus, RowMatches, connect};
+pub use page::{DeskConfig, serve};

@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::text::count;
-use tacita_node::jobs::intersect::live::{Asked, Live, Reader};
+use tacita_node::jobs::intersect::live::{KeyReader, Live, QueryRow};
 use tacita_node::table::read::read_csv;
 use tacita_node::table::{ReadOptions, Table};
 
@@ -76,14 +76,14 @@ impl Choices {
 pub(crate) struct Row {
     /// Line of the row in the file.
     pub(crate) line: u64,
-    pub(crate) asked: Asked,
+    pub(crate) asked: QueryRow,
     pub(crate) reference: String,
 }
 
 /// Reads a table from CSV.
 ///
 /// Errors ([`Error::Input`]): it is no CSV, lacks a column, or has too many rows.
-pub(crate) fn read(content: Vec<u8>, choices: &Choices, live: &Live, reader: &Reader) -> Result<Vec<Row>> {
+pub(crate) fn read(content: Vec<u8>, choices: &Choices, live: &Live, reader: &KeyReader) -> Result<Vec<Row>> {
     refuse_other_forms(&content)?;
     let options = live.job.reading(&live.desk, choices.options()?);
     let table = read_csv(Cursor::new(content), NAME, &options).map_err(|error| in_words_of_the_page(error, live))?;
@@ -103,7 +103,7 @@ pub(crate) fn read(content: Vec<u8>, choices: &Choices, live: &Live, reader: &Re
 /// The rows of a table.
 ///
 /// Errors ([`Error::Input`]): it lacks a column, or has too many rows.
-pub(crate) fn rows(table: &Table, choices: &Choices, reader: &Reader) -> Result<Vec<Row>> {
+pub(crate) fn rows(table: &Table, choices: &Choices, reader: &KeyReader) -> Result<Vec<Row>> {
     if table.rows() > MAX_ROWS {
         return Err(Error::Input(format!(
             "{} has {} rows, and {} are the most",

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use tacita_core::channel::Channel;
 use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
-use tacita_core::depot::Place;
+use tacita_core::depot::DepotParty;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::Terms;
 use tacita_node::base::text::shown;
 use tacita_node::identity::Fingerprint;
 use tacita_node::transport::Connected;
-use tacita_node::transport::depot::frame::{Answer, MAX_FRAME_BYTES, Request, Ticket};
+use tacita_node::transport::depot::frame::{DepotRequest, DepotResponse, MAX_FRAME_BYTES, Ticket};
 
-use super::desk::{Desk, MOST_CONNECTIONS};
+use super::desk::{HelperJob, MAX_CONNECTIONS};
 use super::files::Key;
 use super::run::{Arrived, Over, Told};
 use super::{Helper, lock};
@@ -27,7 +27,7 @@ const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// A party, as it is known on a connection. It departs when the connection ends, however that does.
 struct Guest<'a> {
-    desk: &'a Desk,
+    desk: &'a HelperJob,
     place: usize,
     ticket: Ticket,
 }
@@ -38,10 +38,11 @@ pub(super) fn attend(helper: &Helper, who: Fingerprint, connected: Connected) {
     channel.set_patience(GREETING);
     let number = helper.next.fetch_add(1, Ordering::Relaxed);
     lock(&helper.handles).insert(number, channel.handle());
-    let crowd = helper.desks.len().saturating_mul(2 * MOST_CONNECTIONS);
-    let arrived = match come(helper, who) > crowd {
-        true => Err(channel.violation("it has more connections than its jobs need")),
-        false => arrive(helper, who, &mut channel),
+    let crowd = helper.desks.len().saturating_mul(2 * MAX_CONNECTIONS);
+    let arrived = if come(helper, who) > crowd {
+        Err(channel.violation("it has more connections than its jobs need"))
+    } else {
+        arrive(helper, who, &mut channel)
     };
     match arrived {
         Ok(Some(guest)) => {
@@ -85,15 +86,15 @@ fn gone(helper: &Helper, who: Fingerprint) {
 /// Determines the party and its job; nothing if it was sent away.
 fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Result<Option<Guest<'a>>> {
     let bytes = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES)?;
-    let (comes, terms) = match Request::read(&bytes) {
-        Some(Request::Arrive { ticket, begun, terms }) => (Some((ticket, begun)), terms),
-        Some(Request::Look(terms)) => (None, terms),
+    let (comes, terms) = match DepotRequest::read(&bytes) {
+        Some(DepotRequest::Arrive { ticket, begun, terms }) => (Some((ticket, begun)), terms),
+        Some(DepotRequest::Look(terms)) => (None, terms),
         _ => return Err(channel.violation("it does not say who it is")),
     };
     let Some(terms) = serde_json::from_slice(terms).ok().map(|terms| Terms::from_peer(&terms)) else {
         return Err(channel.violation("its terms are none"));
     };
-    let of = |desk: &Desk| desk.helping.parties.iter().position(|party| party.pin == who);
+    let of = |desk: &HelperJob| desk.helping.parties.iter().position(|party| party.pin == who);
     let agreement = terms.agreement_bytes();
     let found = helper.desks.iter().find_map(|desk| {
         let place = of(desk).filter(|_| desk.agreement == agreement)?;
@@ -104,7 +105,7 @@ fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Re
         match helper.desks.iter().find(|desk| desk.helping.id == id && of(desk).is_some()) {
             Some(desk) => {
                 tracing::info!("{id}: the terms of {} differ", name(desk, of(desk)));
-                channel.send(DEPOT_ANSWER, Answer::Terms(desk.helping.terms.canonical().as_bytes()).write())?;
+                channel.send(DEPOT_ANSWER, DepotResponse::Terms(desk.helping.terms.canonical().as_bytes()).write())?;
                 if comes.is_some() {
                     desk.differs(of(desk), &helper.numbers);
                 }
@@ -115,24 +116,24 @@ fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Re
                     "{who} comes for a job {:?}, which is not served here: start with its file, too",
                     shown(id)
                 );
-                channel.send(DEPOT_ANSWER, Answer::Unknown.write())?;
+                channel.send(DEPOT_ANSWER, DepotResponse::Unknown.write())?;
             }
         }
         return Ok(None);
     };
     let Some((ticket, begun)) = comes else {
         tracing::info!("{}: {} has looked, and its terms are these", desk.helping.id, name(desk, Some(place)));
-        channel.send(DEPOT_ANSWER, Answer::Welcome.write())?;
+        channel.send(DEPOT_ANSWER, DepotResponse::Welcome.write())?;
         return Ok(None);
     };
     let answer = match desk.arrive(place, (ticket, begun), helper.drain.is_cancelled(), &helper.numbers)? {
-        Arrived::Welcome => Answer::Welcome,
-        Arrived::Busy => Answer::Busy,
-        Arrived::Ending => Answer::Ending,
+        Arrived::Welcome => DepotResponse::Welcome,
+        Arrived::Busy => DepotResponse::Busy,
+        Arrived::Ending => DepotResponse::Ending,
         Arrived::Over(over) => said(over),
     };
     // It is counted from here on, and departs also if it does not hear the answer.
-    let guest = (answer == Answer::Welcome).then_some(Guest { desk, place, ticket });
+    let guest = (answer == DepotResponse::Welcome).then_some(Guest { desk, place, ticket });
     channel.send(DEPOT_ANSWER, answer.write())?;
     Ok(guest)
 }
@@ -143,7 +144,7 @@ fn known(helper: &Helper, who: Fingerprint) -> &str {
     parties.find(|party| party.pin == who).map_or("a party", |party| party.name.as_str())
 }
 
-fn name(desk: &Desk, place: Option<usize>) -> &str {
+fn name(desk: &HelperJob, place: Option<usize>) -> &str {
     place.and_then(|place| desk.helping.parties.get(place)).map_or("", |party| party.name.as_str())
 }
 
@@ -151,7 +152,7 @@ fn name(desk: &Desk, place: Option<usize>) -> &str {
 fn serve(helper: &Helper, guest: &Guest<'_>, channel: &mut Channel) -> Result<()> {
     loop {
         let bytes = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES)?;
-        let answered = match Request::read(&bytes) {
+        let answered = match DepotRequest::read(&bytes) {
             Some(request) => guest.answer(helper, &request),
             None => return Err(channel.violation("it asks for a message that does not exist")),
         };
@@ -173,27 +174,27 @@ impl Drop for Guest<'_> {
 }
 
 impl Guest<'_> {
-    fn answer(&self, helper: &Helper, request: &Request<'_>) -> Result<Vec<u8>> {
+    fn answer(&self, helper: &Helper, request: &DepotRequest<'_>) -> Result<Vec<u8>> {
         let Guest { desk, place, ticket } = self;
-        let (place, own, numbers) = (*place, Place::Party(*place as u8), &helper.numbers);
+        let (place, own, numbers) = (*place, DepotParty::Party(*place as u8), &helper.numbers);
         Ok(match *request {
-            Request::Arrive { .. } | Request::Look(_) => Answer::Busy.write(),
-            Request::Announce(word) => told(desk.announce(place, ticket, word, numbers)?, |told| match told {
-                Ok(words) => Answer::Told(&words).write(),
-                Err(missing) => Answer::Missing(&missing).write(),
+            DepotRequest::Arrive { .. } | DepotRequest::Look(_) => DepotResponse::Busy.write(),
+            DepotRequest::Announce(word) => told(desk.announce(place, ticket, word, numbers)?, |told| match told {
+                Ok(words) => DepotResponse::Told(&words).write(),
+                Err(missing) => DepotResponse::Missing(&missing).write(),
             }),
-            Request::Leave { step, to, part, bytes } => {
+            DepotRequest::Leave { step, to, part, bytes } => {
                 let key = Key { step, from: own, to, part };
-                told(desk.leave(place, ticket, key, bytes, numbers)?, |()| Answer::Kept.write())
+                told(desk.leave(place, ticket, key, bytes, numbers)?, |()| DepotResponse::Kept.write())
             }
-            Request::Collect { step, from, part } => {
+            DepotRequest::Collect { step, from, part } => {
                 let key = Key { step, from, to: own, part };
-                told(desk.collect(place, ticket, key, numbers)?, |part| Answer::Part(&part).write())
+                told(desk.collect(place, ticket, key, numbers)?, |part| DepotResponse::Part(&part).write())
             }
-            Request::Done => told(desk.done(place, ticket, numbers)?, |()| Answer::Done.write()),
-            Request::Abort { kind, culprit } => {
+            DepotRequest::Done => told(desk.done(place, ticket, numbers)?, |()| DepotResponse::Done.write()),
+            DepotRequest::Abort { kind, culprit } => {
                 desk.abort(place, ticket, kind, culprit, numbers);
-                Answer::Done.write()
+                DepotResponse::Done.write()
             }
         })
     }
@@ -202,15 +203,15 @@ impl Guest<'_> {
 fn told<T>(told: Told<T>, answer: impl FnOnce(T) -> Vec<u8>) -> Vec<u8> {
     match told {
         Told::This(found) => answer(found),
-        Told::NotYet => Answer::NotYet.write(),
+        Told::NotYet => DepotResponse::NotYet.write(),
         Told::Over(over) => said(over).write(),
     }
 }
 
-fn said(over: Option<Over>) -> Answer<'static> {
+fn said(over: Option<Over>) -> DepotResponse<'static> {
     match over {
-        Some(Over::Finished) => Answer::Done,
-        Some(Over::Ended { by, kind, culprit }) => Answer::Ended { by, kind, culprit },
-        None => Answer::Lost,
+        Some(Over::Finished) => DepotResponse::Done,
+        Some(Over::Ended { by, kind, culprit }) => DepotResponse::Ended { by, kind, culprit },
+        None => DepotResponse::Lost,
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rand_core::Rng;
-use tacita_core::depot::Place;
+use tacita_core::depot::DepotParty;
 use tacita_core::{ErrorKind, Result};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{bytes, duration};
@@ -25,14 +25,14 @@ use super::run::{Arrived, Over, Run, State, Told};
 const WAIT: Duration = Duration::from_secs(2);
 
 /// Connections of a party at a time.
-pub(super) const MOST_CONNECTIONS: usize = 16;
+pub(super) const MAX_CONNECTIONS: usize = 16;
 
 /// Basic number of parts that may be left, and the number of bytes for each of which one more may be left.
-const MOST_PARTS: u64 = 4096;
+const MAX_PARTS: u64 = 4096;
 const PART_BYTES: u64 = 1024;
 
 /// Job that the helper serves.
-pub(super) struct Desk {
+pub(super) struct HelperJob {
     pub(super) helping: Helping,
     pub(super) agreement: [u8; 32],
     files: Files,
@@ -42,9 +42,9 @@ pub(super) struct Desk {
     writing: Vec<Mutex<()>>,
 }
 
-impl Desk {
+impl HelperJob {
     /// The desk of a job, with what is left of a run on disk.
-    pub(super) fn open(helping: Helping, state: &Path) -> Result<Desk> {
+    pub(super) fn open(helping: Helping, state: &Path) -> Result<HelperJob> {
         let parties = helping.parties.len();
         let files = Files::open(state, &helping.terms.agreement()[..32])?;
         let mut own = State::default();
@@ -53,7 +53,7 @@ impl Desk {
             own.run = Some(Run::resumed(record, held));
             own.runs = 1;
         }
-        Ok(Desk {
+        Ok(HelperJob {
             agreement: helping.terms.agreement_bytes(),
             writing: (0..parties).map(|_| Mutex::default()).collect(),
             helping,
@@ -101,7 +101,7 @@ impl Desk {
         if let Some(run) = &mut state.run {
             let member = &mut run.members[place];
             if run.record.tickets[place] == Some(ticket) {
-                if member.here >= MOST_CONNECTIONS {
+                if member.here >= MAX_CONNECTIONS {
                     return Ok(Arrived::Busy);
                 }
                 member.here += 1;
@@ -196,8 +196,8 @@ impl Desk {
             let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket)) };
             run.members[place].seen = Instant::now();
             let known = match key.to {
-                Place::Helper => true,
-                Place::Party(to) => usize::from(to) < run.members.len() && usize::from(to) != place,
+                DepotParty::Helper => true,
+                DepotParty::Party(to) => usize::from(to) < run.members.len() && usize::from(to) != place,
             };
             if !run.has_begun() || !known {
                 return Ok(self.refuse(&mut state, place, "it left a message that no party waits for", numbers));
@@ -205,16 +205,15 @@ impl Desk {
             if run.held.contains_key(&key) {
                 // Asked again, because the answer was lost; what was worked on already is there no more.
                 let same = self.files.part(&key).map_or(true, |kept| kept == part);
-                return Ok(match same {
-                    true => Told::This(()),
-                    false => {
-                        self.refuse(&mut state, place, "it replaced an earlier message by a different one", numbers)
-                    }
+                return Ok(if same {
+                    Told::This(())
+                } else {
+                    self.refuse(&mut state, place, "it replaced an earlier message by a different one", numbers)
                 });
             }
             let most = self.helping.most_bytes(place)?;
             let member = &mut run.members[place];
-            if member.left + part.len() as u64 > most || member.parts >= MOST_PARTS + most / PART_BYTES {
+            if member.left + part.len() as u64 > most || member.parts >= MAX_PARTS + most / PART_BYTES {
                 return Ok(self.refuse(&mut state, place, "it leaves more than the agreed sizes take", numbers));
             }
             member.left += part.len() as u64;
@@ -276,15 +275,15 @@ impl Desk {
         place: usize,
         ticket: &Ticket,
         kind: ErrorKind,
-        culprit: Option<Place>,
+        culprit: Option<DepotParty>,
         numbers: &Numbers,
     ) {
         let mut state = self.lock();
         if state.of(place, ticket).is_some() {
-            let by = Place::Party(place as u8);
-            let known = |culprit: &Place| match culprit {
-                Place::Helper => true,
-                Place::Party(place) => usize::from(*place) < self.helping.parties.len(),
+            let by = DepotParty::Party(place as u8);
+            let known = |culprit: &DepotParty| match culprit {
+                DepotParty::Helper => true,
+                DepotParty::Party(place) => usize::from(*place) < self.helping.parties.len(),
             };
             self.end_run(&mut state, Over::Ended { by, kind, culprit: culprit.filter(known) }, numbers);
         }
@@ -295,7 +294,7 @@ impl Desk {
         let mut state = self.lock();
         let waited = state.run.as_ref().is_some_and(|run| !run.has_begun());
         if let (true, Some(place)) = (waited, place) {
-            let over = Over::Ended { by: Place::Party(place as u8), kind: ErrorKind::Terms, culprit: None };
+            let over = Over::Ended { by: DepotParty::Party(place as u8), kind: ErrorKind::Terms, culprit: None };
             self.end_run(&mut state, over, numbers);
         }
     }
@@ -364,8 +363,8 @@ impl Desk {
     /// A party breaks the rules.
     fn refuse<T>(&self, state: &mut State, place: usize, what: &str, numbers: &Numbers) -> Told<T> {
         tracing::warn!("{}: {}: {what}", self.helping.id, self.name(place));
-        let culprit = Some(Place::Party(place as u8));
-        let over = Over::Ended { by: Place::Helper, kind: ErrorKind::Protocol, culprit };
+        let culprit = Some(DepotParty::Party(place as u8));
+        let over = Over::Ended { by: DepotParty::Helper, kind: ErrorKind::Protocol, culprit };
         self.end_run(state, over, numbers);
         Told::Over(Some(over))
     }
@@ -392,10 +391,10 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    fn named(&self, place: Place) -> &str {
+    fn named(&self, place: DepotParty) -> &str {
         match place {
-            Place::Helper => "the helper",
-            Place::Party(place) => self.name(usize::from(place)),
+            DepotParty::Helper => "the helper",
+            DepotParty::Party(place) => self.name(usize::from(place)),
         }
     }
 

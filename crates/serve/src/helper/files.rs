@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tacita_core::depot::Place;
+use tacita_core::depot::DepotParty;
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::{hex, unhex};
@@ -21,8 +21,8 @@ const PART: &str = "part-";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) step: u8,
-    pub(super) from: Place,
-    pub(super) to: Place,
+    pub(super) from: DepotParty,
+    pub(super) to: DepotParty,
     pub(super) part: u32,
 }
 
@@ -60,7 +60,7 @@ impl Key {
     fn read(name: &str) -> Option<Key> {
         let mut numbers = name.strip_prefix(PART)?.split('-').map(|number| u32::from_str_radix(number, 16).ok());
         let mut next = || numbers.next().flatten();
-        let place = |code: u8| if code == u8::MAX { Place::Helper } else { Place::Party(code) };
+        let place = |code: u8| if code == u8::MAX { DepotParty::Helper } else { DepotParty::Party(code) };
         let byte = |number: u32| u8::try_from(number).ok();
         let key = Key { step: byte(next()?)?, from: place(byte(next()?)?), to: place(byte(next()?)?), part: next()? };
         (key.name() == name).then_some(key)
@@ -193,7 +193,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let files = Files::open(state.path(), "job").unwrap();
         assert!(files.resume(2).unwrap().is_none());
-        let key = Key { step: 7, from: Place::Party(1), to: Place::Helper, part: 258 };
+        let key = Key { step: 7, from: DepotParty::Party(1), to: DepotParty::Helper, part: 258 };
         let record = Record {
             tickets: vec![Some([9; 32]), None],
             words: vec![Some(b"word".to_vec()), None],
@@ -238,7 +238,7 @@ mod tests {
     fn a_record_that_cannot_be_opened_loses_nothing() {
         let state = tempfile::tempdir().unwrap();
         let files = Files::open(state.path(), "job").unwrap();
-        let key = Key { step: 1, from: Place::Party(0), to: Place::Party(1), part: 0 };
+        let key = Key { step: 1, from: DepotParty::Party(0), to: DepotParty::Party(1), part: 0 };
         files.keep(&key, b"x").unwrap();
         std::os::unix::fs::symlink("elsewhere", state.path().join("job").join(RECORD)).unwrap();
         assert!(files.resume(2).is_err());
@@ -250,7 +250,7 @@ mod tests {
     fn parts_without_a_record_go() {
         let state = tempfile::tempdir().unwrap();
         let files = Files::open(state.path(), "job").unwrap();
-        files.keep(&Key { step: 1, from: Place::Party(0), to: Place::Party(1), part: 0 }, b"x").unwrap();
+        files.keep(&Key { step: 1, from: DepotParty::Party(0), to: DepotParty::Party(1), part: 0 }, b"x").unwrap();
         assert!(files.resume(2).unwrap().is_none());
         assert_eq!(std::fs::read_dir(state.path().join("job")).unwrap().count(), 0);
     }

@@ -6,15 +6,15 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::outsourced::Helping;
-use tacita_node::run::meet::Meeting;
-use tacita_node::transport::Cancel;
+use tacita_node::run::connect::ConnectPlan;
+use tacita_node::transport::ConnectCancel;
 
-use super::{Serving, serve};
+use super::{HelperConfig, serve};
 
 /// A party in the helper's place.
 pub struct Hosting {
     ended: std::thread::JoinHandle<Result<()>>,
-    drain: Cancel,
+    drain: ConnectCancel,
     _scratch: tempfile::TempDir,
 }
 
@@ -23,13 +23,13 @@ impl Hosting {
     pub fn begin(
         job: &JobSpec,
         identity: &Identity,
-        meeting: &mut Meeting,
+        meeting: &mut ConnectPlan,
         [timeout, patience]: [Duration; 2],
     ) -> Result<Option<Hosting>> {
         let Some(place) = meeting.helper.as_mut().filter(|place| place.address.is_empty()) else { return Ok(None) };
         let scratch = tempfile::tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))?;
-        let (announce, drain) = (scratch.path().join("address"), Cancel::default());
-        let serving = Serving {
+        let (announce, drain) = (scratch.path().join("address"), ConnectCancel::default());
+        let serving = HelperConfig {
             jobs: vec![(format!("job {}", job.id), Helping::new(job, place.parties.clone())?)],
             identity: identity.clone(),
             listen: meeting.listen.clone(),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Helper;
-use crate::status::{Page, Watched};
+use crate::status::{MetricsPage, Watched};
 
 impl Watched for Helper {
     fn health(&self) -> (bool, String) {
@@ -15,7 +15,7 @@ impl Watched for Helper {
     }
 
     fn metrics(&self) -> String {
-        let mut page = Page::new("helper");
+        let mut page = MetricsPage::new("helper");
         let of = |number: &AtomicU64| vec![(String::new(), number.load(Ordering::Relaxed))];
         let by_job = |value: &dyn Fn(usize) -> u64| -> Vec<(String, u64)> {
             (0..self.desks.len()).map(|job| (format!("{{job=\"{}\"}}", job + 1), value(job))).collect()

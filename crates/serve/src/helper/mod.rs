@@ -26,22 +26,22 @@ use tacita_node::base::usage;
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::run::report::write_json;
-use tacita_node::transport::{Cancel, Options, Purpose, door, listening_at};
+use tacita_node::transport::{ConnectCancel, Options, Purpose, door, listening_at};
 
 use crate::accept::bind;
 use crate::refusals::Refusals;
 use crate::sync::lock;
-use desk::Desk;
+use desk::HelperJob;
 
 pub use host::Hosting;
 
 /// Interval between checks for work that is due.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 const LOCK_FILE: &str = "lock";
 
 /// Configuration of a helper.
-pub struct Serving {
+pub struct HelperConfig {
     /// The jobs, and what they are called in messages.
     pub jobs: Vec<(String, Helping)>,
     /// Identity of the helper.
@@ -57,7 +57,7 @@ pub struct Serving {
     /// Time for which a party may be there and do nothing.
     pub patience: Duration,
     /// Ends it, when the runs under way are over.
-    pub drain: Cancel,
+    pub drain: ConnectCancel,
     /// Ends it when one run is over.
     pub once: bool,
     /// Write the address that is listened on to this file.
@@ -68,14 +68,14 @@ pub struct Serving {
 
 /// A helper that stands.
 struct Helper {
-    desks: Vec<Desk>,
+    desks: Vec<HelperJob>,
     identity: Identity,
     timeout: Duration,
     patience: Duration,
-    drain: Cancel,
+    drain: ConnectCancel,
     once: bool,
     /// Handle that closes the door.
-    closed: Cancel,
+    closed: ConnectCancel,
     /// Whether it is ready to be asked.
     open: AtomicBool,
     handles: Mutex<BTreeMap<u64, Handle>>,
@@ -99,7 +99,7 @@ struct Numbers {
 /// Serves until it is told to end, and no run is under way.
 ///
 /// Errors ([`Error::Input`]): what is wrong with jobs, directories and addresses.
-pub fn serve(serving: Serving) -> Result<()> {
+pub fn serve(serving: HelperConfig) -> Result<()> {
     let started = Instant::now();
     check_jobs(&serving)?;
     let address = listening_at(&serving.listen)?;
@@ -116,7 +116,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     })?;
     let (listener, here) = bind(&address)?;
     let status = serving.status.as_deref().map(|address| crate::status::listen("--status", address)).transpose()?;
-    let desk = |(_, helping)| Desk::open(helping, &state);
+    let desk = |(_, helping)| HelperJob::open(helping, &state);
     let helper = Helper {
         desks: serving.jobs.into_iter().map(desk).collect::<Result<Vec<_>>>()?,
         identity: serving.identity,
@@ -124,7 +124,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         patience: serving.patience,
         drain: serving.drain,
         once: serving.once,
-        closed: Cancel::default(),
+        closed: ConnectCancel::default(),
         open: AtomicBool::new(false),
         handles: Mutex::default(),
         connections: Mutex::default(),
@@ -153,7 +153,7 @@ pub fn serve(serving: Serving) -> Result<()> {
 }
 
 /// Each job once, and none of the helper's own.
-fn check_jobs(serving: &Serving) -> Result<()> {
+fn check_jobs(serving: &HelperConfig) -> Result<()> {
     let own = serving.identity.fingerprint();
     for (place, (name, job)) in serving.jobs.iter().enumerate() {
         let same = |other: &&(String, Helping)| other.1.terms == job.terms;
@@ -201,7 +201,7 @@ impl Helper {
             for desk in &self.desks {
                 scope.spawn(move || work::help(self, desk));
             }
-            scope.spawn(|| self.keep_house());
+            scope.spawn(|| self.run_background());
             self.open.store(true, Ordering::Release);
             let refused = |from: SocketAddr, what: String| {
                 self.numbers.refused.fetch_add(1, Ordering::Relaxed);
@@ -212,7 +212,7 @@ impl Helper {
                 door::admit((listener, &self.identity), &options, "a party", &|| pins.clone(), &arrived, &refused);
             self.open.store(false, Ordering::Release);
             self.closed.cancel();
-            self.desks.iter().for_each(Desk::leave_nothing);
+            self.desks.iter().for_each(HelperJob::leave_nothing);
             match ended {
                 Err(Error::Interrupted) => {
                     if !self.once {
@@ -226,7 +226,7 @@ impl Helper {
     }
 
     /// Looks after runs: who stays away or does nothing for too long ends one, and with the last one the helper if it is to.
-    fn keep_house(&self) {
+    fn run_background(&self) {
         while !self.closed.is_cancelled() {
             self.refusals.tell_rest();
             self.desks.iter().for_each(|desk| desk.look(self.timeout, self.patience, &self.numbers));
@@ -236,14 +236,14 @@ impl Helper {
                 let running = self.desks.iter().filter(|desk| desk.is_running()).count() as u64;
                 if running == 0 || over {
                     // Those that are done have hung up, or will find nobody.
-                    std::thread::sleep(LOOK);
+                    std::thread::sleep(POLL_INTERVAL);
                     self.closed.cancel();
                     let handles = lock(&self.handles);
                     handles.values().for_each(|handle| handle.interrupt(Error::Interrupted));
                     return;
                 }
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
 use tacita_core::ErrorKind;
-use tacita_core::depot::Place;
+use tacita_core::depot::DepotParty;
 use tacita_node::transport::depot::frame::Ticket;
 use zeroize::Zeroizing;
 
@@ -19,7 +19,7 @@ pub(super) enum Over {
     /// Completion: all parties are done.
     Finished,
     /// Somebody has ended it.
-    Ended { by: Place, kind: ErrorKind, culprit: Option<Place> },
+    Ended { by: DepotParty, kind: ErrorKind, culprit: Option<DepotParty> },
 }
 
 /// Result of a request.
@@ -83,8 +83,8 @@ pub(super) struct State {
 impl Over {
     /// Returns the end of a run that means that the party at `place` has gone.
     pub(super) fn gone(place: usize) -> Over {
-        let culprit = Some(Place::Party(place as u8));
-        Over::Ended { by: Place::Helper, kind: ErrorKind::Network, culprit }
+        let culprit = Some(DepotParty::Party(place as u8));
+        Over::Ended { by: DepotParty::Helper, kind: ErrorKind::Network, culprit }
     }
 }
 
@@ -99,7 +99,7 @@ impl Run {
     pub(super) fn resumed(record: Record, held: HashMap<Key, u64>) -> Run {
         let mut run = Run::new(0, record.tickets.len(), Zeroizing::default());
         for (key, length) in &held {
-            if let Place::Party(place) = key.from
+            if let DepotParty::Party(place) = key.from
                 && let Some(member) = run.members.get_mut(usize::from(place))
             {
                 member.left += length;
@@ -154,7 +154,7 @@ mod tests {
     /// Bytes that a party has left count on after a start: it leaves no more than it may.
     #[test]
     fn what_was_left_counts_after_a_start() {
-        let part = |from, part| Key { step: 1, from: Place::Party(from), to: Place::Helper, part };
+        let part = |from, part| Key { step: 1, from: DepotParty::Party(from), to: DepotParty::Helper, part };
         let held = [(part(0, 0), 30), (part(0, 1), 12), (part(1, 0), 5)].into();
         let run = Run::resumed(Record::new(2, Zeroizing::default()), held);
         let left = run.members.iter().map(|member| (member.left, member.parts));

@@ -17,7 +17,7 @@ use subtle::ConstantTimeEq;
 use tacita_core::{Error, Result};
 
 use super::escaped;
-use super::origin::{Origin, is_local};
+use super::origin::{PageOrigin, is_local};
 
 /// Two sets and what they have in common: the icon of all pages.
 const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><g fill=\"#0b57a4\"><circle cx=\"12\" cy=\"16\" r=\"10\" \
@@ -39,7 +39,7 @@ pub struct Guard {
     cookie: String,
     here: SocketAddr,
     /// Origin under which the page can be reached from elsewhere.
-    origin: Option<Origin>,
+    origin: Option<PageOrigin>,
 }
 
 impl Guard {
@@ -53,7 +53,7 @@ impl Guard {
     }
 
     /// The same for a page that is also to be seen at an origin, over something that encrypts: the cookie goes over nothing else.
-    pub fn behind(mut self, origin: Option<Origin>) -> Guard {
+    pub fn behind(mut self, origin: Option<PageOrigin>) -> Guard {
         if origin.is_some() {
             self.cookie = format!("__Secure-{}", self.cookie);
         }
@@ -63,7 +63,7 @@ impl Guard {
 
     /// Returns the location of the page, for whoever opens it.
     pub fn place(&self) -> String {
-        self.origin.as_ref().map_or_else(|| format!("http://{}", self.here), Origin::to_string)
+        self.origin.as_ref().map_or_else(|| format!("http://{}", self.here), PageOrigin::to_string)
     }
 
     /// The address to open.
@@ -125,7 +125,7 @@ impl Guard {
             return Some("This page does not support that request.".into());
         }
         let origin = text(header::ORIGIN);
-        let expected = self.origin.as_ref().map_or_else(|| format!("http://{host}"), Origin::to_string);
+        let expected = self.origin.as_ref().map_or_else(|| format!("http://{host}"), PageOrigin::to_string);
         let own = origin.is_some_and(|origin| origin == expected);
         let foreign = text(header::HeaderName::from_static("sec-fetch-site"))
             .is_some_and(|site| !matches!(site, "same-origin" | "none"));

@@ -5,7 +5,7 @@ pub mod origin;
 pub mod server;
 
 pub use guard::Guard;
-pub use origin::Origin;
+pub use origin::PageOrigin;
 
 /// Text that stands for itself in a page. Everything that comes from elsewhere goes through here.
 pub fn escaped(text: &str) -> String {
@@ -20,7 +20,8 @@ pub fn escaped(text: &str) -> String {
             // Such as would turn the direction of what follows.
             other
                 if other.is_control()
-                    || matches!(other, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+                    || matches!(other, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+                    || matches!(other, '\u{2066}'..='\u{2069}') =>
             {
                 out.push('\u{fffd}');
             }

@@ -5,15 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Origin under which a page can be reached from elsewhere, behind something that encrypts: `https://desk.example`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct PageOrigin {
     /// Host and port, the port only if it is not 443.
     authority: String,
 }
 
-impl std::str::FromStr for Origin {
+impl std::str::FromStr for PageOrigin {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Origin, String> {
+    fn from_str(text: &str) -> Result<PageOrigin, String> {
         let bad = || "write https://HOST or https://HOST:PORT, without a path, as in https://desk.example".to_owned();
         let authority = text.strip_prefix("https://").ok_or_else(bad)?.to_ascii_lowercase();
         let authority = authority.strip_suffix(":443").unwrap_or(&authority);
@@ -32,17 +32,17 @@ impl std::str::FromStr for Origin {
         if !is_host || !port.is_none_or(is_port) {
             return Err(bad());
         }
-        Ok(Origin { authority: authority.to_owned() })
+        Ok(PageOrigin { authority: authority.to_owned() })
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for PageOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "https://{}", self.authority)
     }
 }
 
-impl Origin {
+impl PageOrigin {
     /// Whether a browser, or what encrypts, calls the page by this name.
     pub(super) fn is_called(&self, host: &str) -> bool {
         host.strip_suffix(":443").unwrap_or(host).eq_ignore_ascii_case(&self.authority)
@@ -76,7 +76,7 @@ mod tests {
             ("https://[2001:db8::1]", "https://[2001:db8::1]"),
             ("https://192.0.2.1", "https://192.0.2.1"),
         ] {
-            assert_eq!(given.parse::<Origin>().unwrap().to_string(), written);
+            assert_eq!(given.parse::<PageOrigin>().unwrap().to_string(), written);
         }
         for bad in [
             "",
@@ -94,7 +94,7 @@ mod tests {
             "https://[desk]",
             "https://2001:db8::1",
         ] {
-            assert!(bad.parse::<Origin>().is_err(), "{bad}");
+            assert!(bad.parse::<PageOrigin>().is_err(), "{bad}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It reads who asks and for whom, under TLS of its own, and nothing of what it carries then: that is under a TLS whose keys it has not.
 
-mod hall;
+mod rendezvous;
 mod splice;
 mod streams;
 
@@ -16,25 +16,25 @@ use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::base::text::counted;
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::transport::relay::prepare;
-use tacita_node::transport::{Cancel, HANDSHAKE_LIMIT, listening_at};
+use tacita_node::transport::{ConnectCancel, HANDSHAKE_LIMIT, listening_at};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::accept::{Handshake, Limits, accept, bind};
+use crate::accept::{AcceptLimits, Handshake, accept, bind};
 use crate::refusals::Refusals;
-use hall::Hall;
+use rendezvous::Rendezvous;
 
 /// Connections at a time whose owners have not said what they want.
 const MAX_HANDSHAKES: usize = 256;
 
 /// Time limit for telling waiting parties that the relay ends.
-const FAREWELL: Duration = Duration::from_millis(300);
+const LINGER: Duration = Duration::from_millis(300);
 
 /// Interval between checks of whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Configuration of a relay.
-pub struct Serving {
+pub struct RelayConfig {
     /// The jobs, and the files that they are from.
     pub jobs: Vec<(PathBuf, JobSpec)>,
     /// Identity of the relay.
@@ -42,7 +42,7 @@ pub struct Serving {
     /// Address on which to listen.
     pub listen: String,
     /// Handle that cancels the relay.
-    pub cancel: Cancel,
+    pub cancel: ConnectCancel,
 }
 
 /// A job whose parties meet here.
@@ -56,7 +56,7 @@ struct Served {
 ///
 /// Errors: [`Error::Input`] for what is wrong with jobs and addresses; [`Error::Interrupted`] if it was
 /// cancelled while pairs were talking.
-pub fn serve(serving: Serving) -> Result<()> {
+pub fn serve(serving: RelayConfig) -> Result<()> {
     let jobs = served(&serving.jobs, serving.identity.fingerprint())?;
     let address = listening_at(&serving.listen)?;
     if let Err(what) = serving.identity.certificate().check_dates(crate::clock::now() as i64) {
@@ -74,20 +74,20 @@ pub fn serve(serving: Serving) -> Result<()> {
         let agreement: String = job.agreement[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         tracing::info!("serving job {} (agreement {agreement}): {}", job.id, names.join(", "));
     }
-    let (hall, refusals) = (Arc::new(Hall::new(serving.identity, jobs)), Arc::new(Refusals::default()));
+    let (hall, refusals) = (Arc::new(Rendezvous::new(serving.identity, jobs)), Arc::new(Refusals::default()));
     runtime.block_on(async {
         let ended = async {
             while !serving.cancel.is_cancelled() {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
                 refusals.tell_rest();
             }
         };
         let failed = |error: &std::io::Error| refusals.tell(format!("a connection could not be taken: {error}"));
         let attend = |(), socket, from, handshake| let_in(hall.clone(), refusals.clone(), socket, from, handshake);
-        let limits = Limits { handshakes: MAX_HANDSHAKES, grace: Duration::ZERO };
+        let limits = AcceptLimits { handshakes: MAX_HANDSHAKES, grace: Duration::ZERO };
         accept(listener, limits, ended, failed, || Some(()), attend).await.map_err(internal)?;
         let (cut, waiting) = hall.close();
-        tokio::time::sleep(FAREWELL).await;
+        tokio::time::sleep(LINGER).await;
         tracing::info!(
             "relay stopped: {} cut off, {} turned away",
             counted(cut as u64, "connection"),
@@ -152,7 +152,13 @@ fn allow_sockets(pairs: usize) {
 }
 
 /// Finds out who has come and what they want, and attends to them.
-async fn let_in(hall: Arc<Hall>, refusals: Arc<Refusals>, socket: TcpStream, from: SocketAddr, handshake: Handshake) {
+async fn let_in(
+    hall: Arc<Rendezvous>,
+    refusals: Arc<Refusals>,
+    socket: TcpStream,
+    from: SocketAddr,
+    handshake: Handshake,
+) {
     let prepared = socket.into_std().and_then(|socket| {
         prepare(&socket)?;
         TcpStream::from_std(socket)

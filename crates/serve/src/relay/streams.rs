@@ -3,20 +3,23 @@
 use std::io::{Error, ErrorKind, Result};
 use std::time::Duration;
 
-use tacita_node::transport::relay::{HEADER_BYTES, Request, Word, record_bytes};
+use tacita_node::transport::relay::{HEADER_BYTES, RelayMessage, RelayRequest, record_bytes};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::hall::{Guest, Hall};
+use super::rendezvous::{PendingPeer, Rendezvous};
 
 /// Time limit for the other end to read why it was refused.
-const FAREWELL: Duration = Duration::from_secs(1);
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Time limit for sending a few bytes to a party that waits for them.
 const SEND_LIMIT: Duration = Duration::from_secs(5);
 
 /// Finds out who has come, and for what. The error is the end of a sentence about it; it is told.
-pub(super) async fn receive(socket: TcpStream, hall: &Hall) -> std::result::Result<(Guest, Request), String> {
+pub(super) async fn receive(
+    socket: TcpStream,
+    hall: &Rendezvous,
+) -> std::result::Result<(PendingPeer, RelayRequest), String> {
     let mut reception = hall.reception().map_err(|error| error.to_string())?;
     let failed = |error: Error| match error.kind() {
         ErrorKind::UnexpectedEof => "it closed the connection before it asked for anything".into(),
@@ -29,7 +32,7 @@ pub(super) async fn receive(socket: TcpStream, hall: &Hall) -> std::result::Resu
         put(&socket, &reception.outgoing()).await.map_err(failed)?;
         match taken {
             Ok(None) => {}
-            Ok(Some((who, request))) => return Ok((Guest { socket, reception, who }, request)),
+            Ok(Some((who, request))) => return Ok((PendingPeer { socket, reception, who }, request)),
             Err(what) => {
                 part(&socket).await;
                 return Err(what);
@@ -73,16 +76,16 @@ async fn put(socket: &TcpStream, mut bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-impl Guest {
+impl PendingPeer {
     /// Says a word; whether it could be said.
-    pub(super) async fn tell(&mut self, word: Word) -> bool {
+    pub(super) async fn tell(&mut self, word: RelayMessage) -> bool {
         self.reception.say(word);
         let bytes = self.reception.outgoing();
         timeout(SEND_LIMIT, put(&self.socket, &bytes)).await.is_ok_and(|sent| sent.is_ok())
     }
 
     /// Says a last word.
-    pub(super) async fn dismiss(mut self, word: Word) {
+    pub(super) async fn dismiss(mut self, word: RelayMessage) {
         if self.tell(word).await {
             part(&self.socket).await;
         }
@@ -92,7 +95,7 @@ impl Guest {
 /// Waits until the other end hangs up, so that the last word is not lost: closing a socket with unread bytes would destroy it on its way.
 async fn part(socket: &TcpStream) {
     let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
-    let _ = timeout(FAREWELL, async { while fill(socket, &mut [0]).await.is_ok() {} }).await;
+    let _ = timeout(LINGER, async { while fill(socket, &mut [0]).await.is_ok() {} }).await;
 }
 
 #[cfg(test)]

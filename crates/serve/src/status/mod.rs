@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::page::origin::is_local;
 use crate::page::server;
 
-pub use page::{Durations, Page, labels, seconds, value};
+pub use page::{Durations, MetricsPage, labels, seconds, value};
 pub use ready::{Check, Readiness};
 
 /// A service that can be watched.
@@ -101,8 +101,5 @@ async fn aside<T: Send + Default + 'static>(look: impl FnOnce() -> T + Send + 's
 }
 
 fn code(well: bool) -> StatusCode {
-    match well {
-        true => StatusCode::OK,
-        false => StatusCode::SERVICE_UNAVAILABLE,
-    }
+    if well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }

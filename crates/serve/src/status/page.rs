@@ -14,7 +14,7 @@ use tacita_node::base::usage;
 const BOUNDS: [f64; 9] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 30.0, 120.0];
 
 /// A page of metrics that is being written.
-pub struct Page {
+pub struct MetricsPage {
     prefix: &'static str,
     text: String,
 }
@@ -39,10 +39,10 @@ impl Durations {
     }
 }
 
-impl Page {
-    /// One whose [`Page::tell`] names all begin with `tacita_PREFIX_`.
-    pub fn new(prefix: &'static str) -> Page {
-        Page { prefix, text: String::new() }
+impl MetricsPage {
+    /// One whose [`MetricsPage::tell`] names all begin with `tacita_PREFIX_`.
+    pub fn new(prefix: &'static str) -> MetricsPage {
+        MetricsPage { prefix, text: String::new() }
     }
 
     /// Adds a metric of this service with its values, each with [`labels`], if it has some.
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn pages_are_written_as_the_format_says() {
-        let mut page = Page::new("test");
+        let mut page = MetricsPage::new("test");
         page.one("things_total", "counter", "Things.", 3);
         let mut durations = Durations::default();
         [0, 3, 3, 400_000].into_iter().for_each(|milliseconds| durations.add(Duration::from_millis(milliseconds)));

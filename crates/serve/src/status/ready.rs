@@ -109,10 +109,7 @@ mod tests {
     fn what_fails_is_named_with_the_time_since_when_it_does() {
         let (readiness, broken) = (Readiness::default(), AtomicBool::new(true));
         assert!(!readiness.report().0, "nothing was looked at yet");
-        let look = || match broken.load(Ordering::Relaxed) {
-            true => Err("it is full".to_owned()),
-            false => Ok(()),
-        };
+        let look = || if broken.load(Ordering::Relaxed) { Err("it is full".to_owned()) } else { Ok(()) };
         let checks = [Check::new("disk", look), Check::new("storage", || Ok(()))];
         readiness.look(&checks);
         let (ready, told) = readiness.report();

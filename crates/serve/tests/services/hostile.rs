@@ -6,17 +6,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tacita_core::channel::{Channel, Label};
-use tacita_core::protocol::intersect::live::{ASK, Answer, Ask, Facts, LIST, MAX_ELEMENTS, REPLY, Request, TABLE};
+use tacita_core::protocol::intersect::live::{
+    ASK, Facts, LIST, ListAnswer, ListQuery, ListRequest, MAX_ELEMENTS, REPLY, TABLE,
+};
 use tacita_core::{Error, ErrorKind};
 use tacita_node::agreement::JobSpec;
 use tacita_node::agreement::handshake::{confirm, greet};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::intersect::live::{Live, Reader};
+use tacita_node::jobs::intersect::live::{KeyReader, Live};
 use tacita_node::table::ReadOptions;
-use tacita_node::transport::{Cancel, Options, Peer, Purpose, dial};
-use tacita_serve::authority::{self, Serving};
-use tacita_serve::desk::{Asking, Link};
+use tacita_node::transport::{ConnectCancel, Options, Peer, Purpose, dial};
+use tacita_serve::authority::{self, AuthorityConfig};
+use tacita_serve::desk::{Asking, DeskLink};
 
 struct Place {
     live: Live,
@@ -46,8 +48,8 @@ impl Place {
 
     /// Serves while `visit` visits.
     fn serve(&self, home: &Path, visit: impl FnOnce()) {
-        let cancel = Cancel::default();
-        let serving = Serving {
+        let cancel = ConnectCancel::default();
+        let serving = AuthorityConfig {
             live: self.live.clone(),
             input: Some(home.join("list.csv")),
             reading: ReadOptions::default(),
@@ -81,9 +83,9 @@ impl Place {
 
     /// An honest desk is answered.
     fn is_well(&self, desk: usize) -> u64 {
-        let cancel = Cancel::default();
+        let cancel = ConnectCancel::default();
         let asking = Asking { live: self.live.clone(), identity: self.desks[desk].clone(), cancel: cancel.clone() };
-        let (link, reader) = (Link::start(asking), Reader::new(&self.live, "airline").unwrap());
+        let (link, reader) = (DeskLink::start(asking), KeyReader::new(&self.live, "airline").unwrap());
         let ask = |name: &'static str| {
             let asked = reader.read(|header| if header == "name" { name } else { "1980-01-01" });
             link.ask(vec![asked], Duration::from_secs(10)).unwrap()[0].is_listed()
@@ -97,7 +99,7 @@ impl Place {
 
 /// Fetches the table: its facts.
 fn fetch(channel: &mut Channel, place: &Place) -> Facts {
-    channel.send(ASK, Request::Fetch.encode()).unwrap();
+    channel.send(ASK, ListRequest::Fetch.encode()).unwrap();
     let params = &place.live.params;
     let facts = Facts::decode(&channel.receive(LIST, Facts::BYTES).unwrap(), params).unwrap();
     channel.receive(TABLE, facts.table_bytes(params)).unwrap();
@@ -112,7 +114,8 @@ fn desks_that_break_the_protocol_are_sent_away_and_others_served() {
         assert_eq!(place.is_well(1), 98);
         let params = place.live.params;
         let wrong_label = Label::new(91, "reply");
-        let after_fetch = |facts: &Facts, blinded: Vec<u8>| Request::Ask(Ask { state: facts.state, blinded }).encode();
+        let after_fetch =
+            |facts: &Facts, blinded: Vec<u8>| ListRequest::Ask(ListQuery { state: facts.state, blinded }).encode();
         type Say = Box<dyn Fn(&Facts) -> (Label, Vec<u8>)>;
         let says: Vec<Say> = vec![
             Box::new(|_| (ASK, vec![])),
@@ -131,7 +134,7 @@ fn desks_that_break_the_protocol_are_sent_away_and_others_served() {
             let facts = fetch(&mut channel, &place);
             let (label, bytes) = say(&facts);
             channel.send(label, bytes).unwrap();
-            let error = channel.receive_up_to(REPLY, Answer::most_bytes(&params, 8)).unwrap_err();
+            let error = channel.receive_up_to(REPLY, ListAnswer::most_bytes(&params, 8)).unwrap_err();
             assert!(matches!(&error, Error::Peer { kind: ErrorKind::Protocol, .. }), "{number}: {error:?}");
         }
         // What was charged for elements that are none is charged; nothing else was.
@@ -142,9 +145,9 @@ fn desks_that_break_the_protocol_are_sent_away_and_others_served() {
         let mut facts = fetch(&mut channel, &place);
         facts.state.version = u64::MAX;
         let blinded = tacita_core::primitive::oprf::Suite::Ristretto255.hash_to_group(&[[1u8; 32]]).unwrap();
-        channel.send(ASK, Request::Ask(Ask { state: facts.state, blinded }).encode()).unwrap();
-        let bytes = channel.receive_up_to(REPLY, Answer::most_bytes(&params, 1)).unwrap();
-        assert_eq!(Answer::decode(&bytes, &params, 1), Ok(Answer::Stale));
+        channel.send(ASK, ListRequest::Ask(ListQuery { state: facts.state, blinded }).encode()).unwrap();
+        let bytes = channel.receive_up_to(REPLY, ListAnswer::most_bytes(&params, 1)).unwrap();
+        assert_eq!(ListAnswer::decode(&bytes, &params, 1), Ok(ListAnswer::Stale));
         channel.abort(&Error::Interrupted);
         assert_eq!(place.is_well(0), left - 2);
     });
@@ -180,7 +183,7 @@ fn others_who_come_by_do_not_keep_desks_away() {
         fetch(&mut many[5], &place);
         // One that asks for the table again and again, and reads nothing.
         let mut greedy = place.enter(1);
-        let asked = (0..200).take_while(|_| greedy.send(ASK, Request::Fetch.encode()).is_ok()).count();
+        let asked = (0..200).take_while(|_| greedy.send(ASK, ListRequest::Fetch.encode()).is_ok()).count();
         assert!(asked > 0);
         assert_eq!(place.is_well(0), 100 - 6);
         for channel in many.into_iter().chain([greedy, silent.0]) {

@@ -9,9 +9,9 @@ use tacita_core::Error;
 use tacita_core::channel::Label;
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::identity::Identity;
-use tacita_node::transport::relay::{Place, Side, meet};
-use tacita_node::transport::{Cancel, Options, Peer};
-use tacita_serve::relay::{Serving, serve};
+use tacita_node::transport::relay::{ConnectionEnd, RelayAddress, meet};
+use tacita_node::transport::{ConnectCancel, Options, Peer};
+use tacita_serve::relay::{RelayConfig, serve};
 
 /// Parties of the job, of which each meets each.
 const PARTIES: usize = 24;
@@ -41,9 +41,9 @@ fn all_pairs_of_a_large_job_meet() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let relay = identity("relay");
     let agreement = Terms::of(&job).agreement_bytes();
-    let place = Place { address: address.clone(), pin: relay.fingerprint(), agreement, lane: 0 };
-    let cancel = Cancel::default();
-    let serving = Serving {
+    let place = RelayAddress { address: address.clone(), pin: relay.fingerprint(), agreement, lane: 0 };
+    let cancel = ConnectCancel::default();
+    let serving = RelayConfig {
         jobs: vec![(PathBuf::from("job.toml"), job)],
         identity: relay,
         listen: address,
@@ -56,7 +56,7 @@ fn all_pairs_of_a_large_job_meet() {
                 let (place, names, identities) = (&place, &names, &identities);
                 scope.spawn(move || {
                     let peer = Peer { name: names[other].clone(), pin: identities[other].fingerprint() };
-                    let side = if own > other { Side::Dials } else { Side::Listens };
+                    let side = if own > other { ConnectionEnd::Dials } else { ConnectionEnd::Listens };
                     let connected = meet(place, &peer, side, &identities[own], &Options::default()).unwrap();
                     let mut channel = connected.channel;
                     let said = channel.exchange(SAID, vec![own as u8; BYTES], BYTES).unwrap();
@@ -83,9 +83,9 @@ fn lanes_of_two_parties_are_apart() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let relay = identity("relay");
     let agreement = Terms::of(&job).agreement_bytes();
-    let place = |lane| Place { address: address.clone(), pin: relay.fingerprint(), agreement, lane };
-    let cancel = Cancel::default();
-    let serving = Serving {
+    let place = |lane| RelayAddress { address: address.clone(), pin: relay.fingerprint(), agreement, lane };
+    let cancel = ConnectCancel::default();
+    let serving = RelayConfig {
         jobs: vec![(PathBuf::from("job.toml"), job)],
         identity: relay.clone(),
         listen: address.clone(),
@@ -94,7 +94,7 @@ fn lanes_of_two_parties_are_apart() {
     let served = std::thread::spawn(move || serve(serving));
     let come = |lane: u64, own: usize, timeout: Duration| {
         let peer = Peer { name: ["a", "b"][1 - own].into(), pin: identities[1 - own].fingerprint() };
-        let side = if own == 1 { Side::Dials } else { Side::Listens };
+        let side = if own == 1 { ConnectionEnd::Dials } else { ConnectionEnd::Listens };
         meet(&place(lane), &peer, side, &identities[own], &Options { timeout, ..Options::default() })
     };
     let (all, come) = (std::sync::Barrier::new(2 * LANES as usize), &come);
@@ -124,7 +124,7 @@ fn lanes_of_two_parties_are_apart() {
 }
 
 /// A relay of a job of two, while `visit` visits: with the place of the two there, and their identities.
-fn of_two(visit: impl FnOnce(&Place, &[Identity; 2])) {
+fn of_two(visit: impl FnOnce(&RelayAddress, &[Identity; 2])) {
     let identities = ["a", "b"].map(identity);
     let [a, b] = identities.each_ref().map(|identity| identity.fingerprint().to_string());
     let text = format!(
@@ -132,11 +132,11 @@ fn of_two(visit: impl FnOnce(&Place, &[Identity; 2])) {
     );
     let job = JobSpec::parse(&text, false).unwrap();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let (relay, cancel) = (identity("relay"), Cancel::default());
+    let (relay, cancel) = (identity("relay"), ConnectCancel::default());
     let agreement = Terms::of(&job).agreement_bytes();
-    let place = Place { address: address.clone(), pin: relay.fingerprint(), agreement, lane: 0 };
+    let place = RelayAddress { address: address.clone(), pin: relay.fingerprint(), agreement, lane: 0 };
     let jobs = vec![(PathBuf::from("job.toml"), job)];
-    let serving = Serving { jobs, identity: relay, listen: address, cancel: cancel.clone() };
+    let serving = RelayConfig { jobs, identity: relay, listen: address, cancel: cancel.clone() };
     let served = std::thread::spawn(move || serve(serving));
     visit(&place, &identities);
     cancel.cancel();
@@ -156,12 +156,13 @@ fn peer(name: &str, identity: &Identity) -> Peer {
 #[test]
 fn strangers_to_a_pair_are_told_so() {
     of_two(|place, [a, b]| {
-        let meet = |place: &Place, of: &Peer| meet(place, of, Side::Dials, a, &briefly()).err().unwrap();
+        let meet =
+            |place: &RelayAddress, of: &Peer| meet(place, of, ConnectionEnd::Dials, a, &briefly()).err().unwrap();
         let alone = meet(place, &peer("a", a));
         assert!(matches!(&alone, Error::Authentication { what, .. } if what.contains("has no peer a")), "{alone}");
         let nobody = meet(place, &peer("c", &identity("c")));
         assert!(matches!(&nobody, Error::Authentication { what, .. } if what.contains("has no peer c")), "{nobody}");
-        let other = meet(&Place { agreement: [7; 32], ..place.clone() }, &peer("b", b));
+        let other = meet(&RelayAddress { agreement: [7; 32], ..place.clone() }, &peer("b", b));
         assert!(matches!(&other, Error::Terms(what) if what.contains("does not know this job")), "{other}");
     });
 }
@@ -171,7 +172,7 @@ fn strangers_to_a_pair_are_told_so() {
 fn who_comes_twice_is_met_once() {
     of_two(|place, [a, b]| {
         let (ended, ends) = std::sync::mpsc::channel();
-        let twice = || meet(place, &peer("b", b), Side::Dials, a, &briefly()).map(drop);
+        let twice = || meet(place, &peer("b", b), ConnectionEnd::Dials, a, &briefly()).map(drop);
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 let ended = ended.clone();
@@ -180,7 +181,7 @@ fn who_comes_twice_is_met_once() {
             // One of them is sent away: the other one waits then.
             let replaced = ends.recv().unwrap().unwrap_err().to_string();
             assert!(replaced.contains("replaced this one"), "{replaced}");
-            meet(place, &peer("a", a), Side::Listens, b, &briefly()).unwrap();
+            meet(place, &peer("a", a), ConnectionEnd::Listens, b, &briefly()).unwrap();
             ends.recv().unwrap().unwrap();
         });
     });

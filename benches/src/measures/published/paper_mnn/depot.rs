@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 
-use tacita_core::depot::{Depot, Parcel, Place, Shelf, Step};
+use tacita_core::depot::{Depot, DepotParty, DepotStep, Parcel, Shelf};
 use tacita_core::protocol::published::intersect::outsourced_bloom::{FILTER, SUMS};
 use tacita_core::{Error, Result};
 
@@ -18,15 +18,15 @@ const HEADER: usize = 1 + 1 + 3 + 4 + 4 + 4;
 /// The name does not travel.
 const STEP: &str = "parcel";
 
-fn code(place: Place) -> u8 {
+fn code(place: DepotParty) -> u8 {
     match place {
-        Place::Helper => u8::MAX,
-        Place::Party(place) => place,
+        DepotParty::Helper => u8::MAX,
+        DepotParty::Party(place) => place,
     }
 }
 
-fn place(code: u8) -> Place {
-    if code == u8::MAX { Place::Helper } else { Place::Party(code) }
+fn place(code: u8) -> DepotParty {
+    if code == u8::MAX { DepotParty::Helper } else { DepotParty::Party(code) }
 }
 
 /// Serves a shelf for as long as this process lives. Returns the port.
@@ -54,7 +54,7 @@ fn answer(shelf: &Shelf, mut connection: TcpStream) -> io::Result<()> {
         let (part, length, expected) = (number(5), number(9) as usize, number(13) as usize);
         let mut bytes = vec![0; length];
         connection.read_exact(&mut bytes)?;
-        let parcel = Parcel { step: Step { code: step, name: STEP }, from: place(from), to: place(to) };
+        let parcel = Parcel { step: DepotStep { code: step, name: STEP }, from: place(from), to: place(to) };
         let user = shelf.user(place(who));
         let reply = match what {
             ANNOUNCE => user.announce(bytes).map(|all| all.concat()),
@@ -70,7 +70,7 @@ fn answer(shelf: &Shelf, mut connection: TcpStream) -> io::Result<()> {
 /// The depot as a role in a process of its own reaches it.
 pub struct Client {
     port: u16,
-    me: Place,
+    me: DepotParty,
     /// Connections that nobody uses just now: one for each thread that asks at the same time.
     idle: Mutex<Vec<TcpStream>>,
     /// Parts of the own filter that have to be left before sums are collected.
@@ -81,12 +81,12 @@ pub struct Client {
 
 impl Client {
     /// A way to the depot at this port.
-    pub fn new(port: u16, me: Place) -> Client {
+    pub fn new(port: u16, me: DepotParty) -> Client {
         Client::in_turns(port, me, 0, Box::new(|| ()))
     }
 
     /// One that lets nobody collect sums before that many parts of the own filter are left, and calls `at_last` then.
-    pub fn in_turns(port: u16, me: Place, parts: usize, at_last: Box<dyn Fn() + Send + Sync>) -> Client {
+    pub fn in_turns(port: u16, me: DepotParty, parts: usize, at_last: Box<dyn Fn() + Send + Sync>) -> Client {
         Client { port, me, idle: Mutex::default(), due: Mutex::new(parts), left: Condvar::new(), at_last }
     }
 
@@ -143,10 +143,10 @@ impl Depot for Client {
         self.ask(COLLECT, Some((parcel, part)), &[], length)
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: DepotParty) -> String {
         match place {
-            Place::Helper => "the helper".into(),
-            Place::Party(place) => format!("party {place}"),
+            DepotParty::Helper => "the helper".into(),
+            DepotParty::Party(place) => format!("party {place}"),
         }
     }
 }

@@ -22,9 +22,9 @@ use rand_core::SeedableRng;
 use serde_json::{Value, json};
 use tacita_bench::{Json, Repeat, Verdicts, about, measure, median};
 use tacita_core::Level;
-use tacita_core::primitive::elgamal::threshold::Order;
+use tacita_core::primitive::elgamal::threshold::PartyOrder;
 use tacita_core::primitive::kernel::backend;
-use tacita_core::primitive::paillier::{KeySize, SecretKey};
+use tacita_core::primitive::paillier::{KeySize, PaillierSecretKey};
 use tacita_core::protocol::published::intersect::kissner_song::Strategy;
 
 use role::{GROUPS, In, Protocol, Setting, Taken};
@@ -324,7 +324,7 @@ fn table_8(bench: &mut Bench) -> io::Result<()> {
 fn on_paillier(bench: &mut Bench) -> io::Result<()> {
     const COUNT: usize = 256;
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
-    let key = SecretKey::generate(KeySize::new(1024).expect("a length of keys"), &mut rng);
+    let key = PaillierSecretKey::generate(KeySize::new(1024).expect("a length of keys"), &mut rng);
     let public = key.public();
     let [some, exponents] = [(); 2].map(|()| public.random(COUNT, &mut rng));
     let ciphertexts = public.encrypt(&some, &mut rng);
@@ -366,7 +366,7 @@ fn table_1(bench: &mut Bench) -> io::Result<()> {
         "| table 1 | who learns | order | n | party | all parties' mean | helper | wall, all | MB, party | helper |",
     );
     for group in [PAPERS, In::Ristretto255].into_iter().filter(|group| bench.has(&group.name())).collect::<Vec<_>>() {
-        for (all_learn, order) in [false, true].into_iter().flat_map(|all| Order::ALL.map(|order| (all, order))) {
+        for (all_learn, order) in [false, true].into_iter().flat_map(|all| PartyOrder::ALL.map(|order| (all, order))) {
             for parties in bench.parties.clone() {
                 let setting = Setting::new(Protocol::Bloom, group, parties, log2);
                 let taken = bench.run(1, Setting { all_learn, order, ..setting })?;
@@ -431,7 +431,7 @@ fn marks(bench: &mut Bench) -> io::Result<ExitCode> {
     let mut parties = Vec::new();
     for n in [4, 8, 16] {
         let setting = Setting::new(Protocol::Bloom, In::Ristretto255, n, 10);
-        let taken = bench.run(1, Setting { all_learn: false, order: Order::Chain, ..setting })?;
+        let taken = bench.run(1, Setting { all_learn: false, order: PartyOrder::Chain, ..setting })?;
         parties.push(taken.party());
     }
     let [least, most] = [f64::min, f64::max].map(|which| parties.iter().copied().reduce(which).expect("three"));

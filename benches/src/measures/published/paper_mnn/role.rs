@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use serde_json::{Value, json};
-use tacita_core::depot::{Depot, Place, Shelf};
-use tacita_core::primitive::published::bloom::{Plain, Rate};
-use tacita_core::primitive::elgamal::threshold::Order;
+use tacita_core::depot::{Depot, DepotParty, Shelf};
+use tacita_core::primitive::elgamal::threshold::PartyOrder;
 use tacita_core::primitive::group::{Group, ModP, P384, P521, Ristretto255};
-use tacita_core::protocol::published::intersect::kissner_song::{self, Strategy};
+use tacita_core::primitive::published::bloom::{Plain, Rate};
 use tacita_core::protocol::intersect::outsourced::meet::meet;
-use tacita_core::protocol::intersect::outsourced::{self, Found, Given, Reveal};
+use tacita_core::protocol::intersect::outsourced::{self, OutsourcedResult, OutsourcedReveal, OutsourcedValues};
+use tacita_core::protocol::published::intersect::kissner_song::{self, Strategy};
 use tacita_core::protocol::published::intersect::outsourced_bloom as bloom;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Level};
@@ -116,7 +116,7 @@ pub struct Setting {
     pub parties: usize,
     pub log2: u32,
     /// Order in which the parties decrypt.
-    pub order: Order,
+    pub order: PartyOrder,
     /// Whether all learn, or the last party alone; the leader of `outsourced` always does.
     pub all_learn: bool,
     /// Number of threads of each role.
@@ -128,7 +128,16 @@ pub struct Setting {
 impl Setting {
     /// Creates the setting of the paper: all learn, each decrypts for itself, on one core.
     pub fn new(protocol: Protocol, group: In, parties: usize, log2: u32) -> Setting {
-        Setting { protocol, group, parties, log2, order: Order::Alone, all_learn: true, threads: 1, in_turns: false }
+        Setting {
+            protocol,
+            group,
+            parties,
+            log2,
+            order: PartyOrder::Alone,
+            all_learn: true,
+            threads: 1,
+            in_turns: false,
+        }
     }
 
     /// Converts the setting to the form in tables.
@@ -145,7 +154,7 @@ impl Setting {
         let flag = |key: &str| value[key].as_bool().expect("a flag");
         let protocol = PROTOCOLS.into_iter().find(|one| value["protocol"] == one.name());
         let group = GROUPS.into_iter().find(|one| value["group"] == one.name());
-        let order = Order::ALL.into_iter().find(|one| value["order"] == format!("{one:?}"));
+        let order = PartyOrder::ALL.into_iter().find(|one| value["order"] == format!("{one:?}"));
         Setting {
             protocol: protocol.expect("a protocol"),
             group: group.expect("a group"),
@@ -171,7 +180,7 @@ impl Setting {
     }
 
     fn sound(&self) -> outsourced::Params {
-        outsourced::Params::new(self.parties, self.items(), 0, vec![0], Reveal::Rows).expect("a run")
+        outsourced::Params::new(self.parties, self.items(), 0, vec![0], OutsourcedReveal::Rows).expect("a run")
     }
 }
 
@@ -233,7 +242,7 @@ pub fn run(setting: &Setting) -> Taken {
         if place == setting.parties {
             taken.helper = cpu;
             taken.memory[1] = number(role, "memory") as u64;
-            taken.bytes[1] = shelf.moved(Place::Helper)[0];
+            taken.bytes[1] = shelf.moved(DepotParty::Helper)[0];
             continue;
         }
         if cpu > taken.party() {
@@ -244,7 +253,7 @@ pub fn run(setting: &Setting) -> Taken {
         taken.parties.push(cpu);
         taken.wall = taken.wall.max(number(role, "wall"));
         taken.memory[0] = taken.memory[0].max(number(role, "memory") as u64);
-        let sent = shelf.moved(Place::Party(place as u8))[0] + number(role, "sent") as u64;
+        let sent = shelf.moved(DepotParty::Party(place as u8))[0] + number(role, "sent") as u64;
         taken.bytes[0] = taken.bytes[0].max(sent);
     }
     taken
@@ -324,7 +333,7 @@ impl Role {
     }
 
     fn help<G: Group>(&self, group: &G, rng: &mut ChaCha20Rng) {
-        let depot = Client::new(self.port, Place::Helper);
+        let depot = Client::new(self.port, DepotParty::Helper);
         self.clock().start();
         let ended = match self.setting.protocol {
             Protocol::Bloom => bloom::helper::run(&self.setting.bloom(), group, &depot, rng),
@@ -335,21 +344,22 @@ impl Role {
 
     fn by_filters<G: Group + Sync>(&self, group: &G, rng: &mut ChaCha20Rng) {
         let (me, params) = (self.me, self.setting.bloom());
-        let place = Place::Party(me as u8);
+        let place = DepotParty::Party(me as u8);
         let clock = self.clock.clone();
         let at_last = move || {
             let mut clock = clock.lock().expect("nobody panics");
             clock.encrypted = clock.cpu();
         };
-        let depot = match self.setting.in_turns {
-            true => Client::in_turns(self.port, place, params.parts(group).len(), Box::new(at_last)),
-            false => Client::new(self.port, place),
+        let depot = if self.setting.in_turns {
+            Client::in_turns(self.port, place, params.parts(group).len(), Box::new(at_last))
+        } else {
+            Client::new(self.port, place)
         };
         let (met, post) =
             meet(group, me, self.setting.parties, &Transcript::new("bench"), &depot, rng).expect("all prove");
         let items = self.items(&met.session);
         self.clock().start();
-        let party = bloom::Party { me, group, params: &params, items: &items, met: &met, post: &post };
+        let party = bloom::OutsourcedBloomParty { me, group, params: &params, items: &items, met: &met, post: &post };
         let hashes = party.hashes();
         let mut common = Plain::empty(hashes.slots());
         let mut slot = 0;
@@ -376,16 +386,16 @@ impl Role {
 
     fn by_stores(&self, rng: &mut ChaCha20Rng) {
         let (me, params) = (self.me, self.setting.sound());
-        let depot = Client::new(self.port, Place::Party(me as u8));
+        let depot = Client::new(self.port, DepotParty::Party(me as u8));
         let (met, post) =
             meet(&Ristretto255, me, self.setting.parties, &Transcript::new("bench"), &depot, rng).expect("all prove");
         let items = self.items(&met.session);
         self.clock().start();
-        let values = Given::Nothing;
-        let party = outsourced::Party { me, params: &params, items: &items, values, met: &met, post: &post };
+        let values = OutsourcedValues::Nothing;
+        let party = outsourced::OutsourcedParty { me, params: &params, items: &items, values, met: &met, post: &post };
         if me == params.leader() {
             let found = outsourced::lead(&party, rng).expect("all keep to the protocol");
-            assert_eq!(found, Found::Rows((0..self.setting.items() / 2).collect()), "the result is right");
+            assert_eq!(found, OutsourcedResult::Rows((0..self.setting.items() / 2).collect()), "the result is right");
         } else {
             outsourced::follow(&party, rng).expect("all keep to the protocol");
         }
@@ -399,7 +409,7 @@ impl Role {
         let params = kissner_song::Params { strategy, order: self.setting.order, ..params };
         let mut channels = self.mesh();
         self.clock().start();
-        let party = kissner_song::Party { me, items: &items, params: &params, session: &session };
+        let party = kissner_song::KissnerSongParty { me, items: &items, params: &params, session: &session };
         let found = kissner_song::run(group, party, &mut channels, rng).expect("all keep to the protocol");
         let expected: Vec<usize> = (0..self.setting.items() / 2).collect();
         assert!(found.is_none_or(|found| found == expected), "the result is right");
@@ -414,7 +424,7 @@ impl Role {
         let local = |port: u16| (Ipv4Addr::LOCALHOST, port);
         let listener = TcpListener::bind(local(0)).expect("a port is free");
         let own = listener.local_addr().expect("it has a port").port();
-        let depot = Client::new(self.port, Place::Party(self.me as u8));
+        let depot = Client::new(self.port, DepotParty::Party(self.me as u8));
         let ports = depot.announce(own.to_le_bytes().to_vec()).expect("all tell their ports");
         let mut streams: Vec<Option<TcpStream>> = ports.iter().map(|_| None).collect();
         for place in 0..self.me {

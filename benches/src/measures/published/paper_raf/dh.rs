@@ -1,7 +1,7 @@
 //! A round by `dh`, which has no transfers, and what it takes.
 
 use tacita_core::protocol::aggregate::{
-    Answer, DatabaseKey, Least, Params, ProxyKey, RoundKeys, answer, ask, blind, open, report,
+    DatabaseKey, Params, ProxyKey, RevealThreshold, RoundKeys, RowAnswer, answer, ask, blind, open, report,
 };
 
 use crate::measures::published::paper_raf::VALUES;
@@ -23,12 +23,12 @@ pub fn run(key_bytes: usize, count: usize) -> Taken {
     let sealed: Vec<&[u8]> = rows.iter().map(|row| &row.sealed[..]).collect();
     let (asked, asking) = milliseconds(|| ask(&params, &keys, &sealed, &mut rng(8)).expect("rows"));
     let told = count.min(50);
-    let least = Least { count: 1, distinct: 1 };
+    let least = RevealThreshold { count: 1, distinct: 1 };
     let questions = || rows.iter().zip(asked.chunks(params.sealed_bytes())).zip(&entries).take(told);
     let ((), oracle) = milliseconds(|| {
         for ((row, sealed), entry) in questions() {
             let told = answer(&params, &proxy, &row.id, sealed, &[0], least).expect("a question");
-            assert!(told == Answer::Key(entry.key.clone()), "the oracle tells another key");
+            assert!(told == RowAnswer::Key(entry.key.clone()), "the oracle tells another key");
         }
     });
     Taken {

@@ -29,7 +29,7 @@ use tacita_bench::{Json, Repeat, Verdicts, about, median};
 use tacita_core::Level;
 use tacita_core::primitive::group::{Embedding, ModP, Ristretto255};
 use tacita_core::primitive::kernel::backend;
-use tacita_core::protocol::published::aggregate::naor_reingold::{Form, memory_of_stage};
+use tacita_core::protocol::published::aggregate::naor_reingold::{TransferForm, memory_of_stage};
 
 use run::{Round, Taken, Transfers, products};
 
@@ -49,10 +49,12 @@ struct Arguments {
     #[arg(value_enum, default_value_t = What::All)]
     what: What,
     /// Keys of a stage
-    #[arg(long, value_delimiter = ',', default_value = "10,100,1000,5000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_delimiter = ',', default_value = "10,100,1000,5000",
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
     keys: Vec<u32>,
     /// Participants of figure 3b
-    #[arg(long, value_delimiter = ',', default_value = "2,4,8,16,32", value_parser = clap::value_parser!(u32).range(2..=512))]
+    #[arg(long, value_delimiter = ',', default_value = "2,4,8,16,32",
+        value_parser = clap::value_parser!(u32).range(2..=512))]
     clients: Vec<u32>,
     /// Keys of each of them, and of those of figure 3c
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=2000))]
@@ -330,9 +332,9 @@ fn parts<G: Embedding + Sync>(bench: &mut Bench, setting: &Setting<G>) -> io::Re
 /// Section 3.4. A product in a sum that is computed at once takes a fraction of one alone.
 fn exponentiations(bench: &mut Bench) -> io::Result<()> {
     heading("| section 3.4, a key of one point | basic | paper | extended | in sums | paper | with tags | in sums |");
-    let basic = products(Ristretto255, 4, false, Form::Plain);
-    let extended = products(Ristretto255, 4, false, Form::Blinded);
-    let tags = products(Ristretto255, 4, true, Form::Blinded);
+    let basic = products(Ristretto255, 4, false, TransferForm::Plain);
+    let extended = products(Ristretto255, 4, false, TransferForm::Blinded);
+    let tags = products(Ristretto255, 4, true, TransferForm::Blinded);
     for (role, name) in ["participant", "proxy", "database"].into_iter().enumerate() {
         let papers = paper::EXPONENTIATIONS[role];
         println!(

@@ -9,10 +9,12 @@ use tacita_bench::measure;
 use tacita_bench::pair::Pair;
 use tacita_core::primitive::group::Embedding;
 use tacita_core::primitive::ot::base;
-use tacita_core::protocol::published::aggregate::naor_reingold::{
-    Form, ProxyKey, Reporting, basic, evaluate, inputs, offer, participant, proxy, report, unblind,
+use tacita_core::protocol::aggregate::{
+    DatabaseKey, Entry, Params, ReportRow, RevealThreshold, RoundKeys, RowAnswer, answer, ask, open,
 };
-use tacita_core::protocol::aggregate::{Answer, DatabaseKey, Entry, Least, Params, RoundKeys, Row, answer, ask, open};
+use tacita_core::protocol::published::aggregate::naor_reingold::{
+    NaorReingoldProxyKey, Reporting, TransferForm, basic, evaluate, inputs, offer, participant, proxy, report, unblind,
+};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Result};
 use zeroize::Zeroizing;
@@ -23,7 +25,7 @@ use crate::measures::published::paper_raf::counting::Counting;
 /// Everything that a round has.
 pub struct Round<G: Embedding> {
     pub params: Params<G>,
-    proxy: ProxyKey<G>,
+    proxy: NaorReingoldProxyKey<G>,
     database: DatabaseKey<G>,
     keys: RoundKeys<G>,
 }
@@ -107,7 +109,7 @@ impl<G: Embedding + Sync> Round<G> {
     pub fn new(group: G, key_bytes: usize, distinct: bool) -> Round<G> {
         let params = Params::in_group(group, session("bench"), key_bytes, VALUES, distinct).expect("parameters");
         let rng = &mut rng(1);
-        let (proxy, database) = (ProxyKey::generate(&params, rng), DatabaseKey::generate(&params, rng));
+        let (proxy, database) = (NaorReingoldProxyKey::generate(&params, rng), DatabaseKey::generate(&params, rng));
         let (public, other) = (database.public(&params, rng), proxy.public(&params, rng));
         let keys = RoundKeys::new(&params, &public, &other, rng).expect("keys");
         Round { params, proxy, database, keys }
@@ -140,11 +142,11 @@ impl<G: Embedding + Sync> Round<G> {
             }
             Transfers::Single => {
                 let receive = |channel: &mut Channel| -> Result<()> {
-                    let mut ot = base::Sender::new(&session, "bench", &mut rng(3));
+                    let mut ot = base::BaseOtSender::new(&session, "bench", &mut rng(3));
                     proxy::receive(&reporting, &self.proxy, count, &mut ot, channel, &mut rng(5), take)
                 };
                 let send = |channel: &mut Channel| -> Result<()> {
-                    let mut ot = base::Receiver::new(&session, "bench", &mut rng(4));
+                    let mut ot = base::BaseOtReceiver::new(&session, "bench", &mut rng(4));
                     participant::send(&reporting, entries, &mut ot, channel, &mut rng(6))
                 };
                 pair.run(receive, send).2
@@ -181,13 +183,13 @@ impl<G: Embedding + Sync> Round<G> {
     }
 
     /// Checks that the oracle tells the first of the keys.
-    fn check(&self, rows: &[Row], asked: &[u8], entries: &[Entry], count: usize) {
-        let least = Least { count: 1, distinct: 1 };
+    fn check(&self, rows: &[ReportRow], asked: &[u8], entries: &[Entry], count: usize) {
+        let least = RevealThreshold { count: 1, distinct: 1 };
         let reporters: &[u32] = if self.params.distinct() { &[0] } else { &[] };
         let sealed = asked.chunks(self.params.sealed_bytes());
         for ((row, sealed), entry) in rows.iter().zip(sealed).zip(entries).take(count) {
             let told = answer(&self.params, &self.proxy, &row.id, sealed, reporters, least).expect("a question");
-            assert!(told == Answer::Key(entry.key.clone()), "the oracle tells another key");
+            assert!(told == RowAnswer::Key(entry.key.clone()), "the oracle tells another key");
         }
     }
 
@@ -203,7 +205,7 @@ impl<G: Embedding + Sync> Round<G> {
     }
 
     /// The pure steps one after the other, which `measured` wraps.
-    fn steps(&self, count: usize, form: Form, mut measured: impl FnMut(Step, &G)) {
+    fn steps(&self, count: usize, form: TransferForm, mut measured: impl FnMut(Step, &G)) {
         let (group, bytes) = (self.params.group(), self.proxy.function().input_bytes());
         let entries = entries(count, self.params.key_bytes(), &mut rng(2));
         let inputs = self.inputs(&entries);
@@ -223,17 +225,17 @@ impl<G: Embedding + Sync> Round<G> {
         let reports = report(&self.params, &self.keys, ("bench", 0), &entries, values, &mut rng(6)).expect("pairs");
         measured(Step::Report, group);
         let passed = match form {
-            Form::Blinded => {
+            TransferForm::Blinded => {
                 let of = (&self.params, &self.keys, &self.proxy);
                 unblind(of, ("bench", 0), &reports, &made.unblind, &mut rng(7)).expect("reports")
             }
-            Form::Plain => basic::pass(&self.params, &reports).expect("reports"),
+            TransferForm::Plain => basic::pass(&self.params, &reports).expect("reports"),
         };
         measured(Step::Unblind, group);
         let rows = open(&self.params, &self.database, &passed).expect("entries").rows;
         measured(Step::Open, group);
         let sealed: Vec<&[u8]> = rows.iter().map(|row| &row.sealed[..]).collect();
-        if form == Form::Blinded {
+        if form == TransferForm::Blinded {
             ask(&self.params, &self.keys, &sealed, &mut rng(7)).expect("rows");
         }
         measured(Step::Ask, group);
@@ -250,7 +252,7 @@ impl<G: Embedding + Sync> Round<G> {
     pub fn parts(&self, count: usize) -> Parts {
         let mut taken = [0.0; 9];
         let mut last = tacita_node::base::usage::cpu_time();
-        self.steps(count, Form::Blinded, |step, _| {
+        self.steps(count, TransferForm::Blinded, |step, _| {
             let now = tacita_node::base::usage::cpu_time();
             taken[step as usize] = 1e3 * (now - last).as_secs_f64();
             last = tacita_node::base::usage::cpu_time();
@@ -278,7 +280,7 @@ enum Step {
 }
 
 /// Products of points a key: alone and in sums, of participant, proxy and database.
-pub fn products<G: Embedding + Sync>(group: G, key_bytes: usize, distinct: bool, form: Form) -> [[f64; 2]; 3] {
+pub fn products<G: Embedding + Sync>(group: G, key_bytes: usize, distinct: bool, form: TransferForm) -> [[f64; 2]; 3] {
     const KEYS: usize = 256;
     let round = Round::new(Counting::new(group), key_bytes, distinct);
     let mut counted = [[0; 2]; 9];

@@ -10,20 +10,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tacita_aggregate::participant::operate::{Operator, RoundOrder};
+use tacita_aggregate::participant::results::{Collecting, collect};
+use tacita_aggregate::participant::submit::{Submitting, submit};
+use tacita_aggregate::setting::ServiceConfig;
+use tacita_aggregate::wire::rounds::{RoundState, RoundStatus};
 use tacita_bench::{measure, tacita};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::Existing;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::aggregate::reports::Input;
+use tacita_node::jobs::aggregate::reports::ReportsInput;
 use tacita_node::jobs::aggregate::results::ResultFormat;
 use tacita_node::table::ReadOptions;
-use tacita_node::watch::Nowhere;
-use tacita_aggregate::participant::operate::{Operator, Order};
-use tacita_aggregate::participant::results::{Collecting, collect};
-use tacita_aggregate::participant::submit::{Submitting, submit};
-use tacita_aggregate::setting::Setting;
-use tacita_aggregate::wire::rounds::{State, Status};
+use tacita_node::watch::NoProgress;
 use tempfile::TempDir;
 
 use crate::measures::published::paper_raf::cores::{cores, pinned};
@@ -35,10 +35,10 @@ const ROUND: &str = "one";
 const AT_ONCE: usize = 64;
 
 /// Interval at which conditions are polled: seldom enough not to be work for those who are asked.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Time limit for anything that is waited for.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Terms of the job.
 pub struct Terms {
@@ -55,7 +55,7 @@ pub struct Terms {
 /// Service with the roles that run.
 pub struct Service {
     home: TempDir,
-    setting: Arc<Setting>,
+    setting: Arc<ServiceConfig>,
     operator: Operator,
     participants: Vec<Identity>,
     pub proxies: Vec<Role>,
@@ -114,7 +114,7 @@ impl Service {
         let (file, addresses) = (home.path().join("job.json"), home.path().join("addresses"));
         std::fs::write(&file, job.to_string())?;
         std::fs::create_dir(&addresses)?;
-        let setting = JobSpec::load(&file).and_then(Setting::new).map_err(Error::other)?;
+        let setting = JobSpec::load(&file).and_then(ServiceConfig::new).map_err(Error::other)?;
         let last = cores() - 1;
         let start = |role: &str, place: usize, core: usize| Role::start(&home, role, place, core);
         let mut database = start("database", 0, last)?;
@@ -169,7 +169,7 @@ impl Service {
             setting: self.setting.clone(),
             me: name(place),
             identity: self.participants[place].clone(),
-            input: Input {
+            input: ReportsInput {
                 path: input.to_owned(),
                 options: ReadOptions::default(),
                 listing: None,
@@ -179,22 +179,22 @@ impl Service {
             round: ROUND.into(),
             resume: false,
             batch: None,
-            timeout: PATIENCE,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
+            patience: TIMEOUT,
             announce: Some(self.home.path().join("addresses")),
-            screen: Arc::new(Nowhere),
+            screen: Arc::new(NoProgress),
             cancel: Cancel::default(),
         }
     }
 
     /// Closes the round, and waits for its result: by key, how many reports it has.
     pub fn result(&self) -> Result<BTreeMap<String, usize>> {
-        self.operator.order(ROUND, &Order::Close { without: Vec::new() }).map_err(Error::other)?;
+        self.operator.order(ROUND, &RoundOrder::Close { without: Vec::new() }).map_err(Error::other)?;
         until("the round is revealed", || {
             let status = status(&self.operator)?;
             match status.failure {
                 Some(failure) => Err(Error::other(failure.reason)),
-                None => Ok(status.state == State::Revealed),
+                None => Ok(status.state == RoundState::Revealed),
             }
         })?;
         let (results, _) = collect(&Collecting {
@@ -203,7 +203,7 @@ impl Service {
             identity: self.participants[0].clone(),
             round: ROUND.into(),
             input: None,
-            timeout: PATIENCE,
+            timeout: TIMEOUT,
             announce: Some(self.home.path().join("addresses")),
             cancel: Cancel::default(),
         })
@@ -225,18 +225,18 @@ fn name(place: usize) -> String {
     format!("p{place:05}")
 }
 
-fn status(operator: &Operator) -> Result<Status> {
-    let status = operator.order(ROUND, &Order::Status).map_err(Error::other)?;
+fn status(operator: &Operator) -> Result<RoundStatus> {
+    let status = operator.order(ROUND, &RoundOrder::Status).map_err(Error::other)?;
     serde_json::from_value(status).map_err(Error::other)
 }
 
 fn until(what: &str, is_so: impl Fn() -> Result<bool>) -> Result<()> {
     let began = Instant::now();
     while !is_so()? {
-        if began.elapsed() > PATIENCE {
-            return Err(Error::other(format!("{what}: not within {} s", PATIENCE.as_secs())));
+        if began.elapsed() > TIMEOUT {
+            return Err(Error::other(format!("{what}: not within {} s", TIMEOUT.as_secs())));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }
@@ -262,11 +262,11 @@ impl Role {
     fn listens(&mut self, home: &TempDir) -> Result<()> {
         let began = Instant::now();
         while !home.path().join("addresses").join(&self.name).exists() {
-            if self.process.try_wait()?.is_some() || began.elapsed() > PATIENCE {
+            if self.process.try_wait()?.is_some() || began.elapsed() > TIMEOUT {
                 let log = std::fs::read_to_string(home.path().join(format!("{}.log", self.name)))?;
                 return Err(Error::other(format!("{} did not start: {log}", self.name)));
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(())
     }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
-use tacita_node::store::seal::{self, Key, Reader, Writer};
+use tacita_node::store::seal::{self, SealKey, SealedReader, SealedWriter};
 use zeroize::Zeroizing;
 
-use crate::store::{Row, RowId, Stored};
+use crate::store::{OpenedReport, RowId, Stored};
 
 /// The version of what is in it.
 pub(super) const VERSION: u32 = 2;
@@ -50,7 +50,7 @@ pub(super) enum Part {
     Record(Zeroizing<Vec<u8>>),
     /// The next part of its result.
     Result(Zeroizing<Vec<u8>>),
-    Rows(Vec<Row>),
+    Rows(Vec<OpenedReport>),
     /// Number of rows in the backup.
     End(u64),
 }
@@ -59,7 +59,7 @@ pub(super) enum Part {
 pub(super) struct Saving {
     folder: Folder,
     name: String,
-    writer: Writer,
+    writer: SealedWriter,
     rows: Vec<u8>,
     count: u64,
 }
@@ -67,11 +67,11 @@ pub(super) struct Saving {
 /// A file that is being read.
 pub(super) struct Saved {
     path: PathBuf,
-    reader: Reader,
+    reader: SealedReader,
 }
 
 /// Returns the length of a row in bytes.
-pub(super) fn row_bytes(row: &Row) -> usize {
+pub(super) fn row_bytes(row: &OpenedReport) -> usize {
     ID_BYTES + TAG_BYTES + VALUE_BYTES + LENGTH_BYTES + row.stored.sealed.len()
 }
 
@@ -85,7 +85,7 @@ impl Saving {
             )));
         }
         let advice = "make room, or name a file elsewhere".to_owned();
-        let writer = Writer::create(&folder, &seal::part(&name), &key(identity), PURPOSE, advice)?;
+        let writer = SealedWriter::create(&folder, &seal::part(&name), &key(identity), PURPOSE, advice)?;
         Ok(Saving { folder, name, writer, rows: vec![ROWS], count: 0 })
     }
 
@@ -106,8 +106,8 @@ impl Saving {
         self.put(RESULT, part)
     }
 
-    pub(super) fn row(&mut self, row: &Row) -> Result<()> {
-        let Row { id, stored: Stored { tag, value, sealed } } = row;
+    pub(super) fn row(&mut self, row: &OpenedReport) -> Result<()> {
+        let OpenedReport { id, stored: Stored { tag, value, sealed } } = row;
         let length = u32::try_from(sealed.len()).map_err(|_| Error::Internal("a row of 4 GiB".into()))?;
         self.rows.extend_from_slice(id);
         self.rows.extend_from_slice(tag);
@@ -115,10 +115,7 @@ impl Saving {
         self.rows.extend_from_slice(&length.to_le_bytes());
         self.rows.extend_from_slice(sealed);
         self.count += 1;
-        match self.rows.len() > BATCH_BYTES {
-            true => self.flush(),
-            false => Ok(()),
-        }
+        if self.rows.len() > BATCH_BYTES { self.flush() } else { Ok(()) }
     }
 
     /// Gives the file its name; on disk before this returns. Returns the number of rows.
@@ -157,7 +154,7 @@ impl Saved {
         if !folder.has(&name) {
             return Err(Error::Input(format!("{}: no such file", path.display())));
         }
-        let reader = Reader::open(&folder, &name, &key(identity), PURPOSE);
+        let reader = SealedReader::open(&folder, &name, &key(identity), PURPOSE);
         Ok(Saved { path: path.to_owned(), reader: reader.map_err(|_| damaged(path))? })
     }
 
@@ -195,7 +192,7 @@ fn damaged(path: &Path) -> Error {
     ))
 }
 
-fn rows(mut bytes: &[u8]) -> Option<Vec<Row>> {
+fn rows(mut bytes: &[u8]) -> Option<Vec<OpenedReport>> {
     let mut rows = Vec::new();
     while !bytes.is_empty() {
         let (id, rest) = bytes.split_first_chunk::<ID_BYTES>()?;
@@ -204,14 +201,14 @@ fn rows(mut bytes: &[u8]) -> Option<Vec<Row>> {
         let (length, rest) = rest.split_first_chunk::<LENGTH_BYTES>()?;
         let (sealed, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
         let stored = Stored { tag: *tag, value: u32::from_le_bytes(*value), sealed: sealed.to_vec() };
-        rows.push(Row { id: RowId::from(*id), stored });
+        rows.push(OpenedReport { id: RowId::from(*id), stored });
         bytes = rest;
     }
     Some(rows)
 }
 
-fn key(identity: &Identity) -> Key {
-    Key::new(identity.derive("round backup", b""))
+fn key(identity: &Identity) -> SealKey {
+    SealKey::new(identity.derive("round backup", b""))
 }
 
 /// The directory of a file, which others may not write to, and its name there.

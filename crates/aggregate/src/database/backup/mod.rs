@@ -16,17 +16,17 @@ use self::file::{BATCH_BYTES, Header, Part, Saved, Saving, row_bytes};
 use super::record::{Kept, Record, part};
 use super::round::Round;
 use super::{check_storage, open_storage};
-use crate::keys::{self, Keys};
-use crate::setting::Setting;
-use crate::store::{Ingested, Row, Storage};
+use crate::keys::{self, StateKeys};
+use crate::setting::ServiceConfig;
+use crate::store::{Ingested, OpenedReport, Storage};
 use crate::wire::batch::BatchId;
-use crate::wire::rounds::{State, check_name};
-use crate::wire::signed::Role;
+use crate::wire::rounds::{RoundState, check_name};
+use crate::wire::signed::KeyRole;
 
 /// Round that is saved or restored, and its location.
 pub struct Where {
     /// Setting of the job.
-    pub setting: Setting,
+    pub setting: ServiceConfig,
     /// The database's identity, under which the file is sealed.
     pub identity: Identity,
     /// The database's state directory, which no process uses meanwhile.
@@ -49,7 +49,7 @@ pub struct Size {
 /// Resources that are open while a round is saved or restored.
 struct Opened {
     storage: Box<dyn Storage>,
-    keys: Keys,
+    keys: StateKeys,
     _lock: std::fs::File,
 }
 
@@ -70,7 +70,7 @@ impl Where {
         }
         let (folder, lock) = keys::lock(&self.state, Some("database"))?;
         let storage = open_storage(self.storage.as_deref(), &self.state)?;
-        Ok(Opened { storage, keys: Keys::new(folder, &self.identity, Role::Database), _lock: lock })
+        Ok(Opened { storage, keys: StateKeys::new(folder, &self.identity, KeyRole::Database), _lock: lock })
     }
 
     fn header(&self) -> Header {
@@ -82,19 +82,21 @@ impl Where {
         let not_yet = |why: &str| Err(Error::NotReady(format!("round {} {why}", self.round)));
         match record.state {
             // A proxy that had its claims granted before would not claim again, and another one be granted the same.
-            State::Open if self.setting.count("proxy")? > 1 => not_yet(
+            RoundState::Open if self.setting.count("proxy")? > 1 => not_yet(
                 "is open, and its proxies are sorting out duplicates: save it after it has closed and all reports have arrived",
             ),
-            State::Open if self.setting.own()?.own.round.batch_size.is_some() => {
+            RoundState::Open if self.setting.own()?.own.round.batch_size.is_some() => {
                 not_yet("is open, and still receives batches: save it after it has closed and all reports have arrived")
             }
-            State::Open if storage.totals(&self.round)?.reports > 0 => {
+            RoundState::Open if storage.totals(&self.round)?.reports > 0 => {
                 not_yet("is open, and still receives reports: save it after it has closed and all reports have arrived")
             }
-            State::Closed if record.complete.len() + record.without.len() < self.setting.count("proxy")? => {
+            RoundState::Closed if record.complete.len() + record.without.len() < self.setting.count("proxy")? => {
                 not_yet("has closed, and its proxies have not sent all yet: it can be saved when they have")
             }
-            State::Removed => Err(Error::Input(format!("round {} was removed: nothing of it is left", self.round))),
+            RoundState::Removed => {
+                Err(Error::Input(format!("round {} was removed: nothing of it is left", self.round)))
+            }
             _ => Ok(()),
         }
     }
@@ -123,7 +125,7 @@ pub fn back_up(at: &Where, to: &Path) -> Result<Size> {
         }
         storage.groups(&at.round, None, &mut |id, entries| {
             for stored in entries {
-                saving.row(&Row { id: *id, stored: stored? })?;
+                saving.row(&OpenedReport { id: *id, stored: stored? })?;
             }
             Ok(ControlFlow::Continue(()))
         })?;
@@ -156,7 +158,7 @@ pub fn restore(at: &Where, from: &Path) -> Result<Size> {
     let mut saved = Saved::open(from, &at.identity)?;
     let id = saved.id();
     let (mut size, mut rows, mut bytes, mut batches) = (Size { reports: 0, parts: 0 }, Vec::new(), 0, 0u64);
-    let mut flush = |rows: &mut Vec<Row>| {
+    let mut flush = |rows: &mut Vec<OpenedReport>| {
         let batch = batch(&id, batches);
         batches += 1;
         let ingested = storage.ingest(&at.round, &batch, rows)?;
@@ -207,11 +209,10 @@ pub fn restore(at: &Where, from: &Path) -> Result<Size> {
         return Err(saved.damaged());
     }
     // With it the round is there.
-    match kept.create(&*storage, &at.round)? {
-        true => Ok(size),
-        false => {
-            Err(Error::Input(format!("round {} was opened meanwhile in this storage, and stays as it is", at.round)))
-        }
+    if kept.create(&*storage, &at.round)? {
+        Ok(size)
+    } else {
+        Err(Error::Input(format!("round {} was opened meanwhile in this storage, and stays as it is", at.round)))
     }
 }
 

@@ -6,7 +6,7 @@ use tacita_core::ErrorKind;
 use tacita_node::base::text::{count, counted};
 
 use super::view::{Proxy, RoundView, long};
-use crate::wire::rounds::State;
+use crate::wire::rounds::RoundState;
 
 /// Time after which a proxy counts as silent: it asks for rounds far more often.
 const SILENT: Duration = Duration::from_secs(10);
@@ -47,9 +47,9 @@ pub(super) fn advice(round: &RoundView) -> Advice {
         );
     }
     match round.state {
-        State::Open => open(round),
-        State::Closed => closed(round),
-        State::Counted => Advice::todo(
+        RoundState::Open => open(round),
+        RoundState::Closed => closed(round),
+        RoundState::Counted => Advice::todo(
             format!(
                 "All reports are there and counted: {}, of which {} pass.",
                 counted(round.numbers.rows.unwrap_or_default(), "row"),
@@ -57,17 +57,17 @@ pub(super) fn advice(round: &RoundView) -> Advice {
             ),
             "It is yours to decide: look at the histogram, raise a threshold or leave it, and reveal.",
         ),
-        State::Revealing => Advice::well(format!(
+        RoundState::Revealing => Advice::well(format!(
             "The oracle is asked for the keys of {}; {} so far.",
             counted(round.numbers.passing.unwrap_or_default(), "row"),
             count(round.revealed)
         )),
-        State::Revealed => {
+        RoundState::Revealed => {
             let keys = counted(round.numbers.keys.unwrap_or(round.revealed), "key");
             Advice::well(format!("The result is there: {keys}. Those in reveal_to collect it ({}).", round.reveal_to))
         }
-        State::Failed => failed(round),
-        State::Removed => Advice::well("Nothing is left of it but its name, which is not used again."),
+        RoundState::Failed => failed(round),
+        RoundState::Removed => Advice::well("Nothing is left of it but its name, which is not used again."),
     }
 }
 
@@ -148,9 +148,10 @@ fn closed(round: &RoundView) -> Advice {
     if missing.iter().any(|proxy| proxy.other_keys.is_some()) {
         return Advice::stuck(now, OTHER_KEYS);
     }
-    match silent(&round.proxies).is_empty() {
-        true => Advice::well(format!("{now} They shuffle and send their reports.")),
-        false => Advice::stuck(now, ASK_PROXY),
+    if silent(&round.proxies).is_empty() {
+        Advice::well(format!("{now} They shuffle and send their reports."))
+    } else {
+        Advice::stuck(now, ASK_PROXY)
     }
 }
 

@@ -15,7 +15,7 @@ use super::parts::frame;
 use super::view::RoundView;
 use super::{Desk, Shared, page, problem, refused, work};
 use crate::database::operator;
-use crate::wire::reply::{Granted, Kind, Reply};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
 use crate::wire::rounds::{Closing, Tighten, check_name};
 
 /// Something that can be done with a round.
@@ -28,10 +28,10 @@ pub(super) enum Action {
 }
 
 impl Action {
-    fn of(word: &str) -> Granted<Action> {
+    fn of(word: &str) -> ApiResult<Action> {
         let all = [Action::Close, Action::Tighten, Action::Reveal, Action::Remove];
         let found = all.into_iter().find(|action| action.word() == word);
-        found.ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no such page"))
+        found.ok_or_else(|| ApiError::new(RefusalReason::UnknownRound, "there is no such page"))
     }
 
     fn word(self) -> &'static str {
@@ -73,8 +73,8 @@ pub(super) async fn confirm(
 
 /// Returns the measure to raise and the new number. A gap is looked up now, so that the action that is confirmed is the
 /// one that is done.
-fn raise(desk: &Desk, name: &str, view: &RoundView, query: &Words) -> Granted<Raise> {
-    let malformed = |what: &str| Reply::new(Kind::Malformed, what);
+fn raise(desk: &Desk, name: &str, view: &RoundView, query: &Words) -> ApiResult<Raise> {
+    let malformed = |what: &str| ApiError::new(RefusalReason::Malformed, what);
     let measure = query.get("measure").map(String::as_str).unwrap_or_default();
     let known = Measure::ALL.iter().find(|(of, word)| *word == measure || of.to_string() == measure);
     let (measure, _) = *known.ok_or_else(|| malformed("this is nothing that has a threshold"))?;
@@ -84,7 +84,7 @@ fn raise(desk: &Desk, name: &str, view: &RoundView, query: &Words) -> Granted<Ra
             let gap = operator::gap(&predicate, measure, counts).map_err(|error| malformed(&error.to_string()))?;
             i64::try_from(gap).ok()
         }
-        (true, None) => return Err(Reply::new(Kind::NotYet, "its rows are not counted yet")),
+        (true, None) => return Err(ApiError::new(RefusalReason::NotYet, "its rows are not counted yet")),
         (false, _) => query.get("to").and_then(|number| number.trim().parse().ok()),
     };
     let to = to.ok_or_else(|| malformed("a threshold is a whole number"))?;
@@ -171,7 +171,7 @@ pub(super) async fn change(
     done(&desk.guard, change_round(&desk, &name, &action, &form).await, &name)
 }
 
-async fn change_round(desk: &Shared, name: &str, action: &str, form: &Words) -> Granted<()> {
+async fn change_round(desk: &Shared, name: &str, action: &str, form: &Words) -> ApiResult<()> {
     let who = Extension(desk.database.identity.fingerprint());
     let at = (State(desk.database.clone()), who, Path(name.to_owned()));
     let changed = match Action::of(action)? {
@@ -218,7 +218,7 @@ fn foreign_form(desk: &Desk, form: &Words) -> Option<Response> {
 }
 
 /// Back to the round, or why not.
-fn done(guard: &Guard, done: Granted<()>, round: &str) -> Response {
+fn done(guard: &Guard, done: ApiResult<()>, round: &str) -> Response {
     match done {
         Ok(()) => (StatusCode::SEE_OTHER, [(header::LOCATION, guard.path(&format!("rounds/{round}")))]).into_response(),
         Err(reply) => refused(guard, &reply),

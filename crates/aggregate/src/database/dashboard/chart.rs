@@ -159,14 +159,15 @@ pub(super) fn sparkline(title: &str, rates: &[f64], kept: usize) -> String {
         let _ =
             write!(points, " {:.1},{:.1}", first + step * place as f64, height - 2.0 - rate / most * (height - 6.0));
     }
-    let area = match rates.is_empty() {
-        true => String::new(),
-        false => format!(
+    let area = if rates.is_empty() {
+        String::new()
+    } else {
+        format!(
             "<polygon points=\"{first:.1},{:.1}{points} {width},{:.1}\"/>\n<polyline points=\"{}\"/>\n",
             height - 1.0,
             height - 1.0,
             points.trim()
-        ),
+        )
     };
     format!(
         "<svg class=\"sparkline\" viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" role=\"img\" aria-labelledby=\"rates-title\">\n<title \

@@ -7,8 +7,8 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use tacita_core::{Error, Result};
 use tacita_node::base::text::{count, counted};
-use tacita_node::jobs::aggregate::results::{ResultFormat, Results};
-use tacita_node::jobs::aggregate::{Histogram, Moment, Packing, Spec};
+use tacita_node::jobs::aggregate::results::{ResultFormat, RoundResults};
+use tacita_node::jobs::aggregate::{AggregateJob, Histogram, KeyPacking, Moment};
 use tacita_node::table::Profile;
 use tacita_serve::clock;
 use tacita_serve::page::{Guard, escaped};
@@ -18,9 +18,9 @@ use super::{Desk, Shared, page as made, refused, work};
 use crate::database::record::{Record, part};
 use crate::database::round::Round;
 use crate::gather::Gathering;
-use crate::wire::reply::{Granted, Kind, Reply};
-use crate::wire::rounds::State as Stage;
-use crate::wire::rows::{Found, decode_rows};
+use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
+use crate::wire::rounds::RoundState;
+use crate::wire::rows::{RevealedKey, decode_rows};
 
 /// Keys on a page.
 const EACH: usize = 100;
@@ -58,17 +58,14 @@ pub(super) async fn page(
     made(desk, move |desk| {
         let (round, record) = readable(desk, &name)?;
         let own = desk.database.setting.own()?;
-        let found = match place < record.revealed.parts {
-            true => read(desk, &round, place, &own)?,
-            false => Vec::new(),
-        };
+        let found = if place < record.revealed.parts { read(desk, &round, place, &own)? } else { Vec::new() };
         let behind = from.saturating_add(EACH);
         let next = match (behind < found.len(), place.saturating_add(1) < record.revealed.parts) {
             (true, _) => Some((place, behind)),
             (false, true) => Some((place + 1, 0)),
             (false, false) => None,
         };
-        let packing = Packing::of(&own);
+        let packing = KeyPacking::of(&own);
         Ok(shown(
             &desk.guard,
             &Keys {
@@ -93,7 +90,7 @@ pub(super) async fn download(State(desk): State<Shared>, Path((name, file)): Pat
         let (round, record) = readable(desk, &name)?;
         let own = desk.database.setting.own()?;
         let ending = endings(&own).into_iter().find(|ending| file == format!("{name}.{ending}"));
-        let ending = ending.ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no such file"))?;
+        let ending = ending.ok_or_else(|| ApiError::new(RefusalReason::UnknownRound, "there is no such file"))?;
         let results = gathered(desk, &round, &record, &own)?;
         // It lies where keys of rounds do, for as long as it is written and read.
         let failed = |error: std::io::Error| Error::Input(format!("{}: {error}", desk.state.display()));
@@ -113,21 +110,24 @@ pub(super) async fn download(State(desk): State<Shared>, Path((name, file)): Pat
 }
 
 /// A round whose keys may be shown here.
-fn readable(desk: &Desk, name: &str) -> Granted<(std::sync::Arc<Round>, Record)> {
+fn readable(desk: &Desk, name: &str) -> ApiResult<(std::sync::Arc<Round>, Record)> {
     let round = desk.database.known(name)?;
     if !desk.database.setting.own()?.audience().database {
         let what = "the job's reveal_to does not name the database: its keys are not shown here";
-        return Err(Reply::new(Kind::Forbidden, what));
+        return Err(ApiError::new(RefusalReason::Forbidden, what));
     }
     let record = Record::clone(&round.record());
     match record.state {
-        Stage::Revealed => Ok((round, record)),
-        state => Err(Reply::new(Kind::NotYet, format!("round {name} is {}: its keys are not revealed", state.name()))),
+        RoundState::Revealed => Ok((round, record)),
+        state => Err(ApiError::new(
+            RefusalReason::NotYet,
+            format!("round {name} is {}: its keys are not revealed", state.name()),
+        )),
     }
 }
 
 /// A part of a result.
-fn read(desk: &Desk, round: &Round, place: u64, own: &Spec<'_>) -> Result<Vec<Found>> {
+fn read(desk: &Desk, round: &Round, place: u64, own: &AggregateJob<'_>) -> Result<Vec<RevealedKey>> {
     let bytes = stored(desk, round, place)?;
     decode_rows(&bytes, own.own.round.key_bytes).ok_or_else(|| damaged(round))
 }
@@ -141,7 +141,7 @@ fn damaged(round: &Round) -> Error {
 }
 
 /// The whole result, as those get it who collect it.
-fn gathered(desk: &Desk, round: &Round, record: &Record, own: &Spec<'_>) -> Result<Results> {
+fn gathered(desk: &Desk, round: &Round, record: &Record, own: &AggregateJob<'_>) -> Result<RoundResults> {
     let mut gathering = Gathering::new(*own);
     for place in 0..record.revealed.parts {
         let added = gathering.add(&stored(desk, round, place)?);
@@ -150,29 +150,30 @@ fn gathered(desk: &Desk, round: &Round, record: &Record, own: &Spec<'_>) -> Resu
     let closed: Moment = clock::written(record.closed.unwrap_or_default()).parse()?;
     let counts = record.counts.clone().filter(|_| own.revealed().histogram);
     let histogram = counts.map(|counts| Histogram { count: counts.count, distinct: counts.distinct });
-    Ok(Results::new(own, &round.name, closed, gathering.rows(), histogram, None))
+    Ok(RoundResults::new(own, &round.name, closed, gathering.rows(), histogram, None))
 }
 
 /// The names of a key's columns.
-fn columns(own: &Spec<'_>) -> Vec<String> {
-    match Packing::of(own).is_hashed() {
-        true => vec!["hash".into()],
-        false => own.key.as_ref().map_or_else(Vec::new, |key| key.columns.clone()),
+fn columns(own: &AggregateJob<'_>) -> Vec<String> {
+    if KeyPacking::of(own).is_hashed() {
+        vec!["hash".into()]
+    } else {
+        own.key.as_ref().map_or_else(Vec::new, |key| key.columns.clone())
     }
 }
 
 /// The endings of files that these keys can be written to.
-fn endings(own: &Spec<'_>) -> Vec<&'static str> {
+fn endings(own: &AggregateJob<'_>) -> Vec<&'static str> {
     let mut all = TABLES.to_vec();
     if columns(own).len() == 1 {
         all.extend(LISTS);
         let addresses = own.key.as_ref().is_some_and(|key| key.profiles() == [Profile::Ip]);
-        all.extend(ADDRESSES.iter().filter(|_| addresses && !Packing::of(own).is_hashed()));
+        all.extend(ADDRESSES.iter().filter(|_| addresses && !KeyPacking::of(own).is_hashed()));
     }
     all
 }
 
-fn row_of(own: &Spec<'_>, packing: &Packing, row: &Found) -> (Vec<String>, u64, String) {
+fn row_of(own: &AggregateJob<'_>, packing: &KeyPacking, row: &RevealedKey) -> (Vec<String>, u64, String) {
     let mut values: Vec<String> =
         row.values.iter().take(VALUES).map(|(place, times)| value(own, *place, *times)).collect();
     if row.values.len() > VALUES {
@@ -182,7 +183,7 @@ fn row_of(own: &Spec<'_>, packing: &Packing, row: &Found) -> (Vec<String>, u64, 
     (packing.unpack(&row.key).unwrap_or_else(unreadable), row.count, values.join(", "))
 }
 
-fn value(own: &Spec<'_>, place: u32, times: u64) -> String {
+fn value(own: &AggregateJob<'_>, place: u32, times: u64) -> String {
     let value = own.own.round.values.value(place).unwrap_or_else(|| "?".into());
     if times == 1 { value } else { format!("{value} ({} times)", count(times)) }
 }
@@ -204,10 +205,7 @@ pub(super) fn shown(guard: &Guard, keys: &Keys<'_>) -> String {
     let files = keys.endings.iter().map(|ending| {
         format!("<li><a href=\"rounds/{name}/result/{name}.{ending}\" download>{name}.{ending}</a></li>\n")
     });
-    let table = match rows.is_empty() {
-        true => "<p>No key.</p>\n".to_owned(),
-        false => table("In no order.", &headers, &rows),
-    };
+    let table = if rows.is_empty() { "<p>No key.</p>\n".to_owned() } else { table("In no order.", &headers, &rows) };
     let base = format!("rounds/{}/keys", keys.round);
     let first = if keys.first { String::new() } else { link("", &base, "From the beginning") };
     let next = keys

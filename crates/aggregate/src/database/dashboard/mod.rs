@@ -24,7 +24,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use tacita_core::{Error, Result};
-use tacita_serve::page::Origin;
+use tacita_serve::page::PageOrigin;
 use tacita_serve::page::guard::{self, Guard};
 use tacita_serve::page::server;
 use tacita_serve::status;
@@ -32,7 +32,7 @@ use tokio::runtime::Runtime;
 
 use self::watch::Watch;
 use super::Database;
-use crate::wire::reply::{Granted, Reply};
+use crate::wire::reply::{ApiError, ApiResult};
 
 /// The longest form, in bytes.
 const MAX_FORM_BYTES: usize = 4 << 10;
@@ -44,7 +44,7 @@ pub struct Dashboard {
     /// The file with the token; it is made if it is not there. Absent: a fresh token each time.
     pub token: Option<PathBuf>,
     /// Origin under which the dashboard can be reached from elsewhere, behind something that encrypts.
-    pub origin: Option<Origin>,
+    pub origin: Option<PageOrigin>,
     /// Gets the address to open, with its key, unless the key is in a file.
     pub told: fn(&str),
 }
@@ -90,7 +90,7 @@ impl Dashboard {
 }
 
 /// The shortest token that a file may hold.
-const LEAST_TOKEN: usize = 22;
+const MIN_TOKEN: usize = 22;
 
 /// The token in a file, which is made with a fresh one where there is none.
 fn token(path: &Path) -> Result<String> {
@@ -108,12 +108,12 @@ fn token(path: &Path) -> Result<String> {
     }
     let text = std::fs::read_to_string(path).map_err(|error| bad(&format!("cannot be read: {error}")))?;
     let token = text.trim();
-    match token.len() >= LEAST_TOKEN && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
-    {
-        true => Ok(token.to_owned()),
-        false => Err(bad(&format!(
-            "holds no token, which has {LEAST_TOKEN} letters and digits at least: remove the file, and one is made"
-        ))),
+    if token.len() >= MIN_TOKEN && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        Ok(token.to_owned())
+    } else {
+        Err(bad(&format!(
+            "holds no token, which has {MIN_TOKEN} letters and digits at least: remove the file, and one is made"
+        )))
     }
 }
 
@@ -167,7 +167,7 @@ fn is_still(query: Option<String>) -> bool {
 }
 
 /// A page that is made where it stops no other request.
-async fn page(desk: Shared, make: impl FnOnce(&Desk) -> Granted<String> + Send + 'static) -> Response {
+async fn page(desk: Shared, make: impl FnOnce(&Desk) -> ApiResult<String> + Send + 'static) -> Response {
     let guard = desk.guard.clone();
     match work(desk, make).await {
         Ok(page) => Html(page).into_response(),
@@ -175,13 +175,16 @@ async fn page(desk: Shared, make: impl FnOnce(&Desk) -> Granted<String> + Send +
     }
 }
 
-async fn work<T: Send + 'static>(desk: Shared, work: impl FnOnce(&Desk) -> Granted<T> + Send + 'static) -> Granted<T> {
+async fn work<T: Send + 'static>(
+    desk: Shared,
+    work: impl FnOnce(&Desk) -> ApiResult<T> + Send + 'static,
+) -> ApiResult<T> {
     let pool = desk.database.pool.clone();
     pool.run(move || work(&desk)).await
 }
 
 /// A page that says why something was not done.
-fn refused(guard: &Guard, reply: &Reply) -> Response {
+fn refused(guard: &Guard, reply: &ApiError) -> Response {
     problem(guard, reply.status(), &reply.told().message)
 }
 

@@ -23,9 +23,10 @@ pub(super) fn page(guard: &Guard, view: &View, still: bool) -> String {
         more => format!("<p>{} older rounds are not shown.</p>\n", count(more as u64)),
     };
     let rows: Vec<Vec<String>> = rounds.iter().take(SHOWN).map(|round| row(round)).collect();
-    let rounds = match rows.is_empty() {
-        true => "<p>There is no round yet.</p>\n".to_owned(),
-        false => table("Those opened last come first.", &["Round", "State", "Since", "Reports", "What goes on"], &rows),
+    let rounds = if rows.is_empty() {
+        "<p>There is no round yet.</p>\n".to_owned()
+    } else {
+        table("Those opened last come first.", &["Round", "State", "Since", "Reports", "What goes on"], &rows)
     };
     let body = format!(
         "<header><h1>Aggregation {}</h1><p>The database, version {}, up for {}</p></header>\n<main>\n<h2>Rounds</h2>\n{rounds}{more}\
@@ -87,13 +88,16 @@ fn throughput(rates: &[f64]) -> String {
 }
 
 fn services(view: &View) -> String {
-    let proxies = view.proxies.iter().map(|proxy| match proxy.heard {
-        true => vec![escaped(&proxy.name), format!("{} ago", long(proxy.silent)), "dials this database".into()],
-        false => vec![
-            escaped(&proxy.name),
-            "<span class=\"stuck\">not since this program was started</span>".into(),
-            "dials this database".into(),
-        ],
+    let proxies = view.proxies.iter().map(|proxy| {
+        if proxy.heard {
+            vec![escaped(&proxy.name), format!("{} ago", long(proxy.silent)), "dials this database".into()]
+        } else {
+            vec![
+                escaped(&proxy.name),
+                "<span class=\"stuck\">not since this program was started</span>".into(),
+                "dials this database".into(),
+            ]
+        }
     });
     let oracles = view.oracles.iter().map(|oracle| {
         let last = oracle.silent.map_or_else(|| "never".to_owned(), |silent| format!("{} ago", long(silent)));

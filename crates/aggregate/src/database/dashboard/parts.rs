@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tacita_serve::page::{Guard, escaped};
 
 use super::advice::Advice;
-use crate::wire::rounds::State;
+use crate::wire::rounds::RoundState;
 
 /// Seconds after which a page loads itself again.
 const AGAIN: u32 = 5;
@@ -43,7 +43,7 @@ pub(super) fn problem(guard: &Guard, what: &str) -> String {
 }
 
 /// A state as a word with a colour.
-pub(super) fn badge(state: State) -> String {
+pub(super) fn badge(state: RoundState) -> String {
     format!("<strong class=\"badge {0}\">{0}</strong>", state.name())
 }
 

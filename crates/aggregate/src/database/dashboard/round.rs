@@ -12,7 +12,7 @@ use super::chart::{self, Mark};
 use super::overview::{since, time};
 use super::parts::{self, badge, frame, link, table, tiles};
 use super::view::{RoundView, Threshold, long};
-use crate::wire::rounds::State;
+use crate::wire::rounds::RoundState;
 
 /// Renders the page of a round.
 pub(super) fn page(guard: &Guard, round: &RoundView, still: bool) -> String {
@@ -28,7 +28,7 @@ pub(super) fn page(guard: &Guard, round: &RoundView, still: bool) -> String {
         parts::advice(&advice(round)),
     );
     body.push_str(&main_actions(round, &place));
-    if round.state != State::Removed {
+    if round.state != RoundState::Removed {
         let _ = write!(body, "<h2>Numbers</h2>\n{}", numbers(round));
         let _ = write!(body, "<h2>Proxies</h2>\n{}", proxies(round));
         body.push_str(&thresholds(round, &place));
@@ -42,15 +42,17 @@ pub(super) fn page(guard: &Guard, round: &RoundView, still: bool) -> String {
     }
     body.push_str("</main>\n");
     // A page on which something is typed stays as it is.
-    let moves = matches!(round.state, State::Open | State::Closed | State::Revealing);
+    let moves = matches!(round.state, RoundState::Open | RoundState::Closed | RoundState::Revealing);
     frame(guard, &format!("Round {}", round.name), moves.then_some((&place, still)), &body)
 }
 
 fn main_actions(round: &RoundView, place: &str) -> String {
     match round.state {
-        State::Open => format!("<p>{}</p>\n", link("go", &format!("{place}/confirm/close"), "Close this round ...")),
-        State::Counted => format!("<p>{}</p>\n", link("go", &format!("{place}/confirm/reveal"), "Reveal ...")),
-        State::Failed if round.again => {
+        RoundState::Open => {
+            format!("<p>{}</p>\n", link("go", &format!("{place}/confirm/close"), "Close this round ..."))
+        }
+        RoundState::Counted => format!("<p>{}</p>\n", link("go", &format!("{place}/confirm/reveal"), "Reveal ...")),
+        RoundState::Failed if round.again => {
             format!("<p>{}</p>\n", link("go", &format!("{place}/confirm/reveal"), "Reveal again ..."))
         }
         _ => String::new(),
@@ -69,7 +71,7 @@ fn numbers(round: &RoundView) -> String {
         (
             "keys revealed",
             match round.state {
-                State::Revealing => format!("{} so far", count(round.revealed)),
+                RoundState::Revealing => format!("{} so far", count(round.revealed)),
                 _ => later(numbers.keys),
             },
         ),
@@ -85,7 +87,7 @@ fn proxies(round: &RoundView) -> String {
                 "<span class=\"stuck\">left out: what it had not sent is missing</span>".to_owned(),
                 String::from("\u{2013}"),
             ),
-            None if round.state == State::Closed => {
+            None if round.state == RoundState::Closed => {
                 ("<strong>waited for</strong>".to_owned(), String::from("\u{2013}"))
             }
             None => ("not yet".to_owned(), String::from("\u{2013}")),
@@ -97,9 +99,10 @@ fn proxies(round: &RoundView) -> String {
                 ),
             },
         };
-        let heard = match proxy.heard {
-            true => format!("{} ago", long(proxy.silent)),
-            false => "not since this program was started".to_owned(),
+        let heard = if proxy.heard {
+            format!("{} ago", long(proxy.silent))
+        } else {
+            "not since this program was started".to_owned()
         };
         vec![escaped(&proxy.name), done, entries, heard]
     });
@@ -114,15 +117,16 @@ fn proxies(round: &RoundView) -> String {
 fn thresholds(round: &RoundView, place: &str) -> String {
     let mut text =
         format!("<h2>Condition</h2>\n<p>A key is revealed when <code>{}</code>", escaped(&round.reveal_when));
-    match round.agreed_when == round.reveal_when {
-        true => text.push_str(", as agreed.</p>\n"),
-        false => text.push_str(&format!("; agreed on was <code>{}</code>.</p>\n", escaped(&round.agreed_when))),
+    if round.agreed_when == round.reveal_when {
+        text.push_str(", as agreed.</p>\n")
+    } else {
+        text.push_str(&format!("; agreed on was <code>{}</code>.</p>\n", escaped(&round.agreed_when)))
     }
     if !round.tighten {
         text.push_str("<p>The job does not say <code>round.tighten = true</code>: its thresholds stay.</p>\n");
         return text;
     }
-    if round.state != State::Counted {
+    if round.state != RoundState::Counted {
         text.push_str("<p>Thresholds can be raised between the count and the reveal, and never lowered.</p>\n");
         return text;
     }
@@ -196,9 +200,10 @@ fn histogram<'a>(
         vec![bar.label(), format!("{}{}", count(bar.rows), if passes { " \u{2713}" } else { "" }), count(bar.at_least)]
     });
     let rows: Vec<_> = rows.collect();
-    let caption = match marks.is_empty() {
-        true => "The condition has no threshold of this.",
-        false => "\u{2713}: at or above the threshold.",
+    let caption = if marks.is_empty() {
+        "The condition has no threshold of this."
+    } else {
+        "\u{2713}: at or above the threshold."
     };
     format!(
         "<h3>{title}</h3>\n<div class=\"chart\">\n<figure>\n{}<figcaption>Heights are logarithmic.</figcaption>\n</figure>\n{}</div>\n",
@@ -208,28 +213,25 @@ fn histogram<'a>(
 }
 
 fn results(round: &RoundView, place: &str) -> String {
-    if round.state != State::Revealed {
+    if round.state != RoundState::Revealed {
         return String::new();
     }
     let keys = round.numbers.keys.unwrap_or(round.revealed);
     let mut text = String::from("<h2>Result</h2>\n");
-    match round.reads {
-        true => {
-            let _ = writeln!(
-                text,
-                "<p>{} keys were revealed.</p>\n<p>{}</p>",
-                count(keys),
-                link("go", &format!("{place}/keys"), "Keys and files")
-            );
-        }
-        false => {
-            let _ = writeln!(
-                text,
-                "<p>{} keys were revealed, to {}. The job's <code>reveal_to</code> does not name the database: this page does not show them.</p>",
-                count(keys),
-                escaped(&round.reveal_to)
-            );
-        }
+    if round.reads {
+        let _ = writeln!(
+            text,
+            "<p>{} keys were revealed.</p>\n<p>{}</p>",
+            count(keys),
+            link("go", &format!("{place}/keys"), "Keys and files")
+        );
+    } else {
+        let _ = writeln!(
+            text,
+            "<p>{} keys were revealed, to {}. The job's <code>reveal_to</code> does not name the database: this page does not show them.</p>",
+            count(keys),
+            escaped(&round.reveal_to)
+        );
     }
     text
 }

@@ -12,7 +12,7 @@ use super::keys::Keys;
 use super::view::{Oracle, Proxy, RoundView, Threshold, Trouble, View};
 use super::{advice, keys, overview, parts, round};
 use crate::store::Totals;
-use crate::wire::rounds::{Completion, Counts, Failure, Numbers, State};
+use crate::wire::rounds::{Completion, Numbers, ReportCounts, RoundFailure, RoundState};
 
 const EVIL: &str = "\"><script>alert(1)</script>\u{202e}'&<b>";
 
@@ -38,12 +38,12 @@ fn complete(name: &str, entries: u64, unshufflable: Option<&str>) -> Proxy {
 }
 
 /// A round of two proxies in a state.
-fn round_in(state: State) -> RoundView {
+fn round_in(state: RoundState) -> RoundView {
     RoundView {
         name: "one".into(),
         state,
         opened: 1_800_000_000,
-        closed: (state != State::Open).then_some(1_800_003_600),
+        closed: (state != RoundState::Open).then_some(1_800_003_600),
         since: None,
         close_at: None,
         batch_size: None,
@@ -59,7 +59,10 @@ fn round_in(state: State) -> RoundView {
         reveal_when: "distinct >= 4".into(),
         thresholds: vec![Threshold { measure: Measure::Distinct, agreed: 2, now: 4, bound: 4 }],
         tighten: true,
-        counts: Some(Counts { count: BTreeMap::from([(1, 6), (6, 3)]), distinct: BTreeMap::from([(1, 6), (6, 3)]) }),
+        counts: Some(ReportCounts {
+            count: BTreeMap::from([(1, 6), (6, 3)]),
+            distinct: BTreeMap::from([(1, 6), (6, 3)]),
+        }),
         reveal_to: "alice".into(),
         reads: false,
     }
@@ -72,26 +75,26 @@ fn said(round: &RoundView) -> (bool, String) {
 
 #[test]
 fn what_is_stuck_is_said_with_what_to_do() {
-    let mut open = round_in(State::Open);
+    let mut open = round_in(RoundState::Open);
     assert!(!said(&open).0);
     open.proxies = vec![proxy("proxy 1", 1), proxy("proxy 2", 41)];
     let (stuck, words) = said(&open);
     assert!(stuck && words.contains("proxy 2, silent for 41 s") && words.contains("tacita proxy"), "{words}");
     assert!(!words.contains("proxy 1") && !words.contains("Nobody can report"), "{words}");
 
-    let mut closed = round_in(State::Closed);
+    let mut closed = round_in(RoundState::Closed);
     closed.proxies = vec![complete("proxy 1", 7, None), Proxy { heard: false, ..proxy("proxy 2", 300) }];
     let (stuck, words) = said(&closed);
     assert!(stuck && words.contains("waits for proxy 2, which was not heard of") && words.contains("5 min"), "{words}");
     closed.proxies = vec![complete("proxy 1", 7, None), complete("proxy 2", 7, None)];
     assert!(said(&closed).1.contains("rows are counted"));
 
-    let mut revealing = round_in(State::Revealing);
+    let mut revealing = round_in(RoundState::Revealing);
     revealing.trouble = Some(Trouble { what: "the oracle: nobody answers".into(), left: Duration::from_secs(500) });
     let (stuck, words) = said(&revealing);
     assert!(stuck && words.contains("nobody answers") && words.contains("another 8 min"), "{words}");
 
-    for state in [State::Open, State::Closed] {
+    for state in [RoundState::Open, RoundState::Closed] {
         let mut other = round_in(state);
         other.proxies[1].other_keys = Some("0123456789abcdef".into());
         let (stuck, words) = said(&other);
@@ -99,8 +102,8 @@ fn what_is_stuck_is_said_with_what_to_do() {
         assert!(words.contains("has lost its state of the round"), "{words}");
     }
 
-    let mut failed = round_in(State::Failed);
-    let fails = |failed: &mut RoundView, error: Error| failed.failure = Some(Failure::of(&error));
+    let mut failed = round_in(RoundState::Failed);
+    let fails = |failed: &mut RoundView, error: Error| failed.failure = Some(RoundFailure::of(&error));
     fails(&mut failed, Error::Terms("proxy 1 could not shuffle its reports: too few".into()));
     assert!(said(&failed).1.contains("too few. No report was sent"));
     fails(&mut failed, Error::Protocol { peer: "the oracle".into(), check: "it lies".into() });
@@ -117,22 +120,29 @@ fn what_is_stuck_is_said_with_what_to_do() {
 fn actions_are_those_of_the_state() {
     let offers =
         |round: &RoundView, action: &str| round::page(&guard(), round, false).contains(&format!("/confirm/{action}\""));
-    for state in [State::Open, State::Closed, State::Counted, State::Revealing, State::Revealed, State::Failed] {
+    for state in [
+        RoundState::Open,
+        RoundState::Closed,
+        RoundState::Counted,
+        RoundState::Revealing,
+        RoundState::Revealed,
+        RoundState::Failed,
+    ] {
         let view = round_in(state);
-        assert_eq!(offers(&view, "close"), state == State::Open, "{state:?}");
-        assert_eq!(offers(&view, "tighten"), state == State::Counted, "{state:?}");
-        assert_eq!(offers(&view, "reveal"), state == State::Counted, "{state:?}");
+        assert_eq!(offers(&view, "close"), state == RoundState::Open, "{state:?}");
+        assert_eq!(offers(&view, "tighten"), state == RoundState::Counted, "{state:?}");
+        assert_eq!(offers(&view, "reveal"), state == RoundState::Counted, "{state:?}");
         assert!(offers(&view, "remove"));
     }
-    assert!(!offers(&round_in(State::Removed), "remove"));
-    let mut fixed = round_in(State::Counted);
+    assert!(!offers(&round_in(RoundState::Removed), "remove"));
+    let mut fixed = round_in(RoundState::Counted);
     fixed.tighten = false;
     assert!(!offers(&fixed, "tighten") && round::page(&guard(), &fixed, false).contains("its thresholds stay"));
 }
 
 #[test]
 fn keys_are_shown_to_an_operator_that_reveal_to_names_alone() {
-    let mut view = round_in(State::Revealed);
+    let mut view = round_in(RoundState::Revealed);
     let page = round::page(&guard(), &view, false);
     assert!(page.contains("3 keys were revealed, to alice") && !page.contains("rounds/one/keys"), "{page}");
     view.reads = true;
@@ -141,7 +151,7 @@ fn keys_are_shown_to_an_operator_that_reveal_to_names_alone() {
 
 #[test]
 fn the_histogram_marks_what_was_agreed_and_what_holds_now() {
-    let page = round::page(&guard(), &round_in(State::Counted), false);
+    let page = round::page(&guard(), &round_in(RoundState::Counted), false);
     for words in [
         "The condition has no threshold of this",
         "at least 4",
@@ -152,10 +162,10 @@ fn the_histogram_marks_what_was_agreed_and_what_holds_now() {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert!(!page.contains("http-equiv"), "nothing is typed into a page that loads itself again");
-    assert!(round::page(&guard(), &round_in(State::Closed), false).contains("http-equiv"));
-    assert!(!round::page(&guard(), &round_in(State::Closed), true).contains("http-equiv"));
+    assert!(round::page(&guard(), &round_in(RoundState::Closed), false).contains("http-equiv"));
+    assert!(!round::page(&guard(), &round_in(RoundState::Closed), true).contains("http-equiv"));
     let (guard, raise) = (guard(), Raise { measure: Measure::Distinct, to: 6 });
-    let page = asked(&guard, &round_in(State::Counted), Action::Tighten, Some(&raise));
+    let page = asked(&guard, &round_in(RoundState::Counted), Action::Tighten, Some(&raise));
     assert!(page.contains("3 of 9 rows have 6 distinct reporters or more"), "{page}");
     assert!(
         page.contains("name=\"to\" value=\"6\"") && page.contains(&format!("name=\"form\" value=\"{}\"", guard.form())),
@@ -166,7 +176,7 @@ fn the_histogram_marks_what_was_agreed_and_what_holds_now() {
 /// Whatever text comes from elsewhere is text on the page.
 #[test]
 fn nothing_from_elsewhere_is_html() {
-    let mut evil = round_in(State::Failed);
+    let mut evil = round_in(RoundState::Failed);
     evil.name = EVIL.into();
     evil.close_at = Some(EVIL.into());
     evil.reveal_when = EVIL.into();
@@ -174,11 +184,18 @@ fn nothing_from_elsewhere_is_html() {
     evil.reveal_to = EVIL.into();
     evil.proxies = vec![proxy(EVIL, 100), complete(EVIL, 1, Some(EVIL))];
     let kind = ErrorKind::Protocol.code();
-    evil.failure = Some(Failure { culprit: Some(EVIL.into()), kind, reason: EVIL.into(), told: None });
+    evil.failure = Some(RoundFailure { culprit: Some(EVIL.into()), kind, reason: EVIL.into(), told: None });
     evil.trouble = Some(Trouble { what: EVIL.into(), left: Duration::ZERO });
     let raise = Raise { measure: Measure::Distinct, to: 6 };
     let mut pages = Vec::new();
-    for state in [State::Open, State::Closed, State::Counted, State::Revealing, State::Revealed, State::Failed] {
+    for state in [
+        RoundState::Open,
+        RoundState::Closed,
+        RoundState::Counted,
+        RoundState::Revealing,
+        RoundState::Revealed,
+        RoundState::Failed,
+    ] {
         evil.state = state;
         pages.push(round::page(&guard(), &evil, false));
         evil.trouble = None;

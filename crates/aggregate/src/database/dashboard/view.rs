@@ -14,7 +14,7 @@ use super::super::round::Round;
 use super::super::{Database, lock};
 use super::watch::Watch;
 use crate::store::Totals;
-use crate::wire::rounds::{Completion, Counts, Failure, Numbers, State};
+use crate::wire::rounds::{Completion, Numbers, ReportCounts, RoundFailure, RoundState};
 use crate::wire::service::Service;
 
 /// The database as a whole.
@@ -80,7 +80,7 @@ pub(super) struct Threshold {
 /// State of one round.
 pub(super) struct RoundView {
     pub(super) name: String,
-    pub(super) state: State,
+    pub(super) state: RoundState,
     pub(super) opened: u64,
     pub(super) closed: Option<u64>,
     /// Time since which the round is in its state, if that is known.
@@ -93,7 +93,7 @@ pub(super) struct RoundView {
     pub(super) keyed: bool,
     pub(super) proxies: Vec<Proxy>,
     pub(super) trouble: Option<Trouble>,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<RoundFailure>,
     pub(super) again: bool,
     pub(super) numbers: Numbers,
     pub(super) totals: Totals,
@@ -102,7 +102,7 @@ pub(super) struct RoundView {
     pub(super) reveal_when: String,
     pub(super) thresholds: Vec<Threshold>,
     pub(super) tighten: bool,
-    pub(super) counts: Option<Counts>,
+    pub(super) counts: Option<ReportCounts>,
     pub(super) reveal_to: String,
     /// Whether the database's operator is among those who get results.
     pub(super) reads: bool,
@@ -151,8 +151,8 @@ impl Database {
         });
         let record = Record::clone(&round.record());
         let since = match record.state {
-            State::Open => Some(record.opened),
-            State::Closed => record.closed,
+            RoundState::Open => Some(record.opened),
+            RoundState::Closed => record.closed,
             state => watch.since(&round.name, state),
         };
         let trouble = lock(&self.troubled)

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use tacita_serve::clock;
 
 use super::super::Database;
-use crate::transport::{Ask, Persistence};
-use crate::wire::rounds::State;
+use crate::transport::{ApiRequest, Persistence};
+use crate::wire::rounds::RoundState;
 
 /// Interval at which rounds are checked.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Over how long a rate is taken, in looks.
-pub(super) const LOOKS_EACH: u64 = 5;
+pub(super) const POLLS_EACH: u64 = 5;
 
 /// Rates that are kept: ten minutes.
 pub(super) const KEPT: usize = 120;
@@ -25,7 +25,7 @@ const MEET: Duration = Duration::from_secs(15);
 const MEET_AGAIN: Duration = Duration::from_secs(3);
 
 /// Bytes of what a service says of itself.
-const MOST_BYTES: usize = 1 << 14;
+const MAX_BYTES: usize = 1 << 14;
 
 /// Observations since the program was started.
 #[derive(Default)]
@@ -48,7 +48,7 @@ struct Seen {
     taken: Option<(Instant, BTreeMap<String, u64>)>,
     /// State of each round, and the time at which it began, in seconds since 1970. There is no time if the round was in
     /// that state from the beginning.
-    states: BTreeMap<String, (State, Option<u64>)>,
+    states: BTreeMap<String, (RoundState, Option<u64>)>,
     oracles: Vec<Contact>,
 }
 
@@ -70,14 +70,14 @@ impl Watch {
             match database.upgrade() {
                 Some(database) if !database.cancel.is_cancelled() => {
                     self.note(&states(&database));
-                    if looks.is_multiple_of(LOOKS_EACH) {
+                    if looks.is_multiple_of(POLLS_EACH) {
                         let (had, grow) = (self.had(), growing(&database));
                         self.measure(Instant::now(), reports(&database, had.union(&grow)), &grow);
                     }
                 }
                 _ => return,
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -92,7 +92,7 @@ impl Watch {
                     if asked.is_none_or(|asked| asked.elapsed() >= pause) {
                         for (place, oracle) in database.oracles.iter().enumerate() {
                             let once = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
-                            let answer = oracle.ask(&Ask::get("/v1/here", MOST_BYTES), once);
+                            let answer = oracle.ask(&ApiRequest::get("/v1/here", MAX_BYTES), once);
                             let mut seen = self.lock();
                             let Some(contact) = seen.oracles.get_mut(place) else { continue };
                             match answer {
@@ -105,12 +105,12 @@ impl Watch {
                 }
                 _ => return,
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
     /// Notes in which state each round is now.
-    fn note(&self, now: &[(String, State)]) {
+    fn note(&self, now: &[(String, RoundState)]) {
         let mut seen = self.lock();
         let first = seen.states.is_empty();
         for (round, state) in now {
@@ -151,7 +151,7 @@ impl Watch {
     }
 
     /// Returns the time since which a round is in a state, if the change was observed.
-    pub(super) fn since(&self, round: &str, state: State) -> Option<u64> {
+    pub(super) fn since(&self, round: &str, state: RoundState) -> Option<u64> {
         self.lock().states.get(round).filter(|(known, _)| *known == state).and_then(|(_, since)| *since)
     }
 
@@ -164,14 +164,14 @@ impl Watch {
     }
 }
 
-fn states(database: &Database) -> Vec<(String, State)> {
+fn states(database: &Database) -> Vec<(String, RoundState)> {
     database.all().iter().map(|round| (round.name.clone(), round.record().state)).collect()
 }
 
 /// Rounds that may still grow.
 fn growing(database: &Database) -> BTreeSet<String> {
     let all = database.all();
-    let grow = all.iter().filter(|round| matches!(round.record().state, State::Open | State::Closed));
+    let grow = all.iter().filter(|round| matches!(round.record().state, RoundState::Open | RoundState::Closed));
     grow.map(|round| round.name.clone()).collect()
 }
 
@@ -209,10 +209,10 @@ mod tests {
     #[test]
     fn a_state_is_known_since_it_was_seen_to_begin() {
         let watch = Watch::default();
-        watch.note(&[("a".into(), State::Open)]);
-        assert_eq!(watch.since("a", State::Open), None);
-        watch.note(&[("a".into(), State::Closed)]);
-        assert!(watch.since("a", State::Closed).is_some_and(|since| since + 5 > clock::now()));
-        assert_eq!(watch.since("a", State::Open), None);
+        watch.note(&[("a".into(), RoundState::Open)]);
+        assert_eq!(watch.since("a", RoundState::Open), None);
+        watch.note(&[("a".into(), RoundState::Closed)]);
+        assert!(watch.since("a", RoundState::Closed).is_some_and(|since| since + 5 > clock::now()));
+        assert_eq!(watch.since("a", RoundState::Open), None);
     }
 }

@@ -9,10 +9,10 @@ use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::shown;
 
-use super::{MOST_BYTES, Submission};
+use super::{MAX_BYTES, Submission};
 use crate::participant::batches::Batches;
-use crate::transport::{Answer, Ask, Client, Persistence};
-use crate::wire::reply::Kind;
+use crate::transport::{ApiRequest, ApiResponse, Client, Persistence};
+use crate::wire::reply::RefusalReason;
 
 /// Interval at which a proxy that closes a round is asked again.
 const CLOSING: Duration = Duration::from_millis(100);
@@ -37,10 +37,10 @@ impl Submission<'_> {
     }
 
     /// Interprets the failure of a proxy to tell what it has taken in a round to which reports do not go any more.
-    fn unknown(&self, round: &str, proxy: &Client, answer: Result<Answer>) -> Result<bool> {
+    fn unknown(&self, round: &str, proxy: &Client, answer: Result<ApiResponse>) -> Result<bool> {
         let name = proxy.name();
         match answer.map(|answer| answer.told()) {
-            Ok(why) if matches!(why.error, Kind::Busy | Kind::NotYet | Kind::OtherKeys) => {
+            Ok(why) if matches!(why.error, RefusalReason::Busy | RefusalReason::NotYet | RefusalReason::OtherKeys) => {
                 Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", shown(&why.message))))
             }
             Ok(why) => Err(Error::Input(format!(
@@ -67,12 +67,12 @@ impl Submission<'_> {
         &self,
         path: &str,
         persistence: Persistence,
-        unknown: impl Fn(&Client, Result<Answer>) -> Result<bool>,
+        unknown: impl Fn(&Client, Result<ApiResponse>) -> Result<bool>,
     ) -> Result<bool> {
         for proxy in self.proxies.all() {
             let until = Instant::now() + persistence.busy;
             let there = loop {
-                let told: Value = match proxy.ask(&Ask::get(path, MOST_BYTES), persistence) {
+                let told: Value = match proxy.ask(&ApiRequest::get(path, MAX_BYTES), persistence) {
                     Ok(answer) if answer.is_ok() => serde_json::from_slice(&answer.body).unwrap_or_default(),
                     Err(error) if !matches!(error, Error::Network { .. }) => return Err(error),
                     other => break unknown(proxy, other)?,
@@ -80,13 +80,13 @@ impl Submission<'_> {
                 let there = told["there"].as_bool() == Some(true);
                 // Until the round is closed there, it may be about to be taken.
                 let may_come = !there && told["open"].as_bool() != Some(false) && !persistence.busy.is_zero();
-                match may_come && Instant::now() < until {
-                    false if may_come => {
-                        let what = "has not closed the round that this may be in: submit again later, with --resume";
-                        return Err(Error::NotReady(format!("{} {what}", proxy.name())));
-                    }
-                    false => break there,
-                    true => proxy.rest(CLOSING)?,
+                if may_come && Instant::now() < until {
+                    proxy.rest(CLOSING)?
+                } else if may_come {
+                    let what = "has not closed the round that this may be in: submit again later, with --resume";
+                    return Err(Error::NotReady(format!("{} {what}", proxy.name())));
+                } else {
+                    break there;
                 }
             };
             if there {

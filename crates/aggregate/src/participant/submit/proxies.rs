@@ -7,9 +7,9 @@ use tacita_core::{Error, Result};
 use tacita_node::base::text::shown;
 
 use super::Submitting;
-use crate::here::meet;
-use crate::transport::{Answer, Client, Persistence, Waiting, all_silent};
-use crate::wire::reply::Kind;
+use crate::hello::meet;
+use crate::transport::{ApiResponse, Client, Persistence, WaitNotice, all_silent};
+use crate::wire::reply::RefusalReason;
 
 /// Pauses when each of them has been asked in vain: the first, which doubles, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -49,16 +49,17 @@ impl Proxies {
     pub(super) fn ask(
         &mut self,
         told: &Submitting,
-        mut ask: impl FnMut(&Client, Persistence) -> Result<Answer>,
-    ) -> Result<Answer> {
+        mut ask: impl FnMut(&Client, Persistence) -> Result<ApiResponse>,
+    ) -> Result<ApiResponse> {
         let several = self.all.len() > 1;
-        let persistence = match several {
-            true => Persistence { silence: told.timeout / 10, busy: Duration::ZERO },
-            false => Persistence { silence: told.timeout, busy: told.patience },
+        let persistence = if several {
+            Persistence { silence: told.timeout / 10, busy: Duration::ZERO }
+        } else {
+            Persistence { silence: told.timeout, busy: told.patience }
         };
         let began = Instant::now();
         let (mut heard, mut tried, mut pause) = (began, 0, FIRST_PAUSE);
-        let (mut opening, mut silent, mut news) = (began, BTreeMap::new(), Waiting::default());
+        let (mut opening, mut silent, mut news) = (began, BTreeMap::new(), WaitNotice::default());
         loop {
             let done = self.meet(told, persistence).and_then(|()| ask(self.current(), persistence));
             match &done {
@@ -87,14 +88,16 @@ impl Proxies {
                     done => done,
                 };
             }
-            if opening.elapsed() < OPENING && matches!(&done, Ok(answer) if answer.told().error == Kind::NotYet) {
+            if opening.elapsed() < OPENING
+                && matches!(&done, Ok(answer) if answer.told().error == RefusalReason::NotYet)
+            {
                 self.current().rest(FIRST_PAUSE)?;
                 continue;
             }
             opening = Instant::now();
             match &done {
                 Ok(answer) if news.is_due(began.elapsed()) => {
-                    let more = Waiting::more(told.patience.saturating_sub(began.elapsed()));
+                    let more = WaitNotice::more(told.patience.saturating_sub(began.elapsed()));
                     let message = shown(&answer.told().message);
                     tracing::info!("{}: {message}; trying all again{more}", self.current().name());
                 }

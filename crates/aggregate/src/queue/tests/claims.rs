@@ -3,7 +3,7 @@
 use super::*;
 use crate::wire::rounds::Rest;
 
-const CLAIMED: Limits = Limits { claims: true, quota: 100, ..LIMITS };
+const CLAIMED: QueueLimits = QueueLimits { claims: true, quota: 100, ..LIMITS };
 
 fn keys(batches: &[(u32, u8)]) -> Vec<MarkKey> {
     batches.iter().map(|(participant, number)| (*participant, [*number; 16])).collect()
@@ -39,9 +39,9 @@ fn what_another_has_claimed_leaves_there_and_is_still_known() {
     assert_eq!(submit(&queue, 1, 2, 60).unwrap(), Accepted::Known);
     queue.close().unwrap();
     // What is not claimed does not leave.
-    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Nothing);
+    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Nothing);
     queue.settle(&queue.unclaimed(), &[]).unwrap();
-    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Left { records: 91 });
+    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Left { records: 91 });
     assert_eq!(sorted(leave(&queue)), all(&[(1, 1, 40), (1, 3, 1), (2, 1, 30), (3, 1, 20)]));
     assert_eq!(submit(&queue, 4, 1, 10).unwrap(), Accepted::Known);
     assert_eq!(names(home.path()), ["queue.lock", "state"]);
@@ -62,7 +62,7 @@ fn conditions_are_those_of_what_is_left() {
         queue.close().unwrap();
         let (others, own): (Vec<_>, Vec<_>) = queue.unclaimed().into_iter().partition(|key| keys(others).contains(key));
         queue.settle(&own, &others).unwrap();
-        let Shuffled::Unshufflable(told) = queue.shuffle(&TERMS, MEMORY).unwrap() else { panic!() };
+        let ShuffleOutcome::Unshufflable(told) = queue.shuffle(&TERMS, MEMORY).unwrap() else { panic!() };
         assert!(told.contains(why), "{told}");
         assert!(queue.next_outgoing().unwrap().is_none());
     }
@@ -83,7 +83,7 @@ fn what_is_taken_after_a_claim_waits() {
     assert!(queue.is_due(&terms) && !queue.is_due(&TERMS), "the whole round leaves at its close");
     queue.settle(&queue.unclaimed(), &[]).unwrap();
     submit(&queue, 4, 1, 30).unwrap();
-    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { records: 90 });
+    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Left { records: 90 });
     assert_eq!(sorted(leave(&queue)), all(&[(1, 1, 30), (2, 1, 30), (3, 1, 30)]));
     assert_eq!(queue.unclaimed(), keys(&[(4, 1)]));
     // Enough have come, and some turn out to be another's.
@@ -92,7 +92,7 @@ fn what_is_taken_after_a_claim_waits() {
     }
     assert!(queue.is_due(&terms));
     queue.settle(&keys(&[(4, 1), (6, 1)]), &keys(&[(5, 1)])).unwrap();
-    assert!(matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Waiting(_)) && !queue.is_due(&terms));
+    assert!(matches!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Waiting(_)) && !queue.is_due(&terms));
     queue.close().unwrap();
     assert!(queue.is_due(&terms));
 }
@@ -151,7 +151,7 @@ fn what_another_cannot_shuffle_is_taken_over_once() {
             assert_eq!(queue.accepted(4), 30);
             queue.settle(&queue.unclaimed(), &[]).unwrap();
             assert_eq!(queue.batch(&(4, [1; 16])).unwrap().1, records);
-            assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Left { records: 120 });
+            assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Left { records: 120 });
             assert_eq!(sorted(leave(&queue)), all(&[(1, 1, 30), (2, 1, 30), (3, 1, 30), (4, 1, 30)]));
             queue.take_over(&submission).unwrap();
             assert_eq!((queue.status().waiting, queue.rest(&TERMS)), (0, Rest::Nothing));

@@ -29,13 +29,13 @@ fn own() -> Vec<(u32, u8, u32)> {
     all(&BATCHES).into_iter().filter(|(_, number, _)| *number != OTHERS).collect()
 }
 
-const CRASH_LIMITS: Limits = Limits { batch_records: 50, claims: true, ..LIMITS };
+const CRASH_LIMITS: QueueLimits = QueueLimits { batch_records: 50, claims: true, ..LIMITS };
 
 /// While the round is open, random batches leave; at its close, the rest.
 const CRASH_TERMS: Conditions = Conditions { min_participants: 2, max_share: 0.9, batch_size: Some(60) };
 
 /// Plays a proxy that has others beside it: claims and shuffles.
-fn claim_and_shuffle(queue: &Queue) -> Result<Shuffled> {
+fn claim_and_shuffle(queue: &Queue) -> Result<ShuffleOutcome> {
     if queue.is_due(&CRASH_TERMS) {
         let (others, own): (Vec<_>, Vec<_>) =
             queue.unclaimed().into_iter().partition(|(_, batch)| *batch == [OTHERS; 16]);
@@ -51,7 +51,7 @@ pub(super) fn play(home: &Path) {
     std::fs::create_dir_all(&acknowledged).unwrap();
     let queue = try_open(&home.join("queue"), CRASH_LIMITS).unwrap();
     let send = || {
-        while let Some(Outgoing { id, records }) = queue.next_outgoing().unwrap() {
+        while let Some(OutgoingBatch { id, records }) = queue.next_outgoing().unwrap() {
             let file = database.join(tacita_node::base::hex::hex(&id));
             match std::fs::read(&file) {
                 Ok(known) => assert!(known == records, "a batch of this name has other records"),
@@ -76,7 +76,7 @@ pub(super) fn play(home: &Path) {
         send();
     }
     queue.close().unwrap();
-    assert!(!matches!(claim_and_shuffle(&queue).unwrap(), Shuffled::Unshufflable(_)));
+    assert!(!matches!(claim_and_shuffle(&queue).unwrap(), ShuffleOutcome::Unshufflable(_)));
     send();
 }
 

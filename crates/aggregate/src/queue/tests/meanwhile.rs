@@ -22,7 +22,7 @@ fn watched(queue: &Arc<Queue>, look: impl Fn(&Queue) + 'static) -> u32 {
 #[test]
 fn what_is_coming_counts_as_if_it_were_there() {
     let home = tempfile::tempdir().unwrap();
-    let queue = Arc::new(try_open(home.path(), Limits { bytes: 30_000, ..LIMITS }).unwrap());
+    let queue = Arc::new(try_open(home.path(), QueueLimits { bytes: 30_000, ..LIMITS }).unwrap());
     let foresee = |queue: &Queue| queue.foresee(2, &[1; 16], &[0; 32], 600);
     assert_eq!(foresee(&queue), None);
     let full = Some(Accepted::Refused(Refusal::Full));

@@ -40,7 +40,7 @@ fn noted(what: &str) -> u64 {
 
 const RECORD_BYTES: usize = 24;
 
-const LIMITS: Limits = Limits {
+const LIMITS: QueueLimits = QueueLimits {
     record_bytes: RECORD_BYTES,
     batch_records: 100,
     bytes: 1 << 30,
@@ -53,8 +53,8 @@ const TERMS: Conditions = Conditions { min_participants: 3, max_share: 0.5, batc
 
 const MEMORY: u64 = 16 << 20;
 
-fn key() -> Key {
-    Key::new(Zeroizing::new([3; 32]))
+fn key() -> SealKey {
+    SealKey::new(Zeroizing::new([3; 32]))
 }
 
 fn open(path: &Path) -> Queue {
@@ -62,7 +62,7 @@ fn open(path: &Path) -> Queue {
 }
 
 /// Opens a queue that another one of this process has had open.
-fn try_open(path: &Path, limits: Limits) -> Result<Queue> {
+fn try_open(path: &Path, limits: QueueLimits) -> Result<Queue> {
     testing::patient(|| Queue::open(path, key(), limits))
 }
 
@@ -131,15 +131,15 @@ fn a_round_leaves_whole_at_its_close_and_once() {
         assert_eq!(submit(&queue, participant, number, records).unwrap(), Accepted::New);
     }
     assert!(
-        matches!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Waiting(why) if why.contains("650 reports wait for the close"))
+        matches!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Waiting(why) if why.contains("650 reports wait for the close"))
     );
     assert!(queue.next_outgoing().unwrap().is_none());
     queue.close().unwrap();
     drop(queue);
     let queue = open(home.path());
     assert_eq!(queue.counts(), BTreeMap::from([(1, 120), (2, 300), (3, 1), (4, 229)]));
-    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Left { records: 650 });
-    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Nothing);
+    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Left { records: 650 });
+    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Nothing);
     assert_eq!(queue.status().waiting, 0);
     assert_eq!(queue.accepted(2), 300);
     drop(queue);
@@ -159,7 +159,7 @@ fn a_round_leaves_whole_at_its_close_and_once() {
     assert_eq!(submit(&queue, 2, 1, 300).unwrap(), Accepted::Known);
     assert_eq!(submit(&queue, 2, 1, 299).unwrap(), Accepted::Refused(Refusal::Conflict));
     assert_eq!(submit(&queue, 2, 2, 1).unwrap(), Accepted::Refused(Refusal::Closed));
-    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Nothing);
+    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Nothing);
 }
 
 #[test]
@@ -176,14 +176,14 @@ fn random_batches_leave_while_the_round_is_open_and_the_rest_at_its_close() {
         }
         let before = queue.counts().values().sum::<u64>();
         match queue.shuffle(&terms, MEMORY).unwrap() {
-            Shuffled::Left { records } => {
+            ShuffleOutcome::Left { records } => {
                 assert_eq!(records, 200);
                 let left = leave(&queue);
                 assert_eq!(left.iter().map(Vec::len).collect::<Vec<_>>(), [100, 100]);
                 taken.extend(left);
                 assert_eq!(queue.counts().values().sum::<u64>(), before - 200);
             }
-            Shuffled::Waiting(why) => {
+            ShuffleOutcome::Waiting(why) => {
                 assert!(before < 200 && why.contains("150 reports wait for a full batch of 200"), "{why}")
             }
             other => panic!("{other:?}"),
@@ -193,7 +193,7 @@ fn random_batches_leave_while_the_round_is_open_and_the_rest_at_its_close() {
     queue.close().unwrap();
     drop(queue);
     let queue = open(home.path());
-    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { records: 100 });
+    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Left { records: 100 });
     taken.extend(leave(&queue));
     assert_eq!(sorted(taken), all(&batches));
     assert_eq!(names(home.path()), ["queue.lock", "state"]);

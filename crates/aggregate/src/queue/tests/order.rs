@@ -65,7 +65,7 @@ fn who_leaves_early_is_drawn_anew() {
         let queue = open(home.path());
         (1..=4).for_each(|participant| assert_eq!(submit(&queue, participant, 1, 50).unwrap(), Accepted::New));
         let terms = Conditions { batch_size: Some(100), ..TERMS };
-        while !matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { .. }) {}
+        while !matches!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Left { .. }) {}
         sorted(leave(&queue))
     };
     // The same of all choices with probability below 10^-58.
@@ -107,7 +107,7 @@ fn what_leaves_is_what_was_taken() {
         pieces in 1usize..300,
     )| {
         let home = tempfile::tempdir().unwrap();
-        let limits = Limits { batch_records: pieces, ..LIMITS };
+        let limits = QueueLimits { batch_records: pieces, ..LIMITS };
         let terms = Conditions { min_participants: 1, max_share: 1.0, batch_size: size };
         let queue = try_open(home.path(), limits).unwrap();
         let mut sent = Vec::new();
@@ -116,7 +116,7 @@ fn what_leaves_is_what_was_taken() {
             let number = number as u8;
             proptest::prop_assert_eq!(submit(&queue, participant, number, records).unwrap(), Accepted::New);
             sent.push((participant, number, records));
-            while let Shuffled::Left { .. } = queue.shuffle(&terms, MEMORY).unwrap() {
+            while let ShuffleOutcome::Left { .. } = queue.shuffle(&terms, MEMORY).unwrap() {
                 left.extend(leave(&queue));
             }
         }
@@ -152,7 +152,7 @@ fn a_million_records_are_shuffled_in_the_memory_that_is_given() {
 fn shuffle_a_million() {
     let Ok(path) = std::env::var(MEMORY_CHILD) else { return };
     const SIZE: usize = 300;
-    let limits = Limits {
+    let limits = QueueLimits {
         record_bytes: SIZE,
         batch_records: 1000,
         bytes: 1 << 40,
@@ -175,7 +175,7 @@ fn shuffle_a_million() {
     }
     queue.close().unwrap();
     let before = peak_memory();
-    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Left { records: 1_000_000 });
+    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Left { records: 1_000_000 });
     if let (Some(before), Some(after)) = (before, peak_memory()) {
         println!("grew by {} bytes to {after}", after - before);
     }

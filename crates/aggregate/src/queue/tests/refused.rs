@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn what_is_too_much_or_another_batch_of_a_name_is_refused() {
     let home = tempfile::tempdir().unwrap();
-    let limits = Limits { bytes: 60_000, quota: 1000, ..LIMITS };
+    let limits = QueueLimits { bytes: 60_000, quota: 1000, ..LIMITS };
     let queue = try_open(home.path(), limits).unwrap();
     assert_eq!(submit(&queue, 1, 1, 600).unwrap(), Accepted::New);
     assert_eq!(submit(&queue, 1, 1, 600).unwrap(), Accepted::Known);
@@ -58,7 +58,7 @@ fn a_queue_that_pauses_takes_nothing_new_until_it_goes_on() {
 #[test]
 fn many_small_batches_fill_it_too() {
     let home = tempfile::tempdir().unwrap();
-    let queue = try_open(home.path(), Limits { bytes: 80_000, ..LIMITS }).unwrap();
+    let queue = try_open(home.path(), QueueLimits { bytes: 80_000, ..LIMITS }).unwrap();
     let taken = (0..100).take_while(|number| submit(&queue, 1, *number, 1).unwrap() == Accepted::New).count();
     assert!((5..20).contains(&taken), "{taken}");
 }
@@ -67,7 +67,7 @@ fn many_small_batches_fill_it_too() {
 #[test]
 fn a_participant_has_so_many_batches() {
     let home = tempfile::tempdir().unwrap();
-    let limits = Limits { batches: 3, ..LIMITS };
+    let limits = QueueLimits { batches: 3, ..LIMITS };
     let queue = try_open(home.path(), limits).unwrap();
     let batches = Accepted::Refused(Refusal::Batches { limit: 3 });
     for number in 0..3 {
@@ -75,7 +75,7 @@ fn a_participant_has_so_many_batches() {
     }
     assert_eq!(submit(&queue, 1, 3, 1).unwrap(), batches);
     let terms = Conditions { batch_size: Some(9), ..TERMS };
-    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { records: 9 });
+    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Left { records: 9 });
     assert_eq!(queue.foresee(1, &[3; 16], &[0; 32], 1), Some(batches));
     drop(queue);
     let queue = try_open(home.path(), limits).unwrap();
@@ -89,7 +89,7 @@ fn a_participant_has_so_many_batches() {
 #[ignore = "makes 100,000 files; prints what they take"]
 fn what_many_batches_of_one_report_take() {
     let home = tempfile::tempdir().unwrap();
-    let queue = try_open(home.path(), Limits { bytes: 1 << 40, ..LIMITS }).unwrap();
+    let queue = try_open(home.path(), QueueLimits { bytes: 1 << 40, ..LIMITS }).unwrap();
     let before = tacita_node::base::usage::peak_memory();
     for number in 0..100_000u32 {
         let mut name = [0; 16];
@@ -103,7 +103,7 @@ fn what_many_batches_of_one_report_take() {
     let terms = Conditions { batch_size: Some(100_000), ..TERMS };
     for what in ["waiting", "shuffled"] {
         let began = std::time::Instant::now();
-        let queue = try_open(home.path(), Limits { bytes: 1 << 40, ..LIMITS }).unwrap();
+        let queue = try_open(home.path(), QueueLimits { bytes: 1 << 40, ..LIMITS }).unwrap();
         println!("{what}: opened in {:?}", began.elapsed());
         let began = std::time::Instant::now();
         println!("{:?} in {:?}", queue.shuffle(&terms, MEMORY).unwrap(), began.elapsed());
@@ -126,10 +126,10 @@ fn a_round_that_meets_no_conditions_says_why_and_never_leaves() {
                 submit(&queue, participant, number, records).unwrap();
             }
             let terms = Conditions { batch_size, ..TERMS };
-            assert!(matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Waiting(_)));
+            assert!(matches!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Waiting(_)));
             queue.close().unwrap();
             for _ in 0..3 {
-                let Shuffled::Unshufflable(why) = queue.shuffle(&terms, MEMORY).unwrap() else { panic!() };
+                let ShuffleOutcome::Unshufflable(why) = queue.shuffle(&terms, MEMORY).unwrap() else { panic!() };
                 assert!(why.contains(text), "{why}");
                 assert!(queue.next_outgoing().unwrap().is_none());
             }
@@ -138,7 +138,7 @@ fn a_round_that_meets_no_conditions_says_why_and_never_leaves() {
             assert_eq!(names(home.path()), ["queue.lock", "state"]);
             drop(queue);
             let queue = open(home.path());
-            assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Nothing);
+            assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Nothing);
             assert_eq!(submit(&queue, 1, 1, 5).unwrap(), Accepted::Known);
         }
     }
@@ -155,7 +155,7 @@ fn what_does_not_leave_is_not_read() {
     noted("counts");
     // Of too few participants.
     for _ in 0..5 {
-        assert!(!queue.is_due(&terms) && matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Waiting(_)));
+        assert!(!queue.is_due(&terms) && matches!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Waiting(_)));
     }
     assert_eq!(noted("read"), 0);
     noted("counts");
@@ -170,13 +170,13 @@ fn what_does_not_leave_is_not_read() {
     let terms = Conditions { max_share: 1.0, ..terms };
     assert!(queue.is_due(&terms));
     for _ in 0..5 {
-        assert!(matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Waiting(_)));
+        assert!(matches!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Waiting(_)));
     }
     assert_eq!(noted("read"), 0);
     // Each file once when they leave, and what is left behind when that leaves, also after a start.
     submit(&queue, 2, 2, 98).unwrap();
     let terms = Conditions { batch_size: Some(150), max_share: 1.0, ..TERMS };
-    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { records: 150 });
+    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Left { records: 150 });
     assert_eq!(noted("read"), 5 + buckets_of(150));
     let counts = queue.counts();
     assert_eq!(counts.values().sum::<u64>(), 150);
@@ -185,7 +185,7 @@ fn what_does_not_leave_is_not_read() {
     assert_eq!(queue.counts(), counts);
     noted("read");
     let terms = Conditions { batch_size: Some(60), ..terms };
-    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { records: 60 });
+    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Left { records: 60 });
     assert_eq!(noted("read"), 1 + buckets_of(60));
     assert_eq!(sorted(leave(&queue)).len(), 210);
 }
@@ -218,12 +218,13 @@ fn what_stays_behind_has_to_meet_the_conditions_too() {
     }
     let terms = Conditions { batch_size: Some(198), ..TERMS };
     for _ in 0..20 {
-        let Shuffled::Waiting(why) = queue.shuffle(&terms, MEMORY).unwrap() else { panic!() };
+        let ShuffleOutcome::Waiting(why) = queue.shuffle(&terms, MEMORY).unwrap() else { panic!() };
         assert!(why.starts_with("of the reports that a random batch would leave behind, 2 reports are of"), "{why}");
     }
     // Four participants of one record each among 200: hardly any batch of four is of three participants with two each at the most.
     let terms = Conditions { min_participants: 4, max_share: 0.3, batch_size: Some(4) };
-    let tries = (0..500).filter(|_| matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { .. })).count();
+    let tries =
+        (0..500).filter(|_| matches!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Left { .. })).count();
     let left = leave(&queue);
     assert!(left.len() == tries && tries > 0);
     for batch in left {
@@ -238,12 +239,12 @@ fn a_second_process_another_key_and_other_lengths_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let queue = open(home.path());
     submit(&queue, 1, 1, 5).unwrap();
-    let refused = |key: Key, limits: Limits| Queue::open(home.path(), key, limits).unwrap_err().to_string();
+    let refused = |key: SealKey, limits: QueueLimits| Queue::open(home.path(), key, limits).unwrap_err().to_string();
     assert!(refused(key(), LIMITS).contains("another process has this queue open"));
     drop(queue);
     drop(open(home.path()));
-    assert!(refused(Key::new(Zeroizing::new([4; 32])), LIMITS).contains("damaged, or of another key"));
-    let other = refused(key(), Limits { record_bytes: 25, ..LIMITS });
+    assert!(refused(SealKey::new(Zeroizing::new([4; 32])), LIMITS).contains("damaged, or of another key"));
+    let other = refused(key(), QueueLimits { record_bytes: 25, ..LIMITS });
     assert!(other.contains("holds records of 24 bytes, and those of this job have 25"), "{other}");
     open(home.path());
 }
@@ -293,5 +294,5 @@ fn damage_is_found_and_no_record_is_lost_in_silence() {
         }
         std::fs::write(&path, whole).unwrap();
     }
-    assert_eq!(open(home.path()).shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Left { records: 3600 });
+    assert_eq!(open(home.path()).shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Left { records: 3600 });
 }

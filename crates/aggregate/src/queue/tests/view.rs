@@ -4,7 +4,7 @@
 use super::*;
 
 /// Data that the database is sent: names, lengths and contents, in the order in which they come.
-struct View(Vec<(BatchId, Vec<u8>)>);
+struct View(Vec<(QueueBatchId, Vec<u8>)>);
 
 const PARTICIPANTS: u32 = 40;
 const BATCHES: u8 = 5;
@@ -23,9 +23,9 @@ fn filled(path: &Path) -> Queue {
 }
 
 fn view(queue: &Queue) -> View {
-    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Left { records: ALL as u64 });
+    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Left { records: ALL as u64 });
     let mut sent = Vec::new();
-    while let Some(Outgoing { id, records }) = queue.next_outgoing().unwrap() {
+    while let Some(OutgoingBatch { id, records }) = queue.next_outgoing().unwrap() {
         queue.sent(&id).unwrap();
         sent.push((id, records));
     }

@@ -7,7 +7,7 @@ use tacita_node::base::text::shown_within;
 use tokio_postgres::error::SqlState;
 
 /// A text of a server is not longer than this in ours.
-const MOST_TEXT: usize = 200;
+const MAX_TEXT: usize = 200;
 
 /// Reason why an operation was not done.
 #[derive(Debug)]
@@ -38,9 +38,9 @@ impl From<tokio_postgres::Error> for Fault {
     fn from(error: tokio_postgres::Error) -> Fault {
         if let Some(told) = error.as_db_error() {
             // Not its detail, which may hold what is in a row.
-            return of_state(told.code(), &shown_within(told.message(), MOST_TEXT));
+            return of_state(told.code(), &shown_within(told.message(), MAX_TEXT));
         }
-        let cause = error.source().map(|cause| format!(": {}", shown_within(&cause.to_string(), MOST_TEXT)));
+        let cause = error.source().map(|cause| format!(": {}", shown_within(&cause.to_string(), MAX_TEXT)));
         let text = format!("{error}{}", cause.unwrap_or_default());
         let io = error.source().and_then(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
         match io {

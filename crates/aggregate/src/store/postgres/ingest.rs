@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
 
 use super::super::rows::digest;
-use super::super::{Ingested, Origin, Row, Stored};
+use super::super::{BatchOrigin, Ingested, OpenedReport, Stored};
 use super::fault::Fault;
 use super::{attempt, schema};
 use crate::wire::batch::BatchId;
@@ -18,16 +18,16 @@ const COLUMNS: [Type; 6] = [Type::BYTEA, Type::BYTEA, Type::INT4, Type::BYTEA, T
 
 /// A batch that is to go in.
 pub(super) struct Batch<'a> {
-    origin: Origin,
+    origin: BatchOrigin,
     name: &'a BatchId,
-    rows: &'a [Row],
+    rows: &'a [OpenedReport],
     digest: Vec<u8>,
     /// Tells whether it was this call that took it in, after one that had no answer.
     attempt: Vec<u8>,
 }
 
 impl<'a> Batch<'a> {
-    pub(super) fn new(origin: Origin, name: &'a BatchId, rows: &'a [Row]) -> Result<Batch<'a>> {
+    pub(super) fn new(origin: BatchOrigin, name: &'a BatchId, rows: &'a [OpenedReport]) -> Result<Batch<'a>> {
         Ok(Batch { origin, name, rows, digest: digest(rows).to_vec(), attempt: attempt()? })
     }
 
@@ -77,10 +77,12 @@ impl<'a> Batch<'a> {
             )
             .await?;
         let Some(known) = known else { return Err(Fault::Again("the round was removed meanwhile".into())) };
-        Ok(match known.try_get::<_, &[u8]>(0)? == self.digest {
-            false => Ingested::Conflict,
-            true if known.try_get::<_, &[u8]>(1)? == self.attempt => Ingested::New,
-            true => Ingested::Known,
+        Ok(if known.try_get::<_, &[u8]>(0)? != self.digest {
+            Ingested::Conflict
+        } else if known.try_get::<_, &[u8]>(1)? == self.attempt {
+            Ingested::New
+        } else {
+            Ingested::Known
         })
     }
 
@@ -90,14 +92,15 @@ impl<'a> Batch<'a> {
             schema::reports(round)
         );
         let mut writer = pin!(BinaryCopyInWriter::new(transaction.copy_in(&into).await?, &COLUMNS));
-        for (place, Row { id, stored: Stored { tag, value, sealed } }) in (0i32..).zip(self.rows) {
+        for (place, OpenedReport { id, stored: Stored { tag, value, sealed } }) in (0i32..).zip(self.rows) {
             let row: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
                 [&&id[..], &&self.name[..], &place, &&tag[..], &i64::from(*value), sealed];
             writer.as_mut().write(&row).await?;
         }
-        match writer.finish().await? == self.rows.len() as u64 {
-            true => Ok(()),
-            false => Err(Fault::Lasting("it stored a different number of reports than were sent".into())),
+        if writer.finish().await? == self.rows.len() as u64 {
+            Ok(())
+        } else {
+            Err(Fault::Lasting("it stored a different number of reports than were sent".into()))
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) use self::place::SCHEMES;
 use self::pool::Pool;
 use self::record::Change;
 use super::rows::group;
-use super::{Each, Holder, Ingested, NO_PROXY, Origin, Row, RowId, Storage, Stored, Totals};
+use super::{BatchOrigin, GroupVisitor, Holder, Ingested, NO_PROXY, OpenedReport, RowId, Storage, Stored, Totals};
 use crate::wire::batch::{BatchId, ClaimId};
 
 const ATTEMPT_BYTES: usize = 16;
@@ -63,7 +63,13 @@ impl Storage for Postgres {
         true
     }
 
-    fn ingest_from(&self, origin: Origin, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
+    fn ingest_from(
+        &self,
+        origin: BatchOrigin,
+        round: &str,
+        batch: &BatchId,
+        rows: &[OpenedReport],
+    ) -> Result<Ingested> {
         let (batch, key) = (ingest::Batch::new(origin, batch, rows)?, key(round));
         self.pool.run(async |client| {
             if let Some(ingested) = batch.ingest(client, &key).await? {
@@ -75,7 +81,7 @@ impl Storage for Postgres {
         })
     }
 
-    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut Each<'_>) -> Result<()> {
+    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut GroupVisitor<'_>) -> Result<()> {
         let Some(id) = self.ordered(round)? else { return Ok(()) };
         let mut lease = self.pool.wait(self.pool.lease())?;
         let transaction = self.pool.wait(lease.client.build_transaction().read_only(true).start())?;

@@ -19,7 +19,7 @@ pub(in super::super) const SCHEMES: [&str; 2] = ["postgresql://", "postgres://"]
 
 /// Schema in which rows are kept unless the URL says otherwise.
 const SCHEMA: &str = "tacita";
-const MOST_SCHEMA_BYTES: usize = 48;
+const MAX_SCHEMA_BYTES: usize = 48;
 
 /// Time limit for a server to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -94,12 +94,13 @@ fn unreadable() -> Error {
 fn check_schema(name: &str) -> Result<()> {
     let first = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
     let fits = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    match first && fits && name.len() <= MOST_SCHEMA_BYTES && !name.starts_with("pg_") {
-        true => Ok(()),
-        false => Err(Error::Input(format!(
-            "storage: schema= has to be a name of at most {MOST_SCHEMA_BYTES} of the characters a-z, 0-9 and _, the first of them a letter, and not \
+    if first && fits && name.len() <= MAX_SCHEMA_BYTES && !name.starts_with("pg_") {
+        Ok(())
+    } else {
+        Err(Error::Input(format!(
+            "storage: schema= has to be a name of at most {MAX_SCHEMA_BYTES} of the characters a-z, 0-9 and _, the first of them a letter, and not \
              begin with pg_"
-        ))),
+        )))
     }
 }
 

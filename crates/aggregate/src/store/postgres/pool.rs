@@ -17,7 +17,7 @@ use super::place::Place;
 use super::tls::Tls;
 
 /// Connections at a time.
-const MOST_CONNECTIONS: usize = 8;
+const MAX_CONNECTIONS: usize = 8;
 
 /// Time limit for waiting for a connection where all are in use.
 const QUEUE: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ const STATEMENT_SECONDS: u64 = 30;
 const ANSWER: Duration = Duration::from_secs(STATEMENT_SECONDS + 15);
 
 /// Time for which operations with a passing fault are retried, and the first and the longest pause between attempts.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(800);
 
@@ -58,7 +58,7 @@ impl Pool {
             runtime: Some(runtime),
             place,
             idle: Mutex::default(),
-            places: Semaphore::new(MOST_CONNECTIONS),
+            places: Semaphore::new(MAX_CONNECTIONS),
             away: AtomicBool::new(false),
             known: AtomicBool::new(false),
         })
@@ -99,7 +99,7 @@ impl Pool {
                 Err(fault @ Fault::Lasting(_)) => return Err(self.error(&fault)),
                 // When it is known that the server is away, whoever asks is told so at once.
                 Err(fault @ Fault::Away(_)) if self.away.load(Ordering::Acquire) => return Err(self.error(&fault)),
-                Err(fault) if begun.elapsed() + pause > PATIENCE => {
+                Err(fault) if begun.elapsed() + pause > TIMEOUT => {
                     if matches!(fault, Fault::Away(_)) {
                         self.is_away(&fault);
                     }

@@ -133,8 +133,9 @@ pub(super) async fn entries(
         schema::reports(round)
     );
     let found = client.query_typed(&select, &[(&&row[..], Type::BYTEA), (&most, Type::INT8)]).await?;
-    match found.len() > limit {
-        true => Ok(None),
-        false => found.iter().map(|row| stored(row, 0)).collect::<std::result::Result<_, _>>().map(Some),
+    if found.len() > limit {
+        Ok(None)
+    } else {
+        found.iter().map(|row| stored(row, 0)).collect::<std::result::Result<_, _>>().map(Some)
     }
 }

@@ -14,7 +14,7 @@ pub const USER: &str = "tester";
 const LONG: Duration = Duration::from_secs(60);
 
 /// A server, or one that has ended and can be started again.
-pub struct Server {
+pub struct PostgresServer {
     home: tempfile::TempDir,
     programs: PathBuf,
     /// User and group as which the server runs: it refuses to run as root.
@@ -23,15 +23,15 @@ pub struct Server {
     port: u16,
 }
 
-impl Server {
+impl PostgresServer {
     /// Makes a cluster and starts its server; nothing, with a note, where PostgreSQL's programs are not there.
-    pub fn start() -> Option<Server> {
+    pub fn start() -> Option<PostgresServer> {
         let Some(programs) = programs() else {
             eprintln!("left out: there is no PostgreSQL server here (scripts/need postgresql)");
             return None;
         };
         let user = rustix::process::geteuid().is_root().then(somebody);
-        let mut server = Server { home: home(user), programs, user, running: None, port: free_port() };
+        let mut server = PostgresServer { home: home(user), programs, user, running: None, port: free_port() };
         let mut init = server.command("initdb");
         init.args(["--username", USER, "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync", "-D"]);
         let made = init.arg(server.data()).output().unwrap();
@@ -73,9 +73,10 @@ impl Server {
     }
 
     /// A server that follows this one: it has all that this one has now, and ends here.
-    pub fn standby(&self) -> Server {
+    pub fn standby(&self) -> PostgresServer {
         let (home, port) = (home(self.user), free_port());
-        let mut standby = Server { home, programs: self.programs.clone(), user: self.user, running: None, port };
+        let mut standby =
+            PostgresServer { home, programs: self.programs.clone(), user: self.user, running: None, port };
         let mut copied = standby.command("pg_basebackup");
         copied.args([
             "-h",
@@ -97,7 +98,7 @@ impl Server {
     }
 
     /// Waits until it has all that the server has that it follows.
-    fn follow(&self, primary: &Server) {
+    fn follow(&self, primary: &PostgresServer) {
         let (begun, wanted) = (Instant::now(), primary.ask("SELECT pg_current_wal_lsn()"));
         while self.ask(&format!("SELECT coalesce(pg_last_wal_replay_lsn() >= '{wanted}', false)")) != "t" {
             assert!(begun.elapsed() < LONG, "{}", self.log());
@@ -106,7 +107,7 @@ impl Server {
     }
 
     /// Takes the place of a server that has ended, at its port, with what has come from there.
-    pub fn take_over(&mut self, ended: &Server) {
+    pub fn take_over(&mut self, ended: &PostgresServer) {
         if self.running.is_some() {
             self.end_at_once();
         }
@@ -190,14 +191,14 @@ impl Server {
     }
 
     /// A session that has done a statement, and stays.
-    pub fn session(&self, statement: &str) -> Session {
+    pub fn session(&self, statement: &str) -> ServerSession {
         let mut command = self.command("psql");
         command.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", USER, "-d", "postgres", "-AtXq"]);
         let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         writeln!(running.stdin.as_mut().unwrap(), "{statement};\n\\echo done").unwrap();
         let mut said = BufReader::new(running.stdout.take().unwrap()).lines();
         assert!(said.any(|line| line.is_ok_and(|line| line == "done")));
-        Session(running)
+        ServerSession(running)
     }
 
     fn command(&self, program: &str) -> Command {
@@ -211,9 +212,9 @@ impl Server {
 }
 
 /// Session whose locks are held until it ends.
-pub struct Session(Child);
+pub struct ServerSession(Child);
 
-impl Session {
+impl ServerSession {
     /// Ends the session.
     pub fn end(&mut self) {
         drop(self.0.stdin.take());
@@ -221,13 +222,13 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for ServerSession {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-impl Drop for Server {
+impl Drop for PostgresServer {
     fn drop(&mut self) {
         if self.running.is_some() {
             self.end_at_once();

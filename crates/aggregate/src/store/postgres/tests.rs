@@ -9,8 +9,8 @@ use rand_core::{Rng, SeedableRng};
 use tacita_core::Error;
 
 use super::super::suite::{self, groups, rows};
-use super::super::{Ingested, Origin, Row, Storage, Totals};
-use super::server::Server;
+use super::super::{BatchOrigin, Ingested, OpenedReport, Storage, Totals};
+use super::server::PostgresServer;
 use super::{Change, Fault, Postgres, create, ingest, key};
 
 fn refused(url: &str) -> String {
@@ -22,13 +22,13 @@ fn refused(url: &str) -> String {
 }
 
 /// A batch that is the same for the same number.
-fn batch(number: u8) -> Vec<Row> {
+fn batch(number: u8) -> Vec<OpenedReport> {
     rows(&mut ChaCha20Rng::seed_from_u64(u64::from(number)), 500, 200, 64)
 }
 
 #[test]
 fn a_server_does_what_every_storage_does() {
-    let Some(server) = Server::start() else { return };
+    let Some(server) = PostgresServer::start() else { return };
     suite::run(&|| super::super::open(&server.url("")).unwrap());
     suite::run(&|| super::super::open(&server.socket_url("schema=by_socket")).unwrap());
     // Nothing is left of what was removed.
@@ -54,7 +54,7 @@ fn a_server_does_what_every_storage_does() {
 }
 
 /// Without another try, for which there may be no time left where the first has waited long for the other's commit.
-fn whoever_comes_second_to_make_a_round_has_it(server: &Server) {
+fn whoever_comes_second_to_make_a_round_has_it(server: &PostgresServer) {
     let storage = Postgres::open(&server.url("schema=second")).unwrap();
     let make = || {
         let made = storage.pool.run(async |client| Ok(create(client, "r").await));
@@ -63,7 +63,7 @@ fn whoever_comes_second_to_make_a_round_has_it(server: &Server) {
     assert_eq!(make(), make());
 }
 
-fn several_open_a_new_schema_at_once(server: &Server) {
+fn several_open_a_new_schema_at_once(server: &PostgresServer) {
     std::thread::scope(|scope| {
         let open = || Postgres::open(&server.url("schema=at_once")).map(drop);
         let all = [0; 6].map(|_| scope.spawn(open));
@@ -72,7 +72,7 @@ fn several_open_a_new_schema_at_once(server: &Server) {
     assert_eq!(server.ask("SELECT count(*) = max(version) FROM at_once.migrations"), "t");
 }
 
-fn several_bring_the_same_batches_at_once(server: &Server) {
+fn several_bring_the_same_batches_at_once(server: &PostgresServer) {
     let fronts = [0; 3].map(|_| Postgres::open(&server.url("schema=fronts")).unwrap());
     let bring = |front: &Postgres, number: u8| front.ingest("r", &[number; 16], &batch(number)).unwrap();
     let new = std::thread::scope(|scope| {
@@ -94,7 +94,7 @@ fn several_bring_the_same_batches_at_once(server: &Server) {
     });
 }
 
-fn several_claim_the_same_batches_at_once(server: &Server) {
+fn several_claim_the_same_batches_at_once(server: &PostgresServer) {
     let fronts = [0; 3].map(|_| Postgres::open(&server.url("schema=claims")).unwrap());
     let claims: Vec<[u8; 16]> = (0..200).map(|number| [number; 16]).collect();
     let backwards: Vec<[u8; 16]> = claims.iter().rev().copied().collect();
@@ -111,23 +111,23 @@ fn several_claim_the_same_batches_at_once(server: &Server) {
     }
 }
 
-fn a_commit_without_an_answer_is_found_again(server: &Server) {
+fn a_commit_without_an_answer_is_found_again(server: &PostgresServer) {
     let storage = Postgres::open(&server.url("schema=answers")).unwrap();
     let (rows, other) = (batch(1), batch(2));
     storage.put("r", "state", b"open").unwrap();
-    let first = ingest::Batch::new(Origin::default(), &[1; 16], &rows).unwrap();
+    let first = ingest::Batch::new(BatchOrigin::default(), &[1; 16], &rows).unwrap();
     let again = |batch: &ingest::Batch<'_>| {
         let taken = storage.pool.run(async |client| batch.ingest(client, &key("r")).await);
         taken.unwrap().unwrap()
     };
     // The same attempt, which does not know that it was made.
     assert_eq!([again(&first), again(&first)], [Ingested::New; 2]);
-    assert_eq!(again(&ingest::Batch::new(Origin::default(), &[1; 16], &rows).unwrap()), Ingested::Known);
-    assert_eq!(again(&ingest::Batch::new(Origin::default(), &[1; 16], &other).unwrap()), Ingested::Conflict);
+    assert_eq!(again(&ingest::Batch::new(BatchOrigin::default(), &[1; 16], &rows).unwrap()), Ingested::Known);
+    assert_eq!(again(&ingest::Batch::new(BatchOrigin::default(), &[1; 16], &other).unwrap()), Ingested::Conflict);
     assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 500);
 }
 
-fn a_change_without_an_answer_is_found_again(server: &Server) {
+fn a_change_without_an_answer_is_found_again(server: &PostgresServer) {
     let storage = Postgres::open(&server.url("schema=changes")).unwrap();
     let change = |expected, new| Change { round: "r", name: "state", expected, new, beside: &[] };
     let open = change(None, b"open");
@@ -141,7 +141,7 @@ fn a_change_without_an_answer_is_found_again(server: &Server) {
     assert!(!storage.change_as(b"two", &close).unwrap());
 }
 
-fn a_lease_is_of_one_until_it_lapses(server: &Server) {
+fn a_lease_is_of_one_until_it_lapses(server: &PostgresServer) {
     let fronts = [0; 2].map(|_| Postgres::open(&server.url("schema=leases")).unwrap());
     let lease = |front: usize, name: &str, seconds| {
         fronts[front].lease(name, &[front as u8; 16], Duration::from_secs(seconds)).unwrap()
@@ -162,7 +162,7 @@ fn a_lease_is_of_one_until_it_lapses(server: &Server) {
     assert_eq!(had.len(), 1);
 }
 
-fn who_stops_amid_a_batch_does_not_hold_up_the_seal_for_long(server: &Server) {
+fn who_stops_amid_a_batch_does_not_hold_up_the_seal_for_long(server: &PostgresServer) {
     let storage = Postgres::open(&server.url("schema=stopped")).unwrap();
     storage.ingest("r", &[1; 16], &batch(1)).unwrap();
     let mut lease = storage.pool.wait(storage.pool.lease()).unwrap();
@@ -175,7 +175,7 @@ fn who_stops_amid_a_batch_does_not_hold_up_the_seal_for_long(server: &Server) {
     storage.pool.wait(transaction.rollback()).unwrap_err();
 }
 
-fn the_seal_waits_for_batches_that_are_going_in(server: &Server) {
+fn the_seal_waits_for_batches_that_are_going_in(server: &PostgresServer) {
     let storage = Postgres::open(&server.url("schema=waits")).unwrap();
     storage.ingest("r", &[1; 16], &batch(1)).unwrap();
     let mut going_in = server.session("BEGIN; SELECT FROM waits.rounds FOR SHARE");
@@ -191,7 +191,7 @@ fn the_seal_waits_for_batches_that_are_going_in(server: &Server) {
     });
 }
 
-fn what_passes_is_tried_again(server: &Server) {
+fn what_passes_is_tried_again(server: &PostgresServer) {
     let storage = Postgres::open(&server.url("schema=again")).unwrap();
     for (condition, helps) in [
         ("serialization_failure", true),
@@ -218,7 +218,7 @@ fn what_passes_is_tried_again(server: &Server) {
     assert!((4..8).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 }
 
-fn tables_of_the_first_version_become_those_of_this_one(server: &Server) {
+fn tables_of_the_first_version_become_those_of_this_one(server: &PostgresServer) {
     let storage = Postgres::open(&server.url("schema=old")).unwrap();
     storage.ingest("r", &[1; 16], &batch(1)).unwrap();
     storage.put("r", "state", b"open").unwrap();
@@ -240,7 +240,7 @@ fn tables_of_the_first_version_become_those_of_this_one(server: &Server) {
     assert!(groups(&storage, "r").unwrap().is_empty());
 }
 
-fn a_round_is_in_parts_by_its_keys(server: &Server) {
+fn a_round_is_in_parts_by_its_keys(server: &PostgresServer) {
     let storage = Postgres::open(&server.url("schema=parts")).unwrap();
     for number in 0..8 {
         let rows = rows(&mut ChaCha20Rng::seed_from_u64(u64::from(number)), 500, u32::MAX, 64);
@@ -261,14 +261,14 @@ fn a_round_is_in_parts_by_its_keys(server: &Server) {
     assert!(!plan.contains("Merge") && !plan.contains("Sort"), "{plan}");
 }
 
-fn tables_of_a_newer_version_are_refused(server: &Server) {
+fn tables_of_a_newer_version_are_refused(server: &PostgresServer) {
     drop(Postgres::open(&server.url("schema=newer")).unwrap());
     server.ask("INSERT INTO newer.migrations (version) VALUES (1000)");
     let error = refused(&server.url("schema=newer"));
     assert!(error.contains("of version 1000") && error.contains("newer program"), "{error}");
 }
 
-fn a_right_that_is_missing_is_named(server: &Server) {
+fn a_right_that_is_missing_is_named(server: &PostgresServer) {
     server.ask("CREATE ROLE guest LOGIN");
     let url = |schema: &str| server.url(&format!("schema={schema}")).replace("tester", "guest");
     let error = refused(&url("guests"));
@@ -280,7 +280,7 @@ fn a_right_that_is_missing_is_named(server: &Server) {
     assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 500);
 }
 
-fn rounds_are_removed_while_others_are_read(server: &Server) {
+fn rounds_are_removed_while_others_are_read(server: &PostgresServer) {
     let storage = Postgres::open(&server.url("schema=removal")).unwrap();
     storage.ingest("read", &[1; 16], &batch(1)).unwrap();
     storage.ingest("gone", &[1; 16], &batch(1)).unwrap();
@@ -301,7 +301,7 @@ fn rounds_are_removed_while_others_are_read(server: &Server) {
 /// Batches go in while their server is ended and started again.
 #[test]
 fn a_server_that_is_killed_has_every_batch_once() {
-    let Some(mut server) = Server::start() else { return };
+    let Some(mut server) = PostgresServer::start() else { return };
     let url = server.url("");
     let fronts = [0; 2].map(|_| Postgres::open(&url).unwrap());
     let mut seed = [0; 8];
@@ -347,7 +347,7 @@ fn a_server_that_is_killed_has_every_batch_once() {
     a_server_that_is_away_is_waited_for(&mut server, &fronts[0]);
 }
 
-fn a_server_that_is_away_is_waited_for(server: &mut Server, storage: &Postgres) {
+fn a_server_that_is_away_is_waited_for(server: &mut PostgresServer, storage: &Postgres) {
     server.end_at_once();
     let failed = |storage: &Postgres| {
         let begun = Instant::now();
@@ -381,7 +381,7 @@ fn a_server_that_is_away_is_waited_for(server: &mut Server, storage: &Postgres) 
 
 #[test]
 fn only_the_server_of_that_name_gets_a_password_and_only_who_has_it_gets_in() {
-    let Some(mut server) = Server::start() else { return };
+    let Some(mut server) = PostgresServer::start() else { return };
     server.ask("CREATE ROLE me LOGIN PASSWORD 'a secret'");
     server.ask("CREATE SCHEMA tacita AUTHORIZATION me");
     let made =
@@ -426,7 +426,7 @@ fn only_the_server_of_that_name_gets_a_password_and_only_who_has_it_gets_in() {
 /// Batches that the standby lacks are new to it, and the others known.
 #[test]
 fn a_standby_that_takes_over_has_what_had_come_to_it() {
-    let Some(mut primary) = Server::start() else { return };
+    let Some(mut primary) = PostgresServer::start() else { return };
     let storage = Postgres::open(&primary.url("")).unwrap();
     let bring = |number: u8| storage.ingest("r", &[number; 16], &batch(number)).unwrap();
     assert_eq!(bring(1), Ingested::New);

@@ -6,15 +6,15 @@ use axum::http::{Method, Response, header};
 use hyper::body::Incoming;
 use tacita_core::{Channel, Error, ErrorKind, Result};
 
-use super::{Answer, Client, Link, Persistence};
+use super::{ApiResponse, Client, Link, Persistence};
 use crate::transport::MEDIA_TYPE;
 use crate::transport::stream::{Bounds, Outlet, join, outlet};
 
 /// Bytes of an answer in place of a channel.
-const MOST_TOLD_BYTES: usize = 1 << 16;
+const MAX_TOLD_BYTES: usize = 1 << 16;
 
 /// Number of times that a channel may break before the time that it took counts as silence.
-const MOST_BROKEN: usize = 5;
+const MAX_BROKEN: usize = 5;
 
 impl Client {
     /// Sends a request as [`Client::ask`] does, to which the other end answers with a channel. `run` does everything on
@@ -25,8 +25,8 @@ impl Client {
         path: &str,
         bounds: Bounds,
         persistence: Persistence,
-        mut run: impl FnMut(&mut Channel) -> Result<Answer>,
-    ) -> Result<Answer> {
+        mut run: impl FnMut(&mut Channel) -> Result<ApiResponse>,
+    ) -> Result<ApiResponse> {
         let mut broken = 0;
         self.persist(persistence, |began| {
             let mut is_answered = false;
@@ -35,7 +35,7 @@ impl Client {
                 run(channel)
             });
             // Who has broken off has not been silent until then.
-            if is_answered && broken < MOST_BROKEN && matches!(done, Err(Error::Network { .. })) {
+            if is_answered && broken < MAX_BROKEN && matches!(done, Err(Error::Network { .. })) {
                 broken += 1;
                 *began = Instant::now();
             }
@@ -47,8 +47,8 @@ impl Client {
         &self,
         path: &str,
         bounds: Bounds,
-        run: &mut impl FnMut(&mut Channel) -> Result<Answer>,
-    ) -> Result<Answer> {
+        run: &mut impl FnMut(&mut Channel) -> Result<ApiResponse>,
+    ) -> Result<ApiResponse> {
         let mut channel = match self.wait_for(0, self.begin(path, bounds))? {
             Ok(channel) => channel,
             Err(answer) => return Ok(answer),
@@ -69,7 +69,7 @@ impl Client {
     }
 
     /// A channel over the bodies of a request; or an answer without one.
-    async fn begin(&self, path: &str, bounds: Bounds) -> Result<std::result::Result<Channel, Answer>> {
+    async fn begin(&self, path: &str, bounds: Bounds) -> Result<std::result::Result<Channel, ApiResponse>> {
         let kept = match self.kept() {
             Some(link) => self.open(link, path).await.ok(),
             None => None,
@@ -80,7 +80,7 @@ impl Client {
         };
         let is_channel = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == MEDIA_TYPE);
         if !is_channel || !answer.status().is_success() {
-            return self.whole(answer, MOST_TOLD_BYTES, link).await.map(Err);
+            return self.whole(answer, MAX_TOLD_BYTES, link).await.map(Err);
         }
         *self.lock() = Some(link);
         Ok(Ok(join(&self.peer.name, answer.into_body(), outlet, bounds, &self.cancel)))

@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 
-use super::{Answer, Ask, Client, Persistence};
+use super::{ApiRequest, ApiResponse, Client, Persistence};
 
 /// Time limit for one of several services to be connected, and then to begin an answer, before the next is asked.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// For how long one that was silent is asked last.
 const REST: Duration = Duration::from_secs(5);
 
 /// After how long it is said who has been silent from the beginning: it may not have been started yet.
-const TELL: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Interval at which a service that is asked nothing else is asked whether it is there.
 const GREET: Duration = Duration::from_secs(3);
@@ -60,7 +60,7 @@ impl Replicas {
             number => number > 1,
         };
         let replica = |client: Client| Replica {
-            client: if several { client.answered_within(PATIENCE) } else { client },
+            client: if several { client.answered_within(TIMEOUT) } else { client },
             met: AtomicBool::new(false),
             silent: Mutex::default(),
         };
@@ -85,19 +85,19 @@ impl Replicas {
     /// Asks each once, from the one on that answered last, until one has an answer that is no request to come again; and who has given it.
     ///
     /// Errors: as [`Client::once`]; [`Error::Network`] if all are silent; those of meeting one.
-    pub fn once(&self, ask: &Ask) -> Result<(Answer, &Client)> {
+    pub fn once(&self, ask: &ApiRequest) -> Result<(ApiResponse, &Client)> {
         let (answer, place) = self.go_round(self.current.load(Ordering::Relaxed), ask)?;
         self.current.store(place, Ordering::Relaxed);
         Ok((answer, &self.all[place].client))
     }
 
     /// Asks as [`Replicas::once`] until there is an answer that is no request to come again, or the time is over, as [`Client::ask`] does.
-    pub fn ask(&self, ask: &Ask, persistence: Persistence) -> Result<(Answer, &Client)> {
+    pub fn ask(&self, ask: &ApiRequest, persistence: Persistence) -> Result<(ApiResponse, &Client)> {
         self.persist(persistence, || self.once(ask))
     }
 
     /// The same, but each time another one is asked first: so that all have as much to do.
-    pub fn ask_in_turn(&self, ask: &Ask, persistence: Persistence) -> Result<(Answer, &Client)> {
+    pub fn ask_in_turn(&self, ask: &ApiRequest, persistence: Persistence) -> Result<(ApiResponse, &Client)> {
         self.persist(persistence, || {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.all.len();
             let (answer, place) = self.go_round(turn, ask)?;
@@ -106,7 +106,7 @@ impl Replicas {
     }
 
     /// Asks those who have not been asked anything for a while something, so that they know that the asker is there, until it is to end.
-    pub fn keep_in_touch(&self, greeting: &Ask) {
+    pub fn keep_in_touch(&self, greeting: &ApiRequest) {
         while self.all.len() > 1 && self.current().rest(GREET).is_ok() {
             for place in 0..self.all.len() {
                 if self.all[place].client.contact().silent().is_none_or(|silent| silent >= GREET) {
@@ -125,8 +125,8 @@ impl Replicas {
     fn persist<'a>(
         &'a self,
         persistence: Persistence,
-        mut once: impl FnMut() -> Result<(Answer, &'a Client)>,
-    ) -> Result<(Answer, &'a Client)> {
+        mut once: impl FnMut() -> Result<(ApiResponse, &'a Client)>,
+    ) -> Result<(ApiResponse, &'a Client)> {
         let mut by = self.current();
         let answer = by.persist(persistence, |_| {
             let (answer, client) = once()?;
@@ -136,7 +136,7 @@ impl Replicas {
         Ok((answer, by))
     }
 
-    fn go_round(&self, from: usize, ask: &Ask) -> Result<(Answer, usize)> {
+    fn go_round(&self, from: usize, ask: &ApiRequest) -> Result<(ApiResponse, usize)> {
         let mut order: Vec<usize> = (0..self.all.len()).map(|step| (from + step) % self.all.len()).collect();
         order.sort_by_key(|place| self.all[*place].rests());
         let (mut last, mut silent) = (None, Vec::new());
@@ -152,7 +152,7 @@ impl Replicas {
         last.ok_or_else(|| all_silent(silent))
     }
 
-    fn once_of(&self, place: usize, ask: &Ask) -> Result<Answer> {
+    fn once_of(&self, place: usize, ask: &ApiRequest) -> Result<ApiResponse> {
         let replica = &self.all[place];
         let done = self.met(replica).and_then(|()| replica.client.once(ask));
         match &done {
@@ -209,7 +209,8 @@ impl Replica {
         let mut silent = self.silent();
         let silence = silent.get_or_insert(Silence { began: now, last: now, is_told: false });
         silence.last = now;
-        let is_news = !silence.is_told && (self.client.contact().last().is_some() || silence.began.elapsed() > TELL);
+        let is_news =
+            !silence.is_told && (self.client.contact().last().is_some() || silence.began.elapsed() > LOG_INTERVAL);
         silence.is_told |= is_news;
         is_news
     }

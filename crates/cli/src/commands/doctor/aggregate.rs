@@ -2,16 +2,16 @@
 
 use std::net::TcpListener;
 
-use tacita_aggregate::look::{Found, Looker, look};
-use tacita_aggregate::setting::Setting;
-use tacita_aggregate::transport::Place;
+use tacita_aggregate::probe::{ProbeReport, Prober, look};
+use tacita_aggregate::setting::ServiceConfig;
+use tacita_aggregate::transport::Endpoint;
 use tacita_aggregate::wire::service::Service;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::base::files::Existing;
 use tacita_node::base::text::{count, counted, duration};
 use tacita_node::identity::Identity;
-use tacita_node::jobs::aggregate::reports::Input;
+use tacita_node::jobs::aggregate::reports::ReportsInput;
 use tacita_node::jobs::aggregate::results::ResultFormat;
 use tacita_node::jobs::aggregate::{Aggregate, Reports};
 use tacita_node::transport::listening_at;
@@ -22,7 +22,7 @@ impl Doctor {
     /// Looks at what `submit` and `results` need, or `proxy`, `oracle` and `database`, whose words --as takes for them.
     pub(super) fn aggregation(&self, job: JobSpec, findings: &mut Findings) {
         let shown = format!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal);
-        let setting = match Setting::new(job) {
+        let setting = match ServiceConfig::new(job) {
             Ok(setting) => setting,
             Err(error) => return findings.bad("job", error),
         };
@@ -45,11 +45,11 @@ impl Doctor {
         findings.good("identity", identity.fingerprint());
         findings.dates(&identity);
         match looker {
-            Looker::Participant => {
+            Prober::Participant => {
                 self.reports(&setting, findings);
                 self.results(findings);
             }
-            Looker::Service(service) => {
+            Prober::Service(service) => {
                 if let (Service::Database(_), Ok(databases @ 2..)) = (service, setting.count("database")) {
                     let told = format_args!(
                         "the job file names {databases} [[database]]: each needs the same --storage postgresql://..."
@@ -70,7 +70,7 @@ impl Doctor {
     }
 
     /// Returns the end of the job that --as and the identity stand for.
-    fn who(&self, setting: &Setting, identity: &Identity) -> Result<Looker> {
+    fn who(&self, setting: &ServiceConfig, identity: &Identity) -> Result<Prober> {
         let service = match self.me.as_str() {
             "proxy" => Service::Proxy(setting.place_of("proxy", identity)?),
             "oracle" => Service::Oracle(setting.place_of("oracle", identity)?),
@@ -81,15 +81,15 @@ impl Doctor {
                     Some((pin, _)) if pin != own => Err(Error::Input(format!(
                         "parties.{name}.identity is {pin}, the key pair is {own}: give the identity of {name}"
                     ))),
-                    _ => Ok(Looker::Participant),
+                    _ => Ok(Prober::Participant),
                 };
             }
         };
-        Ok(Looker::Service(service))
+        Ok(Prober::Service(service))
     }
 
     /// Checks the job's statements about rounds that the clock may have overtaken.
-    fn round(&self, setting: &Setting, findings: &mut Findings) {
+    fn round(&self, setting: &ServiceConfig, findings: &mut Findings) {
         let Ok(own) = Aggregate::of(&setting.spec) else { return };
         if let Some(moment) = own.own.round.close_at
             && moment.system_time() <= std::time::SystemTime::now()
@@ -102,14 +102,14 @@ impl Doctor {
     }
 
     /// Reads all of the input as `submit` would.
-    fn reports(&self, setting: &Setting, findings: &mut Findings) {
+    fn reports(&self, setting: &ServiceConfig, findings: &mut Findings) {
         let [path] = &self.input[..] else {
             return match self.input.len() {
                 0 => findings.note("input", "not looked at: give --input FILE"),
                 _ => findings.bad("input", "several --input: `tacita submit` takes one file, so check one at a time"),
             };
         };
-        let input = Input {
+        let input = ReportsInput {
             path: path.clone(),
             options: self.reading.options(),
             listing: None,
@@ -152,7 +152,7 @@ impl Doctor {
     }
 
     /// The list of those who may report, which proxies and databases read.
-    fn participants(&self, setting: &Setting, findings: &mut Findings) {
+    fn participants(&self, setting: &ServiceConfig, findings: &mut Findings) {
         if self.me == "oracle" {
             return;
         }
@@ -177,10 +177,10 @@ impl Doctor {
     }
 
     /// Whether the service's port can be had.
-    fn listens(&self, setting: &Setting, service: Service, findings: &mut Findings) {
+    fn listens(&self, setting: &ServiceConfig, service: Service, findings: &mut Findings) {
         let place = match (&self.listen, setting.place(service, None)) {
             (Some(listen), _) => listen.clone(),
-            (None, Ok(Place::At(address))) => address,
+            (None, Ok(Endpoint::At(address))) => address,
             (None, Ok(_)) => return,
             (None, Err(_)) if self.registry.registry(None).is_some() => {
                 return findings
@@ -202,7 +202,13 @@ impl Doctor {
     }
 
     /// Reports the observations of a service.
-    fn found(&self, setting: &Setting, looker: Looker, Found { name, address, seen }: Found, findings: &mut Findings) {
+    fn found(
+        &self,
+        setting: &ServiceConfig,
+        looker: Prober,
+        ProbeReport { name, address, seen }: ProbeReport,
+        findings: &mut Findings,
+    ) {
         let seen = match seen {
             Ok(seen) => seen,
             Err(error @ Error::Terms(_)) => {
@@ -227,7 +233,7 @@ impl Doctor {
             "terms",
             format_args!("as {name}'s (agreement {}), which runs {}", &agreement[..16], seen.here.version),
         );
-        if looker == Looker::Participant {
+        if looker == Prober::Participant {
             match seen.here.check_name(&self.me, &name) {
                 Ok(()) => findings.good("name", format_args!("{name} knows this identity as {}", self.me)),
                 Err(error) => findings.bad("name", error),

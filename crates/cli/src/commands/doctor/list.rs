@@ -4,9 +4,9 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::base::text::{count, counted};
 use tacita_node::identity::Identity;
-use tacita_node::jobs::intersect::live::{Live, Quota, Reader, Roll};
+use tacita_node::jobs::intersect::live::{KeyReader, Live, Quota, Roll};
 use tacita_node::table::{Table, read};
-use tacita_node::transport::Cancel;
+use tacita_node::transport::ConnectCancel;
 use tacita_serve::authority::listed_desks;
 use tacita_serve::desk::{Asking, connect};
 
@@ -25,10 +25,7 @@ impl Doctor {
         if self.meet {
             findings.note("meet", "not needed for a list: a desk's doctor connects to the running server");
         }
-        match self.me == live.authority {
-            true => self.authority(&live, findings),
-            false => self.desk(&live, findings),
-        }
+        if self.me == live.authority { self.authority(&live, findings) } else { self.desk(&live, findings) }
     }
 
     fn authority(&self, live: &Live, findings: &mut Findings) {
@@ -45,9 +42,10 @@ impl Doctor {
             Ok((path, desks)) => {
                 let may = Quota::of(&live.job).clients;
                 let text = format!("{}: {} listed", path.display(), counted(desks as u64, "desk"));
-                match desks as u64 > may {
-                    true => findings.bad("desks", format_args!("{text}, and limits.max_clients is {}", count(may))),
-                    false => findings.good("desks", text),
+                if desks as u64 > may {
+                    findings.bad("desks", format_args!("{text}, and limits.max_clients is {}", count(may)))
+                } else {
+                    findings.good("desks", text)
                 }
             }
         }
@@ -56,9 +54,10 @@ impl Doctor {
             let rows = Roll::read(live, table, false)?;
             let most = live.job.limits.pad_to.unwrap_or_default();
             let text = format!("{}: {}", table.source(), counted(rows.rows.len() as u64, "row"));
-            match rows.rows.len() as u64 > most {
-                true => findings.bad("input", format_args!("{text}, and limits.pad_to is {}", count(most))),
-                false => findings.good("input", format_args!("{text} can be found")),
+            if rows.rows.len() as u64 > most {
+                findings.bad("input", format_args!("{text}, and limits.pad_to is {}", count(most)))
+            } else {
+                findings.good("input", format_args!("{text} can be found"))
             }
             let is_lost = rows.lost > 0;
             for line in rows.shortfall(table.source()) {
@@ -78,7 +77,7 @@ impl Doctor {
             self.ask(live, identity, findings);
         }
         self.with_table(live, findings, |live, table, findings| {
-            let asked = Reader::new(live, &live.desk)?.read_table(table, &Default::default(), None)?;
+            let asked = KeyReader::new(live, &live.desk)?.read_table(table, &Default::default(), None)?;
             let can = asked.iter().filter(|(asked, _)| asked.can_be_asked()).count();
             findings.good(
                 "input",
@@ -114,7 +113,7 @@ impl Doctor {
     /// Whether the authority answers, lets this desk in, and has the same terms.
     fn ask(&self, live: &Live, identity: Identity, findings: &mut Findings) {
         let address = live.job.party(&live.authority).ok().and_then(|party| party.address.clone()).unwrap_or_default();
-        let asking = Asking { live: live.clone(), identity, cancel: Cancel::default() };
+        let asking = Asking { live: live.clone(), identity, cancel: ConnectCancel::default() };
         match connect(&asking) {
             Ok(line) => {
                 line.abort(&Error::Interrupted);

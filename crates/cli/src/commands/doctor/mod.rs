@@ -26,10 +26,10 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::Aggregate;
 use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk::room_for;
+use tacita_node::run::addresses::{meeting, place};
 use tacita_node::run::check::{check_output, unwritten};
 use tacita_node::run::helper::terms;
-use tacita_node::run::reach::{meeting, place};
-use tacita_node::run::rehearsal::{Rehearsal, Seen};
+use tacita_node::run::rehearsal::{Rehearsal, RehearsedPeer};
 use tacita_node::transport::depot::look as look_at_helper;
 use tacita_node::transport::listening_at;
 use tacita_node::transport::relay::look;
@@ -57,7 +57,7 @@ pub struct Doctor {
     #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     input: Vec<PathBuf>,
     #[command(flatten)]
-    reading: arguments::Reading,
+    reading: arguments::ReadArguments,
     /// Output file to check: write access and free space.
     #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     output: Option<PathBuf>,
@@ -88,7 +88,7 @@ pub struct Doctor {
 }
 
 /// Time for which the doctor waits for a connection.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Doctor {
     /// Carries the command out. The exit code is 2 if something needs mending.
@@ -197,7 +197,7 @@ impl Doctor {
             return self.address(job, &self.me, findings);
         }
         let answers = format!("{} answers at {}, and lets this party in", place.helper.name, place.address);
-        match look_at_helper(&place, &identity, &terms(job), PATIENCE) {
+        match look_at_helper(&place, &identity, &terms(job), TIMEOUT) {
             Ok(()) => {
                 findings.good("helper", answers);
                 let agreement = Terms::of(job).agreement();
@@ -217,7 +217,7 @@ impl Doctor {
         let Ok(identity) = Identity::load(&self.identity) else {
             return findings.note("relay", "not looked at: that takes an identity");
         };
-        match place(job).and_then(|place| Ok((look(&place, &identity, PATIENCE)?, place))) {
+        match place(job).and_then(|place| Ok((look(&place, &identity, TIMEOUT)?, place))) {
             Ok((time, place)) => findings.good(
                 "relay",
                 format_args!(
@@ -266,7 +266,7 @@ impl Doctor {
         if self.meet {
             return findings.good("network", format_args!("{listener} will be dialed at {address}"));
         }
-        let reached = resolved.iter().map(|address| TcpStream::connect_timeout(address, PATIENCE));
+        let reached = resolved.iter().map(|address| TcpStream::connect_timeout(address, TIMEOUT));
         match reached.reduce(|one, other| one.or(other)) {
             Some(Ok(_)) => findings.good("network", format_args!("{listener} answers at {address}")),
             Some(Err(error)) => {
@@ -304,10 +304,10 @@ impl Doctor {
         }
         if let Some(directory) = &self.work {
             let shown = directory.display();
-            let usable = job.job.can(job, Ability::Disk).or_else(|no| match prepared::is_in(directory) {
-                true => job.job.can(job, Ability::Prepared),
-                false => Err(no),
-            });
+            let usable = job
+                .job
+                .can(job, Ability::Disk)
+                .or_else(|no| if prepared::is_in(directory) { job.job.can(job, Ability::Prepared) } else { Err(no) });
             let opened = if directory.exists() { Folder::open(directory).map(drop) } else { Ok(()) };
             let table = self.input.iter().filter(|_| !prepared::is_in(directory)).map(|path| room_for(path));
             match usable.and(opened).and_then(|()| table.sum::<Result<u64>>()) {
@@ -351,16 +351,17 @@ impl Doctor {
             Err(error) => findings.bad("input", error),
             Ok(part) => {
                 let rows = part.rows();
-                if job.things() != "keys" {
+                if job.item_noun() != "keys" {
                     let said = format!("{shown}: {}", counted(rows.items as u64, job.thing()));
                     return rows::judge(job, &self.me, &rows, &said, findings);
                 }
-                let (items, seen) = match job.is_of_multisets() {
-                    true => (format!("{} with a key", count(rows.items as u64)), String::new()),
-                    false => (
+                let (items, seen) = if job.is_of_multisets() {
+                    (format!("{} with a key", count(rows.items as u64)), String::new())
+                } else {
+                    (
                         counted(rows.items as u64, "distinct key"),
                         format!(", {} with a key seen before", count(rows.duplicates as u64)),
-                    ),
+                    )
                 };
                 let said = format!(
                     "{shown}: {}, {items}; {} without a key, {} unreadable{seen}",
@@ -375,7 +376,7 @@ impl Doctor {
 }
 
 /// Reports the observations of a peer.
-fn met(job: &JobSpec, peer: &str, seen: Result<Seen>, findings: &mut Findings) {
+fn met(job: &JobSpec, peer: &str, seen: Result<RehearsedPeer>, findings: &mut Findings) {
     let seen = match seen {
         Ok(seen) => seen,
         Err(Error::NotReady(what)) => return findings.note("meet", what),

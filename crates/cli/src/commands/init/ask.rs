@@ -82,10 +82,7 @@ impl Asker {
 
 /// Something that is not empty.
 pub fn some(answer: &str) -> Result<String> {
-    match answer.is_empty() {
-        true => Err(Error::Input("an answer is required".into())),
-        false => Ok(answer.to_owned()),
-    }
+    if answer.is_empty() { Err(Error::Input("an answer is required".into())) } else { Ok(answer.to_owned()) }
 }
 
 /// Words with commas between them.

@@ -14,7 +14,7 @@ struct Line {
 
 /// A job file that is being written.
 #[derive(Default)]
-pub struct Draft {
+pub struct JobDraft {
     lines: Vec<Line>,
     /// Comments on the tables of the job file.
     tables: Vec<(Vec<String>, &'static str)>,
@@ -25,7 +25,7 @@ pub fn key(dotted: &str) -> Vec<String> {
     dotted.split('.').map(str::to_owned).collect()
 }
 
-impl Draft {
+impl JobDraft {
     /// Sets a key, in place of what it was set to.
     pub fn set(&mut self, key: Vec<String>, value: impl Into<Value>, means: &str) {
         let value = Some(value.into());
@@ -68,9 +68,10 @@ impl Draft {
         // Parties come last: a reader looks for them there.
         tables.sort_by_key(|(name, _)| name.first().is_some_and(|first| first == "parties"));
         for (table, means) in tables {
-            let header = match table.is_empty() {
-                true => String::new(),
-                false => format!("[{}]", table.iter().map(|part| bare(part)).collect::<Vec<_>>().join(".")),
+            let header = if table.is_empty() {
+                String::new()
+            } else {
+                format!("[{}]", table.iter().map(|part| bare(part)).collect::<Vec<_>>().join("."))
             };
             let beside = if means.is_empty() { String::new() } else { format!("  # {means}") };
             // Writing to a text does not fail.

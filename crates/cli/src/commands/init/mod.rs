@@ -16,12 +16,12 @@ use super::help;
 use crate::console::print;
 use crate::interrupt;
 use ask::{Asker, list, some};
-use draft::{Draft, key};
-use tacita_node::agreement::{Answering, Job, JobSpec, Question, Reveal, Shared};
+use draft::{JobDraft, key};
+use tacita_node::agreement::{Answering, CommonKey, InitQuestion, Job, JobSpec, Reveal};
 use tacita_node::base::files::write_whole_new;
 use tacita_node::base::text::{meant, pasted};
 use tacita_node::jobs;
-use tacita_node::table::look::{ColumnFacts, Look, look};
+use tacita_node::table::inspect::{ColumnFacts, InspectOptions, look};
 use tacita_node::table::read::ReadOptions;
 
 /// Write a job file, by questions or from options.
@@ -125,7 +125,7 @@ impl Init {
 
     /// The text of a file that makes sense.
     fn text(&self, asker: &Asker) -> Result<String> {
-        let mut draft = Draft::default();
+        let mut draft = JobDraft::default();
         let job = self.question(asker)?;
         draft.set(key("job"), job.name(), job.info().about);
         let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -177,7 +177,7 @@ impl Init {
             let meant = meant(&party, names.iter().map(String::as_str));
             return Err(Error::Input(format!("--as {party}{meant}: the parties are {}", names.join(" and "))));
         }
-        let looked = look(path, &ReadOptions::default(), &Look::default())?;
+        let looked = look(path, &ReadOptions::default(), &InspectOptions::default())?;
         let columns = looked.columns.into_iter().filter(|column| !column.is_index).collect();
         Ok(Some(Own { party, source: looked.source, columns }))
     }
@@ -186,11 +186,11 @@ impl Init {
     fn answer(
         &self,
         asker: &Asker,
-        question: &Question,
+        question: &InitQuestion,
         given: &BTreeMap<String, String>,
         own: Option<&Own>,
         asked: &mut Vec<String>,
-        draft: &mut Draft,
+        draft: &mut JobDraft,
     ) -> Result<()> {
         let (option, short) = match question.key {
             "key.columns" => ("--key".to_owned(), self.key.clone()),
@@ -222,13 +222,14 @@ impl Init {
                     for profile in &profiles {
                         profile.parse::<tacita_node::table::Profile>()?;
                     }
-                    match profiles.len() == asked.len() {
-                        true => Ok((Some(profiles.into()), Vec::new())),
-                        false => Err(Error::Input(format!(
+                    if profiles.len() == asked.len() {
+                        Ok((Some(profiles.into()), Vec::new()))
+                    } else {
+                        Err(Error::Input(format!(
                             "{} profiles for {} columns; give one for each column",
                             profiles.len(),
                             asked.len()
-                        ))),
+                        )))
                     }
                 }
                 (_, Answering::Columns) => {
@@ -265,7 +266,7 @@ impl Init {
 
     /// Asks who learns what. This is the last question, so that the check of the whole file can say who has to learn
     /// something. Returns the text.
-    fn learners(&self, asker: &Asker, job: &dyn Job, names: &[String], draft: &mut Draft) -> Result<String> {
+    fn learners(&self, asker: &Asker, job: &dyn Job, names: &[String], draft: &mut JobDraft) -> Result<String> {
         let mut usual = job.info().usual_reveal.to_string();
         if job.served().is_some() && !draft.has("round.value") {
             usual = usual.replace("+values", "");
@@ -286,7 +287,7 @@ impl Init {
         };
         draft.set(key("reveal"), reveal.clone(), &format!("what is learned: one of {words}"));
         let summed = ["sum:", "mean:"].into_iter().find_map(|word| reveal.strip_prefix(word));
-        if !self.gives.is_empty() || job.has(Shared::Gives) && (reveal == "payload" || summed.is_some()) {
+        if !self.gives.is_empty() || job.has(CommonKey::Gives) && (reveal == "payload" || summed.is_some()) {
             let column = summed.zip(names.get(1)).map(|(columns, name)| format!("{name}={columns}"));
             let given = (!self.gives.is_empty()).then(|| self.gives.join(";"));
             let read = |answer: &str| pairs("--gives", &answer.split(';').map(str::to_owned).collect::<Vec<_>>());

@@ -1,13 +1,13 @@
 //! Parties of a job, and the connections between them.
 
 use tacita_core::{Error, Result};
-use tacita_node::agreement::{Job, Shared, check_name};
+use tacita_node::agreement::{CommonKey, Job, check_name};
 use tacita_node::base::text::meant;
 use tacita_node::identity::Fingerprint;
 use toml::Value;
 
 use super::ask::{Asker, some};
-use super::draft::{Draft, key};
+use super::draft::{JobDraft, key};
 use super::{Init, pairs};
 
 /// Way in which parties reach each other.
@@ -27,8 +27,8 @@ impl Way {
     fn of(job: &dyn Job) -> Vec<(Way, &'static str)> {
         let has = |way: &Way| match way {
             Way::Direct | Way::Relay => true,
-            Way::Helper => job.has(Shared::Helper),
-            Way::Desk => job.has(Shared::Clients),
+            Way::Helper => job.has(CommonKey::Helper),
+            Way::Desk => job.has(CommonKey::Clients),
         };
         Way::ALL.into_iter().filter(|(way, _)| has(way)).collect()
     }
@@ -43,7 +43,7 @@ struct Member {
 
 impl Init {
     /// Names, addresses and fingerprints of the parties, and of who stands between them; returns the names.
-    pub(super) fn parties(&self, asker: &Asker, job: &dyn Job, draft: &mut Draft) -> Result<Vec<String>> {
+    pub(super) fn parties(&self, asker: &Asker, job: &dyn Job, draft: &mut JobDraft) -> Result<Vec<String>> {
         let (way, between) = self.way(asker, job)?;
         let most = if way == Way::Desk { 2 } else { job.info().most_parties };
         if self.party.len() > most {
@@ -174,7 +174,7 @@ impl Init {
     }
 
     /// Asks for the settings of the job file of a served list.
-    fn desk(&self, asker: &Asker, draft: &mut Draft) -> Result<()> {
+    fn desk(&self, asker: &Asker, draft: &mut JobDraft) -> Result<()> {
         let given = pairs("--set", &self.set)?;
         for (name, asks, usual, means) in [
             (
@@ -204,7 +204,7 @@ impl Init {
     }
 
     /// Addresses and fingerprints of those who serve.
-    pub(super) fn members(&self, asker: &Asker, roles: &[&str], draft: &mut Draft) -> Result<()> {
+    pub(super) fn members(&self, asker: &Asker, roles: &[&str], draft: &mut JobDraft) -> Result<()> {
         let (addresses, identities) = (pairs("--party", &self.party)?, pairs("--identity", &self.identity)?);
         for (option, names) in [("--party", &addresses), ("--identity", &identities)] {
             if let Some(name) = names.keys().find(|name| !roles.contains(&name.as_str())) {
@@ -226,15 +226,10 @@ impl Init {
             {
                 member.insert(name.to_owned(), value.into());
             }
-            match member.is_empty() {
-                true => draft.leave(key(role), "[{ address = \"HOST:PORT\", identity = \"SHA256:...\" }]"),
-                false => {
-                    draft.set(
-                        key(role),
-                        vec![Value::Table(member)],
-                        "where it listens, and its `tacita identity show`",
-                    );
-                }
+            if member.is_empty() {
+                draft.leave(key(role), "[{ address = \"HOST:PORT\", identity = \"SHA256:...\" }]")
+            } else {
+                draft.set(key(role), vec![Value::Table(member)], "where it listens, and its `tacita identity show`");
             }
         }
         Ok(())
@@ -244,9 +239,10 @@ impl Init {
 /// `HOST:PORT`, or nothing.
 fn address(answer: &str) -> Result<String> {
     let fits = answer.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
-    match answer.is_empty() || fits {
-        true => Ok(answer.to_owned()),
-        false => Err(Error::Input(format!("\"{answer}\" is no address: use HOST:PORT, as hospital.example:7400"))),
+    if answer.is_empty() || fits {
+        Ok(answer.to_owned())
+    } else {
+        Err(Error::Input(format!("\"{answer}\" is no address: use HOST:PORT, as hospital.example:7400")))
     }
 }
 
@@ -259,7 +255,7 @@ fn pin(answer: &str) -> Result<String> {
 }
 
 /// Writes the parties down.
-fn write(way: Way, members: &[Member], draft: &mut Draft) {
+fn write(way: Way, members: &[Member], draft: &mut JobDraft) {
     let last = members.len().saturating_sub(1);
     for (place, member) in members.iter().enumerate() {
         let says = match (way, place) {
@@ -287,7 +283,7 @@ fn write(way: Way, members: &[Member], draft: &mut Draft) {
 }
 
 /// Writes down who stands between the parties.
-fn write_between(word: &'static str, address: &str, identity: &str, draft: &mut Draft) {
+fn write_between(word: &'static str, address: &str, identity: &str, draft: &mut JobDraft) {
     let at = |of: &str| vec![word.to_owned(), of.to_owned()];
     draft.table(vec![word.to_owned()], "all parties dial it");
     match address {

@@ -11,8 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tacita_aggregate::database::backup::{Size, Where, back_up, restore};
-use tacita_aggregate::participant::operate::{Operator, Order};
-use tacita_aggregate::setting::Setting;
+use tacita_aggregate::participant::operate::{Operator, RoundOrder};
+use tacita_aggregate::setting::ServiceConfig;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::text::counted;
@@ -30,7 +30,7 @@ use crate::console::print;
   tacita round open job.toml --round 2026-11-30 --identity id/database
   tacita round close job.toml --round 2026-11-30 --identity id/database --wait
   tacita round list job.toml --identity id/database")]
-pub struct Round {
+pub struct RoundCommand {
     #[command(subcommand)]
     action: Action,
 }
@@ -181,24 +181,24 @@ struct Tighten {
     gap: bool,
 }
 
-impl Round {
+impl RoundCommand {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         match self.action {
-            Action::Open(which) => which.order(Order::Open),
+            Action::Open(which) => which.order(RoundOrder::Open),
             Action::List(list) => list.print(),
             Action::Close(Close { which, without_proxy, wait }) => {
                 which.close(without_proxy.iter().map(|number| number - 1).collect(), wait)
             }
-            Action::Status(which) => which.order(Order::Status),
-            Action::Histogram(which) => which.order(Order::Histogram),
+            Action::Status(which) => which.order(RoundOrder::Status),
+            Action::Histogram(which) => which.order(RoundOrder::Histogram),
             Action::Tighten(Tighten { which, measure, to, gap }) => {
-                which.order(Order::Tighten { measure, to: to.filter(|_| !gap) })
+                which.order(RoundOrder::Tighten { measure, to: to.filter(|_| !gap) })
             }
-            Action::Reveal(which) => which.order(Order::Reveal),
+            Action::Reveal(which) => which.order(RoundOrder::Reveal),
             Action::Backup(saved) => saved.act("saved", back_up),
             Action::Restore(saved) => saved.act("restored", restore),
-            Action::Remove(which) => which.order(Order::Remove),
+            Action::Remove(which) => which.order(RoundOrder::Remove),
         }
     }
 }
@@ -206,7 +206,7 @@ impl Round {
 impl Saved {
     fn act(self, done: &str, act: impl FnOnce(&Where, &Path) -> Result<Size>) -> Result<()> {
         let Saved { job, round, identity, state, storage, file } = self;
-        let setting = Setting::new(JobSpec::load(&job)?)?;
+        let setting = ServiceConfig::new(JobSpec::load(&job)?)?;
         let identity = Identity::load(&identity)?;
         let at = Where { setting, identity, state, storage: super::roles::storage(storage)?, round };
         let size = act(&at, &file)?;
@@ -217,21 +217,21 @@ impl Saved {
 }
 
 impl Which {
-    fn order(self, order: Order) -> Result<()> {
+    fn order(self, order: RoundOrder) -> Result<()> {
         let told = self.list.operator()?.order(&self.round, &order)?;
         match order {
             _ if self.list.json => print_json(&told),
-            Order::Histogram => told::histogram(&read(told)?),
+            RoundOrder::Histogram => told::histogram(&read(told)?),
             _ => told::status(&read(told)?),
         }
     }
 
     fn close(self, without: Vec<usize>, wait: Wait) -> Result<()> {
         if wait.is_none() {
-            return self.order(Order::Close { without });
+            return self.order(RoundOrder::Close { without });
         }
         let operator = self.list.operator()?;
-        operator.order(&self.round, &Order::Close { without })?;
+        operator.order(&self.round, &RoundOrder::Close { without })?;
         let status = until_ready(wait, || operator.outcome(&self.round))?;
         if self.list.json { print_json(&status) } else { told::status(&status) }
     }
@@ -239,7 +239,7 @@ impl Which {
 
 impl List {
     fn operator(&self) -> Result<Operator> {
-        let setting = Setting::new(JobSpec::load(&self.job)?)?;
+        let setting = ServiceConfig::new(JobSpec::load(&self.job)?)?;
         Operator::new(&setting, &Identity::load(&self.identity)?, self.announce.as_deref())
     }
 

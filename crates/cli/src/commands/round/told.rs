@@ -1,13 +1,13 @@
 //! State of a round, written for people.
 
-use tacita_aggregate::wire::rounds::{Counts, Status};
+use tacita_aggregate::wire::rounds::{ReportCounts, RoundStatus};
 use tacita_core::Result;
 use tacita_node::base::text::{count, counted};
 
 use crate::console::print;
 
 /// A line for each thing that is known of a round.
-pub(super) fn status(status: &Status) -> Result<()> {
+pub(super) fn status(status: &RoundStatus) -> Result<()> {
     let closed = status.closed_at().map_or(String::new(), |at| format!(", closed at {at}"));
     print(format_args!("round {}: {}{closed}", status.round, status.state.name()))?;
     let mut lines = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn status(status: &Status) -> Result<()> {
 }
 
 /// A line for each round.
-pub(super) fn list(rounds: &[Status]) -> Result<()> {
+pub(super) fn list(rounds: &[RoundStatus]) -> Result<()> {
     if rounds.is_empty() {
         return print("no rounds yet");
     }
@@ -74,7 +74,7 @@ pub(super) fn list(rounds: &[Status]) -> Result<()> {
 }
 
 /// Prints the number of rows for each number of reports, and for each number of reporters.
-pub(super) fn histogram(counts: &Counts) -> Result<()> {
+pub(super) fn histogram(counts: &ReportCounts) -> Result<()> {
     for (what, sizes) in [("report", &counts.count), ("reporter", &counts.distinct)] {
         for (number, rows) in sizes {
             print(format_args!("{} with {}", counted(*rows, "row"), counted(*number, what)))?;

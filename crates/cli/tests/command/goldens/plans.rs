@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use tacita_node::agreement::cost::Calibration;
-use tacita_node::agreement::{Ability, Each, JobSpec, Known, Reveal, Sizes, Work};
+use tacita_node::agreement::{Ability, DiskRun, JobSpec, KnownSizes, Reveal, RowsPerKey, Sizes};
 use tacita_node::plan::plan;
-use tacita_node::transport::Shape;
+use tacita_node::transport::LinkShape;
 
 use crate::goldens::{compare, jobs};
 
@@ -37,13 +37,13 @@ fn sizes(job: &JobSpec, rows: &[u64], on_disk: bool) -> BTreeMap<String, Sizes> 
             }
             if job.reveal == Reveal::Rows && job.learns(job.peer_of(name)) {
                 sizes.row_bytes = 40;
-                sizes.each = Some(Each { rows: 2, profiles: Vec::new() });
+                sizes.each = Some(RowsPerKey { rows: 2, profiles: Vec::new() });
             }
         }
         if job.job.name() == "shares" {
             sizes.runs = Some(vec!["0123456789abcdef0123456789abcdef".into(); 2]);
         }
-        sizes.work = on_disk.then_some(Work { memory: 64 << 20, kept: None });
+        sizes.work = on_disk.then_some(DiskRun { memory: 64 << 20, kept: None });
         (name.to_owned(), sizes)
     };
     // Some of those who come to be served.
@@ -53,22 +53,20 @@ fn sizes(job: &JobSpec, rows: &[u64], on_disk: bool) -> BTreeMap<String, Sizes> 
 
 #[test]
 fn plans_and_sentences() {
-    let near = Shape { latency: Duration::ZERO, bandwidth: None };
-    let far = Shape { latency: Duration::from_millis(40), bandwidth: Some(20_000_000) };
+    let near = LinkShape { latency: Duration::ZERO, bandwidth: None };
+    let far = LinkShape { latency: Duration::from_millis(40), bandwidth: Some(20_000_000) };
     // Some memory is for each thread.
     let threads = rayon::ThreadPoolBuilder::new().num_threads(MACHINE.threads).build().unwrap();
     let mut found = String::new();
     for (name, job) in jobs::all() {
-        let by_position = job.things() != "keys";
-        let rows: [&[u64]; 3] = match by_position {
-            true => [&[0], &[1000], &[200_000]],
-            false => [&[0, 1], &[900, 1000], &[2_000_000, 100_000]],
-        };
+        let by_position = job.item_noun() != "keys";
+        let rows: [&[u64]; 3] =
+            if by_position { [&[0], &[1000], &[200_000]] } else { [&[0, 1], &[900, 1000], &[2_000_000, 100_000]] };
         for (rows, shape, on_disk) in [
             (rows[0], near, false),
             (rows[1], near, false),
             (rows[1], far, false),
-            (rows[2], Shape { latency: Duration::ZERO, ..far }, false),
+            (rows[2], LinkShape { latency: Duration::ZERO, ..far }, false),
             (rows[2], near, job.job.name() == "intersect" && name.starts_with("rows")),
         ] {
             let sizes = sizes(&job, rows, on_disk && job.job.can(&job, Ability::Disk).is_ok());
@@ -91,7 +89,7 @@ fn plans_and_sentences() {
 /// Before anything is known of the other party, and with all that can be.
 #[test]
 fn sentences() {
-    let all = Known {
+    let all = KnownSizes {
         own_items: Some(1),
         items: Some(12),
         entries: Some(20),
@@ -107,7 +105,7 @@ fn sentences() {
     for (name, job) in jobs::all() {
         let served = job.job.served().map_or(&[][..], |served| served.roles);
         for party in job.parties.names().into_iter().chain(served.iter().copied()) {
-            for known in [Known::default(), all] {
+            for known in [KnownSizes::default(), all] {
                 let which = if known.items.is_some() { "all known" } else { "nothing known" };
                 writeln!(found, "{name}, {party}, {which}").unwrap();
                 for sentence in job.learned(party, known) {

@@ -84,9 +84,10 @@ impl Meeting {
     fn is_exact(&self, learners: &[&str]) {
         for name in NAMES {
             let out = self.home.at(&format!("{name}.out.csv"));
-            match learners.contains(&name) {
-                true => assert_eq!(lines(&out), common_lines(&self.home, &NAMES, name)),
-                false => assert!(!std::fs::exists(&out).unwrap(), "{name}"),
+            if learners.contains(&name) {
+                assert_eq!(lines(&out), common_lines(&self.home, &NAMES, name))
+            } else {
+                assert!(!std::fs::exists(&out).unwrap(), "{name}")
             }
         }
     }

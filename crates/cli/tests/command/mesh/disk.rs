@@ -91,10 +91,8 @@ fn tables_larger_than_memory_are_intersected_bucket_by_bucket() {
 fn some_are_on_disk_and_others_in_memory() {
     for on_disk in [&["a"][..], &["b", "c"], &["c"]] {
         let group = Group::with_tables(ROWS, 20_000);
-        let start = |name: &&str| match on_disk.contains(name) {
-            true => group.start_on_disk(name, &[]),
-            false => group.start(name, &[]),
-        };
+        let start =
+            |name: &&str| if on_disk.contains(name) { group.start_on_disk(name, &[]) } else { group.start(name, &[]) };
         let running: Vec<_> = NAMES.iter().map(start).collect();
         running.into_iter().for_each(|party| drop(party.end().well()));
         assert!(group.is_done("a") && group.is_done("b"), "{on_disk:?}");

@@ -16,7 +16,7 @@ use tacita_node::agreement::handshake::{Greeted, fresh_nonce, greet_as};
 use tacita_node::agreement::{JobSpec, Sizes, mesh};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
-use tacita_node::run::meet::company;
+use tacita_node::run::connect::company;
 use tacita_node::transport::faults::{ByteFault, relay};
 use tacita_node::transport::{self, Options, Peer};
 

@@ -120,9 +120,10 @@ fn check_files(rules: &str, truth: &Truth) {
         near(row, "confidence", both / from);
         near(row, "lift", both * n / (from * to));
         near(row, "leverage", both / n - from * to / (n * n));
-        match counts[0] == counts[1] {
-            true => assert!(["inf", "null"].contains(&row["conviction"].as_str()), "{row:?}"),
-            false => near(row, "conviction", (1.0 - to / n) / (1.0 - both / from)),
+        if counts[0] == counts[1] {
+            assert!(["inf", "null"].contains(&row["conviction"].as_str()), "{row:?}")
+        } else {
+            near(row, "conviction", (1.0 - to / n) / (1.0 - both / from))
         }
     }
     assert_eq!(rules.len(), truth.rules.len());

@@ -6,14 +6,13 @@ use super::*;
 fn published(data: &Path, set: &str, support: &str, mixed_only: bool) -> Truth {
     let read = |what: &str| -> Vec<BTreeMap<String, String>> {
         let path = data.join(format!("truth/{set}.s{support}.{what}.csv"));
-        let text = match path.exists() {
-            true => text(path),
-            false => {
-                let mut text = String::new();
-                let packed = std::fs::File::open(format!("{}.gz", path.display())).unwrap();
-                flate2::read::MultiGzDecoder::new(packed).read_to_string(&mut text).unwrap();
-                text
-            }
+        let text = if path.exists() {
+            text(path)
+        } else {
+            let mut text = String::new();
+            let packed = std::fs::File::open(format!("{}.gz", path.display())).unwrap();
+            flate2::read::MultiGzDecoder::new(packed).read_to_string(&mut text).unwrap();
+            text
         };
         csv::Reader::from_reader(text.as_bytes()).deserialize().map(Result::unwrap).collect()
     };

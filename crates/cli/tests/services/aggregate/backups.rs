@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::stored::server::Server;
+use super::stored::server::PostgresServer;
 use super::world::{ROUND, World, made, over};
 use crate::common::{Ended, tacita};
 
@@ -102,7 +102,7 @@ fn a_round_that_was_put_back_has_the_result_that_it_would_have_had() {
 
 #[test]
 fn a_round_moves_from_a_directory_to_postgresql() {
-    let Some(server) = Server::start() else { return };
+    let Some(server) = PostgresServer::start() else { return };
     let (mut world, file, expected) = counted("saved");
     lose(&world);
     let url = world.home.file("url", &server.socket_url(""));
@@ -192,9 +192,10 @@ pub fn copy_all(from: &Path, to: &Path) {
     std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o700)).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let (path, target) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
-        match path.is_dir() {
-            true => copy_all(&path, &target),
-            false => drop(std::fs::copy(&path, &target).unwrap()),
+        if path.is_dir() {
+            copy_all(&path, &target)
+        } else {
+            std::fs::copy(&path, &target).unwrap();
         }
     }
 }

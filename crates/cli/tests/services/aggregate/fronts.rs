@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::stored::server::Server;
+use super::stored::server::PostgresServer;
 use super::world::{ROUND, World, made, over};
 use crate::common::{Ended, tacita};
 
@@ -18,13 +18,13 @@ const LONG: Duration = Duration::from_secs(90);
 struct Fronts {
     world: World,
     storage: String,
-    server: Server,
+    server: PostgresServer,
 }
 
 impl Fronts {
     /// Nothing runs yet; nothing, where there is no PostgreSQL.
     fn new(names: &[&str], round: Value) -> Option<Fronts> {
-        let server = Server::start()?;
+        let server = PostgresServer::start()?;
         let world = World::of_several(&[("database", 2)], names, round, json!({}));
         world.home.directory("second");
         let storage = server.socket_url("");
@@ -74,9 +74,10 @@ impl Fronts {
 
     /// The same as JSON, without what only one of them sees: when proxies were heard of.
     fn status_of(&self, second: bool, round: &str) -> Value {
-        let told = match second {
-            true => self.operate_second("status", round),
-            false => self.world.operate("status", round, &["--json"]),
+        let told = if second {
+            self.operate_second("status", round)
+        } else {
+            self.world.operate("status", round, &["--json"])
         };
         let mut status: Value = serde_json::from_str(&told.well().stdout).unwrap();
         status.as_object_mut().unwrap().remove("waits_for");
@@ -288,7 +289,7 @@ fn several_databases_without_a_storage_that_they_can_share_are_refused() {
 
 #[test]
 fn a_simulation_has_several_databases_and_leaves_nothing_in_their_storage() {
-    let Some(server) = Server::start() else { return };
+    let Some(server) = PostgresServer::start() else { return };
     let world = World::of_several(&[("database", 3)], &["a", "b"], json!({}), json!({}));
     let input = world.home.file("a.csv", "item\nx\n");
     let [a, b] = ["a", "b"].map(|name| format!("{name}={input}"));

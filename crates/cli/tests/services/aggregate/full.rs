@@ -16,12 +16,11 @@ impl Disk {
         std::fs::create_dir_all(&at).unwrap();
         let size = format!("size={mebibytes}m,mode=700");
         let made = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs", &at]).output();
-        match made.is_ok_and(|made| made.status.success()) {
-            true => Some(Disk(at)),
-            false => {
-                eprintln!("skipped: no disk can be mounted here");
-                None
-            }
+        if made.is_ok_and(|made| made.status.success()) {
+            Some(Disk(at))
+        } else {
+            eprintln!("skipped: no disk can be mounted here");
+            None
         }
     }
 

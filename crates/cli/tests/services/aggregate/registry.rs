@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 #[path = "../../../../aggregate/src/registry/server.rs"]
 pub mod server;
 
-use self::server::Server;
+use self::server::RegistryServer;
 use super::watched::{page, pages};
 use super::world::{World, made, over};
 use crate::common::{Running, free_port, tacita, text};
@@ -17,7 +17,7 @@ use crate::common::{Running, free_port, tacita, text};
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 /// A job whose file says of one service where it listens, with as many proxies.
-fn world(server: &Server, proxies: usize, seed: &str) -> World {
+fn world(server: &RegistryServer, proxies: usize, seed: &str) -> World {
     let mut world = World::of_several(&[("proxy", proxies)], &NAMES, json!({ "min_participants": 2 }), json!({}));
     world.registry = Some(server.url());
     world.home.file("bare.json", &text(world.job()));
@@ -54,7 +54,7 @@ fn submit(world: &World, items: &[Vec<String>], places: std::ops::Range<usize>) 
 
 /// Waits until so many entries are there, and returns them.
 #[track_caller]
-fn until(server: &Server, number: usize) -> Vec<(String, String)> {
+fn until(server: &RegistryServer, number: usize) -> Vec<(String, String)> {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
         let all = server.all();
@@ -68,7 +68,7 @@ fn until(server: &Server, number: usize) -> Vec<(String, String)> {
 
 #[test]
 fn one_address_is_enough_for_participants_and_none_for_roles() {
-    let Some(server) = Server::start() else { return };
+    let Some(server) = RegistryServer::start() else { return };
     let (items, counts) = made(NAMES.len(), 40);
     let mut world = world(&server, 2, "database");
     world.start_with("oracle", &["--status", "127.0.0.1:0"]);
@@ -109,7 +109,7 @@ fn one_address_is_enough_for_participants_and_none_for_roles() {
 
 #[test]
 fn what_runs_goes_on_where_the_registry_does_not() {
-    let Some(mut server) = Server::start() else { return };
+    let Some(mut server) = RegistryServer::start() else { return };
     let (items, counts) = made(NAMES.len(), 40);
     let mut world = world(&server, 1, "database");
     let roles = ["database", "proxy", "oracle"];
@@ -136,7 +136,7 @@ fn what_runs_goes_on_where_the_registry_does_not() {
 
 #[test]
 fn a_registry_misdirects_and_cannot_impersonate() {
-    let Some(server) = Server::start() else { return };
+    let Some(server) = RegistryServer::start() else { return };
     let (items, counts) = made(NAMES.len(), 40);
     let mut world = world(&server, 1, "proxy");
     start(&mut world, &["oracle"], "proxy");
@@ -186,7 +186,7 @@ fn what_cannot_be_a_registry_is_refused() {
 /// Checks that several jobs under one identity stay apart: an address of another job leads to no service.
 #[test]
 fn the_address_of_another_job_of_the_same_identity_is_none() {
-    let Some(server) = Server::start() else { return };
+    let Some(server) = RegistryServer::start() else { return };
     let (items, counts) = made(NAMES.len(), 40);
     let mut world = world(&server, 1, "proxy");
     let mut other: Value = serde_json::from_str(&text(world.job())).unwrap();

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::stored::server::Server;
+use super::stored::server::PostgresServer;
 use super::world::{ROUND, World};
 
 const LACKS: &str = "the storage lacks changes that it had confirmed to the proxy";
 
 /// A round in PostgreSQL, and reports of two participants in it.
-fn begun(server: &Server, more: Value) -> World {
+fn begun(server: &PostgresServer, more: Value) -> World {
     let mut round = json!({ "reveal_when": "count >= 1 and distinct >= 1", "min_participants": 2 });
     round.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let mut world = World::new(&["a", "b", "c", "d"], round, json!({}));
@@ -52,7 +52,7 @@ fn fails(world: &World) {
 /// The database goes on with what it has in memory; put back, the right server has all of the round.
 #[test]
 fn a_standby_without_the_last_report_ends_the_round_until_the_right_server_is_back() {
-    let Some(mut primary) = Server::start() else { return };
+    let Some(mut primary) = PostgresServer::start() else { return };
     let mut world = begun(&primary, json!({}));
     let mut standby = primary.standby();
     standby.end_at_once();
@@ -76,7 +76,7 @@ fn a_standby_without_the_last_report_ends_the_round_until_the_right_server_is_ba
 #[test]
 #[ignore = "as the others, where other commits are lost"]
 fn a_database_that_is_started_over_such_a_standby_ends_the_round() {
-    let Some(mut primary) = Server::start() else { return };
+    let Some(mut primary) = PostgresServer::start() else { return };
     let mut world = begun(&primary, json!({}));
     let mut standby = primary.standby();
     standby.end_at_once();
@@ -92,7 +92,7 @@ fn a_database_that_is_started_over_such_a_standby_ends_the_round() {
 /// Checks the loss of batches at the standby that had already left the proxy, which has them no more.
 #[test]
 fn a_standby_without_batches_that_the_proxy_has_sent_ends_the_round() {
-    let Some(mut primary) = Server::start() else { return };
+    let Some(mut primary) = PostgresServer::start() else { return };
     let mut world = begun(&primary, json!({ "batch_size": 4 }));
     let sent = |world: &World, reports: u64| {
         let until = Instant::now() + Duration::from_secs(40);
@@ -119,7 +119,7 @@ fn a_standby_without_batches_that_the_proxy_has_sent_ends_the_round() {
 #[test]
 #[ignore = "as the others, where other commits are lost"]
 fn a_standby_without_the_close_ends_the_round() {
-    let Some(mut primary) = Server::start() else { return };
+    let Some(mut primary) = PostgresServer::start() else { return };
     let mut world = begun(&primary, json!({ "tighten": true }));
     let mut standby = primary.standby();
     standby.end_at_once();
@@ -136,7 +136,7 @@ fn a_standby_without_the_close_ends_the_round() {
 /// With `synchronous_standby_names`, nothing is acknowledged that the standby lacks: the round goes on there.
 #[test]
 fn a_standby_that_is_waited_for_has_all_that_was_acknowledged() {
-    let Some(mut primary) = Server::start() else { return };
+    let Some(mut primary) = PostgresServer::start() else { return };
     let world = begun(&primary, json!({}));
     let mut standby = primary.standby();
     primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'");

@@ -6,7 +6,7 @@ use serde_json::json;
 #[path = "../../../../aggregate/src/store/postgres/server.rs"]
 pub mod server;
 
-use self::server::Server;
+use self::server::PostgresServer;
 use super::world::{ROUND, World, made, over};
 use crate::common::{Running, free_port, tacita};
 
@@ -19,7 +19,7 @@ fn submit(world: &World, items: &[Vec<String>], places: std::ops::Range<usize>) 
 
 #[test]
 fn a_round_in_postgresql_has_the_result_of_one_in_a_directory() {
-    let Some(mut server) = Server::start() else { return };
+    let Some(mut server) = PostgresServer::start() else { return };
     let names = ["a", "b", "c", "d"];
     let (items, counts) = made(names.len(), 40);
     let world = || World::new(&names, json!({ "min_participants": 2 }), json!({}));

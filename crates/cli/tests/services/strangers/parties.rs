@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Resource;
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::identity::Identity;
-use tacita_node::transport::relay::{Place, look};
+use tacita_node::transport::relay::{RelayAddress, look};
 use tacita_node::transport::{ALPN, DESK_ALPN, DOCTOR_ALPN, HELPER_ALPN, Options, Peer, Purpose, RELAY_ALPN, dial};
 
 use crate::common::stranger::{Listener, identity};
@@ -86,7 +86,7 @@ fn relay() {
     let mut relay = Running::start(&["relay", "--listen", &address, "--identity", &home.at("relay"), &job]);
     relay.until_it_says("serving job");
     let agreement = Terms::of(&JobSpec::load(Path::new(&job)).unwrap()).agreement_bytes();
-    let place = Place { address: address.clone(), pin: pin.parse().unwrap(), agreement, lane: 0 };
+    let place = RelayAddress { address: address.clone(), pin: pin.parse().unwrap(), agreement, lane: 0 };
     let party = identity(pair.home.at("insurer"));
     let visit = || {
         look(&place, &party, Duration::from_secs(20)).unwrap();

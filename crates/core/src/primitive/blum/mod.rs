@@ -24,9 +24,10 @@ impl KeySize {
     ///
     /// Errors ([`Error::Input`]): there are no such keys.
     pub fn new(bits: usize) -> Result<KeySize> {
-        match KeySize::ALL.contains(&bits) {
-            true => Ok(KeySize { bits }),
-            false => Err(Error::Input(format!("keys of {bits} bits: use one of {:?}", KeySize::ALL))),
+        if KeySize::ALL.contains(&bits) {
+            Ok(KeySize { bits })
+        } else {
+            Err(Error::Input(format!("keys of {bits} bits: use one of {:?}", KeySize::ALL)))
         }
     }
 

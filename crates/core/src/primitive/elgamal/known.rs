@@ -100,10 +100,7 @@ pub(super) fn first_wrong(number: usize, mut hold: impl FnMut(Range<usize>) -> b
     let Range { start: mut from, end: mut to } = batches.find(|batch| !hold(batch.clone()))?;
     while to - from > 1 {
         let middle = from.midpoint(to);
-        match hold(from..middle) {
-            true => from = middle,
-            false => to = middle,
-        }
+        if hold(from..middle) { from = middle } else { to = middle }
     }
     Some(from)
 }

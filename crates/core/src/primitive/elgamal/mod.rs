@@ -21,23 +21,23 @@ use crate::primitive::group::{DecodeError, Group};
 pub(crate) type Ciphertext<G> = [<G as Group>::Point; 2];
 
 /// Secret key of ElGamal encryption.
-pub struct SecretKey<G: Group>(G::Scalar);
+pub struct ElGamalSecretKey<G: Group>(G::Scalar);
 
 /// A public key. Those that somebody else has made come with a proof that its maker knows the secret one, or matter to nobody else.
-pub struct PublicKey<G: Group>(G::Point);
+pub struct ElGamalPublicKey<G: Group>(G::Point);
 
-impl<G: Group> SecretKey<G> {
+impl<G: Group> ElGamalSecretKey<G> {
     /// A fresh random key.
-    pub fn generate(group: &G, rng: &mut impl CryptoRng) -> SecretKey<G> {
-        SecretKey(group.random_scalars(1, rng).remove(0))
+    pub fn generate(group: &G, rng: &mut impl CryptoRng) -> ElGamalSecretKey<G> {
+        ElGamalSecretKey(group.random_scalars(1, rng).remove(0))
     }
 
     /// The public key that belongs to it.
-    pub fn public(&self, group: &G) -> PublicKey<G> {
-        PublicKey(group.multiply_generator(std::slice::from_ref(&self.0)).remove(0))
+    pub fn public(&self, group: &G) -> ElGamalPublicKey<G> {
+        ElGamalPublicKey(group.multiply_generator(std::slice::from_ref(&self.0)).remove(0))
     }
 
-    /// A fresh ciphertext of each scalar, as [`PublicKey::encrypt`] makes them. Who has the secret key takes less time.
+    /// A fresh ciphertext of each scalar, as [`ElGamalPublicKey::encrypt`] makes them. Who has the secret key takes less time.
     pub fn encrypt(&self, group: &G, scalars: &[G::Scalar], rng: &mut impl CryptoRng) -> Vec<Ciphertext<G>> {
         let masks = group.random_scalars(scalars.len(), rng);
         let hidden = |(scalar, mask)| group.plus(scalar, &group.times(mask, &self.0));
@@ -64,22 +64,22 @@ impl<G: Group> SecretKey<G> {
     }
 }
 
-impl<G: Group> fmt::Debug for SecretKey<G> {
+impl<G: Group> fmt::Debug for ElGamalSecretKey<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretKey(..)")
     }
 }
 
-impl<G: Group + Sync> PublicKey<G> {
+impl<G: Group + Sync> ElGamalPublicKey<G> {
     /// Returns the encoding of the key.
     pub fn to_bytes(&self, group: &G) -> Vec<u8> {
         group.encode(std::slice::from_ref(&self.0))
     }
 
     /// The key that `bytes` encode: any point but the identity.
-    pub fn from_bytes(group: &G, bytes: &[u8]) -> Result<PublicKey<G>, DecodeError> {
+    pub fn from_bytes(group: &G, bytes: &[u8]) -> Result<ElGamalPublicKey<G>, DecodeError> {
         match <[G::Point; 1]>::try_from(group.decode(bytes)?) {
-            Ok([point]) => Ok(PublicKey(point)),
+            Ok([point]) => Ok(ElGamalPublicKey(point)),
             Err(_) => Err(DecodeError::Length),
         }
     }
@@ -129,7 +129,7 @@ impl<G: Group + Sync> PublicKey<G> {
     }
 }
 
-impl<G: Group> fmt::Debug for PublicKey<G> {
+impl<G: Group> fmt::Debug for ElGamalPublicKey<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PublicKey(..)")
     }

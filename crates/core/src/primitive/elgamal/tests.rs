@@ -16,7 +16,7 @@ fn rng(seed: u8) -> ChaCha20Rng {
 
 fn check<G: Group + Sync>(group: &G) {
     let rng = &mut rng(1);
-    let key = SecretKey::generate(group, rng);
+    let key = ElGamalSecretKey::generate(group, rng);
     let public = key.public(group);
     let plain: Vec<_> = [0, 1, 7, u64::MAX]
         .map(|integer| group.scalar(integer))
@@ -61,15 +61,19 @@ fn check<G: Group + Sync>(group: &G) {
     assert_eq!(decode(group, &travelled[bytes..]).map(drop), Err(DecodeError::Length));
     assert_eq!(decode(group, &vec![0; 2 * bytes]).map(drop), Err(DecodeError::Identity(0)));
     let sent = public.to_bytes(group);
-    assert_eq!(PublicKey::from_bytes(group, &sent).unwrap().to_bytes(group), sent);
-    assert_eq!(PublicKey::<G>::from_bytes(group, &[&sent[..], &sent].concat()).map(drop), Err(DecodeError::Length));
+    assert_eq!(ElGamalPublicKey::from_bytes(group, &sent).unwrap().to_bytes(group), sent);
+    assert_eq!(
+        ElGamalPublicKey::<G>::from_bytes(group, &[&sent[..], &sent].concat()).map(drop),
+        Err(DecodeError::Length)
+    );
     assert!(
-        PublicKey::<G>::from_bytes(group, &vec![0; bytes]).is_err() && PublicKey::<G>::from_bytes(group, &[]).is_err()
+        ElGamalPublicKey::<G>::from_bytes(group, &vec![0; bytes]).is_err()
+            && ElGamalPublicKey::<G>::from_bytes(group, &[]).is_err()
     );
     assert_eq!(format!("{key:?} {public:?}"), "SecretKey(..) PublicKey(..)");
 
     // Another key opens nothing.
-    let other = SecretKey::generate(group, rng);
+    let other = ElGamalSecretKey::generate(group, rng);
     assert!(!other.are_zero(group, &encrypted)[0]);
 }
 
@@ -91,7 +95,7 @@ fn pallas() {
 #[test]
 fn small_numbers_are_found_and_no_others() {
     let rng = &mut rng(2);
-    let key = SecretKey::generate(&Ristretto255, rng);
+    let key = ElGamalSecretKey::generate(&Ristretto255, rng);
     let public = key.public(&Ristretto255);
     for bound in [0u64, 1, 2, 3, 9, 10, 100, 1000] {
         let integers: Vec<u64> =

@@ -14,9 +14,11 @@ macro_rules! dispatch {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
             backend::Family::Avx512 => unsafe { x86::gf128::$function$(::<$add>)?($($argument),*) },
-            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            backend::Family::Pclmul | backend::Family::Avx2 => unsafe { x86::pclmul::$function$(::<$add>)?($($argument),*) },
+            backend::Family::Pclmul | backend::Family::Avx2 => {
+                // SAFETY: as above.
+                unsafe { x86::pclmul::$function$(::<$add>)?($($argument),*) }
+            }
             _ => portable::gf128::$function$(::<$add>)?($($argument),*),
         }
     };

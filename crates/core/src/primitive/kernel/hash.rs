@@ -52,9 +52,10 @@ impl RekeyedHash {
         assert_eq!(input.len(), out.len(), "as many pairs as inputs");
         for (hash, start, part) in self.parts(start, input.len()) {
             let (input, out) = (&input[part.clone()], &mut out[part]);
-            match past_caches {
-                true => hash.hash_pairs_past_caches(start, input, delta, out),
-                false => hash.hash_pairs(start, input, delta, out),
+            if past_caches {
+                hash.hash_pairs_past_caches(start, input, delta, out)
+            } else {
+                hash.hash_pairs(start, input, delta, out)
             }
         }
     }

@@ -41,7 +41,7 @@ pub(super) const STEPS: usize = 30;
 pub(super) const LIMB: u64 = (1 << STEPS) - 1;
 
 /// Limbs that are never left out: a word's.
-pub(super) const LEAST: usize = 3;
+pub(super) const MIN_LIMBS: usize = 3;
 
 /// Bits that a number may have more than the modulus: it is below 4 n, as sums of residues are.
 const SPARE_BITS: usize = 2;
@@ -97,7 +97,7 @@ impl Rounds {
     /// Limbs before round number `round`.
     pub(super) fn width(self, round: usize) -> usize {
         let together = (self.total + STEPS).saturating_sub(STEPS * round);
-        self.longest.min(together).div_ceil(STEPS).max(LEAST)
+        self.longest.min(together).div_ceil(STEPS).max(MIN_LIMBS)
     }
 }
 
@@ -162,7 +162,7 @@ impl Pairs {
     fn symbols(&self) -> [i8; LANES] {
         std::array::from_fn(|lane| {
             let of_b = |limb: usize| self.b[limb][lane] ^ u64::from(limb == 0);
-            let wrong = (0..LEAST).fold(self.lost[lane], |wrong, limb| wrong | self.a[limb][lane] | of_b(limb));
+            let wrong = (0..MIN_LIMBS).fold(self.lost[lane], |wrong, limb| wrong | self.a[limb][lane] | of_b(limb));
             let right = ((wrong | wrong.wrapping_neg()) >> 63 ^ 1) as i8;
             right.wrapping_mul(1i8.wrapping_sub((self.sign[lane] & 2) as i8))
         })

@@ -65,7 +65,7 @@ impl Ntt {
         match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            backend::Family::Avx512 if length >= x86::ntt::LEAST => unsafe {
+            backend::Family::Avx512 if length >= x86::ntt::MIN_VALUES => unsafe {
                 x86::ntt::forward(&self.prime, &self.roots, values);
             },
             _ => portable::ntt::forward(&self.prime, &self.roots, values),
@@ -78,7 +78,7 @@ impl Ntt {
         match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            backend::Family::Avx512 if values.len() >= x86::ntt::LEAST => unsafe {
+            backend::Family::Avx512 if values.len() >= x86::ntt::MIN_VALUES => unsafe {
                 x86::ntt::inverse(&self.prime, &self.inverses, self.scale, values);
             },
             _ => portable::ntt::inverse(&self.prime, &self.inverses, self.scale, values),
@@ -98,7 +98,7 @@ impl Ntt {
 
     /// Adds to `sum` the products of `pairs` with `factors`, all residues: for each pair of rows, w factors, of which
     /// each counts for [`LANES`] / w neighbours. w is a power of two up to [`LANES`]; `factors` holds w for each pair.
-    pub(crate) fn accumulate(&self, pairs: &[Pair], factors: &[u64], sum: &mut Pair) {
+    pub(crate) fn accumulate(&self, pairs: &[LanePair], factors: &[u64], sum: &mut LanePair) {
         if pairs.is_empty() {
             return;
         }
@@ -119,7 +119,7 @@ impl Ntt {
 pub(crate) const LANES: usize = 32;
 
 /// The same [`LANES`] values of two polynomials.
-pub(crate) type Pair = [[u64; LANES]; 2];
+pub(crate) type LanePair = [[u64; LANES]; 2];
 
 /// Products that are added before they are reduced.
 const MAX_PAIRS: usize = 256;
@@ -236,14 +236,12 @@ mod tests {
                 let ntt = Ntt::on(backend, prime, 2);
                 for (count, width) in [(0, 1), (1, 1), (3, 2), (20, 4), (7, 8), (300, 16), (1000, 32), (513, 1)] {
                     for largest in [false, true] {
-                        let mut some = |count: usize| match largest {
-                            true => vec![p - 1; count],
-                            false => random(&prime, count, &mut rng),
-                        };
+                        let mut some =
+                            |count: usize| if largest { vec![p - 1; count] } else { random(&prime, count, &mut rng) };
                         let row = |values: Vec<u64>| -> [u64; LANES] { values.try_into().unwrap() };
-                        let pairs: Vec<Pair> = (0..count).map(|_| [row(some(LANES)), row(some(LANES))]).collect();
+                        let pairs: Vec<LanePair> = (0..count).map(|_| [row(some(LANES)), row(some(LANES))]).collect();
                         let factors = some(count * width);
-                        let start: Pair = [row(some(LANES)), row(some(LANES))];
+                        let start: LanePair = [row(some(LANES)), row(some(LANES))];
                         let mut sum = start;
                         ntt.accumulate(&pairs, &factors, &mut sum);
                         for half in 0..2 {

@@ -20,13 +20,13 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 use super::backend::{self, Backend};
 use super::montgomery::{LANES, LIMB_BITS, Lanes, Montgomery, carried, split};
 
-/// Parts of a number that [`Pairs::enter`] takes, at most.
+/// Parts of a number that [`SquareArithmetic::enter`] takes, at most.
 const PARTS: usize = 4;
 
 /// Arithmetic modulo the square of one odd number, which may be secret: time depends on its length only. Residues are
 /// [`Lanes`] that hold the limbs of both digits, the lower first. Zeroized when dropped.
 #[derive(Clone, ZeroizeOnDrop)]
-pub struct Pairs {
+pub struct SquareArithmetic {
     field: Montgomery,
     modulus: BoxedUint,
     /// Residue R modulo n^2.
@@ -37,20 +37,20 @@ pub struct Pairs {
     lift: Vec<u64>,
 }
 
-impl std::fmt::Debug for Pairs {
+impl std::fmt::Debug for SquareArithmetic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Pairs({} words)", self.words())
     }
 }
 
-impl Pairs {
+impl SquareArithmetic {
     /// Arithmetic modulo the square of `modulus`.
-    pub fn new(modulus: &Odd<BoxedUint>) -> Pairs {
-        Pairs::on(backend::chosen(), modulus)
+    pub fn new(modulus: &Odd<BoxedUint>) -> SquareArithmetic {
+        SquareArithmetic::on(backend::chosen(), modulus)
     }
 
-    /// Prepares arithmetic as [`Pairs::new`] does, on a back end that is available.
-    pub(crate) fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> Pairs {
+    /// Prepares arithmetic as [`SquareArithmetic::new`] does, on a back end that is available.
+    pub(crate) fn on(backend: Backend, modulus: &Odd<BoxedUint>) -> SquareArithmetic {
         let field = Montgomery::on(backend, modulus);
         let r = LIMB_BITS * field.limbs();
         let power = |bits: usize| scaled(&field, modulus, &BoxedUint::one(), bits);
@@ -58,7 +58,7 @@ impl Pairs {
         let parts = (0..PARTS).map(|part| power(2 * r + 64 * field.words() * part)).collect();
         let mut lift: Vec<u64> = field.modulus.iter().chain(&field.modulus).map(|limb| limb << 1).collect();
         lift[field.limbs()] += 2;
-        Pairs { field, modulus: modulus.as_ref().clone(), one, parts, lift }
+        SquareArithmetic { field, modulus: modulus.as_ref().clone(), one, parts, lift }
     }
 
     /// Arithmetic modulo n itself.
@@ -81,7 +81,7 @@ impl Pairs {
         self.multiply(&self.sum_of_parts(numbers), &self.one())
     }
 
-    /// Reduces numbers as [`Pairs::enter`] does, in no form.
+    /// Reduces numbers as [`SquareArithmetic::enter`] does, in no form.
     pub(crate) fn reduce<'a>(&self, numbers: impl IntoIterator<Item = &'a [u64]> + Clone) -> Lanes {
         self.multiply(&self.sum_of_parts(numbers), &self.plain_one())
     }
@@ -125,12 +125,12 @@ impl Pairs {
         product
     }
 
-    /// Multiplies as [`Pairs::multiply`] does, without taking memory.
+    /// Multiplies as [`SquareArithmetic::multiply`] does, without taking memory.
     pub(crate) fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
         self.field.multiply_pairs(a, b, product);
     }
 
-    /// Squares as [`Pairs::multiply_into`] of a number with itself does. Faster on back ends with a form of its own.
+    /// Squares as [`SquareArithmetic::multiply_into`] of a number with itself does. Faster on back ends with a form of its own.
     pub(crate) fn square_into(&self, a: &Lanes, product: &mut Lanes) {
         self.field.square_pairs(a, product);
     }
@@ -277,7 +277,7 @@ mod tests {
                 let fixed = b[7].clone();
                 let mut seen = Vec::new();
                 for backend in backend::available() {
-                    let ring = Pairs::on(backend, &n);
+                    let ring = SquareArithmetic::on(backend, &n);
                     let (x, y) = (ring.enter(slices(&a)), ring.enter(slices(&b)));
                     let (mut own, mut long) = (ring.one(), ring.one());
                     ring.square_into(&x, &mut own);
@@ -321,7 +321,7 @@ mod tests {
                 let d: Vec<_> =
                     long.iter().map(|long| reduced(number(long), n.as_nz_ref())[..words].to_vec()).collect();
                 for backend in backend::available() {
-                    let ring = Pairs::on(backend, &n);
+                    let ring = SquareArithmetic::on(backend, &n);
                     let left = ring.unpack(&ring.reduce(slices(&long)));
                     let truth = long.iter().flat_map(|long| reduced(number(long), &square)[..2 * words].to_vec());
                     assert_eq!(left, truth.collect::<Vec<_>>(), "{backend:?} {words} {kind}");
@@ -362,7 +362,7 @@ mod tests {
                 ] {
                     let mut seen = Vec::new();
                     for backend in backend::available() {
-                        let ring = Pairs::on(backend, &n);
+                        let ring = SquareArithmetic::on(backend, &n);
                         let lanes = |digits: &[BoxedUint; 2]| {
                             let mut both = vec![0; 2 * limbs];
                             for (half, digit) in both.chunks_exact_mut(limbs).zip(digits) {

@@ -4,7 +4,7 @@ use zeroize::ZeroizeOnDrop;
 
 use super::backend::Backend;
 use super::montgomery::{LANES, Lanes, Limbs, Montgomery};
-use super::pairs::Pairs;
+use super::pairs::SquareArithmetic;
 use super::table::{self, SIZE, WINDOW as FIXED_WINDOW};
 
 /// Bits of a digit where each lane has a table of its own.
@@ -14,7 +14,7 @@ const WINDOW: usize = 5;
 pub(crate) type Exponents<'a> = [&'a [u64]];
 
 /// Operations from which powers are made: products of eight residues at a time, in Montgomery's form.
-pub trait Ring {
+pub trait PowerRing {
     /// Limbs of a residue.
     fn limbs(&self) -> usize;
 
@@ -31,7 +31,7 @@ pub trait Ring {
     fn backend(&self) -> Backend;
 }
 
-impl Ring for Montgomery {
+impl PowerRing for Montgomery {
     fn limbs(&self) -> usize {
         self.limbs()
     }
@@ -53,7 +53,7 @@ impl Ring for Montgomery {
     }
 }
 
-impl Ring for Pairs {
+impl PowerRing for SquareArithmetic {
     fn limbs(&self) -> usize {
         self.limbs()
     }
@@ -87,7 +87,7 @@ pub(crate) fn digits(exponents: &Exponents<'_>, bits: usize, index: usize) -> Li
 }
 
 /// Powers of residues in Montgomery's form, each lane with its own exponent of at most `bits` bits.
-pub fn power(ring: &impl Ring, base: &Lanes, exponents: &Exponents<'_>, bits: usize) -> Lanes {
+pub fn power(ring: &impl PowerRing, base: &Lanes, exponents: &Exponents<'_>, bits: usize) -> Lanes {
     assert!(exponents.len() <= LANES, "an exponent for each lane");
     let mut table = vec![ring.one(), base.clone()];
     while table.len() < 1 << WINDOW {
@@ -108,7 +108,7 @@ pub fn power(ring: &impl Ring, base: &Lanes, exponents: &Exponents<'_>, bits: us
     result
 }
 
-fn square_times(ring: &impl Ring, times: usize, result: &mut Lanes, spare: &mut Lanes) {
+fn square_times(ring: &impl PowerRing, times: usize, result: &mut Lanes, spare: &mut Lanes) {
     for _ in 0..times {
         ring.square_into(result, spare);
         std::mem::swap(result, spare);
@@ -138,12 +138,12 @@ impl FixedBase {
     }
 
     /// Memory of tables with a row for every digit.
-    pub(crate) fn bytes(ring: &impl Ring, bits: usize) -> usize {
+    pub(crate) fn bytes(ring: &impl PowerRing, bits: usize) -> usize {
         FixedBase::digits(bits) * 8 * ring.limbs() * SIZE
     }
 
     /// Tables for powers of `base`, in Montgomery's form and the same in all lanes, to exponents of at most `bits` bits.
-    pub(crate) fn new(ring: &impl Ring, base: Lanes, bits: usize, spacing: usize) -> FixedBase {
+    pub(crate) fn new(ring: &impl PowerRing, base: Lanes, bits: usize, spacing: usize) -> FixedBase {
         let count = FixedBase::digits(bits).div_ceil(spacing);
         let (mut current, mut spare) = (base, ring.one());
         let mut rows = Vec::with_capacity(count);
@@ -176,7 +176,7 @@ impl FixedBase {
 
     /// The base's powers, in Montgomery's form: as many lanes as there are exponents. `groups` are worked on side by side,
     /// so that a row is read from memory once for all of them.
-    pub(crate) fn powers(&self, ring: &impl Ring, groups: &[&Exponents<'_>]) -> Vec<Lanes> {
+    pub(crate) fn powers(&self, ring: &impl PowerRing, groups: &[&Exponents<'_>]) -> Vec<Lanes> {
         let count = FixedBase::digits(self.bits);
         let mut results: Vec<Lanes> = groups.iter().map(|_| ring.one()).collect();
         let (mut spare, mut chosen) = (ring.one(), ring.one());

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 const BIN_KEYS: usize = 1 << 16;
 
 /// The relation of section 3.2 was fitted for 2^6 rows and more; a bin is made for no fewer.
-const LEAST_ROWS: usize = 1 << 7;
+const MIN_ROWS: usize = 1 << 7;
 
 /// The phase transition point of the paper: at this many columns a row the failure probability is 2^9.2, extrapolated.
 const TRANSITION: (f64, f64) = (1.223, -9.2);
@@ -43,7 +43,7 @@ impl Params {
         let bins = keys.div_ceil(BIN_KEYS).max(1);
         let bits = f64::from(statistical_bits) + if bins > 1 { 2.0 + (bins as f64).log2() } else { 1.0 };
         let bin_keys = bin_capacity(keys, bins, bits);
-        let rows = bin_keys.max(LEAST_ROWS);
+        let rows = bin_keys.max(MIN_ROWS);
         let sparse = (expansion(rows, bits) * rows as f64).ceil() as usize;
         let dense = (bits / (sparse as f64).log2()).floor().max(1.0) as usize;
         Ok(Params { keys, bins, bin_keys, sparse, dense })

@@ -43,11 +43,9 @@ fn check(count: usize, seed: u8, random: bool) {
     let (keys, values) = (blocks(count, &mut rng), blocks(count, &mut rng));
     let okvs = store(count, seed);
     let (grouped, arranged) = okvs.group(&keys, &values);
-    let encoded = match random {
-        true => okvs.encode_random(&grouped, &arranged, &mut rng),
-        false => okvs.encode(&grouped, &arranged),
-    }
-    .unwrap();
+    let encoded =
+        if random { okvs.encode_random(&grouped, &arranged, &mut rng) } else { okvs.encode(&grouped, &arranged) }
+            .unwrap();
     assert_eq!(encoded.len(), okvs.params().columns());
     assert!(okvs.decode(&grouped, &encoded) == arranged, "{count} keys");
     for index in [0, 1, count / 2, count.saturating_sub(1)].into_iter().filter(|&index| index < count) {
@@ -228,10 +226,8 @@ fn a_random_store_is_uniform() {
         let mut columns = 0;
         for _ in 0..40 {
             let values = blocks(200, &mut rng);
-            let encoded = match random {
-                true => okvs.encode_random(&grouped, &values, &mut rng),
-                false => okvs.encode(&grouped, &values),
-            };
+            let encoded =
+                if random { okvs.encode_random(&grouped, &values, &mut rng) } else { okvs.encode(&grouped, &values) };
             for column in encoded.unwrap() {
                 columns += 1;
                 (0..128).for_each(|bit| ones[bit] += (column.0 >> bit) as u32 & 1);
@@ -271,11 +267,9 @@ fn points_can_be_stored() {
         let okvs = store(count, 10);
         let (grouped, _) = okvs.group(&blocks(count, &mut rng), &vec![(); count]);
         let values: Vec<[Point; 2]> = (0..count).map(|_| Element::random(&mut rng)).collect();
-        let encoded = match random {
-            true => okvs.encode_random(&grouped, &values, &mut rng),
-            false => okvs.encode(&grouped, &values),
-        }
-        .unwrap();
+        let encoded =
+            if random { okvs.encode_random(&grouped, &values, &mut rng) } else { okvs.encode(&grouped, &values) }
+                .unwrap();
         assert_eq!(encode(&okvs.decode(&grouped, &encoded)), encode(&values));
     }
     // 12 rows over 10 sparse columns leave a core.

@@ -27,17 +27,17 @@ pub(crate) const OUTPUT_BYTES: usize = 64;
 pub(crate) type Outputs = Zeroizing<Vec<[u8; OUTPUT_BYTES]>>;
 
 /// The function's secret key.
-pub struct Key(Scalars);
+pub struct OprfKey(Scalars);
 
-impl Key {
+impl OprfKey {
     /// A fresh random key.
-    pub fn random(suite: Suite, rng: &mut impl CryptoRng) -> Key {
-        Key(suite.random_scalars(1, rng))
+    pub fn random(suite: Suite, rng: &mut impl CryptoRng) -> OprfKey {
+        OprfKey(suite.random_scalars(1, rng))
     }
 
     /// The key that a seed and public information determine: `DeriveKeyPair` of section 3.2.1. Fails if `info` is
     /// longer than 65,535 bytes.
-    pub fn derive(suite: Suite, seed: &[u8; 32], info: &[u8]) -> Result<Key> {
+    pub fn derive(suite: Suite, seed: &[u8; 32], info: &[u8]) -> Result<OprfKey> {
         let length = u16::try_from(info.len())
             .map_err(|_| Error::Internal("key information has more than 65,535 bytes".into()))?;
         let mut input = Zeroizing::new([&seed[..], &length.to_be_bytes(), info, &[0]].concat());
@@ -46,7 +46,7 @@ impl Key {
                 *last = counter;
             }
             if let Some(scalar) = suite.hash_to_scalar(&input) {
-                return Ok(Key(scalar));
+                return Ok(OprfKey(scalar));
             }
         }
         Err(Error::Internal("no key can be derived from this seed".into()))
@@ -63,13 +63,13 @@ impl Key {
     }
 
     /// The key that `bytes` encode, if they are the canonical encoding of one.
-    pub fn from_bytes(suite: Suite, bytes: &[u8]) -> Option<Key> {
-        suite.decode_scalar(bytes).map(Key)
+    pub fn from_bytes(suite: Suite, bytes: &[u8]) -> Option<OprfKey> {
+        suite.decode_scalar(bytes).map(OprfKey)
     }
 
     /// The key that takes back what this one does to elements.
-    pub fn inverse(&self) -> Key {
-        Key(self.0.invert())
+    pub fn inverse(&self) -> OprfKey {
+        OprfKey(self.0.invert())
     }
 
     /// `BlindEvaluate` of section 3.3.1 for each encoded element of `blinded`, in order.
@@ -77,7 +77,7 @@ impl Key {
         self.0.times_elements(blinded)
     }
 
-    /// `key * H(input)` for each input, encoded, one after the other. Fails as `Key::evaluate` does.
+    /// `key * H(input)` for each input, encoded, one after the other. Fails as `OprfKey::evaluate` does.
     pub fn elements<I: AsRef<[u8]> + Sync>(&self, inputs: &[I]) -> Result<Vec<u8>> {
         self.0.times_hashes(&slices(inputs))
     }
@@ -90,7 +90,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for OprfKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(..)")
     }
@@ -105,7 +105,7 @@ impl Blinds {
         Blinds(suite.random_scalars(count, rng))
     }
 
-    /// `Blind` of section 3.3.1: an encoded element for each input. Fails as `Key::evaluate` does.
+    /// `Blind` of section 3.3.1: an encoded element for each input. Fails as `OprfKey::evaluate` does.
     pub fn blind<I: AsRef<[u8]> + Sync>(&self, inputs: &[I]) -> Result<Vec<u8>> {
         assert_eq!(self.0.len(), inputs.len(), "every input has its blind");
         self.0.times_hashes(&slices(inputs))

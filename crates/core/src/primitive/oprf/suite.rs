@@ -99,7 +99,7 @@ impl Suite {
         with!(&self.none(), |group, _none| group.point_bytes())
     }
 
-    /// Length of an encoded [`Key`](super::Key).
+    /// Length of an encoded [`Key`](super::OprfKey).
     pub fn key_bytes(self) -> usize {
         with!(&self.none(), |group, _none| group.scalar_bytes())
     }
@@ -116,9 +116,10 @@ impl Suite {
 
     fn points<G: Group>(self, group: &G, inputs: &[&[u8]]) -> Result<Vec<G::Point>> {
         let points = group.hash_to_points(inputs, &self.tag("HashToGroup-"));
-        match group.any_identity(&points) {
-            true => Err(Error::Internal("an input hashes to the identity".into())),
-            false => Ok(points),
+        if group.any_identity(&points) {
+            Err(Error::Internal("an input hashes to the identity".into()))
+        } else {
+            Ok(points)
         }
     }
 

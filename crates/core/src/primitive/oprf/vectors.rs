@@ -102,15 +102,15 @@ fn bytes(hex: &str) -> Vec<u8> {
 #[test]
 fn keys_are_derived() {
     for Vectors { suite, key, .. } in VECTORS {
-        assert_eq!(hex(&Key::derive(suite, &SEED, KEY_INFO).unwrap().to_bytes()), key);
-        assert!(Key::derive(suite, &SEED, &[0; 65_536]).is_err());
+        assert_eq!(hex(&OprfKey::derive(suite, &SEED, KEY_INFO).unwrap().to_bytes()), key);
+        assert!(OprfKey::derive(suite, &SEED, &[0; 65_536]).is_err());
     }
 }
 
 #[test]
 fn every_step_of_every_vector() {
     for Vectors { suite, key, blind, vectors } in VECTORS {
-        let key = Key::from_bytes(suite, &bytes(key)).unwrap();
+        let key = OprfKey::from_bytes(suite, &bytes(key)).unwrap();
         for (input, vector) in INPUTS.iter().zip(vectors) {
             let blinds = Blinds(suite.decode_scalar(&bytes(blind)).unwrap());
             let blinded = blinds.blind(&[input]).unwrap();
@@ -129,7 +129,7 @@ fn every_step_of_every_vector() {
 fn batches_agree_with_single_inputs() {
     for suite in Suite::ALL {
         let mut rng = ChaCha20Rng::from_seed([7; 32]);
-        let key = Key::random(suite, &mut rng);
+        let key = OprfKey::random(suite, &mut rng);
         let inputs: Vec<[u8; 4]> = (0..300u32).map(u32::to_le_bytes).collect();
         let blinds = Blinds::random(suite, inputs.len(), &mut rng);
         let evaluated = key.blind_evaluate(&blinds.blind(&inputs).unwrap()).unwrap();
@@ -163,10 +163,10 @@ fn answers_of_the_wrong_number_are_refused() {
 fn keys_are_not_printed_and_bad_ones_are_refused() {
     for Vectors { suite, key, .. } in VECTORS {
         let length = suite.key_bytes();
-        let key = Key::from_bytes(suite, &bytes(key)).unwrap();
+        let key = OprfKey::from_bytes(suite, &bytes(key)).unwrap();
         assert_eq!((format!("{key:?}"), key.to_bytes().len(), key.suite()), ("Key(..)".into(), length, suite));
         for wrong in [vec![0; length], vec![0xff; length], vec![1; length + 1], vec![1; length - 1]] {
-            assert!(Key::from_bytes(suite, &wrong).is_none());
+            assert!(OprfKey::from_bytes(suite, &wrong).is_none());
         }
     }
 }

@@ -19,13 +19,13 @@ use crate::error::{Error, Result};
 use crate::primitive::kernel::Block;
 
 /// An unsigned integer that holds shares.
-pub trait Word: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Zeroize + sealed::Word {
+pub trait ShareWord: Copy + Default + PartialEq + fmt::Debug + Send + Sync + Zeroize + sealed::Sealed {
     /// Number of bits of the integer.
     const BITS: u32;
 }
 
 mod sealed {
-    pub trait Word {
+    pub trait Sealed {
         fn wide(self) -> u128;
         fn narrow(wide: u128) -> Self;
     }
@@ -33,11 +33,11 @@ mod sealed {
 
 macro_rules! word {
     ($($word:ty),*) => {$(
-        impl Word for $word {
+        impl ShareWord for $word {
             const BITS: u32 = <$word>::BITS;
         }
 
-        impl sealed::Word for $word {
+        impl sealed::Sealed for $word {
             #[inline]
             fn wide(self) -> u128 {
                 u128::from(self)
@@ -72,9 +72,10 @@ impl Sharing {
     }
 
     fn new(bits: u32, carries: bool) -> Result<Sharing> {
-        match (1..=128).contains(&bits) {
-            true => Ok(Sharing { bits, carries }),
-            false => Err(Error::Internal(format!("shares of {bits} bits: 1 to 128 are possible"))),
+        if (1..=128).contains(&bits) {
+            Ok(Sharing { bits, carries })
+        } else {
+            Err(Error::Internal(format!("shares of {bits} bits: 1 to 128 are possible")))
         }
     }
 
@@ -95,17 +96,18 @@ impl Sharing {
         self.mask(if self.carries { a.wrapping_sub(b) } else { a ^ b })
     }
 
-    fn check<W: Word>(&self) -> Result<()> {
-        match self.bits <= W::BITS {
-            true => Ok(()),
-            false => Err(Error::Internal(format!("shares of {} bits in words of {}", self.bits, W::BITS))),
+    fn check<W: ShareWord>(&self) -> Result<()> {
+        if self.bits <= W::BITS {
+            Ok(())
+        } else {
+            Err(Error::Internal(format!("shares of {} bits in words of {}", self.bits, W::BITS)))
         }
     }
 }
 
 /// The sender's part: writes its shares for its correlations x_i, which are taken modulo 2^bits. The slices must be
 /// equally long. If this fails, `shares` are zero.
-pub fn send<W: Word>(
+pub fn send<W: ShareWord>(
     sharing: Sharing,
     ot: &mut impl RandomOtSender,
     correlations: &[W],
@@ -135,7 +137,7 @@ pub fn send<W: Word>(
 
 /// The receiver's part: writes its shares for its bits y_i. There must be as many of both. If this fails, `shares` are
 /// zero.
-pub fn receive<W: Word>(
+pub fn receive<W: ShareWord>(
     sharing: Sharing,
     ot: &mut impl RandomOtReceiver,
     choices: &Choices,
@@ -159,9 +161,10 @@ pub fn receive<W: Word>(
                     shares[index] = W::narrow(sharing.add(sharing.mask(blocks[index].0), number & chosen));
                 });
             }
-            match clean {
-                true => Ok(()),
-                false => Err(channel.violation(format!("`{}` have bits beyond the last", MESSAGES.name))),
+            if clean {
+                Ok(())
+            } else {
+                Err(channel.violation(format!("`{}` have bits beyond the last", MESSAGES.name)))
             }
         });
     received.inspect_err(|_| shares.iter_mut().for_each(Zeroize::zeroize))

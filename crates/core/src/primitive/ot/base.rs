@@ -42,33 +42,33 @@ pub(super) const fn message_bytes(count: usize) -> (usize, usize) {
 }
 
 /// The sender of base OTs.
-pub struct Sender(Context);
+pub struct BaseOtSender(Context);
 
 /// The receiver of base OTs.
-pub struct Receiver(Context);
+pub struct BaseOtReceiver(Context);
 
-impl Sender {
+impl BaseOtSender {
     /// A sender whose OTs are bound to `purpose` in the session. No two senders of a session may have the same one.
-    pub fn new(session: &Session, purpose: &str, rng: &mut impl CryptoRng) -> Sender {
-        Sender(Context::new(session, purpose, rng))
+    pub fn new(session: &Session, purpose: &str, rng: &mut impl CryptoRng) -> BaseOtSender {
+        BaseOtSender(Context::new(session, purpose, rng))
     }
 }
 
-impl Receiver {
-    /// A receiver for the [`Sender`] with the same purpose in the same session.
-    pub fn new(session: &Session, purpose: &str, rng: &mut impl CryptoRng) -> Receiver {
-        Receiver(Context::new(session, purpose, rng))
+impl BaseOtReceiver {
+    /// A receiver for the [`BaseOtSender`] with the same purpose in the same session.
+    pub fn new(session: &Session, purpose: &str, rng: &mut impl CryptoRng) -> BaseOtReceiver {
+        BaseOtReceiver(Context::new(session, purpose, rng))
     }
 }
 
-impl RandomOtSender for Sender {
+impl RandomOtSender for BaseOtSender {
     fn send(&mut self, outputs: &mut [[Block; 2]], channel: &mut Channel) -> Result<()> {
         let mut send = || -> Result<()> { outputs.chunks_mut(BATCH).try_for_each(|batch| self.0.send(batch, channel)) };
         send().inspect_err(|_| outputs.as_flattened_mut().zeroize())
     }
 }
 
-impl RandomOtReceiver for Receiver {
+impl RandomOtReceiver for BaseOtReceiver {
     fn receive(&mut self, choices: &Choices, outputs: &mut [Block], channel: &mut Channel) -> Result<()> {
         assert_eq!(choices.len(), outputs.len(), "one choice bit an OT");
         let mut receive = || -> Result<()> {
@@ -85,13 +85,13 @@ impl RandomOtReceiver for Receiver {
     }
 }
 
-impl fmt::Debug for Sender {
+impl fmt::Debug for BaseOtSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sender({} base OTs so far)", self.0.index)
     }
 }
 
-impl fmt::Debug for Receiver {
+impl fmt::Debug for BaseOtReceiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Receiver({} base OTs so far)", self.0.index)
     }

@@ -121,11 +121,10 @@ pub(crate) fn accept(
 
 /// The most OTs of one message each that share one frame.
 pub(crate) fn offered(bytes: usize) -> Result<usize> {
-    match (1..=MAX_OFFERED_BYTES).contains(&bytes) {
-        true => Ok(messages::CHUNK.min(MAX_PAYLOAD_BYTES / bytes)),
-        false => {
-            Err(Error::Internal(format!("OT of messages of {bytes} bytes: 1 to {MAX_OFFERED_BYTES} are possible")))
-        }
+    if (1..=MAX_OFFERED_BYTES).contains(&bytes) {
+        Ok(messages::CHUNK.min(MAX_PAYLOAD_BYTES / bytes))
+    } else {
+        Err(Error::Internal(format!("OT of messages of {bytes} bytes: 1 to {MAX_OFFERED_BYTES} are possible")))
     }
 }
 
@@ -135,9 +134,10 @@ fn chunk(bytes: usize) -> usize {
 }
 
 fn check(bytes: usize) -> Result<()> {
-    match (1..=MAX_BYTES).contains(&bytes) {
-        true => Ok(()),
-        false => Err(Error::Internal(format!("OT of messages of {bytes} bytes: 1 to {MAX_BYTES} are possible"))),
+    if (1..=MAX_BYTES).contains(&bytes) {
+        Ok(())
+    } else {
+        Err(Error::Internal(format!("OT of messages of {bytes} bytes: 1 to {MAX_BYTES} are possible")))
     }
 }
 

@@ -15,15 +15,15 @@ use crate::primitive::kernel::Block;
 
 /// The dealer's two ends. Each is behind both of its role's traits; the OTs of both come from one stream, so that
 /// both ends must take them in the same order.
-pub fn pair(seed: [u8; 32]) -> (Sender, Receiver) {
-    (Sender(Dealer::new(seed)), Receiver(Dealer::new(seed)))
+pub fn pair(seed: [u8; 32]) -> (IdealOtSender, IdealOtReceiver) {
+    (IdealOtSender(Dealer::new(seed)), IdealOtReceiver(Dealer::new(seed)))
 }
 
 /// The dealer's end for a sender.
-pub struct Sender(Dealer);
+pub struct IdealOtSender(Dealer);
 
 /// The dealer's end for a receiver.
-pub struct Receiver(Dealer);
+pub struct IdealOtReceiver(Dealer);
 
 struct Dealer {
     rng: ChaCha20Rng,
@@ -44,14 +44,14 @@ fn block(rng: &mut ChaCha20Rng) -> Block {
     Block(u128::from_le_bytes(bytes))
 }
 
-impl RandomOtSender for Sender {
+impl RandomOtSender for IdealOtSender {
     fn send(&mut self, outputs: &mut [[Block; 2]], _: &mut Channel) -> Result<()> {
         outputs.fill_with(|| [block(&mut self.0.rng), block(&mut self.0.rng)]);
         Ok(())
     }
 }
 
-impl RandomOtReceiver for Receiver {
+impl RandomOtReceiver for IdealOtReceiver {
     fn receive(&mut self, choices: &Choices, outputs: &mut [Block], _: &mut Channel) -> Result<()> {
         assert_eq!(choices.len(), outputs.len(), "one choice bit an OT");
         for (choice, output) in choices.iter().zip(outputs) {
@@ -62,7 +62,7 @@ impl RandomOtReceiver for Receiver {
     }
 }
 
-impl CorrelatedOtSender for Sender {
+impl CorrelatedOtSender for IdealOtSender {
     fn delta(&self) -> Block {
         self.0.delta
     }
@@ -73,7 +73,7 @@ impl CorrelatedOtSender for Sender {
     }
 }
 
-impl CorrelatedOtReceiver for Receiver {
+impl CorrelatedOtReceiver for IdealOtReceiver {
     fn receive(&mut self, choices: &Choices, outputs: &mut [Block], _: &mut Channel) -> Result<()> {
         assert_eq!(choices.len(), outputs.len(), "one choice bit an OT");
         for (choice, output) in choices.iter().zip(outputs) {
@@ -84,13 +84,13 @@ impl CorrelatedOtReceiver for Receiver {
     }
 }
 
-impl fmt::Debug for Sender {
+impl fmt::Debug for IdealOtSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Sender(..)")
     }
 }
 
-impl fmt::Debug for Receiver {
+impl fmt::Debug for IdealOtReceiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Receiver(..)")
     }

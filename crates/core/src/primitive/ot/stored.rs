@@ -124,9 +124,10 @@ pub(crate) fn receive_flips(count: usize, channel: &mut Channel) -> Result<Choic
 }
 
 fn check(wanted: usize, left: usize) -> Result<()> {
-    match wanted <= left {
-        true => Ok(()),
-        false => Err(Error::Internal(format!("{wanted} stored OTs are wanted, {left} are left"))),
+    if wanted <= left {
+        Ok(())
+    } else {
+        Err(Error::Internal(format!("{wanted} stored OTs are wanted, {left} are left")))
     }
 }
 

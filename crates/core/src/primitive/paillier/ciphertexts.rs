@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use zeroize::ZeroizeOnDrop;
 
-/// Numbers modulo N. Secret: zeroized when dropped, never printed. [`PublicKey`](super::PublicKey) makes them of integers.
+/// Numbers modulo N. Secret: zeroized when dropped, never printed. [`PublicKey`](super::PaillierPublicKey) makes them of integers.
 #[derive(Clone, PartialEq, Eq, ZeroizeOnDrop)]
 pub struct Plaintexts {
     pub(super) words: usize,
@@ -37,14 +37,14 @@ impl fmt::Debug for Plaintexts {
 }
 
 /// Ciphertexts of one key: numbers from 1 to N^2 - 1 that have no factor in common with N. They are read by
-/// [`PublicKey::read`](super::PublicKey::read), which checks that.
+/// [`PublicKey::read`](super::PaillierPublicKey::read), which checks that.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Ciphertexts {
+pub struct PaillierCiphertexts {
     pub(super) words: usize,
     pub(super) all: Vec<u64>,
 }
 
-impl Ciphertexts {
+impl PaillierCiphertexts {
     /// Returns the number of ciphertexts.
     pub fn len(&self) -> usize {
         self.all.len() / self.words
@@ -66,9 +66,9 @@ impl Ciphertexts {
     /// # Panics
     ///
     /// If there is no such ciphertext.
-    pub fn select(&self, numbers: impl IntoIterator<Item = usize>) -> Ciphertexts {
+    pub fn select(&self, numbers: impl IntoIterator<Item = usize>) -> PaillierCiphertexts {
         let all = numbers.into_iter().flat_map(|number| self.one(number).iter().copied()).collect();
-        Ciphertexts { words: self.words, all }
+        PaillierCiphertexts { words: self.words, all }
     }
 
     /// Appends ciphertexts of the same key.
@@ -76,7 +76,7 @@ impl Ciphertexts {
     /// # Panics
     ///
     /// If they are of a key of another size.
-    pub fn append(&mut self, further: &Ciphertexts) {
+    pub fn append(&mut self, further: &PaillierCiphertexts) {
         assert_eq!(self.words, further.words, "ciphertexts of one key");
         self.all.extend_from_slice(&further.all);
     }
@@ -93,7 +93,7 @@ impl Ciphertexts {
 }
 
 /// Prints the number of ciphertexts only.
-impl fmt::Debug for Ciphertexts {
+impl fmt::Debug for PaillierCiphertexts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ciphertexts({})", self.len())
     }

@@ -2,23 +2,23 @@
 
 use rand_core::CryptoRng;
 
-use super::{KeySize, PublicKey, SecretKey, number};
+use super::{KeySize, PaillierPublicKey, PaillierSecretKey, number};
 use crate::primitive::blum::Primes;
 use crate::primitive::kernel::montgomery::LANES;
 use crate::primitive::kernel::power::power;
 
-impl SecretKey {
+impl PaillierSecretKey {
     /// Generates a fresh key.
-    pub fn generate(size: KeySize, rng: &mut impl CryptoRng) -> SecretKey {
+    pub fn generate(size: KeySize, rng: &mut impl CryptoRng) -> PaillierSecretKey {
         let primes = Primes::generate(size, rng);
-        let mut public = PublicKey::new(size, primes.modulus(), None);
+        let mut public = PaillierPublicKey::new(size, primes.modulus(), None);
         public.base = base(&public, rng);
-        SecretKey::from_primes(public, &primes)
+        PaillierSecretKey::from_primes(public, &primes)
     }
 }
 
 /// h_s: -x^2 to the power of N.
-fn base(public: &PublicKey, rng: &mut impl CryptoRng) -> Vec<u64> {
+fn base(public: &PaillierPublicKey, rng: &mut impl CryptoRng) -> Vec<u64> {
     let ring = &public.ring;
     let x = public.random(1, rng);
     let divisor = public.modulus.as_nz_ref();

@@ -9,7 +9,7 @@
 //!
 //! r hides plaintexts from those who do not know p and q. From the owner of the key it does not: discrete logarithms are
 //! easier for it. What goes back to the owner, and must not tell it of which ciphertexts it was made, has to pass
-//! [`PublicKey::rerandomize`], after which it is uniformly random among the ciphertexts of its plaintext.
+//! [`PaillierPublicKey::rerandomize`], after which it is uniformly random among the ciphertexts of its plaintext.
 
 mod ciphertexts;
 mod generate;
@@ -21,11 +21,11 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-pub use ciphertexts::{Ciphertexts, Plaintexts};
+pub use ciphertexts::{PaillierCiphertexts, Plaintexts};
 pub(crate) use packed::{PACKED_BITS, unpack};
-pub use products::Products;
-pub use public::PublicKey;
-pub use secret::SecretKey;
+pub use products::CiphertextProducts;
+pub use public::PaillierPublicKey;
+pub use secret::PaillierSecretKey;
 
 pub use super::blum::KeySize;
 
@@ -62,7 +62,7 @@ impl KeySize {
 
 /// Reason why bytes are no public key, or no ciphertexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invalid {
+pub enum PaillierFormatError {
     /// There are too few or too many bytes.
     Length,
     /// N has another length than agreed on.
@@ -82,22 +82,22 @@ pub enum Invalid {
 }
 
 /// Prints the reason as the end of a sentence that begins with the party that sent the bytes: "holds ...".
-impl fmt::Display for Invalid {
+impl fmt::Display for PaillierFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Invalid::Length => "something of a wrong length",
-            Invalid::Size => "a modulus N of another length",
-            Invalid::Even => "a modulus N that is even",
-            Invalid::Zero => "a ciphertext that is 0",
-            Invalid::TooLarge => "a ciphertext that is not below N^2",
-            Invalid::NotCoprime => "a ciphertext that is not coprime to N",
-            Invalid::One => "a base of randomness that is 1",
-            Invalid::Primes => "primes that do not belong to it",
+            PaillierFormatError::Length => "something of a wrong length",
+            PaillierFormatError::Size => "a modulus N of another length",
+            PaillierFormatError::Even => "a modulus N that is even",
+            PaillierFormatError::Zero => "a ciphertext that is 0",
+            PaillierFormatError::TooLarge => "a ciphertext that is not below N^2",
+            PaillierFormatError::NotCoprime => "a ciphertext that is not coprime to N",
+            PaillierFormatError::One => "a base of randomness that is 1",
+            PaillierFormatError::Primes => "primes that do not belong to it",
         })
     }
 }
 
-impl std::error::Error for Invalid {}
+impl std::error::Error for PaillierFormatError {}
 
 /// Words of `count` numbers, made by all threads: `make` gets at most `groups` times eight of them, and may make more than it is
 /// asked for, which are dropped.

@@ -3,7 +3,7 @@
 
 use zeroize::Zeroizing;
 
-use super::{Plaintexts, PublicKey};
+use super::{PaillierPublicKey, Plaintexts};
 use crate::primitive::kernel::mask::mask;
 
 /// Bits of a plaintext that each integer has for itself.
@@ -14,7 +14,7 @@ fn borrow(integer: i128) -> i128 {
     integer >> (PACKED_BITS - 1)
 }
 
-impl PublicKey {
+impl PaillierPublicKey {
     /// The plaintexts that stand for integers: m for m, and N - m for -m.
     pub fn encode(&self, integers: &[i128]) -> Plaintexts {
         self.pack(integers, 1)

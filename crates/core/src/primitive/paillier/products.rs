@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Ciphertexts, PublicKey};
+use super::{PaillierCiphertexts, PaillierPublicKey};
 use crate::primitive::kernel::mask::mask;
 use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
 use crate::primitive::kernel::power::power;
@@ -10,8 +10,8 @@ use crate::primitive::ot::Choices;
 
 /// Several products of ciphertexts that come one after the other, each with its own choice among them. Every ciphertext is
 /// multiplied into every product, itself or a one.
-pub struct Products<'a> {
-    key: &'a PublicKey,
+pub struct CiphertextProducts<'a> {
+    key: &'a PaillierPublicKey,
     count: usize,
     /// The ciphertexts of a list are divided among these.
     parts: Vec<Part>,
@@ -25,24 +25,24 @@ struct Part {
 }
 
 /// Key and number only.
-impl std::fmt::Debug for Products<'_> {
+impl std::fmt::Debug for CiphertextProducts<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Products({})", self.count)
     }
 }
 
-impl<'a> Products<'a> {
+impl<'a> CiphertextProducts<'a> {
     /// `count` products, all 1.
-    pub fn new(key: &'a PublicKey, count: usize) -> Products<'a> {
+    pub fn new(key: &'a PaillierPublicKey, count: usize) -> CiphertextProducts<'a> {
         // Enough work for all threads, from products or else from parts.
         let parts = rayon::current_num_threads().div_ceil(count.max(1));
         let part = || Part { lanes: vec![key.field.one(); count], factors: 0 };
-        Products { key, count, parts: (0..parts).map(|_| part()).collect() }
+        CiphertextProducts { key, count, parts: (0..parts).map(|_| part()).collect() }
     }
 
     /// The product of some ciphertexts.
-    pub(super) fn of_all(key: &PublicKey, ciphertexts: &Ciphertexts) -> Ciphertexts {
-        let mut product = Products::new(key, 1);
+    pub(super) fn of_all(key: &PaillierPublicKey, ciphertexts: &PaillierCiphertexts) -> PaillierCiphertexts {
+        let mut product = CiphertextProducts::new(key, 1);
         product.work(ciphertexts, |_, _| true);
         product.finish()
     }
@@ -52,13 +52,13 @@ impl<'a> Products<'a> {
     /// # Panics
     ///
     /// If there are not as many lists of choices as products, and as many choices as ciphertexts.
-    pub fn multiply(&mut self, ciphertexts: &Ciphertexts, choices: &[Choices]) {
+    pub fn multiply(&mut self, ciphertexts: &PaillierCiphertexts, choices: &[Choices]) {
         let fitting = choices.iter().all(|choices| choices.len() == ciphertexts.len());
         assert!(choices.len() == self.count && fitting, "choices for all ciphertexts and products");
         self.work(ciphertexts, |product, number| choices[product].get(number));
     }
 
-    fn work(&mut self, ciphertexts: &Ciphertexts, chosen: impl Fn(usize, usize) -> bool + Sync) {
+    fn work(&mut self, ciphertexts: &PaillierCiphertexts, chosen: impl Fn(usize, usize) -> bool + Sync) {
         let (field, count) = (&self.key.field, ciphertexts.len());
         let one = plain_one(field);
         let groups: Vec<(usize, Lanes)> = (0..count)
@@ -85,7 +85,7 @@ impl<'a> Products<'a> {
     }
 
     /// Completes the products, and returns them.
-    pub fn finish(self) -> Ciphertexts {
+    pub fn finish(self) -> PaillierCiphertexts {
         let field = &self.key.field;
         let missing: Vec<_> =
             self.parts.iter().map(|part| power(field, &field.radix(), &[&[part.factors][..]; LANES], 64)).collect();
@@ -103,7 +103,7 @@ impl<'a> Products<'a> {
                 field.leave(&all)[..words].to_vec()
             })
             .collect();
-        Ciphertexts { words, all: all.concat() }
+        PaillierCiphertexts { words, all: all.concat() }
     }
 }
 

@@ -6,10 +6,12 @@ use crypto_bigint::{BoxedUint, ConcatenatingMul, ConcatenatingSquare, Gcd, NonZe
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{Ciphertexts, Invalid, KeySize, Plaintexts, Products, in_groups, number, words};
+use super::{
+    CiphertextProducts, KeySize, PaillierCiphertexts, PaillierFormatError, Plaintexts, in_groups, number, words,
+};
 use crate::primitive::kernel::mask::mask;
 use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
-use crate::primitive::kernel::pairs::Pairs;
+use crate::primitive::kernel::pairs::SquareArithmetic;
 use crate::primitive::kernel::power::{FixedBase, power};
 
 /// Encryptions from which on tables are made. Below, tables would take longer.
@@ -23,7 +25,7 @@ pub(super) const GROUPS: usize = 16;
 
 /// Public key of Paillier encryption: N and h_s.
 #[derive(Clone)]
-pub struct PublicKey {
+pub struct PaillierPublicKey {
     size: KeySize,
     pub(super) modulus: Odd<BoxedUint>,
     square: BoxedUint,
@@ -32,27 +34,27 @@ pub struct PublicKey {
     /// Factor N R^2.
     factor: Lanes,
     /// Modulo N^2, for powers.
-    pub(super) ring: Pairs,
+    pub(super) ring: SquareArithmetic,
     pub(super) base: Vec<u64>,
     encoder: Encoder,
     tables: OnceLock<FixedBase>,
 }
 
 /// Prints the size of the key only.
-impl std::fmt::Debug for PublicKey {
+impl std::fmt::Debug for PaillierPublicKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PublicKey({} bits)", self.size.bits())
     }
 }
 
 /// Compares two public keys.
-impl PartialEq for PublicKey {
-    fn eq(&self, other: &PublicKey) -> bool {
+impl PartialEq for PaillierPublicKey {
+    fn eq(&self, other: &PaillierPublicKey) -> bool {
         self.modulus == other.modulus && self.base == other.base
     }
 }
 
-impl Eq for PublicKey {}
+impl Eq for PaillierPublicKey {}
 
 /// 1 + m N, modulo n^2 for a divisor n of N.
 #[derive(Clone)]
@@ -69,22 +71,22 @@ impl Encoder {
     }
 
     /// Encodes plaintexts modulo n, which are in Montgomery's form. The result is in no form.
-    pub(super) fn encode(&self, ring: &Pairs, plaintexts: &Lanes) -> Lanes {
+    pub(super) fn encode(&self, ring: &SquareArithmetic, plaintexts: &Lanes) -> Lanes {
         ring.one_less(&ring.field().multiply(plaintexts, &self.factor))
     }
 }
 
-impl PublicKey {
+impl PaillierPublicKey {
     /// A key of parts that are known to be right.
-    pub(super) fn new(size: KeySize, modulus: Odd<BoxedUint>, base: Option<Vec<u64>>) -> PublicKey {
+    pub(super) fn new(size: KeySize, modulus: Odd<BoxedUint>, base: Option<Vec<u64>>) -> PaillierPublicKey {
         let square = modulus.as_ref().concatenating_square();
         let field = Montgomery::new(&square.clone().into_odd().expect("the square of an odd number"));
         let factor = field.enter(&field.enter(&field.pack([modulus.as_words(); LANES])));
-        let ring = Pairs::new(&modulus);
+        let ring = SquareArithmetic::new(&modulus);
         let one = BoxedUint::one_with_precision(modulus.bits_precision());
         let encoder = Encoder::new(ring.field(), modulus.as_ref(), &one);
         let (base, tables) = (base.unwrap_or_default(), OnceLock::new());
-        PublicKey { size, square, field, factor, ring, encoder, base, modulus, tables }
+        PaillierPublicKey { size, square, field, factor, ring, encoder, base, modulus, tables }
     }
 
     /// Returns the size of the key.
@@ -100,59 +102,53 @@ impl PublicKey {
     /// A key of this size that came from elsewhere. Whether N is a product of two primes, and h_s what it should be, nobody
     /// can tell.
     ///
-    /// Errors: [`Invalid`] says which check failed.
-    pub fn from_bytes(size: KeySize, bytes: &[u8]) -> Result<PublicKey, Invalid> {
+    /// Errors: [`PaillierFormatError`] says which check failed.
+    pub fn from_bytes(size: KeySize, bytes: &[u8]) -> Result<PaillierPublicKey, PaillierFormatError> {
         if bytes.len() != size.public_key_bytes() {
-            return Err(Invalid::Length);
+            return Err(PaillierFormatError::Length);
         }
         let words = words(bytes);
         let (modulus, base) = words.split_at(size.words());
         let modulus = number(modulus);
         if modulus.bits_vartime() as usize != size.bits() {
-            return Err(Invalid::Size);
+            return Err(PaillierFormatError::Size);
         }
-        let modulus = modulus.into_odd().into_option().ok_or(Invalid::Even)?;
-        let key = PublicKey::new(size, modulus, Some(base.to_vec()));
-        key.check(&Ciphertexts { words: base.len(), all: base.to_vec() })?;
-        match number(base).is_one().to_bool() {
-            true => Err(Invalid::One),
-            false => Ok(key),
-        }
+        let modulus = modulus.into_odd().into_option().ok_or(PaillierFormatError::Even)?;
+        let key = PaillierPublicKey::new(size, modulus, Some(base.to_vec()));
+        key.check(&PaillierCiphertexts { words: base.len(), all: base.to_vec() })?;
+        if number(base).is_one().to_bool() { Err(PaillierFormatError::One) } else { Ok(key) }
     }
 
     /// Returns an empty list of ciphertexts.
-    pub fn no_ciphertexts(&self) -> Ciphertexts {
-        Ciphertexts { words: 2 * self.size.words(), all: Vec::new() }
+    pub fn no_ciphertexts(&self) -> PaillierCiphertexts {
+        PaillierCiphertexts { words: 2 * self.size.words(), all: Vec::new() }
     }
 
     /// Ciphertexts that came from elsewhere.
     ///
-    /// Errors: [`Invalid`] says which check failed.
-    pub fn read(&self, bytes: &[u8]) -> Result<Ciphertexts, Invalid> {
+    /// Errors: [`PaillierFormatError`] says which check failed.
+    pub fn read(&self, bytes: &[u8]) -> Result<PaillierCiphertexts, PaillierFormatError> {
         if !bytes.len().is_multiple_of(self.size.ciphertext_bytes()) {
-            return Err(Invalid::Length);
+            return Err(PaillierFormatError::Length);
         }
-        let ciphertexts = Ciphertexts { words: 2 * self.size.words(), all: words(bytes) };
+        let ciphertexts = PaillierCiphertexts { words: 2 * self.size.words(), all: words(bytes) };
         self.check(&ciphertexts)?;
         Ok(ciphertexts)
     }
 
-    fn check(&self, ciphertexts: &Ciphertexts) -> Result<(), Invalid> {
+    fn check(&self, ciphertexts: &PaillierCiphertexts) -> Result<(), PaillierFormatError> {
         for words in ciphertexts.range(0..ciphertexts.len()) {
             if words.iter().all(|&word| word == 0) {
-                return Err(Invalid::Zero);
+                return Err(PaillierFormatError::Zero);
             }
             if words.iter().rev().ge(self.square.as_words().iter().rev()) {
-                return Err(Invalid::TooLarge);
+                return Err(PaillierFormatError::TooLarge);
             }
         }
         // The product has every factor of each.
-        let product = Products::of_all(self, ciphertexts);
+        let product = CiphertextProducts::of_all(self, ciphertexts);
         let gcd = self.modulus.gcd_vartime(&number(product.one(0)).rem(self.modulus.as_nz_ref()));
-        match gcd.as_ref().is_one().to_bool() {
-            true => Ok(()),
-            false => Err(Invalid::NotCoprime),
-        }
+        if gcd.as_ref().is_one().to_bool() { Ok(()) } else { Err(PaillierFormatError::NotCoprime) }
     }
 
     /// Draws `count` uniformly random plaintexts.
@@ -219,7 +215,7 @@ impl PublicKey {
     }
 
     /// Encrypts, with randomness that hides plaintexts from all but the key's owner.
-    pub fn encrypt(&self, plaintexts: &Plaintexts, rng: &mut impl CryptoRng) -> Ciphertexts {
+    pub fn encrypt(&self, plaintexts: &Plaintexts, rng: &mut impl CryptoRng) -> PaillierCiphertexts {
         let count = plaintexts.len();
         let exponents = self.exponents(count, rng);
         let bits = self.size.random_bits();
@@ -246,7 +242,7 @@ impl PublicKey {
             });
             each.collect()
         });
-        Ciphertexts { words: 2 * self.size.words(), all }
+        PaillierCiphertexts { words: 2 * self.size.words(), all }
     }
 
     /// Draws `count` random exponents r.
@@ -259,7 +255,7 @@ impl PublicKey {
 
     /// Makes of each ciphertext one that is uniformly random among all of the same plaintext, also in the eyes of the key's
     /// owner: by x^N with a random x. Far slower than encrypting.
-    pub fn rerandomize(&self, ciphertexts: &Ciphertexts, rng: &mut impl CryptoRng) -> Ciphertexts {
+    pub fn rerandomize(&self, ciphertexts: &PaillierCiphertexts, rng: &mut impl CryptoRng) -> PaillierCiphertexts {
         let random = self.random(ciphertexts.len(), rng);
         let (ring, bits) = (&self.ring, self.size.bits());
         self.map(ciphertexts.len(), |range| {
@@ -274,7 +270,7 @@ impl PublicKey {
     /// # Panics
     ///
     /// If there are not equally many.
-    pub fn add(&self, a: &Ciphertexts, b: &Ciphertexts) -> Ciphertexts {
+    pub fn add(&self, a: &PaillierCiphertexts, b: &PaillierCiphertexts) -> PaillierCiphertexts {
         assert_eq!(a.len(), b.len(), "equally many ciphertexts");
         self.map(a.len(), |range| {
             let first = self.field.enter(&self.field.pack(a.range(range.clone())));
@@ -287,7 +283,7 @@ impl PublicKey {
     /// # Panics
     ///
     /// If there are not equally many.
-    pub fn add_plain(&self, ciphertexts: &Ciphertexts, plaintexts: &Plaintexts) -> Ciphertexts {
+    pub fn add_plain(&self, ciphertexts: &PaillierCiphertexts, plaintexts: &Plaintexts) -> PaillierCiphertexts {
         assert_eq!(ciphertexts.len(), plaintexts.len(), "equally many ciphertexts and plaintexts");
         let field = &self.field;
         self.map(ciphertexts.len(), |range| {
@@ -302,7 +298,7 @@ impl PublicKey {
     /// # Panics
     ///
     /// If there are not equally many.
-    pub fn multiply(&self, ciphertexts: &Ciphertexts, plaintexts: &Plaintexts) -> Ciphertexts {
+    pub fn multiply(&self, ciphertexts: &PaillierCiphertexts, plaintexts: &Plaintexts) -> PaillierCiphertexts {
         assert_eq!(ciphertexts.len(), plaintexts.len(), "equally many ciphertexts and plaintexts");
         let ring = &self.ring;
         self.map(ciphertexts.len(), |range| {
@@ -313,7 +309,7 @@ impl PublicKey {
     }
 
     /// Ciphertexts of the negative plaintexts: inverses.
-    pub fn negate(&self, ciphertexts: &Ciphertexts) -> Ciphertexts {
+    pub fn negate(&self, ciphertexts: &PaillierCiphertexts) -> PaillierCiphertexts {
         let words = 2 * self.size.words();
         let square = self.square.clone().into_odd().expect("the square of an odd number");
         let all = in_groups(ciphertexts.len(), words, 1, |range| {
@@ -323,13 +319,13 @@ impl PublicKey {
             };
             ciphertexts.range(range).flat_map(inverse).collect()
         });
-        Ciphertexts { words, all }
+        PaillierCiphertexts { words, all }
     }
 
     /// Ciphertexts from their words, eight at a time.
-    fn map(&self, count: usize, make: impl Fn(std::ops::Range<usize>) -> Vec<u64> + Sync) -> Ciphertexts {
+    fn map(&self, count: usize, make: impl Fn(std::ops::Range<usize>) -> Vec<u64> + Sync) -> PaillierCiphertexts {
         let words = 2 * self.size.words();
-        Ciphertexts { words, all: in_groups(count, words, 1, make) }
+        PaillierCiphertexts { words, all: in_groups(count, words, 1, make) }
     }
 }
 

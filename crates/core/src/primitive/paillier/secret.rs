@@ -5,18 +5,18 @@ use rand_core::CryptoRng;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::public::{Encoder, GROUPS};
-use super::{Ciphertexts, Plaintexts, PublicKey, in_groups, number};
+use super::{PaillierCiphertexts, PaillierPublicKey, Plaintexts, in_groups, number};
 use crate::primitive::blum::Primes;
 use crate::primitive::kernel::montgomery::{LANES, Lanes};
-use crate::primitive::kernel::pairs::{self, Pairs};
+use crate::primitive::kernel::pairs::{self, SquareArithmetic};
 use crate::primitive::kernel::power::{FixedBase, power};
 
 /// Bytes of the tables for one prime at most.
 const TABLES_BYTES: usize = 32 << 20;
 
 /// p and q. Zeroized when dropped, never printed.
-pub struct SecretKey {
-    public: PublicKey,
+pub struct PaillierSecretKey {
+    public: PaillierPublicKey,
     p: Half,
     q: Half,
     /// 1 / p^2 modulo q^2, in Montgomery's form.
@@ -34,24 +34,24 @@ struct Half {
     exponent: BoxedUint,
     /// 1 / L((1 + N)^(p-1) mod p^2) modulo p, with L(x) = (x - 1) / p, in Montgomery's form.
     scale: Lanes,
-    ring: Pairs,
+    ring: SquareArithmetic,
     #[zeroize(skip)]
     encoder: Encoder,
     base: FixedBase,
 }
 
 /// Prints the size of the key only.
-impl std::fmt::Debug for SecretKey {
+impl std::fmt::Debug for PaillierSecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SecretKey({} bits)", self.public.size().bits())
     }
 }
 
 impl Half {
-    fn new(public: &PublicKey, prime: &BoxedUint, other: &BoxedUint) -> Half {
+    fn new(public: &PaillierPublicKey, prime: &BoxedUint, other: &BoxedUint) -> Half {
         let square = prime.concatenating_square();
         let prime = Zeroizing::new(prime.clone()).to_odd().expect("an odd prime");
-        let ring = Pairs::new(&prime);
+        let ring = SquareArithmetic::new(&prime);
         let other = Zeroizing::new(other.rem(prime.as_nz_ref()));
         let encoder = Encoder::new(ring.field(), prime.as_ref(), &other);
         let bits = public.size().random_bits();
@@ -83,9 +83,9 @@ impl Half {
     }
 }
 
-impl SecretKey {
+impl PaillierSecretKey {
     /// `public` belongs to these primes.
-    pub(super) fn from_primes(public: PublicKey, primes: &Primes) -> SecretKey {
+    pub(super) fn from_primes(public: PaillierPublicKey, primes: &Primes) -> PaillierSecretKey {
         let (p, q) = (&*primes.p, &*primes.q);
         let (p, q) = rayon::join(|| Half::new(&public, p, q), || Half::new(&public, q, p));
         let modulus = q.square.clone().into_odd().expect("an odd prime");
@@ -96,11 +96,11 @@ impl SecretKey {
         let residue = Zeroizing::new(p.prime.as_ref().rem(&q.prime));
         let inverse = Zeroizing::new(residue.invert_odd_mod(&modulus).into_option().expect("different primes"));
         let inverse = q.ring.field().enter(&q.ring.field().pack([inverse.as_words(); LANES]));
-        SecretKey { public, p, q, inverse_square, inverse }
+        PaillierSecretKey { public, p, q, inverse_square, inverse }
     }
 
     /// Returns the public key.
-    pub fn public(&self) -> &PublicKey {
+    pub fn public(&self) -> &PaillierPublicKey {
         &self.public
     }
 
@@ -109,8 +109,8 @@ impl SecretKey {
         [&self.p, &self.q].map(|half| half.prime.as_ref())
     }
 
-    /// Encrypts. The ciphertexts are as those of [`PublicKey::encrypt`], from the same randomness, and take less time.
-    pub fn encrypt(&self, plaintexts: &Plaintexts, rng: &mut impl CryptoRng) -> Ciphertexts {
+    /// Encrypts. The ciphertexts are as those of [`PaillierPublicKey::encrypt`], from the same randomness, and take less time.
+    pub fn encrypt(&self, plaintexts: &Plaintexts, rng: &mut impl CryptoRng) -> PaillierCiphertexts {
         let exponents = self.public.exponents(plaintexts.len(), rng);
         let words = 2 * self.public.size().words();
         let all = in_groups(plaintexts.len(), words, GROUPS, |range| {
@@ -125,7 +125,7 @@ impl SecretKey {
             });
             each.collect()
         });
-        Ciphertexts { words, all }
+        PaillierCiphertexts { words, all }
     }
 
     /// Numbers modulo N^2 from what they are modulo p^2 and q^2: x_p + p^2 ((x_q - x_p) / p^2 mod q^2).
@@ -138,7 +138,7 @@ impl SecretKey {
     }
 
     /// Decrypts ciphertexts into plaintexts.
-    pub fn decrypt(&self, ciphertexts: &Ciphertexts) -> Plaintexts {
+    pub fn decrypt(&self, ciphertexts: &PaillierCiphertexts) -> Plaintexts {
         let words = self.public.size().words();
         let all = in_groups(ciphertexts.len(), words, 1, |range| {
             let group: Vec<_> = ciphertexts.range(range).collect();

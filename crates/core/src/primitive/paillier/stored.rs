@@ -3,10 +3,10 @@
 use crypto_bigint::ConcatenatingMul;
 use zeroize::Zeroizing;
 
-use super::{Invalid, KeySize, PublicKey, SecretKey, number, words};
+use super::{KeySize, PaillierFormatError, PaillierPublicKey, PaillierSecretKey, number, words};
 use crate::primitive::blum::Primes;
 
-impl SecretKey {
+impl PaillierSecretKey {
     /// Returns the encoding for storage: the public key, then p and q, little-endian, [`KeySize::secret_key_bytes`]
     /// together.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
@@ -20,13 +20,13 @@ impl SecretKey {
 
     /// A key that was kept. All that a key is made to be is checked: a damaged one would open answers wrongly, or hide nothing.
     ///
-    /// Errors: [`Invalid`] says which check failed, and nothing of the key.
-    pub fn from_bytes(size: KeySize, bytes: &[u8]) -> Result<SecretKey, Invalid> {
+    /// Errors: [`PaillierFormatError`] says which check failed, and nothing of the key.
+    pub fn from_bytes(size: KeySize, bytes: &[u8]) -> Result<PaillierSecretKey, PaillierFormatError> {
         if bytes.len() != size.secret_key_bytes() {
-            return Err(Invalid::Length);
+            return Err(PaillierFormatError::Length);
         }
         let (public, primes) = bytes.split_at(size.public_key_bytes());
-        let public = PublicKey::from_bytes(size, public)?;
+        let public = PaillierPublicKey::from_bytes(size, public)?;
         let [p, q] = [0, 1].map(|index| {
             let half = size.bits() / 16;
             Zeroizing::new(number(&Zeroizing::new(words(&primes[index * half..][..half]))))
@@ -34,14 +34,11 @@ impl SecretKey {
         let primes = Primes { p, q };
         let product = Zeroizing::new(primes.p.concatenating_mul(&*primes.q));
         if *product != *public.modulus.as_ref() || !primes.are_of_a_key(size) {
-            return Err(Invalid::Primes);
+            return Err(PaillierFormatError::Primes);
         }
         let base = public.read(&public.to_bytes()[size.bits() / 8..])?;
-        let key = SecretKey::from_primes(public, &primes);
+        let key = PaillierSecretKey::from_primes(public, &primes);
         // An N-th power is an encryption of zero.
-        match key.decrypt(&base) == key.public().encode(&[0]) {
-            true => Ok(key),
-            false => Err(Invalid::Primes),
-        }
+        if key.decrypt(&base) == key.public().encode(&[0]) { Ok(key) } else { Err(PaillierFormatError::Primes) }
     }
 }

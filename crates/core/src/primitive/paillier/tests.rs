@@ -36,19 +36,19 @@ fn size(bits: usize) -> KeySize {
 }
 
 /// The key of the vector.
-fn known() -> SecretKey {
+fn known() -> PaillierSecretKey {
     let (p, q) = (hex(P), hex(Q));
     let modulus = p.concatenating_mul(&q).into_odd().unwrap();
-    let public = PublicKey::new(size(512), modulus, Some(hex(BASE).to_words().to_vec()));
-    SecretKey::from_primes(public, &Primes { p: Zeroizing::new(p), q: Zeroizing::new(q) })
+    let public = PaillierPublicKey::new(size(512), modulus, Some(hex(BASE).to_words().to_vec()));
+    PaillierSecretKey::from_primes(public, &Primes { p: Zeroizing::new(p), q: Zeroizing::new(q) })
 }
 
-fn square(key: &PublicKey) -> Odd<BoxedUint> {
+fn square(key: &PaillierPublicKey) -> Odd<BoxedUint> {
     key.modulus.as_ref().concatenating_square().into_odd().unwrap()
 }
 
 /// (1 + m N) h_s^r, as it is written.
-fn encrypt_slowly(key: &PublicKey, plaintext: &[u64], exponent: &[u64]) -> BoxedUint {
+fn encrypt_slowly(key: &PaillierPublicKey, plaintext: &[u64], exponent: &[u64]) -> BoxedUint {
     let square = square(key);
     let power = number(&key.base).pow_mod(&number(exponent), &square);
     let encoded = number(plaintext).concatenating_mul(key.modulus.as_ref()).wrapping_add(BoxedUint::one());
@@ -56,7 +56,7 @@ fn encrypt_slowly(key: &PublicKey, plaintext: &[u64], exponent: &[u64]) -> Boxed
 }
 
 /// Plaintexts of all kinds: the ends of the range, and random ones.
-fn plaintexts(key: &PublicKey, count: usize, rng: &mut ChaCha20Rng) -> Plaintexts {
+fn plaintexts(key: &PaillierPublicKey, count: usize, rng: &mut ChaCha20Rng) -> Plaintexts {
     let mut all = key.encode(&[0, 1, -1, i128::MAX, -i128::MAX]);
     all.all.extend_from_slice(&key.random(count, rng).all);
     all.all.truncate(count * all.words);
@@ -64,7 +64,7 @@ fn plaintexts(key: &PublicKey, count: usize, rng: &mut ChaCha20Rng) -> Plaintext
 }
 
 /// Sums or products modulo N.
-fn combined(key: &PublicKey, a: &Plaintexts, b: &Plaintexts, product: bool) -> Plaintexts {
+fn combined(key: &PaillierPublicKey, a: &Plaintexts, b: &Plaintexts, product: bool) -> Plaintexts {
     let modulus = key.modulus.as_nz_ref();
     let pairs = a.range(0..a.len()).zip(b.range(0..b.len()));
     let one = |(a, b): (&[u64], &[u64])| {
@@ -87,7 +87,7 @@ fn the_vector() {
 #[test]
 fn both_ways_of_encrypting_follow_the_definition() {
     for bits in [512, 1024] {
-        let key = SecretKey::generate(size(bits), &mut rng(1));
+        let key = PaillierSecretKey::generate(size(bits), &mut rng(1));
         let public = key.public();
         // Without and with tables, of groups that are not full.
         for count in [0, 1, 3, 8, 9, 32, 67] {
@@ -108,7 +108,7 @@ fn both_ways_of_encrypting_follow_the_definition() {
 fn generated_keys_are_what_they_should_be() {
     for (bits, seeds) in [(512, 0..10), (1024, 0..3), (2048, 0..1)] {
         for seed in seeds {
-            let key = SecretKey::generate(size(bits), &mut rng(seed));
+            let key = PaillierSecretKey::generate(size(bits), &mut rng(seed));
             let [p, q] = key.primes();
             assert_eq!([p.bits(), q.bits()], [bits as u32 / 2; 2]);
             assert!([p, q].iter().all(|prime| prime.as_words()[0] & 3 == 3));
@@ -120,13 +120,13 @@ fn generated_keys_are_what_they_should_be() {
             assert_eq!(key.decrypt(&base), key.public().encode(&[0]));
         }
     }
-    let [one, other] = [1, 2].map(|seed| SecretKey::generate(size(512), &mut rng(seed)));
+    let [one, other] = [1, 2].map(|seed| PaillierSecretKey::generate(size(512), &mut rng(seed)));
     assert_ne!(one.public(), other.public());
 }
 
 #[test]
 fn ciphertexts_are_added_and_multiplied() {
-    let key = SecretKey::generate(size(512), &mut rng(4));
+    let key = PaillierSecretKey::generate(size(512), &mut rng(4));
     let public = key.public();
     let (a, b) = (plaintexts(public, 20, &mut rng(5)), plaintexts(public, 20, &mut rng(6)));
     let (of_a, of_b) = (key.encrypt(&a, &mut rng(7)), key.encrypt(&b, &mut rng(8)));
@@ -152,7 +152,7 @@ fn ciphertexts_are_added_and_multiplied() {
 
 #[test]
 fn products_count_what_is_chosen() {
-    let key = SecretKey::generate(size(512), &mut rng(10));
+    let key = PaillierSecretKey::generate(size(512), &mut rng(10));
     let public = key.public();
     for count in [0, 1, 7, 8, 9, 100] {
         for products in [1, 2, 5] {
@@ -161,7 +161,7 @@ fn products_count_what_is_chosen() {
             let mut choices = |count: usize, product: usize| {
                 Choices::from_bits((0..count).map(|_| [random.next_u32() & 1 == 1, true, false][product % 3]))
             };
-            let mut all = Products::new(public, products);
+            let mut all = CiphertextProducts::new(public, products);
             let mut sums = vec![BoxedUint::zero_with_precision(512); products];
             for plaintexts in [&some, &more, &public.encode(&[])] {
                 let chosen: Vec<_> = (0..products).map(|product| choices(plaintexts.len(), product)).collect();
@@ -239,14 +239,14 @@ fn what_is_no_ciphertext_is_refused() {
     let modulus = public.modulus.as_ref();
     let one = BoxedUint::one();
     for (value, check) in [
-        (BoxedUint::zero(), Invalid::Zero),
-        (square.as_ref().clone(), Invalid::TooLarge),
-        (square.wrapping_add(&one), Invalid::TooLarge),
-        (BoxedUint::max(1024), Invalid::TooLarge),
-        (modulus.clone(), Invalid::NotCoprime),
-        (hex(P), Invalid::NotCoprime),
-        (hex(Q).concatenating_mul(&BoxedUint::from(12u8)), Invalid::NotCoprime),
-        (square.wrapping_sub(modulus), Invalid::NotCoprime),
+        (BoxedUint::zero(), PaillierFormatError::Zero),
+        (square.as_ref().clone(), PaillierFormatError::TooLarge),
+        (square.wrapping_add(&one), PaillierFormatError::TooLarge),
+        (BoxedUint::max(1024), PaillierFormatError::TooLarge),
+        (modulus.clone(), PaillierFormatError::NotCoprime),
+        (hex(P), PaillierFormatError::NotCoprime),
+        (hex(Q).concatenating_mul(&BoxedUint::from(12u8)), PaillierFormatError::NotCoprime),
+        (square.wrapping_sub(modulus), PaillierFormatError::NotCoprime),
     ] {
         for place in [0, 7, 19] {
             let mut bad = good.clone();
@@ -256,10 +256,10 @@ fn what_is_no_ciphertext_is_refused() {
         assert_eq!(public.read(&bytes(&value)).unwrap_err(), check);
     }
     // Two whose product is a multiple of N, and the largest that is one.
-    assert_eq!(public.read(&[bytes(&hex(P)), bytes(&hex(Q))].concat()).unwrap_err(), Invalid::NotCoprime);
+    assert_eq!(public.read(&[bytes(&hex(P)), bytes(&hex(Q))].concat()).unwrap_err(), PaillierFormatError::NotCoprime);
     public.read(&bytes(&square.wrapping_sub(&one))).unwrap();
     for bytes in [&good[1..], &good[..good.len() - 1], &good[..1]] {
-        assert_eq!(public.read(bytes).unwrap_err(), Invalid::Length);
+        assert_eq!(public.read(bytes).unwrap_err(), PaillierFormatError::Length);
     }
 }
 
@@ -268,43 +268,43 @@ fn what_is_no_key_is_refused() {
     let key = known();
     let good = key.public().to_bytes();
     assert_eq!(good.len(), size(512).public_key_bytes());
-    let read = |bytes: &[u8]| PublicKey::from_bytes(size(512), bytes);
+    let read = |bytes: &[u8]| PaillierPublicKey::from_bytes(size(512), bytes);
     assert_eq!(read(&good).unwrap(), *key.public());
     let change = |change: &dyn Fn(&mut [u8])| {
         let mut bytes = good.clone();
         change(&mut bytes);
         read(&bytes).unwrap_err()
     };
-    assert_eq!(read(&good[1..]).unwrap_err(), Invalid::Length);
-    assert_eq!(PublicKey::from_bytes(size(1024), &good).unwrap_err(), Invalid::Length);
-    assert_eq!(change(&|bytes| bytes[63] &= 0x7f), Invalid::Size);
-    assert_eq!(change(&|bytes| bytes[..64].fill(0)), Invalid::Size);
-    assert_eq!(change(&|bytes| bytes[0] &= 0xfe), Invalid::Even);
-    assert_eq!(change(&|bytes| bytes[64..].fill(0)), Invalid::Zero);
-    assert_eq!(change(&|bytes| bytes[64..].fill(0xff)), Invalid::TooLarge);
+    assert_eq!(read(&good[1..]).unwrap_err(), PaillierFormatError::Length);
+    assert_eq!(PaillierPublicKey::from_bytes(size(1024), &good).unwrap_err(), PaillierFormatError::Length);
+    assert_eq!(change(&|bytes| bytes[63] &= 0x7f), PaillierFormatError::Size);
+    assert_eq!(change(&|bytes| bytes[..64].fill(0)), PaillierFormatError::Size);
+    assert_eq!(change(&|bytes| bytes[0] &= 0xfe), PaillierFormatError::Even);
+    assert_eq!(change(&|bytes| bytes[64..].fill(0)), PaillierFormatError::Zero);
+    assert_eq!(change(&|bytes| bytes[64..].fill(0xff)), PaillierFormatError::TooLarge);
     assert_eq!(
         change(&|bytes| {
             bytes.copy_within(..64, 64);
             bytes[128..].fill(0)
         }),
-        Invalid::NotCoprime
+        PaillierFormatError::NotCoprime
     );
     assert_eq!(
         change(&|bytes| {
             bytes[64..].fill(0);
             bytes[64] = 1
         }),
-        Invalid::One
+        PaillierFormatError::One
     );
 }
 
 #[test]
 fn kept_keys_are_read_and_damaged_ones_refused() {
     for (bits, seed) in [(512, 20), (1024, 21)] {
-        let key = SecretKey::generate(size(bits), &mut rng(seed));
+        let key = PaillierSecretKey::generate(size(bits), &mut rng(seed));
         let bytes = key.to_bytes();
         assert_eq!(bytes.len(), size(bits).secret_key_bytes());
-        let read = |bytes: &[u8]| SecretKey::from_bytes(size(bits), bytes);
+        let read = |bytes: &[u8]| PaillierSecretKey::from_bytes(size(bits), bytes);
         let again = read(&bytes).unwrap();
         assert_eq!((again.public(), again.to_bytes()), (key.public(), bytes.clone()));
         let some = plaintexts(key.public(), 9, &mut rng(1));
@@ -316,7 +316,7 @@ fn kept_keys_are_read_and_damaged_ones_refused() {
             bad[byte] ^= 1 << (byte % 8);
             assert!(read(&bad).is_err(), "byte {byte}");
         }
-        assert_eq!(read(&bytes[1..]).unwrap_err(), Invalid::Length);
+        assert_eq!(read(&bytes[1..]).unwrap_err(), PaillierFormatError::Length);
         let mut swapped = bytes.to_vec();
         let public = size(bits).public_key_bytes();
         swapped[public..].rotate_left(bits / 16);
@@ -325,11 +325,11 @@ fn kept_keys_are_read_and_damaged_ones_refused() {
         let mut one = bytes.to_vec();
         one[public..].fill(0);
         one[public] = 1;
-        assert_eq!(read(&one).unwrap_err(), Invalid::Primes);
+        assert_eq!(read(&one).unwrap_err(), PaillierFormatError::Primes);
         let mut base = bytes.to_vec();
         let other = key.encrypt(&key.public().encode(&[1]), &mut rng(4)).to_bytes();
         base[bits / 8..][..bits / 4].copy_from_slice(&other);
-        assert_eq!(read(&base).unwrap_err(), Invalid::Primes);
+        assert_eq!(read(&base).unwrap_err(), PaillierFormatError::Primes);
     }
 }
 

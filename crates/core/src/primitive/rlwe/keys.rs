@@ -10,21 +10,21 @@ use crate::primitive::kernel::ntt::Ntt;
 use super::{Ring, errors, ternary};
 
 /// A secret key: a polynomial s with coefficients -1, 0 and 1. Zeroized when dropped, never printed.
-pub struct SecretKey {
+pub struct RlweSecretKey {
     /// Negated secret polynomial, -s.
     negative: Zeroizing<Vec<u64>>,
 }
 
-impl SecretKey {
+impl RlweSecretKey {
     /// A fresh key, from a generator that is used for nothing else.
-    pub fn new(ring: &Ring, prg: &mut Prg) -> SecretKey {
+    pub fn new(ring: &Ring, prg: &mut Prg) -> RlweSecretKey {
         // -s is distributed as s is.
-        SecretKey::from_negative(ring, &ternary(ring.degree(), prg))
+        RlweSecretKey::from_negative(ring, &ternary(ring.degree(), prg))
     }
 
     /// The key s with these coefficients of -s.
-    pub(crate) fn from_negative(ring: &Ring, coefficients: &[i64]) -> SecretKey {
-        SecretKey { negative: transformed(ring, coefficients) }
+    pub(crate) fn from_negative(ring: &Ring, coefficients: &[i64]) -> RlweSecretKey {
+        RlweSecretKey { negative: transformed(ring, coefficients) }
     }
 
     /// Encrypts under a mask a, modulo prime `index` of the ring: `values`, the coefficients of message and error, become
@@ -46,19 +46,19 @@ impl SecretKey {
     }
 
     /// The public key for a uniformly random polynomial `mask`: (-(mask s + e), mask). It is the encryption of zero.
-    pub(crate) fn public(&self, ring: &Ring, mask: Vec<u64>, prg: &mut Prg) -> PublicKey {
+    pub(crate) fn public(&self, ring: &Ring, mask: Vec<u64>, prg: &mut Prg) -> RlwePublicKey {
         let error = errors(ring.degree(), prg);
         let mut first = ring.zero();
         for (index, values) in first.chunks_exact_mut(ring.degree()).enumerate() {
             ring.primes()[index].prime().small(&error, values);
             self.encrypt(ring, index, part(ring, &mask, index), values);
         }
-        PublicKey { first, mask }
+        RlwePublicKey { first, mask }
     }
 }
 
 /// Prints nothing of the key.
-impl fmt::Debug for SecretKey {
+impl fmt::Debug for RlweSecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretKey(..)")
     }
@@ -66,14 +66,14 @@ impl fmt::Debug for SecretKey {
 
 /// A public key: an encryption of zero under a secret key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PublicKey {
+pub(crate) struct RlwePublicKey {
     /// -(mask s + e).
     pub first: Vec<u64>,
     /// Uniformly random polynomial of the encryption.
     pub mask: Vec<u64>,
 }
 
-impl PublicKey {
+impl RlwePublicKey {
     /// Adds a fresh encryption of zero to a ciphertext: with a random polynomial u of coefficients -1, 0 and 1, `first` u
     /// and `mask` u. The two errors are still to be added, to the coefficients.
     pub(crate) fn add_zero(&self, ring: &Ring, ciphertext: [&mut [u64]; 2], prg: &mut Prg) {
@@ -117,7 +117,7 @@ mod tests {
     fn phases_are_messages_and_small_errors() {
         let ring = Ring::new(2048, 50, 2);
         let mut prg = Prg::new(Block(5));
-        let key = SecretKey::new(&ring, &mut prg);
+        let key = RlweSecretKey::new(&ring, &mut prg);
         let mut mask = ring.zero();
         for (index, values) in mask.chunks_exact_mut(ring.degree()).enumerate() {
             Uniform::new([9; 16]).fill(&ring.primes()[index], 50, index as u64, values);

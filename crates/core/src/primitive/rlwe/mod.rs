@@ -13,15 +13,15 @@ mod sample;
 mod switch;
 mod wide;
 
-pub(crate) use keys::PublicKey;
-pub use keys::SecretKey;
+pub(crate) use keys::RlwePublicKey;
+pub use keys::RlweSecretKey;
 pub use pack::{pack, packed_bytes, unpack};
 pub use ring::Ring;
-pub(crate) use ring::{LEAST_PRIME_BITS, most_modulus_bits, prime_at_least};
+pub(crate) use ring::{MIN_PRIME_BITS, most_modulus_bits, prime_at_least};
 pub(crate) use sample::{ERROR_BOUND, Flood};
 pub use sample::{Uniform, errors, ternary};
 pub use switch::Switch;
-pub(crate) use wide::{Fraction, add, at_least, divide, multiply, power, shift_right};
+pub(crate) use wide::{FractionReader, add, at_least, divide, multiply, power, shift_right};
 
 /// The degrees N for which there are parameters.
 pub(crate) const DEGREES: [usize; 5] = [2048, 4096, 8192, 16384, 32768];

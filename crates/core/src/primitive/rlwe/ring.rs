@@ -20,7 +20,7 @@ pub(crate) fn most_modulus_bits(degree: usize) -> u32 {
 }
 
 /// The shortest primes: there are enough of them for every degree.
-pub(crate) const LEAST_PRIME_BITS: u32 = 34;
+pub(crate) const MIN_PRIME_BITS: u32 = 34;
 
 /// Returns a lower bound of the primes of a [`Ring`] with primes of `bits` bits.
 pub(crate) fn prime_at_least(bits: u32) -> u64 {
@@ -40,7 +40,7 @@ pub struct Ring {
 impl Ring {
     /// The ring of degree N, a power of two, with `count` primes of `bits` bits.
     pub fn new(degree: usize, bits: u32, count: usize) -> Ring {
-        assert!((LEAST_PRIME_BITS..=MAX_PRIME_BITS).contains(&bits), "primes of {bits} bits");
+        assert!((MIN_PRIME_BITS..=MAX_PRIME_BITS).contains(&bits), "primes of {bits} bits");
         let step = 2 * degree as u64;
         let candidates =
             (1..).map(|index| (1u64 << bits) + 1 - index * step).take_while(|&p| p >= prime_at_least(bits));
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn there_are_enough_primes_of_every_length() {
         for degree in DEGREES {
-            for bits in LEAST_PRIME_BITS..=MAX_PRIME_BITS {
+            for bits in MIN_PRIME_BITS..=MAX_PRIME_BITS {
                 let count = most_modulus_bits(degree) / bits;
                 let ring = Ring::new(degree, bits, (count as usize).min(if bits > 36 { 64 } else { 4 }));
                 for (index, ntt) in ring.primes().iter().enumerate() {

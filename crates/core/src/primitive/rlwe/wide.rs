@@ -100,7 +100,7 @@ pub(crate) fn at_least(a: &[u64], b: &[u64]) -> bool {
 /// By the Chinese remainder theorem x / q' = sum of ([x * (q' / p)^-1] mod p) / p, modulo 1; fixed-point fractions that
 /// wrap around are all that this takes. They have 64 bits more than q', so that their error is less than 1 / q'.
 #[derive(Debug)]
-pub(crate) struct Fraction {
+pub(crate) struct FractionReader {
     /// For each prime: (q' / p)^-1 modulo it, and 1 / p.
     parts: Vec<(Prime, u64, Vec<u64>)>,
     /// Constant that is added first: the digits' offset, and half of the lowest digit's unit.
@@ -109,10 +109,10 @@ pub(crate) struct Fraction {
     digits: usize,
 }
 
-impl Fraction {
+impl FractionReader {
     /// For fractions m / `base`^`digits` with an error of less than half a unit of m, where m is a sum of digits d_j `base`^j
     /// and each d_j is at least -`offset` and less than `base` - `offset`.
-    pub(crate) fn new(primes: &[Prime], base: u128, digits: usize, offset: u128) -> Fraction {
+    pub(crate) fn new(primes: &[Prime], base: u128, digits: usize, offset: u128) -> FractionReader {
         let product = primes.iter().fold(vec![1], |product, prime| trimmed(multiply(&product, &[prime.value()])));
         let limbs = product.len() + 1;
         let base = [base as u64, (base >> 64) as u64];
@@ -131,7 +131,7 @@ impl Fraction {
         let offset = [offset as u64, (offset >> 64) as u64];
         let numerator = add(&multiply(&multiply(&ones, &offset), &[2]), &[1]);
         let offset = unit(&numerator, &multiply(&power(&base, digits), &[2]));
-        Fraction { parts: parts.collect(), offset, base, digits }
+        FractionReader { parts: parts.collect(), offset, base, digits }
     }
 
     /// The digits, each plus the offset, of the number that has these residues, the lowest digit first. In time that does
@@ -187,11 +187,14 @@ mod tests {
         }
 
         #[test]
-        fn digits_come_back_with_any_error_below_half_a_unit(values in proptest::collection::vec(-500i64..500, 3), noise in -0.49f64..0.49) {
+        fn digits_come_back_with_any_error_below_half_a_unit(
+            values in proptest::collection::vec(-500i64..500, 3),
+            noise in -0.49f64..0.49,
+        ) {
             let primes = [1125899904679937, 68718428161].map(Prime::new);
             let product = u128::from(primes[0].value()) * u128::from(primes[1].value());
             let base = 1000u128;
-            let fraction = Fraction::new(&primes, base, 3, 500);
+            let fraction = FractionReader::new(&primes, base, 3, 500);
             let value = values.iter().rev().fold(0i128, |sum, &value| sum * 1000 + i128::from(value));
             let unit = product / 1_000_000_000;
             let exact = value * unit as i128 + value * (product % 1_000_000_000) as i128 / 1_000_000_000;

@@ -14,15 +14,15 @@ use crate::error::Result;
 use crate::primitive::kernel::Block;
 
 /// The dealer's two ends, each behind both of its role's traits. Both must be used in the same order.
-pub fn pair(seed: [u8; 32]) -> (Sender, Receiver) {
-    (Sender(Dealer::new(seed)), Receiver(Dealer::new(seed)))
+pub fn pair(seed: [u8; 32]) -> (IdealVoleSender, IdealVoleReceiver) {
+    (IdealVoleSender(Dealer::new(seed)), IdealVoleReceiver(Dealer::new(seed)))
 }
 
 /// The dealer's end for a sender.
-pub struct Sender(Dealer);
+pub struct IdealVoleSender(Dealer);
 
 /// The dealer's end for a receiver.
-pub struct Receiver(Dealer);
+pub struct IdealVoleReceiver(Dealer);
 
 struct Dealer {
     rng: ChaCha20Rng,
@@ -51,7 +51,7 @@ impl Dealer {
     }
 }
 
-impl VoleSender for Sender {
+impl VoleSender for IdealVoleSender {
     fn delta(&self) -> Block {
         self.0.delta
     }
@@ -62,7 +62,7 @@ impl VoleSender for Sender {
     }
 }
 
-impl VoleReceiver for Receiver {
+impl VoleReceiver for IdealVoleReceiver {
     fn extend(&mut self, a: &mut [Block], c: &mut [Block], _: &mut Channel) -> Result<()> {
         assert_eq!(a.len(), c.len(), "as many products as factors");
         for (a, c) in a.iter_mut().zip(c) {
@@ -73,7 +73,7 @@ impl VoleReceiver for Receiver {
     }
 }
 
-impl RandomCotSender for Sender {
+impl RandomCotSender for IdealVoleSender {
     fn delta(&self) -> Block {
         self.0.delta
     }
@@ -84,7 +84,7 @@ impl RandomCotSender for Sender {
     }
 }
 
-impl RandomCotReceiver for Receiver {
+impl RandomCotReceiver for IdealVoleReceiver {
     fn extend(&mut self, c: &mut [Block], _: &mut Channel) -> Result<()> {
         for c in c {
             let (choice, first) = self.0.transfer();
@@ -94,13 +94,13 @@ impl RandomCotReceiver for Receiver {
     }
 }
 
-impl fmt::Debug for Sender {
+impl fmt::Debug for IdealVoleSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Sender(..)")
     }
 }
 
-impl fmt::Debug for Receiver {
+impl fmt::Debug for IdealVoleReceiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Receiver(..)")
     }

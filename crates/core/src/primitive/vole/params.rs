@@ -12,43 +12,43 @@ use crate::error::{Error, Result};
 /// Computational security in bits.
 pub(crate) const SECURITY_BITS: f64 = 128.0;
 
-/// A code is worse than its distance says with probability at most 2^-this. There are few codes ([`Kind::code_outputs`]), all of which an attempt at a job
+/// A code is worse than its distance says with probability at most 2^-this. There are few codes ([`VoleKind::code_outputs`]), all of which an attempt at a job
 /// draws at once, however many runs, keys, buckets or parties it has: any of them is worse with 2^-44 at most ([`Chance::Code`]). Only at
 /// the upper end of its distance's sizes a code is near 2^-46.
 #[cfg(test)]
 pub(crate) const CODE_BITS: u32 = crate::security::Chance::Code.bits() + 2;
 
 /// The most outputs that a run can be made for.
-pub const MOST_OUTPUTS: usize = 1 << 25;
+pub const MAX_OUTPUTS: usize = 1 << 25;
 
 /// The outputs of one run when more are wanted: memory stays bounded, and what is read at random stays near.
 pub(crate) const RUN_OUTPUTS: usize = 1 << 22;
 
 /// The least outputs that are computed in a run, however few are wanted.
-pub const LEAST_OUTPUTS: usize = 1 << 12;
+pub const MIN_OUTPUTS: usize = 1 << 12;
 
 /// Kind of correlation, which decides about the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum VoleKind {
     /// Correlation over GF(2^128).
     Field,
     /// Bits times a block.
     Binary,
 }
 
-/// For up to 2^i outputs, thousandths of the relative distance: those of [`Kind::Field`].
+/// For up to 2^i outputs, thousandths of the relative distance: those of [`VoleKind::Field`].
 pub(crate) const FIELD_DISTANCES: [(u32, u32); 10] =
     [(16, 210), (17, 200), (18, 180), (19, 165), (20, 150), (21, 135), (22, 120), (23, 110), (24, 100), (25, 90)];
 
-/// Distances as in [`FIELD_DISTANCES`], for [`Kind::Binary`].
+/// Distances as in [`FIELD_DISTANCES`], for [`VoleKind::Binary`].
 pub(crate) const BINARY_DISTANCES: [(u32, u32); 4] = [(20, 95), (22, 85), (24, 80), (25, 75)];
 
-impl Kind {
-    /// Thousandths of the relative distance for so many outputs, which are at most [`MOST_OUTPUTS`].
+impl VoleKind {
+    /// Thousandths of the relative distance for so many outputs, which are at most [`MAX_OUTPUTS`].
     pub fn distance(self, outputs: usize) -> u32 {
         let table: &[(u32, u32)] = match self {
-            Kind::Field => &FIELD_DISTANCES,
-            Kind::Binary => &BINARY_DISTANCES,
+            VoleKind::Field => &FIELD_DISTANCES,
+            VoleKind::Binary => &BINARY_DISTANCES,
         };
         let fitting = table.iter().find(|&&(bits, _)| outputs <= 1 << bits);
         fitting.expect("one run has at most 2^25 outputs").1
@@ -57,30 +57,30 @@ impl Kind {
     /// log2 of what one noisy place leaves of a linear test's success: log2(1 - d), or log2(1 - 2 d) for bits.
     pub(crate) fn linear_bits(self, distance: f64) -> f64 {
         match self {
-            Kind::Field => -(1.0 - distance).log2(),
-            Kind::Binary => -(1.0 - 2.0 * distance).log2(),
+            VoleKind::Field => -(1.0 - distance).log2(),
+            VoleKind::Binary => -(1.0 - 2.0 * distance).log2(),
         }
     }
 
     /// Sizes of codes from a power of two to below the next.
     const fn sizes(self) -> usize {
         match self {
-            Kind::Field => 16,
-            Kind::Binary => 8,
+            VoleKind::Field => 16,
+            VoleKind::Binary => 8,
         }
     }
 
     /// Outputs of the code that a run with so many has: of the sizes that there are, the least that is enough. All runs whose code has one size have the same.
     pub(crate) fn code_outputs(self, outputs: usize) -> usize {
-        let outputs = outputs.max(LEAST_OUTPUTS);
+        let outputs = outputs.max(MIN_OUTPUTS);
         outputs.next_multiple_of(outputs.next_power_of_two() / 2 / self.sizes())
     }
 
     /// Regions of the code.
     pub(crate) fn regions(self) -> usize {
         match self {
-            Kind::Field => field::REGIONS,
-            Kind::Binary => binary::REGIONS,
+            VoleKind::Field => field::REGIONS,
+            VoleKind::Binary => binary::REGIONS,
         }
     }
 }
@@ -89,7 +89,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
     /// Kind of correlation.
-    pub kind: Kind,
+    pub kind: VoleKind,
     /// k: outputs of the code, which are those that the run is made for or somewhat more.
     pub outputs: usize,
     /// t: trees, and noisy places.
@@ -103,9 +103,9 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The parameters for a run with `outputs` outputs, of which there must be one at least and [`MOST_OUTPUTS`] at most.
-    pub fn new(kind: Kind, outputs: usize) -> Result<Parameters> {
-        if outputs == 0 || outputs > MOST_OUTPUTS {
+    /// The parameters for a run with `outputs` outputs, of which there must be one at least and [`MAX_OUTPUTS`] at most.
+    pub fn new(kind: VoleKind, outputs: usize) -> Result<Parameters> {
+        if outputs == 0 || outputs > MAX_OUTPUTS {
             return Err(Error::Internal(format!("a run of a silent protocol cannot have {outputs} outputs")));
         }
         let outputs = kind.code_outputs(outputs);
@@ -158,13 +158,13 @@ mod tests {
 
     #[test]
     fn there_are_few_codes() {
-        for (kind, sizes) in [(Kind::Field, 16), (Kind::Binary, 8)] {
+        for (kind, sizes) in [(VoleKind::Field, 16), (VoleKind::Binary, 8)] {
             let all: std::collections::BTreeSet<usize> =
-                (1..=MOST_OUTPUTS).step_by(61).map(|outputs| kind.code_outputs(outputs)).collect();
-            assert_eq!(all.len(), (MOST_OUTPUTS / LEAST_OUTPUTS).ilog2() as usize * sizes + 1);
-            for outputs in (1..=MOST_OUTPUTS).step_by(997).chain([LEAST_OUTPUTS, LEAST_OUTPUTS + 1, MOST_OUTPUTS]) {
+                (1..=MAX_OUTPUTS).step_by(61).map(|outputs| kind.code_outputs(outputs)).collect();
+            assert_eq!(all.len(), (MAX_OUTPUTS / MIN_OUTPUTS).ilog2() as usize * sizes + 1);
+            for outputs in (1..=MAX_OUTPUTS).step_by(997).chain([MIN_OUTPUTS, MIN_OUTPUTS + 1, MAX_OUTPUTS]) {
                 let code = kind.code_outputs(outputs);
-                assert!(code >= outputs && code <= (outputs + outputs / sizes + 1).max(LEAST_OUTPUTS), "{outputs}");
+                assert!(code >= outputs && code <= (outputs + outputs / sizes + 1).max(MIN_OUTPUTS), "{outputs}");
                 assert_eq!((kind.code_outputs(code), kind.distance(code)), (code, kind.distance(outputs)));
             }
         }
@@ -173,8 +173,9 @@ mod tests {
     #[test]
     fn every_size_fits() {
         let sizes = (0..=25).flat_map(|bits| [(1usize << bits) - 1, 1 << bits, (1 << bits) + 1]);
-        for (outputs, kind) in sizes.flat_map(|outputs| [Kind::Field, Kind::Binary].map(|kind| (outputs, kind))) {
-            if outputs == 0 || outputs > MOST_OUTPUTS {
+        for (outputs, kind) in sizes.flat_map(|outputs| [VoleKind::Field, VoleKind::Binary].map(|kind| (outputs, kind)))
+        {
+            if outputs == 0 || outputs > MAX_OUTPUTS {
                 assert!(Parameters::new(kind, outputs).is_err());
                 continue;
             }

@@ -13,7 +13,7 @@ use super::{ID_BYTES, Params, ProxyKey, Refused, Why};
 
 /// Answer of the oracle to the entries of a row.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum RowAnswer {
     /// Key that all of the entries hold, which are enough.
     Key(Vec<u8>),
     /// Places of the entries that hold another key than the row's, or none. The key is withheld: the agreed condition
@@ -24,19 +24,19 @@ pub enum Answer {
     TooFew,
 }
 
-impl std::fmt::Debug for Answer {
+impl std::fmt::Debug for RowAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Answer::Key(_) => f.write_str("Key(..)"),
-            Answer::Inconsistent(places) => write!(f, "Inconsistent({} places)", places.len()),
-            Answer::TooFew => f.write_str("TooFew"),
+            RowAnswer::Key(_) => f.write_str("Key(..)"),
+            RowAnswer::Inconsistent(places) => write!(f, "Inconsistent({} places)", places.len()),
+            RowAnswer::TooFew => f.write_str("TooFew"),
         }
     }
 }
 
 /// Minimum that a row must reach before its key is told, whatever else the database has evaluated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Least {
+pub struct RevealThreshold {
     /// Entries. One is always needed.
     pub count: u32,
     /// Different participants. Where entries carry no tags, nothing is known of these, and only 0 and 1 can be had.
@@ -75,8 +75,8 @@ pub fn answer<G: Embedding + Sync>(
     row: &[u8; ID_BYTES],
     sealed: &[u8],
     reporters: &[u32],
-    least: Least,
-) -> Result<Answer, Refused> {
+    least: RevealThreshold,
+) -> Result<RowAnswer, Refused> {
     let entries = sealed.len() / params.sealed_bytes();
     if !sealed.len().is_multiple_of(params.sealed_bytes()) {
         return Err(Refused { index: entries as u64, why: Why::Length });
@@ -97,20 +97,17 @@ pub fn answer<G: Embedding + Sync>(
     let fits: Vec<bool> = ids(&params.group, &key.rows(params, &different)).iter().map(|id| id == row).collect();
     let is_consistent = |key: &Option<Zeroizing<Vec<u8>>>| key.as_ref().is_some_and(|key| fits[number[&key[..]]]);
     let inconsistent: Vec<u32> = (0..entries as u32).filter(|&place| !is_consistent(&keys[place as usize])).collect();
-    let distinct = match params.distinct() {
-        true => reporters.iter().collect::<HashSet<_>>().len(),
-        false => entries.min(1),
-    };
+    let distinct = if params.distinct() { reporters.iter().collect::<HashSet<_>>().len() } else { entries.min(1) };
     // Before anything is said of too few: any participant can make such entries, and whoever asks could not tell that from an oracle that
     // withholds what it should tell.
     if !inconsistent.is_empty() {
-        return Ok(Answer::Inconsistent(inconsistent));
+        return Ok(RowAnswer::Inconsistent(inconsistent));
     }
     match keys.first() {
         Some(Some(key)) if entries >= least.count as usize && distinct >= least.distinct as usize => {
-            Ok(Answer::Key(key.to_vec()))
+            Ok(RowAnswer::Key(key.to_vec()))
         }
-        _ => Ok(Answer::TooFew),
+        _ => Ok(RowAnswer::TooFew),
     }
 }
 

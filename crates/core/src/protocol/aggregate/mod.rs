@@ -22,10 +22,10 @@ use std::fmt;
 
 use crate::primitive::group::DecodeError;
 
-pub use answer::{Answer, Least, RowFunction, answer};
+pub use answer::{RevealThreshold, RowAnswer, RowFunction, answer};
 pub use blind::blind;
 pub use keys::{Blinding, DatabaseKey, ProxyKey, RoundKeys};
-pub use open::{Dropped, Opened, Row, ask, open};
+pub use open::{Dropped, Opened, ReportRow, ask, open};
 pub use params::{MAX_KEY_BYTES, MAX_VALUES, Params};
 pub use report::{Entry, report};
 

@@ -12,7 +12,7 @@ use super::{DatabaseKey, ID_BYTES, Params, Refused, RoundKeys, Why};
 
 /// Data that the database has of one report.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct ReportRow {
     /// Identifier of the row to which the report belongs: the same for the same key.
     pub id: [u8; ID_BYTES],
     /// Tag of the participant that has reported it: the same for the same participant, in one row. Zeros if entries
@@ -24,7 +24,7 @@ pub struct Row {
     pub sealed: Vec<u8>,
 }
 
-impl fmt::Debug for Row {
+impl fmt::Debug for ReportRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Row(..)")
     }
@@ -34,7 +34,7 @@ impl fmt::Debug for Row {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Opened {
     /// Contents of each entry, in order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ReportRow>,
     /// Number of entries that hold nothing.
     pub dropped: Dropped,
 }
@@ -85,7 +85,7 @@ pub fn open<G: Embedding + Sync>(params: &Params<G>, key: &DatabaseKey<G>, entri
             (Some(_), None) => opened.dropped.outside_domain += 1,
             (Some(row), Some(value)) => {
                 let tag = at(&tags, index).map_or([0; ID_BYTES], |tag| id(&tag));
-                opened.rows.push(Row { id: id(&row), tag, value, sealed: sealed.to_vec() });
+                opened.rows.push(ReportRow { id: id(&row), tag, value, sealed: sealed.to_vec() });
             }
         }
     }

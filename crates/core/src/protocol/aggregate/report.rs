@@ -80,13 +80,12 @@ pub(crate) fn with_rows<G: Embedding + Sync>(
 ) -> Vec<u8> {
     let group = &params.group;
     let (mut pairs, mut all_masks) = (vec![rows], vec![masks]);
-    let openings: Vec<Opening<G>> = match params.has_values() {
-        true => {
-            let masks = group.random_scalars(entries.len(), rng);
-            let opening = |(entry, mask): (&Entry, _)| Opening { scalar: params.value(entry.value), mask };
-            entries.iter().zip(masks).map(opening).collect()
-        }
-        false => Vec::new(),
+    let openings: Vec<Opening<G>> = if params.has_values() {
+        let masks = group.random_scalars(entries.len(), rng);
+        let opening = |(entry, mask): (&Entry, _)| Opening { scalar: params.value(entry.value), mask };
+        entries.iter().zip(masks).map(opening).collect()
+    } else {
+        Vec::new()
     };
     if params.has_values() {
         let scalars: Vec<G::Scalar> = openings.iter().map(|opening| opening.scalar.clone()).collect();

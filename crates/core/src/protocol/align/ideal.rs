@@ -15,19 +15,19 @@ use crate::item::Item;
 type Told = (Vec<Item>, [u8; 32]);
 
 /// The dealer's end for one party, for one use.
-pub struct Party {
+pub struct IdealAlignParty {
     to_peer: mpsc::Sender<Told>,
     from_peer: mpsc::Receiver<Told>,
 }
 
 /// The dealer's two ends, in one process: for the first party, and for the second.
-pub fn pair() -> (Party, Party) {
+pub fn pair() -> (IdealAlignParty, IdealAlignParty) {
     let ((to_second, from_first), (to_first, from_second)) = (mpsc::channel(), mpsc::channel());
-    let first = Party { to_peer: to_second, from_peer: from_second };
-    (first, Party { to_peer: to_first, from_peer: from_first })
+    let first = IdealAlignParty { to_peer: to_second, from_peer: from_second };
+    (first, IdealAlignParty { to_peer: to_first, from_peer: from_first })
 }
 
-impl Party {
+impl IdealAlignParty {
     /// Returns the alignment, as [`run`](super::run) does, from the dealer.
     pub fn run(self, items: &[Item], params: &Params, rng: &mut impl CryptoRng) -> Result<Alignment> {
         let gone = || Error::Internal("the dealer's other end is gone".into());

@@ -68,9 +68,10 @@ pub fn ids(
     // 1. The function of the second party's key at the first party's items; 2. the other way round.
     let mut of_side = |key: Side, channel: &mut Channel| -> Result<Outputs> {
         let session = session.child("align function", key as u64);
-        match key == side {
-            true => at_own_key(items, &session, &params.function(key.other())?, channel, rng),
-            false => at_peers_key(items, &session, &params.function(side)?, channel, rng),
+        if key == side {
+            at_own_key(items, &session, &params.function(key.other())?, channel, rng)
+        } else {
+            at_peers_key(items, &session, &params.function(side)?, channel, rng)
         }
     };
     let second = of_side(Side::Second, channel)?;

@@ -28,7 +28,7 @@ use rand_core::CryptoRng;
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::protocol::intersect::entries::items::{Padded, check_count};
+use crate::protocol::intersect::tag_exchange::items::{Padded, check_count};
 use crate::role::Side;
 use crate::session::Session;
 

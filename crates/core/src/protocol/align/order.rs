@@ -8,7 +8,7 @@ use super::{ID_BYTES, Id, ORDER, Params, ROWS};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::protocol::union::{self, InMemory, Shuffled};
+use crate::protocol::union::{self, MemorySpace, ShuffledItems};
 use crate::role::Side;
 use crate::session::Session;
 
@@ -42,7 +42,7 @@ pub fn first(
     };
     let items = items_of(ids);
     let session = session.child("align union", 0);
-    union::ecdh::receive(&items[..], &InMemory, &session, &params.union(), channel, rng, &mut take)?;
+    union::ecdh::receive(&items[..], &MemorySpace, &session, &params.union(), channel, rng, &mut take)?;
     channel.progress().start("ordering", all.len());
     all.par_sort_unstable();
     if all.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -74,8 +74,8 @@ pub fn second(
     // 3. All own ids; those that the peer lacks arrive there.
     let items = items_of(ids);
     let payload = |index: usize, out: &mut Vec<u8>| out.extend(ids[index].to_bytes());
-    let given = Shuffled::new(&items, &payload, rng)?;
-    union::ecdh::send(&given, &InMemory, &session.child("align union", 0), &params.union(), channel, rng)?;
+    let given = ShuffledItems::new(&items, &payload, rng)?;
+    union::ecdh::send(&given, &MemorySpace, &session.child("align union", 0), &params.union(), channel, rng)?;
 
     // 4. The union in order.
     let all = receive_order(params, channel)?;

@@ -4,7 +4,7 @@ use super::ID_BYTES;
 use super::order::ROWS_BYTES;
 use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
-use crate::protocol::intersect::entries::{self, CHUNK, Frames, framed_bytes};
+use crate::protocol::intersect::tag_exchange::{self, CHUNK, Frames, framed_bytes};
 use crate::protocol::intersect::vole;
 use crate::protocol::union;
 use crate::role::{Role, Side};
@@ -61,7 +61,7 @@ impl Params {
 
     /// The function that `receiver` gets at its items, under the other party's key. Two stores share what may go wrong.
     pub(super) fn function(&self, receiver: Side) -> Result<vole::Params> {
-        let entries = entries::Params::rows(self.items(receiver), self.items(receiver.other()));
+        let entries = tag_exchange::Params::rows(self.items(receiver), self.items(receiver.other()));
         vole::Params::new(entries.one_of(2 * self.runs), Security::SemiHonest)
     }
 

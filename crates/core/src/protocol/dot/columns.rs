@@ -27,9 +27,10 @@ impl Integers {
 
     /// Integers of `bits` bits, 1 to [`MAX_BITS`]; `signed` ones in two's complement.
     pub fn new(bits: u32, signed: bool) -> Result<Integers> {
-        match (1..=MAX_BITS).contains(&bits) {
-            true => Ok(Integers { bits, signed }),
-            false => Err(Error::Input(format!("bits = {bits}: use 1 to {MAX_BITS}"))),
+        if (1..=MAX_BITS).contains(&bits) {
+            Ok(Integers { bits, signed })
+        } else {
+            Err(Error::Input(format!("bits = {bits}: use 1 to {MAX_BITS}")))
         }
     }
 
@@ -45,18 +46,12 @@ impl Integers {
 
     /// The smallest and the largest.
     pub fn range(&self) -> (i64, i64) {
-        match self.signed {
-            true => (-1 << (self.bits - 1), (1 << (self.bits - 1)) - 1),
-            false => (0, (1 << self.bits) - 1),
-        }
+        if self.signed { (-1 << (self.bits - 1), (1 << (self.bits - 1)) - 1) } else { (0, (1 << self.bits) - 1) }
     }
 
     /// Returns the weight of bit `bit` of an integer: a power of two, negative for a sign.
     pub fn weight(&self, bit: u32) -> i64 {
-        match self.signed && bit + 1 == self.bits {
-            true => -1 << bit,
-            false => 1 << bit,
-        }
+        if self.signed && bit + 1 == self.bits { -1 << bit } else { 1 << bit }
     }
 }
 
@@ -207,9 +202,10 @@ impl Columns {
                 let unused = 64 - self.integers.bits;
                 let words = &words[start..start + room.len()];
                 let values = room.iter_mut().zip(words);
-                match self.integers.signed {
-                    true => values.for_each(|(value, word)| *value = (u64::from(*word) << unused) as i64 >> unused),
-                    false => values.for_each(|(value, word)| *value = i64::from(*word)),
+                if self.integers.signed {
+                    values.for_each(|(value, word)| *value = (u64::from(*word) << unused) as i64 >> unused)
+                } else {
+                    values.for_each(|(value, word)| *value = i64::from(*word))
                 }
             }
         }

@@ -56,9 +56,10 @@ impl Shape {
         }
         let mut sorted = pairs.to_vec();
         sorted.sort_unstable();
-        match sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-            true => Err(Error::Internal("dot: a pair that is asked for twice".into())),
-            false => Ok(()),
+        if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            Err(Error::Internal("dot: a pair that is asked for twice".into()))
+        } else {
+            Ok(())
         }
     }
 

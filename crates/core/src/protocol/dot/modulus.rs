@@ -29,9 +29,10 @@ impl Modulus {
 
     /// 2^`bits`, 1 to 127.
     pub fn power_of_two(bits: u32) -> Result<Modulus> {
-        match (1..=MAX_MODULUS_BITS).contains(&bits) {
-            true => Modulus::new(1 << bits),
-            false => Err(Error::Input(format!("modulus = 2^{bits}: use 2 to 2^{MAX_MODULUS_BITS}"))),
+        if (1..=MAX_MODULUS_BITS).contains(&bits) {
+            Modulus::new(1 << bits)
+        } else {
+            Err(Error::Input(format!("modulus = 2^{bits}: use 2 to 2^{MAX_MODULUS_BITS}")))
         }
     }
 
@@ -72,9 +73,10 @@ impl Modulus {
     /// The residue of a public integer, or of a secret one that is less than the modulus in absolute value, for which the
     /// time does not depend on it.
     pub fn residue(&self, integer: i128) -> u128 {
-        let reduced = match integer.unsigned_abs() < self.value {
-            true => integer,
-            false => integer.checked_rem(self.value as i128).unwrap_or(0),
+        let reduced = if integer.unsigned_abs() < self.value {
+            integer
+        } else {
+            integer.checked_rem(self.value as i128).unwrap_or(0)
         };
         self.at_most_once((reduced as u128).wrapping_add(self.value & mask(reduced < 0)))
     }
@@ -94,10 +96,7 @@ impl Modulus {
     /// The integer that a residue stands for: itself, or, `signed`, the one nearest to zero (half of an even modulus is
     /// negative, as in two's complement).
     pub fn integer(&self, residue: u128, signed: bool) -> i128 {
-        match signed && residue >= self.value.div_ceil(2) {
-            true => -((self.value - residue) as i128),
-            false => residue as i128,
-        }
+        if signed && residue >= self.value.div_ceil(2) { -((self.value - residue) as i128) } else { residue as i128 }
     }
 
     /// Whether the residue of this integer is told from those of all others nearer to zero: [`Modulus::integer`] gives it

@@ -28,9 +28,10 @@ impl Shares {
     /// Errors ([`Error::Input`]): one of them is not below the modulus.
     pub fn new(modulus: Modulus, values: Vec<u128>) -> Result<Shares> {
         let shares = Shares { modulus, values };
-        match shares.values.iter().all(|&value| value < modulus.value()) {
-            true => Ok(shares),
-            false => Err(Error::Input("a share is not below its modulus".into())),
+        if shares.values.iter().all(|&value| value < modulus.value()) {
+            Ok(shares)
+        } else {
+            Err(Error::Input("a share is not below its modulus".into()))
         }
     }
 
@@ -151,10 +152,7 @@ pub fn reveal(shares: &Shares, to_me: bool, to_peer: bool, channel: &mut Channel
                 continue;
             }
         };
-        let theirs = match message.len() == length {
-            true => Shares::unpack(modulus, mine.len(), &message),
-            false => None,
-        };
+        let theirs = if message.len() == length { Shares::unpack(modulus, mine.len(), &message) } else { None };
         let theirs = theirs.ok_or_else(|| channel.violation(format!("`{}` hold no residues", SHARES.name)))?;
         if let Some(numbers) = &mut numbers {
             numbers.extend(mine.open(&theirs));

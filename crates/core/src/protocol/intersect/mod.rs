@@ -2,9 +2,9 @@
 
 pub mod buckets;
 pub mod ecdh;
-pub mod entries;
 pub mod live;
 pub mod opprf;
 pub mod outsourced;
 pub mod star;
+pub mod tag_exchange;
 pub mod vole;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::frequent::Frequent;
-use super::itemsets::{Item, Itemsets, Kind, kind};
+use super::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind};
 use super::support::Fraction;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -47,7 +47,7 @@ impl FromStr for Consequents {
 
 /// Conditions on the rules that are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub struct RuleThresholds {
     /// The least part of the rows that hold a rule's antecedents which must hold its consequents too.
     pub min_confidence: Fraction,
     /// Number of consequents that a rule may have.
@@ -58,11 +58,11 @@ pub struct Terms {
 
 /// Rows that hold all antecedents tend to hold all consequents.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rule {
+pub struct AssociationRule {
     /// The items that it starts from, sorted.
-    pub antecedents: Vec<Item>,
+    pub antecedents: Vec<FrequentItem>,
     /// The items that it promises, sorted.
-    pub consequents: Vec<Item>,
+    pub consequents: Vec<FrequentItem>,
     /// Number of rows in all.
     pub rows: u32,
     /// Rows that hold all items of both.
@@ -73,7 +73,7 @@ pub struct Rule {
     pub consequent_count: u32,
 }
 
-impl Rule {
+impl AssociationRule {
     /// The part of all rows that hold all of its items.
     pub fn support(&self) -> f64 {
         ratio(self.count.into(), self.rows.into())
@@ -102,9 +102,10 @@ impl Rule {
     /// rule that never fails.
     pub fn conviction(&self) -> f64 {
         let [rows, count, antecedents, consequents] = self.counts();
-        match antecedents == count {
-            true => f64::INFINITY,
-            false => ratio((rows - consequents) * antecedents, rows * (antecedents - count)),
+        if antecedents == count {
+            f64::INFINITY
+        } else {
+            ratio((rows - consequents) * antecedents, rows * (antecedents - count))
         }
     }
 
@@ -140,9 +141,10 @@ impl Rule {
     /// Certainty factor: the part of the way to 1 by which antecedents move the consequents' support, as mlxtend has
     /// it. Negative if antecedents lower the support, and 0 if it is 1 without them.
     pub fn certainty(&self) -> f64 {
-        match self.consequent_count == self.rows {
-            true => 0.0,
-            false => (self.confidence() - self.consequent_support()) / (1.0 - self.consequent_support()),
+        if self.consequent_count == self.rows {
+            0.0
+        } else {
+            (self.confidence() - self.consequent_support()) / (1.0 - self.consequent_support())
         }
     }
 
@@ -169,23 +171,23 @@ pub(crate) struct TooManyRules;
 /// rule needs them.
 pub(crate) fn rules(
     frequent: &Frequent,
-    terms: &Terms,
+    terms: &RuleThresholds,
     limit: usize,
     progress: &Progress,
-) -> std::result::Result<Vec<Rule>, TooManyRules> {
+) -> std::result::Result<Vec<AssociationRule>, TooManyRules> {
     let lengthy = frequent.iter().filter(|(set, _)| set.len() > 1);
-    let sets: Vec<_> = lengthy.filter(|(set, _)| !terms.mixed_only || kind(set) == Kind::Mixed).collect();
+    let sets: Vec<_> = lengthy.filter(|(set, _)| !terms.mixed_only || kind(set) == ItemsetOwner::Mixed).collect();
     progress.start("finding rules in itemsets", sets.len());
     let found = AtomicUsize::new(0);
-    let of_part = |part: &[(&[Item], u32)]| {
+    let of_part = |part: &[(&[FrequentItem], u32)]| {
         let mut rules = Vec::new();
         for &(set, count) in part {
-            let take = |antecedents: &[Item], consequents: &[Item], antecedent_count| {
+            let take = |antecedents: &[FrequentItem], consequents: &[FrequentItem], antecedent_count| {
                 let Some(consequent_count) = frequent.count(consequents) else { return ControlFlow::Continue(()) };
                 if found.fetch_add(1, Ordering::Relaxed) >= limit {
                     return ControlFlow::Break(TooManyRules);
                 }
-                rules.push(Rule {
+                rules.push(AssociationRule {
                     antecedents: antecedents.to_vec(),
                     consequents: consequents.to_vec(),
                     rows: frequent.rows(),
@@ -203,7 +205,7 @@ pub(crate) fn rules(
         Ok(rules)
     };
     let parts = sets.par_chunks(PART).map(of_part).collect::<std::result::Result<Vec<_>, _>>()?;
-    let mut rules: Vec<Rule> = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    let mut rules: Vec<AssociationRule> = Vec::with_capacity(parts.iter().map(Vec::len).sum());
     parts.into_iter().for_each(|part| rules.extend(part));
     rules.par_sort_unstable();
     Ok(rules)
@@ -215,11 +217,11 @@ pub(crate) fn rules(
 /// Consequents grow (ap-genrules of Agrawal and Srikant): antecedents that lose an item are in as many rows or
 /// more, so that consequents which promise too much for a rule do so with any item more.
 pub(super) fn each<Enough>(
-    set: &[Item],
+    set: &[FrequentItem],
     count: u32,
-    terms: &Terms,
-    count_of: impl Fn(&[Item]) -> Option<u32>,
-    mut take: impl FnMut(&[Item], &[Item], u32) -> ControlFlow<Enough>,
+    terms: &RuleThresholds,
+    count_of: impl Fn(&[FrequentItem]) -> Option<u32>,
+    mut take: impl FnMut(&[FrequentItem], &[FrequentItem], u32) -> ControlFlow<Enough>,
 ) -> ControlFlow<Enough> {
     let longest = match terms.consequents {
         Consequents::Single => 1,
@@ -254,10 +256,11 @@ mod tests {
     use super::*;
     use crate::role::Side;
 
-    fn items(numbers: &[u32]) -> Vec<Item> {
+    fn items(numbers: &[u32]) -> Vec<FrequentItem> {
         // Even ones are the first party's.
         let side = |number: u32| if number.is_multiple_of(2) { Side::First } else { Side::Second };
-        let mut items: Vec<Item> = numbers.iter().map(|&number| Item { side: side(number), number }).collect();
+        let mut items: Vec<FrequentItem> =
+            numbers.iter().map(|&number| FrequentItem { side: side(number), number }).collect();
         items.sort();
         items
     }
@@ -265,13 +268,13 @@ mod tests {
     /// Frequent itemsets of these with their counts, of three items at most.
     fn frequent(rows: u32, counted: &[(&[u32], u32)]) -> Frequent {
         let mut frequent = Frequent::new(rows);
-        for kind_of in [Kind::One(Side::First), Kind::One(Side::Second), Kind::Mixed] {
+        for kind_of in [ItemsetOwner::One(Side::First), ItemsetOwner::One(Side::Second), ItemsetOwner::Mixed] {
             for length in 1..=3 {
                 let here = counted.iter().map(|(set, count)| (items(set), *count));
                 let mut here: Vec<_> = here.filter(|(set, _)| set.len() == length && kind(set) == kind_of).collect();
                 here.sort();
                 let sets = Itemsets::sorted(length, here.iter().map(|(set, _)| set.clone()));
-                if !(kind_of == Kind::Mixed && length == 1) {
+                if !(kind_of == ItemsetOwner::Mixed && length == 1) {
                     frequent.push(kind_of, Counted { sets, counts: here.iter().map(|(_, count)| *count).collect() });
                 }
             }
@@ -279,13 +282,13 @@ mod tests {
         frequent
     }
 
-    fn terms(min_confidence: &str, consequents: Consequents, mixed_only: bool) -> Terms {
-        Terms { min_confidence: min_confidence.parse().unwrap(), consequents, mixed_only }
+    fn terms(min_confidence: &str, consequents: Consequents, mixed_only: bool) -> RuleThresholds {
+        RuleThresholds { min_confidence: min_confidence.parse().unwrap(), consequents, mixed_only }
     }
 
     #[test]
     fn measures_are_those_of_the_textbook() {
-        let rule = Rule {
+        let rule = AssociationRule {
             antecedents: items(&[0]),
             consequents: items(&[1]),
             rows: 100,
@@ -299,21 +302,26 @@ mod tests {
         near(rule.lift(), 0.5 / 0.3);
         near(rule.leverage(), 0.2 - 0.4 * 0.3);
         near(rule.conviction(), 0.7 / 0.5);
-        near(Rule { count: 5, ..rule.clone() }.leverage(), 0.05 - 0.4 * 0.3);
-        assert_eq!(Rule { count: 40, ..rule.clone() }.conviction(), f64::INFINITY);
+        near(AssociationRule { count: 5, ..rule.clone() }.leverage(), 0.05 - 0.4 * 0.3);
+        assert_eq!(AssociationRule { count: 40, ..rule.clone() }.conviction(), f64::INFINITY);
         near(rule.antecedent_support(), 0.4);
         near(rule.consequent_support(), 0.3);
         near(rule.zhangs_metric(), 0.08 / (0.2f64 * 0.6).max(0.4 * 0.1));
-        near(Rule { count: 5, ..rule.clone() }.zhangs_metric(), -0.07 / (0.05f64 * 0.6).max(0.4 * 0.25));
-        near(Rule { count: 100, antecedent_count: 100, consequent_count: 100, ..rule.clone() }.zhangs_metric(), 0.0);
+        near(AssociationRule { count: 5, ..rule.clone() }.zhangs_metric(), -0.07 / (0.05f64 * 0.6).max(0.4 * 0.25));
+        near(
+            AssociationRule { count: 100, antecedent_count: 100, consequent_count: 100, ..rule.clone() }
+                .zhangs_metric(),
+            0.0,
+        );
         near(rule.jaccard(), 0.2 / 0.5);
         near(rule.certainty(), (0.5 - 0.3) / 0.7);
-        near(Rule { count: 5, ..rule.clone() }.certainty(), (0.125 - 0.3) / 0.7);
-        near(Rule { count: 40, consequent_count: 100, ..rule.clone() }.certainty(), 0.0);
+        near(AssociationRule { count: 5, ..rule.clone() }.certainty(), (0.125 - 0.3) / 0.7);
+        near(AssociationRule { count: 40, consequent_count: 100, ..rule.clone() }.certainty(), 0.0);
         near(rule.kulczynski(), (0.5 + 2.0 / 3.0) / 2.0);
         // Counts near the most that there can be.
         let most = u32::MAX;
-        let full = Rule { rows: most, count: most - 1, antecedent_count: most, consequent_count: most - 1, ..rule };
+        let full =
+            AssociationRule { rows: most, count: most - 1, antecedent_count: most, consequent_count: most - 1, ..rule };
         near(full.lift(), 1.0);
         near(full.conviction(), 1.0);
         near(full.leverage(), 0.0);
@@ -323,7 +331,7 @@ mod tests {
     fn rules_of_a_few_itemsets() {
         let frequent =
             frequent(10, &[(&[0], 6), (&[2], 5), (&[1], 4), (&[0, 2], 4), (&[0, 1], 3), (&[1, 2], 3), (&[0, 1, 2], 3)]);
-        let found = |terms: &Terms| -> Vec<(Vec<Item>, Vec<Item>)> {
+        let found = |terms: &RuleThresholds| -> Vec<(Vec<FrequentItem>, Vec<FrequentItem>)> {
             let all = rules(&frequent, terms, usize::MAX, &Progress::default()).unwrap();
             // As many as there are, and not one more.
             let limited = |limit| rules(&frequent, terms, limit, &Progress::default());
@@ -358,7 +366,7 @@ mod tests {
     #[test]
     fn no_rule_is_missed() {
         // Counts that shrink with every item, in no regular way.
-        let count_of = |set: &[Item]| 1000 / set.iter().map(|item| item.number + 2).product::<u32>() + 1;
+        let count_of = |set: &[FrequentItem]| 1000 / set.iter().map(|item| item.number + 2).product::<u32>() + 1;
         let set = items(&[0, 1, 2, 3, 4]);
         for percent in 0..=100 {
             let terms = terms(&format!("{percent}%"), Consequents::Any, false);

@@ -16,15 +16,15 @@ const WORD: usize = 64;
 ///
 /// Row `i` is bit `i % 64` of word `i / 64`; the bits beyond the last row are zero.
 #[derive(Clone, PartialEq, Eq, ZeroizeOnDrop)]
-pub struct Rows {
+pub struct RowSet {
     words: Vec<u64>,
     length: usize,
 }
 
-impl Rows {
+impl RowSet {
     /// None of `length` rows.
-    fn none(length: usize) -> Rows {
-        Rows { words: vec![0; length.div_ceil(WORD)], length }
+    fn none(length: usize) -> RowSet {
+        RowSet { words: vec![0; length.div_ceil(WORD)], length }
     }
 
     /// Whether row `row` is in the set.
@@ -44,7 +44,7 @@ impl Rows {
     }
 
     /// Returns the number of rows in both sets. Both must be of the same rows.
-    pub(crate) fn count_both(&self, other: &Rows) -> usize {
+    pub(crate) fn count_both(&self, other: &RowSet) -> usize {
         bits::count_and(&self.words, &other.words) as usize
     }
 
@@ -62,7 +62,7 @@ impl Rows {
 }
 
 /// Number of rows only.
-impl fmt::Debug for Rows {
+impl fmt::Debug for RowSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Rows({} rows)", self.length)
     }
@@ -76,7 +76,7 @@ pub struct Baskets {
     /// Number of items that are in enough rows.
     frequent: usize,
     /// The rows of items that enough of them hold.
-    items: Vec<Option<Rows>>,
+    items: Vec<Option<RowSet>>,
 }
 
 impl Baskets {
@@ -86,9 +86,10 @@ impl Baskets {
     ///
     /// Errors ([`Error::Input`]): more than [`MAX_ROWS`].
     pub fn new(rows: usize, minimum: usize, most: usize) -> Result<Baskets> {
-        match rows <= MAX_ROWS {
-            true => Ok(Baskets { rows, minimum, most, frequent: 0, items: Vec::new() }),
-            false => Err(Error::Input(format!("{rows} baskets: at most {MAX_ROWS} are possible"))),
+        if rows <= MAX_ROWS {
+            Ok(Baskets { rows, minimum, most, frequent: 0, items: Vec::new() })
+        } else {
+            Err(Error::Input(format!("{rows} baskets: at most {MAX_ROWS} are possible")))
         }
     }
 
@@ -115,7 +116,7 @@ impl Baskets {
             self.items.push(None);
             return Ok(());
         }
-        let mut set = Rows::none(self.rows);
+        let mut set = RowSet::none(self.rows);
         rows.iter().for_each(|row| set.words[row / WORD] |= 1 << (row % WORD));
         self.items.push(Some(set));
         Ok(())
@@ -161,7 +162,7 @@ impl Baskets {
     /// # Panics
     ///
     /// If there is no such item.
-    pub fn item(&self, item: usize) -> Option<&Rows> {
+    pub fn item(&self, item: usize) -> Option<&RowSet> {
         self.items[item].as_ref()
     }
 }
@@ -176,15 +177,15 @@ impl fmt::Debug for Baskets {
 /// Rows that hold all of several items, for one itemset after the other: what the next has in common with the last at its
 /// beginning is not computed again.
 pub(crate) struct Conjunction<'a> {
-    items: Vec<&'a Rows>,
+    items: Vec<&'a RowSet>,
     chosen: Vec<u32>,
     /// The rows of the first two, three, ... of the chosen.
-    rows: Vec<Rows>,
+    rows: Vec<RowSet>,
 }
 
 impl<'a> Conjunction<'a> {
     /// Over items that all have the same number of rows.
-    pub(crate) fn new(items: Vec<&'a Rows>) -> Conjunction<'a> {
+    pub(crate) fn new(items: Vec<&'a RowSet>) -> Conjunction<'a> {
         Conjunction { items, chosen: Vec::new(), rows: Vec::new() }
     }
 
@@ -193,13 +194,13 @@ impl<'a> Conjunction<'a> {
     /// # Panics
     ///
     /// If one of them is not there.
-    pub(crate) fn of(&mut self, items: &[u32]) -> &Rows {
+    pub(crate) fn of(&mut self, items: &[u32]) -> &RowSet {
         let common = self.chosen.iter().zip(items).take_while(|(one, other)| one == other).count();
         self.chosen.clear();
         self.chosen.extend_from_slice(items);
         for length in common.max(1) + 1..=items.len() {
             if self.rows.len() < length - 1 {
-                self.rows.push(Rows::none(self.items[0].length));
+                self.rows.push(RowSet::none(self.items[0].length));
             }
             let (below, rest) = self.rows.split_at_mut(length - 2);
             let before = below.last().unwrap_or(self.items[items[0] as usize]);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::baskets::{Conjunction, Rows};
-use super::itemsets::{Item, Itemsets, parts};
+use super::baskets::{Conjunction, RowSet};
+use super::itemsets::{FrequentItem, Itemsets, parts};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::protocol::dot::{Modulus, Shares};
@@ -11,16 +11,16 @@ use crate::role::Side;
 
 /// A protocol for scalar products of columns of zeros and ones.
 pub trait ScalarProducts {
-    /// For each of the batch's [pairs](Batch::pairs) the number of rows that are in both columns, shared modulo
-    /// [`Batch::modulus`]. The peer must do the same at once, with a batch that differs in [`Batch::side`] only. Shares
-    /// must be uniformly random for each party alone; or, with [`Reveal::Counts`](super::Reveal::Counts), which opens all of
+    /// For each of the batch's [pairs](ProductBatch::pairs) the number of rows that are in both columns, shared modulo
+    /// [`ProductBatch::modulus`]. The peer must do the same at once, with a batch that differs in [`ProductBatch::side`] only. Shares
+    /// must be uniformly random for each party alone; or, with [`Reveal::Counts`](super::RevealedCounts::Counts), which opens all of
     /// them to both, they may be the counts and zeros.
-    fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel) -> Result<Shares>;
+    fn products(&mut self, batch: &ProductBatch<'_>, channel: &mut Channel) -> Result<Shares>;
 }
 
 /// The products of one level: which columns of the first party are multiplied with which of the second. Everything but
 /// what the own columns hold is public.
-pub struct Batch<'a> {
+pub struct ProductBatch<'a> {
     side: Side,
     rows: usize,
     modulus: Modulus,
@@ -28,27 +28,34 @@ pub struct Batch<'a> {
     columns: [usize; 2],
     own: Vec<Vec<u32>>,
     pairs: Vec<(u32, u32)>,
-    items: Vec<&'a Rows>,
+    items: Vec<&'a RowSet>,
     length: usize,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> ProductBatch<'a> {
     /// The products for mixed `candidates` over so many rows; `items` are the own ones by their numbers.
     ///
     /// # Panics
     ///
     /// Later, if a candidate has an own item that is not there.
-    pub fn new(side: Side, rows: usize, modulus: Modulus, candidates: &Itemsets, items: Vec<&'a Rows>) -> Batch<'a> {
-        let distinct = |part: fn(&[Item]) -> &[Item]| -> Vec<&[Item]> {
+    pub fn new(
+        side: Side,
+        rows: usize,
+        modulus: Modulus,
+        candidates: &Itemsets,
+        items: Vec<&'a RowSet>,
+    ) -> ProductBatch<'a> {
+        let distinct = |part: fn(&[FrequentItem]) -> &[FrequentItem]| -> Vec<&[FrequentItem]> {
             candidates.iter().map(part).collect::<BTreeSet<_>>().into_iter().collect()
         };
         let (first, second) = (distinct(|set| parts(set).0), distinct(|set| parts(set).1));
-        let place = |parts: &[&[Item]], part: &[Item]| parts.partition_point(|other| *other < part) as u32;
+        let place =
+            |parts: &[&[FrequentItem]], part: &[FrequentItem]| parts.partition_point(|other| *other < part) as u32;
         let pair = |set| (place(&first, parts(set).0), place(&second, parts(set).1));
         let pairs = candidates.iter().map(pair).collect();
         let own = if side == Side::First { &first } else { &second };
         let own = own.iter().map(|part| part.iter().map(|item| item.number).collect()).collect();
-        Batch {
+        ProductBatch {
             side,
             rows,
             modulus,
@@ -93,7 +100,7 @@ impl<'a> Batch<'a> {
 
     /// Gives each of the own columns to `take`, in order. They are made one at a time, so that memory does not grow with
     /// their number.
-    pub fn for_each_column(&self, mut take: impl FnMut(usize, &Rows) -> Result<()>) -> Result<()> {
+    pub fn for_each_column(&self, mut take: impl FnMut(usize, &RowSet) -> Result<()>) -> Result<()> {
         let mut conjunction = Conjunction::new(self.items.clone());
         let mut own = self.own.iter().enumerate();
         own.try_for_each(|(index, part)| take(index, conjunction.of(part)))
@@ -104,7 +111,7 @@ impl<'a> Batch<'a> {
     /// # Panics
     ///
     /// If there is no such column.
-    pub fn column(&self, index: usize) -> Rows {
+    pub fn column(&self, index: usize) -> RowSet {
         Conjunction::new(self.items.clone()).of(&self.own[index]).clone()
     }
 }

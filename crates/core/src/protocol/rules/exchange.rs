@@ -21,9 +21,10 @@ pub(super) fn items(own: usize, limit: usize, channel: &mut Channel) -> Result<u
         Ok(bytes) => u32::from_le_bytes(bytes) as usize,
         Err(_) => return Err(channel.violation(format!("`{}` has {} bytes instead of 4", ITEMS.name, message.len()))),
     };
-    match theirs <= most {
-        true => Ok(theirs),
-        false => Err(channel.violation(format!("{theirs} frequent items are more than max_candidates ({limit})"))),
+    if theirs <= most {
+        Ok(theirs)
+    } else {
+        Err(channel.violation(format!("{theirs} frequent items are more than max_candidates ({limit})")))
     }
 }
 

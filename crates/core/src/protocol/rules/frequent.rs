@@ -1,6 +1,6 @@
 //! Itemsets with the number of rows that hold them.
 
-use super::itemsets::{Item, Itemsets, Kind, kind};
+use super::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind};
 use crate::role::Side;
 
 /// Itemsets of one length, and in how many rows each is.
@@ -19,7 +19,7 @@ impl Counted {
     }
 
     /// Returns the number of rows that hold `set`, if it is here.
-    pub(crate) fn count(&self, set: &[Item]) -> Option<u32> {
+    pub(crate) fn count(&self, set: &[FrequentItem]) -> Option<u32> {
         self.sets.position(set).map(|index| self.counts[index])
     }
 }
@@ -44,12 +44,12 @@ impl Frequent {
     }
 
     /// The itemsets of `length` items of a kind.
-    pub fn of(&self, kind: Kind, length: usize) -> Option<&Counted> {
+    pub fn of(&self, kind: ItemsetOwner, length: usize) -> Option<&Counted> {
         self.kinds[place(kind)].get(length - 1)
     }
 
     /// Adds the itemsets of one item more than the last that were added of this kind.
-    pub(super) fn push(&mut self, kind: Kind, counted: Counted) {
+    pub(super) fn push(&mut self, kind: ItemsetOwner, counted: Counted) {
         let levels = &mut self.kinds[place(kind)];
         // There are no mixed itemsets of one item.
         while levels.len() + 1 < counted.sets.length() {
@@ -59,19 +59,19 @@ impl Frequent {
     }
 
     /// Returns the number of rows that hold `set`, which is sorted and not empty; `None` if it is not here.
-    pub fn count(&self, set: &[Item]) -> Option<u32> {
+    pub fn count(&self, set: &[FrequentItem]) -> Option<u32> {
         self.of(kind(set), set.len())?.count(set)
     }
 
     /// Iterates over all itemsets with their counts: the first party's, the second's, mixed ones; shorter ones first.
-    pub fn iter(&self) -> impl Iterator<Item = (&[Item], u32)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&[FrequentItem], u32)> {
         let levels = self.kinds.iter().flatten();
         levels.flat_map(|counted| counted.sets.iter().zip(counted.counts.iter().copied()))
     }
 
     /// The mixed itemsets with their counts.
-    pub fn mixed(&self) -> impl Iterator<Item = (&[Item], u32)> {
-        let levels = self.kinds[place(Kind::Mixed)].iter();
+    pub fn mixed(&self) -> impl Iterator<Item = (&[FrequentItem], u32)> {
+        let levels = self.kinds[place(ItemsetOwner::Mixed)].iter();
         levels.flat_map(|counted| counted.sets.iter().zip(counted.counts.iter().copied()))
     }
 
@@ -95,10 +95,10 @@ impl Frequent {
     }
 }
 
-fn place(kind: Kind) -> usize {
+fn place(kind: ItemsetOwner) -> usize {
     match kind {
-        Kind::One(Side::First) => 0,
-        Kind::One(Side::Second) => 1,
-        Kind::Mixed => 2,
+        ItemsetOwner::One(Side::First) => 0,
+        ItemsetOwner::One(Side::Second) => 1,
+        ItemsetOwner::Mixed => 2,
     }
 }

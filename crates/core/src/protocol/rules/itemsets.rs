@@ -10,7 +10,7 @@ use crate::role::Side;
 /// An item that is frequent by itself, under the number that its owner has given it in this run. All of the first party's
 /// come before those of the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Item {
+pub struct FrequentItem {
     /// Party that owns the item.
     pub side: Side,
     /// Number of the item among its owner's.
@@ -19,7 +19,7 @@ pub struct Item {
 
 /// Ownership of an itemset's items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ItemsetOwner {
     /// Items of one party.
     One(Side),
     /// Items of both parties.
@@ -27,13 +27,13 @@ pub enum Kind {
 }
 
 /// Returns the ownership of the items in `set`, which is sorted and not empty.
-pub fn kind(set: &[Item]) -> Kind {
+pub fn kind(set: &[FrequentItem]) -> ItemsetOwner {
     let (first, last) = (set[0].side, set[set.len() - 1].side);
-    if first == last { Kind::One(first) } else { Kind::Mixed }
+    if first == last { ItemsetOwner::One(first) } else { ItemsetOwner::Mixed }
 }
 
 /// The items of the first party in `set`, which is sorted, and those of the second.
-pub fn parts(set: &[Item]) -> (&[Item], &[Item]) {
+pub fn parts(set: &[FrequentItem]) -> (&[FrequentItem], &[FrequentItem]) {
     set.split_at(set.partition_point(|item| item.side == Side::First))
 }
 
@@ -41,7 +41,7 @@ pub fn parts(set: &[Item]) -> (&[Item], &[Item]) {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Itemsets {
     length: usize,
-    items: Vec<Item>,
+    items: Vec<FrequentItem>,
 }
 
 /// Bit of a word that tells an item's owner in the encoding of itemsets: numbers are lower.
@@ -64,12 +64,12 @@ impl Itemsets {
 
     /// Returns one itemset for each item of a party that has `count` items.
     pub fn singles(side: Side, count: u32) -> Itemsets {
-        Itemsets { length: 1, items: (0..count).map(|number| Item { side, number }).collect() }
+        Itemsets { length: 1, items: (0..count).map(|number| FrequentItem { side, number }).collect() }
     }
 
     /// Returns these itemsets, sorted.
-    pub(crate) fn sorted(length: usize, sets: impl IntoIterator<Item = Vec<Item>>) -> Itemsets {
-        let mut sets: Vec<Vec<Item>> = sets.into_iter().collect();
+    pub(crate) fn sorted(length: usize, sets: impl IntoIterator<Item = Vec<FrequentItem>>) -> Itemsets {
+        let mut sets: Vec<Vec<FrequentItem>> = sets.into_iter().collect();
         sets.sort_unstable();
         sets.dedup();
         Itemsets { length, items: sets.concat() }
@@ -91,7 +91,7 @@ impl Itemsets {
     }
 
     /// The itemsets in order.
-    pub fn iter(&self) -> std::slice::ChunksExact<'_, Item> {
+    pub fn iter(&self) -> std::slice::ChunksExact<'_, FrequentItem> {
         self.items.chunks_exact(self.length)
     }
 
@@ -100,12 +100,12 @@ impl Itemsets {
     /// # Panics
     ///
     /// If there are not so many.
-    pub fn get(&self, index: usize) -> &[Item] {
+    pub fn get(&self, index: usize) -> &[FrequentItem] {
         &self.items[index * self.length..][..self.length]
     }
 
     /// Returns the index of `set`, if it is here.
-    pub fn position(&self, set: &[Item]) -> Option<usize> {
+    pub fn position(&self, set: &[FrequentItem]) -> Option<usize> {
         if set.len() != self.length {
             return None;
         }
@@ -130,7 +130,7 @@ impl Itemsets {
     /// Encodes the itemsets: the length, and then every item, in little-endian words of 32 bits. The highest bit of a
     /// word tells the item's owner.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let item = |item: &Item| item.number | (item.side as u32) << SIDE_BIT;
+        let item = |item: &FrequentItem| item.number | (item.side as u32) << SIDE_BIT;
         let words = [self.length as u32].into_iter().chain(self.items.iter().map(item));
         words.flat_map(u32::to_le_bytes).collect()
     }
@@ -141,9 +141,9 @@ impl Itemsets {
         let mut words = words.iter().map(|bytes| u32::from_le_bytes(*bytes));
         let length = words.next().filter(|length| *length > 0)? as usize;
         let side = |word: u32| if word >> SIDE_BIT == 0 { Side::First } else { Side::Second };
-        let items = words.map(|word| Item { side: side(word), number: word & !(1 << SIDE_BIT) }).collect();
+        let items = words.map(|word| FrequentItem { side: side(word), number: word & !(1 << SIDE_BIT) }).collect();
         let sets = Itemsets { length, items };
-        let ascending = |items: &[Item]| items.windows(2).all(|pair| pair[0] < pair[1]);
+        let ascending = |items: &[FrequentItem]| items.windows(2).all(|pair| pair[0] < pair[1]);
         let distinct = sets.iter().zip(sets.iter().skip(1)).all(|(one, next)| one < next);
         let whole = rest.is_empty() && sets.items.len().is_multiple_of(length);
         (whole && distinct && sets.iter().all(ascending)).then_some(sets)
@@ -152,7 +152,7 @@ impl Itemsets {
     /// The candidates with one item more, of one-party itemsets: all their subsets are among these.
     pub fn candidates(&self, limit: usize) -> Result<Itemsets, TooMany> {
         let mut joined = Joined::new(self.length + 1, limit);
-        let sets: Vec<&[Item]> = self.iter().collect();
+        let sets: Vec<&[FrequentItem]> = self.iter().collect();
         let mut subset = Vec::with_capacity(self.length);
         joined.join(&sets, |set| {
             // The last two subsets are those that were joined.
@@ -167,32 +167,36 @@ impl Itemsets {
 
     /// The candidates with one item more, of mixed itemsets: all their mixed subsets are among these, and `keep` says yes
     /// to their parts.
-    pub fn mixed_candidates(&self, limit: usize, keep: impl Fn(&[Item], &[Item]) -> bool) -> Result<Itemsets, TooMany> {
+    pub fn mixed_candidates(
+        &self,
+        limit: usize,
+        keep: impl Fn(&[FrequentItem], &[FrequentItem]) -> bool,
+    ) -> Result<Itemsets, TooMany> {
         let mut joined = Joined::new(self.length + 1, limit);
         let mut subset = Vec::with_capacity(self.length);
-        let mut worthwhile = |set: &[Item]| {
+        let mut worthwhile = |set: &[FrequentItem]| {
             let (first, second) = parts(set);
             keep(first, second)
                 && (0..set.len()).all(|left_out| {
                     subset.clear();
                     subset
                         .extend(set.iter().enumerate().filter(|(index, _)| *index != left_out).map(|(_, item)| *item));
-                    kind(&subset) != Kind::Mixed || self.position(&subset).is_some()
+                    kind(&subset) != ItemsetOwner::Mixed || self.position(&subset).is_some()
                 })
         };
         // With two items or more of the second party, both joined itemsets are mixed. With one, they are if that item
         // stands in front.
-        let sets: Vec<&[Item]> = self.iter().collect();
+        let sets: Vec<&[FrequentItem]> = self.iter().collect();
         joined.join(&sets, &mut worthwhile)?;
-        let rotated = |set: &[Item]| {
+        let rotated = |set: &[FrequentItem]| {
             let mut set = set.to_vec();
             set.rotate_right(1);
             set
         };
         let alone = sets.iter().filter(|set| parts(set).1.len() == 1);
-        let mut turned: Vec<Vec<Item>> = alone.map(|set| rotated(set)).collect();
+        let mut turned: Vec<Vec<FrequentItem>> = alone.map(|set| rotated(set)).collect();
         turned.sort_unstable();
-        let turned: Vec<&[Item]> = turned.iter().map(Vec::as_slice).collect();
+        let turned: Vec<&[FrequentItem]> = turned.iter().map(Vec::as_slice).collect();
         let mut straight = Vec::new();
         let before = joined.sets.items.len();
         joined.join(&turned, |set| {
@@ -203,7 +207,7 @@ impl Itemsets {
         })?;
         joined.sets.items[before..].chunks_exact_mut(self.length + 1).for_each(|set| set.rotate_left(1));
         let length = joined.sets.length;
-        Ok(Itemsets::sorted(length, joined.sets.iter().map(<[Item]>::to_vec)))
+        Ok(Itemsets::sorted(length, joined.sets.iter().map(<[FrequentItem]>::to_vec)))
     }
 }
 
@@ -213,7 +217,7 @@ pub fn mixed_pairs(first: u32, second: u32, limit: usize) -> Result<Itemsets, To
     if candidates > limit {
         return Err(TooMany { candidates, or_more: false });
     }
-    let item = |side, number| Item { side, number };
+    let item = |side, number| FrequentItem { side, number };
     let pair = |one| (0..second).flat_map(move |other| [item(Side::First, one), item(Side::Second, other)]);
     Ok(Itemsets { length: 2, items: (0..first).flat_map(pair).collect() })
 }
@@ -230,7 +234,11 @@ impl Joined {
     }
 
     /// Adds what is made of any two of `sets`, which are sorted, that differ in their last item only, if it is worthwhile.
-    fn join(&mut self, sets: &[&[Item]], mut worthwhile: impl FnMut(&[Item]) -> bool) -> Result<(), TooMany> {
+    fn join(
+        &mut self,
+        sets: &[&[FrequentItem]],
+        mut worthwhile: impl FnMut(&[FrequentItem]) -> bool,
+    ) -> Result<(), TooMany> {
         let mut joined = Vec::with_capacity(self.sets.length);
         let common = self.sets.length - 2;
         for group in sets.chunk_by(|one, other| one[..common] == other[..common]) {
@@ -258,16 +266,17 @@ mod tests {
 
     use super::*;
 
-    fn set(first: &[u32], second: &[u32]) -> Vec<Item> {
-        let of = |side, numbers: &[u32]| numbers.iter().map(|&number| Item { side, number }).collect::<Vec<_>>();
+    fn set(first: &[u32], second: &[u32]) -> Vec<FrequentItem> {
+        let of =
+            |side, numbers: &[u32]| numbers.iter().map(|&number| FrequentItem { side, number }).collect::<Vec<_>>();
         [of(Side::First, first), of(Side::Second, second)].concat()
     }
 
     #[test]
     fn sides_and_parts() {
-        assert_eq!(kind(&set(&[1], &[])), Kind::One(Side::First));
-        assert_eq!(kind(&set(&[], &[1, 2])), Kind::One(Side::Second));
-        assert_eq!(kind(&set(&[7], &[0])), Kind::Mixed);
+        assert_eq!(kind(&set(&[1], &[])), ItemsetOwner::One(Side::First));
+        assert_eq!(kind(&set(&[], &[1, 2])), ItemsetOwner::One(Side::Second));
+        assert_eq!(kind(&set(&[7], &[0])), ItemsetOwner::Mixed);
         let mixed = set(&[3, 4], &[0]);
         assert_eq!(parts(&mixed), (&set(&[3, 4], &[])[..], &set(&[], &[0])[..]));
         assert!(set(&[9], &[]) < set(&[], &[0]));
@@ -281,13 +290,13 @@ mod tests {
     }
 
     /// Returns all subsets of a few items.
-    fn universe() -> Vec<Vec<Item>> {
+    fn universe() -> Vec<Vec<FrequentItem>> {
         let items = set(&[0, 1, 2, 3], &[0, 1, 2]);
         let chosen = |mask: usize| (0..items.len()).filter(|&bit| mask >> bit & 1 == 1).map(|bit| items[bit]).collect();
         (1..1 << items.len()).map(chosen).collect()
     }
 
-    fn subsets(set: &[Item]) -> impl Iterator<Item = Vec<Item>> + '_ {
+    fn subsets(set: &[FrequentItem]) -> impl Iterator<Item = Vec<FrequentItem>> + '_ {
         (0..set.len()).map(|left_out| {
             let mut subset = set.to_vec();
             subset.remove(left_out);
@@ -300,36 +309,38 @@ mod tests {
         #[test]
         fn candidates_are_what_the_definition_says(length in 1usize..5, seed: u64, keep in 0u64..4) {
             // An arbitrary choice among the itemsets of this length.
-            let chosen = |set: &[Item]| {
+            let chosen = |set: &[FrequentItem]| {
                 let hash = set.iter().fold(seed, |hash, item| {
-                    (hash ^ u64::from(item.number) ^ (item.side as u64) << 8).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+                    let mixed = hash ^ u64::from(item.number) ^ (item.side as u64) << 8;
+                    mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
                 });
                 hash % 4 <= keep
             };
             let universe = universe();
-            for kind_of in [Kind::One(Side::First), Kind::One(Side::Second), Kind::Mixed] {
-                let of_kind = |set: &&Vec<Item>, length: usize| set.len() == length && kind(set) == kind_of;
-                let frequent: Vec<Vec<Item>> =
+            for kind_of in [ItemsetOwner::One(Side::First), ItemsetOwner::One(Side::Second), ItemsetOwner::Mixed] {
+                let of_kind = |set: &&Vec<FrequentItem>, length: usize| set.len() == length && kind(set) == kind_of;
+                let frequent: Vec<Vec<FrequentItem>> =
                     universe.iter().filter(|set| of_kind(set, length) && chosen(set)).cloned().collect();
-                let there = |subset: &Vec<Item>| kind(subset) != kind_of || frequent.contains(subset);
-                let expected: Vec<Vec<Item>> = universe
+                let there = |subset: &Vec<FrequentItem>| kind(subset) != kind_of || frequent.contains(subset);
+                let expected: Vec<Vec<FrequentItem>> = universe
                     .iter()
                     .filter(|set| of_kind(set, length + 1) && subsets(set).all(|subset| there(&subset)))
                     .cloned()
                     .collect();
-                if kind_of == Kind::Mixed && length == 1 {
+                if kind_of == ItemsetOwner::Mixed && length == 1 {
                     continue;
                 }
                 let (frequent, expected) = (Itemsets::sorted(length, frequent), Itemsets::sorted(length + 1, expected));
                 let generate = |limit| match kind_of {
-                    Kind::Mixed => frequent.mixed_candidates(limit, |_, _| true),
-                    Kind::One(_) => frequent.candidates(limit),
+                    ItemsetOwner::Mixed => frequent.mixed_candidates(limit, |_, _| true),
+                    ItemsetOwner::One(_) => frequent.candidates(limit),
                 };
                 let generated = generate(expected.len()).unwrap();
                 prop_assert_eq!(&generated, &expected);
                 prop_assert!(generated.iter().enumerate().all(|(index, set)| generated.position(set) == Some(index)));
                 if !expected.is_empty() {
-                    prop_assert_eq!(generate(expected.len() - 1), Err(TooMany { candidates: expected.len(), or_more: true }));
+                    let too_many = TooMany { candidates: expected.len(), or_more: true };
+                    prop_assert_eq!(generate(expected.len() - 1), Err(too_many));
                 }
             }
         }

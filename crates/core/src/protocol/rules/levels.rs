@@ -1,7 +1,7 @@
 //! The itemsets of one length: which are worth counting, and what counts of them can be.
 
 use super::frequent::{Counted, Frequent};
-use super::itemsets::{Item, Itemsets, Kind, kind, mixed_pairs};
+use super::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind, mixed_pairs};
 use super::params::Params;
 use super::{SUPPORTS, exchange};
 use crate::channel::Channel;
@@ -57,16 +57,15 @@ pub(super) fn first_level(
     channel: &mut Channel,
 ) -> Result<Level> {
     let theirs = items[side.other() as usize];
-    let their_counts = match params.rules.mixed_only {
+    let their_counts = if params.rules.mixed_only {
         // No count is known; none is above this.
-        true => vec![params.rows as u32; theirs as usize],
-        false => {
-            let told: Vec<Option<u32>> = own.iter().copied().map(Some).collect();
-            let theirs = exchange::counts(SUPPORTS, &told, theirs as usize, channel)?;
-            let range = params.minimum..=params.rows;
-            let count = |count: &Option<u32>| count.filter(|&count| range.contains(&(count as usize)));
-            theirs.iter().map(count).collect::<Option<Vec<u32>>>().ok_or_else(|| impossible(channel))?
-        }
+        vec![params.rows as u32; theirs as usize]
+    } else {
+        let told: Vec<Option<u32>> = own.iter().copied().map(Some).collect();
+        let theirs = exchange::counts(SUPPORTS, &told, theirs as usize, channel)?;
+        let range = params.minimum..=params.rows;
+        let count = |count: &Option<u32>| count.filter(|&count| range.contains(&(count as usize)));
+        theirs.iter().map(count).collect::<Option<Vec<u32>>>().ok_or_else(|| impossible(channel))?
     };
     let counted = |side, counts: Vec<u32>| Counted { sets: Itemsets::singles(side, counts.len() as u32), counts };
     let one = match side {
@@ -80,9 +79,10 @@ impl Level {
     /// The candidates of one item more, which both parties compute alike.
     pub(crate) fn candidates(&self, length: usize, params: &Params) -> Result<Candidates> {
         let (limit, mixed_only) = (params.max_candidates, params.rules.mixed_only);
-        let one = |side: Side, whose| match mixed_only {
-            true => Ok(Itemsets::none(length)),
-            false => {
+        let one = |side: Side, whose| {
+            if mixed_only {
+                Ok(Itemsets::none(length))
+            } else {
                 self.one[side as usize].sets.candidates(limit).map_err(|found| params.too_many(whose, length, found))
             }
         };
@@ -102,15 +102,15 @@ impl Level {
     }
 
     /// The most rows that an itemset of one item more can be in.
-    fn most(&self, set: &[Item]) -> Option<u32> {
+    fn most(&self, set: &[FrequentItem]) -> Option<u32> {
         let mut subset = Vec::with_capacity(set.len());
         (0..set.len())
             .filter_map(|left_out| {
                 subset.clear();
                 subset.extend(set.iter().enumerate().filter(|(index, _)| *index != left_out).map(|(_, item)| *item));
                 match kind(&subset) {
-                    Kind::One(side) => self.one[side as usize].count(&subset),
-                    Kind::Mixed => self.mixed.count(&subset),
+                    ItemsetOwner::One(side) => self.one[side as usize].count(&subset),
+                    ItemsetOwner::Mixed => self.mixed.count(&subset),
                 }
             })
             .min()
@@ -119,10 +119,10 @@ impl Level {
     /// Adds this level to the result.
     pub(crate) fn keep(&self, params: &Params, frequent: &mut Frequent) {
         if !params.rules.mixed_only {
-            frequent.push(Kind::One(Side::First), self.one[0].clone());
-            frequent.push(Kind::One(Side::Second), self.one[1].clone());
+            frequent.push(ItemsetOwner::One(Side::First), self.one[0].clone());
+            frequent.push(ItemsetOwner::One(Side::Second), self.one[1].clone());
         }
-        frequent.push(Kind::Mixed, self.mixed.clone());
+        frequent.push(ItemsetOwner::Mixed, self.mixed.clone());
     }
 }
 

@@ -1,35 +1,35 @@
 //! Apriori without the rows: what is to be counted next, and what follows from the counts. Whoever has the rows counts, in one
 //! place or in many.
 
-use super::association::{self, Rule, TooManyRules};
+use super::association::{self, AssociationRule, TooManyRules};
 use super::frequent::{Counted, Frequent};
 use super::itemsets::Itemsets;
 use super::levels::{Candidates, Level, count_items, every_count, first_level, frequent_counts, one_party};
-use super::params::{Params, Reveal};
+use super::params::{Params, RevealedCounts};
 use super::told::Telling;
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::protocol::dot::Shares;
 use crate::role::Side;
 
-/// Itemsets that are to be counted next. Both parties get the same [`Wanted::mixed`].
+/// Itemsets that are to be counted next. Both parties get the same [`CountPlan::mixed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct CountPlan {
     /// Itemsets of the own items, which this party counts alone.
     pub own: Vec<Itemsets>,
     /// Itemsets of both parties' items, whose counts they share.
     pub mixed: Itemsets,
 }
 
-impl Wanted {
+impl CountPlan {
     /// Encodes the request, for counting elsewhere.
     pub fn to_bytes(&self) -> Vec<u8> {
         let all = self.own.iter().chain([&self.mixed]).map(Itemsets::to_bytes);
         all.flat_map(|sets| [(sets.len() as u64).to_le_bytes().to_vec(), sets].concat()).collect()
     }
 
-    /// The other way; `None` if it is not what [`Wanted::to_bytes`] can have written.
-    pub fn from_bytes(mut bytes: &[u8]) -> Option<Wanted> {
+    /// The other way; `None` if it is not what [`CountPlan::to_bytes`] can have written.
+    pub fn from_bytes(mut bytes: &[u8]) -> Option<CountPlan> {
         let mut own = Vec::new();
         while !bytes.is_empty() {
             let (length, rest) = bytes.split_first_chunk()?;
@@ -38,7 +38,7 @@ impl Wanted {
             bytes = rest;
         }
         let mixed = own.pop()?;
-        Some(Wanted { own, mixed })
+        Some(CountPlan { own, mixed })
     }
 }
 
@@ -85,7 +85,7 @@ impl Miner {
 
     /// Returns the itemsets to be counted next; `None` when all is known. Their counts go to [`Miner::take_own`], and
     /// then, if there are mixed itemsets, to [`Miner::take_mixed`].
-    pub fn next(&mut self, channel: &mut Channel) -> Result<Option<Wanted>> {
+    pub fn next(&mut self, channel: &mut Channel) -> Result<Option<CountPlan>> {
         match self.step {
             Step::Ready => (),
             Step::Told => return Ok(None),
@@ -98,7 +98,7 @@ impl Miner {
             if !candidates.is_empty() {
                 channel.progress().start("counting candidates", candidates.len());
                 let own = vec![candidates.one[self.side as usize].clone()];
-                let wanted = Wanted { own, mixed: candidates.mixed.clone() };
+                let wanted = CountPlan { own, mixed: candidates.mixed.clone() };
                 self.step = Step::Level(candidates, None);
                 return Ok(Some(wanted));
             }
@@ -106,7 +106,7 @@ impl Miner {
         if self.params.rules.mixed_only
             && let Some(telling) = Telling::of(self.side, &self.frequent)
         {
-            let wanted = Wanted { own: telling.own().to_vec(), mixed: Itemsets::none(length) };
+            let wanted = CountPlan { own: telling.own().to_vec(), mixed: Itemsets::none(length) };
             self.step = Step::Telling(telling);
             return Ok(Some(wanted));
         }
@@ -114,14 +114,15 @@ impl Miner {
         Ok(None)
     }
 
-    /// Takes the counts of [`Wanted::own`], one after the other, and exchanges those that the peer is told.
+    /// Takes the counts of [`CountPlan::own`], one after the other, and exchanges those that the peer is told.
     pub fn take_own(&mut self, counts: &[u32], channel: &mut Channel) -> Result<()> {
         match std::mem::replace(&mut self.step, Step::Ready) {
             Step::Level(candidates, None) if counts.len() == candidates.one[self.side as usize].len() => {
                 let one = one_party(self.side, counts, &self.level, &candidates, &self.params, channel)?;
-                match candidates.mixed.is_empty() {
-                    true => self.end_level(one, Counted::none(candidates.mixed.length())),
-                    false => self.step = Step::Level(candidates, Some(one)),
+                if candidates.mixed.is_empty() {
+                    self.end_level(one, Counted::none(candidates.mixed.length()))
+                } else {
+                    self.step = Step::Level(candidates, Some(one))
                 }
                 Ok(())
             }
@@ -133,8 +134,8 @@ impl Miner {
         }
     }
 
-    /// Takes this party's shares of the counts of [`Wanted::mixed`], and opens what may be opened. `reached` says which of them reach
-    /// the minimum; it is asked with [`Reveal::Frequent`] alone.
+    /// Takes this party's shares of the counts of [`CountPlan::mixed`], and opens what may be opened. `reached` says which of them reach
+    /// the minimum; it is asked with [`RevealedCounts::Frequent`] alone.
     pub fn take_mixed(
         &mut self,
         shares: Shares,
@@ -150,8 +151,8 @@ impl Miner {
             _ => return Err(Error::Internal("rules: other products came than were asked for".into())),
         };
         let mixed = match self.params.reveal {
-            Reveal::Counts => every_count(shares, &self.level, &candidates, &self.params, channel)?,
-            Reveal::Frequent => {
+            RevealedCounts::Counts => every_count(shares, &self.level, &candidates, &self.params, channel)?,
+            RevealedCounts::Frequent => {
                 let reached = reached(&shares, channel)?;
                 frequent_counts(shares, &reached, &self.level, &candidates, &self.params, channel)?
             }
@@ -168,7 +169,7 @@ impl Miner {
     /// The frequent itemsets, and the rules that follow from them.
     ///
     /// Errors ([`Error::Input`]): more rules than `params` allow.
-    pub fn finish(self, channel: &mut Channel) -> Result<(Frequent, Vec<Rule>)> {
+    pub fn finish(self, channel: &mut Channel) -> Result<(Frequent, Vec<AssociationRule>)> {
         let Miner { params, frequent, step: Step::Told, .. } = self else {
             return Err(Error::Internal("rules: counts are missing".into()));
         };
@@ -189,16 +190,18 @@ mod tests {
             (vec![], Itemsets::none(3)),
             (vec![Itemsets::singles(Side::Second, 5), Itemsets::none(2)], mixed_pairs(3, 4, 12).unwrap()),
         ] {
-            let wanted = Wanted { own, mixed };
+            let wanted = CountPlan { own, mixed };
             let bytes = wanted.to_bytes();
-            assert_eq!(Wanted::from_bytes(&bytes), Some(wanted));
-            assert!((1..bytes.len()).all(|left| Wanted::from_bytes(&bytes[..bytes.len() - left]).is_none_or(|cut| {
-                // Whole itemsets may be missing.
-                cut.to_bytes().len() == bytes.len() - left
-            })));
-            assert!(Wanted::from_bytes(&[&bytes[..], &[0]].concat()).is_none());
+            assert_eq!(CountPlan::from_bytes(&bytes), Some(wanted));
+            assert!((1..bytes.len()).all(|left| CountPlan::from_bytes(&bytes[..bytes.len() - left]).is_none_or(
+                |cut| {
+                    // Whole itemsets may be missing.
+                    cut.to_bytes().len() == bytes.len() - left
+                }
+            )));
+            assert!(CountPlan::from_bytes(&[&bytes[..], &[0]].concat()).is_none());
         }
-        assert!(Wanted::from_bytes(&[]).is_none());
+        assert!(CountPlan::from_bytes(&[]).is_none());
         let mut twice = mixed_pairs(1, 2, 2).unwrap().to_bytes();
         twice.extend_from_within(4..12);
         assert!(Itemsets::from_bytes(&twice).is_none());

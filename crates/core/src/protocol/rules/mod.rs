@@ -3,7 +3,7 @@
 //! Each party has items (columns of zeros and ones) over the same rows (baskets). An itemset of one party's items is
 //! counted by that party alone; of a mixed one, the count is the scalar product of two columns, the conjunction of each
 //! party's part. After Dong and Chen, "A fast secure dot product protocol with application to privacy preserving association
-//! rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002); with [`Reveal::Frequent`], only counts
+//! rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002); with [`RevealedCounts::Frequent`], only counts
 //! that reach the minimum are opened. Equal to Apriori on the joined columns, itemset for itemset. Semi-honest parties.
 //!
 //! [`run`] is a party's part where it has all rows in one place; [`Miner`] is all of it but counting. Names of items do not appear in it: items are known by numbers
@@ -26,11 +26,11 @@ mod told;
 mod way;
 
 pub use crate::channel::labels::rules::{FIT, ITEMS, LENGTHS, NAMES, SUPPORTS, TOLD, WAY};
-pub use batch::{Batch, ScalarProducts};
+pub use batch::{ProductBatch, ScalarProducts};
 pub use compare::Comparisons;
 pub use exchange::{read_counts, write_counts};
 pub use frequent::Frequent;
-pub use miner::{Miner, Wanted};
-pub use params::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal};
+pub use miner::{CountPlan, Miner};
+pub use params::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, RevealedCounts};
 pub use run::{Mined, counts_of, first_over, run, second_over};
 pub use way::Way;

@@ -1,6 +1,6 @@
 //! Parameters that both parties agree on before the first message.
 
-use super::association::{Consequents, Terms};
+use super::association::{Consequents, RuleThresholds};
 use super::itemsets::TooMany;
 use crate::error::{Error, Result};
 use crate::protocol::dot::{MAX_ROWS, Modulus};
@@ -13,7 +13,7 @@ pub const DEFAULT_MAX_RULES: usize = 250_000;
 
 /// Itemsets whose counts are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reveal {
+pub enum RevealedCounts {
     /// Frequent itemsets only.
     Frequent,
     /// Mixed candidates, every one of them.
@@ -28,7 +28,7 @@ pub struct Params {
     /// Least number of rows that a frequent itemset is in.
     pub minimum: usize,
     /// Itemsets whose counts are opened.
-    pub reveal: Reveal,
+    pub reveal: RevealedCounts,
     /// Items of the longest itemsets.
     pub max_len: usize,
     /// The most candidates of one kind and length; and the most frequent items of one party.
@@ -36,7 +36,7 @@ pub struct Params {
     /// Largest number of rules.
     pub max_rules: usize,
     /// Conditions on the rules that are wanted.
-    pub rules: Terms,
+    pub rules: RuleThresholds,
 }
 
 impl Params {
@@ -56,8 +56,8 @@ impl Params {
     pub fn modulus(&self) -> Result<Modulus> {
         let bits = usize::BITS - self.rows.leading_zeros();
         Modulus::power_of_two(match self.reveal {
-            Reveal::Frequent => bits + 1,
-            Reveal::Counts => bits.max(1),
+            RevealedCounts::Frequent => bits + 1,
+            RevealedCounts::Counts => bits.max(1),
         })
     }
 

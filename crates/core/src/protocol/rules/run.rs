@@ -3,12 +3,12 @@
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 
-use super::association::Rule;
-use super::baskets::{Baskets, Conjunction, Rows};
-use super::batch::{Batch, ScalarProducts};
+use super::association::AssociationRule;
+use super::baskets::{Baskets, Conjunction, RowSet};
+use super::batch::{ProductBatch, ScalarProducts};
 use super::compare::Comparisons;
 use super::frequent::Frequent;
-use super::itemsets::{Item, Itemsets};
+use super::itemsets::{FrequentItem, Itemsets};
 use super::miner::Miner;
 use super::params::Params;
 use crate::channel::Channel;
@@ -29,7 +29,7 @@ pub struct Mined {
     /// The frequent itemsets: all of them; with `mixed_only` the mixed ones, and those of one party that stand in rules.
     pub frequent: Frequent,
     /// Rules that were found, sorted.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AssociationRule>,
     /// Index among this party's [`Baskets`] items, for each of its numbers.
     pub items: Vec<usize>,
 }
@@ -98,13 +98,13 @@ fn mine<R: CryptoRng>(
         return Err(Error::Internal("rules: the baskets are not those that were agreed on".into()));
     }
     let items = shuffled_items(baskets, rng);
-    let columns: Vec<&Rows> = items.iter().filter_map(|&item| baskets.item(item)).collect();
+    let columns: Vec<&RowSet> = items.iter().filter_map(|&item| baskets.item(item)).collect();
     let counts: Vec<u32> = columns.iter().map(|rows| rows.count() as u32).collect();
     let mut miner = Miner::begin(side, baskets.frequent(), &counts, params, channel)?;
     while let Some(wanted) = miner.next(channel)? {
         miner.take_own(&counts_of(&columns, &wanted.own), channel)?;
         if !wanted.mixed.is_empty() {
-            let batch = Batch::new(side, params.rows, params.modulus()?, &wanted.mixed, columns.clone());
+            let batch = ProductBatch::new(side, params.rows, params.modulus()?, &wanted.mixed, columns.clone());
             let shares = products.products(&batch, channel)?;
             miner.take_mixed(shares, |shares, channel| compare(shares, channel, rng), channel)?;
         }
@@ -125,12 +125,12 @@ fn shuffled_items(baskets: &Baskets, rng: &mut impl CryptoRng) -> Vec<usize> {
 /// # Panics
 ///
 /// If an itemset has an item that is not there.
-pub fn counts_of(columns: &[&Rows], sets: &[Itemsets]) -> Vec<u32> {
-    let all: Vec<&[Item]> = sets.iter().flat_map(Itemsets::iter).collect();
-    let part = |sets: &[&[Item]]| {
+pub fn counts_of(columns: &[&RowSet], sets: &[Itemsets]) -> Vec<u32> {
+    let all: Vec<&[FrequentItem]> = sets.iter().flat_map(Itemsets::iter).collect();
+    let part = |sets: &[&[FrequentItem]]| {
         let mut conjunction = Conjunction::new(columns.to_vec());
         let mut numbers = Vec::new();
-        let count = |set: &&[Item]| {
+        let count = |set: &&[FrequentItem]| {
             numbers.clear();
             numbers.extend(set.iter().map(|item| item.number));
             conjunction.count(&numbers) as u32

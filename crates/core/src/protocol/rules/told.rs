@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 
 use super::association::{TooManyRules, each};
 use super::frequent::{Counted, Frequent};
-use super::itemsets::{Item, Itemsets, Kind, kind, parts};
+use super::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind, parts};
 use super::params::Params;
 use super::{TOLD, exchange as exchanged};
 use crate::channel::Channel;
@@ -111,7 +111,7 @@ impl Parts {
         let longest = frequent.mixed().map(|(set, _)| part(set).len()).max().unwrap_or(0);
         let level = |length| {
             let here = frequent.mixed().map(|(set, _)| part(set)).filter(|part| part.len() == length);
-            Itemsets::sorted(length, here.map(<[Item]>::to_vec))
+            Itemsets::sorted(length, here.map(<[FrequentItem]>::to_vec))
         };
         let levels: Vec<Itemsets> = (1..=longest).map(level).collect();
         let count = levels.iter().map(Itemsets::len).sum();
@@ -124,21 +124,21 @@ impl Parts {
         parts
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[Item]> {
+    fn iter(&self) -> impl Iterator<Item = &[FrequentItem]> {
         self.levels.iter().flat_map(Itemsets::iter)
     }
 
-    fn position(&self, part: &[Item]) -> Option<usize> {
+    fn position(&self, part: &[FrequentItem]) -> Option<usize> {
         let shorter: usize = self.levels.iter().take(part.len() - 1).map(Itemsets::len).sum();
         Some(shorter + self.levels.get(part.len() - 1)?.position(part)?)
     }
 
-    fn count(&self, part: &[Item]) -> Option<u32> {
+    fn count(&self, part: &[FrequentItem]) -> Option<u32> {
         self.position(part).and_then(|index| self.counts[index])
     }
 
     /// Iterates over the itemsets whose counts are known.
-    fn known(&self) -> impl Iterator<Item = &[Item]> {
+    fn known(&self) -> impl Iterator<Item = &[FrequentItem]> {
         self.iter().zip(&self.counts).filter(|(_, count)| count.is_some()).map(|(part, _)| part)
     }
 
@@ -148,7 +148,8 @@ impl Parts {
             let (here, beyond) = rest.split_at(sets.len());
             rest = beyond;
             let sets = sets.select(|index| here[index].is_some());
-            frequent.push(Kind::One(self.side), Counted { sets, counts: here.iter().flatten().copied().collect() });
+            frequent
+                .push(ItemsetOwner::One(self.side), Counted { sets, counts: here.iter().flatten().copied().collect() });
         }
     }
 }
@@ -159,12 +160,12 @@ fn needed(
     params: &Params,
     own: &Parts,
     theirs: &Parts,
-) -> std::result::Result<BTreeSet<Vec<Item>>, TooManyRules> {
+) -> std::result::Result<BTreeSet<Vec<FrequentItem>>, TooManyRules> {
     let (mut needed, mut rules) = (BTreeSet::new(), 0);
-    let count_of = |set: &[Item]| match kind(set) {
-        Kind::Mixed => frequent.count(set),
-        Kind::One(side) if side == own.side => own.count(set),
-        Kind::One(_) => theirs.count(set),
+    let count_of = |set: &[FrequentItem]| match kind(set) {
+        ItemsetOwner::Mixed => frequent.count(set),
+        ItemsetOwner::One(side) if side == own.side => own.count(set),
+        ItemsetOwner::One(_) => theirs.count(set),
     };
     for (set, count) in frequent.mixed() {
         let ended = each(set, count, &params.rules, count_of, |antecedents, consequents, _| {
@@ -172,7 +173,7 @@ fn needed(
                 return ControlFlow::Break(TooManyRules);
             }
             rules += 1;
-            for part in [antecedents, consequents].into_iter().filter(|set| kind(set) != Kind::Mixed) {
+            for part in [antecedents, consequents].into_iter().filter(|set| kind(set) != ItemsetOwner::Mixed) {
                 // Most have been met before.
                 if !needed.contains(part) {
                     needed.insert(part.to_vec());

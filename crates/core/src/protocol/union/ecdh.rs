@@ -16,13 +16,13 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::{ELEMENTS, Given, Items, Params, Room, TAGS, transfer};
+use super::{ELEMENTS, ItemSource, Params, SenderItems, SortSpace, TAGS, transfer};
 use crate::channel::{Channel, Incoming};
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::oprf::Key;
+use crate::primitive::oprf::OprfKey;
 use crate::primitive::ot::Choices;
-use crate::protocol::intersect::entries::items::Padded;
+use crate::protocol::intersect::tag_exchange::items::Padded;
 use crate::role::Role;
 use crate::session::Session;
 
@@ -34,8 +34,8 @@ const PLACE_BYTES: usize = 4;
 ///
 /// Errors: the channel fails, the peer breaks the protocol, or `room` or `take` fail.
 pub fn receive(
-    items: &(impl Items + ?Sized),
-    room: &dyn Room,
+    items: &(impl ItemSource + ?Sized),
+    room: &dyn SortSpace,
     session: &Session,
     params: &Params,
     channel: &mut Channel,
@@ -50,8 +50,8 @@ pub fn receive(
 /// has as on those that it lacks. The sender could see that time. For every item of the sender's, `each` is told
 /// whether the receiver has it. With that come the given bytes, or as many bytes that tell nothing.
 pub fn receive_each(
-    items: &(impl Items + ?Sized),
-    room: &dyn Room,
+    items: &(impl ItemSource + ?Sized),
+    room: &dyn SortSpace,
     session: &Session,
     params: &Params,
     channel: &mut Channel,
@@ -62,7 +62,7 @@ pub fn receive_each(
     if params.sender_items == 0 {
         return Ok(0);
     }
-    let key = Key::random(params.suite(), rng);
+    let key = OprfKey::random(params.suite(), rng);
     let tag_key = tag_key(session);
     let tag_bytes = params.tag_bytes;
     let dummies = Padded::new(&[], rng);
@@ -129,8 +129,8 @@ pub fn receive_each(
 ///
 /// Errors: those of [`receive`].
 pub fn send(
-    given: &dyn Given,
-    room: &dyn Room,
+    given: &dyn SenderItems,
+    room: &dyn SortSpace,
     session: &Session,
     params: &Params,
     channel: &mut Channel,
@@ -140,7 +140,7 @@ pub fn send(
     if params.sender_items == 0 {
         return Ok(());
     }
-    let key = Key::random(params.suite(), rng);
+    let key = OprfKey::random(params.suite(), rng);
     let tag_key = tag_key(session);
     let progress = channel.progress().clone();
     progress.start("comparing", params.receiver_items + params.sender_items);
@@ -193,7 +193,7 @@ fn tag_key(session: &Session) -> [u8; 32] {
 
 /// Receives a message of elements, multiplies them by the key, and makes tags of them. The item is no part of a tag: nobody knows both.
 fn evaluate(
-    key: &Key,
+    key: &OprfKey,
     tag_key: &[u8; 32],
     params: &Params,
     count: usize,
@@ -210,7 +210,7 @@ fn evaluate(
 /// The tags that the sender sends, in order, as they come.
 struct SortedTags<'a> {
     channel: &'a mut Channel,
-    frames: crate::protocol::intersect::entries::Frames,
+    frames: crate::protocol::intersect::tag_exchange::Frames,
     bytes: usize,
     message: Vec<u8>,
     /// Position of the first tag that has not been passed.

@@ -8,10 +8,10 @@ use rand_core::CryptoRng;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::shuffle::random_order;
-use crate::protocol::intersect::entries::items::all_distinct;
+use crate::protocol::intersect::tag_exchange::items::all_distinct;
 
 /// A party's items, wherever they are kept: distinct, and made with a key of this session.
-pub trait Items: Sync {
+pub trait ItemSource: Sync {
     /// Returns the number of items.
     fn count(&self) -> usize;
 
@@ -20,7 +20,7 @@ pub trait Items: Sync {
 }
 
 /// The receiver's, in any order: it sends nothing that depends on them.
-impl Items for [Item] {
+impl ItemSource for [Item] {
     fn count(&self) -> usize {
         self.len()
     }
@@ -32,35 +32,37 @@ impl Items for [Item] {
 
 /// The sender's items, and what it gives for each, **in a uniformly random order** that nobody else knows: the order in which they
 /// are sent.
-pub trait Given: Items {
+pub trait SenderItems: ItemSource {
     /// Returns the payloads given for the items in a range: [`Params::payload_bytes`](super::Params::payload_bytes) for
     /// each, one after the other.
     fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>>;
 }
 
 /// Appends what is given for the item at an index: [`Params::payload_bytes`](super::Params::payload_bytes).
-pub(crate) type Payload<'a> = &'a (dyn Fn(usize, &mut Vec<u8>) + Sync);
+pub(crate) type PayloadWriter<'a> = &'a (dyn Fn(usize, &mut Vec<u8>) + Sync);
 
 /// Items in memory that a sender gives, with their payload, in random order.
-pub struct Shuffled<'a> {
+pub struct ShuffledItems<'a> {
     items: &'a [Item],
-    payload: Payload<'a>,
+    payload: PayloadWriter<'a>,
     order: Vec<u32>,
 }
 
-impl<'a> Shuffled<'a> {
+impl<'a> ShuffledItems<'a> {
     /// Items, and what is given for each.
-    pub fn new(items: &'a [Item], payload: Payload<'a>, rng: &mut impl CryptoRng) -> Result<Shuffled<'a>> {
-        let wrong = match items.len() > u32::MAX as usize {
-            true => "2^32 items or more",
-            false if !all_distinct(items) => "the items are not distinct",
-            false => return Ok(Shuffled { items, payload, order: random_order(items.len(), rng) }),
+    pub fn new(items: &'a [Item], payload: PayloadWriter<'a>, rng: &mut impl CryptoRng) -> Result<ShuffledItems<'a>> {
+        let wrong = if items.len() > u32::MAX as usize {
+            "2^32 items or more"
+        } else if !all_distinct(items) {
+            "the items are not distinct"
+        } else {
+            return Ok(ShuffledItems { items, payload, order: random_order(items.len(), rng) });
         };
         Err(Error::Internal(format!("union: {wrong}")))
     }
 }
 
-impl Items for Shuffled<'_> {
+impl ItemSource for ShuffledItems<'_> {
     fn count(&self) -> usize {
         self.items.len()
     }
@@ -70,7 +72,7 @@ impl Items for Shuffled<'_> {
     }
 }
 
-impl Given for Shuffled<'_> {
+impl SenderItems for ShuffledItems<'_> {
     fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>> {
         let mut payloads = Vec::new();
         self.order[range].iter().for_each(|&index| (self.payload)(index as usize, &mut payloads));

@@ -9,8 +9,8 @@
 //! [`ecdh`] has that test from a commutative function. What each role learns is in `docs/protocols/union.md`.
 //!
 //! Order is data. Items in the order of their keys would show which of the receiver's own are common, by the gaps between those that it
-//! gets; so they go in a uniformly random order that the sender draws ([`Shuffled`]). And buckets would show how many of each are
-//! common; so there are none, and what is larger than memory is sorted as a whole ([`Room`]).
+//! gets; so they go in a uniformly random order that the sender draws ([`ShuffledItems`]). And buckets would show how many of each are
+//! common; so there are none, and what is larger than memory is sorted as a whole ([`SortSpace`]).
 //!
 //! Semi-honest parties only: a receiver that cheats says that it lacks everything, and gets all.
 
@@ -21,6 +21,6 @@ mod sorting;
 pub mod transfer;
 
 pub use crate::channel::labels::union::{ELEMENTS, TAGS};
-pub use given::{Given, Items, Shuffled};
+pub use given::{ItemSource, SenderItems, ShuffledItems};
 pub use params::Params;
-pub use sorting::{InMemory, Room, Sorter};
+pub use sorting::{MemorySpace, SortSpace, Sorter};

@@ -5,7 +5,7 @@ use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::oprf::Suite;
 use crate::primitive::ot::chosen::MAX_OFFERED_BYTES;
-use crate::protocol::intersect::entries::{self, CHUNK, Frames, framed_bytes};
+use crate::protocol::intersect::tag_exchange::{self, CHUNK, Frames, framed_bytes};
 use crate::role::Role;
 
 /// Agreed public values of one run. Both parties must use equal ones.
@@ -27,13 +27,13 @@ impl Params {
     /// For sets of so many items. An item of the sender that the receiver lacks is taken for one that it has with probability 2^-43 at
     /// most, over all of them ([`Chance::Tag`](crate::Chance::Tag)).
     pub fn new(receiver_items: usize, sender_items: usize, payload_bytes: usize) -> Params {
-        let tag_bytes = entries::tag_bytes(receiver_items, sender_items);
+        let tag_bytes = tag_exchange::tag_bytes(receiver_items, sender_items);
         Params { receiver_items, sender_items, payload_bytes, tag_bytes, chunk: CHUNK }
     }
 
     /// The same, as one of `runs` of which none may go wrong by chance, but with the probability that one alone may.
     pub fn one_of(self, runs: usize) -> Params {
-        let rows = entries::Params::rows(self.receiver_items, self.sender_items);
+        let rows = tag_exchange::Params::rows(self.receiver_items, self.sender_items);
         Params { tag_bytes: rows.one_of(runs).tag_bytes, ..self }
     }
 

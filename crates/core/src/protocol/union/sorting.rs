@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 
 /// Storage in which records are sorted: memory, or a disk.
-pub trait Room: Sync {
+pub trait SortSpace: Sync {
     /// A sorter of records of `bytes` bytes each. Nothing is taken for records that have not come.
     fn sorter(&self, bytes: usize) -> Result<Box<dyn Sorter + '_>>;
 }
@@ -20,9 +20,9 @@ pub trait Sorter: Send {
 }
 
 /// Storage of records in memory.
-pub struct InMemory;
+pub struct MemorySpace;
 
-impl Room for InMemory {
+impl SortSpace for MemorySpace {
     fn sorter(&self, bytes: usize) -> Result<Box<dyn Sorter + '_>> {
         Ok(Box::new(Records { bytes, records: Vec::new() }))
     }
@@ -59,7 +59,7 @@ mod tests {
         for count in [0, 1, 2, HANDED, HANDED + 1] {
             let mut records: Vec<[u8; 3]> =
                 (0..count as u32).map(|i| (i * 7_919 % 65_537).to_be_bytes()[1..].try_into().unwrap()).collect();
-            let mut sorter = InMemory.sorter(3).unwrap();
+            let mut sorter = MemorySpace.sorter(3).unwrap();
             records.chunks(5).for_each(|some| sorter.add(some.as_flattened()).unwrap());
             let mut sorted = Vec::new();
             let mut take = |some: &[u8]| {

@@ -5,7 +5,7 @@
 
 use rand_core::CryptoRng;
 
-use super::Given;
+use super::SenderItems;
 use crate::channel::{Channel, HEADER_BYTES};
 use crate::error::Result;
 use crate::primitive::ot::Choices;
@@ -58,7 +58,7 @@ pub(crate) fn receive_each(
 
 /// Runs the sender's role.
 pub(crate) fn send(
-    given: &dyn Given,
+    given: &dyn SenderItems,
     payload_bytes: usize,
     session: &Session,
     channel: &mut Channel,

@@ -134,8 +134,8 @@ fn pairs(mut sender: impl RandomOtSender, channel: &mut Channel) -> Result<Vec<[
     Ok(outputs)
 }
 
-fn sound(seed: u8) -> base::Sender {
-    base::Sender::new(&session(), "test", &mut rng(seed))
+fn sound(seed: u8) -> base::BaseOtSender {
+    base::BaseOtSender::new(&session(), "test", &mut rng(seed))
 }
 
 #[test]
@@ -145,7 +145,9 @@ fn the_sender_written_here_is_that_of_the_protocol() {
         |channel| pairs(Sender::new(Form::Sound, &session(), "test", 2), channel),
         |channel| {
             let mut outputs = vec![Block::ZERO; COUNT];
-            base::Receiver::new(&session(), "test", &mut rng(3)).receive(&choices, &mut outputs, channel).unwrap();
+            base::BaseOtReceiver::new(&session(), "test", &mut rng(3))
+                .receive(&choices, &mut outputs, channel)
+                .unwrap();
             outputs
         },
     );

@@ -11,7 +11,7 @@ use tacita_core::session::Transcript;
 use crate::aggregate::forged::*;
 use crate::aggregate::round::*;
 
-const LEAST: Least = Least { count: 2, distinct: 2 };
+const THRESHOLD: RevealThreshold = RevealThreshold { count: 2, distinct: 2 };
 
 /// Two honest participants, who have two keys in common, and what a hostile third one reports beside them.
 fn with(round: &mut Round, reports: &[u8]) -> Vec<u8> {
@@ -36,7 +36,7 @@ fn a_forger_knows_the_protocol() {
     let entries = with(&mut round, &report);
     let mut expected = honest_result();
     expected.insert(b"own".to_vec(), vec![1, 2]);
-    assert_eq!(round.reveal(&entries, LEAST), expected);
+    assert_eq!(round.reveal(&entries, THRESHOLD), expected);
 }
 
 /// Another key under the right blinding: it is found, and its vote is lost.
@@ -46,20 +46,20 @@ fn a_wrong_key_under_the_right_blinding() {
     let key = embedded(&round, b"victim");
     let (report, _) = Forged { key, ..Forged::honest(&round, "hostile", b"own", 2) }.make(&mut round);
     let entries = with(&mut round, &report);
-    assert_eq!(round.reveal(&entries, LEAST), honest_result());
+    assert_eq!(round.reveal(&entries, THRESHOLD), honest_result());
     let own = round.rows(&entries).into_values().find(|row| row.iter().any(|entry| entry.value == 2)).unwrap();
     assert_eq!(own.len(), 2);
     let wrong = own.iter().position(|entry| entry.value == 2).unwrap() as u32;
     // Also where the others are fewer than agreed: the database learns that it is not the oracle who withholds a key.
-    for least in [LEAST, Least::default()] {
-        assert_eq!(round.ask(&own, least), Answer::Inconsistent(vec![wrong]));
+    for least in [THRESHOLD, RevealThreshold::default()] {
+        assert_eq!(round.ask(&own, least), RowAnswer::Inconsistent(vec![wrong]));
     }
     // An oracle that doesn't check would tell what this entry holds, as it does of the row that is really its.
     let sealed = ask(&round.params, &round.keys, &[&own[wrong as usize].sealed], &mut round.rng).unwrap();
     let victim = round.entries([("c", &[entry(b"victim", 0)][..])]);
     let row = *round.rows(&victim).keys().next().unwrap();
-    let told = answer(&round.params, &round.proxy, &row, &sealed, &[0], Least::default());
-    assert_eq!(told, Ok(Answer::Key(b"victim".to_vec())));
+    let told = answer(&round.params, &round.proxy, &row, &sealed, &[0], RevealThreshold::default());
+    assert_eq!(told, Ok(RowAnswer::Key(b"victim".to_vec())));
 }
 
 /// Checks points that are no key at all, and keys that are longer than agreed.
@@ -71,7 +71,7 @@ fn what_is_no_key() {
     for key in [random, long] {
         let (report, _) = Forged { key, ..Forged::honest(&round, "hostile", b"common", 2) }.make(&mut round);
         let entries = with(&mut round, &report);
-        assert_eq!(round.reveal(&entries, LEAST), honest_result());
+        assert_eq!(round.reveal(&entries, THRESHOLD), honest_result());
     }
 }
 
@@ -89,7 +89,7 @@ fn the_identity_and_values_outside_the_domain_count_for_nothing() {
     let entries = with(&mut round, &reports);
     let dropped = open(&round.params, &round.database, &entries).unwrap().dropped;
     assert_eq!(dropped, Dropped { identity: 1, outside_domain: 3 });
-    assert_eq!(round.reveal(&entries, LEAST), honest_result());
+    assert_eq!(round.reveal(&entries, THRESHOLD), honest_result());
 }
 
 /// Each point of each report in an encoding that is none.
@@ -217,8 +217,8 @@ fn anothers_ciphertexts_are_nobodys_own() {
     let asked = ask(&round.params, &round.keys, &[&sealed], &mut round.rng).unwrap();
     let secret = round.entries([("b", &[entry(b"secret", 0)][..])]);
     let row = *round.rows(&secret).keys().next().unwrap();
-    let decrypted = answer(&round.params, &round.proxy, &row, &asked, &[], Least::default());
-    assert_eq!(decrypted, Ok(Answer::Key(b"secret".to_vec())));
+    let decrypted = answer(&round.params, &round.proxy, &row, &asked, &[], RevealThreshold::default());
+    assert_eq!(decrypted, Ok(RowAnswer::Key(b"secret".to_vec())));
 }
 
 /// The limit that the page names: a participant and the database together test whether a key is in the table. It counts for no row.
@@ -230,14 +230,14 @@ fn a_multiple_of_the_hash_tests_a_key_for_the_database() {
         let row = times(&hashed(&round, tested), &secret);
         let (report, _) = Forged { row, value: 3, ..Forged::honest(&round, "hostile", tested, 0) }.make(&mut round);
         let entries = with(&mut round, &report);
-        assert_eq!(round.reveal(&entries, LEAST), honest_result());
+        assert_eq!(round.reveal(&entries, THRESHOLD), honest_result());
         let rows = round.rows(&entries);
         let planted = *rows.iter().find(|(_, row)| row[0].value == 2).unwrap().0;
         let found = rows.keys().any(|id| encoded(&times(&one(GROUP.decode(id).unwrap()), &secret)) == planted);
         assert_eq!(found, there);
         // Nor does the oracle tell of it.
         let row = rows[&planted].clone();
-        assert_eq!(round.ask(&row, Least::default()), Answer::Inconsistent(vec![0]));
+        assert_eq!(round.ask(&row, RevealThreshold::default()), RowAnswer::Inconsistent(vec![0]));
     }
 }
 
@@ -247,11 +247,11 @@ fn a_database_that_deviates_shows_one_report_several_times() {
     let mut round = Round::new(16, 0, true, 14);
     let entries = round.entries([("a", &[entry(b"own", 0)][..])]);
     let row = round.rows(&entries).into_values().next().unwrap();
-    let three = Least { count: 3, distinct: 3 };
-    assert_eq!(round.ask(&row, three), Answer::TooFew);
+    let three = RevealThreshold { count: 3, distinct: 3 };
+    assert_eq!(round.ask(&row, three), RowAnswer::TooFew);
     let asked = ask(&round.params, &round.keys, &[&row[0].sealed[..]; 3], &mut round.rng).unwrap();
     let answered = answer(&round.params, &round.proxy, &row[0].id, &asked, &[0, 1, 2], three);
-    assert_eq!(answered, Ok(Answer::Key(b"own".to_vec())));
+    assert_eq!(answered, Ok(RowAnswer::Key(b"own".to_vec())));
 }
 
 /// A proxy that would cancel the database's key, so that keys are open to it at once, can't prove that it knows the difference's secret.
@@ -311,14 +311,14 @@ fn secrets_are_those_of_their_public_key_alone() {
 fn questions_that_are_none() {
     let mut round = Round::new(16, 0, true, 10);
     let entries = round.entries([("a", &[entry(b"k", 0), entry(b"k", 0)][..])]);
-    let row: Vec<Row> = round.rows(&entries).into_values().next().unwrap();
+    let row: Vec<ReportRow> = round.rows(&entries).into_values().next().unwrap();
     let sealed: Vec<&[u8]> = row.iter().map(|entry| &entry.sealed[..]).collect();
     let asked = ask(&round.params, &round.keys, &sealed, &mut round.rng).unwrap();
     let answered = |asked: &[u8], reporters: &[u32]| {
-        answer(&round.params, &round.proxy, &row[0].id, asked, reporters, Least::default())
+        answer(&round.params, &round.proxy, &row[0].id, asked, reporters, RevealThreshold::default())
     };
-    assert_eq!(answered(&asked, &[0, 0]), Ok(Answer::Key(b"k".to_vec())));
-    assert_eq!(answered(&[], &[]), Ok(Answer::TooFew));
+    assert_eq!(answered(&asked, &[0, 0]), Ok(RowAnswer::Key(b"k".to_vec())));
+    assert_eq!(answered(&[], &[]), Ok(RowAnswer::TooFew));
     assert_eq!(answered(&asked[1..], &[0, 0]).unwrap_err(), Refused { index: 1, why: Why::Length });
     assert_eq!(answered(&asked, &[0]).unwrap_err(), Refused { index: 1, why: Why::Reporters });
     assert_eq!(answered(&asked, &[0, 0, 0]).unwrap_err(), Refused { index: 2, why: Why::Reporters });
@@ -326,8 +326,8 @@ fn questions_that_are_none() {
     wrong[64..96].fill(0);
     assert_eq!(answered(&wrong, &[0, 0]).unwrap_err(), Refused { index: 1, why: Why::Identity });
     // Under another row's id nothing is consistent.
-    let other = answer(&round.params, &round.proxy, &[1; 32], &asked, &[0, 0], Least::default());
-    assert_eq!(other, Ok(Answer::Inconsistent(vec![0, 1])));
+    let other = answer(&round.params, &round.proxy, &[1; 32], &asked, &[0, 0], RevealThreshold::default());
+    assert_eq!(other, Ok(RowAnswer::Inconsistent(vec![0, 1])));
     assert!(ask(&round.params, &round.keys, &[&row[0].sealed[1..]], &mut rng(1)).is_err());
     assert!(ask(&round.params, &round.keys, &[&[0xff; 64]], &mut rng(1)).is_err());
 }
@@ -336,12 +336,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn whatever_comes_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..700), values in 0..3u32, distinct: bool) {
+    fn whatever_comes_is_read_or_refused(
+        bytes in prop::collection::vec(any::<u8>(), 0..700),
+        values in 0..3u32,
+        distinct: bool,
+    ) {
         let mut round = Round::new(16, values, distinct, 11);
         let _ = round.blind("hostile", &bytes);
         let _ = open(&round.params, &round.database, &bytes);
         let _ = ask(&round.params, &round.keys, &[&bytes], &mut round.rng);
-        let _ = answer(&round.params, &round.proxy, &[0; 32], &bytes, &[], Least::default());
+        let _ = answer(&round.params, &round.proxy, &[0; 32], &bytes, &[], RevealThreshold::default());
         let _ = (ProxyKey::from_bytes(&round.params, &bytes), DatabaseKey::from_bytes(&round.params, &bytes));
     }
 }

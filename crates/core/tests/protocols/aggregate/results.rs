@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use tacita_core::protocol::aggregate::{
-    Answer, DatabaseKey, Entry, Least, MAX_KEY_BYTES, MAX_VALUES, Params, ProxyKey, open,
+    DatabaseKey, Entry, MAX_KEY_BYTES, MAX_VALUES, Params, ProxyKey, RevealThreshold, RowAnswer, open,
 };
 
 use crate::aggregate::round::*;
 
 /// Computes the expected result: for each key that enough pairs from enough participants have, the values.
-pub fn truth(reported: &[(String, Vec<Entry>)], least: Least) -> Revealed {
+pub fn truth(reported: &[(String, Vec<Entry>)], least: RevealThreshold) -> Revealed {
     let mut pairs = BTreeMap::<Vec<u8>, Vec<u32>>::new();
     let mut who = BTreeMap::<Vec<u8>, BTreeSet<&str>>::new();
     for (participant, entries) in reported {
@@ -33,7 +33,7 @@ pub fn truth(reported: &[(String, Vec<Entry>)], least: Least) -> Revealed {
 }
 
 /// Checks that a round reveals what it must.
-fn check(round: &mut Round, reported: &[(String, Vec<Entry>)], least: Least) {
+fn check(round: &mut Round, reported: &[(String, Vec<Entry>)], least: RevealThreshold) {
     let entries = round.entries(reported.iter().map(|(name, entries)| (&name[..], &entries[..])));
     assert_eq!(round.reveal(&entries, least), truth(reported, least));
 }
@@ -42,7 +42,7 @@ fn check(round: &mut Round, reported: &[(String, Vec<Entry>)], least: Least) {
 fn rounds_of_nothing_of_one_and_of_many() {
     let name = |number: usize| format!("participant {number}");
     let mut round = Round::new(16, 3, true, 1);
-    let least = Least { count: 1, distinct: 1 };
+    let least = RevealThreshold { count: 1, distinct: 1 };
     check(&mut round, &[], least);
     check(&mut round, &[(name(0), Vec::new())], least);
     check(&mut round, &[(name(0), vec![entry(b"k", 2)])], least);
@@ -52,7 +52,7 @@ fn rounds_of_nothing_of_one_and_of_many() {
         })
         .collect();
     for distinct in [1, 2, 3, 7, 8] {
-        check(&mut round, &many, Least { count: 0, distinct });
+        check(&mut round, &many, RevealThreshold { count: 0, distinct });
     }
     assert_eq!(open(&round.params, &round.database, &[]).unwrap(), Default::default());
 }
@@ -63,14 +63,17 @@ fn a_participant_counts_once() {
     let mut round = Round::new(16, 0, true, 2);
     let twice = [entry(b"mine", 0), entry(b"mine", 0), entry(b"ours", 0)];
     let reported = [("a".to_owned(), twice.to_vec()), ("b".to_owned(), vec![entry(b"ours", 0)])];
-    check(&mut round, &reported, Least { count: 2, distinct: 2 });
-    check(&mut round, &reported, Least { count: 2, distinct: 0 });
+    check(&mut round, &reported, RevealThreshold { count: 2, distinct: 2 });
+    check(&mut round, &reported, RevealThreshold { count: 2, distinct: 0 });
     let entries = round.entries(reported.iter().map(|(name, entries)| (&name[..], &entries[..])));
-    assert_eq!(round.reveal(&entries, Least { count: 2, distinct: 2 }).into_keys().collect::<Vec<_>>(), [b"ours"]);
+    assert_eq!(
+        round.reveal(&entries, RevealThreshold { count: 2, distinct: 2 }).into_keys().collect::<Vec<_>>(),
+        [b"ours"]
+    );
     for row in round.rows(&entries).into_values() {
         // What the database has evaluated does not matter to the oracle.
-        assert_eq!(round.ask(&row, Least { count: 3, distinct: 0 }), Answer::TooFew);
-        assert_eq!(round.ask(&row, Least { count: 0, distinct: 3 }), Answer::TooFew);
+        assert_eq!(round.ask(&row, RevealThreshold { count: 3, distinct: 0 }), RowAnswer::TooFew);
+        assert_eq!(round.ask(&row, RevealThreshold { count: 0, distinct: 3 }), RowAnswer::TooFew);
     }
 }
 
@@ -83,7 +86,7 @@ fn keys_of_every_length_come_back() {
         let reported: Vec<Entry> =
             keys.iter().map(|key| entry([key.clone(), vec![0; (key_bytes - key.len()).min(2)]].concat(), 0)).collect();
         let entries = round.entries([("a", &reported[..])]);
-        let revealed = round.reveal(&entries, Least { count: 1, distinct: 0 });
+        let revealed = round.reveal(&entries, RevealThreshold { count: 1, distinct: 0 });
         assert_eq!(revealed.into_keys().collect::<Vec<_>>(), keys);
         assert!(
             tacita_core::protocol::aggregate::report(
@@ -129,7 +132,10 @@ fn keys_survive_their_encoding() {
     let other = DatabaseKey::generate(&round.params, &mut round.rng);
     assert!(!other.is_of(&round.params, &public) && !other.is_of(&round.params, &public[..5]));
     let entries = round.blind("a", &reports).unwrap();
-    assert_eq!(round.reveal(&entries, Least { count: 1, distinct: 1 }).into_keys().collect::<Vec<_>>(), [b"k"]);
+    assert_eq!(
+        round.reveal(&entries, RevealThreshold { count: 1, distinct: 1 }).into_keys().collect::<Vec<_>>(),
+        [b"k"]
+    );
     for length in 0..proxy.len() {
         assert!(ProxyKey::from_bytes(&round.params, &proxy[..length]).is_none());
     }
@@ -141,7 +147,10 @@ fn keys_survive_their_encoding() {
         "ProxyKey(..) DatabaseKey(..) RoundKeys(..)"
     );
     let row = &open(&round.params, &round.database, &entries).unwrap().rows[0];
-    assert_eq!(format!("{row:?} {:?} {:?}", entry(b"k", 1), Answer::Key(b"k".to_vec())), "Row(..) Entry(..) Key(..)");
+    assert_eq!(
+        format!("{row:?} {:?} {:?}", entry(b"k", 1), RowAnswer::Key(b"k".to_vec())),
+        "Row(..) Entry(..) Key(..)"
+    );
 }
 
 proptest! {
@@ -164,7 +173,7 @@ proptest! {
             let key: Vec<u8> = (0..length).map(|at| key + at as u8 + 1).collect();
             reported[participant].1.push(entry(key, value % values.max(1)));
         }
-        let least = Least { count: count.max(1), distinct: if distinct { different } else { 0 } };
+        let least = RevealThreshold { count: count.max(1), distinct: if distinct { different } else { 0 } };
         let entries = round.entries(reported.iter().map(|(name, entries)| (&name[..], &entries[..])));
         prop_assert_eq!(round.reveal(&entries, least), truth(&reported, least));
     }

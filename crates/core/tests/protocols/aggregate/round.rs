@@ -84,8 +84,8 @@ impl<K: RowFunction<G>, G: Embedding + Sync> Round<K, G> {
     }
 
     /// The rows that the database has, by their ids.
-    pub fn rows(&self, entries: &[u8]) -> BTreeMap<[u8; 32], Vec<Row>> {
-        let mut rows = BTreeMap::<_, Vec<Row>>::new();
+    pub fn rows(&self, entries: &[u8]) -> BTreeMap<[u8; 32], Vec<ReportRow>> {
+        let mut rows = BTreeMap::<_, Vec<ReportRow>>::new();
         for row in open(&self.params, &self.database, entries).unwrap().rows {
             rows.entry(row.id).or_default().push(row);
         }
@@ -93,7 +93,7 @@ impl<K: RowFunction<G>, G: Embedding + Sync> Round<K, G> {
     }
 
     /// Returns the oracle's answer about a row, whose entries it is asked about in this order.
-    pub fn ask(&mut self, row: &[Row], least: Least) -> Answer {
+    pub fn ask(&mut self, row: &[ReportRow], least: RevealThreshold) -> RowAnswer {
         let sealed: Vec<&[u8]> = row.iter().map(|entry| &entry.sealed[..]).collect();
         let asked = ask(&self.params, &self.keys, &sealed, &mut self.rng).unwrap();
         let reporters = if self.params.distinct() { classes(row) } else { Vec::new() };
@@ -101,22 +101,22 @@ impl<K: RowFunction<G>, G: Embedding + Sync> Round<K, G> {
     }
 
     /// Reveals all keys of rows that have enough entries, after those that the oracle found inconsistent are dropped.
-    pub fn reveal(&mut self, entries: &[u8], least: Least) -> Revealed {
+    pub fn reveal(&mut self, entries: &[u8], least: RevealThreshold) -> Revealed {
         let mut revealed = Revealed::new();
         for (_, mut row) in self.rows(entries) {
             while passes(&row, least) {
                 match self.ask(&row, least) {
-                    Answer::Key(key) => {
+                    RowAnswer::Key(key) => {
                         let mut values: Vec<u32> = row.iter().map(|entry| entry.value).collect();
                         values.sort_unstable();
                         assert!(revealed.insert(key, values).is_none(), "two rows have one key");
                         break;
                     }
-                    Answer::Inconsistent(places) => {
+                    RowAnswer::Inconsistent(places) => {
                         let mut place = 0..;
                         row.retain(|_| !places.contains(&place.next().unwrap()));
                     }
-                    Answer::TooFew => break,
+                    RowAnswer::TooFew => break,
                 }
             }
         }
@@ -125,13 +125,13 @@ impl<K: RowFunction<G>, G: Embedding + Sync> Round<K, G> {
 }
 
 /// A number for each entry that says which have the same tag.
-pub fn classes(row: &[Row]) -> Vec<u32> {
-    let place = |entry: &Row| row.iter().position(|other| other.tag == entry.tag).unwrap() as u32;
+pub fn classes(row: &[ReportRow]) -> Vec<u32> {
+    let place = |entry: &ReportRow| row.iter().position(|other| other.tag == entry.tag).unwrap() as u32;
     row.iter().map(place).collect()
 }
 
 /// Whether the database sees enough in a row.
-pub fn passes(row: &[Row], least: Least) -> bool {
+pub fn passes(row: &[ReportRow], least: RevealThreshold) -> bool {
     let mut classes = classes(row);
     classes.sort_unstable();
     classes.dedup();

@@ -8,7 +8,7 @@ use super::{align_as, common};
 use crate::support::two::run;
 use crate::support::{items, rng, session};
 use tacita_core::protocol::align::{self, Alignment, Id, ORDER, Params, ROWS};
-use tacita_core::protocol::union::{self, InMemory};
+use tacita_core::protocol::union::{self, MemorySpace};
 use tacita_core::{Channel, Item, Result, Side};
 
 const MINE: usize = 30;
@@ -45,7 +45,7 @@ fn first_that_brings(brought: usize, channel: &mut Channel) -> Result<Vec<Item>>
     };
     let union = union::Params::new(MINE, THEIRS, 16);
     let of_union = session().child("align union", 0);
-    union::ecdh::receive(&own[..], &InMemory, &of_union, &union, channel, rng, &mut take)?;
+    union::ecdh::receive(&own[..], &MemorySpace, &of_union, &union, channel, rng, &mut take)?;
     let mut all: Vec<Id> =
         received.iter().copied().chain(ids.iter().copied()).collect::<HashSet<_>>().into_iter().collect();
     all.sort_unstable();
@@ -66,8 +66,8 @@ fn second_that_brings(brought: usize, channel: &mut Channel) -> Result<Vec<Item>
     let (union, of_union) = (union::Params::new(MINE, THEIRS, 16), session().child("align union", 0));
     let own: Vec<Item> = given.iter().map(|id| id.item()).collect();
     let payload = |index: usize, out: &mut Vec<u8>| out.extend(given[index].to_bytes());
-    let shuffled = union::Shuffled::new(&own, &payload, &mut rng)?;
-    union::ecdh::send(&shuffled, &InMemory, &of_union, &union, channel, &mut rng)?;
+    let shuffled = union::ShuffledItems::new(&own, &payload, &mut rng)?;
+    union::ecdh::send(&shuffled, &MemorySpace, &of_union, &union, channel, &mut rng)?;
     let rows = u64::from_le_bytes(channel.receive(ROWS, 8)?.try_into().unwrap()) as usize;
     let all = channel.receive(ORDER, 16 * rows)?;
     let brought: HashSet<&Id> = given.iter().collect();

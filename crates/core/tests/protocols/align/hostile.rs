@@ -8,7 +8,7 @@ use crate::support::attack::{Attack, change, network, run_all, says};
 use crate::support::two::{CULPRITS, Repeated, Two, on_payload, run, run_over, wrong_forms};
 use crate::support::{Frame, blames, items, recorded, rng, session};
 use tacita_core::protocol::align::{self, Id, ORDER, Params, ROWS};
-use tacita_core::protocol::union::{self, InMemory, Shuffled};
+use tacita_core::protocol::union::{self, MemorySpace, ShuffledItems};
 use tacita_core::{Channel, Result, Side};
 
 const MINE: usize = 40;
@@ -138,9 +138,9 @@ fn giving(given: impl Fn(usize) -> Id + Sync) -> Result<()> {
         let rng = &mut rng(2);
         let own: Vec<_> = ids(Side::Second).iter().map(|id| id.item()).collect();
         let payload = |index: usize, out: &mut Vec<u8>| out.extend(given(index).to_bytes());
-        let given = Shuffled::new(&own, &payload, rng)?;
+        let given = ShuffledItems::new(&own, &payload, rng)?;
         let union = union::Params { chunk: 16, ..union::Params::new(MINE, THEIRS, 16) };
-        union::ecdh::send(&given, &InMemory, &session().child("align union", 0), &union, channel, rng)?;
+        union::ecdh::send(&given, &MemorySpace, &session().child("align union", 0), &union, channel, rng)?;
         channel.receive(ROWS, 8).map(drop)
     };
     let (first, _) = run(&|channel| order_as(Side::First, &ids(Side::First), &params(), channel, 1).map(drop), &second);

@@ -8,11 +8,11 @@ use crate::support::two::{record, run_over};
 use crate::support::views::*;
 use crate::support::*;
 use crate::union::order::{Places, hides_which};
-use tacita_core::primitive::oprf::{Key, Suite};
+use tacita_core::primitive::oprf::{OprfKey, Suite};
 use tacita_core::primitive::ot::MESSAGES;
 use tacita_core::protocol::align::{self, Id, ORDER, Params, ROWS};
 use tacita_core::protocol::intersect::vole::{MASKED, SEED};
-use tacita_core::protocol::union::{self, ELEMENTS, Given, InMemory, Items, TAGS};
+use tacita_core::protocol::union::{self, ELEMENTS, ItemSource, MemorySpace, SenderItems, TAGS};
 use tacita_core::{Channel, Item, Result, Side};
 
 const SIZE: usize = 200;
@@ -104,9 +104,10 @@ fn ids_are_fresh(seeds: [[u8; 2]; 2]) -> Check {
         assert_eq!(run[0][10..], run[1][..10]);
         assert_eq!(run.iter().flatten().collect::<HashSet<_>>().len(), 30);
     }
-    match runs[0].iter().flatten().any(|id| runs[1].iter().flatten().any(|other| other == id)) {
-        true => Err("an id came twice".into()),
-        false => Ok(()),
+    if runs[0].iter().flatten().any(|id| runs[1].iter().flatten().any(|other| other == id)) {
+        Err("an id came twice".into())
+    } else {
+        Ok(())
     }
 }
 
@@ -132,7 +133,7 @@ enum Giving {
 /// Ids in the order of rows.
 struct InRowOrder(Vec<Id>);
 
-impl Items for InRowOrder {
+impl ItemSource for InRowOrder {
     fn count(&self) -> usize {
         self.0.len()
     }
@@ -142,7 +143,7 @@ impl Items for InRowOrder {
     }
 }
 
-impl Given for InRowOrder {
+impl SenderItems for InRowOrder {
     fn payloads(&self, range: std::ops::Range<usize>) -> Result<Vec<u8>> {
         Ok(self.0[range].iter().flat_map(|id| id.to_bytes()).collect())
     }
@@ -160,7 +161,7 @@ fn hides_rows(giving: Giving) -> Check {
                 Giving::Shuffled => order_as(Side::Second, &theirs, &params, channel, seed).map(drop),
                 Giving::InRowOrder => {
                     let (given, union) = (InRowOrder(theirs.clone()), union::Params::new(PLACES, PLACES, 16));
-                    union::ecdh::send(&given, &InMemory, &of_union, &union, channel, &mut rng(seed))?;
+                    union::ecdh::send(&given, &MemorySpace, &of_union, &union, channel, &mut rng(seed))?;
                     let rows = channel.receive(ROWS, 8)?[0];
                     channel.receive(ORDER, 16 * usize::from(rows)).map(drop)
                 }
@@ -170,7 +171,7 @@ fn hides_rows(giving: Giving) -> Check {
             other.unwrap();
         });
         // The first party's key is what it draws first.
-        let key = Key::random(Suite::Ristretto255, &mut rng(1));
+        let key = OprfKey::random(Suite::Ristretto255, &mut rng(1));
         let tag_key = of_union.derive("union ecdh tag");
         let tag_bytes = union::Params::new(PLACES, PLACES, 16).tag_bytes;
         let tag = |element: &[u8]| blake3::keyed_hash(&tag_key, element).as_bytes()[..tag_bytes].to_vec();

@@ -224,10 +224,7 @@ fn what_waits_unread_is_bounded() {
                 })
             };
             let (one, _) = two::run(&busy, &floods);
-            match stopped {
-                true => assert!(blames(&one.unwrap_err())),
-                false => drop(one.unwrap()),
-            }
+            if stopped { assert!(blames(&one.unwrap_err())) } else { drop(one.unwrap()) }
         }
     }
 }

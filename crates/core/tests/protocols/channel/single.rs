@@ -565,7 +565,8 @@ proptest! {
             }
         }
         let last = alice.finish();
-        prop_assert!(matches!(last, Err(Error::Protocol { .. } | Error::Network { .. } | Error::Peer { .. })), "{:?}", last);
+        let refused = matches!(last, Err(Error::Protocol { .. } | Error::Network { .. } | Error::Peer { .. }));
+        prop_assert!(refused, "{:?}", last);
         prop_assert!(start.elapsed() < BOUND);
     }
 }

@@ -9,7 +9,7 @@ use crate::support::two::{Part, run_over};
 use crate::support::{Case, Variant, items, rng, session};
 use tacita_core::protocol::intersect::star;
 use tacita_core::protocol::published::intersect::bloom;
-use tacita_core::protocol::published::intersect::polynomial::{self, Reveal, Wanted};
+use tacita_core::protocol::published::intersect::polynomial::{self, PolynomialRequest, PolynomialReveal};
 use tacita_core::{Channel, Level, Result, Security};
 
 /// Counts how often the action before an answer over this channel is done.
@@ -55,7 +55,13 @@ fn who_answers_by_a_filter_or_polynomials_notes_it_once() {
     let receive = |channel: &mut Channel| bloom::receive(&mine, &params, &session(), channel, &mut rng(1)).map(drop);
     let send = |channel: &mut Channel| bloom::send(&theirs, &params, &session(), channel, &mut rng(2));
     assert_eq!(answered(&receive, &send), [0, 1], "bloom");
-    let wanted = Wanted { level: Level::Bits128, reveal: Reveal::Rows, strategy: None, bins: None, runs: 1 };
+    let wanted = PolynomialRequest {
+        level: Level::Bits128,
+        reveal: PolynomialReveal::Rows,
+        strategy: None,
+        bins: None,
+        runs: 1,
+    };
     let params = polynomial::Params::new(wanted, 20, 20).unwrap();
     let receive = |channel: &mut Channel| polynomial::rows::receive(&mine, &params, channel, &mut rng(1)).map(drop);
     let send = |channel: &mut Channel| polynomial::rows::send(&theirs, &params, channel, &mut rng(2));
@@ -77,7 +83,7 @@ fn who_answers_among_many_notes_it_once_for_each() {
             times.lock().unwrap().extend([(one, other, noted(&mut first)), (other, one, noted(&mut second))]);
             (first, second)
         };
-        let ended: Result<Vec<(Option<star::Common>, _)>> = case.run_over(&wire).into_iter().collect();
+        let ended: Result<Vec<(Option<star::StarMatches>, _)>> = case.run_over(&wire).into_iter().collect();
         ended.unwrap();
         for (me, peer, times) in times.into_inner().unwrap() {
             let learns = peer == 1 || me == 1 && learners.contains(&peer);

@@ -74,7 +74,7 @@ fn receive(variant: Variant, channel: &mut Channel) -> Result<()> {
     };
     match variant {
         Variant::Base => {
-            let mut ot = base::Receiver::new(&session, "test", &mut support::rng(3));
+            let mut ot = base::BaseOtReceiver::new(&session, "test", &mut support::rng(3));
             random(&mut ot, channel)
         }
         Variant::Whole => {
@@ -130,7 +130,7 @@ fn send(variant: Variant, channel: &mut Channel) -> Result<()> {
         })
     };
     match variant {
-        Variant::Base => random(&mut base::Sender::new(&session, "test", rng), channel),
+        Variant::Base => random(&mut base::BaseOtSender::new(&session, "test", rng), channel),
         Variant::Whole => random(&mut RandomSender::setup(&params, &session, "test", channel, rng)?, channel),
         Variant::SemiHonest | Variant::Malicious => {
             random(&mut RandomSender::setup_over(&params, &session, "test", &mut base, channel, rng)?, channel)

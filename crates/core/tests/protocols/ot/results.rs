@@ -204,16 +204,16 @@ fn the_dealer_deals_right() {
 
 #[test]
 fn base_ots_are_right() {
-    let mut sender = base::Sender::new(&session(), "test", &mut rng(1));
-    let mut receiver = base::Receiver::new(&session(), "test", &mut rng(2));
+    let mut sender = base::BaseOtSender::new(&session(), "test", &mut rng(1));
+    let mut receiver = base::BaseOtReceiver::new(&session(), "test", &mut rng(2));
     random_ots(&mut sender, &mut receiver, &[&[0], &[1], &[2, 128, 3]]);
 }
 
 #[test]
 #[ignore = "more base OTs than one message holds"]
 fn base_ots_of_several_messages_are_right() {
-    let mut sender = base::Sender::new(&session(), "test", &mut rng(1));
-    let mut receiver = base::Receiver::new(&session(), "test", &mut rng(2));
+    let mut sender = base::BaseOtSender::new(&session(), "test", &mut rng(1));
+    let mut receiver = base::BaseOtReceiver::new(&session(), "test", &mut rng(2));
     random_ots(&mut sender, &mut receiver, &[&[4096, 4097]]);
 }
 
@@ -324,7 +324,7 @@ fn several_calls_are_one() {
 }
 
 /// Shares of products of integers with bits, from any random OTs.
-fn products<W: additive::Word + From<u8>>(
+fn products<W: additive::ShareWord + From<u8>>(
     sharing: Sharing,
     ots: (&mut (impl RandomOtSender + Send), &mut impl RandomOtReceiver),
     correlations: &[W],
@@ -350,9 +350,10 @@ fn shares_add_up_to_products() {
             for sharing in [Sharing::modulo(bits).unwrap(), Sharing::exclusive_or(bits).unwrap()] {
                 let (a, b) = products(sharing, (&mut sender, &mut receiver), &correlations, &choices);
                 for index in 0..count {
-                    let sum = match sharing == Sharing::modulo(bits).unwrap() {
-                        true => a[index].wrapping_add(b[index]) & mask,
-                        false => a[index] ^ b[index],
+                    let sum = if sharing == Sharing::modulo(bits).unwrap() {
+                        a[index].wrapping_add(b[index]) & mask
+                    } else {
+                        a[index] ^ b[index]
                     };
                     let expected = if choices.get(index) { correlations[index] & mask } else { 0 };
                     assert_eq!(sum, expected, "{bits} bits");
@@ -422,8 +423,8 @@ fn chosen_messages_arrive() {
     check((&mut ots.0, &mut ots.1), 16, 6 * 32_640 + 1);
     check((&mut ots.0, &mut ots.1), 40_000, 70);
     // Base OTs, whose receiver waits for the sender: two messages.
-    let mut sender = base::Sender::new(&session(), "test", &mut rng(5));
-    let mut receiver = base::Receiver::new(&session(), "test", &mut rng(6));
+    let mut sender = base::BaseOtSender::new(&session(), "test", &mut rng(5));
+    let mut receiver = base::BaseOtReceiver::new(&session(), "test", &mut rng(6));
     check((&mut sender, &mut receiver), 40_000, 14);
     for bytes in [0, chosen::MAX_BYTES + 1] {
         let error = chosen::send(&mut ots.0, bytes, &[], &mut Channel::pair("a", "b").0).unwrap_err();
@@ -491,8 +492,8 @@ fn nothing_of_one_purpose_fits_another() {
                 add(random(&mut sender, &mut receiver, &[50], 1).0);
             }
         }
-        let mut sender = base::Sender::new(&session(), purpose, &mut rng(1));
-        let mut receiver = base::Receiver::new(&session(), purpose, &mut rng(2));
+        let mut sender = base::BaseOtSender::new(&session(), purpose, &mut rng(1));
+        let mut receiver = base::BaseOtReceiver::new(&session(), purpose, &mut rng(2));
         add(random(&mut sender, &mut receiver, &[5], 1).0);
     }
 }
@@ -532,7 +533,7 @@ fn secrets_are_not_printed() {
     assert_eq!(format!("{sender:?} {receiver:?}"), "CorrelatedSender(..) CorrelatedReceiver(..)");
     let (sender, receiver) = ideal::pair([7; 32]);
     assert_eq!(format!("{sender:?} {receiver:?}"), "Sender(..) Receiver(..)");
-    let base = base::Sender::new(&session(), "test", &mut rng(1));
+    let base = base::BaseOtSender::new(&session(), "test", &mut rng(1));
     assert_eq!(format!("{base:?}"), "Sender(0 base OTs so far)");
     assert_ne!(rng(1).next_u64(), rng(2).next_u64());
 }

@@ -48,9 +48,10 @@ fn xor(a: &[u8], b: &[u8]) -> Vec<u8> {
 /// Checks that no 16 bytes in a row come twice.
 fn fresh<'a>(what: &str, parts: impl Iterator<Item = &'a [u8]>) -> Check {
     let mut seen = HashSet::new();
-    match parts.into_iter().all(|part| seen.insert(part.to_vec())) {
-        true => Ok(()),
-        false => Err(format!("a part of {what} came twice")),
+    if parts.into_iter().all(|part| seen.insert(part.to_vec())) {
+        Ok(())
+    } else {
+        Err(format!("a part of {what} came twice"))
     }
 }
 
@@ -168,11 +169,11 @@ fn the_check_says_nothing_of_the_choices() {
 fn base_ots(choices: &Choices, seed: u8) -> [Vec<Frame>; 2] {
     record(
         |channel| {
-            let mut ot = base::Receiver::new(&session(), "test", &mut rng(seed));
+            let mut ot = base::BaseOtReceiver::new(&session(), "test", &mut rng(seed));
             ot.receive(choices, &mut vec![Block::ZERO; choices.len()], channel)
         },
         |channel| {
-            let mut ot = base::Sender::new(&session(), "test", &mut rng(seed + 100));
+            let mut ot = base::BaseOtSender::new(&session(), "test", &mut rng(seed + 100));
             ot.send(&mut vec![[Block::ZERO; 2]; choices.len()], channel)
         },
     )

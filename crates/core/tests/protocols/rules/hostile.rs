@@ -10,10 +10,10 @@ use crate::support::two::{self, CULPRITS, Repeated, Two};
 use crate::support::{Frame, blames, rng};
 use tacita_core::primitive::ot::ideal;
 use tacita_core::protocol::dot::SHARES;
-use tacita_core::protocol::rules::association::{Consequents, Terms};
+use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::baskets::Baskets;
-use tacita_core::protocol::rules::itemsets::{Kind, kind, parts};
-use tacita_core::protocol::rules::{self, ITEMS, Mined, Params, Reveal, SUPPORTS, TOLD};
+use tacita_core::protocol::rules::itemsets::{ItemsetOwner, kind, parts};
+use tacita_core::protocol::rules::{self, ITEMS, Mined, Params, RevealedCounts, SUPPORTS, TOLD};
 use tacita_core::protocol::shares::ANSWERS;
 use tacita_core::{Channel, Error, ErrorKind, Result, Side};
 
@@ -21,8 +21,8 @@ const ROWS: usize = 60;
 const MINIMUM: usize = 11;
 const LIMIT: usize = 500;
 
-fn params(reveal: Reveal, mixed_only: bool) -> Params {
-    let rules = Terms { min_confidence: "0.6".parse().unwrap(), consequents: Consequents::Any, mixed_only };
+fn params(reveal: RevealedCounts, mixed_only: bool) -> Params {
+    let rules = RuleThresholds { min_confidence: "0.6".parse().unwrap(), consequents: Consequents::Any, mixed_only };
     Params { rows: ROWS, minimum: MINIMUM, reveal, max_len: 4, max_candidates: LIMIT, max_rules: LIMIT, rules }
 }
 
@@ -46,7 +46,7 @@ fn role(party: usize, params: &Params, channel: &mut Channel) -> Result<Mined> {
 }
 
 fn all_params() -> impl Iterator<Item = Params> {
-    let reveals = [Reveal::Frequent, Reveal::Counts];
+    let reveals = [RevealedCounts::Frequent, RevealedCounts::Counts];
     reveals.into_iter().flat_map(|reveal| [false, true].map(|mixed_only| params(reveal, mixed_only)))
 }
 
@@ -85,7 +85,7 @@ const ITEMS_OF: [usize; 2] = [4, 6];
 
 #[test]
 fn counts_that_cannot_be() {
-    for reveal in [Reveal::Frequent, Reveal::Counts] {
+    for reveal in [RevealedCounts::Frequent, RevealedCounts::Counts] {
         let (case, frames, mined) = parties(params(reveal, false));
         assert_eq!(mined.frequent.shown(Side::First).len(), ITEMS_OF[0]);
         assert_eq!(mined.frequent.shown(Side::Second).len(), ITEMS_OF[1]);
@@ -121,7 +121,7 @@ fn counts_that_cannot_be() {
             // Half the modulus more than the count is more than all rows, or less than the minimum.
             let flip = |payload: &mut Vec<u8>| payload[0] ^= 0x20;
             attacks.push(two::on_payload(&case, "another share", culprit, at(SHARES.code, 0), flip));
-            if reveal == Reveal::Frequent {
+            if reveal == RevealedCounts::Frequent {
                 // All answers turned: itemsets that are not frequent would be opened, and are found out.
                 assert!(own.iter().any(|frame| frame.label == ANSWERS.code));
                 let turn = |payload: &mut Vec<u8>| payload.iter_mut().take(1).for_each(|byte| *byte ^= 0xff);
@@ -139,7 +139,7 @@ fn counts_that_cannot_be() {
 
 #[test]
 fn told_supports_that_no_rule_needs() {
-    let mut params = params(Reveal::Frequent, true);
+    let mut params = params(RevealedCounts::Frequent, true);
     params.rules.consequents = Consequents::Single;
     params.rules.min_confidence = "0.85".parse().unwrap();
     let (case, frames, mined) = parties(params);
@@ -158,7 +158,7 @@ fn told_supports_that_no_rule_needs() {
         let side = [Side::First, Side::Second][culprit];
         let part = |set| if culprit == 0 { parts(set).0 } else { parts(set).1 };
         let all = mined.frequent.mixed().map(|(set, _)| part(set)).collect::<BTreeSet<_>>().len();
-        let shown = mined.frequent.iter().filter(|(set, _)| kind(set) == Kind::One(side)).count();
+        let shown = mined.frequent.iter().filter(|(set, _)| kind(set) == ItemsetOwner::One(side)).count();
         assert!(0 < told && told <= shown && shown < all && bits == all.div_ceil(8), "{told} {shown} {all}");
         let nothing = move |payload: &mut Vec<u8>| *payload = vec![0; bits];
         attacks.push(two::on_payload(&case, "nothing is told", culprit, at, nothing));

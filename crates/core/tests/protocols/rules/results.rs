@@ -8,11 +8,11 @@ use crate::support::two;
 use crate::support::{rng, session};
 use proptest::prelude::*;
 use tacita_core::primitive::ot::ideal;
-use tacita_core::protocol::rules::association::{Consequents, Terms};
+use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::baskets::Baskets;
-use tacita_core::protocol::rules::itemsets::Item;
+use tacita_core::protocol::rules::itemsets::FrequentItem;
 use tacita_core::protocol::rules::support::Support;
-use tacita_core::protocol::rules::{self, Mined, Params, Reveal};
+use tacita_core::protocol::rules::{self, Mined, Params, RevealedCounts};
 use tacita_core::{Channel, Error, Result, Side};
 
 /// Rows of items 0, 1, 2, ...; which of them are the first party's.
@@ -34,12 +34,12 @@ struct Found {
     rules: BTreeMap<(Set, Set), [u32; 4]>,
 }
 
-fn params(rows: usize, minimum: usize, reveal: Reveal, rules: Terms) -> Params {
+fn params(rows: usize, minimum: usize, reveal: RevealedCounts, rules: RuleThresholds) -> Params {
     Params { rows, minimum, reveal, max_len: usize::MAX, max_candidates: 10_000, max_rules: 1_000_000, rules }
 }
 
-fn terms(min_confidence: &str, consequents: Consequents, mixed_only: bool) -> Terms {
-    Terms { min_confidence: min_confidence.parse().unwrap(), consequents, mixed_only }
+fn terms(min_confidence: &str, consequents: Consequents, mixed_only: bool) -> RuleThresholds {
+    RuleThresholds { min_confidence: min_confidence.parse().unwrap(), consequents, mixed_only }
 }
 
 impl Case {
@@ -78,7 +78,7 @@ impl Case {
             one.items.iter().map(|&item| self.items(Side::First)[item]).collect::<Vec<_>>(),
             other.items.iter().map(|&item| self.items(Side::Second)[item]).collect(),
         ];
-        let named = |items: &[Item]| -> Set {
+        let named = |items: &[FrequentItem]| -> Set {
             items.iter().map(|item| names[item.side as usize][item.number as usize]).collect()
         };
         let itemsets: BTreeMap<Set, u32> = one.frequent.iter().map(|(set, count)| (named(set), count)).collect();
@@ -89,7 +89,7 @@ impl Case {
                 one.frequent.shown(side).iter().map(|&number| names[side as usize][number as usize]).collect();
             assert_eq!(shown, itemsets.keys().flatten().filter(|item| of_side(item)).copied().collect::<Set>());
         }
-        let rule = |rule: &rules::association::Rule| {
+        let rule = |rule: &rules::association::AssociationRule| {
             let counts = [rule.rows, rule.count, rule.antecedent_count, rule.consequent_count];
             ((named(&rule.antecedents), named(&rule.consequents)), counts)
         };
@@ -154,7 +154,7 @@ fn cases() -> impl Strategy<Value = Case> {
     (rows, prop::collection::vec(any::<bool>(), 8), rest).prop_map(|(rows, firsts, rest)| {
         let (minimum, counts, max_len, (min_confidence, single, mixed_only)) = rest;
         let consequents = if single { Consequents::Single } else { Consequents::Any };
-        let reveal = if counts { Reveal::Counts } else { Reveal::Frequent };
+        let reveal = if counts { RevealedCounts::Counts } else { RevealedCounts::Frequent };
         let mut params = params(rows.len(), minimum, reveal, terms(min_confidence, consequents, mixed_only));
         params.max_len = max_len.unwrap_or(usize::MAX);
         Case { rows, firsts, params, dealt: true }
@@ -173,7 +173,7 @@ proptest! {
 fn over_real_comparisons() {
     let rows: Vec<Set> = (0..60usize).map(|row| (0..10).filter(|item| row * (item + 3) % 7 < 4).collect()).collect();
     for mixed_only in [false, true] {
-        for reveal in [Reveal::Frequent, Reveal::Counts] {
+        for reveal in [RevealedCounts::Frequent, RevealedCounts::Counts] {
             let terms = terms("0.6", Consequents::Any, mixed_only);
             let case = Case {
                 params: Params { max_len: 4, ..params(rows.len(), 15, reveal, terms) },
@@ -201,10 +201,10 @@ fn edges() {
         (full.clone(), vec![true, false, true, false, false], 9),
         (vec![Set::from([0, 1])], vec![true, false], 1),
     ] {
-        for reveal in [Reveal::Frequent, Reveal::Counts] {
+        for reveal in [RevealedCounts::Frequent, RevealedCounts::Counts] {
             let (rows, firsts) = (rows.clone(), firsts.clone());
             for mixed_only in [false, true] {
-                let terms = Terms { mixed_only, ..terms };
+                let terms = RuleThresholds { mixed_only, ..terms };
                 let params = params(rows.len(), minimum, reveal, terms);
                 Case { params, rows: rows.clone(), firsts: firsts.clone(), dealt: false }.check();
             }
@@ -218,7 +218,7 @@ fn explosions_end_with_what_to_change() {
     let firsts: Vec<bool> = (0..20).map(|item| item < 10).collect();
     let case = |max_candidates, mixed_only| {
         let terms = terms("0.5", Consequents::Single, mixed_only);
-        let params = Params { max_candidates, ..params(5, 5, Reveal::Frequent, terms) };
+        let params = Params { max_candidates, ..params(5, 5, RevealedCounts::Frequent, terms) };
         Case { params, rows: rows.clone(), firsts: firsts.clone(), dealt: true }
     };
     let text = |max_candidates, mixed_only| match case(max_candidates, mixed_only).run() {
@@ -246,7 +246,7 @@ fn too_many_items_of_one_party_end_the_run_at_both() {
     let case = Case {
         rows: vec![(0..12).collect(); 5],
         firsts: (0..12).map(|item| item < 10).collect(),
-        params: Params { max_candidates: 9, ..params(5, 5, Reveal::Frequent, rules) },
+        params: Params { max_candidates: 9, ..params(5, 5, RevealedCounts::Frequent, rules) },
         dealt: true,
     };
     let (one, other) =
@@ -269,7 +269,7 @@ fn too_many_rules_end_the_run_at_both() {
         for firsts in [4, 1, 8] {
             let rules = terms("0.6", consequents, mixed_only);
             let mut case = Case {
-                params: params(rows.len(), 12, Reveal::Frequent, rules),
+                params: params(rows.len(), 12, RevealedCounts::Frequent, rules),
                 rows: rows.clone(),
                 firsts: (0..9).map(|item| item < firsts).collect(),
                 dealt: true,
@@ -302,7 +302,7 @@ fn an_explosion_of_rules_takes_little_time() {
         params: Params {
             max_candidates: 1 << 20,
             max_rules: 100_000,
-            ..params(2, 2, Reveal::Frequent, terms("0.5", Consequents::Any, false))
+            ..params(2, 2, RevealedCounts::Frequent, terms("0.5", Consequents::Any, false))
         },
         dealt: true,
     };
@@ -314,7 +314,7 @@ fn an_explosion_of_rules_takes_little_time() {
 
 #[test]
 fn values_that_cannot_work_are_refused() {
-    let good = params(1, 1, Reveal::Frequent, terms("0", Consequents::Any, false));
+    let good = params(1, 1, RevealedCounts::Frequent, terms("0", Consequents::Any, false));
     for bad in [Params { minimum: 0, ..good }, Params { max_len: 0, ..good }] {
         let case = Case { rows: vec![Set::from([0])], firsts: vec![true], params: bad, dealt: true };
         assert!(matches!(case.run(), Err(Error::Input(_))));
@@ -352,9 +352,11 @@ fn groceries() {
     let set = |joined: &str| -> Set { joined.split('|').map(number).collect() };
     let firsts: Vec<bool> = names.iter().map(|name| name.1).collect();
 
-    for (support, confidence, reveal) in
-        [("0.01", "0.5", Reveal::Frequent), ("0.006", "0.25", Reveal::Frequent), ("1%", "50%", Reveal::Counts)]
-    {
+    for (support, confidence, reveal) in [
+        ("0.01", "0.5", RevealedCounts::Frequent),
+        ("0.006", "0.25", RevealedCounts::Frequent),
+        ("1%", "50%", RevealedCounts::Counts),
+    ] {
         let minimum = support.parse::<Support>().unwrap().minimum(9835) as usize;
         let file = if support == "0.006" { "truth/groceries.s0.006" } else { "truth/groceries.s0.01" };
         let itemsets: BTreeMap<Set, u32> = read(&format!("{file}.itemsets.csv"))
@@ -381,7 +383,7 @@ fn groceries() {
         println!("{support}: {asked:?} products");
         assert_eq!(found, Found { itemsets, rules });
 
-        let terms = Terms { mixed_only: true, ..terms };
+        let terms = RuleThresholds { mixed_only: true, ..terms };
         let case = Case { params: Params { rules: terms, ..case.params }, ..case };
         let (mixed, asked_mixed) = case.run().unwrap();
         println!("{support}, mixed only: {asked_mixed:?} products");

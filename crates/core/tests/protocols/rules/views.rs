@@ -10,10 +10,10 @@ use crate::support::{Frame, rng};
 use tacita_core::Side;
 use tacita_core::primitive::ot::{Choices, ideal};
 use tacita_core::protocol::dot::SHARES;
-use tacita_core::protocol::rules::association::{Consequents, Terms};
+use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::baskets::Baskets;
-use tacita_core::protocol::rules::itemsets::{Item, Itemsets, Kind, kind, mixed_pairs, parts};
-use tacita_core::protocol::rules::{self, FIT, Frequent, ITEMS, Mined, Params, Reveal, SUPPORTS, TOLD};
+use tacita_core::protocol::rules::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind, mixed_pairs, parts};
+use tacita_core::protocol::rules::{self, FIT, Frequent, ITEMS, Mined, Params, RevealedCounts, SUPPORTS, TOLD};
 use tacita_core::protocol::shares::ANSWERS;
 use tacita_core::protocol::shares::at_least;
 
@@ -24,8 +24,8 @@ const LIMIT: usize = 10_000;
 const ITEMS_OF: usize = 6;
 const RUNS: u8 = 120;
 
-fn params(reveal: Reveal, mixed_only: bool) -> Params {
-    let rules = Terms { min_confidence: "0.7".parse().unwrap(), consequents: Consequents::Any, mixed_only };
+fn params(reveal: RevealedCounts, mixed_only: bool) -> Params {
+    let rules = RuleThresholds { min_confidence: "0.7".parse().unwrap(), consequents: Consequents::Any, mixed_only };
     Params { rows: ROWS, minimum: MINIMUM, reveal, max_len: usize::MAX, max_candidates: LIMIT, max_rules: LIMIT, rules }
 }
 
@@ -83,20 +83,23 @@ struct Simulator<'a> {
 }
 
 impl Simulator<'_> {
-    fn sets(&self, kind: Kind, length: usize) -> Itemsets {
+    fn sets(&self, kind: ItemsetOwner, length: usize) -> Itemsets {
         let none = || Itemsets::none(length);
         self.frequent.of(kind, length).map_or_else(none, |counted| counted.sets.clone())
     }
 
     /// The candidates of a length: of each party, and mixed ones.
     fn candidates(&self, length: usize) -> [Itemsets; 3] {
-        let one = |side| match self.params.rules.mixed_only {
-            true => Itemsets::none(length),
-            false => self.sets(Kind::One(side), length - 1).candidates(LIMIT).unwrap(),
+        let one = |side| {
+            if self.params.rules.mixed_only {
+                Itemsets::none(length)
+            } else {
+                self.sets(ItemsetOwner::One(side), length - 1).candidates(LIMIT).unwrap()
+            }
         };
         let mixed = match length {
             2 => mixed_pairs(ITEMS_OF as u32, ITEMS_OF as u32, LIMIT),
-            _ => self.sets(Kind::Mixed, length - 1).mixed_candidates(LIMIT, |first, second| {
+            _ => self.sets(ItemsetOwner::Mixed, length - 1).mixed_candidates(LIMIT, |first, second| {
                 let all = [first, second].into_iter().filter(|part| part.len() == length - 1);
                 self.params.rules.mixed_only || all.into_iter().all(|part| self.frequent.count(part).is_some())
             }),
@@ -127,9 +130,9 @@ impl Simulator<'_> {
     }
 
     /// The messages that tell one-party itemsets which rules need: those of the first round and of the second together.
-    fn told(&self, side: Side) -> Vec<(Vec<Item>, Option<u32>)> {
+    fn told(&self, side: Side) -> Vec<(Vec<FrequentItem>, Option<u32>)> {
         let part = |set| if side == Side::First { parts(set).0 } else { parts(set).1 };
-        let mut all: Vec<Vec<Item>> = self.frequent.mixed().map(|(set, _)| part(set).to_vec()).collect();
+        let mut all: Vec<Vec<FrequentItem>> = self.frequent.mixed().map(|(set, _)| part(set).to_vec()).collect();
         all.sort_by(|one, other| one.len().cmp(&other.len()).then(one.cmp(other)));
         all.dedup();
         all.into_iter().map(|set| (set.clone(), self.frequent.count(&set))).collect()
@@ -202,9 +205,10 @@ fn follows_from_result(run: &Run, params: &Params) -> Check {
             return Err("not the counts of the result".into());
         }
     }
-    match shares[0].len() == opened && answers[0].len() == answered {
-        true => Ok(()),
-        false => Err("more was opened than the result holds".into()),
+    if shares[0].len() == opened && answers[0].len() == answered {
+        Ok(())
+    } else {
+        Err("more was opened than the result holds".into())
     }
 }
 
@@ -236,7 +240,7 @@ fn uniform_over_runs(runs: &[Run]) -> Check {
 fn everything_follows_from_the_result() {
     let mut products = Vec::new();
     for mixed_only in [false, true] {
-        let params = params(Reveal::Frequent, mixed_only);
+        let params = params(RevealedCounts::Frequent, mixed_only);
         let runs: Vec<Run> = (0..RUNS).map(|seed| run(&params, seed, false)).collect();
         runs.iter().for_each(|run| follows_from_result(run, &params).unwrap());
         uniform_over_runs(&runs).unwrap();
@@ -260,12 +264,12 @@ fn everything_follows_from_the_result() {
 
 #[test]
 fn leaky_variants_fail() {
-    let good = params(Reveal::Frequent, false);
+    let good = params(RevealedCounts::Frequent, false);
     // All counts are opened.
-    let counts = run(&params(Reveal::Counts, false), 1, false);
+    let counts = run(&params(RevealedCounts::Counts, false), 1, false);
     follows_from_result(&counts, &good).unwrap_err();
     // What is withheld is told: the messages of a run that withholds nothing.
-    let mixed_only = params(Reveal::Frequent, true);
+    let mixed_only = params(RevealedCounts::Frequent, true);
     let open = run(&good, 1, false);
     follows_from_result(&open, &mixed_only).unwrap_err();
     let mut told = run(&mixed_only, 1, false);
@@ -288,11 +292,11 @@ fn leaky_variants_fail() {
 
 #[test]
 fn params_of_comparisons_are_those_of_the_rules() {
-    let params = params(Reveal::Frequent, false);
+    let params = params(RevealedCounts::Frequent, false);
     assert!(at_least::Params::new(1, params.modulus().unwrap(), ROWS as u128, MINIMUM as u128).is_ok());
     assert_eq!(params.modulus().unwrap().value(), 256);
-    assert_eq!(Params { reveal: Reveal::Counts, ..params }.modulus().unwrap().value(), 128);
+    assert_eq!(Params { reveal: RevealedCounts::Counts, ..params }.modulus().unwrap().value(), 128);
     assert_eq!(Params { rows: 128, ..params }.modulus().unwrap().value(), 512);
-    assert_eq!(Params { rows: 0, reveal: Reveal::Counts, ..params }.modulus().unwrap().value(), 2);
-    assert_eq!(kind(&[Item { side: Side::First, number: 0 }]), Kind::One(Side::First));
+    assert_eq!(Params { rows: 0, reveal: RevealedCounts::Counts, ..params }.modulus().unwrap().value(), 2);
+    assert_eq!(kind(&[FrequentItem { side: Side::First, number: 0 }]), ItemsetOwner::One(Side::First));
 }

@@ -51,9 +51,10 @@ impl View {
             bytes("shares of answers", answers)?;
         }
         let opened = Choices::from_bytes(&xor(&self.answers[0], &self.answers[1]), COUNT);
-        match opened.iter().eq(self.learned.iter().copied()) {
-            true => Ok(()),
-            false => Err("shares of answers are not the answers".into()),
+        if opened.iter().eq(self.learned.iter().copied()) {
+            Ok(())
+        } else {
+            Err("shares of answers are not the answers".into())
         }
     }
 
@@ -98,16 +99,18 @@ fn view(
     let (frames, [learned, same]) = two::record(
         &|channel| {
             let mut ot = Boxed(sender());
-            match hides[0] {
-                true => at_least::first_over(&first, BOUND, threshold, &mut ot, channel, &mut rng(1)),
-                false => at_least::first_over(&first, BOUND, threshold, &mut ot, channel, &mut Zeros),
+            if hides[0] {
+                at_least::first_over(&first, BOUND, threshold, &mut ot, channel, &mut rng(1))
+            } else {
+                at_least::first_over(&first, BOUND, threshold, &mut ot, channel, &mut Zeros)
             }
         },
         &|channel| {
             let mut ot = Boxed(receiver());
-            match hides[1] {
-                true => at_least::second_over(&second, BOUND, threshold, &mut ot, channel, &mut rng(2)),
-                false => at_least::second_over(&second, BOUND, threshold, &mut ot, channel, &mut Zeros),
+            if hides[1] {
+                at_least::second_over(&second, BOUND, threshold, &mut ot, channel, &mut rng(2))
+            } else {
+                at_least::second_over(&second, BOUND, threshold, &mut ot, channel, &mut Zeros)
             }
         },
     );

@@ -8,7 +8,7 @@ use crate::support::attack::{no_points, run_all, says, sent};
 use crate::support::two::{Repeated, Two, on_payload, run_over, wrong_forms};
 use crate::support::{Frame, items, recorded, rng, session};
 use tacita_core::channel::{Channel, Incoming};
-use tacita_core::primitive::oprf::{Key, Suite};
+use tacita_core::primitive::oprf::{OprfKey, Suite};
 use tacita_core::primitive::ot::Choices;
 use tacita_core::protocol::union::{ELEMENTS, Params, TAGS, transfer};
 
@@ -77,7 +77,7 @@ fn a_receiver_that_cheats_gets_everything() {
     let all = items(0..5);
     let cheating = |channel: &mut Channel| {
         let rng = &mut rng(1);
-        let elements = Key::random(Suite::Ristretto255, rng).elements(&all)?;
+        let elements = OprfKey::random(Suite::Ristretto255, rng).elements(&all)?;
         let receive = |incoming: &mut Incoming| incoming.receive(ELEMENTS, 5 * 32);
         channel.duplex_of(ELEMENTS, |outgoing| outgoing.send(ELEMENTS, elements), receive)?;
         channel.receive(TAGS, 5 * params.tag_bytes)?;

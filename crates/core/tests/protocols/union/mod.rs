@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use crate::support::two::{Ended, run_over};
 use crate::support::{rng, session};
-use tacita_core::protocol::union::{Given, InMemory, Params, Shuffled, ecdh};
+use tacita_core::protocol::union::{MemorySpace, Params, SenderItems, ShuffledItems, ecdh};
 use tacita_core::{Channel, Item, Result};
 
 /// Output of the receiver in the order in which it comes, and the number of common items.
@@ -26,17 +26,17 @@ fn receive(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> 
         received.push(payload.to_vec());
         Ok(())
     };
-    let common = ecdh::receive(items, &InMemory, &session(), params, channel, &mut rng(seed), &mut take)?;
+    let common = ecdh::receive(items, &MemorySpace, &session(), params, channel, &mut rng(seed), &mut take)?;
     Ok((received, common))
 }
 
 fn send(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {
     let payload = |index: usize, out: &mut Vec<u8>| out.extend(given_for(&items[index], params.payload_bytes));
-    send_given(&Shuffled::new(items, &payload, &mut rng(seed ^ 0x80))?, params, channel, seed)
+    send_given(&ShuffledItems::new(items, &payload, &mut rng(seed ^ 0x80))?, params, channel, seed)
 }
 
-fn send_given(given: &dyn Given, params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {
-    ecdh::send(given, &InMemory, &session(), params, channel, &mut rng(seed))
+fn send_given(given: &dyn SenderItems, params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {
+    ecdh::send(given, &MemorySpace, &session(), params, channel, &mut rng(seed))
 }
 
 /// Runs both in memory.

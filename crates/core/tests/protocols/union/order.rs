@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::given_for;
 use crate::support::items;
 use crate::support::views::{Check, ORDERS, PLACES, hides_order};
-use tacita_core::protocol::union::{Given, Items};
+use tacita_core::protocol::union::{ItemSource, SenderItems};
 use tacita_core::{Item, Result};
 
 /// Order in which a sender sends its items.
@@ -40,7 +40,7 @@ impl Ordered<'_> {
     }
 }
 
-impl Items for Ordered<'_> {
+impl ItemSource for Ordered<'_> {
     fn count(&self) -> usize {
         self.items.len()
     }
@@ -50,7 +50,7 @@ impl Items for Ordered<'_> {
     }
 }
 
-impl Given for Ordered<'_> {
+impl SenderItems for Ordered<'_> {
     fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>> {
         Ok(self.order[range].iter().flat_map(|&index| given_for(&self.items[index], self.bytes)).collect())
     }

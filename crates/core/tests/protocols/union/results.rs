@@ -4,7 +4,7 @@ use super::{ended, is_union, receive, run, send_given};
 use crate::support::items;
 use crate::support::two::run_over;
 use proptest::prelude::*;
-use tacita_core::protocol::union::{Params, Shuffled};
+use tacita_core::protocol::union::{Params, ShuffledItems};
 use tacita_core::{Channel, Item, Role};
 
 /// The receiver gets what it lacks, and both send as much as was counted beforehand.
@@ -57,10 +57,11 @@ fn the_probability_of_a_wrong_answer_is_divided_among_runs() {
 #[test]
 fn what_cannot_work_is_refused() {
     let nothing = |_: usize, _: &mut Vec<u8>| ();
-    let refused = Shuffled::new(&items([1, 2, 1]), &nothing, &mut crate::support::rng(1)).err().unwrap().to_string();
+    let refused =
+        ShuffledItems::new(&items([1, 2, 1]), &nothing, &mut crate::support::rng(1)).err().unwrap().to_string();
     assert!(refused.contains("not distinct"));
     let (params, two) = (Params::new(2, 2, 9), items(0..2));
-    let given = Shuffled::new(&two, &nothing, &mut crate::support::rng(1)).unwrap();
+    let given = ShuffledItems::new(&two, &nothing, &mut crate::support::rng(1)).unwrap();
     let first = |channel: &mut Channel| receive(&two, &params, channel, 1);
     let second = |channel: &mut Channel| send_given(&given, &params, channel, 2).map(|()| (Vec::new(), 0));
     let (_, sent) = run_over(Channel::pair("receiver", "sender"), &first, &second);

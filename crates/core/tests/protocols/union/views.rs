@@ -14,9 +14,9 @@ use crate::support::two::run_over;
 use crate::support::views::*;
 use crate::support::*;
 use tacita_core::channel::Channel;
-use tacita_core::primitive::oprf::{Key, Suite};
+use tacita_core::primitive::oprf::{OprfKey, Suite};
 use tacita_core::primitive::ot::{BASE_KEY, BASE_POINTS, CORRECTIONS, MESSAGES, TREES};
-use tacita_core::protocol::union::{ELEMENTS, Params, Room, Shuffled, Sorter, TAGS, ecdh};
+use tacita_core::protocol::union::{ELEMENTS, Params, ShuffledItems, SortSpace, Sorter, TAGS, ecdh};
 use tacita_core::{Item, Result};
 
 const BYTES: usize = 24;
@@ -44,7 +44,7 @@ struct View {
 impl View {
     fn of(frames: &[Frame], params: &Params, seed: u8) -> View {
         // The receiver's key is what it draws first.
-        let key = Key::random(Suite::Ristretto255, &mut rng(seed));
+        let key = OprfKey::random(Suite::Ristretto255, &mut rng(seed));
         let elements = key.blind_evaluate(&payloads(frames, ELEMENTS.code)).unwrap();
         let tag_key = session().derive("union ecdh tag");
         let tag = |element: &[u8]| blake3::keyed_hash(&tag_key, element).as_bytes()[..params.tag_bytes].to_vec();
@@ -84,7 +84,7 @@ fn bucket(item: &Item) -> usize {
 /// Keeps records in the order in which they come.
 struct AsTheyCome;
 
-impl Room for AsTheyCome {
+impl SortSpace for AsTheyCome {
     fn sorter(&self, _: usize) -> Result<Box<dyn Sorter + '_>> {
         Ok(Box::new(Kept(Vec::new())))
     }
@@ -109,7 +109,7 @@ fn sender(variant: Variant, items: &[Item], params: &Params, seed: u8, channel: 
         Variant::Given(sending) => send_given(&Ordered::new(items, BYTES, sending, bucket), params, channel, seed),
         Variant::Unsorted => {
             let payload = |index: usize, out: &mut Vec<u8>| out.extend(given_for(&items[index], BYTES));
-            let given = Shuffled::new(items, &payload, &mut rng(seed ^ 0x80))?;
+            let given = ShuffledItems::new(items, &payload, &mut rng(seed ^ 0x80))?;
             ecdh::send(&given, &AsTheyCome, &session(), params, channel, &mut rng(seed))
         }
     }
@@ -226,7 +226,7 @@ fn no_item_key_or_payload_stands_in_any_frame() {
     let frames = frames_of(&mine, &params, 3, &|channel| send(&theirs, &params, channel, 4));
     let mut secrets: Vec<Vec<u8>> = mine.iter().chain(&theirs).map(|item| item.0.to_vec()).collect();
     secrets.extend(theirs.iter().map(|item| given_for(item, BYTES)));
-    secrets.extend([3, 4].map(|seed| Key::random(Suite::Ristretto255, &mut rng(seed)).to_bytes().to_vec()));
+    secrets.extend([3, 4].map(|seed| OprfKey::random(Suite::Ristretto255, &mut rng(seed)).to_bytes().to_vec()));
     let hashes: Vec<_> = theirs.iter().map(|item| Suite::Ristretto255.hash_to_group(&[item]).unwrap()).collect();
     secrets.extend(hashes);
     let mut frames = [frames.receiver, frames.sender].concat();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::{Frame, Tap, blames, passing, rng, session, tapped};
 use tacita_core::primitive::kernel::Block;
 use tacita_core::primitive::ot::{CorrelatedOtSender, ideal};
-use tacita_core::primitive::vole::params::{Kind, Parameters};
+use tacita_core::primitive::vole::params::{Parameters, VoleKind};
 use tacita_core::primitive::vole::silent::{CotReceiver, CotSender, SilentReceiver, SilentSender};
 use tacita_core::primitive::vole::{
     ANSWER, CHALLENGE, RandomCotReceiver, RandomCotSender, TREE_SUMS, TREE_TIPS, VoleReceiver, VoleSender,
@@ -17,11 +17,11 @@ use tacita_core::primitive::vole::{
 use tacita_core::security::Security;
 use tacita_core::{Channel, Error, Result};
 
-const KINDS: [Kind; 2] = [Kind::Field, Kind::Binary];
+const KINDS: [VoleKind; 2] = [VoleKind::Field, VoleKind::Binary];
 const COUNT: usize = 100;
 
 /// Ideal correlated OTs whose delta is odd.
-fn dealer(seed: u8) -> (ideal::Sender, ideal::Receiver) {
+fn dealer(seed: u8) -> (ideal::IdealOtSender, ideal::IdealOtReceiver) {
     let odd = |&place: &u8| ideal::pair([seed, place].repeat(16).try_into().unwrap()).0.delta().bit(0);
     ideal::pair([seed, (0..).find(odd).unwrap()].repeat(16).try_into().unwrap())
 }
@@ -39,25 +39,27 @@ fn conclude(mut channel: Channel, role: impl FnOnce(&mut Channel) -> (Result<()>
     }
 }
 
-fn send(kind: Kind, security: Security, seed: u8, channel: Channel) -> Result<Vec<Block>> {
+fn send(kind: VoleKind, security: Security, seed: u8, channel: Channel) -> Result<Vec<Block>> {
     conclude(channel, |channel| {
         let (ot, mut b, rng) = (dealer(seed).0, vec![Block::ONE; COUNT], &mut rng(seed ^ 1));
         let result = match kind {
-            Kind::Field => SilentSender::new(ot, security, &session(), "test", rng).extend(&mut b, channel),
-            Kind::Binary => CotSender::new(ot, security, &session(), "test", rng).unwrap().extend(&mut b, channel),
+            VoleKind::Field => SilentSender::new(ot, security, &session(), "test", rng).extend(&mut b, channel),
+            VoleKind::Binary => CotSender::new(ot, security, &session(), "test", rng).unwrap().extend(&mut b, channel),
         };
         (result, b)
     })
 }
 
 /// c, and behind it a in the case of a VOLE.
-fn receive(kind: Kind, security: Security, seed: u8, channel: Channel) -> Result<Vec<Block>> {
+fn receive(kind: VoleKind, security: Security, seed: u8, channel: Channel) -> Result<Vec<Block>> {
     conclude(channel, |channel| {
         let (ot, mut c, rng) = (dealer(seed).1, vec![Block::ONE; COUNT], &mut rng(seed ^ 2));
         let mut a = c.clone();
         let result = match kind {
-            Kind::Field => SilentReceiver::new(ot, security, &session(), "test", rng).extend(&mut a, &mut c, channel),
-            Kind::Binary => {
+            VoleKind::Field => {
+                SilentReceiver::new(ot, security, &session(), "test", rng).extend(&mut a, &mut c, channel)
+            }
+            VoleKind::Binary => {
                 a.clear();
                 CotReceiver::new(ot, security, &session(), "test", rng).extend(&mut c, channel)
             }
@@ -69,7 +71,7 @@ fn receive(kind: Kind, security: Security, seed: u8, channel: Channel) -> Result
 /// Results of both roles when frames pass through taps.
 type Ends = (Result<Vec<Block>>, Result<Vec<Block>>);
 
-fn run(kind: Kind, security: Security, seed: u8, from_receiver: Arc<Tap>, from_sender: Arc<Tap>) -> Ends {
+fn run(kind: VoleKind, security: Security, seed: u8, from_receiver: Arc<Tap>, from_sender: Arc<Tap>) -> Ends {
     let (receiver, sender) = tapped(from_receiver, from_sender);
     std::thread::scope(|scope| {
         let sending = scope.spawn(move || send(kind, security, seed, sender));
@@ -79,12 +81,12 @@ fn run(kind: Kind, security: Security, seed: u8, from_receiver: Arc<Tap>, from_s
 }
 
 /// Whether honest parties' outputs fit.
-fn fits(kind: Kind, seed: u8, ends: &Ends) -> bool {
+fn fits(kind: VoleKind, seed: u8, ends: &Ends) -> bool {
     let (Ok(received), Ok(b)) = ends else { panic!("both roles end well") };
     let (delta, (c, a)) = (dealer(seed).0.delta(), received.split_at(COUNT));
     (0..COUNT).all(|index| match kind {
-        Kind::Field => c[index] == b[index] ^ (a[index] * delta),
-        Kind::Binary => c[index] == b[index] ^ Block::select(c[index].bit(0)) & delta,
+        VoleKind::Field => c[index] == b[index] ^ (a[index] * delta),
+        VoleKind::Binary => c[index] == b[index] ^ Block::select(c[index].bit(0)) & delta,
     })
 }
 
@@ -181,7 +183,7 @@ fn a_sender_that_cheats_is_caught() {
 fn a_guess_of_a_noisy_place_is_caught_half_of_the_time() {
     let guess = |seed: u8, guesses: usize| {
         let tap = change(TREE_SUMS.code, 1, add_to(move |block| block % 2 == 0 && block / 2 < guesses));
-        let (received, _) = run(Kind::Field, Security::Malicious, seed, passing(), tap);
+        let (received, _) = run(VoleKind::Field, Security::Malicious, seed, passing(), tap);
         received.inspect_err(|error| assert!(blames(error))).is_err()
     };
     let caught = (100..140).filter(|&seed| guess(seed, 1)).count();
@@ -232,15 +234,15 @@ impl CorrelatedOtSender for Stuck {
 }
 
 /// Returns all sums, and the tips, that a sender with given randomness of its own sends, over given OTs.
-fn sent(kind: Kind, ot: impl CorrelatedOtSender + Send, own: u8) -> (Vec<u8>, Vec<u8>) {
+fn sent(kind: VoleKind, ot: impl CorrelatedOtSender + Send, own: u8) -> (Vec<u8>, Vec<u8>) {
     let (mut sender, mut receiver) = Channel::pair("sender", "receiver");
     let parameters = Parameters::new(kind, COUNT).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let (mut b, security, rng) = (vec![Block::ZERO; COUNT], Security::SemiHonest, &mut rng(own));
             match kind {
-                Kind::Field => SilentSender::new(ot, security, &session(), "test", rng).extend(&mut b, &mut sender),
-                Kind::Binary => {
+                VoleKind::Field => SilentSender::new(ot, security, &session(), "test", rng).extend(&mut b, &mut sender),
+                VoleKind::Binary => {
                     CotSender::new(ot, security, &session(), "test", rng).unwrap().extend(&mut b, &mut sender)
                 }
             }
@@ -274,7 +276,7 @@ fn the_receiver_sees_uniform_messages() {
     for kind in KINDS {
         let (sums, tips): (Vec<_>, Vec<_>) = (0..128).map(|seed| sent(kind, dealer(seed).0, 7)).unzip();
         assert!(uniform(&sums), "{kind:?}");
-        assert_eq!(uniform(&tips), kind == Kind::Field);
+        assert_eq!(uniform(&tips), kind == VoleKind::Field);
         let tips: Vec<_> = (0..128).map(|seed| sent(kind, dealer(1).0, seed).1).collect();
         assert!(uniform(&tips), "{kind:?}");
         let stuck = || Stuck(dealer(1).0.delta());

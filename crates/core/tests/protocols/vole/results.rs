@@ -144,7 +144,7 @@ fn silent_cot<S: CorrelatedOtSender, R: CorrelatedOtReceiver>((s, r): (S, R), se
 }
 
 /// Ideal correlated OTs whose delta is odd.
-fn dealer(seed: u8) -> (ideal_ot::Sender, ideal_ot::Receiver) {
+fn dealer(seed: u8) -> (ideal_ot::IdealOtSender, ideal_ot::IdealOtReceiver) {
     let odd = |&seed: &u8| ideal_ot::pair([seed; 32]).0.delta().bit(0);
     ideal_ot::pair([(seed..).step_by(16).find(odd).unwrap(); 32])
 }
@@ -230,7 +230,7 @@ fn rank(blocks: &[Block]) -> usize {
 /// values in a small space, the outputs show it. That of the protocol does not keep to any such space.
 #[test]
 fn outputs_have_full_rank_whatever_space_the_noise_is_from() {
-    use tacita_core::primitive::vole::code::{Binary, FRONT, Field};
+    use tacita_core::primitive::vole::code::{Binary, FRONT, FieldCode};
     let values = block::random(20, &mut rng(1));
     let noise = |symbols: usize| {
         let mut word = block::zeros(FRONT + symbols);
@@ -239,7 +239,7 @@ fn outputs_have_full_rank_whatever_space_the_noise_is_from() {
         word
     };
     let mut outputs = block::zeros(4096);
-    let field = Field::new(Block(5), 1024);
+    let field = FieldCode::new(Block(5), 1024);
     field.encode(&mut noise(field.symbols()), [&mut outputs]);
     assert_eq!(rank(&outputs), 128);
     assert_eq!(rank(&outputs[..200]), 128);

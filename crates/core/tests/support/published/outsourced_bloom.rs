@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use tacita_core::depot::{Depot, Place, Shelf, User};
-use tacita_core::primitive::elgamal::threshold::Order;
+use tacita_core::depot::{Depot, DepotParty, Shelf, User};
+use tacita_core::primitive::elgamal::threshold::PartyOrder;
 use tacita_core::primitive::group::Group;
 use tacita_core::primitive::published::bloom::Rate;
 use tacita_core::protocol::intersect::outsourced::meet::meet;
-use tacita_core::protocol::published::intersect::outsourced_bloom::{Params, Party, helper, run};
+use tacita_core::protocol::published::intersect::outsourced_bloom::{OutsourcedBloomParty, Params, helper, run};
 use tacita_core::session::Transcript;
 use tacita_core::{Item, Result};
 
@@ -33,7 +33,7 @@ impl<'a, G: Group + Sync> Blooms<'a, G> {
         sets: &[Vec<usize>],
         bound: usize,
         rate: Rate,
-        order: Order,
+        order: PartyOrder,
         learners: &[usize],
     ) -> Blooms<'a, G> {
         let params = Params::new(sets.len(), bound, rate, order, learners.to_vec()).unwrap();
@@ -45,14 +45,14 @@ impl<'a, G: Group + Sync> Blooms<'a, G> {
         &self,
         me: usize,
         depot: &D,
-        act: impl FnOnce(&Party<'_, G, D>, &[u8; 32]) -> Result<T>,
+        act: impl FnOnce(&OutsourcedBloomParty<'_, G, D>, &[u8; 32]) -> Result<T>,
     ) -> Result<T> {
         let terms = Transcript::new("test");
         let (met, post) = meet(self.group, me, self.sets.len(), &terms, depot, &mut rng(me as u8 + 1))?;
         let key = met.session.derive("item");
         let items: Vec<Item> = self.sets[me].iter().map(|&number| item(&key, number)).collect();
         let Blooms { group, params, .. } = self;
-        act(&Party { me, group: *group, params, items: &items, met: &met, post: &post }, &key)
+        act(&OutsourcedBloomParty { me, group: *group, params, items: &items, met: &met, post: &post }, &key)
     }
 
     /// An honest party's part.
@@ -79,13 +79,13 @@ impl<'a, G: Group + Sync> Blooms<'a, G> {
         let ends = std::thread::scope(|scope| {
             let (shelf, part) = (&shelf, &part);
             scope.spawn(|| {
-                let depot = shelf.user(Place::Helper);
+                let depot = shelf.user(DepotParty::Helper);
                 let helped = helper::run(&self.params, self.group, &depot, &mut rng(HELPER));
                 let _ = helped.inspect_err(|error| depot.end(error));
             });
             let start = |me| {
                 scope.spawn(move || {
-                    let depot = shelf.user(Place::Party(me as u8));
+                    let depot = shelf.user(DepotParty::Party(me as u8));
                     part(me, &depot).inspect_err(|error| depot.end(error))
                 })
             };

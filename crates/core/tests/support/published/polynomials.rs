@@ -1,7 +1,7 @@
 //! A receiver of encrypted polynomials that follows the protocol, and keeps all that it could use later.
 
 use tacita_core::channel::Channel;
-use tacita_core::primitive::elgamal::{self, SecretKey};
+use tacita_core::primitive::elgamal::{self, ElGamalSecretKey};
 use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
 use tacita_core::primitive::published::polynomial::{self, Module, Points, expand};
 use tacita_core::protocol::published::intersect::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY};
@@ -10,7 +10,7 @@ use tacita_core::{Item, Result};
 use crate::support::rng;
 
 pub const GROUP: Ristretto255 = Ristretto255;
-pub const STRATEGY: polynomial::Strategy = polynomial::Strategy::Schoolbook;
+pub const STRATEGY: polynomial::MultiplyStrategy = polynomial::MultiplyStrategy::Schoolbook;
 
 pub type Scalar = <Ristretto255 as ScalarField>::Scalar;
 pub type Point = <Ristretto255 as Group>::Point;
@@ -37,7 +37,7 @@ pub struct Receiver {
 /// Asks a sender with the items `mine`, all in one bin, by coefficients.
 pub fn ask(mine: &[Item], sender: impl FnOnce(&mut Channel) -> Result<()> + Send, answers: usize) -> Receiver {
     let phi = polynomial_of(mine);
-    // As `SecretKey::encrypt` draws it.
+    // As `ElGamalSecretKey::encrypt` draws it.
     let mut randomness = GROUP.random_scalars(mine.len(), &mut rng(2));
     randomness.push(GROUP.scalar(0));
     let [firsts, opened] = ask_for(&phi[..mine.len()], sender, answers);
@@ -50,7 +50,7 @@ pub fn ask_for(
     sender: impl FnOnce(&mut Channel) -> Result<()> + Send,
     answers: usize,
 ) -> [Vec<Point>; 2] {
-    let secret = SecretKey::generate(&GROUP, &mut rng(1));
+    let secret = ElGamalSecretKey::generate(&GROUP, &mut rng(1));
     let encrypted = secret.encrypt(&GROUP, coefficients, &mut rng(2));
     let (channel, mut other) = Channel::pair("sender", "receiver");
     let bytes = std::thread::scope(|scope| {
@@ -62,9 +62,8 @@ pub fn ask_for(
         channel.receive(ANSWERS, answers * 64).unwrap()
     });
     // A weakened sender may send what nobody should: zeros, which are the identity.
-    let point = |bytes: &[u8]| match bytes.iter().all(|byte| *byte == 0) {
-        true => Points(&GROUP).zero(),
-        false => GROUP.decode(bytes).unwrap().remove(0),
+    let point = |bytes: &[u8]| {
+        if bytes.iter().all(|byte| *byte == 0) { Points(&GROUP).zero() } else { GROUP.decode(bytes).unwrap().remove(0) }
     };
     let answers: Vec<_> = bytes.chunks(64).map(|pair| [point(&pair[..32]), point(&pair[32..])]).collect();
     [answers.iter().map(|[first, _]| first.clone()).collect(), secret.decrypt(&GROUP, &answers)]

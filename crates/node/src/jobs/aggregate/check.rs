@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Result, Security};
 
-use super::spec::{KEY_BYTES, KeyForm, MAX_KEY_BYTES, PARTICIPANTS, ROLES, Spec};
+use super::spec::{AggregateJob, KEY_BYTES, KeyForm, MAX_KEY_BYTES, PARTICIPANTS, ROLES};
 use super::{Domain, Measure, Summary};
 use crate::agreement::words::bad;
 use crate::agreement::{Duplicates, Member};
@@ -21,7 +21,7 @@ const MAX_REPORTS: u64 = u32::MAX as u64;
 /// Number of values with which a few reports of one key tell it from others.
 const MANY_VALUES: u32 = 16;
 
-impl Spec<'_> {
+impl AggregateJob<'_> {
     pub(super) fn check(&self) -> Result<()> {
         if self.security == Security::Malicious {
             return bad(

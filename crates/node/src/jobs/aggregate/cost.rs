@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tacita_core::{Error, Result};
 
-use super::spec::{KEY_BYTES, NAOR_REINGOLD, Spec};
+use super::spec::{AggregateJob, KEY_BYTES, NAOR_REINGOLD};
 use crate::agreement::Sizes;
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 
@@ -70,7 +70,7 @@ const MEMORY: u64 = 256 << 20;
 const MAKING: u64 = 512 << 20;
 
 /// Memory of a party.
-pub(super) fn memory(job: &Spec<'_>, party: &str) -> u64 {
+pub(super) fn memory(job: &AggregateJob<'_>, party: &str) -> u64 {
     match party {
         "proxy" if job.chosen() == NAOR_REINGOLD => MAKING,
         _ => MEMORY,
@@ -78,37 +78,34 @@ pub(super) fn memory(job: &Spec<'_>, party: &str) -> u64 {
 }
 
 /// Oblivious transfers for each report.
-fn transfers(job: &Spec<'_>) -> u64 {
-    match job.chosen() == NAOR_REINGOLD {
-        true => 8 * job.own.round.key_bytes.min(INPUT_BYTES) as u64,
-        false => 0,
-    }
+fn transfers(job: &AggregateJob<'_>) -> u64 {
+    if job.chosen() == NAOR_REINGOLD { 8 * job.own.round.key_bytes.min(INPUT_BYTES) as u64 } else { 0 }
 }
 
 /// Returns the number of points that a key takes.
-fn points(job: &Spec<'_>) -> u64 {
+fn points(job: &AggregateJob<'_>) -> u64 {
     job.own.round.key_bytes.div_ceil(KEY_BYTES) as u64
 }
 
-fn has_values(job: &Spec<'_>) -> bool {
+fn has_values(job: &AggregateJob<'_>) -> bool {
     job.own.round.values.places() > 1
 }
 
 /// Bytes of a report as it is submitted.
-fn report_bytes(job: &Spec<'_>) -> u64 {
+fn report_bytes(job: &AggregateJob<'_>) -> u64 {
     let value = if has_values(job) { SEALED_BYTES + VALUE_PROOF_BYTES } else { 0 };
     SEALED_BYTES * (1 + points(job)) + MASK_PROOF_BYTES + value + transfers(job) * CHOICE_BYTES
 }
 
 /// Bytes of an entry as it leaves the proxy.
-fn entry_bytes(job: &Spec<'_>) -> u64 {
+fn entry_bytes(job: &AggregateJob<'_>) -> u64 {
     let tag = if job.tags() { SEALED_BYTES } else { 0 };
     let value = if has_values(job) { SEALED_BYTES } else { 0 };
     SEALED_BYTES * (1 + points(job)) + value + tag
 }
 
 impl Passes {
-    fn seconds(&self, job: &Spec<'_>, machine: &Calibration) -> f64 {
+    fn seconds(&self, job: &AggregateJob<'_>, machine: &Calibration) -> f64 {
         let value = if has_values(job) { self.value } else { 0.0 };
         let tag = if job.tags() { self.tag } else { 0.0 };
         (self.report + self.point * points(job) as f64 + value + tag) * machine.ecdh_pass
@@ -116,7 +113,7 @@ impl Passes {
 }
 
 /// Computes the cost of a round in which each participant submits so many reports. `sizes` are the participants'.
-pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
+pub(super) fn cost(job: &AggregateJob<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
     job.check_participants(sizes.len() as u64)?;
     let most = job.own.round.max_reports.unwrap_or(u64::MAX);
     if let Some((name, sizes)) = sizes.iter().find(|(_, sizes)| sizes.items > most) {
@@ -144,7 +141,7 @@ pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Ca
 
 /// Computes the cost of so many reports for the serving roles, if they come in so many submissions.
 pub(super) fn roles(
-    job: &Spec<'_>,
+    job: &AggregateJob<'_>,
     reports: u64,
     submissions: u64,
     machine: &Calibration,
@@ -170,7 +167,7 @@ pub(super) fn roles(
 }
 
 /// Returns the seconds that one side takes to make a report together with the other, if reports are made so.
-fn making(job: &Spec<'_>, machine: &Calibration, transfer: f64, passes: f64) -> f64 {
+fn making(job: &AggregateJob<'_>, machine: &Calibration, transfer: f64, passes: f64) -> f64 {
     match transfers(job) {
         0 => 0.0,
         transfers => transfers as f64 * transfer * machine.ot_transfer + passes * machine.ecdh_pass,

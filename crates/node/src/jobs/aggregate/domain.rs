@@ -197,12 +197,13 @@ impl<'de> Deserialize<'de> for Domain {
             fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Domain, A::Error> {
                 let Between { min, max } = Between::deserialize(MapAccessDeserializer::new(table))?;
                 let places = i128::from(max) - i128::from(min) + 1;
-                match (1..=i128::from(MAX_PLACES)).contains(&places) {
-                    true => Ok(Domain::Range { min, max }),
-                    false => Err(A::Error::custom(format!(
+                if (1..=i128::from(MAX_PLACES)).contains(&places) {
+                    Ok(Domain::Range { min, max })
+                } else {
+                    Err(A::Error::custom(format!(
                         "round.values: from {min} to {max} there are {} values: use 1 to {MAX_PLACES}",
                         places.max(0)
-                    ))),
+                    )))
                 }
             }
         }

@@ -6,15 +6,15 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use tacita_core::Result;
 
-use super::spec::{Aggregate, DH, NAOR_REINGOLD, PARTICIPANTS, ROLES, Spec};
+use super::spec::{Aggregate, AggregateJob, DH, NAOR_REINGOLD, PARTICIPANTS, ROLES};
 use super::{cost, learned};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Answering, Choice, Chosen, Glance, Job, JobInfo, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
-    Reveal, Served, Shared, Sizes, Source, Topology,
+    Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, Job, JobInfo, JobSpec, KnownSizes, Network,
+    PartyInput, PoolPlace, Protocol, Reveal, Served, Sizes, Source, Topology,
 };
-use crate::jobs::Own;
+use crate::jobs::ParseJob;
 
 /// Serving roles, and the commands used instead of a run.
 const SERVED: Served = Served {
@@ -25,43 +25,43 @@ const SERVED: Served = Served {
 };
 
 /// Questions that `tacita init` asks.
-const QUESTIONS: [Question; 6] = [
-    Question {
+const QUESTIONS: [InitQuestion; 6] = [
+    InitQuestion {
         key: "key.columns",
         asks: "Which column holds what is reported, as an address",
         usual: Some("key"),
         answer: Answering::Columns,
         means: "what a report is about",
     },
-    Question {
+    InitQuestion {
         key: "key.normalize",
         asks: "How it is read (none, text, ip, email, ...)",
         usual: Some("none"),
         answer: Answering::Profiles,
         means: "how values that mean the same are brought into one form",
     },
-    Question {
+    InitQuestion {
         key: "round.reveal_when",
         asks: "When is a key revealed",
         usual: Some("distinct >= 3"),
         answer: Answering::Word,
         means: "what a key's reports have to be for it to be revealed",
     },
-    Question {
+    InitQuestion {
         key: "round.key_bytes",
         asks: "How many bytes has the longest key",
         usual: Some("16"),
         answer: Answering::Word,
         means: "no key is longer; an address takes 16",
     },
-    Question {
+    InitQuestion {
         key: "round.min_participants",
         asks: "How many participants are shuffled together at least",
         usual: Some("5"),
         answer: Answering::Word,
         means: "below it, nothing is sent to the database",
     },
-    Question {
+    InitQuestion {
         key: "participants.allow",
         asks: "The file that lists who may report, a name and an identity on each line",
         usual: Some("participants.txt"),
@@ -84,7 +84,7 @@ static INFO: JobInfo = JobInfo {
     served: Some(SERVED),
 };
 
-impl Own for Aggregate {
+impl ParseJob for Aggregate {
     fn all_protocols() -> Vec<Protocol> {
         vec![DH, NAOR_REINGOLD]
     }
@@ -92,8 +92,8 @@ impl Own for Aggregate {
 
 impl Aggregate {
     /// Combines these keys with the job that they belong to.
-    fn with<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
-        Spec { spec, own: self }
+    fn with<'a>(&'a self, spec: &'a JobSpec) -> AggregateJob<'a> {
+        AggregateJob { spec, own: self }
     }
 }
 
@@ -110,12 +110,12 @@ impl Job for Aggregate {
         Aggregate::all_protocols()
     }
 
-    fn things(&self, _spec: &JobSpec) -> &'static str {
+    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
         "reports"
     }
 
-    fn has(&self, key: Shared) -> bool {
-        matches!(key, Shared::Key)
+    fn has(&self, key: CommonKey) -> bool {
+        matches!(key, CommonKey::Key)
     }
 
     fn is_in(&mut self, directory: &Path) {
@@ -200,15 +200,21 @@ impl Job for Aggregate {
         cost::cost(&self.with(spec), sizes, machine)
     }
 
-    fn learned(&self, spec: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+    fn learned(&self, spec: &JobSpec, party: &str, _known: KnownSizes<'_>) -> Vec<String> {
         learned::learned(&self.with(spec), party)
     }
 
-    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Disclosure> {
         learned::at_a_glance(&self.with(spec))
     }
 
-    fn load(&self, _spec: &JobSpec, _me: &str, _source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+    fn load(
+        &self,
+        _spec: &JobSpec,
+        _me: &str,
+        _source: &Source,
+        _pool: Option<&PoolPlace>,
+    ) -> Result<Box<dyn PartyInput>> {
         bad(format!("job = \"aggregate\" is not run between its parties: {}", SERVED.commands))
     }
 }

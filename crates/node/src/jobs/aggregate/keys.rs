@@ -6,7 +6,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::spec::{KEY_BYTES, KeyForm, Spec};
+use super::spec::{AggregateJob, KEY_BYTES, KeyForm};
 use crate::agreement::Terms;
 use crate::base::hex::hex;
 use crate::table::Profile;
@@ -16,7 +16,7 @@ const HASHED: &str = "tacita 1 aggregate hashed key";
 
 /// Conversion between the keys of a job and bytes.
 #[derive(Debug, Clone)]
-pub struct Packing {
+pub struct KeyPacking {
     columns: usize,
     /// The one column has addresses.
     address: bool,
@@ -37,11 +37,11 @@ pub enum Unpackable {
     Unspecified,
 }
 
-impl Packing {
+impl KeyPacking {
     /// Returns the packing of a job.
-    pub fn of(job: &Spec<'_>) -> Packing {
+    pub fn of(job: &AggregateJob<'_>) -> KeyPacking {
         let profiles = job.key.as_ref().map_or(Vec::new(), |key| key.profiles());
-        Packing {
+        KeyPacking {
             columns: profiles.len(),
             address: profiles == [Profile::Ip],
             form: job.own.round.keys,
@@ -85,7 +85,7 @@ impl Packing {
         }
     }
 
-    /// The texts of a key's columns; of a hashed key the hash alone, in hexadecimal. None of bytes that [`Packing::pack`] makes of
+    /// The texts of a key's columns; of a hashed key the hash alone, in hexadecimal. None of bytes that [`KeyPacking::pack`] makes of
     /// nothing: a participant can report any.
     pub fn unpack(&self, key: &[u8]) -> Option<Vec<String>> {
         if key.is_empty() || key.ends_with(&[0]) || key.len() > self.key_bytes {
@@ -112,8 +112,8 @@ mod tests {
 
     use super::*;
 
-    fn packing(columns: usize, address: bool, form: KeyForm, key_bytes: usize) -> Packing {
-        Packing { columns, address, form, key_bytes, terms: [7; 32] }
+    fn packing(columns: usize, address: bool, form: KeyForm, key_bytes: usize) -> KeyPacking {
+        KeyPacking { columns, address, form, key_bytes, terms: [7; 32] }
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn hashes_are_bound_to_the_job() {
         let one = packing(1, false, KeyForm::Hashed, 16);
-        let other = Packing { terms: [8; 32], ..one.clone() };
+        let other = KeyPacking { terms: [8; 32], ..one.clone() };
         assert_ne!(one.pack(&["key"]), other.pack(&["key"]));
         let packed = one.pack(&["a key that is far longer than sixteen bytes"]).unwrap();
         assert!(one.unpack(&packed).unwrap()[0].starts_with(&hex(&packed)));

@@ -1,12 +1,12 @@
 //! Plain sentences on who learns what when keys are counted.
 
-use super::spec::{KeyForm, NAOR_REINGOLD, PARTICIPANTS, ROLES, Spec};
+use super::spec::{AggregateJob, KeyForm, NAOR_REINGOLD, PARTICIPANTS, ROLES};
 use super::{Domain, Measure};
-use crate::agreement::Glance;
+use crate::agreement::Disclosure;
 use crate::base::text::{count, counted, names};
 
 /// Returns what `party` learns: one of [`ROLES`], or a participant, or another one that gets results.
-pub(super) fn learned(job: &Spec<'_>, party: &str) -> Vec<String> {
+pub(super) fn learned(job: &AggregateJob<'_>, party: &str) -> Vec<String> {
     match party {
         "proxy" => proxy(job),
         "oracle" => oracle(job),
@@ -16,14 +16,14 @@ pub(super) fn learned(job: &Spec<'_>, party: &str) -> Vec<String> {
 }
 
 /// Returns a summary of who learns what.
-pub(super) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+pub(super) fn at_a_glance(job: &AggregateJob<'_>) -> Vec<Disclosure> {
     let audience = job.audience();
     let mut readers: Vec<String> = vec!["oracle".into(), "database".into()];
     if audience.participants {
         readers.push(PARTICIPANTS.into());
     }
     readers.extend(audience.names.iter().map(|name| (*name).to_owned()));
-    let line = |what: &str, parties: &[&str]| Glance {
+    let line = |what: &str, parties: &[&str]| Disclosure {
         what: what.into(),
         parties: parties.iter().map(|name| (*name).to_owned()).collect(),
         owner: None,
@@ -35,12 +35,12 @@ pub(super) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
     if job.own.round.values.has_values() {
         lines.push(line("the values of each row, without its key", &["database"]));
     }
-    lines.push(Glance { what: "keys that pass".into(), parties: readers, owner: None });
+    lines.push(Disclosure { what: "keys that pass".into(), parties: readers, owner: None });
     lines
 }
 
 /// Returns the noun for keys. Hashed ones are no longer the original keys.
-fn keys(job: &Spec<'_>) -> &'static str {
+fn keys(job: &AggregateJob<'_>) -> &'static str {
     match job.own.round.keys {
         KeyForm::Embedded => "keys",
         KeyForm::Hashed => "hashes of the keys",
@@ -48,7 +48,7 @@ fn keys(job: &Spec<'_>) -> &'static str {
 }
 
 /// Returns sentences on what the recipients of results get.
-fn results(job: &Spec<'_>, who: &str) -> Vec<String> {
+fn results(job: &AggregateJob<'_>, who: &str) -> Vec<String> {
     let (round, revealed) = (&job.own.round, job.revealed());
     let values = match (&round.values, revealed.values) {
         (Domain::Nothing, _) | (_, false) => "and how many reports each has",
@@ -80,7 +80,7 @@ fn results(job: &Spec<'_>, who: &str) -> Vec<String> {
     learned
 }
 
-fn proxy(job: &Spec<'_>) -> Vec<String> {
+fn proxy(job: &AggregateJob<'_>) -> Vec<String> {
     let round = &job.own.round;
     let mut learned = vec![
         "proxy learns who reports, from which address, when, and how many reports.".into(),
@@ -108,7 +108,7 @@ fn proxy(job: &Spec<'_>) -> Vec<String> {
     learned
 }
 
-fn share(job: &Spec<'_>) -> String {
+fn share(job: &AggregateJob<'_>) -> String {
     let share = job.own.round.max_share;
     if share.least_parts() == 1 { String::new() } else { format!(", none with more than {share} of them") }
 }
@@ -118,12 +118,13 @@ fn collusion() -> String {
         .into()
 }
 
-fn oracle(job: &Spec<'_>) -> Vec<String> {
+fn oracle(job: &AggregateJob<'_>) -> Vec<String> {
     let round = &job.own.round;
     let least = round.reveal_when.least();
-    let reports = match job.tags() {
-        true => "how many reports each has, and which of these are of one reporter",
-        false => "and how many reports each has",
+    let reports = if job.tags() {
+        "how many reports each has, and which of these are of one reporter"
+    } else {
+        "and how many reports each has"
     };
     let mut learned = vec![format!("oracle learns the {} of rows for which the database asks, {reports}.", keys(job))];
     learned.push("oracle does not learn any of the values.".into());
@@ -156,7 +157,7 @@ fn oracle(job: &Spec<'_>) -> Vec<String> {
     learned
 }
 
-fn database(job: &Spec<'_>) -> Vec<String> {
+fn database(job: &AggregateJob<'_>) -> Vec<String> {
     let round = &job.own.round;
     let values = if round.values.has_values() { " with which values" } else { "" };
     let mut learned = vec![format!(
@@ -210,7 +211,7 @@ fn database(job: &Spec<'_>) -> Vec<String> {
     learned
 }
 
-fn participant(job: &Spec<'_>, name: &str) -> Vec<String> {
+fn participant(job: &AggregateJob<'_>, name: &str) -> Vec<String> {
     let round = &job.own.round;
     let audience = job.audience();
     let named = audience.names.contains(&name);

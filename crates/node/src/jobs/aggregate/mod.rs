@@ -21,10 +21,10 @@ pub mod spec;
 pub mod summary;
 
 pub use domain::Domain;
-pub use keys::Packing;
+pub use keys::KeyPacking;
 pub use moment::Moment;
-pub use predicate::{Least, Measure, Predicate};
-pub use reports::{Input, Report, Reports, Resolver};
-pub use results::{ResultFormat, ResultRow, Results};
-pub use spec::{Aggregate, Audience, KeyForm, Participants, Revealed, Round, Spec};
+pub use predicate::{Measure, Predicate, PredicateMinimum};
+pub use reports::{ParticipantReport, Reports, ReportsInput, Resolver};
+pub use results::{ResultFormat, ResultRow, RoundResults};
+pub use spec::{Aggregate, AggregateJob, Audience, KeyForm, Participants, Revealed, RoundSpec};
 pub use summary::{Histogram, Summary};

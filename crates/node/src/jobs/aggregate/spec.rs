@@ -10,7 +10,7 @@ use tacita_core::{Error, Result};
 
 use super::{Domain, Moment, Predicate};
 use crate::agreement::words::{maybe_from_word, unknown};
-use crate::agreement::{JobSpec, Member, Of, Protocol, Reveal, Written};
+use crate::agreement::{JobSpec, JobWith, Member, Protocol, Reveal, WrittenNumber};
 use crate::identity::Fingerprint;
 
 /// One message from each participant, no answer: the default.
@@ -41,7 +41,7 @@ const UNSAID_REPORTS: u64 = 1 << 24;
 #[derive(Debug, Clone, Deserialize)]
 pub struct Aggregate {
     /// Settings of a round.
-    pub round: Round,
+    pub round: RoundSpec,
     /// Participants that may report.
     #[serde(default)]
     pub participants: Participants,
@@ -57,7 +57,7 @@ pub struct Aggregate {
 }
 
 /// An `aggregate` job with its own keys.
-pub type Spec<'a> = Of<'a, Aggregate>;
+pub type AggregateJob<'a> = JobWith<'a, Aggregate>;
 
 /// `[participants]`: who may report, beside those who have an identity in `[parties]`. Not a part of the terms.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -72,7 +72,7 @@ pub struct Participants {
 /// `[round]`: what is reported, and when a key is revealed.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "WrittenRound")]
-pub struct Round {
+pub struct RoundSpec {
     /// Condition for revealing a row's key.
     pub reveal_when: Predicate,
     /// The values that reports carry.
@@ -138,17 +138,17 @@ struct WrittenRound {
     keys: Option<KeyForm>,
     value: Option<String>,
     min_participants: Option<u32>,
-    max_share: Option<Written>,
+    max_share: Option<WrittenNumber>,
     batch_size: Option<u64>,
     close_at: Option<Moment>,
     tighten: Option<bool>,
     max_reports: Option<u64>,
 }
 
-impl TryFrom<WrittenRound> for Round {
+impl TryFrom<WrittenRound> for RoundSpec {
     type Error = String;
 
-    fn try_from(written: WrittenRound) -> std::result::Result<Round, String> {
+    fn try_from(written: WrittenRound) -> std::result::Result<RoundSpec, String> {
         let reveal_when = Predicate::parse(&written.reveal_when, &written.values)
             .map_err(|error| format!("round.reveal_when, {error}"))?;
         let max_share = written.max_share.map_or(Ok(Fraction::ONE), |share| {
@@ -165,7 +165,7 @@ impl TryFrom<WrittenRound> for Round {
         }
         let value = written.value.unwrap_or_else(|| "value".to_owned());
         let value = written.values.has_values().then_some(value);
-        Ok(Round {
+        Ok(RoundSpec {
             reveal_when,
             values: written.values,
             key_bytes: written.key_bytes.unwrap_or(KEY_BYTES),
@@ -184,7 +184,7 @@ impl TryFrom<WrittenRound> for Round {
 /// A job in which a key is revealed that three report.
 impl Default for Aggregate {
     fn default() -> Aggregate {
-        let round = Round {
+        let round = RoundSpec {
             reveal_when: Predicate::usual(),
             values: Domain::Nothing,
             key_bytes: KEY_BYTES,
@@ -201,7 +201,7 @@ impl Default for Aggregate {
     }
 }
 
-impl Round {
+impl RoundSpec {
     /// The most reports of one participant, at each proxy.
     pub fn quota(&self) -> u64 {
         self.max_reports.unwrap_or(UNSAID_REPORTS)
@@ -231,7 +231,7 @@ impl Aggregate {
     /// The `aggregate` job that `spec` is, with its own keys.
     ///
     /// Errors ([`Error::Input`]): it is another job.
-    pub fn of(spec: &JobSpec) -> Result<Spec<'_>> {
+    pub fn of(spec: &JobSpec) -> Result<AggregateJob<'_>> {
         let job: &dyn Any = &*spec.job;
         let own = job.downcast_ref::<Aggregate>().ok_or_else(|| {
             Error::Input(format!(
@@ -239,7 +239,7 @@ impl Aggregate {
                 spec.job.name()
             ))
         })?;
-        Ok(Spec { spec, own })
+        Ok(AggregateJob { spec, own })
     }
 
     /// The members that have a role, one of [`ROLES`].
@@ -253,7 +253,7 @@ impl Aggregate {
     }
 }
 
-impl<'a> Spec<'a> {
+impl<'a> AggregateJob<'a> {
     /// Returns the parts of rows that pass which are revealed.
     pub fn revealed(&self) -> Revealed {
         match self.reveal {

@@ -10,11 +10,12 @@ use crate::agreement::{JobSpec, Sizes};
 pub(crate) fn common_rows(job: &JobSpec, by_position: bool, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
     let names = job.parties.names();
     let [first, second] = [names[0], names[1]].map(|name| sizes[name].items);
-    match by_position && first != second {
-        false => Ok(first.min(second)),
-        true => Err(Error::Input(format!(
+    if by_position && first != second {
+        Err(Error::Input(format!(
             "rows are aligned by position, so both parties need the same number of them: {} has {first}, {} {second}",
             names[0], names[1]
-        ))),
+        )))
+    } else {
+        Ok(first.min(second))
     }
 }

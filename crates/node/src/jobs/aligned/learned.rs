@@ -3,7 +3,7 @@
 use tacita_core::Result;
 use tacita_core::protocol::rules::support::Fraction;
 
-use crate::agreement::{Glance, JobSpec, Known};
+use crate::agreement::{Disclosure, JobSpec, KnownSizes};
 use crate::base::text::count;
 use crate::jobs::intersect::learned::sizes;
 
@@ -31,7 +31,7 @@ pub(crate) fn alignment(
     alignment: Option<&JobSpec>,
     party: &str,
     peer: &str,
-    known: Known<'_>,
+    known: KnownSizes<'_>,
     learned: &mut Vec<String>,
 ) {
     match alignment {
@@ -40,7 +40,7 @@ pub(crate) fn alignment(
             learned.push(format!(
                 "{party} learns which of its own rows have an id that {peer} has too{rows}: rows are aligned by an intersection first."
             ));
-            sizes(alignment, party, peer, Known { common: None, ..known }, learned);
+            sizes(alignment, party, peer, KnownSizes { common: None, ..known }, learned);
         }
         None => {
             let rows = known.items.map_or(String::new(), |rows| format!(" ({})", count(rows)));
@@ -51,12 +51,12 @@ pub(crate) fn alignment(
 }
 
 /// Returns what both parties learn of rows, for the table of a plan.
-pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&JobSpec>) -> Vec<Glance> {
+pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&JobSpec>) -> Vec<Disclosure> {
     match alignment {
         Some(alignment) => vec![
-            Glance::new(job, "which of its own rows both have", |_| true),
-            Glance::new(job, "how many row ids the other has", |_| alignment.limits.pad_to.is_none()),
+            Disclosure::new(job, "which of its own rows both have", |_| true),
+            Disclosure::new(job, "how many row ids the other has", |_| alignment.limits.pad_to.is_none()),
         ],
-        None => vec![Glance::new(job, "how many rows the other has", |_| true)],
+        None => vec![Disclosure::new(job, "how many rows the other has", |_| true)],
     }
 }

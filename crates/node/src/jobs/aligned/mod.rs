@@ -11,7 +11,7 @@ use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agreement::handshake::Agreed;
+use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{Chosen, JobSpec, Network, Protocol, Sizes};
 use crate::base::text::{count, counted};
 use crate::jobs::intersect;
@@ -47,15 +47,16 @@ pub fn check_peer(alignment: Option<&JobSpec>, own: &Sizes, theirs: &Sizes, chan
     if (Sizes { items: theirs.items, ..Sizes::default() }) != *theirs {
         return Err(channel.violation("it announces more than its number of rows"));
     }
-    match own.items == theirs.items {
-        true => Ok(()),
-        false => Err(Error::Terms(format!(
+    if own.items == theirs.items {
+        Ok(())
+    } else {
+        Err(Error::Terms(format!(
             "rows are aligned by position, and {} has {} where this party has {}: give tables of the same rows, or align them by \
              an id column (row_id)",
             channel.peer(),
             count(theirs.items),
             count(own.items)
-        ))),
+        )))
     }
 }
 
@@ -65,20 +66,20 @@ pub fn align(
     alignment: Option<&JobSpec>,
     me: &str,
     ids: Option<&Arc<intersect::Loaded>>,
-    agreed: &Agreed,
+    agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
 ) -> Result<Option<Vec<u32>>> {
     let (Some(alignment), Some(ids), Some(protocol)) = (alignment, ids, agreed.chosen.alignment) else {
         return Ok(None);
     };
-    let agreed = Agreed {
+    let agreed = HandshakeResult {
         session: agreed.session.child("alignment", 0),
         chosen: Chosen::only(protocol),
         own_sizes: agreed.own_sizes.clone(),
         peer_sizes: agreed.peer_sizes.clone(),
     };
-    let brought = intersect::Brought::Table(ids.clone());
+    let brought = intersect::IntersectInput::Table(ids.clone());
     let rows = intersect::run(alignment, me, &brought, &agreed, channel, rng)?.rows_of(ids)?;
     let (own, theirs) = (agreed.own_sizes.items, agreed.peer_sizes.items);
     tracing::info!("aligned by ids: {} in common, of {} here", counted(rows.len() as u64, "row"), count(own));

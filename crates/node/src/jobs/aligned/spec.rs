@@ -6,7 +6,7 @@ use tacita_core::Result;
 
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::words::{bad, check_distinct};
-use crate::agreement::{Duplicates, JobSpec, Key, Limits, Names, Nulls, Profiles};
+use crate::agreement::{Duplicates, JobSpec, Limits, MatchKey, Names, Nulls, Profiles};
 use crate::jobs::intersect::Intersect;
 use crate::table::Profile;
 
@@ -28,12 +28,12 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
         security: job.security,
         level: job.level,
         reveal_to: job.parties.names().into_iter().map(str::to_owned).collect(),
-        key: Some(Key {
+        key: Some(MatchKey {
             normalize: agreed,
             duplicates: Duplicates::Error,
             nulls: job.key.as_ref().map_or(Nulls::default(), |key| key.nulls),
             columns,
-            ..Key::default()
+            ..MatchKey::default()
         }),
         limits: Limits { min_rows: None, ..job.limits.clone() },
         spread: job.spread.clone(),

@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 
 use tacita_core::{Error, Result, Side};
 
-use super::methods::{self, PairMethod};
-use super::spec::Spec;
+use super::methods::{self, DotPairMethod};
+use super::spec::DotJob;
 use crate::agreement::{Choice, Chosen, Network, Sizes};
 use crate::base::text;
 use crate::jobs::aligned;
 
-pub(crate) fn choose_dot(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
+pub(crate) fn choose_dot(job: &DotJob<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
     let alignment = aligned::choose(job.alignment().as_ref(), sizes, network)?;
     // Of aligned rows there are no more than the shorter table has.
     let rows = job.both(sizes).map(|(_, sizes)| sizes.items).into_iter().min().unwrap_or_default() as usize;
     let products = job.dot_shape(rows)?.products();
-    let named = |method: &&dyn PairMethod| match job.protocol.is_auto() {
-        true => !method.is_published(),
-        false => job.protocol == method.protocol(),
+    let named = |method: &&dyn DotPairMethod| {
+        if job.protocol.is_auto() { !method.is_published() } else { job.protocol == method.protocol() }
     };
-    let ways = |method: &'static dyn PairMethod| {
+    let ways = |method: &'static dyn DotPairMethod| {
         let ways = method.ways(job, products).into_iter();
         ways.map(move |extension| Chosen { extension, alignment, ..Chosen::only(method.protocol()) })
     };

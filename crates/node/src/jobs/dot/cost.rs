@@ -9,13 +9,13 @@ use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
 use crate::agreement::{Chosen, Reveal, Sizes};
 use crate::jobs::aligned::cost::common_rows;
 use crate::jobs::dot::methods;
-use crate::jobs::dot::spec::Spec;
+use crate::jobs::dot::spec::DotJob;
 use crate::jobs::intersect::cost::intersection_cost;
 
 /// Computes the cost of the protocol for both parties, memory aside.
 pub(crate) fn dot_cost(
     chosen: &Chosen,
-    job: &Spec<'_>,
+    job: &DotJob<'_>,
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Cost> {

@@ -5,12 +5,12 @@ use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Result};
 
 use super::methods;
-use crate::agreement::{JobSpec, Written};
+use crate::agreement::{JobSpec, WrittenNumber};
 use crate::base::text::shown;
 
 /// Returns the fraction of a column's rows that may be ones, if the protocol has such a bound: all, unless the job
 /// says otherwise.
-pub fn of(job: &JobSpec, density: Option<&Written>) -> Result<Option<Fraction>> {
+pub fn of(job: &JobSpec, density: Option<&WrittenNumber>) -> Result<Option<Fraction>> {
     let Some(written) = density else {
         let bounds = methods::named(job.protocol).is_some_and(|method| method.bounds_ones());
         return Ok(bounds.then_some(Fraction::ONE));

@@ -6,14 +6,14 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::{Shares, reveal};
 
 use crate::agreement::{Answer, Deferred};
-use crate::jobs::dot::spec::Spec;
+use crate::jobs::dot::spec::DotJob;
 use crate::jobs::numbers::{self, ShareFile, Value};
 
 /// Result of a scalar product for a party.
-pub struct Found {
+pub struct DotResult {
     pub(super) rows: usize,
     pub(super) outcome: Outcome,
-    pub(super) encryptions: Option<Encryptions>,
+    pub(super) encryptions: Option<EncryptionCounts>,
 }
 
 pub(crate) enum Outcome {
@@ -25,7 +25,7 @@ pub(crate) enum Outcome {
     Shares(Box<ShareFile>),
 }
 
-pub(crate) fn open(job: &Spec<'_>, me: &str, shares: &Shares, channel: &mut Channel) -> Result<Outcome> {
+pub(crate) fn open(job: &DotJob<'_>, me: &str, shares: &Shares, channel: &mut Channel) -> Result<Outcome> {
     let (modulus, signed) = (shares.modulus(), job.integers()?.signed());
     let numbers = reveal(shares, job.learns(me), job.learns(job.peer_of(me)), channel)?;
     Ok(match numbers {
@@ -36,7 +36,7 @@ pub(crate) fn open(job: &Spec<'_>, me: &str, shares: &Shares, channel: &mut Chan
 
 impl Outcome {
     /// The answer to the job.
-    pub(super) fn answer(self, job: &Spec<'_>) -> Deferred<Answer> {
+    pub(super) fn answer(self, job: &DotJob<'_>) -> Deferred<Answer> {
         match self {
             Outcome::Nothing => Box::new(|| Ok(Answer::Nothing)),
             Outcome::Shares(file) => Box::new(move || Ok(Answer::Share { numbers: file.count(), file: file.text()? })),
@@ -55,7 +55,7 @@ impl Outcome {
 
 /// Number of encryptions from each source, for the report.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Encryptions {
+pub struct EncryptionCounts {
     /// Encryptions taken from the pool.
     pub pool: u64,
     /// Made when they were needed.

@@ -7,30 +7,30 @@ use tacita_core::channel::Channel;
 use tacita_core::{Result, Security};
 use zeroize::Zeroizing;
 
-use super::methods::{self, Keys};
-use super::spec::{ColumnNames, Dot, Spec};
-use super::{Brought, density, spread};
+use super::methods::{self, ProtocolKeys};
+use super::spec::{ColumnNames, Dot, DotJob};
+use super::{DotInput, density, distributed};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Choice, Chosen, Distributed, Glance, Job, JobInfo, JobSpec, Known, Network, Part,
-    PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source, Sums, Topology,
+    Ability, Answer, Answering, BucketSums, Choice, Chosen, CommonKey, Disclosure, Distributed, InitQuestion, Job,
+    JobInfo, JobSpec, KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source, Topology,
 };
-use crate::jobs::{Own, aligned};
+use crate::jobs::{ParseJob, aligned};
 use crate::table::Table;
 
 /// Questions that `tacita init` asks.
-const QUESTIONS: [Question; 3] = [
-    Question {
+const QUESTIONS: [InitQuestion; 3] = [
+    InitQuestion {
         key: "column",
         asks: "Columns of numbers that are multiplied",
         usual: Some("value"),
         answer: Answering::Columns,
         means: "the column of each party; several make a matrix",
     },
-    Question {
+    InitQuestion {
         key: "bits",
         asks: "Length of the numbers in bits: 1 for zeros and ones, up to 32",
         usual: Some("1"),
@@ -54,7 +54,7 @@ static INFO: JobInfo = JobInfo {
     served: None,
 };
 
-impl Own for Dot {
+impl ParseJob for Dot {
     fn all_protocols() -> Vec<Protocol> {
         methods::all().map(|method| method.protocol()).collect()
     }
@@ -66,8 +66,8 @@ impl Own for Dot {
 
 impl Dot {
     /// Combines these keys with the job that they belong to.
-    fn of<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
-        Spec { spec, own: self }
+    fn of<'a>(&'a self, spec: &'a JobSpec) -> DotJob<'a> {
+        DotJob { spec, own: self }
     }
 }
 
@@ -84,12 +84,12 @@ impl Job for Dot {
         methods::of(spec).protocols()
     }
 
-    fn things(&self, _spec: &JobSpec) -> &'static str {
+    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
         if self.row_id.is_some() { "keys" } else { "rows" }
     }
 
-    fn has(&self, key: Shared) -> bool {
-        matches!(key, Shared::Key | Shared::Roles | Shared::Scale | Shared::PadTo | Shared::MinResult)
+    fn has(&self, key: CommonKey) -> bool {
+        matches!(key, CommonKey::Key | CommonKey::Roles | CommonKey::Scale | CommonKey::PadTo | CommonKey::MinResult)
     }
 
     fn check_parties(&self, spec: &JobSpec) -> Result<()> {
@@ -104,7 +104,7 @@ impl Job for Dot {
                  numbers out of range to read the peer's",
             );
         }
-        let keys = Keys {
+        let keys = ProtocolKeys {
             extension: self.extension,
             density: self.density.as_ref(),
             chunk: self.chunk,
@@ -199,11 +199,11 @@ impl Job for Dot {
         methods::of(spec).cost(&self.of(spec), chosen, sizes, machine)
     }
 
-    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         methods::of(spec).learned(&self.of(spec), party, known)
     }
 
-    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Disclosure> {
         methods::of(spec).at_a_glance(&self.of(spec))
     }
 
@@ -211,26 +211,26 @@ impl Job for Dot {
         Some(self)
     }
 
-    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
-        Ok(Box::new(Brought::load(&self.of(spec), me, source, pool)?))
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn PartyInput>> {
+        Ok(Box::new(DotInput::load(&self.of(spec), me, source, pool)?))
     }
 }
 
 impl Distributed for Dot {
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
-        spread::in_buckets(&self.of(spec))
+        distributed::in_buckets(&self.of(spec))
     }
 
     fn facts(&self, spec: &JobSpec, me: &str, table: &Table) -> Result<Value> {
-        spread::look(&self.of(spec), me, table).map(|()| Value::Null)
+        distributed::look(&self.of(spec), me, table).map(|()| Value::Null)
     }
 
-    fn sums(&self) -> Option<&dyn Sums> {
+    fn sums(&self) -> Option<&dyn BucketSums> {
         Some(self)
     }
 }
 
-impl Sums for Dot {
+impl BucketSums for Dot {
     fn add_up(
         &self,
         spec: &JobSpec,
@@ -239,6 +239,6 @@ impl Sums for Dot {
         channel: &mut Channel,
         opens: &mut dyn FnMut(&str) -> Result<()>,
     ) -> Result<Answer> {
-        spread::add_up(&self.of(spec), me, shares, channel, opens)
+        distributed::add_up(&self.of(spec), me, shares, channel, opens)
     }
 }

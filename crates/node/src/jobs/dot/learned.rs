@@ -1,9 +1,9 @@
 //! Plain sentences on who learns what in a scalar product.
 
-use crate::agreement::{Chosen, Glance, Known, Reveal};
+use crate::agreement::{Chosen, Disclosure, KnownSizes, Reveal};
 use crate::base::text::count;
 use crate::jobs::aligned::learned::{alignment, density, rows_at_a_glance};
-use crate::jobs::dot::spec::Spec;
+use crate::jobs::dot::spec::DotJob;
 use crate::jobs::dot::{methods, side};
 use crate::jobs::learned::filtered;
 
@@ -11,12 +11,12 @@ use crate::jobs::learned::filtered;
 pub(crate) const ZEROS: &str = " (but that those with a column of zeros, or over no rows, are 0)";
 
 /// Returns what the share of this party tells, if it is no uniformly random number.
-fn telling(job: &Spec<'_>, party: &str) -> Option<&'static str> {
+fn telling(job: &DotJob<'_>, party: &str) -> Option<&'static str> {
     methods::named(job.protocol)?.telling(side(job, party))
 }
 
 /// Returns what `party` learns in a scalar product.
-pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
+pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     let peer = job.peer_of(party);
     let mut learned = Vec::new();
     let (own, theirs) = (job.columns_of(party), job.columns_of(peer));
@@ -70,11 +70,11 @@ pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> 
 }
 
 /// Returns the summary of who learns what, one entry for each result.
-pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+pub(crate) fn at_a_glance(job: &DotJob<'_>) -> Vec<Disclosure> {
     let mut all =
-        vec![Glance::new(job, "the scalar products", |name| job.learns(name) && job.reveal != Reveal::Shares)];
+        vec![Disclosure::new(job, "the scalar products", |name| job.learns(name) && job.reveal != Reveal::Shares)];
     if job.reveal == Reveal::Shares {
-        all.push(Glance::new(job, "much of each product, from its share", |name| telling(job, name).is_some()));
+        all.push(Disclosure::new(job, "much of each product, from its share", |name| telling(job, name).is_some()));
     }
     all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
     all

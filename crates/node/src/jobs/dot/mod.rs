@@ -4,6 +4,7 @@ pub mod choose;
 pub mod clients;
 pub mod cost;
 pub mod density;
+mod distributed;
 mod found;
 mod job;
 pub mod learned;
@@ -11,7 +12,6 @@ pub mod methods;
 pub mod pool;
 mod run;
 pub mod spec;
-mod spread;
 
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::Columns;
 use tacita_core::{Error, Result, Side};
 
-use crate::agreement::{Chosen, Found, JobSpec, Part, PoolPlace, Run, Sizes, Source};
-use crate::jobs::dot::pool::Pool;
+use crate::agreement::{Chosen, JobSpec, PartContext, PartyInput, PoolPlace, RunResult, Sizes, Source};
+use crate::jobs::dot::pool::EncryptionPool;
 use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::jobs::{aligned, intersect};
 use crate::table::{RowCounts, Table, numbers};
 
 use run::check_density;
-pub use spec::{ColumnNames, Dot, Spec};
+pub use spec::{ColumnNames, Dot, DotJob};
 
 pub use run::{modulus_warning, run};
 
 /// Input that a party brings to a scalar product.
-pub struct Brought {
+pub struct DotInput {
     own: Dot,
     columns: Columns,
     rows: RowCounts,
@@ -39,13 +39,13 @@ pub struct Brought {
     ids: Option<Arc<intersect::Loaded>>,
     sizes: Sizes,
     /// Encryptions that were made in advance.
-    pool: Option<Pool>,
+    pool: Option<EncryptionPool>,
 }
 
-impl Brought {
+impl DotInput {
     /// Reads a party's columns, and the ids of its rows. `pool` is where encryptions are taken from that were made in advance.
-    pub fn load(job: &Spec<'_>, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Brought> {
-        let pool = pool.map(|place| Pool::open(place, job)).transpose()?;
+    pub fn load(job: &DotJob<'_>, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<DotInput> {
+        let pool = pool.map(|place| EncryptionPool::open(place, job)).transpose()?;
         let Some((table, allow_unreadable)) = source.table()? else {
             return Err(Error::Input("a scalar product needs a table: give --input FILE".into()));
         };
@@ -56,7 +56,7 @@ impl Brought {
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
             intersect::check_limits(job, me, table.source(), &mut sizes.clone())?;
-            return Ok(Brought { own: job.own.clone(), columns, rows, ids: None, sizes, pool });
+            return Ok(DotInput { own: job.own.clone(), columns, rows, ids: None, sizes, pool });
         };
         let loaded = intersect::Loaded::of(&alignment, me, table, allow_unreadable)?;
         let mut identified = vec![false; loaded.table().rows()];
@@ -65,15 +65,15 @@ impl Brought {
         }
         let columns = read_columns(job, me, loaded.table(), |row| identified[row])?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
-        Ok(Brought { own: job.own.clone(), columns, rows, ids: Some(Arc::new(loaded)), sizes, pool })
+        Ok(DotInput { own: job.own.clone(), columns, rows, ids: Some(Arc::new(loaded)), sizes, pool })
     }
 }
 
 /// The party's columns, of those rows.
-fn read_columns(job: &Spec<'_>, me: &str, table: &Table, of_row: impl Fn(usize) -> bool) -> Result<Columns> {
+fn read_columns(job: &DotJob<'_>, me: &str, table: &Table, of_row: impl Fn(usize) -> bool) -> Result<Columns> {
     let names = job.columns_of(me);
     let names: Vec<_> = names.iter().map(|name| (name.clone(), job.header(me, name).to_owned())).collect();
-    let form = numbers::Form { decimals: job.decimals(), mark: job.mark(me) };
+    let form = numbers::NumberForm { decimals: job.decimals(), mark: job.mark(me) };
     numbers::columns(table, &names, job.integers()?, form, of_row).map_err(|error| named(job, error))
 }
 
@@ -88,7 +88,7 @@ fn refuse_blank_line(table: &Table) -> Result<()> {
     }
 }
 
-impl Part for Brought {
+impl PartyInput for DotInput {
     fn sizes(&self) -> Sizes {
         self.sizes.clone()
     }
@@ -98,11 +98,11 @@ impl Part for Brought {
     }
 
     fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
-        let alignment = Spec { spec: job, own: &self.own }.alignment();
+        let alignment = DotJob { spec: job, own: &self.own }.alignment();
         aligned::check_peer(alignment.as_ref(), &self.sizes, theirs, channel)
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<Found> {
+    fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
         methods::of(run.job).run(self, run)
     }
 }
@@ -116,7 +116,7 @@ pub fn side(job: &JobSpec, party: &str) -> Side {
 }
 
 /// Memory besides the table, in bytes: a share is so short, and rows so many, that the columns are most of it.
-pub fn memory(job: &Spec<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
+pub fn memory(job: &DotJob<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     let shape = job.dot_shape(0)?;
     let columns = if side(job, me) == Side::First { shape.first } else { shape.second } as u64;
     let bytes = if shape.integers.bits() == 1 { 1 } else { 32 };
@@ -129,7 +129,7 @@ pub fn memory(job: &Spec<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &S
 }
 
 /// An error about a number, with what the named protocol has to do with it.
-fn named(job: &Spec<'_>, error: Error) -> Error {
+fn named(job: &DotJob<'_>, error: Error) -> Error {
     let only = methods::named(job.protocol).and_then(|method| method.only_numbers());
     match (error, only) {
         (Error::Input(text), Some(only)) => Error::Input(format!("{text} ({only})")),

@@ -7,16 +7,16 @@ use tacita_core::protocol::published::dot::gm_bloom::{self, Dense};
 use tacita_core::{Error, Result};
 
 use crate::agreement::Reveal;
-use crate::agreement::handshake::Agreed;
+use crate::agreement::handshake::HandshakeResult;
 use crate::base::text::{count, counted};
 use crate::jobs::aligned::align;
-use crate::jobs::dot::found::{Encryptions, Found, Outcome, open};
-use crate::jobs::dot::spec::Spec;
-use crate::jobs::dot::{Brought, methods, side};
+use crate::jobs::dot::found::{DotResult, EncryptionCounts, Outcome, open};
+use crate::jobs::dot::spec::DotJob;
+use crate::jobs::dot::{DotInput, methods, side};
 use crate::jobs::numbers::ShareFile;
 
 /// Refuses a column with more ones than the terms allow, where the protocol has such a bound.
-pub(crate) fn check_density(job: &Spec<'_>, me: &str, columns: &Columns) -> Result<()> {
+pub(crate) fn check_density(job: &DotJob<'_>, me: &str, columns: &Columns) -> Result<()> {
     let (Some(density), Some(bound)) = (job.density()?, job.most_ones(columns.rows())?) else { return Ok(()) };
     match gm_bloom::dense(columns, bound) {
         Some(Dense { column, ones }) => Err(Error::Input(format!(
@@ -32,13 +32,13 @@ pub(crate) fn check_density(job: &Spec<'_>, me: &str, columns: &Columns) -> Resu
 
 /// Aligns rows, multiplies, and opens the product as far as the job says.
 pub fn run(
-    job: &Spec<'_>,
+    job: &DotJob<'_>,
     me: &str,
-    brought: &Brought,
-    agreed: &Agreed,
+    brought: &DotInput,
+    agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
-) -> Result<Found> {
+) -> Result<DotResult> {
     let aligned = align(job.alignment().as_ref(), me, brought.ids.as_ref(), agreed, channel, rng)?;
     let aligned = aligned.map(|rows| brought.columns.select(&rows));
     let columns = aligned.as_ref().unwrap_or(&brought.columns);
@@ -51,7 +51,7 @@ pub fn run(
     let (shares, encryptions) = match (product.pooled(), &brought.pool) {
         (Some(params), Some(pool)) if params.encryptor() == side => {
             let (shares, used) = pool.encrypt(columns, params, channel, rng)?;
-            (shares, Some(Encryptions { pool: used.stored, live: used.live }))
+            (shares, Some(EncryptionCounts { pool: used.stored, live: used.live }))
         }
         (_, pool) => {
             if pool.is_some() {
@@ -68,11 +68,11 @@ pub fn run(
         }
         _ => open(job, me, &shares, channel)?,
     };
-    Ok(Found { rows: columns.rows(), outcome, encryptions })
+    Ok(DotResult { rows: columns.rows(), outcome, encryptions })
 }
 
 /// Returns a warning for the user about a modulus that may not hold the product.
-pub fn modulus_warning(job: &Spec<'_>, shape: &Shape) -> Result<Option<String>> {
+pub fn modulus_warning(job: &DotJob<'_>, shape: &Shape) -> Result<Option<String>> {
     let modulus = job.modulus(shape)?;
     Ok((!shape.fits(&modulus)).then(|| {
         format!(

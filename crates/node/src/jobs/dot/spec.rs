@@ -9,7 +9,7 @@ use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Result};
 
 use crate::agreement::words::maybe_from_word;
-use crate::agreement::{Clients, JobSpec, Names, Of, Reveal, Written};
+use crate::agreement::{Clients, JobSpec, JobWith, Names, Reveal, WrittenNumber};
 use crate::jobs::aligned;
 use crate::jobs::dot::density;
 
@@ -27,15 +27,15 @@ const HEADROOM_BITS: u32 = 20;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Dot {
-    /// Columns that are multiplied; see [`Spec::columns_of`].
+    /// Columns that are multiplied; see [`DotJob::columns_of`].
     pub column: Option<ColumnNames>,
     /// The columns by which rows are aligned; absent: by position.
     pub row_id: Option<Names>,
-    /// Length of the integers that columns hold; see [`Spec::integers`].
+    /// Length of the integers that columns hold; see [`DotJob::integers`].
     pub bits: Option<u32>,
     /// Whether there are negative ones.
     pub signed: Option<bool>,
-    /// Modulus of the sum of shares; see [`Spec::modulus`].
+    /// Modulus of the sum of shares; see [`DotJob::modulus`].
     #[serde(deserialize_with = "maybe_from_word")]
     pub modulus: Option<Modulus>,
     /// Extension with which oblivious transfers are made; absent: chosen as the protocol is.
@@ -43,12 +43,12 @@ pub struct Dot {
     pub extension: Option<Extension>,
     /// Rows of a column in one message, for `paillier`; absent: as many as fit.
     pub chunk: Option<u64>,
-    /// Fraction of a column's rows that may be ones, for `gm-bloom`; see [`Spec::density`].
-    pub density: Option<Written>,
+    /// Fraction of a column's rows that may be ones, for `gm-bloom`; see [`DotJob::density`].
+    pub density: Option<WrittenNumber>,
 }
 
 /// A `dot` job with its own keys.
-pub type Spec<'a> = Of<'a, Dot>;
+pub type DotJob<'a> = JobWith<'a, Dot>;
 
 /// The columns that a `dot` job multiplies.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -60,7 +60,7 @@ pub enum ColumnNames {
     ByParty(BTreeMap<String, Names>),
 }
 
-impl Spec<'_> {
+impl DotJob<'_> {
     /// The columns that `party` brings to a `dot` job, by logical name.
     pub fn columns_of(&self, party: &str) -> Vec<String> {
         match &self.own.column {

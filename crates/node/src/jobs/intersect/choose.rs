@@ -1,9 +1,9 @@
 //! Resolution of `auto` in an intersection.
 
-use tacita_core::protocol::intersect::entries::ReturnedRows;
+use tacita_core::protocol::intersect::tag_exchange::ReturnedRows;
 use tacita_core::{Level, Result, Security};
 
-use super::methods::{self, PairMethod};
+use super::methods::{self, IntersectPairMethod};
 use super::sizes::params;
 use super::{any, disk};
 use crate::agreement::cost::Calibration;
@@ -30,8 +30,9 @@ pub(crate) fn choose_intersection(
     theirs: &Sizes,
     network: Network,
 ) -> Result<Choice> {
-    let settled =
-        |method: &dyn PairMethod, why: &str| Ok(Choice { chosen: Chosen::only(method.protocol()), why: why.into() });
+    let settled = |method: &dyn IntersectPairMethod, why: &str| {
+        Ok(Choice { chosen: Chosen::only(method.protocol()), why: why.into() })
+    };
     if let Some(named) = methods::named(job.protocol) {
         let way = named.way(job, params(job, me, own, theirs))?.map_or(String::new(), |way| format!(": {way}"));
         return settled(named, &format!("the job names it{way}"));
@@ -48,7 +49,7 @@ pub(crate) fn choose_intersection(
         return settled(method, "the run began with it");
     }
     let prepared = own.epoch.is_some() || theirs.epoch.is_some();
-    let can = |method: &&dyn PairMethod| method.check(job).is_ok() && (method.uses_prepared() || !prepared);
+    let can = |method: &&dyn IntersectPairMethod| method.check(job).is_ok() && (method.uses_prepared() || !prepared);
     let candidates: Vec<_> =
         methods::of_two().filter(can).filter_map(|method| Some((method, method.advantage()?))).collect();
     if let [(only, _)] = candidates[..] {
@@ -57,15 +58,15 @@ pub(crate) fn choose_intersection(
     // Of a line of which nothing is known the slower speed is taken: sets for which that makes a difference are small, and a
     // round trip that a busy machine lengthens does not change the protocol.
     let network = Network { bandwidth: Some(network.bandwidth.unwrap_or(FAR_BANDWIDTH as u64)), ..network };
-    let seconds_of = |method: &dyn PairMethod, job: &JobSpec, own: &Sizes, theirs: &Sizes| -> Result<f64> {
+    let seconds_of = |method: &dyn IntersectPairMethod, job: &JobSpec, own: &Sizes, theirs: &Sizes| -> Result<f64> {
         let cost = method.cost(job, params(job, me, own, theirs), ReturnedRows::default(), &ASSUMED)?;
         let (receiver, sender) = (cost.receiver, cost.sender);
         Ok(network.seconds(receiver.cpu.max(sender.cpu), receiver.bytes + sender.bytes, cost.rounds))
     };
-    let seconds = |method: &dyn PairMethod| -> Result<f64> {
+    let seconds = |method: &dyn IntersectPairMethod| -> Result<f64> {
         each.iter().map(|(job, own, theirs)| seconds_of(method, job, own, theirs)).sum()
     };
-    let (mut best, mut refused) = (None::<(f64, &dyn PairMethod, &str)>, None);
+    let (mut best, mut refused) = (None::<(f64, &dyn IntersectPairMethod, &str)>, None);
     for (method, advantage) in candidates {
         match seconds(method) {
             Ok(seconds) if best.is_none_or(|(least, ..)| seconds < least) => best = Some((seconds, method, advantage)),

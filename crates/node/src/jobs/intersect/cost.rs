@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tacita_core::protocol::intersect::buckets::Attempt;
-use tacita_core::protocol::intersect::entries::ReturnedRows;
+use tacita_core::protocol::intersect::buckets::AttemptKind;
+use tacita_core::protocol::intersect::tag_exchange::ReturnedRows;
 use tacita_core::{Result, Role};
 
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
@@ -60,11 +60,11 @@ fn cost_of_buckets(
     let [of_receiver, of_sender] = disk::bucketed(protocol)?.cpu(job.level, asked, sent, buckets, calibration);
     let role = |name: &str, role, cpu: f64| -> Result<(String, RoleCost)> {
         let sorted = if sizes[name].work.is_some() { SORTED_ROW * sizes[name].items as f64 } else { 0.0 };
-        let bytes = params.bytes_sent_by(role, Attempt::Fresh)?;
+        let bytes = params.bytes_sent_by(role, AttemptKind::Fresh)?;
         let disk = sizes[name].work.as_ref().map(|_| sorted_bytes(sizes[name].items, job.learns(name)));
         Ok((name.to_owned(), RoleCost { cpu: cpu + sorted, bytes, disk }))
     };
     let roles = [role(receiver, Role::Receiver, of_receiver)?, role(sender, Role::Sender, of_sender)?];
-    let rounds = params.rounds(Attempt::Fresh)?;
+    let rounds = params.rounds(AttemptKind::Fresh)?;
     Ok(Cost { roles: BTreeMap::from(roles), rounds, buckets: Some(params.buckets), ..Cost::default() })
 }

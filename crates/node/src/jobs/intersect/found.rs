@@ -2,19 +2,19 @@
 
 use serde_json::json;
 use tacita_core::protocol::intersect::ecdh;
-use tacita_core::protocol::intersect::entries::{Common, Payload};
+use tacita_core::protocol::intersect::tag_exchange::{Matches, Payload};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Answer, Deferred, JobSpec, Sizes};
 use crate::jobs::intersect::shown::Shown;
 use crate::jobs::intersect::sizes::peer_schema;
 use crate::jobs::intersect::sums;
-use crate::jobs::intersect::{Brought, Loaded};
+use crate::jobs::intersect::{IntersectInput, Loaded};
 use crate::table::payload::PayloadSchema;
 use crate::table::{Selection, select};
 
 /// Result of a party's intersection with the other.
-pub enum Found {
+pub enum IntersectResult {
     /// No result: the party is not meant to learn anything.
     Nothing,
     /// Indices of its keys that are common.
@@ -29,48 +29,48 @@ pub enum Found {
     Sum(ecdh::sum::Total),
 }
 
-pub(crate) fn found_payload(job: &JobSpec, me: &str, common: Common, peer_sizes: &Sizes) -> Result<Found> {
+pub(crate) fn found_payload(job: &JobSpec, me: &str, common: Matches, peer_sizes: &Sizes) -> Result<IntersectResult> {
     let given = match common.payload {
         Some(rows) if !peer_sizes.schema.is_empty() => Some((peer_schema(job, job.peer_of(me), peer_sizes)?, rows)),
         _ => None,
     };
-    Ok(Found::Payload(common.items, given))
+    Ok(IntersectResult::Payload(common.items, given))
 }
 
-impl Found {
+impl IntersectResult {
     /// Whether this party learns that no key is common. Where small numbers are held back, so is this.
     pub(super) fn is_nothing_in_common(&self, job: &JobSpec) -> bool {
         match self {
-            Found::Rows(common) | Found::Payload(common, _) => common.is_empty(),
-            Found::Count(count) => *count == 0 && job.limits.min_result.is_none(),
-            Found::Sum(total) => total.count == 0 && job.limits.min_result.is_none(),
-            Found::Nothing | Found::OnDisk => false,
+            IntersectResult::Rows(common) | IntersectResult::Payload(common, _) => common.is_empty(),
+            IntersectResult::Count(count) => *count == 0 && job.limits.min_result.is_none(),
+            IntersectResult::Sum(total) => total.count == 0 && job.limits.min_result.is_none(),
+            IntersectResult::Nothing | IntersectResult::OnDisk => false,
         }
     }
 
     /// The table rows of the common keys of a table in memory, key by key: in the same order at both parties.
     pub fn rows_of(&self, loaded: &Loaded) -> Result<Vec<u32>> {
         match self {
-            Found::Rows(common) => Ok(loaded.keys.rows_of(common)),
+            IntersectResult::Rows(common) => Ok(loaded.keys.rows_of(common)),
             _ => Err(Error::Internal("an alignment found no rows".into())),
         }
     }
 
     /// The answer, of a party that brought this.
-    pub(super) fn answer(self, job: &JobSpec, me: &str, brought: &Brought) -> Deferred<Answer> {
+    pub(super) fn answer(self, job: &JobSpec, me: &str, brought: &IntersectInput) -> Deferred<Answer> {
         let min_result = job.limits.min_result;
         match (self, brought) {
-            (Found::Nothing, _) => Box::new(|| Ok(Answer::Nothing)),
-            (Found::Count(count), _) => Box::new(move || Ok(count_of(count, min_result))),
-            (Found::Sum(total), _) => {
+            (IntersectResult::Nothing, _) => Box::new(|| Ok(Answer::Nothing)),
+            (IntersectResult::Count(count), _) => Box::new(move || Ok(count_of(count, min_result))),
+            (IntersectResult::Sum(total), _) => {
                 let (job, peer) = (job.clone(), job.peer_of(me).to_owned());
                 Box::new(move || sums::answer(&job, &peer, &total))
             }
-            (Found::Rows(common), Brought::Table(loaded)) => {
+            (IntersectResult::Rows(common), IntersectInput::Table(loaded)) => {
                 let (loaded, shown) = (loaded.clone(), Shown::of(job, me));
                 Box::new(move || shown.answer(&loaded, &common))
             }
-            (Found::Payload(common, given), Brought::Table(loaded)) => {
+            (IntersectResult::Payload(common, given), IntersectInput::Table(loaded)) => {
                 let (loaded, peer) = (loaded.clone(), job.peer_of(me).to_owned());
                 Box::new(move || {
                     let given = given.map(|(schema, rows)| given_table(&schema, &rows, &peer)).transpose()?;
@@ -78,30 +78,32 @@ impl Found {
                     Ok(Answer::rows(Selection::join(&loaded.table, &loaded.keys, &common, &joined)?))
                 })
             }
-            (Found::OnDisk, Brought::Disk(disk)) => {
+            (IntersectResult::OnDisk, IntersectInput::Disk(disk)) => {
                 let disk = disk.clone();
                 Box::new(move || Ok(Answer::Rows(Box::new(disk.common()?))))
             }
-            (_, Brought::Table(_)) => {
+            (_, IntersectInput::Table(_)) => {
                 Box::new(|| Err(Error::Internal("a table in memory has found rows on disk".into())))
             }
-            (_, Brought::Disk(_)) => {
+            (_, IntersectInput::Disk(_)) => {
                 Box::new(|| Err(Error::Internal("a table on disk has found something else".into())))
             }
-            (_, Brought::Prepared(_)) => Box::new(|| Err(Error::Internal("a prepared sender learns nothing".into()))),
+            (_, IntersectInput::Prepared(_)) => {
+                Box::new(|| Err(Error::Internal("a prepared sender learns nothing".into())))
+            }
         }
     }
 }
 
 /// The peer's rows for the common keys, as columns.
-pub(super) fn given_table(schema: &PayloadSchema, rows: &Payload, peer: &str) -> Result<select::Given> {
+pub(super) fn given_table(schema: &PayloadSchema, rows: &Payload, peer: &str) -> Result<select::PeerRows> {
     let mut bytes = Vec::new();
     let mut offsets = vec![0];
     for item in 0..rows.items() {
         bytes.extend_from_slice(rows.item(item));
         offsets.push(offsets[item] + rows.rows_of(item));
     }
-    Ok(select::Given { rows: schema.decode_rows(&bytes, peer)?, offsets })
+    Ok(select::PeerRows { rows: schema.decode_rows(&bytes, peer)?, offsets })
 }
 
 pub(super) fn count_of(count: u64, min_result: Option<u64>) -> Answer {
@@ -126,10 +128,13 @@ mod tests {
             JobSpec::parse(&format!("{text}{limits}\n[parties.a]\n[parties.b]\n"), false).unwrap()
         };
         let (open, held) = (job(""), job("[limits]\nmin_result = 3"));
-        for none in [Found::Count(0), Found::Sum(ecdh::sum::Total { count: 0, sums: vec![0] })] {
+        for none in [IntersectResult::Count(0), IntersectResult::Sum(ecdh::sum::Total { count: 0, sums: vec![0] })] {
             assert_eq!((none.is_nothing_in_common(&open), none.is_nothing_in_common(&held)), (true, false));
         }
-        assert!(!Found::Count(1).is_nothing_in_common(&open) && !Found::Nothing.is_nothing_in_common(&open));
-        assert!(Found::Rows(Vec::new()).is_nothing_in_common(&held));
+        assert!(
+            !IntersectResult::Count(1).is_nothing_in_common(&open)
+                && !IntersectResult::Nothing.is_nothing_in_common(&open)
+        );
+        assert!(IntersectResult::Rows(Vec::new()).is_nothing_in_common(&held));
     }
 }

@@ -8,22 +8,23 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 use tacita_core::Result;
-use tacita_core::primitive::elgamal::threshold::Order;
+use tacita_core::primitive::elgamal::threshold::PartyOrder;
 use tacita_core::primitive::published::bloom::Rate;
 use tacita_core::protocol::published::intersect::polynomial::Strategy;
 
 use super::load;
 use super::outsourced::{self, Filters};
-use super::{any, live, methods, multiset, shown, spread};
+use super::{any, distributed, live, methods, multiset, shown};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{MAX_ROWS, maybe_from_word};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Distributed, Found, Glance, Helped, Job, JobInfo, JobSpec, Known, Left,
-    MOST_PARTIES, Network, Part, PoolPlace, Protocol, Question, Resumable, Reveal, Shared, Sizes, Source, Topology,
+    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, Distributed, Helped, InitQuestion, Job, JobInfo,
+    JobSpec, KnownSizes, MAX_PARTIES, Network, PartyInput, PoolPlace, Protocol, Resumable, ResumePoint, Reveal,
+    RunResult, Sizes, Source, Topology,
 };
 use crate::base::hex::hex;
 use crate::jobs::polynomials::{OrAuto, Polynomials};
-use crate::jobs::{Own, on_disk};
+use crate::jobs::{ParseJob, on_disk};
 use crate::table::PayloadSchema;
 use crate::transport::depot::Expected;
 
@@ -37,22 +38,22 @@ pub struct Intersect {
     pub bins: Option<OrAuto<usize>>,
     /// Order in which the parties decrypt, for `outsourced-bloom`.
     #[serde(deserialize_with = "maybe_from_word")]
-    pub decryption: Option<Order>,
+    pub decryption: Option<PartyOrder>,
     /// Rate at which a key is wrongly in the result, for `outsourced-bloom`.
     #[serde(deserialize_with = "maybe_from_word")]
     pub false_positives: Option<Rate>,
 }
 
 /// Questions that `tacita init` asks.
-const QUESTIONS: [Question; 3] = [
-    Question {
+const QUESTIONS: [InitQuestion; 3] = [
+    InitQuestion {
         key: "key.columns",
         asks: "Columns that rows are matched by",
         usual: None,
         answer: Answering::Columns,
         means: "names that both agree on; a party whose headers differ maps them below",
     },
-    Question {
+    InitQuestion {
         key: "key.normalize",
         asks: "How each is normalised: none, text, name, latin, initials, date, date:DMY, date:MDY, year, timestamp, timestamp:ZONE, email, domain, phone, phone:CC, ip, integer or decimal",
         usual: Some("none"),
@@ -72,11 +73,11 @@ static INFO: JobInfo = JobInfo {
     reveals: &["rows", "count", "sum:COLUMN", "mean:COLUMN", "counts:COLUMN", "payload"],
     columns_from: "key.columns or gives",
     beside: &[],
-    most_parties: MOST_PARTIES,
+    most_parties: MAX_PARTIES,
     served: None,
 };
 
-impl Own for Intersect {
+impl ParseJob for Intersect {
     fn all_protocols() -> Vec<Protocol> {
         methods::protocols(None)
     }
@@ -121,12 +122,12 @@ impl Job for Intersect {
         (count > 2).then(|| format!("{count} parties"))
     }
 
-    fn things(&self, _spec: &JobSpec) -> &'static str {
+    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
         "keys"
     }
 
-    fn has(&self, key: Shared) -> bool {
-        use Shared::{Clients, Gives, Helper, Key, MinResult, PadTo, Queries, Scale, Show};
+    fn has(&self, key: CommonKey) -> bool {
+        use CommonKey::{Clients, Gives, Helper, Key, MinResult, PadTo, Queries, Scale, Show};
         matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries | Clients | Helper | Show)
     }
 
@@ -206,11 +207,11 @@ impl Job for Intersect {
         Some(self)
     }
 
-    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         methods::of(spec).learned(spec, party, known)
     }
 
-    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Disclosure> {
         methods::of(spec).at_a_glance(spec)
     }
 
@@ -222,14 +223,20 @@ impl Job for Intersect {
         Some(self)
     }
 
-    fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+    fn load(
+        &self,
+        spec: &JobSpec,
+        me: &str,
+        source: &Source,
+        _pool: Option<&PoolPlace>,
+    ) -> Result<Box<dyn PartyInput>> {
         methods::of(spec).load(spec, me, source)
     }
 }
 
 impl Distributed for Intersect {
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
-        spread::in_buckets(spec)
+        distributed::in_buckets(spec)
     }
 }
 
@@ -238,11 +245,17 @@ impl Resumable for Intersect {
         on_disk::holds_run(directory) || any::holds_run(directory)
     }
 
-    fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {
+    fn left(
+        &self,
+        spec: &JobSpec,
+        me: &str,
+        source: &Source,
+        done: ResumePoint,
+    ) -> Result<Option<(Box<dyn PartyInput>, RunResult)>> {
         let Source::Disk { work, .. } = source else { return Ok(None) };
         if !spec.alternatives().is_empty() {
             let left = any::left(spec, me, work, done)?;
-            return Ok(left.map(|(part, found)| (Box::new(part) as Box<dyn Part>, found)));
+            return Ok(left.map(|(part, found)| (Box::new(part) as Box<dyn PartyInput>, found)));
         }
         let Some(disk) = super::left_disk(spec, me, work, done)? else { return Ok(None) };
         let (part, found) = super::left_on_disk(spec, me, Arc::new(disk))?;

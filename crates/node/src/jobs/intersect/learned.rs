@@ -1,10 +1,10 @@
 //! Plain sentences on who learns what in an intersection.
 
 use tacita_core::Security;
-use tacita_core::protocol::intersect::entries::Params;
+use tacita_core::protocol::intersect::tag_exchange::Params;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 
-use crate::agreement::{Duplicates, Glance, JobSpec, Known, Reveal};
+use crate::agreement::{Disclosure, Duplicates, JobSpec, KnownSizes, Reveal};
 use crate::base::text::{count, counted, names};
 use crate::jobs::intersect::{methods, sums};
 use crate::jobs::learned::{filtered, list, no_common_keys, unchecked_keys, which_keys};
@@ -20,7 +20,7 @@ pub(super) fn one_row_a_key(job: &JobSpec) -> bool {
 }
 
 /// Returns what `party` learns in a two-party intersection, given what is known.
-pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+pub(crate) fn intersect(job: &JobSpec, party: &str, known: KnownSizes) -> Vec<String> {
     let peer = job.peer_of(party);
     let mut learned = Vec::new();
     if job.learns(party) {
@@ -53,29 +53,29 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
 }
 
 /// Returns the summary of who learns what, one entry for each result.
-pub(crate) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+pub(crate) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
     let learns = |name: &str| job.learns(name);
     let result = match &job.reveal {
         Reveal::Count | Reveal::Sum(_) => format!("how many {} both have", counted_in(job, "keys")),
         _ => "which of its own rows both have".into(),
     };
-    let mut all = vec![Glance::new(job, result, learns)];
+    let mut all = vec![Disclosure::new(job, result, learns)];
     if let Some((giver, summed)) = job.summed() {
         let what = if summed.mean { "sum and mean" } else { "sum" };
-        all.push(Glance::new(job, format!("{what} of {giver}'s {} over them", list(&summed.columns)), learns));
+        all.push(Disclosure::new(job, format!("{what} of {giver}'s {} over them", list(&summed.columns)), learns));
     }
     if job.reveal == Reveal::Payload {
         let givers = job.parties.names().into_iter().filter(|giver| !job.given_by(giver).is_empty());
         let given = |giver: &str| format!("{giver}'s {} for them", list(job.given_by(giver)));
-        all.extend(givers.map(|giver| Glance::given(job, giver, given(giver), learns)));
+        all.extend(givers.map(|giver| Disclosure::given(job, giver, given(giver), learns)));
     }
     all.push(sizes_at_a_glance(job, counted_in(job, "keys")));
     all
 }
 
 /// Whether sizes are learned.
-pub(crate) fn sizes_at_a_glance(job: &JobSpec, things: &str) -> Glance {
-    Glance::new(job, format!("how many {things} the other has"), |_| job.limits.pad_to.is_none())
+pub(crate) fn sizes_at_a_glance(job: &JobSpec, things: &str) -> Disclosure {
+    Disclosure::new(job, format!("how many {things} the other has"), |_| job.limits.pad_to.is_none())
 }
 
 /// Sentences on a receiver whose sender answers from a prepared part.
@@ -127,7 +127,7 @@ fn together(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
 }
 
 /// Appends what a party can gain by cheating, if the protocol limits it.
-fn cheating(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
+fn cheating(job: &JobSpec, party: &str, peer: &str, known: KnownSizes, learned: &mut Vec<String>) {
     if party != job.receiver() {
         return;
     }
@@ -178,9 +178,10 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
             learned.push(format!("{party} learns which of its own rows have a key that {peer} has too{by}."));
             let given = job.given_by(peer);
             if !given.is_empty() {
-                let rows = match one_row_a_key(job) {
-                    true => String::new(),
-                    false => format!(", and how many rows {peer} has for each of them"),
+                let rows = if one_row_a_key(job) {
+                    String::new()
+                } else {
+                    format!(", and how many rows {peer} has for each of them")
                 };
                 learned.push(format!("{party} learns {peer}'s {} for those keys{rows}.", list(given)));
             }
@@ -227,7 +228,7 @@ pub(super) fn of_sum(party: &str, gives: bool) -> Vec<String> {
     ]
 }
 
-pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
+pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: KnownSizes, learned: &mut Vec<String>) {
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(
             "{party} does not learn how many {} {peer} has, beyond what the result says and that they are no more than {}: all \

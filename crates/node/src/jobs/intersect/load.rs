@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use rayon::prelude::*;
-use tacita_core::protocol::intersect::entries::Payload;
+use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::{Error, Item, Result};
 use zeroize::Zeroizing;
 
@@ -12,7 +12,7 @@ use crate::agreement::{JobSpec, Reveal, Sizes, Summed};
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::table::payload::{PayloadEncoder, PayloadSchema, received_name};
-use crate::table::{Duplicates, KeySpec, Keys, ReadOptions, Table, Warning, numbers, read};
+use crate::table::{Duplicates, KeySpec, ReadOptions, Table, TableKeys, Warning, numbers, read};
 use crate::watch::Warned;
 
 /// Length of the number of a given row.
@@ -46,7 +46,7 @@ pub fn number_bytes(job: &JobSpec) -> usize {
 /// A table that has been read, with its distinct keys.
 pub struct Loaded {
     pub(super) table: Table,
-    pub(super) keys: Keys,
+    pub(super) keys: TableKeys,
     given: Option<Given>,
     /// A number for each key, where this party's are added up.
     numbers: Option<Zeroizing<Vec<i128>>>,
@@ -62,7 +62,7 @@ pub(crate) struct Given {
 /// For each row of a table the first one of its key, which may be itself; none if it has no key.
 pub fn first_rows(job: &JobSpec, me: &str, table: &Table) -> Result<Vec<Option<u32>>> {
     let spec = KeySpec { duplicates: Duplicates::All, ..job.key_spec(me, true)? };
-    let (keys, _) = Keys::build(table, &spec)?;
+    let (keys, _) = TableKeys::build(table, &spec)?;
     let mut first = vec![None; table.rows()];
     for key in 0..keys.len() {
         let rows = keys.rows(key);
@@ -94,7 +94,7 @@ impl Loaded {
     ) -> Result<Loaded> {
         check_names(job, me, &table)?;
         let spec = job.key_spec(me, allow_unreadable)?;
-        let (keys, warnings) = Keys::build(&table, &spec)?;
+        let (keys, warnings) = TableKeys::build(&table, &spec)?;
         warnings.into_iter().for_each(|warning| warned.tell(warning));
         let given = match given_columns(job, me) {
             Some(columns) => Some(Given::encode(job, me, columns, (&table, &keys), numbers, warned)?),
@@ -115,7 +115,7 @@ impl Loaded {
     }
 
     /// The distinct keys, canonically encoded and sorted.
-    pub fn keys(&self) -> &Keys {
+    pub fn keys(&self) -> &TableKeys {
         &self.keys
     }
 
@@ -159,7 +159,7 @@ impl Given {
         job: &JobSpec,
         me: &str,
         columns: &[String],
-        (table, keys): (&Table, &Keys),
+        (table, keys): (&Table, &TableKeys),
         numbers: Option<&NumberKey>,
         warned: &mut Warned,
     ) -> Result<Given> {
@@ -184,8 +184,8 @@ impl Given {
 }
 
 /// The numbers of each key: of each column the sum over its rows and, for a mean, how many of them have a value.
-fn add_up(job: &JobSpec, me: &str, summed: &Summed, table: &Table, keys: &Keys) -> Result<Zeroizing<Vec<i128>>> {
-    let form = numbers::Form { decimals: job.summed_decimals(), mark: job.mark(me) };
+fn add_up(job: &JobSpec, me: &str, summed: &Summed, table: &Table, keys: &TableKeys) -> Result<Zeroizing<Vec<i128>>> {
+    let form = numbers::NumberForm { decimals: job.summed_decimals(), mark: job.mark(me) };
     let mut all = Zeroizing::new(vec![0; summed.numbers() * keys.len()]);
     for (place, column) in summed.columns.iter().enumerate() {
         let header = job.header(me, column);
@@ -236,13 +236,13 @@ fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
 
 /// Minimum number of keys with which a bucket tells a number, unless it is the only one. Its rows may be many more,
 /// but have few different keys.
-const LEAST_KEYS: u64 = 1000;
+const MIN_KEYS: u64 = 1000;
 
 /// Own sizes against the job's limits; where sets are padded, the sizes become the bound.
 pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) -> Result<()> {
     let most = sizes.items.max(sizes.entries);
     // Rows are counted where all of a key's are sent, or count.
-    let brought = match job.things() {
+    let brought = match job.item_noun() {
         "keys" if sizes.entries > sizes.items || job.is_of_multisets() => {
             format!("{} with a key", text::counted(most, "row"))
         }
@@ -260,7 +260,7 @@ pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) ->
     if let Some(bucket) = job.bucket()
         && job.tells_of_buckets()
         && bucket.of > 1
-        && sizes.items < LEAST_KEYS
+        && sizes.items < MIN_KEYS
     {
         return Err(Error::Input(format!(
             "{source}: a bucket of this party has {}, too few to hide the length of its longest row: ask for fewer buckets, at \

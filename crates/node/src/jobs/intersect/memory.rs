@@ -1,6 +1,6 @@
 //! Memory of an intersection.
 
-use tacita_core::protocol::intersect::entries::{Params, Reveal};
+use tacita_core::protocol::intersect::tag_exchange::{Params, ReceiverReveal};
 use tacita_core::{Level, Result, Security};
 
 use super::methods::{self, Bucketed};
@@ -43,7 +43,7 @@ pub fn of_bucket(receives: bool, protocol: &dyn Bucketed, level: Level, asked: u
 /// Memory for entries that are asked for and sent, in bytes, by a protocol that holds so much more.
 pub fn of_entries(job: &JobSpec, receives: bool, params: &Params, more: u64) -> u64 {
     let mut bytes = of_items(receives, params).saturating_add(more);
-    if receives && job.security == Security::Malicious && params.reveal == Reveal::Rows {
+    if receives && job.security == Security::Malicious && params.reveal == ReceiverReveal::Rows {
         // All tags are there before any is looked for.
         bytes = bytes.saturating_add(of_tags(params));
     }
@@ -51,7 +51,7 @@ pub fn of_entries(job: &JobSpec, receives: bool, params: &Params, more: u64) -> 
         // A bit for each entry, made or received.
         bytes = bytes.saturating_add(params.sender_entries as u64 / 4);
     }
-    if let Reveal::Payload { returned: Some(returned), .. } = params.reveal {
+    if let ReceiverReveal::Payload { returned: Some(returned), .. } = params.reveal {
         let rows = (returned.rows as u64).saturating_mul(returned.row_bytes as u64);
         bytes = bytes.saturating_add(rows.saturating_mul(2));
     }
@@ -70,12 +70,12 @@ pub fn of_items(receives: bool, params: &Params) -> u64 {
     let elements = 2 * params.suite.element_bytes() as u64;
     // For each item of the receiver, and for each entry of the sender.
     let (of_receiver, of_sender) = match (receives, params.reveal) {
-        (true, Reveal::Count | Reveal::Sum { .. }) => (128, 0),
-        (true, Reveal::Payload { .. }) => (160, 2 * entry + 24),
-        (true, Reveal::Rows) => (96, 0),
-        (false, Reveal::Count) => (elements, 96 + 2 * entry),
+        (true, ReceiverReveal::Count | ReceiverReveal::Sum { .. }) => (128, 0),
+        (true, ReceiverReveal::Payload { .. }) => (160, 2 * entry + 24),
+        (true, ReceiverReveal::Rows) => (96, 0),
+        (false, ReceiverReveal::Count) => (elements, 96 + 2 * entry),
         // Numbers are encrypted as they are sent, with tables that take no more than the fixed part. While they are read, each is there twice.
-        (false, Reveal::Sum { sums, .. }) => (elements, 96 + 32 * sums as u64 + 2 * params.tag_bytes as u64),
+        (false, ReceiverReveal::Sum { sums, .. }) => (elements, 96 + 32 * sums as u64 + 2 * params.tag_bytes as u64),
         (false, _) => (0, 160 + 3 * entry),
     };
     let bytes = (params.receiver_items as u64).saturating_mul(of_receiver);

@@ -4,6 +4,7 @@ pub mod any;
 pub mod choose;
 pub mod cost;
 pub mod disk;
+mod distributed;
 mod found;
 mod groups;
 pub(crate) mod hint;
@@ -20,7 +21,6 @@ pub mod prepared;
 mod run;
 mod shown;
 mod sizes;
-mod spread;
 mod star;
 mod sums;
 
@@ -29,12 +29,14 @@ use std::sync::Arc;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{self, JobSpec, Known, Left, OnDisk, Pair, Part, Protocol, Run, Sizes, Source};
+use crate::agreement::{
+    self, DiskOptions, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, Protocol, ResumePoint, Sizes, Source,
+};
 use crate::table::RowCounts;
 use disk::Disk;
-use prepared::Prepared;
+use prepared::PreparedPart;
 
-pub use found::Found;
+pub use found::IntersectResult;
 use groups::in_group;
 pub use job::Intersect;
 pub use load::{Loaded, check_limits, empty_rows, first_rows};
@@ -42,17 +44,17 @@ pub use run::run;
 pub use sizes::{check_peer, item_key_of_epoch, params};
 
 /// Input that a party brings to an intersection.
-pub enum Brought {
+pub enum IntersectInput {
     /// A table and its keys.
     Table(Arc<Loaded>),
     /// The sender's part, made earlier.
-    Prepared(Box<Prepared>),
+    Prepared(Box<PreparedPart>),
     /// A table on disk, sorted by its keys.
     Disk(Arc<Disk>),
 }
 
 /// Reads and normalises a party's data.
-pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<IntersectInput> {
     if let Some(limit) = sizes::quota_limit(job)
         && me != job.receiver()
         && !matches!(source, Source::Prepared { .. })
@@ -63,37 +65,37 @@ pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
         )));
     }
     if let Some((table, allow_unreadable)) = source.table()? {
-        return Ok(Brought::Table(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)));
+        return Ok(IntersectInput::Table(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)));
     }
     match source {
         Source::Prepared { directory, check } => {
-            let prepared = Prepared::open(directory, job, me)?;
+            let prepared = PreparedPart::open(directory, job, me)?;
             if let Some((path, options)) = check {
                 prepared.check_data(&Loaded::read(job, me, path, options, true)?)?;
             }
-            Ok(Brought::Prepared(Box::new(prepared)))
+            Ok(IntersectInput::Prepared(Box::new(prepared)))
         }
         Source::Disk { path, options, allow_unreadable, work } => {
-            Ok(Brought::Disk(Arc::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)))
+            Ok(IntersectInput::Disk(Arc::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)))
         }
         _ => Err(Error::Internal("an intersection of something else than tables".into())),
     }
 }
 
-impl Part for Brought {
+impl PartyInput for IntersectInput {
     fn sizes(&self) -> Sizes {
         match self {
-            Brought::Table(loaded) => loaded.sizes.clone(),
-            Brought::Prepared(prepared) => prepared.sizes(),
-            Brought::Disk(disk) => disk.sizes(),
+            IntersectInput::Table(loaded) => loaded.sizes.clone(),
+            IntersectInput::Prepared(prepared) => prepared.sizes(),
+            IntersectInput::Disk(disk) => disk.sizes(),
         }
     }
 
     fn rows(&self) -> RowCounts {
         match self {
-            Brought::Table(loaded) => loaded.keys.counts(),
-            Brought::Prepared(prepared) => prepared.row_counts(),
-            Brought::Disk(disk) => disk.row_counts(),
+            IntersectInput::Table(loaded) => loaded.keys.counts(),
+            IntersectInput::Prepared(prepared) => prepared.row_counts(),
+            IntersectInput::Disk(disk) => disk.row_counts(),
         }
     }
 
@@ -101,45 +103,48 @@ impl Part for Brought {
         check_peer(job, &self.sizes(), theirs, channel)
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
-        let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
+    fn run(&mut self, run: PartContext<'_>) -> Result<agreement::RunResult> {
+        let PairContext { job, me, agreed, channel, rng, .. } = run.pair()?;
         let found = self::run(job, me, self, agreed, channel, rng)?;
-        if let (Brought::Table(loaded), true) = (&*self, found.is_nothing_in_common(job) && agreed.peer_sizes.items > 0)
+        if let (IntersectInput::Table(loaded), true) =
+            (&*self, found.is_nothing_in_common(job) && agreed.peer_sizes.items > 0)
             && !loaded.keys.is_empty()
         {
             hint::warn_of_nothing(job, me, loaded);
         }
-        let learned = learned::intersect(job, me, Known::of(agreed));
+        let learned = learned::intersect(job, me, KnownSizes::of(agreed));
         self.found(job, me, found, agreed.chosen.protocol, learned)
     }
 
     fn ended(&self) -> Result<()> {
         match self {
-            Brought::Disk(disk) => disk.end(),
+            IntersectInput::Disk(disk) => disk.end(),
             _ => Ok(()),
         }
     }
 
     fn clear(&self) -> Result<()> {
         match self {
-            Brought::Disk(disk) => disk.clear(),
+            IntersectInput::Disk(disk) => disk.clear(),
             _ => Ok(()),
         }
     }
 }
 
-impl Brought {
+impl IntersectInput {
     /// Builds the result for the caller that runs the party.
     fn found(
         &self,
         job: &JobSpec,
         me: &str,
-        found: Found,
+        found: IntersectResult,
         protocol: Protocol,
         learned: Vec<String>,
-    ) -> Result<agreement::Found> {
-        let found =
-            agreement::Found { answer: found.answer(job, me, self), ..agreement::Found::nothing(protocol, learned) };
+    ) -> Result<agreement::RunResult> {
+        let found = agreement::RunResult {
+            answer: found.answer(job, me, self),
+            ..agreement::RunResult::nothing(protocol, learned)
+        };
         match self.work() {
             Some(work) => found.with("work", work),
             None => Ok(found),
@@ -149,25 +154,25 @@ impl Brought {
     /// Returns a summary of the work of a run on disk.
     fn work(&self) -> Option<disk::Done> {
         match self {
-            Brought::Disk(disk) => disk.work(),
+            IntersectInput::Disk(disk) => disk.work(),
             _ => None,
         }
     }
 }
 
 /// The run in a directory, if so much of it is done.
-fn left_disk(job: &JobSpec, me: &str, work: &OnDisk, done: Left) -> Result<Option<Disk>> {
+fn left_disk(job: &JobSpec, me: &str, work: &DiskOptions, done: ResumePoint) -> Result<Option<Disk>> {
     match done {
-        Left::Ended => Disk::ended(job, me, work),
-        Left::Complete => Disk::complete(job, me, work),
+        ResumePoint::Ended => Disk::ended(job, me, work),
+        ResumePoint::Complete => Disk::complete(job, me, work),
     }
 }
 
 /// A run on disk of which all parties have all they need of each other, as what is left: to write the result.
-fn left_on_disk(job: &JobSpec, me: &str, disk: Arc<Disk>) -> Result<(Brought, agreement::Found)> {
+fn left_on_disk(job: &JobSpec, me: &str, disk: Arc<Disk>) -> Result<(IntersectInput, agreement::RunResult)> {
     let protocol = disk.protocol(job)?;
-    let brought = Brought::Disk(disk);
-    let found = if job.learns(me) { Found::OnDisk } else { Found::Nothing };
-    let found = brought.found(job, me, found, protocol, job.job.learned(job, me, Known::default()))?;
+    let brought = IntersectInput::Disk(disk);
+    let found = if job.learns(me) { IntersectResult::OnDisk } else { IntersectResult::Nothing };
+    let found = brought.found(job, me, found, protocol, job.job.learned(job, me, KnownSizes::default()))?;
     Ok((brought, found))
 }

@@ -43,11 +43,12 @@ pub fn check(job: &JobSpec) -> Result<()> {
 
 /// Refuses to prepare a part.
 pub fn check_prepared(job: &JobSpec) -> Result<()> {
-    match job.is_of_multisets() {
-        true => bad(
+    if job.is_of_multisets() {
+        bad(
             "--work: a prepared part is not available with duplicates = \"multiset\": leave --work out, or agree on duplicates = \
              \"all\"",
-        ),
-        false => Ok(()),
+        )
+    } else {
+        Ok(())
     }
 }

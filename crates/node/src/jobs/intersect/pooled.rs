@@ -14,28 +14,28 @@ use std::path::{Path, PathBuf};
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::channel::labels::handshake::DRIVERS;
-use tacita_core::primitive::oprf::Key;
-use tacita_core::protocol::intersect::ecdh::pooled::{self, Left, Pool};
+use tacita_core::primitive::oprf::OprfKey;
+use tacita_core::protocol::intersect::ecdh::pooled::{self, PoolRemainder, TagPool};
 use tacita_core::{Error, Result};
 
-use super::found::{Found, count_of};
-use super::methods::{Setting, ecdh};
+use super::found::{IntersectResult, count_of};
+use super::methods::{MethodContext, ecdh};
 use crate::agreement::{Answer, Bucket, JobSpec, Pooled};
 use crate::base::files::write_whole_private;
 use crate::base::random::fresh_rng;
 
 /// One side of a bucket. The sender has its file when this returns; nobody has found anything.
-pub fn run(run: &Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+pub fn run(run: &MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult> {
     let (bucket, own) = own_of(run.job)?;
     let key = key(run.job, own)?;
     if run.receives() {
         pooled::ask(&run.items, &key, &run.params, channel, rng)?;
-        return Ok(Found::Nothing);
+        return Ok(IntersectResult::Nothing);
     }
     let pool = pool(run.job, &bucket.bounds, bucket.of)?;
     let answered = pooled::answer(&run.items, &key, &tag_key(own), &pool, &run.params, channel, rng)?;
     write_parts(&own.place, answered.elements.iter().chain(&answered.tags))?;
-    Ok(Found::Nothing)
+    Ok(IntersectResult::Nothing)
 }
 
 /// Whether the receiver has the count already, of a meeting that was cut off: then the pool is not sent again.
@@ -69,7 +69,7 @@ pub fn receive(
     channel: &mut Channel,
 ) -> Result<usize> {
     let pool = pool(job, bounds, buckets)?;
-    let mut left = Left::all(&pool);
+    let mut left = PoolRemainder::all(&pool);
     for part in 0..pool.parts() {
         let (elements, tags) = pooled::receive(&pool, &mut left, channel)?;
         write_whole_private(&place.join(format!("{ELEMENTS}-{part}")), &elements)?;
@@ -123,9 +123,10 @@ pub fn tell(
 
 /// Receives the result that the sender is told.
 pub fn hear(job: &JobSpec, me: &str, sizes: &BTreeMap<String, u64>, channel: &mut Channel) -> Result<Answer> {
-    match job.learns(me) {
-        true => Ok(count_of(pooled::hear(most(sizes), channel)?, job.limits.min_result)),
-        false => Ok(Answer::Nothing),
+    if job.learns(me) {
+        Ok(count_of(pooled::hear(most(sizes), channel)?, job.limits.min_result))
+    } else {
+        Ok(Answer::Nothing)
     }
 }
 
@@ -140,18 +141,18 @@ fn own_of(job: &JobSpec) -> Result<(&Bucket, &Pooled)> {
     own.ok_or_else(|| Error::Internal("a count of one bucket alone".into()))
 }
 
-fn pool(job: &JobSpec, bounds: &BTreeMap<String, u64>, buckets: usize) -> Result<Pool> {
+fn pool(job: &JobSpec, bounds: &BTreeMap<String, u64>, buckets: usize) -> Result<TagPool> {
     let receiver = job.receiver();
     let total = |name: &str| bounds.get(name).and_then(|bound| bound.checked_mul(buckets as u64));
     match (total(receiver), total(job.peer_of(receiver))) {
-        (Some(asked), Some(sent)) => Ok(Pool::new(ecdh::suite(job.level), asked, sent)),
+        (Some(asked), Some(sent)) => Ok(TagPool::new(ecdh::suite(job.level), asked, sent)),
         _ => Err(Error::Internal("a pool of buckets without bounds".into())),
     }
 }
 
 /// The own exponent, for all buckets of the run.
-fn key(job: &JobSpec, own: &Pooled) -> Result<Key> {
-    Key::derive(ecdh::suite(job.level), &own.secret, b"tacita 1 spread count")
+fn key(job: &JobSpec, own: &Pooled) -> Result<OprfKey> {
+    OprfKey::derive(ecdh::suite(job.level), &own.secret, b"tacita 1 spread count")
 }
 
 fn tag_key(own: &Pooled) -> [u8; 32] {
@@ -188,10 +189,7 @@ fn read_part(path: &Path, parts: usize, part: usize, bytes: &mut Vec<u8>) -> std
     let before = lengths[..part].iter().fold(8 * parts as u64, |sum, length| sum.saturating_add(*length));
     file.seek(SeekFrom::Start(before))?;
     let read = file.take(lengths[part]).read_to_end(bytes)?;
-    match read as u64 == lengths[part] {
-        true => Ok(()),
-        false => Err(std::io::ErrorKind::UnexpectedEof.into()),
-    }
+    if read as u64 == lengths[part] { Ok(()) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -4,51 +4,51 @@ use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use super::found::Found;
-use super::methods::{self, Setting};
+use super::found::IntersectResult;
+use super::methods::{self, MethodContext};
 use super::sizes::{epoch, item_key_of_epoch, params};
-use super::{Brought, Loaded, disk, pooled, prepared};
-use crate::agreement::handshake::Agreed;
+use super::{IntersectInput, Loaded, disk, pooled, prepared};
+use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{JobSpec, Reveal};
 
 /// Runs the protocol in the role that the job gives to `me`.
 pub fn run(
     job: &JobSpec,
     me: &str,
-    brought: &Brought,
-    agreed: &Agreed,
+    brought: &IntersectInput,
+    agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
-) -> Result<Found> {
+) -> Result<IntersectResult> {
     if disk::is_bucketed(&agreed.own_sizes, &agreed.peer_sizes) {
         return run_buckets(job, me, brought, agreed, channel, rng);
     }
     match brought {
-        Brought::Prepared(prepared) => {
+        IntersectInput::Prepared(prepared) => {
             prepared.send(job, me, &params(job, me, &agreed.own_sizes, &agreed.peer_sizes), channel)
         }
-        Brought::Table(loaded) if job.bucket().is_some() && job.reveal == Reveal::Count => {
+        IntersectInput::Table(loaded) if job.bucket().is_some() && job.reveal == Reveal::Count => {
             pooled::run(&setting(job, me, loaded, agreed), channel, rng)
         }
-        Brought::Table(loaded) => {
+        IntersectInput::Table(loaded) => {
             methods::chosen(agreed.chosen.protocol)?.run(setting(job, me, loaded, agreed), channel, rng)
         }
-        Brought::Disk(_) => Err(Error::Internal("a table on disk in a run in memory".into())),
+        IntersectInput::Disk(_) => Err(Error::Internal("a table on disk in a run in memory".into())),
     }
 }
 
 /// Runs a protocol among malicious parties by each of several keys: what both bring by all of them is fixed before anything is learned
 /// by one.
 pub fn run_each(
-    each: &[(JobSpec, Brought)],
+    each: &[(JobSpec, IntersectInput)],
     me: &str,
-    agreed: &[Agreed],
+    agreed: &[HandshakeResult],
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<IntersectResult>> {
     let mut runs = Vec::new();
     for ((job, brought), agreed) in each.iter().zip(agreed) {
-        let Brought::Table(loaded) = brought else {
+        let IntersectInput::Table(loaded) = brought else {
             return Err(Error::Internal("malicious parties, and a table that is not in memory".into()));
         };
         runs.push(setting(job, me, loaded, agreed));
@@ -58,26 +58,26 @@ pub fn run_each(
 }
 
 /// Returns the context of a protocol in memory.
-fn setting<'a>(job: &'a JobSpec, me: &'a str, loaded: &'a Loaded, agreed: &'a Agreed) -> Setting<'a> {
+fn setting<'a>(job: &'a JobSpec, me: &'a str, loaded: &'a Loaded, agreed: &'a HandshakeResult) -> MethodContext<'a> {
     let params = params(job, me, &agreed.own_sizes, &agreed.peer_sizes);
     let epoch = epoch(&agreed.peer_sizes).map(|epoch| prepared::bound_epoch(job, job.peer_of(me), &epoch));
     let item_key = epoch.as_ref().map_or_else(|| agreed.session.derive("item"), item_key_of_epoch);
-    Setting { job, me, loaded, items: loaded.items(&item_key), epoch, params, agreed }
+    MethodContext { job, me, loaded, items: loaded.items(&item_key), epoch, params, agreed }
 }
 
 /// A run in which one of the parties has its table on disk.
 fn run_buckets(
     job: &JobSpec,
     me: &str,
-    brought: &Brought,
-    agreed: &Agreed,
+    brought: &IntersectInput,
+    agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
-) -> Result<Found> {
+) -> Result<IntersectResult> {
     let party = match brought {
-        Brought::Disk(disk) => disk::Party::Disk(disk),
-        Brought::Table(loaded) => disk::Party::Memory(&loaded.keys),
-        Brought::Prepared(_) => {
+        IntersectInput::Disk(disk) => disk::TablePlace::Disk(disk),
+        IntersectInput::Table(loaded) => disk::TablePlace::Memory(&loaded.keys),
+        IntersectInput::Prepared(_) => {
             return Err(Error::Terms(format!(
                 "{} has its table on disk (--work), and a prepared part answers from memory: run it here with --input \
                  instead, or there without --work",
@@ -87,8 +87,8 @@ fn run_buckets(
     };
     let common = disk::run(job, me, party, agreed, channel, rng)?;
     match (job.learns(me), common) {
-        (false, _) => Ok(Found::Nothing),
-        (true, Some(common)) => Ok(Found::Rows(common)),
-        (true, None) => Ok(Found::OnDisk),
+        (false, _) => Ok(IntersectResult::Nothing),
+        (true, Some(common)) => Ok(IntersectResult::Rows(common)),
+        (true, None) => Ok(IntersectResult::OnDisk),
     }
 }

@@ -11,7 +11,7 @@ use crate::agreement::words::bad;
 use crate::agreement::{Answer, JobSpec, OwnRows, Reveal, Show};
 use crate::table::Duplicates;
 use crate::table::key::parts;
-use crate::table::output::Rows;
+use crate::table::output::RowSource;
 use crate::table::{Selection, Table};
 
 /// Refuses to show what a job does not have.
@@ -97,7 +97,7 @@ struct WithOthers {
     common: usize,
 }
 
-impl Rows for WithOthers {
+impl RowSource for WithOthers {
     fn schema(&self) -> &SchemaRef {
         self.selection.schema()
     }

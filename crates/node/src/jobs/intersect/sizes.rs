@@ -2,7 +2,7 @@
 
 use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
 use tacita_core::primitive::paillier::KeySize;
-use tacita_core::protocol::intersect::entries::{Params, SEAL_BYTES};
+use tacita_core::protocol::intersect::tag_exchange::{Params, SEAL_BYTES};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{JobSpec, Reveal, Sizes};

@@ -14,7 +14,7 @@ use crate::agreement::{JobSpec, Terms};
 use crate::base::folder::{Replaceable, others_replace};
 use crate::base::hex::hex;
 use crate::base::text::{self, pasted};
-use crate::jobs::dot::Spec;
+use crate::jobs::dot::DotJob;
 use crate::jobs::numbers::{Cells, Value};
 
 /// Share files are read up to this size: each of the most numbers that one file holds in the longest form.
@@ -61,7 +61,7 @@ pub struct ShareFile {
 }
 
 /// A share file that has been read, and where it is.
-pub struct Kept {
+pub struct LoadedShareFile {
     /// Path of the share file.
     pub path: PathBuf,
     /// Contents of the share file.
@@ -71,7 +71,7 @@ pub struct Kept {
 impl ShareFile {
     /// The shares that `me` has after a run of `job`; `telling`, if they are no uniformly random numbers.
     pub fn new(
-        job: &Spec<'_>,
+        job: &DotJob<'_>,
         me: &str,
         session: &Session,
         shape: &Shape,
@@ -102,7 +102,7 @@ impl ShareFile {
     /// The sum of shares that runs of the buckets of `job` have left at `me`, in the order of the buckets.
     ///
     /// Errors ([`Error::Input`]): there are none, or they are not all of one job.
-    pub fn sum(job: &Spec<'_>, me: &str, parts: &[ShareFile]) -> Result<ShareFile> {
+    pub fn sum(job: &DotJob<'_>, me: &str, parts: &[ShareFile]) -> Result<ShareFile> {
         let bad = || Error::Input("the shares of the buckets are not of one run".into());
         let first = parts.first().ok_or_else(bad)?;
         let modulus = first.shares()?.modulus();
@@ -152,9 +152,10 @@ impl ShareFile {
         if share.tacita_share != 1 {
             return bad(format!("a share file of version {}, and this program reads version 1", share.tacita_share));
         }
-        match share.digest() == share.check && share.is_whole() && share.shares().is_ok() {
-            true => Ok(share),
-            false => bad("this share file was edited or damaged: take the one that the job wrote".into()),
+        if share.digest() == share.check && share.is_whole() && share.shares().is_ok() {
+            Ok(share)
+        } else {
+            bad("this share file was edited or damaged: take the one that the job wrote".into())
         }
     }
 
@@ -233,9 +234,9 @@ impl ShareFile {
     }
 }
 
-impl Kept {
+impl LoadedShareFile {
     /// Reads a share file that has not been opened.
-    pub fn read(path: &Path) -> Result<Kept> {
+    pub fn read(path: &Path) -> Result<LoadedShareFile> {
         let bad = |text: String| Error::Input(format!("{}: {text}", path.display()));
         let unreadable = |error: std::io::Error| bad(format!("cannot read: {error}"));
         let facts = std::fs::metadata(path).map_err(unreadable)?;
@@ -266,14 +267,14 @@ impl Kept {
             let shown = directory.display();
             tracing::warn!("{shown}: {what}, and the mark of an opened share could be removed: keep shares elsewhere");
         }
-        Ok(Kept { path: path.to_owned(), share })
+        Ok(LoadedShareFile { path: path.to_owned(), share })
     }
 }
 
 /// Marks share files as opened, all or none. Each mark can be made once, by one process.
 ///
 /// Errors ([`Error::Input`]): another job has opened one of them.
-pub fn spend(files: &[&Kept], job: &JobSpec) -> Result<()> {
+pub fn spend(files: &[&LoadedShareFile], job: &JobSpec) -> Result<()> {
     let mut made: Vec<PathBuf> = Vec::new();
     for kept in files {
         let path = mark(&kept.path, &kept.share);

@@ -9,7 +9,7 @@ use serde_json::json;
 use tacita_core::{Error, Result};
 
 use crate::agreement::Answer;
-use crate::jobs::dot::Spec;
+use crate::jobs::dot::DotJob;
 use crate::table::Table;
 use crate::table::numbers::{decimal, to_column, to_json};
 
@@ -38,7 +38,7 @@ pub enum Cells {
 
 impl Value {
     /// Returns the value that a `dot` job's parties learn.
-    pub fn of_job(job: &Spec<'_>, numbers: Vec<i128>) -> Value {
+    pub fn of_job(job: &DotJob<'_>, numbers: Vec<i128>) -> Value {
         let columns = job.sides().map(|(name, columns)| (name.to_owned(), columns));
         Value { columns: columns.into(), cells: Cells::Numbers { numbers, decimals: 2 * job.decimals() } }
     }
@@ -61,12 +61,11 @@ impl Value {
 
     /// A number where JSON numbers hold it exactly, else its digits as text; nested arrays for a matrix.
     fn json(&self) -> serde_json::Value {
-        match self.is_single() {
-            true => self.cells.json(0),
-            false => {
-                let row = |row: Range<usize>| row.map(|index| self.cells.json(index)).collect::<Vec<_>>();
-                json!(self.rows().map(row).collect::<Vec<_>>())
-            }
+        if self.is_single() {
+            self.cells.json(0)
+        } else {
+            let row = |row: Range<usize>| row.map(|index| self.cells.json(index)).collect::<Vec<_>>();
+            json!(self.rows().map(row).collect::<Vec<_>>())
         }
     }
 
@@ -74,10 +73,7 @@ impl Value {
     fn line(&self) -> String {
         let text = |index| self.cells.text(index);
         let row = |row: Range<usize>| format!("[{}]", row.map(text).collect::<Vec<_>>().join(", "));
-        match self.is_single() {
-            true => text(0),
-            false => format!("[{}]", self.rows().map(row).collect::<Vec<_>>().join(", ")),
-        }
+        if self.is_single() { text(0) } else { format!("[{}]", self.rows().map(row).collect::<Vec<_>>().join(", ")) }
     }
 
     /// The numbers that belong to each of the first party's columns.

@@ -15,7 +15,7 @@ use crate::base::folder::{Folder, LEFT_BEHIND};
 use crate::base::hex::{hex, unhex};
 use crate::base::text;
 use crate::identity::Identity;
-use crate::store::seal::{self, Key, Reader, Writer, damaged, part};
+use crate::store::seal::{self, SealKey, SealedReader, SealedWriter, damaged, part};
 use crate::table::RowCounts;
 
 /// Public header of a run: its owner, and the salt from which its key is derived.
@@ -31,7 +31,7 @@ const SALT_BYTES: usize = 32;
 #[derive(Debug)]
 pub struct Directory {
     folder: Folder,
-    key: Key,
+    key: SealKey,
     _lock: File,
     /// Bytes that the run needs in all, about; 0 if that is not known yet.
     needed: AtomicU64,
@@ -65,9 +65,9 @@ pub struct Owner<'a> {
 
 /// Progress of a run; `R` is what a job keeps of what was agreed on.
 #[derive(Serialize, Deserialize)]
-pub struct State<R> {
+pub struct DirectoryState<R> {
     /// Table that the run is based on.
-    pub input: Input,
+    pub input: InputFile,
     /// Nonce for the commitment to the input, in hexadecimal.
     pub nonce: String,
     /// The table in order, once it is.
@@ -83,7 +83,7 @@ pub struct State<R> {
 
 /// A party's table, as far as one can tell without reading it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Input {
+pub struct InputFile {
     /// Path of the table, or `-`.
     pub path: PathBuf,
     /// Length of the table in bytes.
@@ -203,7 +203,7 @@ impl Directory {
     }
 
     fn new(folder: Folder, owner: &Owner<'_>, salt: &[u8], lock: File) -> Directory {
-        let key = Key::new(owner.identity.derive("work directory", salt));
+        let key = SealKey::new(owner.identity.derive("work directory", salt));
         Directory { folder, key, _lock: lock, needed: AtomicU64::new(0) }
     }
 
@@ -225,13 +225,13 @@ impl Directory {
     }
 
     /// Begins a file of this purpose.
-    pub fn create_file(&self, name: &str, purpose: &str) -> Result<Writer> {
-        Writer::create(&self.folder, name, &self.key, purpose, self.advice())
+    pub fn create_file(&self, name: &str, purpose: &str) -> Result<SealedWriter> {
+        SealedWriter::create(&self.folder, name, &self.key, purpose, self.advice())
     }
 
     /// Opens a file of this purpose.
-    pub fn open_file(&self, name: &str, purpose: &str) -> Result<Reader> {
-        Reader::open(&self.folder, name, &self.key, purpose)
+    pub fn open_file(&self, name: &str, purpose: &str) -> Result<SealedReader> {
+        SealedReader::open(&self.folder, name, &self.key, purpose)
     }
 
     /// Writes a file with one record, whole or not at all, and on disk before this returns.
@@ -303,15 +303,15 @@ impl Numbered {
     }
 }
 
-impl Input {
+impl InputFile {
     /// Returns the properties of a table that can be determined now.
-    pub fn of(path: &Path, reading: String) -> Result<Input> {
+    pub fn of(path: &Path, reading: String) -> Result<InputFile> {
         if is_read_once(path) {
-            return Ok(Input { path: path.to_owned(), bytes: 0, changed: 0, reading });
+            return Ok(InputFile { path: path.to_owned(), bytes: 0, changed: 0, reading });
         }
         let failed = |error: std::io::Error| Error::Input(format!("{}: cannot read: {error}", path.display()));
         let facts = std::fs::metadata(path).map_err(failed)?;
-        Ok(Input {
+        Ok(InputFile {
             path: std::fs::canonicalize(path).map_err(failed)?,
             bytes: facts.len(),
             changed: i128::from(facts.mtime()) * 1_000_000_000 + i128::from(facts.mtime_nsec()),

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// A source of things in order.
-pub trait Source {
+pub trait OrderedSource {
     /// The order of the things that the two have next.
     fn order(&self, other: &Self) -> Ordering;
 }
@@ -13,7 +13,7 @@ pub struct Heap(Vec<usize>);
 
 impl Heap {
     /// Builds a heap of all sources, none of which has ended.
-    pub fn new(sources: &[impl Source]) -> Heap {
+    pub fn new(sources: &[impl OrderedSource]) -> Heap {
         let mut heap = Heap((0..sources.len()).collect());
         for top in (0..sources.len() / 2).rev() {
             heap.sift_down(top, sources);
@@ -27,14 +27,14 @@ impl Heap {
     }
 
     /// Finds the next one, when the source on top has gone on, or has ended.
-    pub fn settle(&mut self, sources: &[impl Source], ended: bool) {
+    pub fn settle(&mut self, sources: &[impl OrderedSource], ended: bool) {
         if ended {
             self.0.swap_remove(0);
         }
         self.sift_down(0, sources);
     }
 
-    fn sift_down(&mut self, mut at: usize, sources: &[impl Source]) {
+    fn sift_down(&mut self, mut at: usize, sources: &[impl OrderedSource]) {
         let heap = &mut self.0;
         let order = |a: usize, b: usize| sources[a].order(&sources[b]).then_with(|| a.cmp(&b));
         loop {

@@ -8,28 +8,28 @@ use crate::base::memory::Limit;
 pub const FIXED_BYTES: u64 = 64 << 20;
 
 /// More than this makes no run faster.
-const MOST: u64 = 16 << 30;
+const MAX_MEMORY: u64 = 16 << 30;
 
 /// Less than this for data sorts and intersects nothing.
-pub const LEAST_BYTES: u64 = 256 << 10;
+pub const MIN_BYTES: u64 = 256 << 10;
 
 /// Less than this for data takes thousands of buckets and long, for no saving beside what every run takes.
-const LEAST_ALLOWED: u64 = 4 << 20;
+const MIN_ALLOWED: u64 = 4 << 20;
 
 /// Memory for the data of a run that may use `allowed` bytes; by default half of what the machine has available, at most
 /// 16 GiB.
 pub fn for_data(allowed: Option<u64>) -> u64 {
-    let allowed = allowed.unwrap_or_else(|| (Limit::of(None).bytes() / 2).min(MOST));
+    let allowed = allowed.unwrap_or_else(|| (Limit::of(None).bytes() / 2).min(MAX_MEMORY));
     allowed.saturating_sub(FIXED_BYTES)
 }
 
 /// Returns the memory like [`for_data`], but refuses an amount too small to sort anything in.
 pub fn enough_for_data(allowed: Option<u64>) -> Result<u64> {
     match for_data(allowed) {
-        data if data < LEAST_ALLOWED => Err(Error::Input(format!(
+        data if data < MIN_ALLOWED => Err(Error::Input(format!(
             "--memory: a run on disk takes {} MiB for tables of any size, and some for the data: allow at least {}MiB",
             FIXED_BYTES >> 20,
-            (FIXED_BYTES + LEAST_ALLOWED) >> 20
+            (FIXED_BYTES + MIN_ALLOWED) >> 20
         ))),
         data => Ok(data),
     }

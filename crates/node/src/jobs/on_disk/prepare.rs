@@ -12,12 +12,12 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 use tacita_core::{Error, Progress, Result};
 
-use super::directory::{Directory, Input, Sorted};
-use super::sort::{Chunk, Sorter, to_bytes};
+use super::directory::{Directory, InputFile, Sorted};
+use super::sort::{Chunk, RowSorter, to_bytes};
 use super::{KEYS, ROWS, RUNS};
 use crate::base::files::is_read_once;
 use crate::base::hex::hex;
-use crate::store::seal::{Reader, Writer};
+use crate::store::seal::{SealedReader, SealedWriter};
 use crate::table::key::build::{Tally, find_columns, read_pieces, same_key};
 use crate::table::key::encode_copy;
 use crate::table::read::{self, Stream};
@@ -31,10 +31,10 @@ const BATCH_PART: usize = 32;
 const TIMES_TEXT: u64 = 5;
 
 /// A batch takes between this many bytes ...
-const LEAST_BATCH_BYTES: usize = 64 << 10;
+const MIN_BATCH_BYTES: usize = 64 << 10;
 
 /// ... and that many.
-const MOST_BATCH_BYTES: usize = 8 << 20;
+const MAX_BATCH_BYTES: usize = 8 << 20;
 
 /// Table to be prepared, and options for it.
 pub struct Preparation<'a> {
@@ -54,7 +54,7 @@ pub struct Preparation<'a> {
 
 /// Estimates the bytes on disk that a run with this table needs while it is sorted.
 pub fn room_for(path: &Path) -> Result<u64> {
-    Ok(Input::of(path, String::new())?.bytes.saturating_mul(TIMES_TEXT))
+    Ok(InputFile::of(path, String::new())?.bytes.saturating_mul(TIMES_TEXT))
 }
 
 /// Sorts a table into `directory`.
@@ -63,14 +63,14 @@ pub fn room_for(path: &Path) -> Result<u64> {
 pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &Progress) -> Result<Sorted> {
     let &Preparation { path, ref options, spec, memory, .. } = preparation;
     RUNS.remove_all(directory)?;
-    let before = Input::of(path, String::new())?;
+    let before = InputFile::of(path, String::new())?;
     directory.note_needed(room_for(path)?);
-    let batch_bytes = (memory / BATCH_PART).clamp(LEAST_BATCH_BYTES, MOST_BATCH_BYTES);
+    let batch_bytes = (memory / BATCH_PART).clamp(MIN_BATCH_BYTES, MAX_BATCH_BYTES);
     let stream = read::open(path, options, batch_bytes)?;
     let source = stream.source().to_owned();
     let columns = find_columns(&source, stream.schema(), spec)?;
     let own = if preparation.rows { stream.schema().clone() } else { Arc::new(Schema::empty()) };
-    let mut sorter = Sorter::new(directory, &own, memory);
+    let mut sorter = RowSorter::new(directory, &own, memory);
     let mut tally = Tally::new(spec);
     let (mut first, mut is_text) = (None, false);
     let stopped = AtomicBool::new(false);
@@ -100,7 +100,7 @@ pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &
     for warning in tally.check(spec, origin)? {
         warn_own_user(&warning);
     }
-    if Input::of(path, String::new())? != before {
+    if InputFile::of(path, String::new())? != before {
         return Err(Error::Input(format!("{source}: the file changed while it was read: run again")));
     }
     directory.note_needed(sorter.written());
@@ -177,8 +177,8 @@ pub fn is_same(path: &Path, sorted: &Sorted) -> Result<bool> {
 /// The files of keys and rows, as they are filled.
 struct Ordered {
     duplicates: Duplicates,
-    keys: Writer,
-    rows: Option<Writer>,
+    keys: SealedWriter,
+    rows: Option<SealedWriter>,
     /// Schema of the file of rows: own columns, the number of the row if rows are numbered, and the number of the key.
     schema: SchemaRef,
     numbered: bool,
@@ -266,11 +266,10 @@ impl Ordered {
         match &mut self.rows {
             Some(file) if !rows.is_empty() => {
                 let keys: ArrayRef = Arc::new(UInt32Array::from(numbers));
-                let added = match self.numbered {
-                    true => {
-                        vec![Arc::new(UInt64Array::from_iter_values(rows.iter().map(|&row| chunk.number(row)))), keys]
-                    }
-                    false => vec![keys],
+                let added = if self.numbered {
+                    vec![Arc::new(UInt64Array::from_iter_values(rows.iter().map(|&row| chunk.number(row)))), keys]
+                } else {
+                    vec![keys]
                 };
                 let batch = chunk.select(&rows, added, &self.schema)?;
                 file.write(to_bytes(&batch)?).map(drop)
@@ -302,7 +301,7 @@ impl Ordered {
             self.write_keys()?;
         }
         let (keys, _) = self.keys.finish()?;
-        let rows = self.rows.map(Writer::finish).transpose()?;
+        let rows = self.rows.map(SealedWriter::finish).transpose()?;
         self.hasher.update(&file.unwrap_or_default());
         let sorted = Sorted {
             counts: RowCounts { items: self.items, duplicates: self.repeated, ..counts },
@@ -318,12 +317,12 @@ impl Ordered {
 }
 
 /// The keys of a sorted table, one after the other, a record at a time.
-pub struct Keys(Reader);
+pub struct SortedKeys(SealedReader);
 
-impl Keys {
+impl SortedKeys {
     /// Begins to read them.
-    pub fn open(directory: &Directory) -> Result<Keys> {
-        directory.open_file(KEYS, KEYS).map(Keys)
+    pub fn open(directory: &Directory) -> Result<SortedKeys> {
+        directory.open_file(KEYS, KEYS).map(SortedKeys)
     }
 
     /// Makes something of each key of the next record; none at the end.

@@ -15,16 +15,16 @@ use zeroize::Zeroizing;
 use super::RUNS;
 use super::directory::Directory;
 use super::heap::{self, Heap};
-use crate::store::seal::{Place, Readable, Reader, Writer};
+use crate::store::seal::{Readable, RecordOffset, SealedReader, SealedWriter};
 
 /// Runs that are merged at a time, at most.
 const FAN_IN: usize = 64;
 
 /// A chunk takes between this many bytes ...
-const LEAST_CHUNK_BYTES: usize = 8 << 10;
+const MIN_CHUNK_BYTES: usize = 8 << 10;
 
 /// ... and that many, where records are not longer.
-const MOST_CHUNK_BYTES: usize = 1 << 20;
+const MAX_CHUNK_BYTES: usize = 1 << 20;
 
 /// Overhead of a record in bytes while it is sorted.
 const ENTRY_BYTES: usize = size_of::<(u64, u32)>();
@@ -34,25 +34,25 @@ const RUN: &str = "records";
 
 /// Bytes of a chunk, of which as many as runs are merged are in memory at once, and of one record at least.
 pub fn chunk_bytes(memory: usize, record_bytes: usize) -> usize {
-    let bytes = (memory / (4 * FAN_IN)).clamp(LEAST_CHUNK_BYTES, MOST_CHUNK_BYTES);
+    let bytes = (memory / (4 * FAN_IN)).clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES);
     (bytes / record_bytes).max(1) * record_bytes
 }
 
 /// A directory as the place where records are put in order, in about so many bytes of memory.
-pub struct Room<'a> {
+pub struct DiskSortSpace<'a> {
     /// Directory in which runs are written.
     pub directory: &'a Directory,
     /// Memory limit in bytes.
     pub memory: usize,
 }
 
-impl union::Room for Room<'_> {
+impl union::SortSpace for DiskSortSpace<'_> {
     fn sorter(&self, bytes: usize) -> Result<Box<dyn union::Sorter + '_>> {
         Ok(Box::new(self.records(bytes, 0)))
     }
 }
 
-impl<'a> Room<'a> {
+impl<'a> DiskSortSpace<'a> {
     /// Puts records of `bytes` bytes in order, of which about `count` will come.
     pub fn records(&self, bytes: usize, count: usize) -> Records<'a> {
         let most = (self.memory / 2 / (bytes + ENTRY_BYTES)).max(1);
@@ -104,11 +104,11 @@ impl Records<'_> {
         self.end_run(writer)
     }
 
-    fn begin_run(&self) -> Result<Writer> {
+    fn begin_run(&self) -> Result<SealedWriter> {
         self.directory.create_file(&RUNS.name(self.made), RUN)
     }
 
-    fn end_run(&mut self, writer: Writer) -> Result<()> {
+    fn end_run(&mut self, writer: SealedWriter) -> Result<()> {
         writer.end()?;
         self.runs.push(RUNS.name(self.made));
         self.made += 1;
@@ -183,7 +183,7 @@ fn prefix(record: &[u8]) -> u64 {
 
 /// A run that is being read.
 struct Run {
-    reader: Reader,
+    reader: SealedReader,
     chunk: Zeroizing<Vec<u8>>,
     bytes: usize,
     at: usize,
@@ -210,7 +210,7 @@ impl Run {
     }
 }
 
-impl heap::Source for Run {
+impl heap::OrderedSource for Run {
     fn order(&self, other: &Run) -> Ordering {
         self.record().cmp(other.record())
     }
@@ -218,7 +218,7 @@ impl heap::Source for Run {
 
 /// A file of records that is being written, whose order is theirs.
 pub struct FileWriter {
-    writer: Writer,
+    writer: SealedWriter,
     bytes: usize,
     chunk_bytes: usize,
     count: usize,
@@ -293,7 +293,11 @@ impl ByPlace {
                 Some((_, chunk)) => chunk,
                 None => {
                     let there = self.in_chunk.min(self.count - first) * self.bytes;
-                    self.file.read(Place::of(number as u64, (self.in_chunk * self.bytes) as u32, there as u32))?
+                    self.file.read(RecordOffset::of(
+                        number as u64,
+                        (self.in_chunk * self.bytes) as u32,
+                        there as u32,
+                    ))?
                 }
             };
             records.extend_from_slice(&chunk[(next - first) * self.bytes..(end - first) * self.bytes]);

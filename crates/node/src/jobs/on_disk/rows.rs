@@ -13,15 +13,15 @@ use tacita_core::{Error, Result};
 use super::ROWS;
 use super::directory::Directory;
 use super::sort::from_bytes;
-use crate::store::seal::{Reader, damaged};
+use crate::store::seal::{SealedReader, damaged};
 use crate::table::BATCH_ROWS;
-use crate::table::output::Rows;
+use crate::table::output::RowSource;
 
 /// Approximate maximum size of one batch in bytes, if its rows are long.
 const BATCH_BYTES: usize = 64 << 20;
 
 /// Rows of a file in which they are in order: read as they are asked for.
-pub struct OnDisk {
+pub struct SortedRows {
     directory: Arc<Directory>,
     name: &'static str,
     schema: SchemaRef,
@@ -40,23 +40,23 @@ enum Which {
     Plain,
 }
 
-impl OnDisk {
+impl SortedRows {
     /// The rows of the sorted table in `directory` whose keys have these bits set.
-    pub fn common(directory: Arc<Directory>, bits: Vec<u64>) -> Result<OnDisk> {
-        OnDisk::new(directory, ROWS, Which::Common(bits))
+    pub fn common(directory: Arc<Directory>, bits: Vec<u64>) -> Result<SortedRows> {
+        SortedRows::new(directory, ROWS, Which::Common(bits))
     }
 
     /// Returns all rows of the sorted table in `directory`.
-    pub fn sorted(directory: Arc<Directory>) -> Result<OnDisk> {
-        OnDisk::new(directory, ROWS, Which::Sorted)
+    pub fn sorted(directory: Arc<Directory>) -> Result<SortedRows> {
+        SortedRows::new(directory, ROWS, Which::Sorted)
     }
 
     /// Returns all rows of another file in `directory`.
-    pub fn plain(directory: Arc<Directory>, name: &'static str) -> Result<OnDisk> {
-        OnDisk::new(directory, name, Which::Plain)
+    pub fn plain(directory: Arc<Directory>, name: &'static str) -> Result<SortedRows> {
+        SortedRows::new(directory, name, Which::Plain)
     }
 
-    fn new(directory: Arc<Directory>, name: &'static str, which: Which) -> Result<OnDisk> {
+    fn new(directory: Arc<Directory>, name: &'static str, which: Which) -> Result<SortedRows> {
         let all = Batches::open(&directory, name)?.schema;
         let schema = match which {
             Which::Plain => all,
@@ -66,7 +66,7 @@ impl OnDisk {
                 Schema::new_with_metadata(own, all.metadata().clone()).into()
             }
         };
-        Ok(OnDisk { directory, name, schema, which, rows: OnceLock::new() })
+        Ok(SortedRows { directory, name, schema, which, rows: OnceLock::new() })
     }
 
     /// Rows of a batch as it is on disk, those that are wanted.
@@ -92,7 +92,7 @@ pub fn key_numbers(batch: &RecordBatch) -> &[u32] {
 
 /// The batches of a file of rows, as they are on disk.
 pub struct Batches {
-    reader: Reader,
+    reader: SealedReader,
     /// Their columns, which the first batch tells: an empty one.
     pub schema: SchemaRef,
 }
@@ -114,7 +114,7 @@ impl Iterator for Batches {
     }
 }
 
-impl Rows for OnDisk {
+impl RowSource for SortedRows {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -133,7 +133,7 @@ impl Rows for OnDisk {
 
 /// Batches of as many rows as those of a table in memory.
 struct Rebatched<'a> {
-    of: &'a OnDisk,
+    of: &'a SortedRows,
     reader: Option<Batches>,
     waiting: Vec<RecordBatch>,
     /// Number of rows in the waiting batches.

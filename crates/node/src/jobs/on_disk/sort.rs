@@ -23,7 +23,7 @@ use tacita_core::{Error, Progress, Result};
 use super::RUNS;
 use super::directory::Directory;
 use super::heap::{self, Heap};
-use crate::store::seal::{Reader, Writer};
+use crate::store::seal::{SealedReader, SealedWriter};
 use crate::table::BATCH_ROWS;
 use crate::table::key::build::{Piece, prefix};
 use crate::table::key::compare;
@@ -35,10 +35,10 @@ const FAN_IN: usize = 64;
 const MERGED_CHUNKS: usize = 4 * FAN_IN;
 
 /// A chunk takes between this many bytes ...
-const LEAST_CHUNK_BYTES: usize = 8 << 10;
+const MIN_CHUNK_BYTES: usize = 8 << 10;
 
 /// ... and that many, where rows are not longer than that.
-const MOST_CHUNK_BYTES: usize = 4 << 20;
+const MAX_CHUNK_BYTES: usize = 4 << 20;
 
 /// Label under which the files of runs are sealed.
 const RUN: &str = "run";
@@ -47,7 +47,7 @@ const RUN: &str = "run";
 const ADDED: usize = 2;
 
 /// Rows on their way into order.
-pub struct Sorter<'a> {
+pub struct RowSorter<'a> {
     directory: &'a Directory,
     schema: SchemaRef,
     /// Bytes of a run, before it is written.
@@ -92,19 +92,19 @@ pub struct Chunk {
     places: Vec<(usize, usize)>,
 }
 
-impl<'a> Sorter<'a> {
+impl<'a> RowSorter<'a> {
     /// Sorts rows with these columns in about `memory` bytes.
-    pub fn new(directory: &'a Directory, columns: &Schema, memory: usize) -> Sorter<'a> {
+    pub fn new(directory: &'a Directory, columns: &Schema, memory: usize) -> RowSorter<'a> {
         // What is sorted is in memory once, and beside it what allocators and builders leave unused, and the batches that
         // are being read.
         let run_bytes = memory / 5 * 2;
-        let chunk_bytes = (memory / MERGED_CHUNKS).clamp(LEAST_CHUNK_BYTES, MOST_CHUNK_BYTES);
+        let chunk_bytes = (memory / MERGED_CHUNKS).clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES);
         let mut fields: Vec<_> = columns.fields().iter().cloned().collect();
         // No column of a table is without a name.
         fields.push(Arc::new(Field::new("", DataType::Binary, false)));
         fields.push(Arc::new(Field::new("", DataType::UInt64, false)));
         let schema = Arc::new(Schema::new_with_metadata(fields, columns.metadata().clone()));
-        Sorter {
+        RowSorter {
             directory,
             schema,
             run_bytes,
@@ -183,7 +183,7 @@ impl<'a> Sorter<'a> {
         RUNS.name(self.made)
     }
 
-    fn end_run(&mut self, writer: Writer) -> Result<()> {
+    fn end_run(&mut self, writer: SealedWriter) -> Result<()> {
         self.written += writer.end()?;
         self.runs.push(self.run_name());
         self.made += 1;
@@ -271,7 +271,7 @@ fn gather(batches: &[RecordBatch], places: &[(usize, usize)], columns: usize) ->
 
 /// A run that is being read.
 struct Source {
-    reader: Reader,
+    reader: SealedReader,
     batch: RecordBatch,
     keys: BinaryArray,
     row: usize,
@@ -317,7 +317,7 @@ impl Source {
     }
 }
 
-impl heap::Source for Source {
+impl heap::OrderedSource for Source {
     fn order(&self, other: &Source) -> Ordering {
         self.prefix.cmp(&other.prefix).then_with(|| compare(self.key(), other.key()))
     }
@@ -380,7 +380,7 @@ fn merge_into(sources: &mut [Source], chunk_bytes: usize, mut give: impl FnMut(C
     Ok(())
 }
 
-fn next_batch(reader: &mut Reader) -> Result<Option<RecordBatch>> {
+fn next_batch(reader: &mut SealedReader) -> Result<Option<RecordBatch>> {
     reader.read_next()?.map(|record| from_bytes(&record)).transpose()
 }
 

@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tacita_core::{Error, Progress, Result};
 
-use super::directory::{Directory, Input, Owner, Sorted, State};
+use super::directory::{Directory, DirectoryState, InputFile, Owner, Sorted};
 use super::{KEYS, ROWS, prepare};
-use crate::agreement::{JobSpec, OnDisk as Work, Terms};
+use crate::agreement::{DiskOptions, JobSpec, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::base::text::counted;
 use crate::store::seal;
@@ -20,7 +20,7 @@ use crate::watch::Watcher;
 /// A table on disk, in the order of its keys, and how far the run has come; `R` is what a job keeps of what was agreed on.
 pub struct SortedTable<R> {
     directory: Arc<Directory>,
-    state: Mutex<State<R>>,
+    state: Mutex<DirectoryState<R>>,
     sorted: Sorted,
 }
 
@@ -42,7 +42,7 @@ pub struct Loading<'a> {
 
 impl<R: Serialize + DeserializeOwned> SortedTable<R> {
     /// Sorts a table into the directory, unless it is there already.
-    pub fn load(job: &JobSpec, me: &str, work: &Work, loading: &Loading<'_>) -> Result<SortedTable<R>> {
+    pub fn load(job: &JobSpec, me: &str, work: &DiskOptions, loading: &Loading<'_>) -> Result<SortedTable<R>> {
         let Loading { path, options, spec, .. } = loading;
         let (directory, kept) = open(job, me, work)?;
         let mut state = state_for(kept, path, reading(spec, options), &work.directory)?;
@@ -81,10 +81,10 @@ impl<R: Serialize + DeserializeOwned> SortedTable<R> {
     }
 
     /// The table of the run in a directory, if it has been sorted.
-    pub fn reopen(job: &JobSpec, me: &str, work: &Work) -> Result<Option<SortedTable<R>>> {
+    pub fn reopen(job: &JobSpec, me: &str, work: &DiskOptions) -> Result<Option<SortedTable<R>>> {
         let (directory, state) = open(job, me, work)?;
         let Some((state, sorted)) =
-            state.and_then(|state: State<R>| state.sorted.clone().map(|sorted| (state, sorted)))
+            state.and_then(|state: DirectoryState<R>| state.sorted.clone().map(|sorted| (state, sorted)))
         else {
             return Ok(None);
         };
@@ -103,12 +103,12 @@ impl<R: Serialize + DeserializeOwned> SortedTable<R> {
     }
 
     /// Returns the progress of the run.
-    pub fn state(&self) -> MutexGuard<'_, State<R>> {
+    pub fn state(&self) -> MutexGuard<'_, DirectoryState<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes how far the run has come now; on disk before this returns.
-    pub fn note(&self, change: impl FnOnce(&mut State<R>)) -> Result<()> {
+    pub fn note(&self, change: impl FnOnce(&mut DirectoryState<R>)) -> Result<()> {
         let mut state = self.state();
         change(&mut state);
         self.directory.keep(&*state)
@@ -120,20 +120,29 @@ impl<R: Serialize + DeserializeOwned> SortedTable<R> {
     }
 }
 
-fn open<R: DeserializeOwned>(job: &JobSpec, me: &str, work: &Work) -> Result<(Directory, Option<State<R>>)> {
+fn open<R: DeserializeOwned>(
+    job: &JobSpec,
+    me: &str,
+    work: &DiskOptions,
+) -> Result<(Directory, Option<DirectoryState<R>>)> {
     let terms = Terms::of(job).agreement();
     let owner = Owner { id: &job.id, party: me, terms: &terms, identity: &work.identity };
     Directory::open(&work.directory, &owner, work.resume)
 }
 
 /// The state of a run of this table: the one that was kept, or that of a run that begins.
-fn state_for<R>(kept: Option<State<R>>, path: &Path, reading: String, directory: &Path) -> Result<State<R>> {
-    let input = Input::of(path, reading)?;
+fn state_for<R>(
+    kept: Option<DirectoryState<R>>,
+    path: &Path,
+    reading: String,
+    directory: &Path,
+) -> Result<DirectoryState<R>> {
+    let input = InputFile::of(path, reading)?;
     let Some(mut state) = kept else {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
-        return Ok(State { input, nonce: hex(&nonce), sorted: None, run: None, ended: false, together: None });
+        return Ok(DirectoryState { input, nonce: hex(&nonce), sorted: None, run: None, ended: false, together: None });
     };
     let anew = format!("or remove {} and start again", directory.display());
     if state.input.reading != input.reading {

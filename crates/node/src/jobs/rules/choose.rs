@@ -9,7 +9,7 @@ use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network, S
 use crate::jobs::aligned;
 use crate::jobs::dot::methods::ot::{self, EXTENSIONS, transfer_seconds};
 use crate::jobs::dot::methods::{self, lattice};
-use crate::jobs::rules::spec::Spec;
+use crate::jobs::rules::spec::RulesJob;
 
 /// The bandwidth in bits a second that rules assume where a level can go by either protocol; both parties know how transfers
 /// are made, and the network was looked at for that.
@@ -22,7 +22,7 @@ pub fn bandwidth_for(extension: Option<Extension>) -> f64 {
 
 /// Chooses the protocol that multiplies in rules. The number of products depends on what is frequent, so that each
 /// level has its own choice. The extension for transfers depends on the network alone.
-pub(crate) fn choose_rules(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
+pub(crate) fn choose_rules(job: &RulesJob<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
     let alignment = aligned::choose(job.alignment().as_ref(), sizes, network)?;
     let settled = |protocol, extension, why: &str| {
         let chosen = Chosen { extension, alignment, ..Chosen::only(protocol) };

@@ -13,7 +13,7 @@ use crate::jobs::aligned::cost::common_rows;
 use crate::jobs::dot::methods::ot::transfer_seconds;
 use crate::jobs::intersect::cost::intersection_cost;
 use crate::jobs::rules;
-use crate::jobs::rules::spec::Spec;
+use crate::jobs::rules::spec::RulesJob;
 
 /// Bytes of the message with which parties tell each other how many frequent items they have.
 const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
@@ -21,7 +21,7 @@ const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
 /// Computes the cost of association rules if nothing is frequent: see `rules_notes`.
 pub(crate) fn rules_cost(
     chosen: &Chosen,
-    job: &Spec<'_>,
+    job: &RulesJob<'_>,
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Cost> {
@@ -45,7 +45,7 @@ pub(crate) fn rules_cost(
 /// Computes the cost of the pairs of so many items.
 pub(crate) fn of_items(
     chosen: &Chosen,
-    job: &Spec<'_>,
+    job: &RulesJob<'_>,
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
     items: [u32; 2],
@@ -78,7 +78,7 @@ pub(crate) fn of_items(
 /// Returns notes on a run whose candidates depend on what is frequent.
 fn rules_notes(
     chosen: &Chosen,
-    job: &Spec<'_>,
+    job: &RulesJob<'_>,
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Vec<String>> {

@@ -23,17 +23,17 @@ use escape::{script_json, text, visible};
 use numbers::json_number;
 
 /// Maximum number of rules on a page: those of the highest lift.
-const MOST_RULES: usize = 10_000;
+const MAX_RULES: usize = 10_000;
 
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/script.js");
 
 /// Contents of the page.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Report {
+pub struct RulesReport {
     /// Id of the job.
     pub id: String,
-    /// The parties' names; [`Item::party`] is an index into them.
+    /// The parties' names; [`ItemView::party`] is an index into them.
     pub parties: [String; 2],
     /// Number of transactions in all.
     pub rows: u64,
@@ -48,12 +48,12 @@ pub struct Report {
     /// The frequent itemsets, each once.
     pub itemsets: Vec<Itemset>,
     /// The rules, each once.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<RuleView>,
 }
 
 /// An item with its owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Item {
+pub struct ItemView {
     /// Index of the party: 0 or 1.
     pub party: usize,
     /// Name that its owner gives it: any text.
@@ -64,18 +64,18 @@ pub struct Item {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Itemset {
     /// The items, each once.
-    pub items: Vec<Item>,
+    pub items: Vec<ItemView>,
     /// Number of transactions that contain all the items.
     pub count: u64,
 }
 
 /// A rule: where the antecedents are, the consequents are too.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
+pub struct RuleView {
     /// Items on the given side.
-    pub antecedents: Vec<Item>,
+    pub antecedents: Vec<ItemView>,
     /// Items that follow from them.
-    pub consequents: Vec<Item>,
+    pub consequents: Vec<ItemView>,
     /// The share of all transactions that have both sides.
     pub support: f64,
     /// The share of the transactions with the antecedents that have the consequents too.
@@ -89,7 +89,7 @@ pub struct Rule {
 }
 
 /// Renders the whole page as HTML.
-pub fn page(report: &Report) -> String {
+pub fn page(report: &RulesReport) -> String {
     let rules = ranked(&report.rules);
     let mut page = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     let _ = writeln!(page, "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">", policy());
@@ -125,19 +125,19 @@ fn policy() -> String {
 }
 
 /// The rules that are shown, best first: by lift, then by confidence and support, then by name.
-fn ranked(rules: &[Rule]) -> Vec<&Rule> {
+fn ranked(rules: &[RuleView]) -> Vec<&RuleView> {
     let mut ranked: Vec<_> = rules.iter().collect();
     ranked.sort_by(|a, b| {
-        let numbers = |rule: &Rule| [rule.lift, rule.confidence, rule.support];
+        let numbers = |rule: &RuleView| [rule.lift, rule.confidence, rule.support];
         let by_number = |(a, b): (f64, f64)| b.total_cmp(&a);
         let numbers = numbers(a).into_iter().zip(numbers(b)).map(by_number).find(|order| order.is_ne());
         numbers.unwrap_or_else(|| (&a.antecedents, &a.consequents).cmp(&(&b.antecedents, &b.consequents)))
     });
-    ranked.truncate(MOST_RULES);
+    ranked.truncate(MAX_RULES);
     ranked
 }
 
-fn header(page: &mut String, report: &Report) {
+fn header(page: &mut String, report: &RulesReport) {
     let _ = writeln!(page, "<header>\n<h1>Association rules</h1>\n<dl class=\"facts\">");
     let found = format!(
         "{}, {}",
@@ -160,22 +160,24 @@ fn header(page: &mut String, report: &Report) {
 }
 
 /// A party's name with the mark that its items have on the page.
-fn owner(report: &Report, party: usize) -> String {
+fn owner(report: &RulesReport, party: usize) -> String {
     format!("<span class=\"mark p{party}\"></span><bdi>{}</bdi>", text(&report.parties[party]))
 }
 
-fn no_rules(report: &Report) -> String {
-    let what = match report.itemsets.is_empty() {
-        true => "No set of items is frequent, so there are no rules.",
-        false => "There are frequent sets of items, but no rule is sure enough.",
+fn no_rules(report: &RulesReport) -> String {
+    let what = if report.itemsets.is_empty() {
+        "No set of items is frequent, so there are no rules."
+    } else {
+        "There are frequent sets of items, but no rule is sure enough."
     };
-    let try_this = match report.itemsets.is_empty() {
-        true => format!("lower min_support (it is {})", text(&report.min_support)),
-        false => format!(
+    let try_this = if report.itemsets.is_empty() {
+        format!("lower min_support (it is {})", text(&report.min_support))
+    } else {
+        format!(
             "lower min_confidence (it is {}), or min_support (it is {}) for rules on rarer items",
             text(&report.min_confidence),
             text(&report.min_support)
-        ),
+        )
     };
     format!(
         "<section class=\"empty\">\n<h2>No rules</h2>\n<p>{what} To find some, {try_this}. Both parties have \
@@ -183,7 +185,7 @@ fn no_rules(report: &Report) -> String {
     )
 }
 
-fn plot(page: &mut String, report: &Report, rules: &[&Rule]) {
+fn plot(page: &mut String, report: &RulesReport, rules: &[&RuleView]) {
     page.push_str("<section>\n<h2>All rules at a glance</h2>\n<p class=\"hint\">Each point is a rule. ");
     page.push_str("To the right, more transactions have all of its items (support); further up, it holds more often ");
     page.push_str(
@@ -195,19 +197,20 @@ fn plot(page: &mut String, report: &Report, rules: &[&Rule]) {
 }
 
 /// Says that not all rules are shown, if so.
-fn left_out(report: &Report, rules: &[&Rule]) -> String {
-    match report.rules.len() > rules.len() {
-        true => format!(
+fn left_out(report: &RulesReport, rules: &[&RuleView]) -> String {
+    if report.rules.len() > rules.len() {
+        format!(
             "<p class=\"hint\"><strong>This page has the {} rules of the highest lift, out of {}.</strong> The table \
              that the job writes has all of them.</p>\n",
             count(rules.len() as u64),
             count(report.rules.len() as u64)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     }
 }
 
-fn table(page: &mut String, report: &Report, rules: &[&Rule]) {
+fn table(page: &mut String, report: &RulesReport, rules: &[&RuleView]) {
     page.push_str("<section id=\"rules\">\n<h2>Rules</h2>\n");
     page.push_str(&left_out(report, rules));
     let _ = writeln!(page, "<p class=\"legend\">Items of {} and of {}.</p>", owner(report, 0), owner(report, 1));
@@ -239,7 +242,7 @@ fn table(page: &mut String, report: &Report, rules: &[&Rule]) {
     page.push_str("<button type=\"button\" id=\"all\" hidden>Show all</button></p>\n</section>\n");
 }
 
-fn learned(page: &mut String, report: &Report) {
+fn learned(page: &mut String, report: &RulesReport) {
     if report.learned.is_empty() {
         return;
     }
@@ -255,10 +258,10 @@ fn learned(page: &mut String, report: &Report) {
 }
 
 /// Returns the data for the script: items once, rules by the numbers of their items.
-fn data<'a>(report: &Report, rules: &[&'a Rule]) -> String {
+fn data<'a>(report: &RulesReport, rules: &[&'a RuleView]) -> String {
     let mut numbers = BTreeMap::new();
     let mut items = Vec::new();
-    let mut number = |item: &'a Item| {
+    let mut number = |item: &'a ItemView| {
         *numbers.entry(item).or_insert_with(|| {
             items.push(json!([item.party, visible(&item.name)]));
             items.len() - 1

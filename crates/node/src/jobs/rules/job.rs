@@ -10,19 +10,19 @@ use tacita_core::protocol::rules::association::Consequents;
 use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES};
 use tacita_core::{Result, Security};
 
-use super::spec::{Rules, Spec, check_bins};
-use super::{Brought, choose, cost, learned, memory, spread};
+use super::spec::{Rules, RulesJob, check_bins};
+use super::{RulesInput, choose, cost, distributed, learned, memory};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Basket, Choice, Chosen, Distributed, Gathered, Glance, ItemsFrom, Job, JobInfo,
-    JobSpec, Known, Levels, Network, Part, PoolPlace, Protocol, Question, RepeatedCounts, Reveal, Shared, Sizes,
-    Source,
+    Ability, Answer, Answering, Basket, Choice, Chosen, CommonKey, Disclosure, Distributed, Gathered, InitQuestion,
+    ItemsFrom, Job, JobInfo, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace, Protocol, RepeatedCounts,
+    Reveal, Sizes, Source,
 };
 use crate::jobs::dot::density;
-use crate::jobs::dot::methods::{self, Keys, lattice, ot};
-use crate::jobs::{Own, aligned};
+use crate::jobs::dot::methods::{self, ProtocolKeys, lattice, ot};
+use crate::jobs::{ParseJob, aligned};
 use crate::table::Table;
 
 /// Candidates are numbered with 32 bits, and each takes memory. So does each rule.
@@ -53,22 +53,22 @@ fn check_basket(basket: &Basket, by_ids: bool) -> Result<()> {
 }
 
 /// Questions that `tacita init` asks.
-const QUESTIONS: [Question; 4] = [
-    Question {
+const QUESTIONS: [InitQuestion; 4] = [
+    InitQuestion {
         key: "min_support",
         asks: "How many rows make an itemset frequent: 100, or a part of all rows, 0.01 or 1%",
         usual: Some("1%"),
         answer: Answering::Word,
         means: "how many rows make an itemset frequent",
     },
-    Question {
+    InitQuestion {
         key: "min_confidence",
         asks: "How many of the rows with a rule's antecedents must have its consequents, as 0.8 or 80%",
         usual: Some("80%"),
         answer: Answering::Word,
         means: "how many of the rows with a rule's antecedents have its consequents",
     },
-    Question {
+    InitQuestion {
         key: "items",
         asks: "Columns that hold items, or * for all; none: baskets in a column `items`, with | between",
         usual: Some(""),
@@ -92,7 +92,7 @@ static INFO: JobInfo = JobInfo {
     served: None,
 };
 
-impl Own for Rules {
+impl ParseJob for Rules {
     /// Two that make many products at a time, and those that make parts of them.
     fn all_protocols() -> Vec<Protocol> {
         let of_pairs = methods::all().filter(|method| method.of_pairs().is_some());
@@ -111,8 +111,8 @@ impl Own for Rules {
 
 impl Rules {
     /// Combines these keys with the job that they belong to.
-    fn of<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
-        Spec { spec, own: self }
+    fn of<'a>(&'a self, spec: &'a JobSpec) -> RulesJob<'a> {
+        RulesJob { spec, own: self }
     }
 }
 
@@ -125,12 +125,12 @@ impl Job for Rules {
         Self::all_protocols()
     }
 
-    fn things(&self, _spec: &JobSpec) -> &'static str {
+    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
         if self.row_id.is_some() { "keys" } else { "rows" }
     }
 
-    fn has(&self, key: Shared) -> bool {
-        matches!(key, Shared::Key | Shared::Items | Shared::PadTo | Shared::Show)
+    fn has(&self, key: CommonKey) -> bool {
+        matches!(key, CommonKey::Key | CommonKey::Items | CommonKey::PadTo | CommonKey::Show)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -154,7 +154,7 @@ impl Job for Rules {
                 spec.reveal
             ));
         }
-        let keys = Keys {
+        let keys = ProtocolKeys {
             extension: self.extension,
             density: self.density.as_ref(),
             chunk: None,
@@ -281,19 +281,25 @@ impl Job for Rules {
         cost::rules_cost(chosen, &self.of(spec), sizes, machine)
     }
 
-    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         learned::rules(&self.of(spec), party, known)
     }
 
-    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Disclosure> {
         learned::at_a_glance(&self.of(spec))
     }
 
-    fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+    fn load(
+        &self,
+        spec: &JobSpec,
+        me: &str,
+        source: &Source,
+        _pool: Option<&PoolPlace>,
+    ) -> Result<Box<dyn PartyInput>> {
         let job = self.of(spec);
         match job.bucket().and_then(|bucket| bucket.counts.as_ref()) {
-            Some(counts) => Ok(Box::new(spread::Counting::load(&job, me, counts, source)?)),
-            None => Ok(Box::new(Brought::load(&job, me, source)?)),
+            Some(counts) => Ok(Box::new(distributed::ItemsetCounter::load(&job, me, counts, source)?)),
+            None => Ok(Box::new(RulesInput::load(&job, me, source)?)),
         }
     }
 
@@ -304,15 +310,15 @@ impl Job for Rules {
 
 impl Distributed for Rules {
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
-        spread::in_buckets(&self.of(spec))
+        distributed::in_buckets(&self.of(spec))
     }
 
     fn facts(&self, spec: &JobSpec, me: &str, table: &Table) -> Result<Value> {
-        spread::facts(&self.of(spec), me, table)
+        distributed::facts(&self.of(spec), me, table)
     }
 
     fn join_facts(&self, _spec: &JobSpec, me: &str, facts: Vec<Value>) -> Result<Value> {
-        spread::join(me, facts)
+        distributed::join(me, facts)
     }
 
     fn counts(&self) -> Option<&dyn RepeatedCounts> {
@@ -322,10 +328,10 @@ impl Distributed for Rules {
 
 impl RepeatedCounts for Rules {
     fn partition(&self, spec: &JobSpec, me: &str, source: &Source) -> Result<Answer> {
-        spread::by_position(&self.of(spec), me, source)
+        distributed::by_position(&self.of(spec), me, source)
     }
 
     fn levels(&self, spec: &JobSpec, me: &str, gathered: Gathered, channel: &mut Channel) -> Result<Box<dyn Levels>> {
-        Ok(Box::new(spread::Mining::begin(&self.of(spec), me, gathered, channel)?))
+        Ok(Box::new(distributed::Mining::begin(&self.of(spec), me, gathered, channel)?))
     }
 }

@@ -2,14 +2,14 @@
 
 use tacita_core::protocol::rules::support::Support;
 
-use crate::agreement::{Glance, Known, Reveal};
+use crate::agreement::{Disclosure, KnownSizes, Reveal};
 use crate::base::text::counted;
 use crate::jobs::aligned::learned::{alignment, density, rows_at_a_glance};
 use crate::jobs::learned::list;
-use crate::jobs::rules::spec::{Bins, Spec};
+use crate::jobs::rules::spec::{Bins, RulesJob};
 
 /// Returns what `party` learns in association rules: `docs/protocols/rules.md` says why.
-pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
+pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     let peer = job.peer_of(party);
     // Job files without a support are refused.
     let enough = match job.support() {
@@ -21,42 +21,40 @@ pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String
     let longest =
         job.own.max_len.map_or(String::new(), |most| format!(" and have no more than {}", counted(most, "item")));
     let mut learned = Vec::new();
-    match job.own.mixed_only.unwrap_or(false) {
-        false => {
-            learned.push(format!(
-                "{party} learns all itemsets that are in {enough}{longest}, and in how many rows each is. These are itemsets of its own \
-                 items, of {peer}'s, and of both; the rules follow from them."
-            ));
-            learned.push(format!("{party} learns the names of those of {peer}'s items that are frequent."));
-            learned.push(format!("{party} does not learn the names of {peer}'s other items, nor how many there are."));
-        }
-        true => {
-            learned.push(format!(
+    if job.own.mixed_only.unwrap_or(false) {
+        learned.push(format!(
                 "{party} learns the itemsets with items of both parties that are in {enough}{longest}, and in how many rows \
                  each is, and the rules that they make."
             ));
-            learned.push(format!(
+        learned.push(format!(
                 "{party} learns in how many rows an itemset of {peer}'s items alone is if it is one side of such a rule: confidence and \
                  lift are computed from that."
             ));
-            learned.push(format!(
+        learned.push(format!(
                 "{party} can also add that number up, from the counts of that itemset with each of its own items, if these share out all \
                  rows, as the values of one column do."
             ));
-            learned.push(format!(
-                "{party} learns how many of {peer}'s items are frequent, and the names of those that stand in a frequent \
+        learned.push(format!(
+            "{party} learns how many of {peer}'s items are frequent, and the names of those that stand in a frequent \
                  itemset with items of both."
-            ));
-            learned.push(format!(
+        ));
+        learned.push(format!(
                 "{party} learns all of {peer}'s frequent itemsets if all rows hold some item of {party}'s: each makes one of both with that \
                  item, in as many rows."
             ));
-        }
+    } else {
+        learned.push(format!(
+                "{party} learns all itemsets that are in {enough}{longest}, and in how many rows each is. These are itemsets of its own \
+                 items, of {peer}'s, and of both; the rules follow from them."
+            ));
+        learned.push(format!("{party} learns the names of those of {peer}'s items that are frequent."));
+        learned.push(format!("{party} does not learn the names of {peer}'s other items, nor how many there are."));
     }
     if job.reveal == Reveal::Counts {
-        let contained = match job.own.mixed_only.unwrap_or(false) {
-            true => "all that it contains with items of both is",
-            false => "all that it contains is",
+        let contained = if job.own.mixed_only.unwrap_or(false) {
+            "all that it contains with items of both is"
+        } else {
+            "all that it contains is"
         };
         learned.push(format!(
             "{party} learns the counts of all candidates with items of both parties, those in fewer rows too. With reveal = \"frequent\", it \
@@ -120,15 +118,15 @@ pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String
 }
 
 /// Returns the summary of who learns what, one entry for each result.
-pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+pub(crate) fn at_a_glance(job: &RulesJob<'_>) -> Vec<Disclosure> {
     let mixed = job.own.mixed_only.unwrap_or(false);
     let of = if mixed { "itemsets with items of both" } else { "itemsets" };
-    let mut all = vec![Glance::new(job, format!("{of} in enough rows, and the rules"), |_| true)];
+    let mut all = vec![Disclosure::new(job, format!("{of} in enough rows, and the rules"), |_| true)];
     if job.reveal == Reveal::Counts {
-        all.push(Glance::new(job, "counts of all candidates with items of both", |_| true));
+        all.push(Disclosure::new(job, "counts of all candidates with items of both", |_| true));
     }
     if !mixed {
-        all.push(Glance::new(job, "names of the other's items in too few rows", |_| false));
+        all.push(Disclosure::new(job, "names of the other's items in too few rows", |_| false));
     }
     all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
     all

@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use tacita_core::{Error, Result};
 
-use super::{Brought, spread};
+use super::{RulesInput, distributed};
 use crate::agreement::{Basket, Duplicates, ItemsFrom, Sizes, Source};
 use crate::jobs::intersect;
-use crate::jobs::rules::spec::{Bins, Spec};
-use crate::table::baskets::{self, Between, Binning, ItemColumn, Items};
+use crate::jobs::rules::spec::{Bins, RulesJob};
+use crate::table::baskets::{self, BasketItems, Between, Binning, ItemColumn};
 use crate::table::{RowCounts, Table};
 
-impl Brought {
+impl RulesInput {
     /// Reads a party's baskets, and the ids of its rows.
-    pub fn load(job: &Spec<'_>, me: &str, source: &Source) -> Result<Brought> {
+    pub fn load(job: &RulesJob<'_>, me: &str, source: &Source) -> Result<RulesInput> {
         let alignment = job.alignment();
         if let Source::File { path, options, .. } = source
             && let Some(between) = in_lines(path, &job.items_of(me))
@@ -54,7 +54,7 @@ impl Brought {
         }
         let loaded = intersect::Loaded::of(&alignment, me, table, allow_unreadable)?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
-        Ok(Brought { own: job.own.clone(), items, rows, ids: Some(Arc::new(loaded)), sizes })
+        Ok(RulesInput { own: job.own.clone(), items, rows, ids: Some(Arc::new(loaded)), sizes })
     }
 }
 
@@ -82,15 +82,15 @@ fn in_lines(path: &Path, items: &ItemsFrom) -> Option<InLines> {
     }
 }
 
-fn by_position(job: &Spec<'_>, me: &str, items: Items, source: &str) -> Result<Brought> {
+fn by_position(job: &RulesJob<'_>, me: &str, items: BasketItems, source: &str) -> Result<RulesInput> {
     let rows = RowCounts { read: items.rows(), items: items.rows(), ..RowCounts::default() };
     let mut sizes = Sizes { items: items.rows() as u64, ..Sizes::default() };
     intersect::check_limits(job, me, source, &mut sizes)?;
-    Ok(Brought { own: job.own.clone(), items, rows, ids: None, sizes })
+    Ok(RulesInput { own: job.own.clone(), items, rows, ids: None, sizes })
 }
 
 /// The items of a table, as the job has it for this party.
-fn items(job: &Spec<'_>, me: &str, table: &Table) -> Result<Items> {
+fn items(job: &RulesJob<'_>, me: &str, table: &Table) -> Result<BasketItems> {
     if let ItemsFrom::Basket(basket) = job.items_of(me) {
         warn_of_bins(job, me, &[]);
         let named = (basket.column(), job.header(me, basket.column()));
@@ -105,9 +105,9 @@ fn items(job: &Spec<'_>, me: &str, table: &Table) -> Result<Items> {
     let mut columns = item_columns(job, me, table);
     warn_of_bins(job, me, &columns);
     if let Some(bucket) = job.bucket() {
-        let flags = spread::flags(&bucket.facts)?;
+        let flags = distributed::flags(&bucket.facts)?;
         columns.iter_mut().for_each(|column| column.is_flag = flags.get(&column.header).copied());
-        spread::check_names(table, &columns)?;
+        distributed::check_names(table, &columns)?;
     }
     table.warning_of_header().iter().for_each(|warning| tracing::warn!("{warning}"));
     baskets::of_columns(table, &columns)
@@ -125,7 +125,7 @@ pub(super) fn refuse_blank_line(table: &Table) -> Result<()> {
 }
 
 /// The columns that make items; none, where one column has whole baskets.
-pub(super) fn item_columns(job: &Spec<'_>, me: &str, table: &Table) -> Vec<ItemColumn> {
+pub(super) fn item_columns(job: &RulesJob<'_>, me: &str, table: &Table) -> Vec<ItemColumn> {
     let column = |name: &str, header: &str| {
         let bins = job.own.bins.get(name).or_else(|| job.own.bins.get(header));
         let binning = bins.map(|bins| match bins {
@@ -147,7 +147,7 @@ pub(super) fn item_columns(job: &Spec<'_>, me: &str, table: &Table) -> Vec<ItemC
 }
 
 /// Warns of baskets that seem to have something else between their items.
-fn warn_of_separator(place: &str, items: &Items, separator: &str) {
+fn warn_of_separator(place: &str, items: &BasketItems, separator: &str) {
     if let Some(other) = baskets::perhaps_separator(items) {
         let (separator, other) = (separator.escape_debug(), other.escape_debug());
         tracing::warn!(
@@ -158,7 +158,7 @@ fn warn_of_separator(place: &str, items: &Items, separator: &str) {
 }
 
 /// Warns of bins for no column of this party: they may be for the other's, or for none because of a typing error.
-fn warn_of_bins(job: &Spec<'_>, me: &str, columns: &[ItemColumn]) {
+fn warn_of_bins(job: &RulesJob<'_>, me: &str, columns: &[ItemColumn]) {
     let here = |name: &String| columns.iter().any(|column| column.name == *name || column.header == *name);
     for name in job.own.bins.keys().filter(|name| !here(name)) {
         tracing::warn!(

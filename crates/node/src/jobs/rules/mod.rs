@@ -2,6 +2,7 @@
 
 pub mod choose;
 pub mod cost;
+pub mod distributed;
 pub mod html;
 mod job;
 pub mod learned;
@@ -12,7 +13,6 @@ mod page;
 mod products;
 mod shown;
 pub mod spec;
-pub mod spread;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,25 +24,25 @@ use tacita_core::protocol::rules::{self as mining, Params, baskets::Baskets};
 use tacita_core::{Error, Result, Side};
 
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::handshake::Agreed;
-use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Protocol, Run, Sizes};
+use crate::agreement::handshake::HandshakeResult;
+use crate::agreement::{self, Chosen, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, Protocol, Sizes};
 use crate::base::memory::Limit;
 use crate::base::text;
 use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::jobs::{aligned, intersect};
 use crate::table::RowCounts;
-use crate::table::baskets::Items;
+use crate::table::baskets::BasketItems;
 
-pub use names::{Named, NamedItem};
+pub use names::{NamedItem, RulesResult};
 use page::ForReaders;
-use products::Products;
-pub use products::{Level, estimate};
-pub use spec::{Bins, Rules, Spec, USUAL_CONFIDENCE};
+use products::RunProducts;
+pub use products::{LevelCost, estimate};
+pub use spec::{Bins, Rules, RulesJob, USUAL_CONFIDENCE};
 
 /// Input that a party brings to association rules.
-pub struct Brought {
+pub struct RulesInput {
     own: Rules,
-    items: Items,
+    items: BasketItems,
     rows: RowCounts,
     /// The table with its ids, where rows are aligned by them.
     ids: Option<Arc<intersect::Loaded>>,
@@ -51,8 +51,8 @@ pub struct Brought {
 
 /// Result that both parties get.
 struct Found {
-    named: Named,
-    levels: Vec<Level>,
+    named: RulesResult,
+    levels: Vec<LevelCost>,
 }
 
 /// Bytes of memory that a candidate takes: its items, its count, and places in lists.
@@ -61,7 +61,7 @@ const CANDIDATE_BYTES: u64 = 100;
 /// Bytes of memory that a rule takes: its items and counts, by number and by name, and its line of the result.
 const RULE_BYTES: u64 = 500;
 
-impl Part for Brought {
+impl PartyInput for RulesInput {
     fn sizes(&self) -> Sizes {
         self.sizes.clone()
     }
@@ -71,14 +71,14 @@ impl Part for Brought {
     }
 
     fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
-        let alignment = Spec { spec: job, own: &self.own }.alignment();
+        let alignment = RulesJob { spec: job, own: &self.own }.alignment();
         aligned::check_peer(alignment.as_ref(), &self.sizes, theirs, channel)
     }
 
     fn frequent_items(&self, job: &JobSpec) -> Result<Option<u32>> {
-        let params = Spec { spec: job, own: &self.own }.mining(self.items.rows())?;
+        let params = RulesJob { spec: job, own: &self.own }.mining(self.items.rows())?;
         let count =
-            |items: &Items| (0..items.len()).filter(|&item| items.rows_of(item).len() >= params.minimum).count();
+            |items: &BasketItems| (0..items.len()).filter(|&item| items.rows_of(item).len() >= params.minimum).count();
         Ok(Some((count(&self.items) + count(&self.items.binned(|_| true, None))) as u32))
     }
 
@@ -90,27 +90,28 @@ impl Part for Brought {
         machine: &Calibration,
         items: [u32; 2],
     ) -> Result<Option<Cost>> {
-        cost::of_items(chosen, &Spec { spec: job, own: &self.own }, sizes, machine, items).map(Some)
+        cost::of_items(chosen, &RulesJob { spec: job, own: &self.own }, sizes, machine, items).map(Some)
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
-        let Pair { job, me, agreed, allowed, channel, rng } = run.pair()?;
+    fn run(&mut self, run: PartContext<'_>) -> Result<agreement::RunResult> {
+        let PairContext { job, me, agreed, allowed, channel, rng } = run.pair()?;
         let own = self.own.clone();
-        let job = &Spec { spec: job, own: &own };
+        let job = &RulesJob { spec: job, own: &own };
         if job.bucket().is_some() {
             let aligned = aligned::align(job.alignment().as_ref(), me, self.ids.as_ref(), agreed, channel, rng)?;
-            let answer = spread::aligned(self, &Common::new(self.items.rows(), aligned.as_deref()), &agreed.session)?;
-            return Ok(agreement::Found::new(agreed.chosen.protocol, Vec::new(), move || Ok(answer)));
+            let answer =
+                distributed::aligned(self, &Common::new(self.items.rows(), aligned.as_deref()), &agreed.session)?;
+            return Ok(agreement::RunResult::new(agreed.chosen.protocol, Vec::new(), move || Ok(answer)));
         }
         let found = self::run(job, me, self, agreed, allowed, channel, rng)?;
         let common = Some(found.named.rows.into());
-        let learned = learned::rules(job, me, Known { common, ..Known::of(agreed) });
+        let learned = learned::rules(job, me, KnownSizes { common, ..KnownSizes::of(agreed) });
         let (protocol, levels) = (found.protocol(&agreed.chosen), found.levels);
         let named = Arc::new(found.named);
         let show = job.show(me);
-        let found = agreement::Found {
+        let found = agreement::RunResult {
             page: Some(Box::new(ForReaders { own, named: named.clone() })),
-            ..agreement::Found::new(protocol, learned, move || Ok(output::answer(&named, &show)))
+            ..agreement::RunResult::new(protocol, learned, move || Ok(output::answer(&named, &show)))
         };
         if levels.is_empty() { Ok(found) } else { found.with("levels", levels) }
     }
@@ -118,7 +119,7 @@ impl Part for Brought {
 
 /// Memory besides the table, in bytes, as far as it can be known before: candidates, rules, and the alignment. Items take a bit
 /// a row each, if they are frequent; how many are shows in the run.
-pub fn memory(job: &Spec<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
+pub fn memory(job: &RulesJob<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     let params = job.mining(0)?;
     let candidates = (params.max_candidates as u64).saturating_mul(CANDIDATE_BYTES);
     let rules = (params.max_rules as u64).saturating_mul(RULE_BYTES);
@@ -131,10 +132,10 @@ pub fn memory(job: &Spec<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &S
 
 /// Aligns rows, mines, and exchanges the names of what was found, with as much memory as is `allowed`.
 fn run(
-    job: &Spec<'_>,
+    job: &RulesJob<'_>,
     me: &str,
-    brought: &Brought,
-    agreed: &Agreed,
+    brought: &RulesInput,
+    agreed: &HandshakeResult,
     allowed: Option<u64>,
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
@@ -161,7 +162,7 @@ fn run(
     let baskets = items.baskets(&params)?;
     let mut seed = zeroize::Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *seed);
-    let mut products = Products::new(job, &agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
+    let mut products = RunProducts::new(job, &agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
     let side = side(job, me);
     let mined = mining::run(side, &baskets, &params, &agreed.session, &mut products, channel, rng)?;
     let levels = products.levels(channel.traffic());
@@ -174,11 +175,11 @@ fn run(
     let theirs = mining::names::exchange(&own, mined.frequent.shown(side.other()).len(), channel)?;
     let (first, second) = if side == Side::First { (own, theirs) } else { (theirs, own) };
     let parties = job.parties.names();
-    Ok(Found { named: Named::new(mined, [(parties[0], first), (parties[1], second)])?, levels })
+    Ok(Found { named: RulesResult::new(mined, [(parties[0], first), (parties[1], second)])?, levels })
 }
 
 /// Warns of a minimum that the peer has a say in.
-fn warn_of_common_rows(job: &Spec<'_>, peer: &str) {
+fn warn_of_common_rows(job: &RulesJob<'_>, peer: &str) {
     if job.support_of_common_rows() && job.limits.min_rows.is_none() {
         tracing::warn!(
             "min_support is a fraction of the common rows: {peer} can make these so few that one or two rows suffice. Use a \
@@ -240,14 +241,14 @@ struct Aligned<'a> {
 
 impl<'a> Aligned<'a> {
     /// Counts the rows of each item, from the list of them: items that are rare cost no more than that.
-    fn new(kinds: [&'a Items; 2], common: &'a Common, minimum: usize) -> Aligned<'a> {
+    fn new(kinds: [&'a BasketItems; 2], common: &'a Common, minimum: usize) -> Aligned<'a> {
         let items =
             kinds.into_iter().flat_map(|items| (0..items.len()).map(|item| (items.name(item), items.rows_of(item))));
         Aligned { common, frequent: items.filter(|(_, rows)| common.of(rows).count() >= minimum).collect() }
     }
 
     /// Refuses an item in more rows than the terms allow, where the protocol has such a bound. No itemset is in more.
-    fn check_density(&self, job: &Spec<'_>) -> Result<()> {
+    fn check_density(&self, job: &RulesJob<'_>) -> Result<()> {
         let (Some(density), Some(bound)) = (job.density()?, job.most_ones(self.common.rows)?) else { return Ok(()) };
         match self.frequent.iter().map(|(_, rows)| self.common.of(rows).count()).find(|rows| *rows > bound) {
             Some(rows) => Err(Error::Input(format!(

@@ -4,18 +4,18 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use tacita_core::protocol::rules::Mined;
-use tacita_core::protocol::rules::itemsets::Item;
+use tacita_core::protocol::rules::itemsets::FrequentItem;
 use tacita_core::{Error, Result, Side};
 
 /// Results of a run; the same at both parties. Items, itemsets and rules are in the order in which they are shown.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Named {
+pub struct RulesResult {
     /// Number of rows in which it was found.
     pub rows: u32,
     /// The items that stand in itemsets.
     pub items: Vec<NamedItem>,
     /// The frequent itemsets: shorter ones first, then those in more rows. Each has its items' places in
-    /// [`Named::items`], ascending, and the number of rows that hold it.
+    /// [`RulesResult::items`], ascending, and the number of rows that hold it.
     pub itemsets: Vec<(Vec<u32>, u32)>,
     /// The rules: of more confidence first, then those in more rows.
     pub rules: Vec<NamedRule>,
@@ -30,7 +30,7 @@ pub struct NamedItem {
     pub party: String,
 }
 
-/// A rule, by its items' places in [`Named::items`].
+/// A rule, by its items' places in [`RulesResult::items`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct NamedRule {
     /// Items from which the rule starts.
@@ -38,34 +38,34 @@ pub struct NamedRule {
     /// Items that the rule promises.
     pub consequents: Vec<u32>,
     /// Counts and measures of the rule.
-    pub rule: tacita_core::protocol::rules::association::Rule,
+    pub rule: tacita_core::protocol::rules::association::AssociationRule,
 }
 
-impl Named {
+impl RulesResult {
     /// Names the mined results. Takes each party's name and the names of those of its items that are shown, by their
     /// numbers.
-    pub(super) fn new(mined: Mined, parties: [(&str, Vec<String>); 2]) -> Result<Named> {
+    pub(super) fn new(mined: Mined, parties: [(&str, Vec<String>); 2]) -> Result<RulesResult> {
         let shown = [Side::First, Side::Second].map(|side| mined.frequent.shown(side));
-        let mut items: Vec<(Item, NamedItem)> = Vec::new();
+        let mut items: Vec<(FrequentItem, NamedItem)> = Vec::new();
         let names = told_apart(&parties);
         for ((side, numbers), (names, (party, _))) in
             [Side::First, Side::Second].into_iter().zip(&shown).zip(names.into_iter().zip(&parties))
         {
             items.extend(
-                numbers
-                    .iter()
-                    .zip(names)
-                    .map(|(&number, name)| (Item { side, number }, NamedItem { name, party: party.to_string() })),
+                numbers.iter().zip(names).map(|(&number, name)| {
+                    (FrequentItem { side, number }, NamedItem { name, party: party.to_string() })
+                }),
             );
         }
         items.sort_by(|(_, one), (_, other)| compare_names(&one.name, &other.name));
-        let mut places: Vec<(Item, u32)> = items.iter().zip(0..).map(|((item, _), place)| (*item, place)).collect();
+        let mut places: Vec<(FrequentItem, u32)> =
+            items.iter().zip(0..).map(|((item, _), place)| (*item, place)).collect();
         places.sort_unstable();
-        let place = |item: &Item| {
+        let place = |item: &FrequentItem| {
             let at = places.binary_search_by_key(item, |(item, _)| *item);
             at.map(|at| places[at].1).map_err(|_| Error::Internal("an item without a name".into()))
         };
-        let set = |set: &[Item]| -> Result<Vec<u32>> {
+        let set = |set: &[FrequentItem]| -> Result<Vec<u32>> {
             let mut set = set.iter().map(place).collect::<Result<Vec<u32>>>()?;
             set.sort_unstable();
             Ok(set)
@@ -87,7 +87,7 @@ impl Named {
             confidence.then(other.rule.count.cmp(&one.rule.count)).then_with(antecedents).then_with(consequents)
         });
         let items = items.into_iter().map(|(_, item)| item).collect();
-        Ok(Named { rows: mined.frequent.rows(), items, itemsets, rules })
+        Ok(RulesResult { rows: mined.frequent.rows(), items, itemsets, rules })
     }
 
     /// Items as they are written, with `|` between them.
@@ -113,10 +113,8 @@ fn told_apart(parties: &[(&str, Vec<String>); 2]) -> [Vec<String>; 2] {
     let sets = [first, second].map(|(_, names)| names.iter().collect::<HashSet<_>>());
     let named = |always: bool| {
         [(first, &sets[1]), (second, &sets[0])].map(|((party, names), others)| -> Vec<String> {
-            let shown = |name: &String| match always || others.contains(name) {
-                true => format!("{party}.{name}"),
-                false => name.clone(),
-            };
+            let shown =
+                |name: &String| if always || others.contains(name) { format!("{party}.{name}") } else { name.clone() };
             names.iter().map(shown).collect()
         })
     };

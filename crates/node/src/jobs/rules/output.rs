@@ -5,15 +5,15 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{Field, Schema};
 use serde_json::json;
-use tacita_core::protocol::rules::association::Rule;
+use tacita_core::protocol::rules::association::AssociationRule;
 use tacita_core::{Error, Result};
 
-use super::Named;
+use super::RulesResult;
 use crate::agreement::{Answer, Measures, Show};
 use crate::table::Table;
 
 /// Rules, and beside them the itemsets, as `show` wants them.
-pub fn answer(named: &Named, show: &Show) -> Answer {
+pub fn answer(named: &RulesResult, show: &Show) -> Answer {
     let (named, measures) = (Arc::new(named.shown(show)), show.measures);
     let (count_of_itemsets, count_of_rules) = (named.itemsets.len(), named.rules.len());
     let of_itemsets = named.clone();
@@ -25,7 +25,7 @@ pub fn answer(named: &Named, show: &Show) -> Answer {
     }
 }
 
-fn itemsets(named: &Named) -> Result<Table> {
+fn itemsets(named: &RulesResult) -> Result<Table> {
     let sets = || named.itemsets.iter();
     let support = sets().map(|(_, count)| f64::from(*count) / f64::from(named.rows));
     table(vec![
@@ -35,30 +35,30 @@ fn itemsets(named: &Named) -> Result<Table> {
     ])
 }
 
-fn rules(named: &Named, measures: Measures) -> Result<Table> {
+fn rules(named: &RulesResult, measures: Measures) -> Result<Table> {
     let rules = || named.rules.iter();
-    let measure = |measure: fn(&Rule) -> f64| -> ArrayRef {
+    let measure = |measure: fn(&AssociationRule) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(rules().map(|rule| measure(&rule.rule))))
     };
     let mut columns = vec![
         ("antecedents", texts(rules().map(|rule| named.text(&rule.antecedents)))),
         ("consequents", texts(rules().map(|rule| named.text(&rule.consequents)))),
-        ("support", measure(Rule::support)),
-        ("confidence", measure(Rule::confidence)),
-        ("lift", measure(Rule::lift)),
-        ("leverage", measure(Rule::leverage)),
-        ("conviction", measure(Rule::conviction)),
+        ("support", measure(AssociationRule::support)),
+        ("confidence", measure(AssociationRule::confidence)),
+        ("lift", measure(AssociationRule::lift)),
+        ("leverage", measure(AssociationRule::leverage)),
+        ("conviction", measure(AssociationRule::conviction)),
     ];
     if measures == Measures::All {
         columns.extend([
-            ("antecedent support", measure(Rule::antecedent_support)),
-            ("consequent support", measure(Rule::consequent_support)),
+            ("antecedent support", measure(AssociationRule::antecedent_support)),
+            ("consequent support", measure(AssociationRule::consequent_support)),
             // No cell is missing: every rule stands for all rows.
             ("representativity", measure(|_| 1.0)),
-            ("zhangs_metric", measure(Rule::zhangs_metric)),
-            ("jaccard", measure(Rule::jaccard)),
-            ("certainty", measure(Rule::certainty)),
-            ("kulczynski", measure(Rule::kulczynski)),
+            ("zhangs_metric", measure(AssociationRule::zhangs_metric)),
+            ("jaccard", measure(AssociationRule::jaccard)),
+            ("certainty", measure(AssociationRule::certainty)),
+            ("kulczynski", measure(AssociationRule::kulczynski)),
         ]);
     }
     table(columns)

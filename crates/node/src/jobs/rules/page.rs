@@ -2,30 +2,30 @@
 
 use std::sync::Arc;
 
-use super::{Named, Rules, Spec, USUAL_CONFIDENCE, html, learned};
-use crate::agreement::{JobSpec, Known, Page};
+use super::{Rules, RulesJob, RulesResult, USUAL_CONFIDENCE, html, learned};
+use crate::agreement::{JobSpec, KnownSizes, ResultPage};
 
 /// Results of a run, with the keys of its job.
 pub struct ForReaders {
     pub(super) own: Rules,
-    pub(super) named: Arc<Named>,
+    pub(super) named: Arc<RulesResult>,
 }
 
-impl Page for ForReaders {
+impl ResultPage for ForReaders {
     fn html(&self, job: &JobSpec, choice: &str) -> String {
-        let (job, named) = (&Spec { spec: job, own: &self.own }, &self.named);
+        let (job, named) = (&RulesJob { spec: job, own: &self.own }, &self.named);
         let parties = job.parties.names();
-        let known = Known { common: Some(named.rows.into()), ..Known::default() };
+        let known = KnownSizes { common: Some(named.rows.into()), ..KnownSizes::default() };
         let learned = |name: &&str| ((*name).to_owned(), learned::rules(job, name, known));
-        let items = |places: &[u32]| -> Vec<html::Item> {
+        let items = |places: &[u32]| -> Vec<html::ItemView> {
             let item = |&place: &u32| {
                 let item = &named.items[place as usize];
-                html::Item { party: usize::from(item.party != parties[0]), name: item.name.clone() }
+                html::ItemView { party: usize::from(item.party != parties[0]), name: item.name.clone() }
             };
             places.iter().map(item).collect()
         };
         let itemset = |(set, count): &(Vec<u32>, u32)| html::Itemset { items: items(set), count: (*count).into() };
-        let rules = named.rules.iter().map(|found| html::Rule {
+        let rules = named.rules.iter().map(|found| html::RuleView {
             antecedents: items(&found.antecedents),
             consequents: items(&found.consequents),
             support: found.rule.support(),
@@ -34,7 +34,7 @@ impl Page for ForReaders {
             leverage: found.rule.leverage(),
             conviction: found.rule.conviction(),
         });
-        html::page(&html::Report {
+        html::page(&html::RulesReport {
             id: job.id.clone(),
             parties: [parties[0].to_owned(), parties[1].to_owned()],
             rows: named.rows.into(),

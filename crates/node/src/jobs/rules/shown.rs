@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Named;
+use super::RulesResult;
 use crate::agreement::{Show, Which};
 
-impl Named {
+impl RulesResult {
     /// Itemsets and rules as `show` wants them, in the same order.
-    pub(super) fn shown(&self, show: &Show) -> Named {
+    pub(super) fn shown(&self, show: &Show) -> RulesResult {
         let antecedents = show.items_in_antecedents.as_deref().map(|names| self.places(names));
         let consequents = show.items_in_consequents.as_deref().map(|names| self.places(names));
         let one_of = |wanted: &Option<HashSet<u32>>, items: &[u32]| {
@@ -19,7 +19,7 @@ impl Named {
             .filter(|rule| one_of(&antecedents, &rule.antecedents) && one_of(&consequents, &rule.consequents));
         let hidden = self.hidden(show.itemsets);
         let itemsets = self.itemsets.iter().filter(|(set, _)| !hidden.contains(&set[..]));
-        Named {
+        RulesResult {
             rows: self.rows,
             items: self.items.clone(),
             itemsets: itemsets.cloned().collect(),
@@ -65,15 +65,15 @@ impl Named {
 mod tests {
     use super::super::names::{NamedItem, NamedRule};
     use super::*;
-    use tacita_core::protocol::rules::association::Rule;
+    use tacita_core::protocol::rules::association::AssociationRule;
 
-    fn named() -> Named {
+    fn named() -> RulesResult {
         let item = |name: &str| NamedItem { name: name.into(), party: "shop".into() };
         let sets: [(&[u32], u32); 6] = [(&[0], 5), (&[1], 4), (&[2], 3), (&[0, 1], 4), (&[0, 2], 2), (&[3], 2)];
         let rule = |antecedents: &[u32], consequents: &[u32]| NamedRule {
             antecedents: antecedents.to_vec(),
             consequents: consequents.to_vec(),
-            rule: Rule {
+            rule: AssociationRule {
                 antecedents: Vec::new(),
                 consequents: Vec::new(),
                 rows: 6,
@@ -82,7 +82,7 @@ mod tests {
                 consequent_count: 4,
             },
         };
-        Named {
+        RulesResult {
             rows: 6,
             items: ["milk", "tea", "rum", "ham"].map(item).to_vec(),
             itemsets: sets.map(|(set, count)| (set.to_vec(), count)).to_vec(),

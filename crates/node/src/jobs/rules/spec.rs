@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::rules::association::{Consequents, Terms};
+use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::support::{Fraction, Support};
-use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal as Opened};
+use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, RevealedCounts};
 use tacita_core::{Error, Result};
 
 use crate::agreement::words::maybe_from_word;
-use crate::agreement::{ItemsFrom, JobSpec, Names, Of, Reveal, Show, Written};
+use crate::agreement::{ItemsFrom, JobSpec, JobWith, Names, Reveal, Show, WrittenNumber};
 use crate::jobs::aligned;
 use crate::jobs::dot::density;
 
@@ -26,18 +26,18 @@ pub struct Rules {
     /// Extension with which oblivious transfers are made; absent: chosen as the protocol is.
     #[serde(deserialize_with = "maybe_from_word")]
     pub extension: Option<Extension>,
-    /// Fraction of the rows that an item may be in, for `gm-bloom`; see [`Spec::density`].
-    pub density: Option<Written>,
-    /// Number of rows that make an itemset frequent; see [`Spec::support`].
-    pub min_support: Option<Written>,
-    /// Minimum confidence of a rule; see [`Spec::confidence`].
-    pub min_confidence: Option<Written>,
+    /// Fraction of the rows that an item may be in, for `gm-bloom`; see [`RulesJob::density`].
+    pub density: Option<WrittenNumber>,
+    /// Number of rows that make an itemset frequent; see [`RulesJob::support`].
+    pub min_support: Option<WrittenNumber>,
+    /// Minimum confidence of a rule; see [`RulesJob::confidence`].
+    pub min_confidence: Option<WrittenNumber>,
     /// Maximum number of items in an itemset.
     pub max_len: Option<u64>,
     /// Number of items that a rule may promise.
     #[serde(deserialize_with = "maybe_from_word")]
     pub consequents: Option<Consequents>,
-    /// Source of the items; see [`Spec::items_of`].
+    /// Source of the items; see [`RulesJob::items_of`].
     pub items: Option<ItemsFrom>,
     /// Whether only rules with items of both parties are wanted.
     pub mixed_only: Option<bool>,
@@ -50,7 +50,7 @@ pub struct Rules {
 }
 
 /// A `rules` job with its own keys.
-pub type Spec<'a> = Of<'a, Rules>;
+pub type RulesJob<'a> = JobWith<'a, Rules>;
 
 /// Binning by which the numbers of a column become items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub enum Bins {
     Bounds(Vec<f64>),
 }
 
-impl Spec<'_> {
+impl RulesJob<'_> {
     /// Returns the number of rows that make an itemset frequent.
     pub fn support(&self) -> Result<Support> {
         match &self.own.min_support {
@@ -116,11 +116,11 @@ impl Spec<'_> {
         Ok(Params {
             rows,
             minimum: self.support()?.minimum(rows as u64) as usize,
-            reveal: if self.reveal == Reveal::Counts { Opened::Counts } else { Opened::Frequent },
+            reveal: if self.reveal == Reveal::Counts { RevealedCounts::Counts } else { RevealedCounts::Frequent },
             max_len: most(self.own.max_len, usize::MAX),
             max_candidates: most(self.own.max_candidates, DEFAULT_MAX_CANDIDATES),
             max_rules: most(self.own.max_rules, DEFAULT_MAX_RULES),
-            rules: Terms {
+            rules: RuleThresholds {
                 min_confidence: self.confidence()?,
                 consequents: self.own.consequents.unwrap_or(Consequents::Single),
                 mixed_only: self.own.mixed_only.unwrap_or(false),
@@ -151,18 +151,18 @@ impl Spec<'_> {
 
 /// Checks the `bins` of a job file.
 pub(super) fn check_bins(bins: &BTreeMap<String, Bins>) -> Result<()> {
-    const MOST: usize = 1000;
+    const MAX_GROUPS: usize = 1000;
     for (column, bins) in bins {
         let good = match bins {
-            Bins::Quantiles(count) => (2..=MOST as u32).contains(count),
+            Bins::Quantiles(count) => (2..=MAX_GROUPS as u32).contains(count),
             Bins::Bounds(bounds) => {
                 let ascending = bounds.windows(2).all(|pair| pair[0] < pair[1]);
-                (1..MOST).contains(&bounds.len()) && ascending && bounds.iter().all(|bound| bound.is_finite())
+                (1..MAX_GROUPS).contains(&bounds.len()) && ascending && bounds.iter().all(|bound| bound.is_finite())
             }
         };
         if !good {
             return Err(Error::Input(format!(
-                "bins.{}: use a number of bins, 2 to {MOST}, or ascending bounds, as [18, 40, 65]",
+                "bins.{}: use a number of bins, 2 to {MAX_GROUPS}, or ascending bounds, as [18, 40, 65]",
                 column.escape_debug()
             )));
         }
@@ -173,15 +173,15 @@ pub(super) fn check_bins(bins: &BTreeMap<String, Bins>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agreement::{Basket, Star};
-    use crate::jobs::Own;
+    use crate::agreement::{Basket, Wildcard};
+    use crate::jobs::ParseJob;
 
     /// A job that has been read, and the same keys as its own, to look at.
     struct Read(JobSpec, Rules);
 
     impl Read {
-        fn rules(&self) -> Spec<'_> {
-            Spec { spec: &self.0, own: &self.1 }
+        fn rules(&self) -> RulesJob<'_> {
+            RulesJob { spec: &self.0, own: &self.1 }
         }
     }
 
@@ -208,7 +208,7 @@ mod tests {
             let ItemsFrom::Basket(found) = from(text) else { panic!("{text} is no basket") };
             (found.column().to_owned(), found.separator().to_owned(), found.long, found.lines)
         };
-        assert_eq!(from("\"*\""), ItemsFrom::All(Star));
+        assert_eq!(from("\"*\""), ItemsFrom::All(Wildcard));
         let read = |column: &str, separator: &str, long, lines| (column.to_owned(), separator.to_owned(), long, lines);
         assert_eq!(basket("{ column = \"x\" }"), read("x", "|", false, false));
         assert_eq!(basket("{ separator = \",\" }"), read("items", ",", false, false));

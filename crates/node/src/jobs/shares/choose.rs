@@ -1,12 +1,12 @@
 //! Choice of the protocol that opens or compares shares.
 
 use super::OPEN;
-use super::spec::Shares;
+use super::spec::SharesSpec;
 use crate::agreement::{Choice, Chosen};
 use crate::jobs::dot::methods::ot;
 use crate::jobs::shares;
 
-pub(crate) fn choose_for_shares(job: &Shares) -> Choice {
+pub(crate) fn choose_for_shares(job: &SharesSpec) -> Choice {
     match job.threshold() {
         Some(_) => Choice {
             chosen: Chosen { extension: Some(shares::EXTENSION), ..Chosen::only(ot::PROTOCOL) },

@@ -8,7 +8,7 @@ use tacita_core::protocol::shares::at_least::{self, Params};
 use tacita_core::{Error, Result, Session, Side};
 
 use super::ShareFile;
-use crate::jobs::numbers::file::Kept;
+use crate::jobs::numbers::file::LoadedShareFile;
 use crate::jobs::shares::spec::Threshold;
 use crate::table::numbers::decimal;
 
@@ -41,7 +41,7 @@ impl Comparison {
     /// The comparison of what is in share files of one job.
     ///
     /// Errors ([`Error::Input`]): their modulus is no power of two, or not more than twice the range of what is compared.
-    pub fn new(threshold: Threshold, files: &[Kept]) -> Result<Comparison> {
+    pub fn new(threshold: Threshold, files: &[LoadedShareFile]) -> Result<Comparison> {
         let first = files.first().ok_or_else(|| Error::Internal("no share file".into()))?;
         let share = &first.share;
         let modulus: Modulus = share.modulus.parse()?;
@@ -92,7 +92,7 @@ impl Comparison {
     pub fn run(
         &self,
         side: Side,
-        files: &[&Kept],
+        files: &[&LoadedShareFile],
         session: &Session,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,

@@ -8,15 +8,15 @@ use tacita_core::{Error, Result, Side};
 use crate::agreement::Sizes;
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost};
 use crate::jobs::dot::methods::ot::transfer_seconds;
-use crate::jobs::shares::spec::Spec;
-use crate::jobs::shares::{EXTENSION, Work};
+use crate::jobs::shares::spec::SharesJob;
+use crate::jobs::shares::{EXTENSION, SharesWork};
 
 /// Computes the cost of this work for both parties, or an assumed one if there are no share files that say what it
 /// is.
 pub(crate) fn shares_cost(
-    job: &Spec<'_>,
+    job: &SharesJob<'_>,
     sizes: &BTreeMap<String, Sizes>,
-    work: Option<Work>,
+    work: Option<SharesWork>,
     calibration: &Calibration,
 ) -> Result<Cost> {
     let names = job.parties.names();
@@ -26,13 +26,13 @@ pub(crate) fn shares_cost(
             "both parties bring shares of the same numbers: {numbers} and {others} are not equally many"
         )));
     }
-    let (costs, rounds) = match work.map_or_else(|| Work::assumed(job, numbers as usize), Ok)? {
-        Work::Open(modulus, numbers) => {
+    let (costs, rounds) = match work.map_or_else(|| SharesWork::assumed(job, numbers as usize), Ok)? {
+        SharesWork::Open(modulus, numbers) => {
             let opened = |peer| if job.learns(peer) { reveal_bytes(modulus, numbers) } else { 0 };
             let cost = |peer| (0.0, opened(peer) + CLOSE_BYTES);
             ([cost(names[1]), cost(names[0])], u32::from(numbers > 0))
         }
-        Work::Compare(comparison) => {
+        SharesWork::Compare(comparison) => {
             let params = comparison.params()?;
             let relative = transfer_seconds(EXTENSION) / transfer_seconds(MEASURED);
             let cpu = calibration.ot_start + params.ots() as f64 * calibration.ot_transfer * relative / 2.0;

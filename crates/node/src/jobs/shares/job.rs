@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tacita_core::{Result, Security};
 
-use super::spec::{Operation, Shares, Spec};
-use super::{Brought, EXTENSION, OPEN, choose, cost, learned, memory};
+use super::spec::{Operation, SharesJob, SharesSpec};
+use super::{EXTENSION, OPEN, SharesInput, choose, cost, learned, memory};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Glance, Job, JobInfo, JobSpec, Known, Network, Part, PoolPlace, Protocol,
-    Question, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, Job, JobInfo, JobSpec, KnownSizes,
+    Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source,
 };
-use crate::jobs::Own;
+use crate::jobs::ParseJob;
 use crate::jobs::dot::methods::ot;
 
 /// Questions that `tacita init` asks.
-const QUESTIONS: [Question; 1] = [Question {
+const QUESTIONS: [InitQuestion; 1] = [InitQuestion {
     key: "operation",
     asks: "What is done with the shares: open, sum, or at_least:N",
     usual: Some("open"),
@@ -39,20 +39,20 @@ static INFO: JobInfo = JobInfo {
     served: None,
 };
 
-impl Own for Shares {
+impl ParseJob for SharesSpec {
     fn all_protocols() -> Vec<Protocol> {
         vec![ot::PROTOCOL, OPEN]
     }
 }
 
-impl Shares {
+impl SharesSpec {
     /// Combines these keys with the job that they belong to.
-    fn of<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
-        Spec { spec, own: self }
+    fn of<'a>(&'a self, spec: &'a JobSpec) -> SharesJob<'a> {
+        SharesJob { spec, own: self }
     }
 }
 
-impl Job for Shares {
+impl Job for SharesSpec {
     fn info(&self) -> &'static JobInfo {
         &INFO
     }
@@ -65,12 +65,12 @@ impl Job for Shares {
         self.operation.map(|operation| format!("operation = \"{operation}\""))
     }
 
-    fn things(&self, _spec: &JobSpec) -> &'static str {
+    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
         "numbers"
     }
 
-    fn has(&self, key: Shared) -> bool {
-        key == Shared::MinResult
+    fn has(&self, key: CommonKey) -> bool {
+        key == CommonKey::MinResult
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -131,15 +131,21 @@ impl Job for Shares {
         cost::shares_cost(&self.of(spec), sizes, None, machine)
     }
 
-    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         learned::shares(&self.of(spec), party, known)
     }
 
-    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Disclosure> {
         learned::at_a_glance(&self.of(spec))
     }
 
-    fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
-        Ok(Box::new(Brought::load(&self.of(spec), me, source)?))
+    fn load(
+        &self,
+        spec: &JobSpec,
+        me: &str,
+        source: &Source,
+        _pool: Option<&PoolPlace>,
+    ) -> Result<Box<dyn PartyInput>> {
+        Ok(Box::new(SharesInput::load(&self.of(spec), me, source)?))
     }
 }

@@ -1,13 +1,13 @@
 //! Plain sentences on who learns what when shares are opened or compared.
 
-use crate::agreement::{Glance, Known};
+use crate::agreement::{Disclosure, KnownSizes};
 use crate::base::text::counted;
 use crate::jobs::learned::filtered;
-use crate::jobs::shares::spec::Spec;
+use crate::jobs::shares::spec::SharesJob;
 use crate::jobs::shares::{Operation, Threshold};
 
 /// Returns what `party` learns when shares are opened or compared.
-pub(crate) fn shares(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
+pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     let peer = job.peer_of(party);
     let numbers = known.items.map_or("the numbers".into(), |items| counted(items, "number"));
     let what = match job.own.operation {
@@ -44,7 +44,7 @@ pub(crate) fn shares(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<Strin
 }
 
 /// Returns what `party` learns when the numbers in shares are compared with a threshold.
-fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known<'_>) -> Vec<String> {
+fn compared(party: &str, peer: &str, threshold: &Threshold, known: KnownSizes<'_>) -> Vec<String> {
     let answers = known.items.zip(known.runs).filter(|(_, runs)| *runs > 0).map(|(items, runs)| (items / runs, runs));
     let what = match answers {
         Some((1, 1)) => format!("whether the number in the shares is at least {threshold}"),
@@ -79,13 +79,13 @@ fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known<'_>) ->
 }
 
 /// Returns the summary of who learns what, one entry for each result.
-pub(crate) fn at_a_glance(job: &Spec<'_>) -> Vec<Glance> {
+pub(crate) fn at_a_glance(job: &SharesJob<'_>) -> Vec<Disclosure> {
     let learns = |name: &str| job.learns(name);
     match (job.own.threshold(), job.own.operation) {
         (Some(threshold), _) => {
-            vec![Glance::new(job, format!("whether the numbers in the shares are at least {threshold}"), |_| true)]
+            vec![Disclosure::new(job, format!("whether the numbers in the shares are at least {threshold}"), |_| true)]
         }
-        (None, Some(Operation::Sum)) => vec![Glance::new(job, "the sum of the numbers in the shares", learns)],
-        (None, _) => vec![Glance::new(job, "the numbers in the shares", learns)],
+        (None, Some(Operation::Sum)) => vec![Disclosure::new(job, "the sum of the numbers in the shares", learns)],
+        (None, _) => vec![Disclosure::new(job, "the numbers in the shares", learns)],
     }
 }

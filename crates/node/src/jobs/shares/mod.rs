@@ -15,11 +15,13 @@ use tacita_core::protocol::dot::{Modulus, Shares, reveal};
 use tacita_core::{Error, Result};
 
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::handshake::Agreed;
-use crate::agreement::{Answer, Found, JobSpec, Known, Pair, Part, Protocol, Run, Sizes, Source};
+use crate::agreement::handshake::HandshakeResult;
+use crate::agreement::{
+    Answer, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, Protocol, RunResult, Sizes, Source,
+};
 use crate::base::text;
 use crate::jobs::dot::side;
-use crate::jobs::numbers::file::{self, Kept};
+use crate::jobs::numbers::file::{self, LoadedShareFile};
 use crate::jobs::numbers::{self, Cells, ShareFile, Value};
 use crate::table::RowCounts;
 pub use compare::{Comparison, EXTENSION};
@@ -27,34 +29,34 @@ pub use compare::{Comparison, EXTENSION};
 /// Protocol that opens shares: nothing but sending them, see `tacita_core::protocol::dot::reveal`.
 pub const OPEN: Protocol = Protocol::named("open");
 
-pub use spec::{Operation, Shares as ShareJob, Spec, Threshold};
+pub use spec::{Operation, SharesJob, SharesSpec, Threshold};
 
 /// The most numbers that one job opens or compares.
 const MAX_NUMBERS: usize = 1 << 24;
 
 /// The share files that a party brings.
-pub struct Brought {
-    own: ShareJob,
-    files: Vec<Kept>,
-    work: Work,
+pub struct SharesInput {
+    own: SharesSpec,
+    files: Vec<LoadedShareFile>,
+    work: SharesWork,
 }
 
 /// Operation on the numbers in shares.
 #[derive(Debug, Clone, Copy)]
-pub enum Work {
+pub enum SharesWork {
     /// Opening of so many numbers, from shares modulo this.
     Open(Modulus, usize),
     /// Comparison of the numbers with a threshold.
     Compare(Comparison),
 }
 
-impl Brought {
+impl SharesInput {
     /// Reads share files: whole, of this party, of one job, and not opened before.
-    pub fn load(job: &Spec<'_>, me: &str, source: &Source) -> Result<Brought> {
+    pub fn load(job: &SharesJob<'_>, me: &str, source: &Source) -> Result<SharesInput> {
         let Source::Shares(paths) = source else {
             return Err(Error::Input("a job that opens shares needs share files: give --input FILE".into()));
         };
-        let files: Vec<_> = paths.iter().map(|path| Kept::read(path)).collect::<Result<_>>()?;
+        let files: Vec<_> = paths.iter().map(|path| LoadedShareFile::read(path)).collect::<Result<_>>()?;
         let mut runs = BTreeSet::new();
         for kept in &files {
             let shown = kept.path.display();
@@ -87,13 +89,13 @@ impl Brought {
         if count > MAX_NUMBERS {
             return Err(Error::Input(format!("the share files hold {count} numbers, and {MAX_NUMBERS} can be opened")));
         }
-        let work = Work::of(job, &files)?;
+        let work = SharesWork::of(job, &files)?;
         if let Some(limit) = job.limits.max_rows
             && count as u64 > limit
         {
             return Err(Error::Input(format!("the share files hold {count} numbers, and limits.max_rows is {limit}")));
         }
-        Ok(Brought { own: *job.own, files, work })
+        Ok(SharesInput { own: *job.own, files, work })
     }
 
     /// Returns the number of values.
@@ -102,7 +104,7 @@ impl Brought {
     }
 
     /// The files in the order in which both parties open them: the first party's.
-    fn in_order(&self, job: &Spec<'_>, me: &str, agreed: &Agreed) -> Result<Vec<&Kept>> {
+    fn in_order(&self, job: &SharesJob<'_>, me: &str, agreed: &HandshakeResult) -> Result<Vec<&LoadedShareFile>> {
         let peer = job.peer_of(me);
         let theirs = agreed.peer_sizes.runs.as_deref().unwrap_or_default();
         for kept in &self.files {
@@ -129,7 +131,7 @@ impl Brought {
     }
 }
 
-impl Part for Brought {
+impl PartyInput for SharesInput {
     fn sizes(&self) -> Sizes {
         let runs = self.files.iter().map(|kept| kept.share.run.clone()).collect();
         Sizes { items: self.count() as u64, runs: Some(runs), ..Sizes::default() }
@@ -142,17 +144,17 @@ impl Part for Brought {
     }
 
     fn cost(&self, job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Option<Cost>> {
-        cost::shares_cost(&Spec { spec: job, own: &self.own }, sizes, Some(self.work), machine).map(Some)
+        cost::shares_cost(&SharesJob { spec: job, own: &self.own }, sizes, Some(self.work), machine).map(Some)
     }
 
     fn check_peer(&self, _job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
         check_peer(theirs, channel)
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<Found> {
-        let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
+    fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
+        let PairContext { job, me, agreed, channel, rng, .. } = run.pair()?;
         let own = self.own;
-        let job = &Spec { spec: job, own: &own };
+        let job = &SharesJob { spec: job, own: &own };
         let (values, min_result) = (open(job, me, self, agreed, channel, rng)?, job.limits.min_result);
         let answer = move || {
             let Some(values) = values else { return Ok(Answer::Nothing) };
@@ -161,45 +163,45 @@ impl Part for Brought {
                 None => numbers::answer(values),
             })
         };
-        Ok(Found::new(agreed.chosen.protocol, learned::shares(job, me, Known::of(agreed)), answer))
+        Ok(RunResult::new(agreed.chosen.protocol, learned::shares(job, me, KnownSizes::of(agreed)), answer))
     }
 }
 
-impl Work {
+impl SharesWork {
     /// Returns the operation of a job on the numbers in these files.
     ///
     /// Errors ([`Error::Input`]): their modulus is not fit for it.
-    fn of(job: &Spec<'_>, files: &[Kept]) -> Result<Work> {
+    fn of(job: &SharesJob<'_>, files: &[LoadedShareFile]) -> Result<SharesWork> {
         if files.iter().any(|kept| kept.share.telling) {
             tracing::warn!(
                 "these shares are parts that \"gm-bloom\" made: each party has known each number nearly from the beginning"
             );
         }
         if let Some(threshold) = job.own.threshold() {
-            return Ok(Work::Compare(Comparison::new(threshold, files)?));
+            return Ok(SharesWork::Compare(Comparison::new(threshold, files)?));
         }
         let first = files.first().ok_or_else(|| Error::Internal("no share file".into()))?;
         let modulus = first.share.modulus.parse()?;
         check_modulus(job, files, modulus)?;
-        Ok(Work::opening(job, modulus, files.iter().map(|kept| kept.share.count()).sum()))
+        Ok(SharesWork::opening(job, modulus, files.iter().map(|kept| kept.share.count()).sum()))
     }
 
     /// Returns the operation that a plan assumes without files.
-    pub fn assumed(job: &Spec<'_>, numbers: usize) -> Result<Work> {
+    pub fn assumed(job: &SharesJob<'_>, numbers: usize) -> Result<SharesWork> {
         match job.own.threshold() {
-            Some(_) => Ok(Work::Compare(Comparison::assumed(numbers)?)),
-            None => Ok(Work::opening(job, Modulus::power_of_two(64)?, numbers)),
+            Some(_) => Ok(SharesWork::Compare(Comparison::assumed(numbers)?)),
+            None => Ok(SharesWork::opening(job, Modulus::power_of_two(64)?, numbers)),
         }
     }
 
-    fn opening(job: &Spec<'_>, modulus: Modulus, numbers: usize) -> Work {
-        Work::Open(modulus, if job.own.operation == Some(Operation::Sum) { 1 } else { numbers })
+    fn opening(job: &SharesJob<'_>, modulus: Modulus, numbers: usize) -> SharesWork {
+        SharesWork::Open(modulus, if job.own.operation == Some(Operation::Sum) { 1 } else { numbers })
     }
 }
 
 /// Refuses a sum that the shares' modulus may not hold. If it may not hold even one number, the parties have agreed on a
 /// modulus and were told; then what they find is known modulo that.
-fn check_modulus(job: &Spec<'_>, files: &[Kept], modulus: Modulus) -> Result<()> {
+fn check_modulus(job: &SharesJob<'_>, files: &[LoadedShareFile], modulus: Modulus) -> Result<()> {
     if files.iter().any(|kept| !kept.share.fits(&modulus)) {
         tracing::warn!(
             "the numbers in these shares are known modulo {modulus} only: their job's numbers may be larger"
@@ -216,7 +218,7 @@ fn check_modulus(job: &Spec<'_>, files: &[Kept], modulus: Modulus) -> Result<()>
 }
 
 /// Whether all possible sums of all numbers are told apart modulo `modulus`.
-fn sum_fits(files: &[Kept], modulus: &Modulus) -> bool {
+fn sum_fits(files: &[LoadedShareFile], modulus: &Modulus) -> bool {
     let bound = |end: usize| {
         let each = files.iter().map(|kept| kept.share.range()[end].checked_mul(kept.share.count() as i128));
         each.sum::<Option<i128>>()
@@ -232,9 +234,10 @@ fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
         return Err(channel.violation("it does not say which shares it opens"));
     };
     let due = Sizes { items: theirs.items, runs: Some(runs.clone()), ..Sizes::default() };
-    match due == *theirs && theirs.items <= MAX_NUMBERS as u64 {
-        true => Ok(()),
-        false => Err(channel.violation("it announces more than shares")),
+    if due == *theirs && theirs.items <= MAX_NUMBERS as u64 {
+        Ok(())
+    } else {
+        Err(channel.violation("it announces more than shares"))
     }
 }
 
@@ -242,18 +245,18 @@ fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
 /// connection fails: the peer may have them. Returns the numbers, file by file; or their sum; or whether they are at least a
 /// threshold; nothing if it is the other party that learns.
 fn open(
-    job: &Spec<'_>,
+    job: &SharesJob<'_>,
     me: &str,
-    brought: &Brought,
-    agreed: &Agreed,
+    brought: &SharesInput,
+    agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Vec<Value>>> {
     let files = brought.in_order(job, me, agreed)?;
     let first = &files.first().ok_or_else(|| Error::Internal("no share file".into()))?.share;
     let modulus = match brought.work {
-        Work::Open(modulus, _) => modulus,
-        Work::Compare(comparison) => {
+        SharesWork::Open(modulus, _) => modulus,
+        SharesWork::Compare(comparison) => {
             file::spend(&files, job)?;
             let answers = comparison.run(side(job, me), &files, &agreed.session, channel, rng)?;
             return Ok(Some(vec![first.value(Cells::Answers(answers))]));
@@ -282,6 +285,6 @@ fn open(
 }
 
 /// Memory besides the files, in bytes.
-pub fn memory(job: &ShareJob, own: &Sizes) -> u64 {
+pub fn memory(job: &SharesSpec, own: &Sizes) -> u64 {
     job.threshold().map_or(0, |_| compare::memory(own.items))
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer};
 use tacita_core::{Error, Result};
 
-use crate::agreement::Of;
+use crate::agreement::JobWith;
 use crate::agreement::words::{from_word, unknown};
 use crate::base::text::shown;
 use crate::table::numbers::decimal;
@@ -20,13 +20,13 @@ const MAX_DECIMALS: usize = 18;
 /// Job that asks: which numbers are in these shares, or are they large?
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-pub struct Shares {
+pub struct SharesSpec {
     /// Operation on the shares.
     pub operation: Option<Operation>,
 }
 
 /// A `shares` job with its own keys.
-pub type Spec<'a> = Of<'a, Shares>;
+pub type SharesJob<'a> = JobWith<'a, SharesSpec>;
 
 /// Operation of a `shares` job on shares. Written as in the job file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for Operation {
     }
 }
 
-impl Shares {
+impl SharesSpec {
     /// Returns the threshold that numbers in shares are compared with, if the job compares them.
     pub fn threshold(&self) -> Option<Threshold> {
         match self.operation {

@@ -8,20 +8,26 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use serde_json::json;
 use tacita_core::{Error, Result};
 
-use super::Brought;
+use super::UnionInput;
 use super::load::Loaded;
 use super::methods::Found;
 use super::received::Received;
 use super::sizes::given_columns;
 use crate::agreement::{Answer, Deferred, JobSpec, Sizes};
-use crate::table::output::Rows;
+use crate::table::output::RowSource;
 use crate::table::payload::received_name;
 use crate::table::text::TextColumn;
 use crate::table::{Selection, named, schema_of};
 
 impl Found {
     /// Converts the result to an answer, to be made when the connections have ended.
-    pub(super) fn answer(self, job: &JobSpec, me: &str, brought: &Brought, theirs: &Sizes) -> Result<Deferred<Answer>> {
+    pub(super) fn answer(
+        self,
+        job: &JobSpec,
+        me: &str,
+        brought: &UnionInput,
+        theirs: &Sizes,
+    ) -> Result<Deferred<Answer>> {
         let (job, me, theirs) = (job.clone(), me.to_owned(), theirs.clone());
         Ok(match self {
             Found::Nothing => Box::new(|| Ok(Answer::Nothing)),
@@ -36,7 +42,7 @@ impl Found {
                 })
             }),
             Found::OnDisk => {
-                let Brought::Disk(disk) = brought else {
+                let UnionInput::Disk(disk) = brought else {
                     return Err(Error::Internal("a table in memory has found rows on disk".into()));
                 };
                 let disk = disk.clone();
@@ -68,7 +74,7 @@ fn in_memory(job: &JobSpec, me: &str, loaded: &Loaded, received: Received) -> Re
 
 /// A party's own rows, in the order of their keys.
 pub(super) struct Own<'a> {
-    pub rows: Box<dyn Rows>,
+    pub rows: Box<dyn RowSource>,
     /// Number of columns that belong to the table.
     pub columns: usize,
     /// Name of the table in messages.
@@ -77,8 +83,8 @@ pub(super) struct Own<'a> {
 
 /// Rows of a whole union: the own ones first, in the order of their keys, and then the peer's.
 pub(super) struct All {
-    own: Box<dyn Rows>,
-    theirs: Box<dyn Rows>,
+    own: Box<dyn RowSource>,
+    theirs: Box<dyn RowSource>,
     schema: SchemaRef,
     /// For each column what there is of it.
     columns: Vec<Column>,
@@ -97,7 +103,7 @@ enum Column {
 
 impl All {
     /// Combines a party's own rows with those that its peer gave.
-    pub fn new(job: &JobSpec, me: &str, own: Own<'_>, theirs: Box<dyn Rows>) -> Result<All> {
+    pub fn new(job: &JobSpec, me: &str, own: Own<'_>, theirs: Box<dyn RowSource>) -> Result<All> {
         let peer = job.peer_of(me);
         let table = own.rows.schema().clone();
         let key: Vec<&str> = job.key.iter().flat_map(|key| &key.columns).map(|column| job.header(me, column)).collect();
@@ -150,7 +156,7 @@ impl All {
     }
 }
 
-impl Rows for All {
+impl RowSource for All {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }

@@ -14,11 +14,12 @@ use super::{disk, learned, load};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Distributed, Each, Found, Glance, Job, JobInfo, JobSpec, Known, Left, Network,
-    Part, PoolPlace, Protocol, Question, Resumable, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, Distributed, InitQuestion, Job, JobInfo, JobSpec,
+    KnownSizes, Network, PartyInput, PoolPlace, Protocol, Resumable, ResumePoint, Reveal, RowsPerKey, RunResult, Sizes,
+    Source,
 };
 use crate::base::hex::hex;
-use crate::jobs::Own;
+use crate::jobs::ParseJob;
 use crate::jobs::on_disk::{self, SORTED_ROW, memory, sorted_bytes};
 use crate::jobs::polynomials::{OrAuto, POLYNOMIAL, Polynomials, is_of_polynomials};
 use crate::table::PayloadSchema;
@@ -34,15 +35,15 @@ pub struct Union {
 }
 
 /// Questions that `tacita init` asks.
-const QUESTIONS: [Question; 3] = [
-    Question {
+const QUESTIONS: [InitQuestion; 3] = [
+    InitQuestion {
         key: "key.columns",
         asks: "Columns that say which rows are the same",
         usual: None,
         answer: Answering::Columns,
         means: "names that both agree on; a party whose headers differ maps them below",
     },
-    Question {
+    InitQuestion {
         key: "key.normalize",
         asks: "How each is normalised: none, text, name, date, date:DMY, date:MDY, year, timestamp, timestamp:ZONE, email, domain, phone, phone:CC, ip, integer or decimal",
         usual: Some("none"),
@@ -70,7 +71,7 @@ static INFO: JobInfo = JobInfo {
     served: None,
 };
 
-impl Own for Union {
+impl ParseJob for Union {
     fn all_protocols() -> Vec<Protocol> {
         methods::all().map(|method| method.protocol()).collect()
     }
@@ -98,12 +99,12 @@ impl Job for Union {
         Self::all_protocols()
     }
 
-    fn things(&self, _spec: &JobSpec) -> &'static str {
+    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
         "keys"
     }
 
-    fn has(&self, key: Shared) -> bool {
-        matches!(key, Shared::Gives | Shared::Key | Shared::PadTo | Shared::MinResult)
+    fn has(&self, key: CommonKey) -> bool {
+        matches!(key, CommonKey::Gives | CommonKey::Key | CommonKey::PadTo | CommonKey::MinResult)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -181,7 +182,7 @@ impl Job for Union {
             sizes.row_bytes = schema.row_bytes() as u32;
             sizes.schema = hex(&schema.encode());
             sizes.each =
-                Some(Each { rows: 1, profiles: spec.profiles(party).iter().map(ToString::to_string).collect() });
+                Some(RowsPerKey { rows: 1, profiles: spec.profiles(party).iter().map(ToString::to_string).collect() });
         }
         Ok(sizes)
     }
@@ -210,7 +211,7 @@ impl Job for Union {
             // Data fits what it may take; but the bits of what a party has are in memory wherever its table is.
             let items = if spec.learns(me) { sizes[spec.peer_of(me)].items } else { 0 };
             let data = own.work.as_ref().map_or(0, |work| memory::of_buckets(work.memory));
-            return Ok(memory::FIXED_BYTES + data.max(disk::bits(items).saturating_add(memory::LEAST_BYTES)));
+            return Ok(memory::FIXED_BYTES + data.max(disk::bits(items).saturating_add(memory::MIN_BYTES)));
         }
         let method = methods::chosen(chosen.protocol)?;
         let mut most = 0;
@@ -251,11 +252,11 @@ impl Job for Union {
         Ok(all)
     }
 
-    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         learned::union(spec, party, known)
     }
 
-    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Disclosure> {
         learned::at_a_glance(spec)
     }
 
@@ -267,7 +268,13 @@ impl Job for Union {
         Some(self)
     }
 
-    fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+    fn load(
+        &self,
+        spec: &JobSpec,
+        me: &str,
+        source: &Source,
+        _pool: Option<&PoolPlace>,
+    ) -> Result<Box<dyn PartyInput>> {
         Ok(Box::new(load(spec, me, source)?))
     }
 }
@@ -287,9 +294,15 @@ impl Resumable for Union {
         on_disk::holds_run(directory)
     }
 
-    fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {
+    fn left(
+        &self,
+        spec: &JobSpec,
+        me: &str,
+        source: &Source,
+        done: ResumePoint,
+    ) -> Result<Option<(Box<dyn PartyInput>, RunResult)>> {
         let left = super::left(spec, me, source, done)?;
-        Ok(left.map(|(part, found)| (Box::new(part) as Box<dyn Part>, found)))
+        Ok(left.map(|(part, found)| (Box::new(part) as Box<dyn PartyInput>, found)))
     }
 }
 

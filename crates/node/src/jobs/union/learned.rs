@@ -2,14 +2,14 @@
 
 use super::methods;
 use super::sizes::hands_over;
-use crate::agreement::{Duplicates, Glance, JobSpec, Known, Reveal};
+use crate::agreement::{Disclosure, Duplicates, JobSpec, KnownSizes, Reveal};
 use crate::base::text::count;
 use crate::jobs::intersect::learned::hint_of_size;
 use crate::jobs::learned::{filtered, list, which_keys};
 use crate::jobs::polynomials::POLYNOMIAL;
 
 /// Returns what `party` learns in a union, given what is known.
-pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+pub(super) fn union(job: &JobSpec, party: &str, known: KnownSizes) -> Vec<String> {
     let peer = job.peer_of(party);
     let mut learned = Vec::new();
     match (&job.reveal, job.learns(party)) {
@@ -42,16 +42,18 @@ pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
 }
 
 /// Returns the summary of who learns what, one entry for each result.
-pub(super) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+pub(super) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
     let result = match job.reveal {
         Reveal::Count => "how many keys the two have together",
         _ if job.protocol == POLYNOMIAL => "which of the keys to be tried are in the union",
         _ => "the other's keys that it lacks",
     };
     vec![
-        Glance::new(job, result, |name| job.learns(name)),
-        Glance::new(job, "which of its own keys the other has", |name| job.learns(name) && job.protocol == POLYNOMIAL),
-        Glance::new(job, "how many keys the other has", |name| {
+        Disclosure::new(job, result, |name| job.learns(name)),
+        Disclosure::new(job, "which of its own keys the other has", |name| {
+            job.learns(name) && job.protocol == POLYNOMIAL
+        }),
+        Disclosure::new(job, "how many keys the other has", |name| {
             job.limits.pad_to.is_none() || !job.learns(job.peer_of(name))
         }),
     ]
@@ -97,7 +99,7 @@ fn rows(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
 }
 
 /// Appends what a party learns about the sizes of its peer's input.
-fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
+fn sizes(job: &JobSpec, party: &str, peer: &str, known: KnownSizes, learned: &mut Vec<String>) {
     match job.limits.pad_to.filter(|_| job.learns(peer)) {
         Some(bound) => {
             learned.push(format!(

@@ -5,11 +5,11 @@ use rayon::prelude::*;
 use tacita_core::{Error, Item, Result};
 
 use super::sizes::{given_columns, hands_over, payload_bytes, rounded};
-use crate::agreement::{Duplicates, Each, JobSpec, Reveal, Sizes};
+use crate::agreement::{Duplicates, JobSpec, Reveal, RowsPerKey, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::table::payload::{PayloadEncoder, PayloadSchema, received_name};
-use crate::table::{Keys, Table};
+use crate::table::{Table, TableKeys};
 use crate::watch::warn_own_user;
 
 /// Bytes that say how many rows a key has.
@@ -17,7 +17,7 @@ pub(super) const COUNT_BYTES: usize = 4;
 
 /// Texts are filled up to this many bytes at least, and else to a power of two, where no bound is agreed on: a length that nothing has
 /// which the receiver gets is that of a common key, and may say which.
-pub(super) const LEAST_TEXT_BYTES: usize = 32;
+pub(super) const MIN_TEXT_BYTES: usize = 32;
 
 /// More bytes than this that are nothing but filling are worth a word.
 const FILLING: u64 = 64 << 20;
@@ -25,9 +25,9 @@ const FILLING: u64 = 64 << 20;
 /// A table that has been read, with its distinct keys.
 pub(super) struct Loaded {
     table: Table,
-    keys: Keys,
+    keys: TableKeys,
     /// Keys to be tried, with their table.
-    candidates: Option<(Table, Keys)>,
+    candidates: Option<(Table, TableKeys)>,
     sizes: Sizes,
 }
 
@@ -35,7 +35,7 @@ impl Loaded {
     /// Collects a table's keys, and what is given for them.
     pub(super) fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
         check_names(job, me, table.source(), table.schema())?;
-        let (keys, warnings) = Keys::build(&table, &job.key_spec(me, allow_unreadable)?)?;
+        let (keys, warnings) = TableKeys::build(&table, &job.key_spec(me, allow_unreadable)?)?;
         for warning in warnings {
             warn_own_user(&warning);
         }
@@ -57,7 +57,7 @@ impl Loaded {
 
     /// The same, with the keys of another table to be tried.
     pub(super) fn trying(self, job: &JobSpec, me: &str, candidates: Table, allow_unreadable: bool) -> Result<Loaded> {
-        let (keys, warnings) = Keys::build(&candidates, &job.key_spec(me, allow_unreadable)?)?;
+        let (keys, warnings) = TableKeys::build(&candidates, &job.key_spec(me, allow_unreadable)?)?;
         for warning in warnings {
             warn_own_user(&warning);
         }
@@ -65,12 +65,12 @@ impl Loaded {
     }
 
     /// The keys to be tried, with their table.
-    pub(super) fn candidates(&self) -> Option<&(Table, Keys)> {
+    pub(super) fn candidates(&self) -> Option<&(Table, TableKeys)> {
         self.candidates.as_ref()
     }
 
     /// The distinct keys, sorted.
-    pub(super) fn keys(&self) -> &Keys {
+    pub(super) fn keys(&self) -> &TableKeys {
         &self.keys
     }
 
@@ -96,25 +96,25 @@ impl Loaded {
 }
 
 /// The items of keys, in their order.
-pub(super) fn items(keys: &Keys, item_key: &[u8; 32]) -> Vec<Item> {
+pub(super) fn items(keys: &TableKeys, item_key: &[u8; 32]) -> Vec<Item> {
     (0..keys.len()).into_par_iter().map(|key| Item::new(item_key, keys.key(key))).collect()
 }
 
 /// Makes what a party gives for its keys: how many rows one has, and the rows, as many for each as the key has that has most.
 pub(super) struct Giver<'a> {
-    keys: &'a Keys,
+    keys: &'a TableKeys,
     encoder: PayloadEncoder<'a>,
     counted: bool,
     bytes: usize,
 }
 
 impl<'a> Giver<'a> {
-    fn new(job: &JobSpec, me: &str, table: &'a Table, keys: &'a Keys) -> Result<(Giver<'a>, Sizes)> {
+    fn new(job: &JobSpec, me: &str, table: &'a Table, keys: &'a TableKeys) -> Result<(Giver<'a>, Sizes)> {
         let (columns, texts) = given_headers(job, me);
         let longest = job.limits.max_text.map(|bytes| bytes as usize);
         let mut encoder = PayloadEncoder::with_texts(table, keys, &columns, texts, longest)?;
         if longest.is_none() {
-            encoder.round(LEAST_TEXT_BYTES)?;
+            encoder.round(MIN_TEXT_BYTES)?;
         }
         let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
         let place = || fullest(table, keys);
@@ -134,7 +134,7 @@ impl<'a> Giver<'a> {
 }
 
 /// Returns the place of the first row of the key that has most.
-fn fullest(table: &Table, keys: &Keys) -> String {
+fn fullest(table: &Table, keys: &TableKeys) -> String {
     let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == keys.most_rows());
     fullest.map_or(String::new(), |key| table.place(keys.rows(key)[0] as usize))
 }
@@ -188,7 +188,7 @@ pub(super) fn announce(
     let rows = u32::try_from(rounded(most as u64)).unwrap_or(u32::MAX);
     sizes.row_bytes = schema.row_bytes() as u32;
     sizes.schema = hex(&schema.encode());
-    sizes.each = Some(Each { rows, profiles: job.profiles(me).iter().map(ToString::to_string).collect() });
+    sizes.each = Some(RowsPerKey { rows, profiles: job.profiles(me).iter().map(ToString::to_string).collect() });
     payload_bytes(job, sizes).ok_or_else(|| {
         Error::Input(format!(
             "{source}, {}: its key has {}, and every key is padded to as many rows, which takes more than 1 MiB for each key. \

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{self, Ability, JobSpec, Known, Left, Pair, Part, Run, Sizes, Source};
+use crate::agreement::{
+    self, Ability, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, ResumePoint, Sizes, Source,
+};
 use crate::jobs::polynomials::POLYNOMIAL;
 use crate::table::{RowCounts, read};
 use disk::Disk;
@@ -25,7 +27,7 @@ pub use job::Union;
 pub use received::given_rows;
 
 /// Input that a party brings: its table, and the data that it gives.
-enum Brought {
+enum UnionInput {
     /// Input held in memory.
     Table(Arc<Loaded>),
     /// Input held on disk.
@@ -33,17 +35,17 @@ enum Brought {
 }
 
 /// Reads and normalises a party's table.
-fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+fn load(job: &JobSpec, me: &str, source: &Source) -> Result<UnionInput> {
     if let Source::Candidates { path, candidates, options, allow_unreadable } = source {
         if !job.learns(me) {
             return Err(Ability::Candidates.missing(job.job.name()));
         }
         let loaded = Loaded::of(job, me, read(path, options)?, *allow_unreadable)?;
         let loaded = loaded.trying(job, me, read(candidates, options)?, *allow_unreadable)?;
-        return Ok(Brought::Table(Arc::new(loaded)));
+        return Ok(UnionInput::Table(Arc::new(loaded)));
     }
     if let Source::Disk { path, options, allow_unreadable, work } = source {
-        return Ok(Brought::Disk(Arc::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)));
+        return Ok(UnionInput::Disk(Arc::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)));
     }
     let Some((table, allow_unreadable)) = source.table()? else {
         return Err(Error::Internal("a union of something else than tables".into()));
@@ -55,56 +57,61 @@ fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
             table.source()
         )));
     }
-    Ok(Brought::Table(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)))
+    Ok(UnionInput::Table(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)))
 }
 
 /// A run that was cut off when only the result was left to be written.
-fn left(job: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Brought, agreement::Found)>> {
+fn left(
+    job: &JobSpec,
+    me: &str,
+    source: &Source,
+    done: ResumePoint,
+) -> Result<Option<(UnionInput, agreement::RunResult)>> {
     let Source::Disk { path, work, .. } = source else { return Ok(None) };
     let disk = match done {
-        Left::Ended => Disk::ended(job, me, path, work)?,
-        Left::Complete => Disk::complete(job, me, path, work)?,
+        ResumePoint::Ended => Disk::ended(job, me, path, work)?,
+        ResumePoint::Complete => Disk::complete(job, me, path, work)?,
     };
     let Some(disk) = disk else { return Ok(None) };
     let protocol = disk.protocol()?;
-    let brought = Brought::Disk(Arc::new(disk));
+    let brought = UnionInput::Disk(Arc::new(disk));
     let found = if job.learns(me) { Found::OnDisk } else { Found::Nothing };
     let answer = found.answer(job, me, &brought, &Sizes::default())?;
-    let learned = learned::union(job, me, Known::default());
-    let found = brought.found(agreement::Found { answer, ..agreement::Found::nothing(protocol, learned) })?;
+    let learned = learned::union(job, me, KnownSizes::default());
+    let found = brought.found(agreement::RunResult { answer, ..agreement::RunResult::nothing(protocol, learned) })?;
     Ok(Some((brought, found)))
 }
 
-impl Brought {
+impl UnionInput {
     /// Adds to the result a summary of the work of a run on disk.
-    fn found(&self, found: agreement::Found) -> Result<agreement::Found> {
+    fn found(&self, found: agreement::RunResult) -> Result<agreement::RunResult> {
         match self {
-            Brought::Table(_) => Ok(found),
-            Brought::Disk(disk) => found.with("work", disk.work()),
+            UnionInput::Table(_) => Ok(found),
+            UnionInput::Disk(disk) => found.with("work", disk.work()),
         }
     }
 
     /// Returns the input held in memory.
     fn table(&self) -> Result<&Arc<Loaded>> {
         match self {
-            Brought::Table(loaded) => Ok(loaded),
-            Brought::Disk(_) => Err(Error::Internal("a table on disk in a run in memory".into())),
+            UnionInput::Table(loaded) => Ok(loaded),
+            UnionInput::Disk(_) => Err(Error::Internal("a table on disk in a run in memory".into())),
         }
     }
 }
 
-impl Part for Brought {
+impl PartyInput for UnionInput {
     fn sizes(&self) -> Sizes {
         match self {
-            Brought::Table(loaded) => loaded.sizes().clone(),
-            Brought::Disk(disk) => disk.sizes().clone(),
+            UnionInput::Table(loaded) => loaded.sizes().clone(),
+            UnionInput::Disk(disk) => disk.sizes().clone(),
         }
     }
 
     fn rows(&self) -> RowCounts {
         match self {
-            Brought::Table(loaded) => loaded.keys().counts(),
-            Brought::Disk(disk) => disk.row_counts(),
+            UnionInput::Table(loaded) => loaded.keys().counts(),
+            UnionInput::Disk(disk) => disk.row_counts(),
         }
     }
 
@@ -112,10 +119,10 @@ impl Part for Brought {
         sizes::check_peer(job, theirs, channel)
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
-        let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
+    fn run(&mut self, run: PartContext<'_>) -> Result<agreement::RunResult> {
+        let PairContext { job, me, agreed, channel, rng, .. } = run.pair()?;
         let protocol = agreed.chosen.protocol;
-        let learned = learned::union(job, me, Known::of(agreed));
+        let learned = learned::union(job, me, KnownSizes::of(agreed));
         let mut own = Found::Nothing;
         // One run for each party that learns, with keys of its own: the receiver is the one who does.
         for (place, receiver) in methods::receivers(job).enumerate() {
@@ -126,24 +133,24 @@ impl Part for Brought {
                 own = found;
             }
         }
-        if let (Brought::Disk(disk), false) = (&*self, job.learns(me)) {
+        if let (UnionInput::Disk(disk), false) = (&*self, job.learns(me)) {
             disk.sent(protocol, &agreed.peer_sizes)?;
         }
         let answer = own.answer(job, me, self, &agreed.peer_sizes)?;
-        self.found(agreement::Found { answer, ..agreement::Found::nothing(protocol, learned) })
+        self.found(agreement::RunResult { answer, ..agreement::RunResult::nothing(protocol, learned) })
     }
 
     fn ended(&self) -> Result<()> {
         match self {
-            Brought::Table(_) => Ok(()),
-            Brought::Disk(disk) => disk.end(),
+            UnionInput::Table(_) => Ok(()),
+            UnionInput::Disk(disk) => disk.end(),
         }
     }
 
     fn clear(&self) -> Result<()> {
         match self {
-            Brought::Table(_) => Ok(()),
-            Brought::Disk(disk) => disk.clear(),
+            UnionInput::Table(_) => Ok(()),
+            UnionInput::Disk(disk) => disk.clear(),
         }
     }
 }

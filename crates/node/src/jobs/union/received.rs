@@ -12,9 +12,9 @@ use super::found::texts;
 use super::load::{COUNT_BYTES, Loaded, counts_rows};
 use super::sizes::{payload_bytes, peer_profiles, peer_schema};
 use crate::agreement::{Duplicates, JobSpec, Nulls, Sizes};
-use crate::table::output::Rows;
+use crate::table::output::RowSource;
 use crate::table::payload::{PayloadSchema, received_name};
-use crate::table::{BATCH_ROWS, KeyColumn, KeySpec, Keys, NullWords, Selection, Table, schema_of};
+use crate::table::{BATCH_ROWS, KeyColumn, KeySpec, NullWords, Selection, Table, TableKeys, schema_of};
 
 /// The form of what the peer gives for each key.
 pub(super) struct Form {
@@ -122,9 +122,10 @@ impl Received {
                 .map(|batch| texts(batch.column(place), &DataType::LargeUtf8))
                 .collect::<Result<_>>()?;
             let each: Vec<&dyn Array> = each.iter().map(|array| array.as_ref()).collect();
-            columns.push(match each.is_empty() {
-                true => new_null_array(&DataType::LargeUtf8, 0),
-                false => concat(&each).map_err(failed)?,
+            columns.push(if each.is_empty() {
+                new_null_array(&DataType::LargeUtf8, 0)
+            } else {
+                concat(&each).map_err(failed)?
             });
         }
         let fields = names.iter().map(|name| Field::new(*name, DataType::LargeUtf8, true)).collect::<Vec<_>>();
@@ -141,7 +142,7 @@ impl Received {
         }
         let batch = form.schema.decode_rows(&rows, &form.peer)?;
         let table = Table::new(&form.peer, batch.schema(), vec![batch.clone()])?;
-        let (keys, _) = Keys::build(&table, &form.spec)?;
+        let (keys, _) = TableKeys::build(&table, &form.spec)?;
         let order = keys.rows_of(&(0..keys.len()).collect::<Vec<_>>());
         if order.len() != batch.num_rows() {
             return Err(form.without_key());
@@ -152,7 +153,7 @@ impl Received {
     }
 }
 
-impl Rows for Received {
+impl RowSource for Received {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }

@@ -79,9 +79,10 @@ pub(super) fn check_peer(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Res
         return refuse("it announces given rows beside those of its keys");
     }
     if !hands_over(job, peer) {
-        return match sizes.each.is_some() || sizes.row_bytes != 0 || !sizes.schema.is_empty() {
-            true => refuse("it announces columns that the terms do not have it give"),
-            false => Ok(()),
+        return if sizes.each.is_some() || sizes.row_bytes != 0 || !sizes.schema.is_empty() {
+            refuse("it announces columns that the terms do not have it give")
+        } else {
+            Ok(())
         };
     }
     let Some(each) = &sizes.each else { return refuse("it does not say how many rows it gives for each key") };
@@ -116,7 +117,7 @@ mod tests {
     use tacita_core::ErrorKind;
 
     use super::*;
-    use crate::agreement::Each;
+    use crate::agreement::RowsPerKey;
     use crate::base::hex::hex;
 
     /// Returns the error for a peer that gives so many rows for each key, where `max_rows` is `limit`.
@@ -130,7 +131,7 @@ mod tests {
             items: 1,
             row_bytes: schema.row_bytes() as u32,
             schema: hex(&schema.encode()),
-            each: Some(Each { rows, profiles: vec!["none".into()] }),
+            each: Some(RowsPerKey { rows, profiles: vec!["none".into()] }),
             ..Sizes::default()
         };
         let (channel, _other) = Channel::pair("a", "b");
@@ -163,7 +164,7 @@ mod tests {
             items: 1,
             row_bytes: schema.row_bytes() as u32,
             schema: hex(&schema.encode()),
-            each: Some(Each { rows: 1, profiles: vec!["none".into()] }),
+            each: Some(RowsPerKey { rows: 1, profiles: vec!["none".into()] }),
             ..Sizes::default()
         };
         let (channel, _other) = Channel::pair("a", "b");

@@ -47,9 +47,10 @@ impl Measured {
                 let (start, end) = (bin.checked_sub(1).and_then(|before| bounds.get(before)), bounds.get(bin));
                 let shown = start.iter().chain(&end).all(|bound| bound.common);
                 let name = interval(&self.name, start.map(|bound| bound.value), end.map(|bound| bound.value));
-                match shown && check_name(&name).is_ok() && !taken(&name) {
-                    true => name,
-                    false => self.rank(start.map_or(0, |bound| bound.part)),
+                if shown && check_name(&name).is_ok() && !taken(&name) {
+                    name
+                } else {
+                    self.rank(start.map_or(0, |bound| bound.part))
                 }
             })
             .collect();
@@ -194,13 +195,15 @@ mod tests {
             prop_assert_eq!(held, counted.iter().map(|(row, _)| *row).collect::<Vec<_>>());
             // The least and the greatest number of a bin, in quarters.
             let ends = |rows: &[u32]| {
-                let numbers = counted.iter().filter(|(row, _)| rows.contains(row)).map(|(_, number)| (number * 4.0) as u32);
+                let own = counted.iter().filter(|(row, _)| rows.contains(row));
+                let numbers = own.map(|(_, number)| (number * 4.0) as u32);
                 numbers.fold((u32::MAX, 0), |(low, high), number| (low.min(number), high.max(number)))
             };
             let mut in_order: Vec<_> = items.values().map(|rows| ends(rows)).collect();
             in_order.sort_unstable();
             prop_assert!(in_order.windows(2).all(|pair| pair[0].1 < pair[1].0), "bins overlap");
-            let ranked: Vec<_> = items.iter().filter(|(name, _)| name.contains("bin ")).map(|(_, rows)| ends(rows)).collect();
+            let binned = items.iter().filter(|(name, _)| name.contains("bin "));
+            let ranked: Vec<_> = binned.map(|(_, rows)| ends(rows)).collect();
             prop_assert!(ranked.is_sorted(), "names of ranks are in the order of their numbers");
 
             for (name, rows) in &items {

@@ -27,28 +27,28 @@ pub struct ItemColumn {
     pub binning: Option<Binning>,
     /// The decimal mark of its numbers.
     pub mark: DecimalMark,
-    /// Whether it is one item, if more than this table is known: what [`Look::is_flag`] of all of it says.
+    /// Whether it is one item, if more than this table is known: what [`ColumnScan::is_flag`] of all of it says.
     pub is_flag: Option<bool>,
 }
 
 /// Evidence in the values of a part of a column for how the whole is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Look {
+pub struct ColumnScan {
     flags: bool,
     numbers: bool,
     /// Different values, no more than show that there are many.
     values: BTreeSet<String>,
 }
 
-impl Look {
+impl ColumnScan {
     /// Combines the evidence of two parts.
-    pub fn and(mut self, other: Look) -> Look {
+    pub fn and(mut self, other: ColumnScan) -> ColumnScan {
         for value in other.values {
             if self.values.len() <= FEW {
                 self.values.insert(value);
             }
         }
-        Look { flags: self.flags && other.flags, numbers: self.numbers && other.numbers, values: self.values }
+        ColumnScan { flags: self.flags && other.flags, numbers: self.numbers && other.numbers, values: self.values }
     }
 
     /// Whether the column is one item.
@@ -113,9 +113,9 @@ impl ItemColumn {
     }
 
     /// Returns the evidence in this part of the column for how the whole is read, if it has no bins.
-    pub fn look(&self, table: &Table) -> Result<Look> {
+    pub fn look(&self, table: &Table) -> Result<ColumnScan> {
         let texts = texts(table, table.column(&self.header, &self.name)?)?;
-        let mut look = Look { flags: true, numbers: true, values: BTreeSet::new() };
+        let mut look = ColumnScan { flags: true, numbers: true, values: BTreeSet::new() };
         for (_, text) in texts.iter() {
             look.flags &= truth(text).is_some();
             look.numbers &= number(text).is_some();

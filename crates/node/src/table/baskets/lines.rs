@@ -8,10 +8,10 @@ use std::path::Path;
 
 use tacita_core::{Error, Result};
 
-use super::{Items, check_name};
+use super::{BasketItems, check_name};
 use crate::table::ReadOptions;
 use crate::table::budget::{MAX_RECORD_BYTES, Meter};
-use crate::table::read::{LineReader, LineTooLong, Packing, announced_line, text_of, told_ending};
+use crate::table::read::{Compression, LineReader, LineTooLong, announced_line, text_of, told_ending};
 
 /// Approximate overhead in bytes of an item, besides its name and its rows.
 const ITEM_BYTES: usize = 80;
@@ -28,14 +28,14 @@ pub enum Between<'a> {
 
 /// Whether a file's ending is that of baskets with blanks between items.
 pub fn is_dat(path: &Path) -> bool {
-    told_ending(path).is_ok_and(|ending| Packing::of(&ending).0 == ".dat")
+    told_ending(path).is_ok_and(|ending| Compression::of(&ending).0 == ".dat")
 }
 
 /// Reads the baskets of a file; `.gz` is unpacked, `-` is standard input. A blank line is an empty basket. The end of the last line is no
 /// line.
 ///
 /// Errors ([`Error::Input`], with the line and without the item): the file cannot be read; an item's name is none.
-pub fn read_lines(path: &Path, between: Between<'_>, options: &ReadOptions) -> Result<Items> {
+pub fn read_lines(path: &Path, between: Between<'_>, options: &ReadOptions) -> Result<BasketItems> {
     if path.as_os_str() == "-" {
         return parse_lines(io::stdin(), "standard input", between, options);
     }
@@ -45,14 +45,14 @@ pub fn read_lines(path: &Path, between: Between<'_>, options: &ReadOptions) -> R
     if file.metadata().is_ok_and(|facts| facts.is_dir()) {
         return Err(Error::Input(format!("{name}: is a directory; name a file")));
     }
-    let packed = Packing::of(&told_ending(path)?).1;
+    let packed = Compression::of(&told_ending(path)?).1;
     parse_lines(packed.unpack(file, &name)?, &name, between, options)
 }
 
 /// Reads baskets in this form, unpacked; `source` is what errors call them.
 ///
 /// Errors: as [`read_lines`].
-pub fn parse_lines(input: impl Read, source: &str, between: Between<'_>, options: &ReadOptions) -> Result<Items> {
+pub fn parse_lines(input: impl Read, source: &str, between: Between<'_>, options: &ReadOptions) -> Result<BasketItems> {
     let text = text_of(input, source, options)?.0;
     let mut lines = LineReader::new(text, MAX_RECORD_BYTES as usize);
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
@@ -65,7 +65,7 @@ pub fn parse_lines(input: impl Read, source: &str, between: Between<'_>, options
         let too_long = |error: &io::Error| error.get_ref().is_some_and(|inner| inner.is::<LineTooLong>());
         match more {
             Ok(true) => (),
-            Ok(false) => return Ok(Items::sorted(rows, items)),
+            Ok(false) => return Ok(BasketItems::sorted(rows, items)),
             Err(error) if too_long(&error) => {
                 return Err(bad(&format!(
                     "it is longer than a line may be ({} MiB): is it text?",
@@ -183,7 +183,7 @@ mod tests {
         parse(text.as_bytes(), Between::Blanks).unwrap().items
     }
 
-    fn parse(bytes: &[u8], between: Between<'_>) -> Result<Items> {
+    fn parse(bytes: &[u8], between: Between<'_>) -> Result<BasketItems> {
         parse_lines(bytes, "test", between, &ReadOptions::default())
     }
 

@@ -21,25 +21,25 @@ use super::Table;
 use super::text::{TextColumn, has_text};
 use bins::Measured;
 use columns::Made;
-pub use columns::{Binning, ItemColumn, Look, all_columns};
+pub use columns::{Binning, ColumnScan, ItemColumn, all_columns};
 pub use lines::{Between, is_dat, parse_lines, read_lines};
 
 /// A party's items, sorted by name, and the rows whose baskets hold them; and the columns of numbers whose items are not made
 /// yet. Secret: never printed.
 #[derive(Clone, PartialEq)]
-pub struct Items {
+pub struct BasketItems {
     rows: usize,
     items: Vec<(String, Vec<u32>)>,
     measured: Vec<Measured>,
 }
 
-impl Items {
+impl BasketItems {
     /// Returns the number of baskets, empty ones included.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Returns the number of items, except for those of [`Items::binned`].
+    /// Returns the number of items, except for those of [`BasketItems::binned`].
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -70,7 +70,7 @@ impl Items {
     /// The items of numbers of which each bin holds about as many of the rows that count. A bound is a number of somebody's
     /// row: a name shows it only if at least `enough` of these rows hold just this number, as for an item of its own; else, and
     /// always if that is `None`, the bin is named by its rank.
-    pub fn binned(&self, counts: impl Fn(u32) -> bool, enough: Option<usize>) -> Items {
+    pub fn binned(&self, counts: impl Fn(u32) -> bool, enough: Option<usize>) -> BasketItems {
         let minimum = enough.unwrap_or(usize::MAX);
         let mut all: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         let fixed = |name: &str| self.items.binary_search_by(|(item, _)| item.as_str().cmp(name)).is_ok();
@@ -78,11 +78,11 @@ impl Items {
             let items = measured.items(&counts, minimum, |name| fixed(name) || all.contains_key(name));
             all.extend(items);
         }
-        Items::sorted(self.rows, all)
+        BasketItems::sorted(self.rows, all)
     }
 
     /// The same where rows are one: each counts as the one that `as_row` has for it, if any.
-    pub fn gathered(self, as_row: &[Option<u32>]) -> Items {
+    pub fn gathered(self, as_row: &[Option<u32>]) -> BasketItems {
         let gather = |rows: Vec<u32>| {
             let mut rows: Vec<u32> = rows.into_iter().filter_map(|row| as_row[row as usize]).collect();
             rows.sort_unstable();
@@ -90,16 +90,20 @@ impl Items {
             rows
         };
         let items = self.items.into_iter().map(|(name, rows)| (name, gather(rows)));
-        Items { items: items.filter(|(_, rows)| !rows.is_empty()).collect(), ..self }
+        BasketItems { items: items.filter(|(_, rows)| !rows.is_empty()).collect(), ..self }
     }
 
-    fn sorted(rows: usize, items: impl IntoIterator<Item = (String, Vec<u32>)>) -> Items {
-        Items { rows, items: items.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect(), measured: Vec::new() }
+    fn sorted(rows: usize, items: impl IntoIterator<Item = (String, Vec<u32>)>) -> BasketItems {
+        BasketItems {
+            rows,
+            items: items.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect(),
+            measured: Vec::new(),
+        }
     }
 }
 
 /// Formats the shape only.
-impl fmt::Debug for Items {
+impl fmt::Debug for BasketItems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Items({} in {} rows)", self.items.len(), self.rows)
     }
@@ -110,7 +114,7 @@ impl fmt::Debug for Items {
 ///
 /// Errors ([`Error::Input`], with the place and without the item): the column is missing or holds no texts; an item's name
 /// is none.
-pub fn of_column(table: &Table, (logical, header): (&str, &str), separator: Option<&str>) -> Result<Items> {
+pub fn of_column(table: &Table, (logical, header): (&str, &str), separator: Option<&str>) -> Result<BasketItems> {
     let position = table.basket_column(header, logical)?;
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
     let mut take = |row: usize, name: &str| -> Result<()> {
@@ -137,7 +141,7 @@ pub fn of_column(table: &Table, (logical, header): (&str, &str), separator: Opti
             }
         }
     }
-    Ok(Items::sorted(table.rows(), items))
+    Ok(BasketItems::sorted(table.rows(), items))
 }
 
 /// Columns of lists of texts.
@@ -154,9 +158,10 @@ impl<'a> Lists<'a> {
         let field = table.schema().field(position);
         match field.data_type() {
             DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) => {
-                match has_text(inner.data_type()) {
-                    true => Ok(Some(Lists { table, position })),
-                    false => Err(no_text(table, field)),
+                if has_text(inner.data_type()) {
+                    Ok(Some(Lists { table, position }))
+                } else {
+                    Err(no_text(table, field))
                 }
             }
             _ => Ok(None),
@@ -184,7 +189,7 @@ impl<'a> Lists<'a> {
 }
 
 /// Returns another possible separator between items, if no basket has more than one item.
-pub fn perhaps_separator(items: &Items) -> Option<char> {
+pub fn perhaps_separator(items: &BasketItems) -> Option<char> {
     let mut held = vec![false; items.rows()];
     for (_, rows) in &items.items {
         let mut last = None;
@@ -201,7 +206,7 @@ pub fn perhaps_separator(items: &Items) -> Option<char> {
 ///
 /// Errors ([`Error::Input`]): as [`of_column`]; a column of many numbers without bins; two columns that make items of one
 /// name.
-pub fn of_columns(table: &Table, columns: &[ItemColumn]) -> Result<Items> {
+pub fn of_columns(table: &Table, columns: &[ItemColumn]) -> Result<BasketItems> {
     let mut owners: BTreeMap<String, &ItemColumn> = BTreeMap::new();
     let (mut items, mut measured) = (Vec::new(), Vec::new());
     for column in columns {
@@ -228,7 +233,7 @@ pub fn of_columns(table: &Table, columns: &[ItemColumn]) -> Result<Items> {
             }
         }
     }
-    Ok(Items { measured, ..Items::sorted(table.rows(), items) })
+    Ok(BasketItems { measured, ..BasketItems::sorted(table.rows(), items) })
 }
 
 /// The texts of a column that are not empty, without blanks around them, by row.

@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 use super::nulls::{self, Mark, Met};
 use super::unreadable::{Samples, report};
 use super::{
-    COPY_BYTES, Duplicates, KeyColumn, KeySpec, Keys, Nulls, RowCounts, Table, Warning, compare, encode_copy,
+    COPY_BYTES, Duplicates, KeyColumn, KeySpec, Nulls, RowCounts, Table, TableKeys, Warning, compare, encode_copy,
     encode_part, parts,
 };
 use crate::table::budget::too_large;
@@ -20,7 +20,7 @@ use crate::table::{Origin, Profile, Wanted, find_column, looks_like_data};
 /// Rows that one task reads.
 const TASK_ROWS: usize = 8 << 10;
 
-pub(super) fn build(table: &Table, spec: &KeySpec) -> Result<(Keys, Vec<Warning>)> {
+pub(super) fn build(table: &Table, spec: &KeySpec) -> Result<(TableKeys, Vec<Warning>)> {
     let columns = find_columns(table.source(), &table.schema, spec)?;
     let origin = table.origin();
     // A dictionary's value takes its bytes once in the table, and in each key.
@@ -50,12 +50,13 @@ pub(crate) fn find_columns(source: &str, schema: &Schema, spec: &KeySpec) -> Res
     let find = |column: &KeyColumn| {
         let position = find_column(source, schema, &column.header, Wanted::Mapped(&column.name))?;
         let data_type = schema.field(position).data_type();
-        match has_text(data_type) {
-            true => Ok(position),
-            false => Err(Error::Input(format!(
+        if has_text(data_type) {
+            Ok(position)
+        } else {
+            Err(Error::Input(format!(
                 "{source}: column {:?} is of type {data_type}, which cannot be a key; convert it to text, a number or a date",
                 column.header
-            ))),
+            )))
         }
     };
     spec.columns.iter().map(find).collect()
@@ -283,7 +284,7 @@ struct Entry {
 }
 
 /// Sorts the pieces' keys and puts equal ones together.
-fn collect(pieces: Vec<Piece>, mut counts: RowCounts) -> Keys {
+fn collect(pieces: Vec<Piece>, mut counts: RowCounts) -> TableKeys {
     let mut entries: Vec<Entry> = pieces
         .par_iter()
         .enumerate()
@@ -301,7 +302,7 @@ fn collect(pieces: Vec<Piece>, mut counts: RowCounts) -> Keys {
         a.prefix.cmp(&b.prefix).then_with(|| compare(key(a), key(b))).then_with(|| place(a).cmp(&place(b)))
     });
     let total = pieces.iter().map(|piece| piece.bytes.len()).sum();
-    let mut keys = Keys {
+    let mut keys = TableKeys {
         bytes: Vec::with_capacity(total),
         ends: Vec::with_capacity(entries.len()),
         rows: Vec::with_capacity(entries.len()),
@@ -316,7 +317,7 @@ fn collect(pieces: Vec<Piece>, mut counts: RowCounts) -> Keys {
     }
     counts.items = keys.len();
     counts.duplicates = entries.len() - keys.len();
-    Keys { counts, ..keys }
+    TableKeys { counts, ..keys }
 }
 
 /// The first eight bytes of the first part, so that most comparisons need no look at the key: where two differ, the
@@ -330,7 +331,7 @@ pub(crate) fn prefix(key: &[u8]) -> u64 {
 }
 
 /// The first two rows of one key, wherever in the table that comes first, are named; the key is not.
-fn refuse_duplicates(table: &Table, keys: Keys) -> Result<Keys> {
+fn refuse_duplicates(table: &Table, keys: TableKeys) -> Result<TableKeys> {
     let several = (0..keys.len()).map(|key| keys.rows(key)).filter(|rows| rows.len() > 1);
     match several.min_by_key(|rows| rows[1]) {
         None => Ok(keys),
@@ -351,14 +352,14 @@ pub(crate) fn same_key(origin: Origin<'_>, [first, second]: [u64; 2]) -> Error {
     ))
 }
 
-fn first_rows(keys: Keys) -> Keys {
+fn first_rows(keys: TableKeys) -> TableKeys {
     let rows = (0..keys.len()).map(|key| keys.rows(key)[0]).collect();
     let row_ends = (1..=keys.len() as u32).collect();
-    Keys { rows, row_ends, ..keys }
+    TableKeys { rows, row_ends, ..keys }
 }
 
 /// Each row as a key of its own: its key, followed by its number among the rows of that.
-fn each_row(keys: Keys) -> Keys {
+fn each_row(keys: TableKeys) -> TableKeys {
     let rows = keys.rows.len();
     let of_key = |key: usize| (keys.key(key).len() + COPY_BYTES) * keys.rows(key).len();
     let mut bytes = Vec::with_capacity((0..keys.len()).map(of_key).sum());
@@ -371,5 +372,5 @@ fn each_row(keys: Keys) -> Keys {
         }
     }
     let counts = RowCounts { items: rows, duplicates: 0, ..keys.counts };
-    Keys { bytes, ends, row_ends: (1..=rows as u32).collect(), counts, rows: keys.rows }
+    TableKeys { bytes, ends, row_ends: (1..=rows as u32).collect(), counts, rows: keys.rows }
 }

@@ -89,7 +89,7 @@ pub struct RowCounts {
 
 /// The distinct keys of a table, each with its rows. Keys are sorted by their parts, part by part, each by its bytes:
 /// the same order at every party. A key's rows are in the order of the table; of a multiset, each key has one row.
-pub struct Keys {
+pub struct TableKeys {
     /// The encoded keys, one after the other.
     bytes: Vec<u8>,
     /// End of each key in the bytes.
@@ -101,12 +101,12 @@ pub struct Keys {
     counts: RowCounts,
 }
 
-impl Keys {
+impl TableKeys {
     /// Collects the keys of a table, on all threads of the current rayon pool.
     ///
     /// Errors ([`Error::Input`]): a key column is missing or of a type without text; `nulls` or `duplicates` are
     /// refused by `spec` and there are some; more than half of the rows are unreadable, unless allowed.
-    pub fn build(table: &Table, spec: &KeySpec) -> Result<(Keys, Vec<Warning>)> {
+    pub fn build(table: &Table, spec: &KeySpec) -> Result<(TableKeys, Vec<Warning>)> {
         build::build(table, spec)
     }
 
@@ -154,7 +154,7 @@ impl Keys {
 }
 
 /// Counts only: keys are never printed.
-impl fmt::Debug for Keys {
+impl fmt::Debug for TableKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keys").field("counts", &self.counts).finish_non_exhaustive()
     }

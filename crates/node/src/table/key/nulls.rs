@@ -103,9 +103,10 @@ impl Words {
     /// The place of the word that the value is, blanks around it aside.
     fn find(&self, value: &str) -> Option<usize> {
         let value = trim(value);
-        match self.begins[usize::from(value.bytes().next().unwrap_or_default())] {
-            true => self.words.iter().position(|word| word == value),
-            false => None,
+        if self.begins[usize::from(value.bytes().next().unwrap_or_default())] {
+            self.words.iter().position(|word| word == value)
+        } else {
+            None
         }
     }
 }
@@ -226,9 +227,12 @@ pub(super) fn report(origin: Origin<'_>, spec: &KeySpec, met: &[Met]) -> Vec<War
         let all: BTreeMap<usize, usize> = met.iter().flat_map(of).map(|(word, count)| (*word, *count)).collect();
         all.into_keys().map(|word| format!("{:?}", words.words[word])).collect()
     };
-    let named = || match usual {
-        true => of_all(|met| &met.nulls, nulls),
-        false => nulls.words.iter().map(|word| format!("{word:?}")).collect(),
+    let named = || {
+        if *usual {
+            of_all(|met| &met.nulls, nulls)
+        } else {
+            nulls.words.iter().map(|word| format!("{word:?}")).collect()
+        }
     };
     for (column, met) in columns().filter(|(_, met)| !met.doubtful.is_empty()) {
         let list: Vec<_> = named().into_iter().chain(of_all(|met| &met.doubtful, doubtful)).collect();

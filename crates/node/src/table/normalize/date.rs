@@ -2,7 +2,7 @@
 
 /// Order in which dates like 03/04/2001 are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Order {
+pub enum DateOrder {
     /// Dates only if they have one reading.
     Clear,
     /// Day, then month, then year.
@@ -27,7 +27,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// Appends `YYYY-MM-DD`. `value` is trimmed.
-pub(super) fn date(value: &str, order: Order, out: &mut String) -> Option<()> {
+pub(super) fn date(value: &str, order: DateOrder, out: &mut String) -> Option<()> {
     let (year, month, day) = parse(value.as_bytes(), order)?;
     let digits = |n: u32, place: u32| char::from(b'0' + (n / place % 10) as u8);
     out.extend([1000, 100, 10, 1].map(|place| digits(year, place)));
@@ -39,7 +39,8 @@ pub(super) fn date(value: &str, order: Order, out: &mut String) -> Option<()> {
 pub(super) fn year(value: &str, out: &mut String) -> Option<()> {
     let text = value.as_bytes();
     // Which number is the day makes no difference.
-    let dated = |text| parse(text, Order::DayFirst).or_else(|| parse(text, Order::MonthFirst)).map(|(year, ..)| year);
+    let dated =
+        |text| parse(text, DateOrder::DayFirst).or_else(|| parse(text, DateOrder::MonthFirst)).map(|(year, ..)| year);
     let year = bare_year(text).or_else(|| year_of_month(text)).or_else(|| dated(without_clock(text)?))?;
     out.extend([1000, 100, 10, 1].map(|place| char::from(b'0' + (year / place % 10) as u8)));
     Some(())
@@ -83,7 +84,7 @@ fn year_of_month(text: &[u8]) -> Option<u32> {
 }
 
 /// Year, month and day of a date.
-pub(super) fn parse(text: &[u8], order: Order) -> Option<(u32, u32, u32)> {
+pub(super) fn parse(text: &[u8], order: DateOrder) -> Option<(u32, u32, u32)> {
     let text = without_midnight(text)?;
     if text.len() == 8 && text.iter().all(u8::is_ascii_digit) {
         return real(number(&text[..4], 4)?, number(&text[4..6], 2)?, number(&text[6..], 2)?);
@@ -130,12 +131,12 @@ fn parts(text: &[u8]) -> Option<([&[u8]; 3], [bool; 2])> {
 }
 
 /// A date with its numbers in the order that its writer has.
-fn by_order(a: u32, b: u32, year: u32, order: Order) -> Option<(u32, u32, u32)> {
+fn by_order(a: u32, b: u32, year: u32, order: DateOrder) -> Option<(u32, u32, u32)> {
     let (day_first, month_first) = (real(year, b, a), real(year, a, b));
     match order {
-        Order::DayFirst => day_first,
-        Order::MonthFirst => month_first,
-        Order::Clear => match (day_first, month_first) {
+        DateOrder::DayFirst => day_first,
+        DateOrder::MonthFirst => month_first,
+        DateOrder::Clear => match (day_first, month_first) {
             (Some(one), Some(other)) if one != other => None,
             (one, other) => one.or(other),
         },

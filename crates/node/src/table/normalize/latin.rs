@@ -7,21 +7,20 @@ pub(super) fn latin(value: &str, out: &mut String) -> Option<()> {
     let start = out.len();
     let mut gap = false;
     for letter in folded(value) {
-        match letter.is_alphanumeric() {
-            true => {
-                let mut push = |letter: char| {
-                    if gap && out.len() > start {
-                        out.push(' ');
-                    }
-                    gap = false;
-                    out.push(letter);
-                };
-                match transliterated(letter) {
-                    Some(letters) => letters.chars().for_each(&mut push),
-                    None => push(letter),
+        if letter.is_alphanumeric() {
+            let mut push = |letter: char| {
+                if gap && out.len() > start {
+                    out.push(' ');
                 }
+                gap = false;
+                out.push(letter);
+            };
+            match transliterated(letter) {
+                Some(letters) => letters.chars().for_each(&mut push),
+                None => push(letter),
             }
-            false => gap = true,
+        } else {
+            gap = true
         }
     }
     sort_words(out, start);
@@ -36,13 +35,12 @@ pub(super) fn initials(value: &str, out: &mut String) -> Option<()> {
             let mut all = tokens(value);
             let last = all.pop()?;
             // In `Smith J` the initial comes last.
-            match last.chars().count() == 1 && all.first().is_some_and(|first| first.chars().count() > 1) {
-                true => {
-                    let family = all.remove(0);
-                    all.push(last);
-                    (vec![family], all)
-                }
-                false => (vec![last], all),
+            if last.chars().count() == 1 && all.first().is_some_and(|first| first.chars().count() > 1) {
+                let family = all.remove(0);
+                all.push(last);
+                (vec![family], all)
+            } else {
+                (vec![last], all)
             }
         }
     };

@@ -21,7 +21,7 @@ use tacita_core::Error;
 
 use super::DecimalMark;
 
-use date::Order;
+use date::DateOrder;
 use invisible::{without_invisible, without_invisible_but_joiners};
 use phone::Country;
 use timestamp::Zone;
@@ -43,7 +43,7 @@ pub enum Profile {
     /// Names of persons: the family name and the other names' first letters, in Latin letters.
     Initials,
     /// Calendar date, read in this order.
-    Date(Order),
+    Date(DateOrder),
     /// The year of a date, or a year alone.
     Year,
     /// A point in time; times without a zone are of this one.
@@ -154,9 +154,9 @@ impl Profile {
     /// The profiles that read values of a certain kind and nothing else, the plainer first.
     pub(super) fn of_kinds() -> [Profile; 7] {
         [
-            Profile::Date(Order::Clear),
-            Profile::Date(Order::DayFirst),
-            Profile::Date(Order::MonthFirst),
+            Profile::Date(DateOrder::Clear),
+            Profile::Date(DateOrder::DayFirst),
+            Profile::Date(DateOrder::MonthFirst),
             Profile::INTEGER,
             Profile::Ip,
             Profile::Email,
@@ -199,8 +199,8 @@ impl Profile {
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Profile::Date(Order::DayFirst) => f.write_str("date:DMY"),
-            Profile::Date(Order::MonthFirst) => f.write_str("date:MDY"),
+            Profile::Date(DateOrder::DayFirst) => f.write_str("date:DMY"),
+            Profile::Date(DateOrder::MonthFirst) => f.write_str("date:MDY"),
             Profile::Phone(Some(country)) => write!(f, "phone:{country}"),
             Profile::Timestamp(zone) if *zone != Zone::UTC => write!(f, "timestamp:{zone}"),
             _ => f.write_str(self.kind()),
@@ -220,9 +220,9 @@ impl FromStr for Profile {
             "name" => Profile::Name,
             "latin" => Profile::Latin,
             "initials" => Profile::Initials,
-            "date" => Profile::Date(Order::Clear),
-            "date:DMY" => Profile::Date(Order::DayFirst),
-            "date:MDY" => Profile::Date(Order::MonthFirst),
+            "date" => Profile::Date(DateOrder::Clear),
+            "date:DMY" => Profile::Date(DateOrder::DayFirst),
+            "date:MDY" => Profile::Date(DateOrder::MonthFirst),
             "year" => Profile::Year,
             "timestamp" => Profile::Timestamp(Zone::UTC),
             "email" => Profile::Email,

@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use tacita_core::Error;
 
-use super::date::{Order, parse};
+use super::date::{DateOrder, parse};
 
 /// The zone of times that name none: a name of the IANA Time Zone Database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,7 +45,7 @@ pub(super) fn timestamp(value: &str, zone: Zone, out: &mut String) -> Option<()>
             (value[..start].trim_ascii_end(), &value[start + 1..])
         }
     };
-    let (year, month, day) = parse(date.as_bytes(), Order::Clear)?;
+    let (year, month, day) = parse(date.as_bytes(), DateOrder::Clear)?;
     let (clock, offset) = without_offset(time)?;
     let Clock { hour, minute, second, nanosecond } = Clock::parse(clock)?;
     let local = DateTime::new(year as i16, month as i8, day as i8, hour, minute, second, nanosecond).ok()?;

@@ -7,12 +7,12 @@ use arrow_array::{Array, ArrayRef};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use tacita_core::{Error, Result};
 
-use super::{Rows, written};
+use super::{RowSource, written};
 use crate::base::text::counted;
 use crate::table::listed;
 use crate::table::text::TextColumn;
 
-pub(super) fn write(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<()> {
+pub(super) fn write(rows: &dyn RowSource, out: &mut dyn Write, name: &str) -> Result<()> {
     let failed = |error: csv::Error| Error::Input(format!("{name}: cannot be written: {error}"));
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out);
     let places = written(rows.schema());
@@ -51,7 +51,7 @@ fn is_formula(text: &str) -> bool {
 }
 
 /// Says which columns of other parties hold what a spreadsheet would run.
-fn warn_of(rows: &dyn Rows, formulas: &[u64], name: &str) {
+fn warn_of(rows: &dyn RowSource, formulas: &[u64], name: &str) {
     let found = || rows.schema().fields().iter().zip(formulas).filter(|(_, count)| **count > 0);
     if found().next().is_some() {
         tracing::warn!(

@@ -11,7 +11,7 @@ use arrow_json::{ArrayWriter, Encoder, EncoderFactory, EncoderOptions, WriterBui
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use tacita_core::{Error, Result};
 
-use super::{Rows, written};
+use super::{RowSource, written};
 use crate::table::schema_of;
 use crate::table::text::TextColumn;
 
@@ -21,7 +21,7 @@ const EXACT: u64 = 1 << 53;
 /// Decimals of so many digits are told apart there.
 const EXACT_DIGITS: usize = 15;
 
-pub(super) fn write(rows: &dyn Rows, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
+pub(super) fn write(rows: &dyn RowSource, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| Error::Input(format!("{name}: cannot be written: {error}"));
     let builder = WriterBuilder::new().with_explicit_nulls(true).with_encoder_factory(Arc::new(LongNumbers));
     let mut writer: ArrayWriter<_> = builder.build(&mut *out);

@@ -86,7 +86,7 @@ impl FromStr for Format {
 }
 
 /// Rows that can be written, made or read batch by batch, by several threads at once.
-pub trait Rows: Send + Sync {
+pub trait RowSource: Send + Sync {
     /// Names and types of the columns.
     fn schema(&self) -> &SchemaRef;
 
@@ -122,7 +122,7 @@ pub struct Positions {
     pub labels: Option<RangeIndex>,
 }
 
-impl Rows for Selection {
+impl RowSource for Selection {
     fn schema(&self) -> &SchemaRef {
         self.schema()
     }
@@ -162,40 +162,40 @@ pub fn check_output(path: &Path, format: Option<Format>, existing: Existing) -> 
 
 /// Writes rows to a file, by the ending unless `format` is given; `-` is standard output. The file appears whole, on
 /// disk, or not at all; one of that name is replaced. Where a party learns no rows, this is not called.
-pub fn write(rows: &dyn Rows, path: &Path, format: Option<Format>) -> Result<()> {
+pub fn write(rows: &dyn RowSource, path: &Path, format: Option<Format>) -> Result<()> {
     write_over(rows, path, format, Existing::Replaced)
 }
 
 /// Writes like [`write()`], with the option to keep an existing file.
-pub fn write_over(rows: &dyn Rows, path: &Path, format: Option<Format>, existing: Existing) -> Result<()> {
+pub fn write_over(rows: &dyn RowSource, path: &Path, format: Option<Format>, existing: Existing) -> Result<()> {
     let format = match format {
         Some(format) => format,
         None => Format::of(path)?,
     };
-    match path.as_os_str() == "-" {
-        true => {
-            let mut out = std::io::BufWriter::new(std::io::stdout());
-            write::write(rows, format, &mut out, "standard output")?;
-            out.flush().map_err(|error| Error::Input(format!("standard output: cannot be written: {error}")))
-        }
-        false => stage(rows, path, Some(format))?.place_over(existing),
+    if path.as_os_str() == "-" {
+        let mut out = std::io::BufWriter::new(std::io::stdout());
+        write::write(rows, format, &mut out, "standard output")?;
+        out.flush().map_err(|error| Error::Input(format!("standard output: cannot be written: {error}")))
+    } else {
+        stage(rows, path, Some(format))?.place_over(existing)
     }
 }
 
 /// Writes like [`write()`], to a file that waits to be put in its place; packed by gzip if its name ends so.
-pub fn stage<'a>(rows: &dyn Rows, path: &'a Path, format: Option<Format>) -> Result<files::Staged<'a>> {
+pub fn stage<'a>(rows: &dyn RowSource, path: &'a Path, format: Option<Format>) -> Result<files::Staged<'a>> {
     let format = match format {
         Some(format) => format,
         None => Format::of(path)?,
     };
     let name = path.display().to_string();
-    files::stage(path, |file| match ending(path).ends_with(".gz") {
-        true => {
+    files::stage(path, |file| {
+        if ending(path).ends_with(".gz") {
             let mut packed = GzEncoder::new(file, Compression::default());
             write::write(rows, format, &mut packed, &name)?;
             packed.finish().map(drop).map_err(|error| Error::Input(format!("{name}: cannot be written: {error}")))
+        } else {
+            write::write(rows, format, file, &name)
         }
-        false => write::write(rows, format, file, &name),
     })
 }
 

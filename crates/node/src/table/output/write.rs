@@ -15,14 +15,14 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use tacita_core::{Error, Result};
 
-use super::{Format, Rows, csv, json, xlsx};
+use super::{Format, RowSource, csv, json, xlsx};
 use crate::table::columns::unmarked;
 use crate::table::weight::rows_within;
 
 /// Rows that are packed and not yet written take about this many bytes at most.
 const GROUP_BYTES: usize = 256 << 20;
 
-pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
+pub(super) fn write(rows: &dyn RowSource, format: Format, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| Error::Input(format!("{name}: cannot be written: {error}"));
     match format {
         Format::Csv => csv::write(rows, out, name),
@@ -99,9 +99,12 @@ fn storable(kind: &DataType) -> DataType {
 /// The batch in these types, in which every value is the same or an error.
 fn stored_as(batch: &RecordBatch, schema: &SchemaRef) -> std::result::Result<RecordBatch, ArrowError> {
     let options = CastOptions { safe: false, ..CastOptions::default() };
-    let stored = |(column, field): (&ArrayRef, &FieldRef)| match column.data_type() == field.data_type() {
-        true => Ok(column.clone()),
-        false => cast_with_options(column, field.data_type(), &options),
+    let stored = |(column, field): (&ArrayRef, &FieldRef)| {
+        if column.data_type() == field.data_type() {
+            Ok(column.clone())
+        } else {
+            cast_with_options(column, field.data_type(), &options)
+        }
     };
     let columns = batch.columns().iter().zip(schema.fields()).map(stored).collect::<std::result::Result<_, _>>()?;
     let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

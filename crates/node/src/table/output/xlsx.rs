@@ -11,7 +11,7 @@ use rust_xlsxwriter::{Format as Style, Workbook, Worksheet, XlsxError};
 use tacita_core::{Error, Result};
 
 use super::csv::Cells;
-use super::{Rows, written};
+use super::{RowSource, written};
 
 /// Rows of a sheet, its header among them: what the format has room for. Further rows go to further sheets.
 const SHEET_ROWS: u32 = 1 << 20;
@@ -28,7 +28,7 @@ const EXACT_DIGITS: usize = 15;
 /// The name of the first sheet; the second is `rows 2`.
 const SHEET: &str = "rows";
 
-pub(super) fn write(rows: &dyn Rows, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
+pub(super) fn write(rows: &dyn RowSource, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| Error::Input(format!("{name}: cannot be written: {error}"));
     let places = written(rows.schema());
     if places.len() > SHEET_COLUMNS {

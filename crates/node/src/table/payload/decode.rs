@@ -44,9 +44,10 @@ pub(super) fn schema(bytes: &[u8], expected: &[String]) -> Check<PayloadSchema> 
     }
     let schema = PayloadSchema { columns };
     schema.check()?;
-    match schema.columns.iter().map(|column| &column.name).eq(expected) {
-        true => Ok(schema),
-        false => Err("the columns that are given are not those of the terms"),
+    if schema.columns.iter().map(|column| &column.name).eq(expected) {
+        Ok(schema)
+    } else {
+        Err("the columns that are given are not those of the terms")
     }
 }
 

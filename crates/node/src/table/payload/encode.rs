@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 use super::{Column, ColumnType, DAYS, MAX_COLUMNS, MAX_ROW_BYTES, PayloadSchema, is_dated};
 use crate::base::text::{self, counted};
 use crate::table::text::{TextColumn, has_text};
-use crate::table::{Keys, Table, Wanted, find_column};
+use crate::table::{Table, TableKeys, Wanted, find_column};
 
 /// Makes the rows that a party gives, key by key.
 pub struct PayloadEncoder<'a> {
@@ -64,7 +64,7 @@ impl<'a> PayloadEncoder<'a> {
     /// Errors: those of [`PayloadEncoder::with_texts`].
     pub fn new(
         table: &'a Table,
-        keys: &Keys,
+        keys: &TableKeys,
         columns: &[(String, String)],
         max_text: Option<usize>,
     ) -> Result<PayloadEncoder<'a>> {
@@ -77,7 +77,7 @@ impl<'a> PayloadEncoder<'a> {
     /// 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`]; a text is longer than `max_text`, to which all are filled up.
     pub fn with_texts(
         table: &'a Table,
-        keys: &Keys,
+        keys: &TableKeys,
         columns: &[(String, String)],
         texts: usize,
         max_text: Option<usize>,
@@ -141,9 +141,10 @@ impl Layout {
         for (place, (name, header)) in columns.iter().enumerate() {
             let position = find_column(source, schema, header, Wanted::Mapped(name))?;
             let data_type = schema.field(position).data_type();
-            let kind = match place < texts {
-                true => has_text(data_type).then_some(ColumnType::Text { longest: 0 }),
-                false => column_type(data_type),
+            let kind = if place < texts {
+                has_text(data_type).then_some(ColumnType::Text { longest: 0 })
+            } else {
+                column_type(data_type)
             };
             let kind = kind.ok_or_else(|| {
                 Error::Input(format!(

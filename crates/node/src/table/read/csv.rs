@@ -152,16 +152,16 @@ impl<R: Read> Text<R> {
         reader.get_mut().limit = end + MAX_RECORD_BYTES + AHEAD_BYTES as u64;
         // The table may end with the same text, in a line that is read before the mark is.
         let last = end == reader.get_ref().bytes && reader.get_ref().mark.is_empty();
-        match last {
-            false => {
-                let line = reader.get_mut().ends.before(end).saturating_sub(lines_inside(record));
-                Ok(Some(self.skipped + line))
-            }
-            true if record.as_slice() == &MARK[2..] && record.len() == 1 => Ok(None),
-            true => Err(Error::Input(format!(
+        if !last {
+            let line = reader.get_mut().ends.before(end).saturating_sub(lines_inside(record));
+            Ok(Some(self.skipped + line))
+        } else if record.as_slice() == &MARK[2..] && record.len() == 1 {
+            Ok(None)
+        } else {
+            Err(Error::Input(format!(
                 "{name}, line {before}: a quote is opened here or below and never closed; close it, or double it if it \
                  belongs to the value"
-            ))),
+            )))
         }
     }
 

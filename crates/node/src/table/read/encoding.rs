@@ -186,12 +186,10 @@ impl Decoding {
     /// Looks over what was read.
     fn look(&mut self) -> io::Result<()> {
         let Some(utf_8) = &mut self.utf_8 else { return Ok(()) };
-        match self.left.is_empty() {
-            false => utf_8.look(&self.raw[self.left.clone()]),
-            true if utf_8.is_all() => {
-                return Err(io::Error::other(NotNamed(Encoding(self.decoder.encoding()))));
-            }
-            true => (),
+        if !self.left.is_empty() {
+            utf_8.look(&self.raw[self.left.clone()])
+        } else if utf_8.is_all() {
+            return Err(io::Error::other(NotNamed(Encoding(self.decoder.encoding()))));
         }
         Ok(())
     }

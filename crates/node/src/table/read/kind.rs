@@ -15,7 +15,7 @@ const ZSTANDARD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// A kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// Text, one record a line.
     Csv,
     /// The same; tab, if the header has one.
@@ -34,56 +34,56 @@ pub enum Kind {
     Listed(Listing),
 }
 
-impl Kind {
-    const ALL: [(Kind, &str, &[&str]); 12] = [
-        (Kind::Csv, "csv", &[".csv", ".txt", ".psv"]),
-        (Kind::Tsv, "tsv", &[".tsv", ".tab"]),
-        (Kind::Json, "json", &[".json", ".jsonl", ".ndjson"]),
-        (Kind::Parquet, "parquet", &[".parquet"]),
-        (Kind::Arrow, "arrow", &[".arrow", ".ipc", ".feather"]),
-        (Kind::Sheet, "xlsx", &[".xlsx", ".xlsm"]),
-        (Kind::Table, "table", &[]),
-        (Kind::Listed(Listing::List), "list", &[]),
-        (Kind::Listed(Listing::Netset), "netset", &[]),
-        (Kind::Listed(Listing::Ipset), "ipset", &[]),
-        (Kind::Listed(Listing::Hosts), "hosts", &[]),
-        (Kind::Listed(Listing::Zeek), "zeek", &[]),
+impl FileKind {
+    const ALL: [(FileKind, &str, &[&str]); 12] = [
+        (FileKind::Csv, "csv", &[".csv", ".txt", ".psv"]),
+        (FileKind::Tsv, "tsv", &[".tsv", ".tab"]),
+        (FileKind::Json, "json", &[".json", ".jsonl", ".ndjson"]),
+        (FileKind::Parquet, "parquet", &[".parquet"]),
+        (FileKind::Arrow, "arrow", &[".arrow", ".ipc", ".feather"]),
+        (FileKind::Sheet, "xlsx", &[".xlsx", ".xlsm"]),
+        (FileKind::Table, "table", &[]),
+        (FileKind::Listed(Listing::List), "list", &[]),
+        (FileKind::Listed(Listing::Netset), "netset", &[]),
+        (FileKind::Listed(Listing::Ipset), "ipset", &[]),
+        (FileKind::Listed(Listing::Hosts), "hosts", &[]),
+        (FileKind::Listed(Listing::Zeek), "zeek", &[]),
     ];
 
     /// The word for it.
     pub fn name(self) -> &'static str {
-        Kind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
+        FileKind::ALL.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
     }
 
     /// Returns the kind of input in an aggregation, where a file is a table or a list.
     pub fn listing(self) -> Listing {
         match self {
-            Kind::Listed(listing) => listing,
+            FileKind::Listed(listing) => listing,
             _ => Listing::Table,
         }
     }
 
     /// The kind that an ending stands for, with the way in which the file is packed.
-    pub(super) fn of(ending: &str) -> Option<(Kind, Packing)> {
-        let (inner, packing) = Packing::of(ending);
-        let (kind, ..) = Kind::ALL.into_iter().find(|(.., endings)| endings.contains(&inner))?;
+    pub(super) fn of(ending: &str) -> Option<(FileKind, Compression)> {
+        let (inner, packing) = Compression::of(ending);
+        let (kind, ..) = FileKind::ALL.into_iter().find(|(.., endings)| endings.contains(&inner))?;
         // Typed files are packed inside.
-        (matches!(packing, Packing::None | Packing::Zip) || !kind.is_typed()).then_some((kind, packing))
+        (matches!(packing, Compression::None | Compression::Zip) || !kind.is_typed()).then_some((kind, packing))
     }
 
     /// Whether it is no text, and is read from places all over the file.
     pub(super) fn is_typed(self) -> bool {
-        matches!(self, Kind::Parquet | Kind::Arrow | Kind::Sheet)
+        matches!(self, FileKind::Parquet | FileKind::Arrow | FileKind::Sheet)
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for FileKind {
     type Err = Error;
 
-    fn from_str(word: &str) -> Result<Kind> {
-        let found = Kind::ALL.into_iter().find(|(_, name, _)| *name == word);
+    fn from_str(word: &str) -> Result<FileKind> {
+        let found = FileKind::ALL.into_iter().find(|(_, name, _)| *name == word);
         found.map(|(kind, ..)| kind).ok_or_else(|| {
-            let names = Kind::ALL.map(|(_, name, _)| name).join(", ");
+            let names = FileKind::ALL.map(|(_, name, _)| name).join(", ");
             Error::Input(format!("format = {word:?}: use one of {names}"))
         })
     }
@@ -91,7 +91,7 @@ impl FromStr for Kind {
 
 /// The way in which a file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packing {
+pub enum Compression {
     /// File without any packing.
     None,
     /// File packed by gzip.
@@ -102,24 +102,26 @@ pub enum Packing {
     Zip,
 }
 
-impl Packing {
+impl Compression {
     /// Splits a file ending into the ending without its compression suffix and the packing that the suffix names.
-    pub(in crate::table) fn of(ending: &str) -> (&str, Packing) {
-        for (suffix, packing) in [(".gz", Packing::Gzip), (".zst", Packing::Zstandard), (".zip", Packing::Zip)] {
+    pub(in crate::table) fn of(ending: &str) -> (&str, Compression) {
+        for (suffix, packing) in
+            [(".gz", Compression::Gzip), (".zst", Compression::Zstandard), (".zip", Compression::Zip)]
+        {
             if let Some(inner) = ending.strip_suffix(suffix) {
                 return (inner, packing);
             }
         }
-        (ending, Packing::None)
+        (ending, Compression::None)
     }
 
     /// Returns the name of the compression, if there is one.
     pub fn name(self) -> Option<&'static str> {
         match self {
-            Packing::None => None,
-            Packing::Gzip => Some("gzip"),
-            Packing::Zstandard => Some("zstd"),
-            Packing::Zip => Some("zip"),
+            Compression::None => None,
+            Compression::Gzip => Some("gzip"),
+            Compression::Zstandard => Some("zstd"),
+            Compression::Zip => Some("zip"),
         }
     }
 
@@ -127,27 +129,27 @@ impl Packing {
     ///
     /// Errors: it is not.
     pub(in crate::table) fn unpack(self, file: File, name: &str) -> Result<Box<dyn Read + Send>> {
-        if self == Packing::Zip {
+        if self == Compression::Zip {
             return Member::of(&file, name)?.unpack(file, name);
         }
         let mut packed = BufReader::with_capacity(1 << 16, file);
         let magic: &[u8] = match self {
-            Packing::None | Packing::Zip => &[],
-            Packing::Gzip => &GZIP,
-            Packing::Zstandard => &ZSTANDARD,
+            Compression::None | Compression::Zip => &[],
+            Compression::Gzip => &GZIP,
+            Compression::Zstandard => &ZSTANDARD,
         };
         let head = packed.fill_buf().map_err(|error| unreadable(name, error))?;
         match self {
             _ if head.is_empty() => Ok(Box::new(packed)),
-            Packing::None | Packing::Zip => Ok(Box::new(packed)),
+            Compression::None | Compression::Zip => Ok(Box::new(packed)),
             _ if !head.starts_with(magic) => {
-                let (word, suffix) = if self == Packing::Gzip { ("gzip", ".gz") } else { ("zstd", ".zst") };
+                let (word, suffix) = if self == Compression::Gzip { ("gzip", ".gz") } else { ("zstd", ".zst") };
                 Err(Error::Input(format!(
                     "{name}: is not compressed with {word}, as {suffix} says: take {suffix} off its name"
                 )))
             }
-            Packing::Gzip => Ok(Box::new(Gunzip::new(packed))),
-            Packing::Zstandard => {
+            Compression::Gzip => Ok(Box::new(Gunzip::new(packed))),
+            Compression::Zstandard => {
                 let unpacked = zstd::stream::read::Decoder::with_buffer(packed);
                 Ok(Box::new(unpacked.map_err(|error| unreadable(name, error))?))
             }

@@ -37,7 +37,7 @@ pub(super) use csv::text_of;
 use delimiter::Hint;
 pub(super) use delimiter::announced_line;
 pub use encoding::Encoding;
-pub use kind::{Kind, Packing};
+pub use kind::{Compression, FileKind};
 pub(super) use lines::{LineReader, LineTooLong};
 pub use lists::{ListOptions, Listing, USUAL_EXPANSION, WantedColumn};
 
@@ -52,7 +52,7 @@ pub struct ReadOptions {
     /// Number of lines to skip at the beginning of a text file.
     pub skip: usize,
     /// The kind of the file; told by its ending if absent, and CSV on a pipe.
-    pub kind: Option<Kind>,
+    pub kind: Option<FileKind>,
     /// Into how many addresses the networks of a list are expanded at most.
     pub expand: Option<u64>,
     /// The first line of a text file is a row, and no header: its columns are `column_1` and so on.
@@ -92,11 +92,11 @@ const BATCH_BYTES: usize = 64 << 20;
 
 /// The form of a file, as far as it matters to who has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Form {
+pub struct FileForm {
     /// Name of the form, such as `CSV`.
     pub name: &'static str,
     /// Compression of the file.
-    pub packed: Packing,
+    pub packed: Compression,
     /// Details of a text file: delimiter, line ends and encoding.
     pub text: Option<TextForm>,
     /// Sheet that is read, if the file is a workbook.
@@ -118,7 +118,7 @@ pub struct TextForm {
 
 /// A table that is read batch by batch.
 pub struct Stream {
-    form: Form,
+    form: FileForm,
     name: String,
     schema: SchemaRef,
     source: Box<dyn Source + Send>,
@@ -153,10 +153,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
 
 /// Returns the name of the table at `path` in messages.
 pub fn source_name(path: &Path) -> String {
-    match path.as_os_str() == "-" {
-        true => STANDARD_INPUT.to_owned(),
-        false => path.display().to_string(),
-    }
+    if path.as_os_str() == "-" { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
 }
 
 /// Reads CSV from a stream that messages call `name`.
@@ -200,10 +197,10 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
     let name = source_name(path);
     let is_stdin = path.as_os_str() == "-";
     let ending = told_ending(path)?;
-    let kind = match (options.kind.filter(|kind| *kind != Kind::Table), Kind::of(&ending)) {
-        (Some(Kind::Listed(listing)), _) => return open_list(path, listing, options, batch_bytes),
+    let kind = match (options.kind.filter(|kind| *kind != FileKind::Table), FileKind::of(&ending)) {
+        (Some(FileKind::Listed(listing)), _) => return open_list(path, listing, options, batch_bytes),
         (Some(kind), _) | (None, Some((kind, _))) => kind,
-        (None, None) if is_stdin || is_device(path) => Kind::Csv,
+        (None, None) if is_stdin || is_device(path) => FileKind::Csv,
         (None, None) => {
             open_file(path, &name)?;
             let advice = xlsx::advice_on(&ending)
@@ -211,44 +208,43 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
             return Err(Error::Input(format!("{name}: {advice}")));
         }
     };
-    let packing = if is_stdin { Packing::None } else { Packing::of(&ending).1 };
+    let packing = if is_stdin { Compression::None } else { Compression::of(&ending).1 };
     let budget = &options.budget;
     refuse_sheet(&name, kind, options)?;
     match kind {
-        Kind::Parquet | Kind::Arrow | Kind::Sheet if is_stdin => {
+        FileKind::Parquet | FileKind::Arrow | FileKind::Sheet if is_stdin => {
             Err(Error::Input(format!("{name}: {} is read from a file, and not from a pipe", kind.name())))
         }
-        Kind::Parquet | Kind::Arrow if options.skip > 0 || options.no_header => Err(Error::Input(format!(
+        FileKind::Parquet | FileKind::Arrow if options.skip > 0 || options.no_header => Err(Error::Input(format!(
             "{name}: its format has no header and no lines to skip: leave out skip and header in [parties.X] of the job file, \
              --skip and --no-header"
         ))),
-        Kind::Parquet => {
+        FileKind::Parquet => {
             let opened = parquet::open(open_typed(path, &name, packing, budget)?, &name, batch_bytes, budget)?;
             Stream::typed(&name, ("Parquet", packing), opened, options)
         }
-        Kind::Arrow => {
+        FileKind::Arrow => {
             let opened = ipc::open(open_typed(path, &name, packing, budget)?, &name, batch_bytes, budget)?;
             Stream::typed(&name, ("Arrow IPC", packing), opened, options)
         }
-        Kind::Sheet => {
+        FileKind::Sheet => {
             let file = open_typed(path, &name, packing, budget)?;
             let (schema, sheet) = xlsx::open(file, &name, options, batch_bytes)?;
-            let form = Form { name: "spreadsheet", packed: packing, text: None, sheet: Some(sheet.name()) };
+            let form = FileForm { name: "spreadsheet", packed: packing, text: None, sheet: Some(sheet.name()) };
             let units = Some(sheet.rows() as u64);
             Ok(Stream::of(&name, form, schema, Box::new(sheet), units, options))
         }
-        Kind::Csv | Kind::Tsv | Kind::Json | Kind::Table | Kind::Listed(_) => {
-            let (input, units): (Box<dyn Read + Send>, _) = match is_stdin {
-                true => (Box::new(io::stdin()), None),
-                false => {
-                    let file = open_file(path, &name)?;
-                    let units = file.metadata().ok().filter(|facts| facts.is_file() && packing == Packing::None);
-                    (packing.unpack(file, &name)?, units.map(|facts| facts.len()))
-                }
+        FileKind::Csv | FileKind::Tsv | FileKind::Json | FileKind::Table | FileKind::Listed(_) => {
+            let (input, units): (Box<dyn Read + Send>, _) = if is_stdin {
+                (Box::new(io::stdin()), None)
+            } else {
+                let file = open_file(path, &name)?;
+                let units = file.metadata().ok().filter(|facts| facts.is_file() && packing == Compression::None);
+                (packing.unpack(file, &name)?, units.map(|facts| facts.len()))
             };
             let mut stream = match kind {
-                Kind::Json => Stream::json(input, &name, options, batch_bytes)?,
-                Kind::Tsv => Stream::text(input, &name, Hint::Tab, options, batch_bytes)?,
+                FileKind::Json => Stream::json(input, &name, options, batch_bytes)?,
+                FileKind::Tsv => Stream::text(input, &name, Hint::Tab, options, batch_bytes)?,
                 _ => Stream::text(input, &name, Hint::None, options, batch_bytes)?,
             };
             stream.form.packed = packing;
@@ -266,19 +262,19 @@ impl Stream {
         batch_bytes: usize,
     ) -> Result<Stream> {
         let (schema, text) = csv::Text::open(input, name, hint, options, batch_bytes)?;
-        let form = Form { name: "CSV", packed: Packing::None, text: Some(text.form()), sheet: None };
+        let form = FileForm { name: "CSV", packed: Compression::None, text: Some(text.form()), sheet: None };
         Ok(Stream::of(name, form, schema, Box::new(text), None, options))
     }
 
     fn json(input: Box<dyn Read + Send>, name: &str, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
         let (schema, rows) = json_rows::JsonRows::open(input, name, options, batch_bytes)?;
-        let form = Form { name: "JSON", packed: Packing::None, text: None, sheet: None };
+        let form = FileForm { name: "JSON", packed: Compression::None, text: None, sheet: None };
         Ok(Stream::of(name, form, schema, Box::new(rows), None, options))
     }
 
     fn typed(
         name: &str,
-        (form, packed): (&'static str, Packing),
+        (form, packed): (&'static str, Compression),
         (schema, source): (SchemaRef, columnar::Columnar),
         options: &ReadOptions,
     ) -> Result<Stream> {
@@ -288,13 +284,13 @@ impl Stream {
         let schema = own_schema(name, &schema)?;
         let source = source.under(schema.clone());
         let units = source.rows();
-        let form = Form { name: form, packed, text: None, sheet: None };
+        let form = FileForm { name: form, packed, text: None, sheet: None };
         Ok(Stream::of(name, form, schema, Box::new(source), units, options))
     }
 
     fn of(
         name: &str,
-        form: Form,
+        form: FileForm,
         schema: SchemaRef,
         source: Box<dyn Source + Send>,
         units: Option<u64>,
@@ -310,7 +306,7 @@ impl Stream {
     }
 
     /// The form of the file.
-    pub fn form(&self) -> &Form {
+    pub fn form(&self) -> &FileForm {
         &self.form
     }
 
@@ -386,10 +382,10 @@ fn open_file(path: &Path, name: &str) -> Result<File> {
 }
 
 /// Opens a file of a typed form, whose only packed form is a ZIP archive.
-fn open_typed(path: &Path, name: &str, packing: Packing, budget: &Budget) -> Result<File> {
+fn open_typed(path: &Path, name: &str, packing: Compression, budget: &Budget) -> Result<File> {
     let file = open_file(path, name)?;
     let file = match packing {
-        Packing::Zip => zip::Member::of(&file, name)?.unpack_beside(file, path, name, budget)?,
+        Compression::Zip => zip::Member::of(&file, name)?.unpack_beside(file, path, name, budget)?,
         _ => file,
     };
     let mut head = [0; TOLD_BYTES];
@@ -397,7 +393,7 @@ fn open_typed(path: &Path, name: &str, packing: Packing, budget: &Budget) -> Res
     let length = file.read_at(&mut head, 0).map_err(|error| unreadable(name, error))?;
     let head = &head[..length];
     let is_text = |byte: &u8| matches!(byte, b' '..|b'\t'| b'\r' | b'\n') && *byte != 0xFF;
-    if let Some((word, _)) = Packing::told_by(head) {
+    if let Some((word, _)) = Compression::told_by(head) {
         return Err(Error::Input(format!("{name}: is compressed with {word}: unpack it, as with `{word} -d`")));
     }
     if !head.is_empty() && !MAGIC.iter().any(|magic| head.starts_with(magic)) && head.iter().all(is_text) {
@@ -407,9 +403,9 @@ fn open_typed(path: &Path, name: &str, packing: Packing, budget: &Budget) -> Res
 }
 
 /// Refuses the name of a sheet for what has none.
-fn refuse_sheet(name: &str, kind: Kind, options: &ReadOptions) -> Result<()> {
+fn refuse_sheet(name: &str, kind: FileKind, options: &ReadOptions) -> Result<()> {
     match &options.sheet {
-        Some(sheet) if kind != Kind::Sheet => Err(Error::Input(format!(
+        Some(sheet) if kind != FileKind::Sheet => Err(Error::Input(format!(
             "{name}: has no sheets, and sheet = {sheet:?} names one: leave that out, or bring an .xlsx file"
         ))),
         _ => Ok(()),
@@ -418,7 +414,7 @@ fn refuse_sheet(name: &str, kind: Kind, options: &ReadOptions) -> Result<()> {
 
 /// Refuses what is packed, and does not say so in its name. `head` is what it begins with.
 fn refuse_packed(head: &[u8], name: &str) -> Result<()> {
-    let Some((word, suffix)) = Packing::told_by(head) else { return Ok(()) };
+    let Some((word, suffix)) = Compression::told_by(head) else { return Ok(()) };
     let advice = match (name, name.to_lowercase().ends_with(suffix)) {
         (STANDARD_INPUT, _) => format!("unpack it on its way, as with `{word} -dc`"),
         (_, true) => "and its content is compressed again: unpack it once".to_owned(),

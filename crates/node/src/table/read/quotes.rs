@@ -39,9 +39,10 @@ impl std::error::Error for Junk {}
 
 impl fmt::Display for Junk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let opened = match self.opened == self.line {
-            true => String::new(),
-            false => format!(", which began in line {}, perhaps with a quote that is left open", self.opened),
+        let opened = if self.opened == self.line {
+            String::new()
+        } else {
+            format!(", which began in line {}, perhaps with a quote that is left open", self.opened)
         };
         write!(
             f,

@@ -18,7 +18,7 @@ const HEADER_BYTES: u64 = 30;
 const LENGTHS_AT: u64 = 26;
 
 /// Maximum number of members that a message names.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Files that systems put beside those of the user.
 const OF_SYSTEMS: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
@@ -55,15 +55,16 @@ impl Member {
         }
         let [(entry, _)] = &members[..] else {
             names.sort();
-            let more = names.len().saturating_sub(MOST_NAMED);
-            names.truncate(MOST_NAMED);
+            let more = names.len().saturating_sub(MAX_NAMED);
+            names.truncate(MAX_NAMED);
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            return Err(Error::Input(match names.is_empty() {
-                true => format!("{name}: is a ZIP archive with no file in it"),
-                false => format!(
+            return Err(Error::Input(if names.is_empty() {
+                format!("{name}: is a ZIP archive with no file in it")
+            } else {
+                format!(
                     "{name}: is a ZIP archive with several files, {}{more}: unpack it, and name the one that is meant",
                     names.join(", ")
-                ),
+                )
             }));
         };
         let refused = |what: &str| Error::Input(format!("{name}: its file {} {what}", names[0]));
@@ -97,9 +98,10 @@ impl Member {
         file.seek(SeekFrom::Start(self.header_at.saturating_add(inside))).map_err(|error| unreadable(name, error))?;
         let packed = BufReader::with_capacity(1 << 16, file.take(self.packed));
         let (left, crc) = (self.bytes, self.crc);
-        Ok(match self.deflated {
-            true => Box::new(Checked { input: DeflateDecoder::new(packed), sum: Crc::new(), left, crc }),
-            false => Box::new(Checked { input: packed, sum: Crc::new(), left, crc }),
+        Ok(if self.deflated {
+            Box::new(Checked { input: DeflateDecoder::new(packed), sum: Crc::new(), left, crc })
+        } else {
+            Box::new(Checked { input: packed, sum: Crc::new(), left, crc })
         })
     }
 

@@ -6,8 +6,8 @@ use tacita_core::channel::Channel;
 use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
 use tacita_core::{Error, Result};
 
-use super::client::Place;
-use super::frame::{Answer, MAX_FRAME_BYTES, Request};
+use super::client::HelperAddress;
+use super::frame::{DepotRequest, DepotResponse, MAX_FRAME_BYTES};
 use super::word;
 use crate::identity::Identity;
 use crate::transport::{self, Options, Peer, Purpose};
@@ -16,7 +16,7 @@ use crate::transport::{self, Options, Peer, Purpose};
 pub(super) const ANSWER: Duration = Duration::from_secs(60);
 
 /// Terms to which a party has agreed.
-pub struct Terms {
+pub struct DepotTerms {
     /// The parties' name for the job.
     pub id: String,
     /// Text of the job's terms, as they are written.
@@ -27,7 +27,7 @@ pub struct Terms {
     pub differences: fn(&str, &[u8]) -> Option<Vec<String>>,
 }
 
-impl Terms {
+impl DepotTerms {
     /// The error for terms of the helper that differ.
     pub(super) fn differing(&self, helper: &Peer, theirs: &[u8]) -> Error {
         match (self.differences)(&self.text, theirs).filter(|differences| !differences.is_empty()) {
@@ -53,21 +53,21 @@ impl Terms {
 /// Asks a helper whether it serves the job with these terms.
 ///
 /// Errors: [`Error::Terms`] if it does not; [`Error::Network`] if it cannot be reached.
-pub fn look(place: &Place, identity: &Identity, terms: &Terms, timeout: Duration) -> Result<()> {
+pub fn look(place: &HelperAddress, identity: &Identity, terms: &DepotTerms, timeout: Duration) -> Result<()> {
     let options = Options { purpose: Purpose::Helper, timeout, ..Options::default() };
     let mut channel = transport::dial(&place.address, &place.helper, identity, &options)?.channel;
     channel.set_patience(ANSWER);
-    let answer = ask(&mut channel, &Request::Look(terms.text.as_bytes()))?;
-    match Answer::read(&answer) {
-        Some(Answer::Welcome) => Ok(()),
-        Some(Answer::Terms(theirs)) => Err(terms.differing(&place.helper, theirs)),
-        Some(Answer::Unknown) => Err(terms.unknown(&place.helper)),
+    let answer = ask(&mut channel, &DepotRequest::Look(terms.text.as_bytes()))?;
+    match DepotResponse::read(&answer) {
+        Some(DepotResponse::Welcome) => Ok(()),
+        Some(DepotResponse::Terms(theirs)) => Err(terms.differing(&place.helper, theirs)),
+        Some(DepotResponse::Unknown) => Err(terms.unknown(&place.helper)),
         _ => Err(broken(&place.helper)),
     }
 }
 
 /// One request and its answer.
-pub(super) fn ask(channel: &mut Channel, request: &Request<'_>) -> Result<Vec<u8>> {
+pub(super) fn ask(channel: &mut Channel, request: &DepotRequest<'_>) -> Result<Vec<u8>> {
     channel.send(DEPOT_REQUEST, request.write())?;
     channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES)
 }

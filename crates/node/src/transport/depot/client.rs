@@ -8,17 +8,17 @@ use tacita_core::channel::{Channel, Handle, Traffic};
 use tacita_core::depot::{self, Depot, Parcel};
 use tacita_core::{Error, ErrorKind, Progress, Result};
 
-use super::ask::{ANSWER, Terms, ask, broken};
-use super::frame::{Answer, Request, TICKET_BYTES, Ticket};
+use super::ask::{ANSWER, DepotTerms, ask, broken};
+use super::frame::{DepotRequest, DepotResponse, TICKET_BYTES, Ticket};
 use super::word;
 use crate::base::cancel::Cancel;
 use crate::base::text;
 use crate::identity::Identity;
 use crate::transport::links::Links;
-use crate::transport::{self, Options, Peer, Purpose, Shape};
+use crate::transport::{self, LinkShape, Options, Peer, Purpose};
 
 /// Time limit for telling the helper that this party cannot go on.
-const FAREWELL: Duration = Duration::from_millis(1300);
+const LINGER: Duration = Duration::from_millis(1300);
 
 /// Time within which another process of this party has to be gone.
 const BUSY: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ const LONG: Duration = Duration::from_secs(10);
 
 /// Address and identity of a helper, and the parties of the job.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct HelperAddress {
     /// Address of the helper.
     pub address: String,
     /// Name and key of the helper.
@@ -54,11 +54,11 @@ impl Expected {
 
 /// A party's way to the depot of one run. Each request has a connection for itself, so that one that waits keeps none from going
 /// on; a connection that is lost is made anew, and what was asked on it is asked again.
-pub struct Client {
-    place: Place,
+pub struct DepotClient {
+    place: HelperAddress,
     me: u8,
     identity: Identity,
-    terms: Terms,
+    terms: DepotTerms,
     ticket: Ticket,
     options: Options,
     patience: Duration,
@@ -74,22 +74,22 @@ pub struct Client {
     lost: AtomicBool,
 }
 
-impl Client {
+impl DepotClient {
     /// The way of the party `me`, which proves who it is with `identity`. Others are waited for as long as `timeout` until they come,
     /// and `patience` for each thing that they do.
     pub fn new(
-        place: Place,
+        place: HelperAddress,
         me: usize,
         identity: Identity,
-        terms: Terms,
+        terms: DepotTerms,
         [timeout, patience]: [Duration; 2],
-        (shape, expected): (Shape, Expected),
+        (shape, expected): (LinkShape, Expected),
         cancel: Cancel,
-    ) -> Result<Client> {
+    ) -> Result<DepotClient> {
         let mut ticket = [0; TICKET_BYTES];
         getrandom::fill(&mut ticket)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
-        Ok(Client {
+        Ok(DepotClient {
             place,
             me: me as u8,
             identity,
@@ -139,12 +139,12 @@ impl Client {
 
     /// Tells the helper that this party has all it needs, and has left all that others need of it.
     pub fn done(&self) -> Result<()> {
-        let answer = match self.request(&Request::Done) {
+        let answer = match self.request(&DepotRequest::Done) {
             // As when all were done, and the answer was lost with the helper that knew it.
             Err(_) if self.is_lost() => return Ok(()),
             answer => answer?,
         };
-        let done = self.expect(Answer::read(&answer), |answer| (answer == Answer::Done).then_some(()));
+        let done = self.expect(DepotResponse::read(&answer), |answer| (answer == DepotResponse::Done).then_some(()));
         lock(&self.idle).clear();
         done
     }
@@ -157,7 +157,7 @@ impl Client {
         }
         let place = |name: &str| {
             let party = self.place.parties.iter().position(|party| party.name == name);
-            party.map(|place| depot::Place::Party(place as u8))
+            party.map(|place| depot::DepotParty::Party(place as u8))
         };
         let culprit = error.peer().and_then(place);
         let kind = match (error.peer(), culprit) {
@@ -166,18 +166,18 @@ impl Client {
             _ => error.kind(),
         };
         let idle = lock(&self.idle).pop();
-        let options = Options { timeout: FAREWELL, ..self.options.clone() };
+        let options = Options { timeout: LINGER, ..self.options.clone() };
         if let Ok(mut channel) = idle.map_or_else(|| self.connect(&options), Ok) {
-            channel.set_patience(FAREWELL);
+            channel.set_patience(LINGER);
             // Whether it could be told or not, this party ends.
-            let _ = ask(&mut channel, &Request::Abort { kind, culprit });
+            let _ = ask(&mut channel, &DepotRequest::Abort { kind, culprit });
         }
     }
 
     /// A new connection on which this party is known. Where an earlier process of it has just ended, the helper sees that in moments;
     /// a helper that goes before it has answered may be started again, and is dialled anew.
     fn connect(&self, options: &Options) -> Result<Channel> {
-        let Place { address, helper, .. } = &self.place;
+        let HelperAddress { address, helper, .. } = &self.place;
         let began = Instant::now();
         let away = |what: &str| Err(Error::Network { peer: helper.name.clone(), what: what.into() });
         loop {
@@ -187,27 +187,29 @@ impl Client {
             channel.set_patience(ANSWER);
             let terms = self.terms.text.as_bytes();
             let begun = self.begun.load(Ordering::Acquire);
-            let answer = match ask(&mut channel, &Request::Arrive { ticket: self.ticket, begun, terms }) {
+            let answer = match ask(&mut channel, &DepotRequest::Arrive { ticket: self.ticket, begun, terms }) {
                 Err(Error::Network { .. }) if began.elapsed() < options.timeout && !self.cancel.is_cancelled() => {
                     std::thread::sleep(transport::POLL);
                     continue;
                 }
                 answer => answer?,
             };
-            return match Answer::read(&answer) {
-                Some(Answer::Welcome) => Ok(channel),
-                Some(Answer::Terms(theirs)) => Err(self.terms.differing(helper, theirs)),
-                Some(Answer::Unknown) => Err(self.terms.unknown(helper)),
-                Some(Answer::Lost) => Err(self.lose()),
-                Some(Answer::Busy) if began.elapsed() < BUSY.min(options.timeout) => {
+            return match DepotResponse::read(&answer) {
+                Some(DepotResponse::Welcome) => Ok(channel),
+                Some(DepotResponse::Terms(theirs)) => Err(self.terms.differing(helper, theirs)),
+                Some(DepotResponse::Unknown) => Err(self.terms.unknown(helper)),
+                Some(DepotResponse::Lost) => Err(self.lose()),
+                Some(DepotResponse::Busy) if began.elapsed() < BUSY.min(options.timeout) => {
                     std::thread::sleep(4 * transport::POLL);
                     continue;
                 }
-                Some(Answer::Busy) => {
+                Some(DepotResponse::Busy) => {
                     away("says that another process already runs this party of the job: end that one, or wait for it")
                 }
-                Some(Answer::Ending) => away("is shutting down, and takes no new runs: run again when it is back"),
-                Some(Answer::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
+                Some(DepotResponse::Ending) => {
+                    away("is shutting down, and takes no new runs: run again when it is back")
+                }
+                Some(DepotResponse::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
                 _ => Err(self.broken()),
             };
         }
@@ -225,7 +227,7 @@ impl Client {
     }
 
     /// The answer to a request, however often it takes.
-    fn request(&self, request: &Request<'_>) -> Result<Vec<u8>> {
+    fn request(&self, request: &DepotRequest<'_>) -> Result<Vec<u8>> {
         let mut lost: Option<Instant> = None;
         loop {
             if self.cancel.is_cancelled() {
@@ -239,9 +241,9 @@ impl Client {
             match answered {
                 Ok((channel, answer)) => {
                     self.put_back(channel);
-                    return match Answer::read(&answer) {
-                        Some(Answer::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
-                        Some(Answer::Lost) => Err(self.lose()),
+                    return match DepotResponse::read(&answer) {
+                        Some(DepotResponse::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
+                        Some(DepotResponse::Lost) => Err(self.lose()),
                         _ => Ok(answer),
                     };
                 }
@@ -267,22 +269,26 @@ impl Client {
 
     /// Returns the error with which this party ends once the run has ended. A statement that another party is said to
     /// have made is known from the helper alone.
-    fn ended(&self, by: depot::Place, kind: ErrorKind, culprit: Option<depot::Place>) -> Error {
-        let (helper, own) = (self.name(depot::Place::Helper), depot::Place::Party(self.me));
+    fn ended(&self, by: depot::DepotParty, kind: ErrorKind, culprit: Option<depot::DepotParty>) -> Error {
+        let (helper, own) = (self.name(depot::DepotParty::Helper), depot::DepotParty::Party(self.me));
         match (by, culprit.filter(|culprit| *culprit != by)) {
-            (depot::Place::Helper, None) => Error::Peer { peer: helper, kind },
-            (depot::Place::Helper, Some(culprit)) if culprit == own => Error::Peer { peer: helper, kind },
-            (depot::Place::Party(_), None) => {
+            (depot::DepotParty::Helper, None) => Error::Peer { peer: helper, kind },
+            (depot::DepotParty::Helper, Some(culprit)) if culprit == own => Error::Peer { peer: helper, kind },
+            (depot::DepotParty::Party(_), None) => {
                 Error::Reported { culprit: self.name(by), by: helper, through: None, kind }
             }
             (_, Some(culprit)) => {
-                let through = (by != depot::Place::Helper).then(|| helper.clone());
+                let through = (by != depot::DepotParty::Helper).then(|| helper.clone());
                 Error::Reported { culprit: self.name(culprit), by: self.name(by), through, kind }
             }
         }
     }
 
-    fn expect<'a, T>(&self, answer: Option<Answer<'a>>, wanted: impl FnOnce(Answer<'a>) -> Option<T>) -> Result<T> {
+    fn expect<'a, T>(
+        &self,
+        answer: Option<DepotResponse<'a>>,
+        wanted: impl FnOnce(DepotResponse<'a>) -> Option<T>,
+    ) -> Result<T> {
         answer.and_then(wanted).ok_or_else(|| self.broken())
     }
 
@@ -308,9 +314,10 @@ impl Client {
         let missing = places.iter().map(|place| self.place.parties.get(usize::from(*place)));
         let missing = missing.collect::<Option<Vec<_>>>().ok_or_else(|| self.broken())?;
         let names: Vec<_> = missing.iter().map(|party| party.name.as_str()).collect();
-        let (patience, what) = match names.is_empty() {
-            true => (self.patience, "has not loaded its table within"),
-            false => (self.options.timeout, "did not come to the helper within"),
+        let (patience, what) = if names.is_empty() {
+            (self.patience, "has not loaded its table within")
+        } else {
+            (self.options.timeout, "did not come to the helper within")
         };
         if started.elapsed() < patience {
             return Ok(());
@@ -324,7 +331,7 @@ impl Client {
     fn overdue(&self, parcel: Parcel, patience: Duration) -> Error {
         let (step, patience) = (parcel.step.name, text::duration(patience));
         let what = match parcel.from {
-            depot::Place::Helper => {
+            depot::DepotParty::Helper => {
                 format!("has no `{step}` after {patience}; it may wait for a party: is each of them running?")
             }
             from => {
@@ -335,30 +342,30 @@ impl Client {
                 )
             }
         };
-        Error::Network { peer: self.name(depot::Place::Helper), what }
+        Error::Network { peer: self.name(depot::DepotParty::Helper), what }
     }
 }
 
-impl Depot for Client {
+impl Depot for DepotClient {
     fn announce(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
         let signed = word::sign(&self.identity, &self.terms.agreement, self.me, &own)?;
         let (started, mut told) = (Instant::now(), false);
         loop {
             let asked = Instant::now();
-            let answer = self.request(&Request::Announce(&signed))?;
-            match Answer::read(&answer) {
-                Some(Answer::Told(words)) => {
+            let answer = self.request(&DepotRequest::Announce(&signed))?;
+            match DepotResponse::read(&answer) {
+                Some(DepotResponse::Told(words)) => {
                     self.begun.store(true, Ordering::Release);
                     self.progress.start("bytes at the helper", self.expected.total());
                     return self.words(own.len(), words);
                 }
-                Some(Answer::Missing(places)) => {
+                Some(DepotResponse::Missing(places)) => {
                     self.missing(places, started)?;
                     rest(asked);
                     if !told && started.elapsed() > LONG / 10 {
                         told = true;
                         let missing: Vec<_> =
-                            places.iter().map(|place| self.name(depot::Place::Party(*place))).collect();
+                            places.iter().map(|place| self.name(depot::DepotParty::Party(*place))).collect();
                         let missing: Vec<_> = missing.iter().map(String::as_str).collect();
                         let who = if missing.is_empty() { "the others".to_owned() } else { text::names(&missing) };
                         tracing::info!("waiting for {who}");
@@ -370,8 +377,9 @@ impl Depot for Client {
     }
 
     fn leave(&self, parcel: Parcel, part: u32, bytes: Vec<u8>) -> Result<()> {
-        let answer = self.request(&Request::Leave { step: parcel.step.code, to: parcel.to, part, bytes: &bytes })?;
-        self.expect(Answer::read(&answer), |answer| (answer == Answer::Kept).then_some(()))?;
+        let answer =
+            self.request(&DepotRequest::Leave { step: parcel.step.code, to: parcel.to, part, bytes: &bytes })?;
+        self.expect(DepotResponse::read(&answer), |answer| (answer == DepotResponse::Kept).then_some(()))?;
         self.progress.advance(bytes.len());
         Ok(())
     }
@@ -382,27 +390,29 @@ impl Depot for Client {
         let patience = self.patience.saturating_mul(self.place.parties.len() as u32);
         loop {
             let asked = Instant::now();
-            let answer = self.request(&Request::Collect { step: parcel.step.code, from: parcel.from, part })?;
-            match Answer::read(&answer) {
-                Some(Answer::Part(bytes)) if bytes.len() == length => {
+            let answer = self.request(&DepotRequest::Collect { step: parcel.step.code, from: parcel.from, part })?;
+            match DepotResponse::read(&answer) {
+                Some(DepotResponse::Part(bytes)) if bytes.len() == length => {
                     if self.expected.collected.is_some() {
                         self.progress.advance(length);
                     }
                     return Ok(bytes.to_vec());
                 }
-                Some(Answer::Part(bytes)) => {
+                Some(DepotResponse::Part(bytes)) => {
                     let check = format!("`{}` has {} bytes instead of {length}", parcel.step.name, bytes.len());
                     // The helper keeps parts, and could have cut this one.
                     let peer = match parcel.from {
-                        depot::Place::Helper => self.name(parcel.from),
-                        depot::Place::Party(_) => {
-                            format!("{}, or {},", self.name(depot::Place::Helper), self.name(parcel.from))
+                        depot::DepotParty::Helper => self.name(parcel.from),
+                        depot::DepotParty::Party(_) => {
+                            format!("{}, or {},", self.name(depot::DepotParty::Helper), self.name(parcel.from))
                         }
                     };
                     return Err(Error::Protocol { peer, check });
                 }
-                Some(Answer::NotYet) if started.elapsed() >= patience => return Err(self.overdue(parcel, patience)),
-                Some(Answer::NotYet) => {
+                Some(DepotResponse::NotYet) if started.elapsed() >= patience => {
+                    return Err(self.overdue(parcel, patience));
+                }
+                Some(DepotResponse::NotYet) => {
                     rest(asked);
                     if !told && started.elapsed() > LONG {
                         told = true;
@@ -414,10 +424,10 @@ impl Depot for Client {
         }
     }
 
-    fn name(&self, place: depot::Place) -> String {
+    fn name(&self, place: depot::DepotParty) -> String {
         match place {
-            depot::Place::Helper => self.place.helper.name.clone(),
-            depot::Place::Party(place) => match self.place.parties.get(usize::from(place)) {
+            depot::DepotParty::Helper => self.place.helper.name.clone(),
+            depot::DepotParty::Party(place) => match self.place.parties.get(usize::from(place)) {
                 Some(party) => party.name.clone(),
                 None => "nobody".into(),
             },

@@ -2,7 +2,7 @@
 //! are little-endian. Nothing but the messages written here is read.
 
 use tacita_core::ErrorKind;
-use tacita_core::depot::Place;
+use tacita_core::depot::DepotParty;
 
 /// Bytes of a [`Ticket`].
 pub const TICKET_BYTES: usize = 32;
@@ -21,7 +21,7 @@ const HELPER: u8 = u8::MAX;
 
 /// Request of a party to the helper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request<'a> {
+pub enum DepotRequest<'a> {
     /// Introduces the party on this connection: the first request on each.
     Arrive {
         /// Ticket that identifies the party in this run.
@@ -40,7 +40,7 @@ pub enum Request<'a> {
         /// Step to which the parcel belongs.
         step: u8,
         /// For whom it is.
-        to: Place,
+        to: DepotParty,
         /// Number of the part.
         part: u32,
         /// Content of the part.
@@ -51,7 +51,7 @@ pub enum Request<'a> {
         /// Step to which the parcel belongs.
         step: u8,
         /// Party that leaves the parcel.
-        from: Place,
+        from: DepotParty,
         /// Number of the part.
         part: u32,
     },
@@ -62,13 +62,13 @@ pub enum Request<'a> {
         /// For a reason of this kind.
         kind: ErrorKind,
         /// Party that caused the end, if it is another one.
-        culprit: Option<Place>,
+        culprit: Option<DepotParty>,
     },
 }
 
 /// Answer of the helper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer<'a> {
+pub enum DepotResponse<'a> {
     /// The party is known.
     Welcome,
     /// The helper's terms of that job, which differ.
@@ -92,11 +92,11 @@ pub enum Answer<'a> {
     /// The run has ended.
     Ended {
         /// Party or helper that has ended the run.
-        by: Place,
+        by: DepotParty,
         /// For a reason of this kind.
         kind: ErrorKind,
         /// Party that caused the end, if it is another one.
-        culprit: Option<Place>,
+        culprit: Option<DepotParty>,
     },
     /// Nothing is known of the run that the party is in: it is lost, or was over long ago.
     Lost,
@@ -104,112 +104,114 @@ pub enum Answer<'a> {
     Unknown,
 }
 
-impl<'a> Request<'a> {
+impl<'a> DepotRequest<'a> {
     /// The bytes that stand for it.
     pub fn write(&self) -> Vec<u8> {
         match self {
-            Request::Arrive { ticket, begun, terms } => [&[1], &ticket[..], &[u8::from(*begun)], terms].concat(),
-            Request::Announce(word) => [&[2], *word].concat(),
-            Request::Leave { step, to, part, bytes } => {
+            DepotRequest::Arrive { ticket, begun, terms } => [&[1], &ticket[..], &[u8::from(*begun)], terms].concat(),
+            DepotRequest::Announce(word) => [&[2], *word].concat(),
+            DepotRequest::Leave { step, to, part, bytes } => {
                 [&[3, *step, code(*to)], &part.to_le_bytes()[..], bytes].concat()
             }
-            Request::Collect { step, from, part } => [&[4, *step, code(*from)], &part.to_le_bytes()[..]].concat(),
-            Request::Done => vec![5],
-            Request::Abort { kind, culprit } => [&[6, kind.code()], &blamed(*culprit)[..]].concat(),
-            Request::Look(terms) => [&[7], *terms].concat(),
+            DepotRequest::Collect { step, from, part } => [&[4, *step, code(*from)], &part.to_le_bytes()[..]].concat(),
+            DepotRequest::Done => vec![5],
+            DepotRequest::Abort { kind, culprit } => [&[6, kind.code()], &blamed(*culprit)[..]].concat(),
+            DepotRequest::Look(terms) => [&[7], *terms].concat(),
         }
     }
 
     /// The request that these bytes are, if they are one.
-    pub fn read(bytes: &'a [u8]) -> Option<Request<'a>> {
+    pub fn read(bytes: &'a [u8]) -> Option<DepotRequest<'a>> {
         let (kind, body) = bytes.split_first()?;
         Some(match (kind, body) {
             (1, body) => {
                 let (ticket, rest) = body.split_first_chunk()?;
                 let (begun @ (0 | 1), terms) = rest.split_first()? else { return None };
-                Request::Arrive { ticket: *ticket, begun: *begun == 1, terms }
+                DepotRequest::Arrive { ticket: *ticket, begun: *begun == 1, terms }
             }
-            (2, word) => Request::Announce(word),
+            (2, word) => DepotRequest::Announce(word),
             (3, [step, to, rest @ ..]) => {
                 let (part, bytes) = rest.split_first_chunk()?;
-                Request::Leave { step: *step, to: place(*to), part: u32::from_le_bytes(*part), bytes }
+                DepotRequest::Leave { step: *step, to: place(*to), part: u32::from_le_bytes(*part), bytes }
             }
             (4, [step, from, part @ ..]) => {
                 let part = u32::from_le_bytes(part.try_into().ok()?);
-                Request::Collect { step: *step, from: place(*from), part }
+                DepotRequest::Collect { step: *step, from: place(*from), part }
             }
-            (5, []) => Request::Done,
+            (5, []) => DepotRequest::Done,
             (6, [kind, culprit @ ..]) => {
-                Request::Abort { kind: ErrorKind::from_code(*kind)?, culprit: blame(culprit)? }
+                DepotRequest::Abort { kind: ErrorKind::from_code(*kind)?, culprit: blame(culprit)? }
             }
-            (7, terms) => Request::Look(terms),
+            (7, terms) => DepotRequest::Look(terms),
             _ => return None,
         })
     }
 }
 
-impl<'a> Answer<'a> {
+impl<'a> DepotResponse<'a> {
     /// The bytes that stand for it.
     pub fn write(&self) -> Vec<u8> {
         match self {
-            Answer::Welcome => vec![1],
-            Answer::Terms(terms) => [&[2], *terms].concat(),
-            Answer::Busy => vec![3],
-            Answer::Ending => vec![4],
-            Answer::Told(words) => [&[5], *words].concat(),
-            Answer::Missing(places) => [&[6], *places].concat(),
-            Answer::Kept => vec![7],
-            Answer::Part(bytes) => [&[8], *bytes].concat(),
-            Answer::NotYet => vec![9],
-            Answer::Done => vec![10],
-            Answer::Ended { by, kind, culprit } => [&[11, code(*by), kind.code()], &blamed(*culprit)[..]].concat(),
-            Answer::Lost => vec![12],
-            Answer::Unknown => vec![13],
+            DepotResponse::Welcome => vec![1],
+            DepotResponse::Terms(terms) => [&[2], *terms].concat(),
+            DepotResponse::Busy => vec![3],
+            DepotResponse::Ending => vec![4],
+            DepotResponse::Told(words) => [&[5], *words].concat(),
+            DepotResponse::Missing(places) => [&[6], *places].concat(),
+            DepotResponse::Kept => vec![7],
+            DepotResponse::Part(bytes) => [&[8], *bytes].concat(),
+            DepotResponse::NotYet => vec![9],
+            DepotResponse::Done => vec![10],
+            DepotResponse::Ended { by, kind, culprit } => {
+                [&[11, code(*by), kind.code()], &blamed(*culprit)[..]].concat()
+            }
+            DepotResponse::Lost => vec![12],
+            DepotResponse::Unknown => vec![13],
         }
     }
 
     /// The answer that these bytes are, if they are one.
-    pub fn read(bytes: &'a [u8]) -> Option<Answer<'a>> {
+    pub fn read(bytes: &'a [u8]) -> Option<DepotResponse<'a>> {
         let (kind, body) = bytes.split_first()?;
         Some(match (kind, body) {
-            (1, []) => Answer::Welcome,
-            (2, terms) => Answer::Terms(terms),
-            (3, []) => Answer::Busy,
-            (4, []) => Answer::Ending,
-            (5, words) => Answer::Told(words),
-            (6, places) => Answer::Missing(places),
-            (7, []) => Answer::Kept,
-            (8, bytes) => Answer::Part(bytes),
-            (9, []) => Answer::NotYet,
-            (10, []) => Answer::Done,
+            (1, []) => DepotResponse::Welcome,
+            (2, terms) => DepotResponse::Terms(terms),
+            (3, []) => DepotResponse::Busy,
+            (4, []) => DepotResponse::Ending,
+            (5, words) => DepotResponse::Told(words),
+            (6, places) => DepotResponse::Missing(places),
+            (7, []) => DepotResponse::Kept,
+            (8, bytes) => DepotResponse::Part(bytes),
+            (9, []) => DepotResponse::NotYet,
+            (10, []) => DepotResponse::Done,
             (11, [by, kind, culprit @ ..]) => {
-                Answer::Ended { by: place(*by), kind: ErrorKind::from_code(*kind)?, culprit: blame(culprit)? }
+                DepotResponse::Ended { by: place(*by), kind: ErrorKind::from_code(*kind)?, culprit: blame(culprit)? }
             }
-            (12, []) => Answer::Lost,
-            (13, []) => Answer::Unknown,
+            (12, []) => DepotResponse::Lost,
+            (13, []) => DepotResponse::Unknown,
             _ => return None,
         })
     }
 }
 
 /// The byte that stands for a place.
-pub fn code(place: Place) -> u8 {
+pub fn code(place: DepotParty) -> u8 {
     match place {
-        Place::Helper => HELPER,
-        Place::Party(place) => place,
+        DepotParty::Helper => HELPER,
+        DepotParty::Party(place) => place,
     }
 }
 
-fn place(code: u8) -> Place {
-    if code == HELPER { Place::Helper } else { Place::Party(code) }
+fn place(code: u8) -> DepotParty {
+    if code == HELPER { DepotParty::Helper } else { DepotParty::Party(code) }
 }
 
 /// Encodes a culprit: no bytes for nobody, one byte for somebody.
-fn blamed(culprit: Option<Place>) -> Vec<u8> {
+fn blamed(culprit: Option<DepotParty>) -> Vec<u8> {
     culprit.map(code).into_iter().collect()
 }
 
-fn blame(bytes: &[u8]) -> Option<Option<Place>> {
+fn blame(bytes: &[u8]) -> Option<Option<DepotParty>> {
     match bytes {
         [] => Some(None),
         [culprit] => Some(Some(place(*culprit))),
@@ -221,42 +223,42 @@ fn blame(bytes: &[u8]) -> Option<Option<Place>> {
 mod tests {
     use super::*;
 
-    const BANK: Place = Place::Party(1);
+    const BANK: DepotParty = DepotParty::Party(1);
 
     #[test]
     fn what_is_written_is_read() {
         let kind = ErrorKind::Protocol;
         let requests = [
-            Request::Arrive { ticket: [7; TICKET_BYTES], begun: false, terms: b"{}" },
-            Request::Arrive { ticket: [7; TICKET_BYTES], begun: true, terms: b"{}" },
-            Request::Look(b"{}"),
-            Request::Announce(b"word"),
-            Request::Leave { step: 3, to: Place::Helper, part: 9, bytes: b"part" },
-            Request::Collect { step: 3, from: BANK, part: u32::MAX },
-            Request::Done,
-            Request::Abort { kind, culprit: None },
-            Request::Abort { kind, culprit: Some(Place::Helper) },
+            DepotRequest::Arrive { ticket: [7; TICKET_BYTES], begun: false, terms: b"{}" },
+            DepotRequest::Arrive { ticket: [7; TICKET_BYTES], begun: true, terms: b"{}" },
+            DepotRequest::Look(b"{}"),
+            DepotRequest::Announce(b"word"),
+            DepotRequest::Leave { step: 3, to: DepotParty::Helper, part: 9, bytes: b"part" },
+            DepotRequest::Collect { step: 3, from: BANK, part: u32::MAX },
+            DepotRequest::Done,
+            DepotRequest::Abort { kind, culprit: None },
+            DepotRequest::Abort { kind, culprit: Some(DepotParty::Helper) },
         ];
         for request in requests {
-            assert_eq!(Request::read(&request.write()), Some(request));
+            assert_eq!(DepotRequest::read(&request.write()), Some(request));
         }
         let answers = [
-            Answer::Welcome,
-            Answer::Terms(b"{}"),
-            Answer::Busy,
-            Answer::Ending,
-            Answer::Told(b"words"),
-            Answer::Missing(&[0, 2]),
-            Answer::Kept,
-            Answer::Part(b""),
-            Answer::NotYet,
-            Answer::Done,
-            Answer::Ended { by: BANK, kind, culprit: Some(BANK) },
-            Answer::Lost,
-            Answer::Unknown,
+            DepotResponse::Welcome,
+            DepotResponse::Terms(b"{}"),
+            DepotResponse::Busy,
+            DepotResponse::Ending,
+            DepotResponse::Told(b"words"),
+            DepotResponse::Missing(&[0, 2]),
+            DepotResponse::Kept,
+            DepotResponse::Part(b""),
+            DepotResponse::NotYet,
+            DepotResponse::Done,
+            DepotResponse::Ended { by: BANK, kind, culprit: Some(BANK) },
+            DepotResponse::Lost,
+            DepotResponse::Unknown,
         ];
         for answer in answers {
-            assert_eq!(Answer::read(&answer.write()), Some(answer));
+            assert_eq!(DepotResponse::read(&answer.write()), Some(answer));
         }
     }
 
@@ -276,12 +278,12 @@ mod tests {
             &[8],
         ];
         for bytes in bad {
-            assert_eq!(Request::read(bytes), None, "{bytes:?}");
+            assert_eq!(DepotRequest::read(bytes), None, "{bytes:?}");
         }
         for bytes in
             [&[][..], &[0], &[1, 0], &[9, 0], &[11, 1], &[11, 1, 0], &[11, 1, kind, 1, 1], &[12, 0], &[13, 0], &[14]]
         {
-            assert_eq!(Answer::read(bytes), None, "{bytes:?}");
+            assert_eq!(DepotResponse::read(bytes), None, "{bytes:?}");
         }
     }
 }

@@ -6,5 +6,5 @@ mod client;
 pub mod frame;
 pub mod word;
 
-pub use ask::{Terms, look};
-pub use client::{Client, Expected, Place};
+pub use ask::{DepotTerms, look};
+pub use client::{DepotClient, Expected, HelperAddress};

@@ -8,20 +8,20 @@ use rustls::Connection;
 use tacita_core::ErrorKind as Kind;
 use tacita_core::{Error, Result};
 
-use super::{AGREEMENT_BYTES, HEADER_BYTES, Request, Wish, Word, record_bytes};
+use super::{AGREEMENT_BYTES, HEADER_BYTES, RelayMessage, RelayRequest, RelayWish, record_bytes};
 use crate::base::text::shown;
 use crate::identity::{Fingerprint, Identity};
 use crate::transport::dial::{FIRST_PAUSE, LONGEST_PAUSE, check_form, connect, describe, resolve};
 use crate::transport::handshake::{Failure, Handshake};
 use crate::transport::tls::{self, Fault, Purpose};
-use crate::transport::{self, Cancel, Connected, HANDSHAKE_LIMIT, Options, POLL, Peer, runs_already};
+use crate::transport::{self, ConnectCancel, Connected, HANDSHAKE_LIMIT, Options, POLL, Peer, runs_already};
 
 /// Time limit for a relay to answer when it is probed after a connection was lost.
 const PROBE: Duration = Duration::from_secs(2);
 
 /// Relay at which the parties of a job meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RelayAddress {
     /// Address on which the relay listens, as `host:port`.
     pub address: String,
     /// Fingerprint of the key that the relay must prove to hold.
@@ -34,7 +34,7 @@ pub struct Place {
 
 /// End of the connection to its peer that a party takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum ConnectionEnd {
     /// End of the party which would dial without a relay.
     Dials,
     /// End of the party which would listen.
@@ -51,7 +51,7 @@ enum Miss {
     Peer(String),
 }
 
-impl Place {
+impl RelayAddress {
     /// Returns the name of the relay in messages.
     pub fn name(&self) -> String {
         format!("the relay ({})", shown(&self.address))
@@ -78,15 +78,15 @@ impl Place {
 
     /// Looks whether it is there; how long the answer took.
     fn look(&self, identity: &Identity, limit: Duration) -> std::result::Result<Duration, Miss> {
-        let (started, cancel) = (Instant::now(), Cancel::default());
+        let (started, cancel) = (Instant::now(), ConnectCancel::default());
         let until = started + limit;
         let socket = self.socket(until, &cancel)?;
-        let word = self.ask(&socket, Wish::Look, identity, until, &cancel)?.next(self, identity, until)?;
-        if word == Word::Known { Ok(started.elapsed()) } else { Err(self.refused(word, "")) }
+        let word = self.ask(&socket, RelayWish::Look, identity, until, &cancel)?.next(self, identity, until)?;
+        if word == RelayMessage::Known { Ok(started.elapsed()) } else { Err(self.refused(word, "")) }
     }
 
     /// A connection to it.
-    fn socket(&self, until: Instant, cancel: &Cancel) -> std::result::Result<TcpStream, Miss> {
+    fn socket(&self, until: Instant, cancel: &ConnectCancel) -> std::result::Result<TcpStream, Miss> {
         let addresses = resolve(&self.address, until, cancel).map_err(Miss::Fatal)?;
         let addresses = addresses.map_err(|error| Miss::Relay(error.to_string()))?;
         let mut reason = String::from("the name has no address");
@@ -103,10 +103,10 @@ impl Place {
     fn ask<'a>(
         &self,
         socket: &'a TcpStream,
-        wish: Wish,
+        wish: RelayWish,
         identity: &Identity,
         until: Instant,
-        cancel: &'a Cancel,
+        cancel: &'a ConnectCancel,
     ) -> std::result::Result<Words<'a>, Miss> {
         let (connection, refusal) = tls::guest(identity, self.pin).map_err(Miss::Fatal)?;
         let failed = |what: String| Error::Authentication { peer: self.name(), what };
@@ -116,7 +116,7 @@ impl Place {
         let connection = handshake.connection;
         shaken.map_err(|failure| self.explain(failure, identity, &failed))?;
         let mut words = Words { connection, socket, record: Vec::new(), cancel };
-        words.send(&Request { agreement: self.agreement, wish }.write()).map_err(Miss::Relay)?;
+        words.send(&RelayRequest { agreement: self.agreement, wish }.write()).map_err(Miss::Relay)?;
         // In TLS 1.3 the client is done before the server has judged its certificate: that comes with the first word.
         Ok(words)
     }
@@ -135,28 +135,30 @@ impl Place {
     }
 
     /// Translates a word that ends the visit.
-    fn refused(&self, word: Word, peer: &str) -> Miss {
+    fn refused(&self, word: RelayMessage, peer: &str) -> Miss {
         match word {
-            Word::UnknownJob => Miss::Fatal(Error::Terms(format!(
+            RelayMessage::UnknownJob => Miss::Fatal(Error::Terms(format!(
                 "{} does not know this job (agreement {}): its job file is missing, or differs from the one here: start it with \
                  the same file",
                 self.name(),
                 self.agreement[..8].iter().map(|byte| format!("{byte:02x}")).collect::<String>()
             ))),
-            Word::NoSuchPair => Miss::Fatal(Error::Authentication {
+            RelayMessage::NoSuchPair => Miss::Fatal(Error::Authentication {
                 peer: self.name(),
                 what: format!("it says that this identity has no peer {peer} in this job: compare the job files"),
             }),
-            Word::Replaced => Miss::Fatal(Error::Network {
+            RelayMessage::Replaced => Miss::Fatal(Error::Network {
                 peer: self.name(),
                 what: format!(
                     "another run with this identity connected to {peer}, and replaced this one: start only one"
                 ),
             }),
-            Word::Busy => Miss::Peer("an earlier connection of the two is still there".into()),
-            Word::Late => Miss::Peer("the relay has waited for it for its time".into()),
-            Word::Ending => Miss::Relay("it was ended".into()),
-            Word::Wait | Word::Joined | Word::Known => Miss::Relay("its answer does not fit the request".into()),
+            RelayMessage::Busy => Miss::Peer("an earlier connection of the two is still there".into()),
+            RelayMessage::Late => Miss::Peer("the relay has waited for it for its time".into()),
+            RelayMessage::Ending => Miss::Relay("it was ended".into()),
+            RelayMessage::Wait | RelayMessage::Joined | RelayMessage::Known => {
+                Miss::Relay("its answer does not fit the request".into())
+            }
         }
     }
 }
@@ -166,7 +168,13 @@ impl Place {
 /// [`Error::Input`] if the address cannot be one; [`Error::Authentication`] if the relay, or the peer, has another key, or refuses our
 /// identity; [`Error::Terms`] if the relay does not know the job; [`Error::Network`], which names whom it is about, when the time is
 /// over; [`Error::NotReady`] if a doctor has met a run; [`Error::Interrupted`].
-pub fn meet(place: &Place, peer: &Peer, side: Side, identity: &Identity, options: &Options) -> Result<Connected> {
+pub fn meet(
+    place: &RelayAddress,
+    peer: &Peer,
+    side: ConnectionEnd,
+    identity: &Identity,
+    options: &Options,
+) -> Result<Connected> {
     check_form(&place.address)?;
     let until = Instant::now() + options.timeout;
     let mut pause = FIRST_PAUSE;
@@ -207,7 +215,7 @@ pub fn meet(place: &Place, peer: &Peer, side: Side, identity: &Identity, options
 /// Looks whether a relay is there, has its identity, and knows the job. Returns how long the answer took.
 ///
 /// Errors: as [`meet`], without trying again.
-pub fn look(place: &Place, identity: &Identity, limit: Duration) -> Result<Duration> {
+pub fn look(place: &RelayAddress, identity: &Identity, limit: Duration) -> Result<Duration> {
     check_form(&place.address)?;
     place.look(identity, limit).map_err(|miss| match miss {
         Miss::Fatal(error) => error,
@@ -220,9 +228,9 @@ pub fn look(place: &Place, identity: &Identity, limit: Duration) -> Result<Durat
 
 /// One visit to the relay.
 fn visit(
-    place: &Place,
+    place: &RelayAddress,
     peer: &Peer,
-    side: Side,
+    side: ConnectionEnd,
     identity: &Identity,
     options: &Options,
     until: Instant,
@@ -230,16 +238,16 @@ fn visit(
 ) -> std::result::Result<Connected, Miss> {
     let socket = place.socket(until, &options.cancel)?;
     let mut words =
-        place.ask(&socket, Wish::Meet { peer: peer.pin, lane: place.lane }, identity, until, &options.cancel)?;
+        place.ask(&socket, RelayWish::Meet { peer: peer.pin, lane: place.lane }, identity, until, &options.cancel)?;
     let mut waits = false;
     loop {
         match words.next(place, identity, until)? {
-            Word::Wait if !waits => {
+            RelayMessage::Wait if !waits => {
                 waits = true;
                 tracing::info!("waiting for {} at {}", peer.name, place.name());
             }
-            Word::Wait => {}
-            Word::Joined => break,
+            RelayMessage::Wait => {}
+            RelayMessage::Joined => break,
             word => return Err(place.refused(word, &peer.name)),
         }
     }
@@ -268,15 +276,15 @@ fn visit(
 fn over(
     socket: TcpStream,
     peer: &Peer,
-    side: Side,
+    side: ConnectionEnd,
     identity: &Identity,
     options: &Options,
 ) -> std::result::Result<Connected, Failure> {
     let failed = |e: std::io::Error| Failure::Fault(Fault::Unknown(format!("the socket failed: {e}")));
     let mut writer = transport::writer(&socket, options.shape).map_err(failed)?;
     let ends = match side {
-        Side::Dials => tls::client(identity, peer.pin, options.purpose),
-        Side::Listens => tls::server(identity, vec![peer.pin]),
+        ConnectionEnd::Dials => tls::client(identity, peer.pin, options.purpose),
+        ConnectionEnd::Listens => tls::server(identity, vec![peer.pin]),
     };
     let (connection, refusal) = ends.map_err(Failure::Fatal)?;
     let until = Instant::now() + HANDSHAKE_LIMIT;
@@ -286,8 +294,8 @@ fn over(
     handshake.run()?;
     let round_trip = started.elapsed();
     match side {
-        Side::Dials => handshake.await_greeting(options.purpose)?,
-        Side::Listens => {
+        ConnectionEnd::Dials => handshake.await_greeting(options.purpose)?,
+        ConnectionEnd::Listens => {
             handshake.greet(options.purpose)?;
             match Purpose::of(&handshake.connection) {
                 Some(purpose) if purpose == options.purpose => {}
@@ -305,7 +313,7 @@ struct Words<'a> {
     socket: &'a TcpStream,
     /// The record that is being read, of which no byte more is taken from the socket.
     record: Vec<u8>,
-    cancel: &'a Cancel,
+    cancel: &'a ConnectCancel,
 }
 
 impl Words<'_> {
@@ -321,12 +329,19 @@ impl Words<'_> {
     }
 
     /// Reads the next word of the relay.
-    fn next(&mut self, place: &Place, identity: &Identity, until: Instant) -> std::result::Result<Word, Miss> {
+    fn next(
+        &mut self,
+        place: &RelayAddress,
+        identity: &Identity,
+        until: Instant,
+    ) -> std::result::Result<RelayMessage, Miss> {
         let mut heard = Instant::now();
         let mut byte = [0];
         loop {
             match self.connection.reader().read(&mut byte) {
-                Ok(1) => return Word::read(byte[0]).ok_or_else(|| Miss::Relay("it speaks another version".into())),
+                Ok(1) => {
+                    return RelayMessage::read(byte[0]).ok_or_else(|| Miss::Relay("it speaks another version".into()));
+                }
                 Ok(_) => return Err(Miss::Relay("it closed the connection".into())),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(Miss::Relay(error.to_string())),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::identity::{FINGERPRINT_BYTES, Fingerprint};
 
-pub use guest::{Place, Side, look, meet};
+pub use guest::{ConnectionEnd, RelayAddress, look, meet};
 pub use reception::{Reception, prepare};
 
 /// Interval at which a relay shows a waiting party that it is alive.
@@ -22,7 +22,7 @@ pub const AGREEMENT_BYTES: usize = 32;
 /// Length of a lane in bytes.
 const LANE_BYTES: usize = 8;
 
-/// Length of a [`Request`] in bytes.
+/// Length of a [`RelayRequest`] in bytes.
 pub const REQUEST_BYTES: usize = 1 + AGREEMENT_BYTES + FINGERPRINT_BYTES + LANE_BYTES;
 
 /// Length of the header of a TLS record.
@@ -33,16 +33,16 @@ const MAX_RECORD_BYTES: usize = (1 << 14) + 256;
 
 /// Request of a party to a relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct RelayRequest {
     /// The agreement of the job that it is about: SHA-256 of the terms.
     pub agreement: [u8; AGREEMENT_BYTES],
     /// Service that the party requests.
-    pub wish: Wish,
+    pub wish: RelayWish,
 }
 
 /// Service that a party requests of a relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum RelayWish {
     /// Meeting with the owner of this key.
     Meet {
         /// Fingerprint of the peer's key.
@@ -54,12 +54,12 @@ pub enum Wish {
     Look,
 }
 
-impl Request {
+impl RelayRequest {
     /// The bytes that stand for it.
     pub fn write(&self) -> [u8; REQUEST_BYTES] {
         let (kind, peer, lane) = match self.wish {
-            Wish::Meet { peer, lane } => (1, peer.0, lane),
-            Wish::Look => (2, [0; FINGERPRINT_BYTES], 0),
+            RelayWish::Meet { peer, lane } => (1, peer.0, lane),
+            RelayWish::Look => (2, [0; FINGERPRINT_BYTES], 0),
         };
         let mut bytes = [kind; REQUEST_BYTES];
         bytes[1..1 + AGREEMENT_BYTES].copy_from_slice(&self.agreement);
@@ -68,25 +68,25 @@ impl Request {
         bytes
     }
 
-    /// Parses a request; nothing but the output of [`Request::write`] is accepted.
-    pub fn read(bytes: &[u8; REQUEST_BYTES]) -> Option<Request> {
+    /// Parses a request; nothing but the output of [`RelayRequest::write`] is accepted.
+    pub fn read(bytes: &[u8; REQUEST_BYTES]) -> Option<RelayRequest> {
         let (kind, rest) = bytes.split_first()?;
         let (agreement, rest) = rest.split_at_checked(AGREEMENT_BYTES)?;
         let (peer, lane) = rest.split_first_chunk::<FINGERPRINT_BYTES>()?;
         let lane = u64::from_le_bytes(lane.try_into().ok()?);
         let wish = match kind {
-            1 => Wish::Meet { peer: Fingerprint(*peer), lane },
-            2 if *peer == [0; FINGERPRINT_BYTES] && lane == 0 => Wish::Look,
+            1 => RelayWish::Meet { peer: Fingerprint(*peer), lane },
+            2 if *peer == [0; FINGERPRINT_BYTES] && lane == 0 => RelayWish::Look,
             _ => return None,
         };
-        Some(Request { agreement: agreement.try_into().ok()?, wish })
+        Some(RelayRequest { agreement: agreement.try_into().ok()?, wish })
     }
 }
 
 /// Word of a relay to a party, encoded in one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Word {
+pub enum RelayMessage {
     /// The peer is not there yet.
     Wait = 0,
     /// The peer is there: what follows is between the two.
@@ -107,10 +107,10 @@ pub enum Word {
     Ending = 21,
 }
 
-impl Word {
+impl RelayMessage {
     /// The word that a byte stands for, if it stands for one.
-    pub fn read(byte: u8) -> Option<Word> {
-        use Word::*;
+    pub fn read(byte: u8) -> Option<RelayMessage> {
+        use RelayMessage::*;
         [Wait, Joined, Known, UnknownJob, NoSuchPair, Busy, Replaced, Late, Ending]
             .into_iter()
             .find(|word| *word as u8 == byte)
@@ -137,27 +137,28 @@ mod tests {
     #[test]
     fn a_request_is_what_was_written_and_nothing_else() {
         for wish in [(7, 0), (0, 0), (7, u64::MAX)]
-            .map(|(byte, lane)| Wish::Meet { peer: Fingerprint([byte; 32]), lane })
+            .map(|(byte, lane)| RelayWish::Meet { peer: Fingerprint([byte; 32]), lane })
             .into_iter()
-            .chain([Wish::Look])
+            .chain([RelayWish::Look])
         {
-            let request = Request { agreement: [3; 32], wish };
-            assert_eq!(Request::read(&request.write()), Some(request));
+            let request = RelayRequest { agreement: [3; 32], wish };
+            assert_eq!(RelayRequest::read(&request.write()), Some(request));
         }
-        let mut looks = Request { agreement: [3; 32], wish: Wish::Look }.write();
+        let mut looks = RelayRequest { agreement: [3; 32], wish: RelayWish::Look }.write();
         looks[REQUEST_BYTES - 1] = 1;
-        assert_eq!(Request::read(&looks), None);
-        let good = Request { agreement: [3; 32], wish: Wish::Meet { peer: Fingerprint([7; 32]), lane: 0 } }.write();
+        assert_eq!(RelayRequest::read(&looks), None);
+        let good =
+            RelayRequest { agreement: [3; 32], wish: RelayWish::Meet { peer: Fingerprint([7; 32]), lane: 0 } }.write();
         for kind in (0..=255).filter(|kind| *kind != 1) {
             let mut bytes = good;
             bytes[0] = kind;
-            assert_eq!(Request::read(&bytes), None, "{kind}");
+            assert_eq!(RelayRequest::read(&bytes), None, "{kind}");
         }
     }
 
     #[test]
     fn every_word_has_a_byte_of_its_own() {
-        let words: Vec<_> = (0..=255).filter_map(|byte| Some((byte, Word::read(byte)?))).collect();
+        let words: Vec<_> = (0..=255).filter_map(|byte| Some((byte, RelayMessage::read(byte)?))).collect();
         assert!(words.iter().all(|(byte, word)| *word as u8 == *byte) && words.len() == 9);
     }
 

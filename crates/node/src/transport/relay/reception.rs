@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use rustls::Connection;
 use tacita_core::Result;
 
-use super::{REQUEST_BYTES, Request, Word};
+use super::{REQUEST_BYTES, RelayMessage, RelayRequest};
 use crate::identity::{Fingerprint, Identity};
 use crate::transport::socket;
 use crate::transport::tls::{self, Fault, Refusal, fault};
@@ -31,7 +31,7 @@ impl Reception {
     ///
     /// Errors: it is nobody who is let in, or says what makes no sense; the end of a sentence about it. What is [`Reception::outgoing`] then
     /// tells it.
-    pub fn take(&mut self, mut record: &[u8]) -> std::result::Result<Option<(Fingerprint, Request)>, String> {
+    pub fn take(&mut self, mut record: &[u8]) -> std::result::Result<Option<(Fingerprint, RelayRequest)>, String> {
         while !record.is_empty() {
             match self.connection.read_tls(&mut record) {
                 Ok(1..) => {}
@@ -56,14 +56,14 @@ impl Reception {
         if self.asked.len() < REQUEST_BYTES {
             return Ok(None);
         }
-        let request = self.asked.as_slice().try_into().ok().and_then(|bytes| Request::read(&bytes));
+        let request = self.asked.as_slice().try_into().ok().and_then(|bytes| RelayRequest::read(&bytes));
         let request = request.ok_or("its request is unknown to this version")?;
         let who = tls::presented(&self.connection).ok_or("it shows no certificate")?;
         Ok(Some((who, request)))
     }
 
     /// Says a word, which [`Reception::outgoing`] then has.
-    pub fn say(&mut self, word: Word) {
+    pub fn say(&mut self, word: RelayMessage) {
         // It only fails at the limit of a buffer that is taken out after each word.
         let _ = self.connection.writer().write_all(&[word as u8]);
     }
@@ -89,7 +89,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::transport::relay::{HEADER_BYTES, Wish, record_bytes};
+    use crate::transport::relay::{HEADER_BYTES, RelayWish, record_bytes};
 
     fn identity(name: &str) -> Identity {
         let now = SystemTime::now();
@@ -100,7 +100,7 @@ mod tests {
     fn carry(
         guest: &mut Connection,
         host: &mut Reception,
-    ) -> std::result::Result<Option<(Fingerprint, Request)>, String> {
+    ) -> std::result::Result<Option<(Fingerprint, RelayRequest)>, String> {
         loop {
             let mut bytes = Vec::new();
             while guest.wants_write() {
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn one_of_the_parties_is_let_in_and_asks() {
         let (relay, party, other) = (identity("relay"), identity("party"), identity("other"));
-        let request = Request { agreement: [9; 32], wish: Wish::Meet { peer: other.fingerprint(), lane: 3 } };
+        let request = RelayRequest { agreement: [9; 32], wish: RelayWish::Meet { peer: other.fingerprint(), lane: 3 } };
         for extra in [false, true] {
             let mut host = Reception::new(&relay, vec![other.fingerprint(), party.fingerprint()]).unwrap();
             let (mut guest, _) = tls::guest(&party, relay.fingerprint()).unwrap();
@@ -142,13 +142,13 @@ mod tests {
                 continue;
             }
             assert_eq!(carry(&mut guest, &mut host), Ok(Some((party.fingerprint(), request))));
-            host.say(Word::Joined);
+            host.say(RelayMessage::Joined);
             let said = host.outgoing();
             guest.read_tls(&mut said.as_slice()).unwrap();
             guest.process_new_packets().unwrap();
             let mut word = [0; 2];
             assert_eq!(guest.reader().read(&mut word).unwrap(), 1);
-            assert_eq!(Word::read(word[0]), Some(Word::Joined));
+            assert_eq!(RelayMessage::read(word[0]), Some(RelayMessage::Joined));
         }
     }
 

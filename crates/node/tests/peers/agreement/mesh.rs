@@ -4,7 +4,7 @@ use tacita_core::channel::{Channel, Label};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::agreement::handshake::{self, Greeted};
-use tacita_node::agreement::mesh::{self, Agreed};
+use tacita_node::agreement::mesh::{self, MeshAgreement};
 use tacita_node::agreement::{Chosen, JobSpec, Network, Sizes, Terms};
 use tacita_node::transport::links::Links;
 
@@ -30,7 +30,7 @@ type Script = dyn Fn(Vec<Greeted>, &mut [Channel]) -> Result<()> + Sync;
 
 /// Returns the outcome for each of the three parties. `nonce` is that of a party on its connection to another; `liar`
 /// sends the messages of its script.
-fn outcome(nonce: fn(&str, &str) -> [u8; 32], liar: Option<(&str, &Script)>) -> [Result<Option<Agreed>>; 3] {
+fn outcome(nonce: fn(&str, &str) -> [u8; 32], liar: Option<(&str, &Script)>) -> [Result<Option<MeshAgreement>>; 3] {
     let job = &job();
     let (a_b, b_a) = Channel::pair("a", "b");
     let (a_c, c_a) = Channel::pair("a", "c");
@@ -58,7 +58,7 @@ fn outcome(nonce: fn(&str, &str) -> [u8; 32], liar: Option<(&str, &Script)>) -> 
     })
 }
 
-fn agree(job: &JobSpec, me: &str, greeted: Vec<Greeted>, channels: &mut [Channel]) -> Result<Agreed> {
+fn agree(job: &JobSpec, me: &str, greeted: Vec<Greeted>, channels: &mut [Channel]) -> Result<MeshAgreement> {
     let check = |theirs: &Sizes, channel: &Channel| match theirs.row_bytes {
         0 => Ok(()),
         _ => Err(channel.violation("it gives rows")),
@@ -67,7 +67,7 @@ fn agree(job: &JobSpec, me: &str, greeted: Vec<Greeted>, channels: &mut [Channel
     mesh::agree(job, me, &sizes(3), greeted, channels, check, choose)
 }
 
-fn kind(ended: &Result<Option<Agreed>>) -> Option<ErrorKind> {
+fn kind(ended: &Result<Option<MeshAgreement>>) -> Option<ErrorKind> {
     ended.as_ref().err().map(Error::kind)
 }
 

@@ -1,18 +1,18 @@
 //! Statements to parties on what each of them learns. A disclosure of a form is stated where it occurs, and nowhere
 //! else.
 
-use tacita_node::agreement::{JobSpec, Known};
+use tacita_node::agreement::{JobSpec, KnownSizes};
 
 use super::{changed, intersection, two};
 
-fn learned(text: &str, party: &str, known: Known<'_>) -> String {
+fn learned(text: &str, party: &str, known: KnownSizes<'_>) -> String {
     let job = JobSpec::parse(text, false).unwrap_or_else(|error| panic!("{error}\n{text}"));
     job.job.learned(&job, party, known).join(" ")
 }
 
 #[test]
 fn what_a_form_gives_away_is_said() {
-    let plain = Known::default();
+    let plain = KnownSizes::default();
     let rows = changed(&intersection("", ""), "[\"a\", \"b\"]", "[\"a\"]");
     let count = changed(&rows, "id = \"t\"", "id = \"t\"\nreveal = \"count\"");
     let small = changed(&count, "max_rows = 100", "max_rows = 100\nmin_result = 5");
@@ -22,7 +22,7 @@ fn what_a_form_gives_away_is_said() {
     let union = changed(&two("union", "[key]\ncolumns = [\"x\"]"), "[\"a\", \"b\"]", "[\"a\"]");
     let outsourced = changed(&intersection("protocol = \"outsourced\"", "pad_to = 50"), "[\"a\", \"b\"]", "[\"a\"]");
     let helped = changed(&outsourced, "[parties.a]", "[helper]\naddress = \"h:1\"\n[parties.a]");
-    let (prepared, on_disk) = (Known { prepared: true, ..plain }, Known { on_disk: true, ..plain });
+    let (prepared, on_disk) = (KnownSizes { prepared: true, ..plain }, KnownSizes { on_disk: true, ..plain });
     for (words, [text, party], known, [other, another], less) in [
         ("answers from a prepared part", [&rows, "a"], prepared, [&rows, "a"], plain),
         ("answers from a prepared part", [&rows, "a"], prepared, [&rows, "b"], prepared),
@@ -47,7 +47,7 @@ fn who_learns_and_who_does_not_is_said_of_each() {
         ("reveal = \"count\"", "how many distinct keys the two have in common", "does not learn which keys"),
     ] {
         let text = changed(&intersection(job, ""), "[\"a\", \"b\"]", "[\"a\"]");
-        let [a, b] = ["a", "b"].map(|party| learned(&text, party, Known::default()));
+        let [a, b] = ["a", "b"].map(|party| learned(&text, party, KnownSizes::default()));
         assert!(a.contains(learns) && !a.contains(not), "{a}");
         assert!(b.contains(not) && !b.contains(learns), "{b}");
     }
@@ -66,11 +66,11 @@ fn sums_and_means_are_said_with_what_they_tell_together() {
         let head = format!("reveal = \"{reveal}\"\ngives = {{ b = [\"v\", \"w\"] }}");
         let both = intersection(&head, "min_result = 5");
         let text = changed(&both, "[\"a\", \"b\"]", "[\"a\"]");
-        let [a, b] = ["a", "b"].map(|party| learned(&text, party, Known::default()));
+        let [a, b] = ["a", "b"].map(|party| learned(&text, party, KnownSizes::default()));
         assert!(a.contains(learns) && !a.contains(not) && a.contains(TOGETHER) == together, "{a}");
         assert!(b.contains(not) && !b.contains(learns) && !b.contains(TOGETHER), "{b}");
         assert_eq!(a.contains("mean"), reveal.starts_with("mean"), "{a}");
-        let own = learned(&both, "b", Known::default());
+        let own = learned(&both, "b", KnownSizes::default());
         assert!(own.contains(&learns.replace("b's", "its own")), "{own}");
     }
 }

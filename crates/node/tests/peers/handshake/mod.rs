@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tacita_core::channel::{Channel, Label};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result};
-use tacita_node::agreement::handshake::{self, Agreed};
+use tacita_node::agreement::handshake::{self, HandshakeResult};
 use tacita_node::agreement::{Chosen, JobSpec, Sizes, Terms};
 use tacita_node::jobs::intersect;
 use tacita_node::jobs::intersect::methods::published::bloom;
@@ -49,7 +49,14 @@ fn sizes(items: u64) -> Sizes {
 }
 
 /// The whole handshake of one party, and the checks of what the peer brings.
-fn shake(job: &JobSpec, me: &str, own: &Sizes, exporter: &[u8; 32], seed: u8, channel: &mut Channel) -> Result<Agreed> {
+fn shake(
+    job: &JobSpec,
+    me: &str,
+    own: &Sizes,
+    exporter: &[u8; 32],
+    seed: u8,
+    channel: &mut Channel,
+) -> Result<HandshakeResult> {
     let mut rng = ChaCha20Rng::from_seed([seed; 32]);
     let greeted = handshake::greet(job, me, exporter, channel, &mut rng)?;
     let check = |theirs: &_, channel: &_| intersect::check_peer(job, own, theirs, channel);
@@ -62,9 +69,10 @@ type Script = Vec<(Label, Vec<u8>)>;
 /// Returns the messages of an honest party named `as`.
 fn honest(job: &JobSpec, name: &str) -> Script {
     let given = !job.given_by(name).is_empty();
-    let sizes = match given {
-        true => json!({"items": 5, "entries": 6, "row_bytes": 9, "schema": schema(job.given_by(name))}),
-        false => json!({"items": 5, "entries": 0, "row_bytes": 0, "schema": ""}),
+    let sizes = if given {
+        json!({"items": 5, "entries": 6, "row_bytes": 9, "schema": schema(job.given_by(name))})
+    } else {
+        json!({"items": 5, "entries": 0, "row_bytes": 0, "schema": ""})
     };
     vec![(HELLO, hello(job, name).to_string().into()), (SIZES, sizes.to_string().into()), (CHOICE, b"ecdh".to_vec())]
 }
@@ -90,7 +98,7 @@ fn schema(columns: &[String]) -> String {
 
 /// Runs `me` against a peer that says all of `script` at once and then, if it `leaves`, hangs up. Returns what comes of
 /// it, and what the peer is told of it.
-fn play(job: &JobSpec, me: &str, script: &Script, leaves: bool) -> (Result<Agreed>, Option<ErrorKind>) {
+fn play(job: &JobSpec, me: &str, script: &Script, leaves: bool) -> (Result<HandshakeResult>, Option<ErrorKind>) {
     let (hospital, insurer) = Channel::pair("hospital", "insurer");
     let (mut channel, mut peer) = if me == "hospital" { (hospital, insurer) } else { (insurer, hospital) };
     for (label, payload) in script {

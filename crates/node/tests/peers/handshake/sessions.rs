@@ -83,14 +83,13 @@ fn parties_with_one_session_confirm_it_and_others_do_not() {
         let job = &rows();
         let [first, second] = &sessions;
         std::thread::scope(|scope| {
-            let theirs = scope.spawn(move || match reflected {
-                // What it gets is what it says.
-                true => {
+            let theirs = scope.spawn(move || {
+                if reflected {
+                    // What it gets is what it says.
                     let said = two.receive(Label::new(0xf3, "confirm"), 32)?;
                     two.send(Label::new(0xf3, "confirm"), said)?;
                     two.finish().map(drop)
-                }
-                false => {
+                } else {
                     let confirmed = handshake::confirm(second, job, "insurer", &mut two);
                     if let Err(error) = &confirmed {
                         two.abort(error);

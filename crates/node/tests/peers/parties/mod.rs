@@ -15,16 +15,16 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::handshake::{confirm, greet, settle};
-use tacita_node::agreement::{Answer, JobSpec, Network, Part, Peers, Run, Source};
+use tacita_node::agreement::{Answer, JobSpec, Network, PartContext, PartyInput, Peers, Source};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::Existing;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::{Identity, VALIDITY};
-use tacita_node::run::meet::Meeting;
+use tacita_node::run::connect::ConnectPlan;
 use tacita_node::run::party::PartyRun;
 use tacita_node::table::Table;
-use tacita_node::transport::{Peer, Shape};
-use tacita_node::watch::Nowhere;
+use tacita_node::transport::{LinkShape, Peer};
+use tacita_node::watch::NoProgress;
 
 /// Maximum time for which a test waits.
 const BOUND: Duration = Duration::from_secs(20);
@@ -55,7 +55,7 @@ fn job(terms: &str) -> JobSpec {
     JobSpec::parse(&text, false).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
+fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn PartyInput>> {
     job.job.load(job, me, source, None)
 }
 
@@ -79,7 +79,7 @@ fn text<T>(ended: Result<T>) -> String {
 }
 
 /// Runs a job between two parties with what they have loaded.
-fn run(job: &JobSpec, parts: [Box<dyn Part>; 2]) -> [Result<Answer>; 2] {
+fn run(job: &JobSpec, parts: [Box<dyn PartyInput>; 2]) -> [Result<Answer>; 2] {
     let names: Vec<_> = job.parties.names();
     let (one, other) = Channel::pair(names[0], names[1]);
     std::thread::scope(|scope| {
@@ -91,7 +91,7 @@ fn run(job: &JobSpec, parts: [Box<dyn Part>; 2]) -> [Result<Answer>; 2] {
     })
 }
 
-fn party(job: &JobSpec, me: &str, mut part: Box<dyn Part>, mut channel: Channel) -> Result<Answer> {
+fn party(job: &JobSpec, me: &str, mut part: Box<dyn PartyInput>, mut channel: Channel) -> Result<Answer> {
     let found = run_over(job, me, &mut *part, &mut channel);
     match found {
         Ok(found) => channel.finish().and_then(|_| (found.answer)()),
@@ -105,9 +105,9 @@ fn party(job: &JobSpec, me: &str, mut part: Box<dyn Part>, mut channel: Channel)
 fn run_over(
     job: &JobSpec,
     me: &str,
-    part: &mut dyn Part,
+    part: &mut dyn PartyInput,
     channel: &mut Channel,
-) -> Result<tacita_node::agreement::Found> {
+) -> Result<tacita_node::agreement::RunResult> {
     let greeted = greet(job, me, &[0; 32], channel, &mut fresh_rng()?)?;
     let own = part.sizes();
     let check = |theirs: &_, channel: &_| part.check_peer(job, theirs, channel);
@@ -118,7 +118,7 @@ fn run_over(
     let agreed = settle(greeted, job, me, &own, check, choose, channel)?;
     confirm(&agreed.session, job, me, channel)?;
     let peers = Peers::One { agreed: &agreed, channel };
-    part.run(Run { job, me, peers, allowed: None, rng: &mut fresh_rng()? })
+    part.run(PartContext { job, me, peers, allowed: None, rng: &mut fresh_rng()? })
 }
 
 /// A party that dials `a`, or nobody.
@@ -129,14 +129,14 @@ fn party_run(job: JobSpec, me: &str, source: Source, dials: Vec<(Peer, String)>)
         me: me.into(),
         source,
         identity: identity(me),
-        meeting: Meeting {
+        meeting: ConnectPlan {
             dials,
             awaits: Vec::new(),
             listen: String::new(),
             relay: None,
             helper: None,
             announce: None,
-            shape: Shape::default(),
+            shape: LinkShape::default(),
         },
         output: None,
         report: None,
@@ -146,7 +146,7 @@ fn party_run(job: JobSpec, me: &str, source: Source, dials: Vec<(Peer, String)>)
         timeout: BOUND,
         patience: BOUND,
         memory: None,
-        screen: Arc::new(Nowhere),
+        screen: Arc::new(NoProgress),
         cancel: Cancel::default(),
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use tacita_node::jobs::intersect::Loaded;
-use tacita_node::jobs::intersect::prepared::{Prepared, bound_epoch, check_job, prepare};
+use tacita_node::jobs::intersect::prepared::{PreparedPart, bound_epoch, check_job, prepare};
 
 use super::*;
 
@@ -34,18 +34,18 @@ fn a_part_is_for_its_terms_and_data() {
     let work = home.path().join("work");
     let job = service("max_queries = 20", ["A", "B"]);
     make(&job, &work, false);
-    Prepared::open(&work, &job, "b").unwrap();
+    PreparedPart::open(&work, &job, "b").unwrap();
     // Another client.
-    Prepared::open(&work, &service("max_queries = 20", ["C", "B"]), "b").unwrap();
+    PreparedPart::open(&work, &service("max_queries = 20", ["C", "B"]), "b").unwrap();
     for other in [service("max_queries = 21", ["A", "B"]), service("max_queries = 20", ["A", "C"])] {
-        assert!(text(Prepared::open(&work, &other, "b")).contains("prepared for other terms"));
+        assert!(text(PreparedPart::open(&work, &other, "b")).contains("prepared for other terms"));
     }
-    let part = Prepared::open(&work, &job, "b").unwrap();
+    let part = PreparedPart::open(&work, &job, "b").unwrap();
     part.check_data(&loaded(&job, &["z", "y", "x"])).unwrap();
     assert!(text(part.check_data(&loaded(&job, &["x", "y"]))).contains("from other data"));
     for name in ["prepared.bin", "prepared.json"] {
         std::fs::set_permissions(work.join(name), Permissions::from_mode(0o640)).unwrap();
-        assert!(text(Prepared::open(&work, &job, "b")).contains("others can read"), "{name}");
+        assert!(text(PreparedPart::open(&work, &job, "b")).contains("others can read"), "{name}");
         std::fs::set_permissions(work.join(name), Permissions::from_mode(0o600)).unwrap();
     }
     // Answers of two senders are under keys that say whose they are.

@@ -29,7 +29,7 @@ fn opening(operation: &str, more: &str) -> JobSpec {
     job(&format!("job = \"shares\"\noperation = \"{operation}\"\nreveal_to = [\"a\"]\n{more}"))
 }
 
-fn bring(job: &JobSpec, me: &str, files: &[&PathBuf]) -> Result<Box<dyn Part>> {
+fn bring(job: &JobSpec, me: &str, files: &[&PathBuf]) -> Result<Box<dyn PartyInput>> {
     load(job, me, &Source::Shares(files.iter().map(|path| (*path).clone()).collect()))
 }
 

@@ -14,8 +14,13 @@ fn a_long_number_is_refused_in_its_first_row() {
         let table =
             Table::new("t", batch(vec![("n", column.clone())]).schema(), vec![batch(vec![("n", column)])]).unwrap();
         let started = Instant::now();
-        let read =
-            numbers::columns(&table, &[("n".into(), "n".into())], Integers::BINARY, numbers::Form::default(), |_| true);
+        let read = numbers::columns(
+            &table,
+            &[("n".into(), "n".into())],
+            Integers::BINARY,
+            numbers::NumberForm::default(),
+            |_| true,
+        );
         let text = read.err().unwrap().to_string();
         assert!(text.contains("no number") && started.elapsed() < SOON, "{:?}: {text}", started.elapsed());
     }
@@ -112,12 +117,12 @@ fn a_value_that_is_kept_once_is_weighed_in_every_key() {
         assert_eq!(table.rows(), 60_000);
         // No batch has more of it than one that was read from text.
         assert!(table.batches().iter().all(|batch| batch.num_rows() <= 6));
-        let Err(Error::Input(text)) = Keys::build(&table, &spec()) else { panic!("keys of 600 GB were built") };
+        let Err(Error::Input(text)) = TableKeys::build(&table, &spec()) else { panic!("keys of 600 GB were built") };
         assert!(text.contains("t.arrow") && text.contains("memory"), "{text}");
     }
     for column in shared("Jane", 200_000) {
         let [bytes, _] = ipc(&[batch(vec![("k", column)])], IpcWriteOptions::default());
-        let (keys, _) = Keys::build(&read_bytes(&bytes, "arrow").unwrap(), &spec()).unwrap();
+        let (keys, _) = TableKeys::build(&read_bytes(&bytes, "arrow").unwrap(), &spec()).unwrap();
         assert_eq!((keys.len(), keys.rows(0).len()), (1, 200_000));
     }
 }
@@ -210,6 +215,6 @@ fn types_are_bounded() {
 fn views_are_texts_of_their_own() {
     let views = StringViewArray::from_iter([Some("Ann"), None, Some("a text that does not fit into a view")]);
     let [bytes, _] = ipc(&[batch(vec![("k", Arc::new(views))])], IpcWriteOptions::default());
-    let (keys, _) = Keys::build(&read_bytes(&bytes, "arrow").unwrap(), &spec()).unwrap();
+    let (keys, _) = TableKeys::build(&read_bytes(&bytes, "arrow").unwrap(), &spec()).unwrap();
     assert_eq!(keys.len(), 2);
 }

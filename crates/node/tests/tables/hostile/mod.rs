@@ -21,7 +21,7 @@ use flate2::write::GzEncoder;
 use tacita_core::{Error, Result};
 use tacita_node::table::baskets::{Between, read_lines};
 use tacita_node::table::{
-    Budget, Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, Profile, ReadOptions, Table, read,
+    Budget, Duplicates, KeyColumn, KeySpec, NullWords, Nulls, Profile, ReadOptions, Table, TableKeys, read,
 };
 
 /// Memory that a table may take here.

@@ -6,7 +6,7 @@ use arrow_array::*;
 use proptest::prelude::*;
 use tacita_core::Error;
 use tacita_node::table::output;
-use tacita_node::table::{Given, Keys, PayloadEncoder, PayloadSchema, Selection, Table};
+use tacita_node::table::{PayloadEncoder, PayloadSchema, PeerRows, Selection, Table, TableKeys};
 
 use super::{csv, keys, typed};
 
@@ -15,7 +15,7 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 /// The rows that one party gives, as another one gets them.
-fn give(table: &Table, keys: &Keys, columns: &[&str], common: &[usize]) -> Given {
+fn give(table: &Table, keys: &TableKeys, columns: &[&str], common: &[usize]) -> PeerRows {
     let pairs: Vec<_> = columns.iter().map(|name| (name.to_string(), name.to_string())).collect();
     let encoder = PayloadEncoder::new(table, keys, &pairs, None).unwrap();
     let schema = PayloadSchema::decode(&encoder.schema().encode(), "insurer", &names(columns)).unwrap();
@@ -25,7 +25,7 @@ fn give(table: &Table, keys: &Keys, columns: &[&str], common: &[usize]) -> Given
         keys.rows(key).iter().for_each(|&row| encoder.encode_row(row, &mut bytes));
         offsets.push(bytes.len() / schema.row_bytes());
     }
-    Given { rows: schema.decode_rows(&bytes, "insurer").unwrap(), offsets }
+    PeerRows { rows: schema.decode_rows(&bytes, "insurer").unwrap(), offsets }
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn joins_have_a_line_for_each_pair() {
     let mut bytes = Vec::new();
     let encoder = PayloadEncoder::new(&theirs, &their_keys, &[("cost".into(), "cost".into())], None).unwrap();
     their_keys.rows(0).iter().for_each(|&row| encoder.encode_row(row, &mut bytes));
-    let bank = Given { rows: schema.decode_rows(&bytes, "bank").unwrap(), offsets: vec![0, 2, 2] };
+    let bank = PeerRows { rows: schema.decode_rows(&bytes, "bank").unwrap(), offsets: vec![0, 2, 2] };
     let joined = Selection::join(&own, &own_keys, &[0, 1], &[given.clone(), bank]).unwrap();
     output::write(&joined, &path, None).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
@@ -264,9 +264,9 @@ fn combinations_take_no_memory_until_they_are_written() {
     let given = |giver: usize| {
         let rows: ArrayRef = Arc::new(Int64Array::from(vec![0, 1]));
         let name = format!("p{giver}.n");
-        Given { rows: RecordBatch::try_from_iter([(name, rows)]).unwrap(), offsets: vec![0, 2] }
+        PeerRows { rows: RecordBatch::try_from_iter([(name, rows)]).unwrap(), offsets: vec![0, 2] }
     };
-    let givers: Vec<Given> = (0..25).map(given).collect();
+    let givers: Vec<PeerRows> = (0..25).map(given).collect();
     let joined = Selection::join(&own, &keys(&own, "name"), &[0], &givers).unwrap();
     assert_eq!(joined.rows(), 1 << 25);
     // The last party's rows vary fastest: the line's number in binary.
@@ -280,7 +280,7 @@ fn combinations_take_no_memory_until_they_are_written() {
     };
     assert!((0..batch.num_rows()).all(|row| number(row) == first + row));
     assert!(peak() < 1 << 20, "{} kB", peak());
-    let more: Vec<Given> = (0..27).map(given).collect();
+    let more: Vec<PeerRows> = (0..27).map(given).collect();
     let error = Selection::join(&own, &keys(&own, "name"), &[0], &more).unwrap_err().to_string();
     assert!(error.contains("more than 100000000 rows"), "{error}");
 }
@@ -295,7 +295,7 @@ fn a_batch_is_bounded_by_the_longest_row_that_is_given() {
     ));
     let rows = RecordBatch::try_from_iter([("p.text", rows)]).unwrap();
     let joined =
-        Selection::join(&own, &keys(&own, "name"), &[0, 1], &[Given { rows, offsets: vec![0, 1, 4096] }]).unwrap();
+        Selection::join(&own, &keys(&own, "name"), &[0, 1], &[PeerRows { rows, offsets: vec![0, 1, 4096] }]).unwrap();
     assert_eq!(joined.rows(), 1000 + 4095);
     let first = joined.batches().next().unwrap().unwrap();
     assert!(first.num_rows() * LONG <= 128 << 20, "{} rows", first.num_rows());

@@ -9,13 +9,15 @@ use arrow_array::*;
 use arrow_schema::DataType;
 use tacita_core::Error;
 use tacita_node::table::output::{self, Format};
-use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Keys, NullWords, Nulls, ReadOptions, Selection, Table, read};
+use tacita_node::table::{
+    Duplicates, KeyColumn, KeySpec, NullWords, Nulls, ReadOptions, Selection, Table, TableKeys, read,
+};
 
 fn csv(text: &str) -> Table {
     read::read_csv(text.as_bytes(), "people.csv", &ReadOptions::default()).unwrap()
 }
 
-fn keys(table: &Table, header: &str) -> Keys {
+fn keys(table: &Table, header: &str) -> TableKeys {
     let column = KeyColumn { name: header.into(), header: header.into(), profile: "text".parse().unwrap() };
     let spec = KeySpec {
         columns: vec![column],
@@ -24,7 +26,7 @@ fn keys(table: &Table, header: &str) -> Keys {
         words: NullWords::default(),
         allow_unreadable: false,
     };
-    Keys::build(table, &spec).unwrap().0
+    TableKeys::build(table, &spec).unwrap().0
 }
 
 /// A table with a column of every type that can be given, and two rows of which the second is absent.

@@ -10,7 +10,7 @@ use tacita_node::table::ReadOptions;
 
 use super::*;
 use crate::allow_list::AllowList;
-use crate::authority::{Serving, allow_file, read_rows};
+use crate::authority::{AuthorityConfig, allow_file, read_rows};
 use crate::clock;
 use crate::journal::{Journal, Key};
 
@@ -41,7 +41,7 @@ impl Home {
         Home { directory, identity, live }
     }
 
-    fn rows(&self, names: &str) -> Vec<Row> {
+    fn rows(&self, names: &str) -> Vec<EncodedRow> {
         let file = self.directory.path().join("rows.csv");
         std::fs::write(&file, format!("name\n{names}")).unwrap();
         read_rows(&self.live, &file, &ReadOptions::default(), false).unwrap().0
@@ -51,7 +51,7 @@ impl Home {
     fn open(&self) -> Result<Authority> {
         self.rows("Anna\nBerta\n");
         let state = self.directory.path().join("state");
-        let serving = Serving {
+        let serving = AuthorityConfig {
             live: self.live.clone(),
             input: Some(self.directory.path().join("rows.csv")),
             reading: ReadOptions::default(),
@@ -59,7 +59,7 @@ impl Home {
             identity: self.identity.clone(),
             state: state.clone(),
             listen: String::new(),
-            cancel: Cancel::default(),
+            cancel: ConnectCancel::default(),
         };
         let desks = AllowList::read(&allow_file(&self.live)?)?;
         Authority::open(&serving, folder(&state), desks)
@@ -116,7 +116,7 @@ fn another_key_comes_at_its_time_with_the_list_as_it_is_then() {
     authority.change(&home.rows("Anna\nCarla\n"), true).unwrap();
     authority.change(&home.rows("Berta\n"), false).unwrap();
     // It is not time yet: nothing happens, and what is prepared stays.
-    authority.follow(&mut next, &Cancel::default()).unwrap();
+    authority.follow(&mut next, &ConnectCancel::default()).unwrap();
     assert!(next.is_some());
     assert_eq!(standing(&authority), (due, first));
     authority.keeper().rotate(next.unwrap(), Moment { wall: due, steady: Instant::now() }).unwrap();
@@ -135,7 +135,7 @@ fn another_key_is_kept_before_its_time_and_shown_at_it() {
     let home = Home::new();
     let authority = home.open().unwrap();
     let (due, first) = standing(&authority);
-    let (next, stopped) = (authority.prepare().unwrap(), Cancel::default());
+    let (next, stopped) = (authority.prepare().unwrap(), ConnectCancel::default());
     stopped.cancel();
     authority.switch_on_time(next, &stopped).unwrap();
     // It was stopped before the time.
@@ -148,7 +148,7 @@ fn another_key_is_kept_before_its_time_and_shown_at_it() {
     rotate_at(&home.open().unwrap(), clock::now() - PERIOD);
     let authority = home.open().unwrap();
     let (_, before) = standing(&authority);
-    authority.switch_on_time(authority.prepare().unwrap(), &Cancel::default()).unwrap();
+    authority.switch_on_time(authority.prepare().unwrap(), &ConnectCancel::default()).unwrap();
     assert_eq!(standing(&authority).1, authority.keeper().epoch().id);
     assert_ne!(standing(&authority).1, before);
 }

@@ -244,10 +244,7 @@ impl<'a> Disk<'a> {
         let mut give = |how: String, change: &dyn Fn(usize, &Change) -> Vec<Change>| {
             let mut tree = self.kept.clone();
             for (place, (done, is_kept)) in self.pending.iter().enumerate() {
-                match is_kept {
-                    true => tree.apply(done),
-                    false => change(place, done).iter().for_each(|done| tree.apply(done)),
-                }
+                if *is_kept { tree.apply(done) } else { change(place, done).iter().for_each(|done| tree.apply(done)) }
             }
             found(how, tree);
         };
@@ -268,9 +265,8 @@ impl<'a> Disk<'a> {
         let last = open.iter().rev().find(|place| matches!(self.pending[**place].0, Change::Data { .. }));
         for (how, pieces) in last.map(|last| torn(&self.pending[*last].0)).unwrap_or_default() {
             for others in [true, false] {
-                give(format!("the last write {how}, others: {others}"), &|place, change| match Some(&place) == last {
-                    true => pieces.clone(),
-                    false => some(others, change),
+                give(format!("the last write {how}, others: {others}"), &|place, change| {
+                    if Some(&place) == last { pieces.clone() } else { some(others, change) }
                 });
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tacita_node::jobs::intersect::live::Field;
+use tacita_node::jobs::intersect::live::QueryColumn;
 
 use super::super::upload::{DELIMITERS, ENCODINGS, USUAL_REFERENCE};
 use super::super::verdicts::Outcome;
@@ -56,7 +56,7 @@ pub(super) fn again(view: &View<'_>, shown: &Shown) -> String {
 }
 
 /// Returns a hint on how to write a value, as far as that is not clear.
-fn hint(field: &Field) -> Option<&'static str> {
+fn hint(field: &QueryColumn) -> Option<&'static str> {
     let has_year = field.profiles.iter().any(|profile| profile.kind() == "year");
     let date = field.profiles.iter().find(|profile| profile.kind() == "date").map(ToString::to_string);
     match (field.profiles.first()?.kind(), date.as_deref(), has_year) {

@@ -40,9 +40,10 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
     body.push_str(&forms::one(view, shown));
     body.push_str(&forms::many(view));
     let [listed, possible, clear, unchecked] = view.counts;
-    let possible = match view.has_possible || possible > 0 {
-        true => format!(", <span id=\"possible\">{possible}</span> a possible match"),
-        false => String::new(),
+    let possible = if view.has_possible || possible > 0 {
+        format!(", <span id=\"possible\">{possible}</span> a possible match")
+    } else {
+        String::new()
     };
     let _ = write!(
         body,
@@ -128,9 +129,9 @@ pub(super) fn now() -> String {
 
 #[cfg(test)]
 mod tests {
-    use tacita_node::jobs::intersect::live::Field;
+    use tacita_node::jobs::intersect::live::QueryColumn;
 
-    use super::super::super::Standing;
+    use super::super::super::LinkStatus;
     use super::super::super::upload::Choices;
     use super::super::super::verdicts::Verdict;
     use super::*;
@@ -147,8 +148,8 @@ mod tests {
             list: evil.into(),
             version: 0,
         };
-        let standing = Standing { connected: false, problem: evil.into(), ..Standing::default() };
-        let fields = [Field { header: evil.to_owned(), profiles: vec!["name".parse().unwrap()] }];
+        let standing = LinkStatus { connected: false, problem: evil.into(), ..LinkStatus::default() };
+        let fields = [QueryColumn { header: evil.to_owned(), profiles: vec!["name".parse().unwrap()] }];
         let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
         let view = View {
             job: evil,

@@ -22,21 +22,21 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::json;
 use tacita_core::{Error, Result};
-use tacita_node::jobs::intersect::live::{Asked, Field, Live, Reader, learned, protocol};
-use tacita_node::transport::Cancel;
+use tacita_node::jobs::intersect::live::{KeyReader, Live, QueryColumn, QueryRow, learned, protocol};
+use tacita_node::transport::ConnectCancel;
 
 use super::batch::Batch;
 use super::judge::Judge;
-use super::link::{Asking, Link};
+use super::link::{Asking, DeskLink};
 use super::upload::{self, Choices};
 use super::verdicts::{MAX_REFERENCE, Outcome, Verdict, Verdicts};
 use view::{Shown, View};
 
-use crate::page::{Guard, Origin, server};
+use crate::page::{Guard, PageOrigin, server};
 use crate::sync::lock;
 
 /// Time for which a clerk waits for one verdict.
-const PATIENCE: Duration = Duration::from_secs(6);
+const TIMEOUT: Duration = Duration::from_secs(6);
 
 /// The longest table that can be uploaded, in bytes.
 const MAX_TABLE_BYTES: usize = 32 << 20;
@@ -45,13 +45,13 @@ const MAX_TABLE_BYTES: usize = 32 << 20;
 const MAX_FORM_BYTES: usize = 64 << 10;
 
 /// Time that requests under way get at the end.
-const FAREWELL: Duration = Duration::from_secs(1);
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Verdicts that were made and are still to be shown, and batches that are remembered.
 const REMEMBERED: usize = 64;
 
 /// Configuration of a desk.
-pub struct Serving {
+pub struct DeskConfig {
     /// The job, and who asks.
     pub asking: Asking,
     /// Address of the page.
@@ -59,7 +59,7 @@ pub struct Serving {
     /// Whether it may be on an address that others can reach.
     pub allow_remote: bool,
     /// Origin under which the page can be reached from elsewhere, behind something that encrypts.
-    pub origin: Option<Origin>,
+    pub origin: Option<PageOrigin>,
     /// File in which verdicts are kept.
     pub verdicts: PathBuf,
     /// Gets the address to open, with its key.
@@ -68,9 +68,9 @@ pub struct Serving {
 
 struct Desk {
     live: Live,
-    link: Link,
-    reader: Reader,
-    fields: Vec<Field>,
+    link: DeskLink,
+    reader: KeyReader,
+    fields: Vec<QueryColumn>,
     judge: Judge,
     learned: Vec<String>,
     guard: Guard,
@@ -88,8 +88,8 @@ type Shared = Arc<Desk>;
 ///
 /// Errors: [`Error::Input`] for an address that cannot be listened on, or that others can reach without leave, or a file that cannot be
 /// written.
-pub fn serve(serving: Serving) -> Result<()> {
-    let Serving { asking, page, allow_remote, origin, verdicts, told } = serving;
+pub fn serve(serving: DeskConfig) -> Result<()> {
+    let DeskConfig { asking, page, allow_remote, origin, verdicts, told } = serving;
     if !page.ip().is_loopback() && !allow_remote {
         return Err(Error::Input(format!(
             "--page {page}: others can reach that address, and the page is not encrypted: use 127.0.0.1, or --allow-remote-page \
@@ -104,12 +104,12 @@ pub fn serve(serving: Serving) -> Result<()> {
     let here = listener.local_addr().map_err(failed)?;
     let guard = Guard::new("desk", "tacita desk", here, None)?.behind(origin);
     let live = asking.live.clone();
-    let reader = Reader::new(&live, &live.desk)?;
+    let reader = KeyReader::new(&live, &live.desk)?;
     let verdicts = Arc::new(Mutex::new(Verdicts::open(&verdicts)?));
     let sentences = std::iter::once(protocol(&live));
     let both = [&live.desk, &live.authority].into_iter().flat_map(|party| learned(&live.job, party));
     let desk = Arc::new(Desk {
-        link: Link::start(asking),
+        link: DeskLink::start(asking),
         fields: reader.fields(),
         judge: Judge::new(&live, &reader),
         reader,
@@ -130,7 +130,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         let served = std::pin::pin!(server::serve(listener, router(desk), until_cancelled(cancel.clone())));
         let late = std::pin::pin!(async {
             until_cancelled(cancel).await;
-            tokio::time::sleep(FAREWELL).await;
+            tokio::time::sleep(LINGER).await;
         });
         first(served, late).await.unwrap_or(Ok(())).map_err(failed)
     })?;
@@ -232,7 +232,7 @@ async fn check(State(desk): State<Shared>, Form(form): Form<HashMap<String, Stri
 
 impl Desk {
     /// Asks, and keeps the verdict before it is shown.
-    fn verdict(&self, asked: Asked, reference: String) -> Result<Verdict> {
+    fn verdict(&self, asked: QueryRow, reference: String) -> Result<Verdict> {
         let reason = self.judge.advice(&asked);
         let mut verdict = Verdict {
             time: html::now(),
@@ -244,7 +244,7 @@ impl Desk {
             version: 0,
         };
         if asked.can_be_asked() {
-            match self.link.ask(vec![asked], PATIENCE).map(|found| found.into_iter().next()) {
+            match self.link.ask(vec![asked], TIMEOUT).map(|found| found.into_iter().next()) {
                 Ok(Some(found)) => {
                     (verdict.verdict, verdict.by) = (self.judge.outcome(&found), self.judge.by(&found));
                     (verdict.list, verdict.version) = (found.epoch, found.version);
@@ -355,7 +355,7 @@ async fn first<T>(mut one: impl Future<Output = T> + Unpin, mut other: impl Futu
 }
 
 /// Ends when it is cancelled.
-async fn until_cancelled(cancel: Cancel) {
+async fn until_cancelled(cancel: ConnectCancel) {
     while !cancel.is_cancelled() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -1,8 +1,8 @@
 //! Elements of a page.
 
-use tacita_node::jobs::intersect::live::Field;
+use tacita_node::jobs::intersect::live::QueryColumn;
 
-use super::super::Standing;
+use super::super::LinkStatus;
 use super::super::upload::Choices;
 use super::super::verdicts::{Counts, Verdict};
 use crate::page::Guard;
@@ -12,9 +12,9 @@ pub(super) struct View<'a> {
     pub(super) job: &'a str,
     pub(super) authority: &'a str,
     pub(super) guard: &'a Guard,
-    pub(super) fields: &'a [Field],
+    pub(super) fields: &'a [QueryColumn],
     pub(super) learned: &'a [String],
-    pub(super) standing: Standing,
+    pub(super) standing: LinkStatus,
     /// Whether some key makes a possible match alone.
     pub(super) has_possible: bool,
     /// Format of the last table, as its sender described it.

@@ -3,16 +3,16 @@
 use std::sync::PoisonError;
 use std::time::Instant;
 
-use tacita_core::depot::Place;
+use tacita_core::depot::DepotParty;
 use tacita_core::{ErrorKind, Result};
 use zeroize::Zeroizing;
 
 use super::super::Numbers;
 use super::super::files::Key;
 use super::super::run::Over;
-use super::Desk;
+use super::HelperJob;
 
-impl Desk {
+impl HelperJob {
     /// The run in which there is work for the helper, once there is one after the run `last`: its number, how many parts
     /// are done, and from what its randomness follows.
     pub(in crate::helper) fn work(&self, last: Option<u64>, until: Instant) -> Option<(u64, u32, Zeroizing<[u8; 32]>)> {
@@ -60,16 +60,16 @@ impl Desk {
         let Some(run) = state.run.as_mut().filter(|now| now.number == run) else { return Ok(()) };
         run.record.helped = part + 1;
         self.files.record(&run.record)?;
-        let used = run.held.keys().filter(|key| key.to == Place::Helper && key.part == part);
+        let used = run.held.keys().filter(|key| key.to == DepotParty::Helper && key.part == part);
         used.for_each(|key| self.files.forget(key));
         Ok(())
     }
 
     /// The helper ends a run.
-    pub(in crate::helper) fn end(&self, run: u64, kind: ErrorKind, culprit: Option<Place>, numbers: &Numbers) {
+    pub(in crate::helper) fn end(&self, run: u64, kind: ErrorKind, culprit: Option<DepotParty>, numbers: &Numbers) {
         let mut state = self.lock();
         if state.run.as_ref().is_some_and(|now| now.number == run) {
-            self.end_run(&mut state, Over::Ended { by: Place::Helper, kind, culprit }, numbers);
+            self.end_run(&mut state, Over::Ended { by: DepotParty::Helper, kind, culprit }, numbers);
         }
     }
 }

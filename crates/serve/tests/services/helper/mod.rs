@@ -9,24 +9,24 @@ use std::time::{Duration, Instant};
 
 use tacita_core::channel::Channel;
 use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
-use tacita_core::depot::{Depot, Parcel, Place, Step};
+use tacita_core::depot::{Depot, DepotParty, DepotStep, Parcel};
 use tacita_core::{Error, ErrorKind};
 use tacita_node::agreement::{JobSpec, Source, Terms};
 use tacita_node::base::cancel::Cancel as RunCancel;
 use tacita_node::base::files::Existing;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::outsourced::{Helping, expected};
+use tacita_node::run::connect::ConnectPlan;
 use tacita_node::run::helper::terms;
-use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::table::ReadOptions;
-use tacita_node::transport::depot::frame::{Answer, MAX_FRAME_BYTES, Request};
-use tacita_node::transport::depot::{self, Client, Expected, look, word};
-use tacita_node::transport::{Cancel, Options, Peer, Purpose, Shape, dial, door};
-use tacita_node::watch::{Display, Screen, Snapshot};
-use tacita_serve::helper::{self, Serving};
+use tacita_node::transport::depot::frame::{DepotRequest, DepotResponse, MAX_FRAME_BYTES};
+use tacita_node::transport::depot::{self, DepotClient, Expected, look, word};
+use tacita_node::transport::{ConnectCancel, LinkShape, Options, Peer, Purpose, dial, door};
+use tacita_node::watch::{ProgressSink, ProgressView, Snapshot};
+use tacita_serve::helper::{self, HelperConfig};
 
-const STEP: Step = Step { code: 5, name: "entries" };
+const STEP: DepotStep = DepotStep { code: 5, name: "entries" };
 
 /// A job of these parties.
 fn text(parties: &[Identity]) -> String {
@@ -69,8 +69,8 @@ impl Setting {
 
     /// Runs `visit` while an honest helper serves.
     fn serve(&self, visit: impl FnOnce()) {
-        let drain = Cancel::default();
-        let serving = Serving {
+        let drain = ConnectCancel::default();
+        let serving = HelperConfig {
             jobs: vec![("job".into(), self.helping())],
             identity: self.helper.clone(),
             listen: self.address.clone(),
@@ -89,17 +89,17 @@ impl Setting {
         assert_eq!(server.join().unwrap(), Ok(()));
     }
 
-    fn place(&self) -> depot::Place {
+    fn place(&self) -> depot::HelperAddress {
         let helper = Peer { name: "the helper".into(), pin: self.helper.fingerprint() };
-        depot::Place { address: self.address.clone(), helper, parties: self.peers() }
+        depot::HelperAddress { address: self.address.clone(), helper, parties: self.peers() }
     }
 
-    fn client(&self, me: usize) -> Client {
+    fn client(&self, me: usize) -> DepotClient {
         let place = self.place();
         let terms = terms(&self.job);
         let times = [Duration::from_secs(5), Duration::from_secs(5)];
-        let ways = (Shape::default(), Expected::default());
-        Client::new(place, me, self.parties[me].clone(), terms, times, ways, RunCancel::default()).unwrap()
+        let ways = (LinkShape::default(), Expected::default());
+        DepotClient::new(place, me, self.parties[me].clone(), terms, times, ways, RunCancel::default()).unwrap()
     }
 
     /// A word as long as the honest ones.
@@ -108,7 +108,7 @@ impl Setting {
     }
 
     /// Returns the result of `act` for each of three clients.
-    fn all<T: Send>(&self, act: impl Fn(usize, &Client) -> T + Sync) -> Vec<T> {
+    fn all<T: Send>(&self, act: impl Fn(usize, &DepotClient) -> T + Sync) -> Vec<T> {
         std::thread::scope(|scope| {
             let act = &act;
             let start = |me| scope.spawn(move || act(me, &self.client(me)));
@@ -126,7 +126,7 @@ impl Setting {
 }
 
 fn parcel(from: u8, to: u8) -> Parcel {
-    Parcel { step: STEP, from: Place::Party(from), to: Place::Party(to) }
+    Parcel { step: STEP, from: DepotParty::Party(from), to: DepotParty::Party(to) }
 }
 
 /// An honest run of nothing but words and one part.
@@ -151,7 +151,7 @@ fn what_breaks_the_rules_ends_the_run_and_is_named() {
     let setting = Setting::new(home.path());
     setting.serve(|| {
         is_well(&setting);
-        type Act = fn(&Client) -> tacita_core::Result<()>;
+        type Act = fn(&DepotClient) -> tacita_core::Result<()>;
         let bad: [Act; 4] = [
             // Another thing in the place of one.
             |client| {
@@ -220,14 +220,14 @@ fn garbage_ends_a_connection_and_nothing_else() {
     let setting = Setting::new(home.path());
     setting.serve(|| {
         let terms = Terms::of(&setting.job).canonical();
-        let arrive = Request::Arrive { ticket: [1; 32], begun: false, terms: terms.as_bytes() }.write();
+        let arrive = DepotRequest::Arrive { ticket: [1; 32], begun: false, terms: terms.as_bytes() }.write();
         let firsts = [
             vec![],
             vec![9; 40],
-            Request::Done.write(),
+            DepotRequest::Done.write(),
             arrive[..20].to_vec(),
-            Request::Arrive { ticket: [1; 32], begun: false, terms: b"{" }.write(),
-            Request::Look(b"{").write(),
+            DepotRequest::Arrive { ticket: [1; 32], begun: false, terms: b"{" }.write(),
+            DepotRequest::Look(b"{").write(),
         ];
         for first in firsts {
             let mut channel = setting.connect(0);
@@ -236,7 +236,7 @@ fn garbage_ends_a_connection_and_nothing_else() {
         }
         let mut channel = setting.connect(0);
         channel.send(DEPOT_REQUEST, arrive.clone()).unwrap();
-        assert_eq!(channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap(), Answer::Welcome.write());
+        assert_eq!(channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap(), DepotResponse::Welcome.write());
         channel.send(DEPOT_REQUEST, vec![77]).unwrap();
         assert!(channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).is_err());
         drop(channel);
@@ -244,10 +244,10 @@ fn garbage_ends_a_connection_and_nothing_else() {
         let mut channel = setting.connect(1);
         channel.send(DEPOT_REQUEST, arrive).unwrap();
         channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap();
-        let early = Request::Leave { step: 1, to: Place::Helper, part: 0, bytes: b"x" }.write();
+        let early = DepotRequest::Leave { step: 1, to: DepotParty::Helper, part: 0, bytes: b"x" }.write();
         channel.send(DEPOT_REQUEST, early).unwrap();
         let answer = channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap();
-        assert!(matches!(Answer::read(&answer), Some(Answer::Ended { .. })), "{answer:?}");
+        assert!(matches!(DepotResponse::read(&answer), Some(DepotResponse::Ended { .. })), "{answer:?}");
         drop(channel);
         is_well(&setting);
     });
@@ -298,7 +298,7 @@ fn a_look_is_answered_and_begins_nothing() {
     let setting = Setting::new(home.path());
     let ask = |text: &str, differences: fn(&str, &[u8]) -> Option<Vec<String>>| {
         let job = JobSpec::parse(text, false).unwrap();
-        let terms = depot::Terms { differences, ..terms(&job) };
+        let terms = depot::DepotTerms { differences, ..terms(&job) };
         look(&setting.place(), &setting.parties[1], &terms, Duration::from_secs(5))
     };
     let text = setting.text();
@@ -319,13 +319,13 @@ fn a_look_is_answered_and_begins_nothing() {
 #[derive(Debug, Clone, Default)]
 struct Kept(Arc<Mutex<Vec<Snapshot>>>);
 
-impl Screen for Kept {
-    fn open(&self, _name: Option<&str>) -> Box<dyn Display> {
+impl ProgressSink for Kept {
+    fn open(&self, _name: Option<&str>) -> Box<dyn ProgressView> {
         Box::new(self.clone())
     }
 }
 
-impl Display for Kept {
+impl ProgressView for Kept {
     fn show(&mut self, now: &Snapshot) {
         self.0.lock().unwrap().push(now.clone());
     }
@@ -348,7 +348,7 @@ fn who_waits_sees_how_far_a_run_is() {
             me: setting.parties[me].name().to_owned(),
             source,
             identity: setting.parties[me].clone(),
-            meeting: Meeting::at(setting.place()),
+            meeting: ConnectPlan::at(setting.place()),
             output: None,
             report: None,
             html: None,

@@ -10,17 +10,21 @@ fn a_second_word_of_a_party_ends_the_run() {
     setting.serve(|| {
         let terms = Terms::of(&setting.job).canonical();
         let mut channel = setting.connect(0);
-        let mut ask = |request: Request<'_>| {
+        let mut ask = |request: DepotRequest<'_>| {
             channel.send(DEPOT_REQUEST, request.write()).unwrap();
             channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap()
         };
-        let arrived = ask(Request::Arrive { ticket: [1; 32], begun: false, terms: terms.as_bytes() });
-        assert_eq!(Answer::read(&arrived), Some(Answer::Welcome));
+        let arrived = ask(DepotRequest::Arrive { ticket: [1; 32], begun: false, terms: terms.as_bytes() });
+        assert_eq!(DepotResponse::read(&arrived), Some(DepotResponse::Welcome));
         let word = |byte| vec![byte; setting.helping().word_bytes()];
-        assert_eq!(Answer::read(&ask(Request::Announce(&word(1)))), Some(Answer::Missing(&[1, 2])));
-        let second = ask(Request::Announce(&word(2)));
-        let named = Answer::Ended { by: Place::Helper, kind: ErrorKind::Protocol, culprit: Some(Place::Party(0)) };
-        assert_eq!(Answer::read(&second), Some(named));
+        assert_eq!(DepotResponse::read(&ask(DepotRequest::Announce(&word(1)))), Some(DepotResponse::Missing(&[1, 2])));
+        let second = ask(DepotRequest::Announce(&word(2)));
+        let named = DepotResponse::Ended {
+            by: DepotParty::Helper,
+            kind: ErrorKind::Protocol,
+            culprit: Some(DepotParty::Party(0)),
+        };
+        assert_eq!(DepotResponse::read(&second), Some(named));
         drop(channel);
         is_well(&setting);
     });
@@ -40,9 +44,9 @@ fn a_helper_that_swaps_a_word_is_found_out() {
             let me = setting.parties.iter().position(|party| party.fingerprint() == who).unwrap();
             let mut channel = connected.channel;
             while let Ok(bytes) = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES) {
-                let answer = match Request::read(&bytes) {
-                    Some(Request::Arrive { .. }) => Answer::Welcome.write(),
-                    Some(Request::Announce(word)) => {
+                let answer = match DepotRequest::read(&bytes) {
+                    Some(DepotRequest::Arrive { .. }) => DepotResponse::Welcome.write(),
+                    Some(DepotRequest::Announce(word)) => {
                         words.lock().unwrap()[me] = word.to_vec();
                         all_here.wait();
                         let mut all = words.lock().unwrap().clone();
@@ -53,16 +57,16 @@ fn a_helper_that_swaps_a_word_is_found_out() {
                                 _ => word::sign(&setting.parties[1], &[0; 32], 1, &setting.word(1)).unwrap(),
                             };
                         }
-                        Answer::Told(&all.concat()).write()
+                        DepotResponse::Told(&all.concat()).write()
                     }
-                    _ => Answer::Done.write(),
+                    _ => DepotResponse::Done.write(),
                 };
                 if channel.send(DEPOT_ANSWER, answer).is_err() {
                     return;
                 }
             }
         };
-        let cancel = Cancel::default();
+        let cancel = ConnectCancel::default();
         let options = Options { purpose: Purpose::Helper, cancel: cancel.clone(), ..Options::default() };
         let pins: Vec<_> = setting.parties.iter().map(Identity::fingerprint).collect();
         std::thread::scope(|scope| {

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::machine::{Faults, Machine};
 use super::wire::{Cut, Wire};
-use crate::aggregate::registry::server::Server as Etcd;
-use crate::aggregate::stored::server::Server as Postgres;
+use crate::aggregate::registry::server::RegistryServer;
+use crate::aggregate::stored::server::PostgresServer;
 use crate::aggregate::world::World;
 use crate::common::{Running, free_port, json as read_json};
 
@@ -32,8 +32,8 @@ pub struct Role {
 pub struct Field {
     pub world: World,
     pub roles: Vec<Role>,
-    pub postgres: Mutex<Postgres>,
-    pub etcd: Mutex<Etcd>,
+    pub postgres: Mutex<PostgresServer>,
+    pub etcd: Mutex<RegistryServer>,
     storage: String,
 }
 
@@ -41,7 +41,7 @@ impl Field {
     /// Starts everything; nothing where there is no PostgreSQL or no etcd. The job file says of the first proxy and the first database where they
     /// listen, and the registry of the others.
     pub fn start(roles: &[&'static str], names: &[&str], round: Value, more: Value) -> Option<Field> {
-        let (postgres, etcd) = (Postgres::start()?, Etcd::start()?);
+        let (postgres, etcd) = (PostgresServer::start()?, RegistryServer::start()?);
         let number = |kind: &str| roles.iter().filter(|role| kind_of(role) == kind).count();
         let numbers = ["proxy", "oracle", "database"].map(|kind| (kind, number(kind)));
         let mut world = World::of_several(&numbers, names, round, more);

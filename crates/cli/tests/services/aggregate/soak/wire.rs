@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// Interval between checks whether a silent wire lets bytes pass again.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Fate of the bytes that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, state: &State) {
     let mut bytes = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut bytes) {
         while state.silent.load(Ordering::Acquire) {
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
         if to.write_all(&bytes[..length]).is_err() {
             break;

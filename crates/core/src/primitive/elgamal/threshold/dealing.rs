@@ -11,7 +11,7 @@ use std::fmt;
 use rand_core::CryptoRng;
 
 use super::{Culprit, KeyShare, VerificationKey, of_party};
-use crate::primitive::elgamal::PublicKey;
+use crate::primitive::elgamal::ElGamalPublicKey;
 use crate::primitive::group::Group;
 use crate::primitive::proof::{self, Proof, Statement, Wrong};
 use crate::session::Transcript;
@@ -68,7 +68,7 @@ pub fn join<G: Group>(
     dealt: &[Dealt<G>],
     transcript: &Transcript,
     rng: &mut impl CryptoRng,
-) -> Result<(PublicKey<G>, Vec<VerificationKey<G>>), Culprit> {
+) -> Result<(ElGamalPublicKey<G>, Vec<VerificationKey<G>>), Culprit> {
     assert!(threshold > 0, "somebody is needed");
     if let Some(place) = dealt.iter().position(|dealt| dealt.commitments.len() != threshold) {
         return Err(Culprit(place));
@@ -84,7 +84,7 @@ pub fn join<G: Group>(
     };
     let sums: Vec<G::Point> = (0..threshold).map(sum).collect();
     let keys = (0..dealt.len()).map(|place| VerificationKey(at(group, &sums, place))).collect();
-    Ok((PublicKey(sums[0].clone()), keys))
+    Ok((ElGamalPublicKey(sums[0].clone()), keys))
 }
 
 /// The share of the party at `place`, from what each dealer has told it alone: or whose does not fit what that one has told all.

@@ -6,7 +6,7 @@
 //! of a set of t into shares of the first kind.
 //!
 //! To decrypt, each party adds x c_1 to what it is given, for its share x and every ciphertext, and proves that it has: all of it
-//! together is taken from c_2. In which order, [`Order`] says. Whoever adds something else is found by [`check`].
+//! together is taken from c_2. In which order, [`PartyOrder`] says. Whoever adds something else is found by [`check`].
 
 pub mod dealing;
 mod order;
@@ -17,11 +17,11 @@ use std::fmt;
 
 use rand_core::CryptoRng;
 
-use super::{Ciphertext, PublicKey, columns};
+use super::{Ciphertext, ElGamalPublicKey, columns};
 use crate::primitive::group::{DecodeError, Group};
 use crate::primitive::proof::{self, Proof, Statement, Wrong};
 use crate::session::Transcript;
-pub use order::Order;
+pub use order::PartyOrder;
 
 /// A party's share of the secret key.
 pub struct KeyShare<G: Group>(G::Scalar);
@@ -126,7 +126,7 @@ pub fn joint_key<G: Group>(
     proofs: &[Proof<G>],
     transcript: &Transcript,
     rng: &mut impl CryptoRng,
-) -> Result<PublicKey<G>, Culprit> {
+) -> Result<ElGamalPublicKey<G>, Culprit> {
     let statements: Vec<_> =
         keys.iter().enumerate().map(|(place, key)| possession(group, key, place, transcript)).collect();
     proof::verify(group, &statements, proofs, rng).map_err(|Wrong(place)| Culprit(place))?;
@@ -137,13 +137,13 @@ pub fn joint_key<G: Group>(
 pub(crate) fn key_of<'a, G: Group + 'a>(
     group: &G,
     keys: impl IntoIterator<Item = &'a VerificationKey<G>>,
-) -> PublicKey<G> {
+) -> ElGamalPublicKey<G> {
     let points: Vec<G::Point> = keys.into_iter().map(|key| key.0.clone()).collect();
-    PublicKey(group.combine(&points, &vec![group.scalar(1); points.len()]))
+    ElGamalPublicKey(group.combine(&points, &vec![group.scalar(1); points.len()]))
 }
 
 /// Contribution of a party, with the inputs that it was given.
-pub struct Told<'a, G: Group> {
+pub struct ThresholdView<'a, G: Group> {
     /// Place of the party.
     pub place: usize,
     /// Verification key of the party.
@@ -158,13 +158,13 @@ pub struct Told<'a, G: Group> {
 pub fn check<G: Group + Sync>(
     group: &G,
     ciphertexts: &[Ciphertext<G>],
-    told: &[Told<'_, G>],
+    told: &[ThresholdView<'_, G>],
     transcript: &Transcript,
     rng: &mut impl CryptoRng,
 ) -> Result<(), Culprit> {
     let [masks, _] = columns::<G>(ciphertexts);
     let (mut statements, mut proofs) = (Vec::with_capacity(told.len()), Vec::with_capacity(told.len()));
-    for Told { place, key, given, contribution } in told {
+    for ThresholdView { place, key, given, contribution } in told {
         let sums = &contribution.sums;
         if sums.len() != masks.len() || given.iter().any(|given| given.len() != masks.len()) {
             return Err(Culprit(*place));

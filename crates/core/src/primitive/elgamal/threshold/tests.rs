@@ -21,7 +21,7 @@ struct Parties<G: Group> {
     keys: Vec<VerificationKey<G>>,
 }
 
-fn all_of<G: Group + Sync>(group: &G, parties: usize) -> (Parties<G>, PublicKey<G>) {
+fn all_of<G: Group + Sync>(group: &G, parties: usize) -> (Parties<G>, ElGamalPublicKey<G>) {
     let shares: Vec<_> = (0..parties).map(|place| KeyShare::generate(group, &mut rng(place as u8))).collect();
     let keys: Vec<_> = shares.iter().map(|share| share.verification_key(group)).collect();
     let prove = |(place, share): (usize, &KeyShare<G>)| share.prove_possession(group, place, &context(), &mut rng(50));
@@ -34,7 +34,7 @@ fn all_of<G: Group + Sync>(group: &G, parties: usize) -> (Parties<G>, PublicKey<
 fn decrypt<G: Group + Sync>(
     group: &G,
     parties: &Parties<G>,
-    order: Order,
+    order: PartyOrder,
     ciphertexts: &[Ciphertext<G>],
     culprit: Option<usize>,
 ) -> Result<Vec<G::Point>, Culprit> {
@@ -58,7 +58,12 @@ fn decrypt<G: Group + Sync>(
         .map(|place| order.before(place, count).into_iter().map(|other| &told[other].sums[..]).collect())
         .collect();
     let all: Vec<_> = (0..count)
-        .map(|place| Told { place, key: &parties.keys[place], given: &before[place], contribution: &told[place] })
+        .map(|place| ThresholdView {
+            place,
+            key: &parties.keys[place],
+            given: &before[place],
+            contribution: &told[place],
+        })
         .collect();
     let found = check(group, ciphertexts, &all, &context(), &mut rng(61));
     let alone = all.chunks(1).find_map(|one| check(group, ciphertexts, one, &context(), &mut rng(61)).err());
@@ -80,7 +85,7 @@ fn together<G: Group + Sync>(group: &G, most: usize) {
     for count in 1..=most {
         let (parties, key) = all_of(group, count);
         let ciphertexts = key.encrypt(group, &messages, &mut rng(7));
-        for order in Order::ALL {
+        for order in PartyOrder::ALL {
             let opened = decrypt(group, &parties, order, &ciphertexts, None).unwrap();
             assert_eq!(encodings(group, &opened), expected, "{count} in {order:?}");
             assert!(decrypt(group, &parties, order, &[], None).unwrap().is_empty());
@@ -92,7 +97,7 @@ fn together<G: Group + Sync>(group: &G, most: usize) {
         // All but one are too few.
         let some = Parties { shares: parties.shares.into_iter().skip(1).collect(), keys: parties.keys[1..].to_vec() };
         if count > 1 {
-            let opened = decrypt(group, &some, Order::Chain, &ciphertexts, None).unwrap();
+            let opened = decrypt(group, &some, PartyOrder::Chain, &ciphertexts, None).unwrap();
             assert_ne!(encodings(group, &opened), expected);
         }
     }
@@ -111,14 +116,14 @@ fn a_tree_has_few_levels() {
         let mut used = vec![0; parties];
         let mut steps = vec![0; parties];
         for place in 0..parties {
-            let before = Order::Tree.before(place, parties);
+            let before = PartyOrder::Tree.before(place, parties);
             assert!(before.len() <= 2);
             steps[place] = before.iter().map(|&other| steps[other] + 1).max().unwrap_or(0);
             before.into_iter().for_each(|other| used[other] += 1);
         }
         // Everybody but the last gives its sums to one other.
         assert!(used[..parties - 1].iter().all(|times| *times == 1) && used[parties - 1] == 0);
-        assert_eq!(steps[parties - 1], Order::Tree.steps(parties), "{parties}");
+        assert_eq!(steps[parties - 1], PartyOrder::Tree.steps(parties), "{parties}");
     }
 }
 
@@ -169,7 +174,7 @@ fn any_set_of_enough_decrypts() {
             let among =
                 |place: &usize| (shares[*place].among(&group, *place, &set), keys[*place].among(&group, *place, &set));
             let (shares, keys) = set.iter().map(among).unzip();
-            let opened = decrypt(&group, &Parties { shares, keys }, Order::Tree, &ciphertexts, None).unwrap();
+            let opened = decrypt(&group, &Parties { shares, keys }, PartyOrder::Tree, &ciphertexts, None).unwrap();
             assert_eq!(group.encode(&opened) == expected, set.len() >= threshold, "{threshold} of {count}: {set:?}");
         }
         // A dealer that tells one party something else than all is found by that one.
@@ -204,7 +209,7 @@ fn a_proof_is_for_one_purpose() {
     let key = share.verification_key(group);
     let told = |proof: Proof<Ristretto255>| {
         let contribution = Contribution { sums: Vec::new(), proof };
-        let told = Told { place: 3, key: &key, given: &[], contribution: &contribution };
+        let told = ThresholdView { place: 3, key: &key, given: &[], contribution: &contribution };
         check(group, &[], &[told], &context(), &mut rng(2))
     };
     assert_eq!(told(share.contribute(group, 3, &[], &[], &context(), &mut rng(3)).proof), Ok(()));

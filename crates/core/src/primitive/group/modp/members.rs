@@ -54,9 +54,10 @@ impl ModP {
         }
         let together = numbers.len() >= TOGETHER_FROM
             && random_subsets(numbers.len()).is_some_and(|subsets| self.are_members(numbers, &subsets));
-        match together {
-            true => vec![[true; LANES]; numbers.len()],
-            false => parallel::map(numbers, 1, |numbers| self.are_one_to_q(&self.field.enter(numbers))),
+        if together {
+            vec![[true; LANES]; numbers.len()]
+        } else {
+            parallel::map(numbers, 1, |numbers| self.are_one_to_q(&self.field.enter(numbers)))
         }
     }
 

@@ -39,7 +39,7 @@ use standard::Standard;
 const BITS: std::ops::RangeInclusive<u32> = 512..=16384;
 
 /// Bits of q at least: the shortest of the 2000s' papers.
-const LEAST_ORDER_BITS: u32 = 160;
+const MIN_ORDER_BITS: u32 = 160;
 
 /// Further bits of what is reduced, so that the remainder is uniform but for 2^-128.
 const SPARE_BYTES: usize = 16;
@@ -99,8 +99,8 @@ impl ModP {
                 BITS.end()
             ));
         }
-        if q.bits_vartime() < LEAST_ORDER_BITS || q >= p {
-            return refuse(&format!("q must have at least {LEAST_ORDER_BITS} bits, and be less than p"));
+        if q.bits_vartime() < MIN_ORDER_BITS || q >= p {
+            return refuse(&format!("q must have at least {MIN_ORDER_BITS} bits, and be less than p"));
         }
         let (Some(modulus), Some(order)) = (p.as_odd_vartime(), q.as_odd_vartime()) else {
             return refuse("p or q is even");

@@ -99,9 +99,10 @@ impl ModP {
     /// Tables for so many powers of `base`, a residue in no form.
     fn tables_of(&self, base: &[u64], count: usize) -> FixedBase {
         let bits = self.order_bits();
-        let spacing = match count < TABLES_FROM {
-            true => FixedBase::digits(bits),
-            false => FixedBase::bytes(&self.field, bits).div_ceil(TABLES_BYTES),
+        let spacing = if count < TABLES_FROM {
+            FixedBase::digits(bits)
+        } else {
+            FixedBase::bytes(&self.field, bits).div_ceil(TABLES_BYTES)
         };
         let base = self.field.enter(&self.field.pack([base; LANES]));
         FixedBase::new(&self.field, base, bits, spacing)
@@ -230,9 +231,10 @@ impl Group for ModP {
 
     fn multiply_generator(&self, scalars: &[Scalar]) -> Vec<Point> {
         let tables = || self.tables_of(self.generator.as_words(), scalars.len());
-        match scalars.len() < TABLES_FROM {
-            true => self.powers_of_one(&tables(), scalars),
-            false => self.powers_of_one(self.tables.get_or_init(tables), scalars),
+        if scalars.len() < TABLES_FROM {
+            self.powers_of_one(&tables(), scalars)
+        } else {
+            self.powers_of_one(self.tables.get_or_init(tables), scalars)
         }
     }
 

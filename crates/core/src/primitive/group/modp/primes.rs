@@ -15,7 +15,7 @@ const SMALL: usize = 1 << 16;
 const ROW: usize = 1 << 17;
 
 /// Bits of p at least: below, a small prime could be q itself.
-const LEAST_BITS: u32 = 64;
+const MIN_BITS: u32 = 64;
 
 /// A random prime p = 2 q + 1 of exactly `bits` bits, q = v 2^`two_adicity` + 1 a prime: p and q, none of which is secret.
 ///
@@ -25,7 +25,7 @@ const LEAST_BITS: u32 = 64;
 ///
 /// Errors ([`Error::Input`]): `bits` is below 64, `two_adicity` zero, or more than half of the bits.
 pub fn safe_prime(bits: u32, two_adicity: u32, rng: &mut impl CryptoRng) -> Result<(BoxedUint, BoxedUint)> {
-    if bits < LEAST_BITS || two_adicity < 1 || two_adicity > bits / 2 {
+    if bits < MIN_BITS || two_adicity < 1 || two_adicity > bits / 2 {
         return Err(Error::Input(format!(
             "no safe primes of {bits} bits with roots of unity of order 2^{two_adicity}"
         )));

@@ -46,10 +46,7 @@ impl Plain<'_> {
     fn encode(&self, number: &BoxedUint) -> Vec<u8> {
         let bytes = number.to_be_bytes();
         let bytes = bytes[bytes.len() - self.0.point_bytes()..].to_vec();
-        match number.is_one().to_bool() {
-            true => vec![0; bytes.len()],
-            false => bytes,
-        }
+        if number.is_one().to_bool() { vec![0; bytes.len()] } else { bytes }
     }
 
     fn encode_all(&self, numbers: &[BoxedUint]) -> Vec<u8> {
@@ -86,9 +83,10 @@ fn check(group: &ModP, counts: &[usize]) {
         }
         for base in [Some(&group.generator), numbers.last()].into_iter().flatten() {
             let powers: Vec<_> = exponents.iter().map(|exponent| plain.power(base, exponent)).collect();
-            let made = match std::ptr::eq(base, &group.generator) {
-                true => group.multiply_generator(&scalars),
-                false => group.multiply_one(&points[count - 1], &scalars),
+            let made = if std::ptr::eq(base, &group.generator) {
+                group.multiply_generator(&scalars)
+            } else {
+                group.multiply_one(&points[count - 1], &scalars)
             };
             assert_eq!(group.encode(&made), plain.encode_all(&powers));
         }
@@ -221,10 +219,8 @@ fn operations_of_squares_are_those_of_the_definition() {
         // Of 2 and p - 2 one is a square, for p is 3 modulo 4.
         let two = BoxedUint::from(2u64).resize(group.modulus.bits_precision());
         let plain = Plain(&group);
-        let outside = match plain.power(&two, &group.order).is_one().to_bool() {
-            true => group.modulus.wrapping_sub(&two),
-            false => two,
-        };
+        let outside =
+            if plain.power(&two, &group.order).is_one().to_bool() { group.modulus.wrapping_sub(&two) } else { two };
         check_refusals(&group, &outside);
     }
 }

@@ -122,10 +122,7 @@ pub(super) trait Batch: Sync {
 
 /// The form that this process has.
 pub(super) fn form() -> &'static dyn Batch {
-    match edwards::is_fast(backend::chosen()) {
-        true => &Eight,
-        false => &Library,
-    }
+    if edwards::is_fast(backend::chosen()) { &Eight } else { &Library }
 }
 
 impl fmt::Debug for Base {

@@ -10,7 +10,7 @@ use super::point::{Addends, Extended, Points, put};
 use super::vector::{LANES, Vector};
 
 /// Points from which on this takes less time than tables do.
-pub(super) const LEAST: usize = 384;
+pub(super) const MIN_POINTS: usize = 384;
 
 /// Words of a scalar that is cut into digits.
 const WORDS: usize = 5;

@@ -127,9 +127,10 @@ pub(crate) fn combine_public(
         }
     }
     assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-    match points.len() < buckets::LEAST {
-        true => combine(backend, points, scalars, bits),
-        false => run(backend, Sum(points, scalars, bits)),
+    if points.len() < buckets::MIN_POINTS {
+        combine(backend, points, scalars, bits)
+    } else {
+        run(backend, Sum(points, scalars, bits))
     }
 }
 

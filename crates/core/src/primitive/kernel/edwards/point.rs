@@ -189,10 +189,7 @@ impl<V: Vector> Points<V> {
     #[inline(always)]
     pub(super) fn step(self, times: u32, addends: &Addends<V>, is_last: bool) -> Points<V> {
         let doubled = self.doubled_times(times);
-        match is_last {
-            true => doubled.plus(addends),
-            false => doubled.plus_to_double(addends),
-        }
+        if is_last { doubled.plus(addends) } else { doubled.plus_to_double(addends) }
     }
 
     /// Returns all ones in the lanes whose point stands for the group's identity: one of order 1, 2 or 4 (RFC 9496,

@@ -126,7 +126,7 @@ fn products_agree_with_the_library() {
 #[test]
 fn public_sums_agree_with_the_library() {
     let mut rng = ChaCha20Rng::from_seed([7; 32]);
-    for count in [buckets::LEAST - 1, buckets::LEAST, buckets::LEAST + 9] {
+    for count in [buckets::MIN_POINTS - 1, buckets::MIN_POINTS, buckets::MIN_POINTS + 9] {
         let (all, factors) = (some(count, &mut rng), scalars(count, &mut rng));
         for bits in [253_usize, 129, 128, 64, 1] {
             let mut numbers: Vec<_> = factors.iter().map(Scalar::to_bytes).collect();
@@ -342,15 +342,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn residues_are_multiplied_as_plainly(residues in prop::collection::vec([limb(), limb(), limb(), limb(), limb()], LANES + 1)) {
+    fn residues_are_multiplied_as_plainly(
+        residues in prop::collection::vec([limb(), limb(), limb(), limb(), limb()], LANES + 1),
+    ) {
         check_field(&residues);
     }
 
     /// Compares products with those of long numbers: both plain forms could be wrong alike.
     #[test]
-    fn products_are_those_of_long_numbers(a in [limb(), limb(), limb(), limb(), limb()], b in [limb(), limb(), limb(), limb(), limb()]) {
+    fn products_are_those_of_long_numbers(
+        a in [limb(), limb(), limb(), limb(), limb()],
+        b in [limb(), limb(), limb(), limb(), limb()],
+    ) {
         let number = |limbs: &Limbs| {
-            limbs.iter().rev().fold(BoxedUint::zero_with_precision(512), |sum, limb| sum.shl(51).wrapping_add(BoxedUint::from(*limb)))
+            limbs.iter().rev().fold(BoxedUint::zero_with_precision(512), |sum, limb| {
+                sum.shl(51).wrapping_add(BoxedUint::from(*limb))
+            })
         };
         let modulus = number(&field::MODULUS).to_nz().unwrap();
         let truth = number(&a).wrapping_mul(number(&b)).rem(&modulus);

@@ -1,7 +1,7 @@
 //! Number-theoretic transforms with lazy reductions (Harvey, "Faster arithmetic for number-theoretic transforms", 2014),
 //! and sums of products of residues.
 
-use super::super::ntt::{LANES, Pair};
+use super::super::ntt::{LANES, LanePair};
 use super::super::prime::{Factor, Prime, once, times_lazy};
 
 /// The transform. `roots[m + i]` is the factor of group i of the layer with m groups.
@@ -50,7 +50,7 @@ pub(in super::super) fn multiply_add(prime: &Prime, a: &[u64], b: &[u64], sum: &
 }
 
 /// See [`Ntt::accumulate`](super::super::ntt::Ntt::accumulate).
-pub(in super::super) fn accumulate(prime: &Prime, pairs: &[Pair], factors: &[u64], sum: &mut Pair) {
+pub(in super::super) fn accumulate(prime: &Prime, pairs: &[LanePair], factors: &[u64], sum: &mut LanePair) {
     let width = factors.len() / pairs.len();
     for (half, sum) in sum.iter_mut().enumerate() {
         let mut wide = sum.map(u128::from);

@@ -5,11 +5,11 @@
 
 use std::arch::x86_64::*;
 
-use super::super::ntt::{LANES, Pair};
+use super::super::ntt::{LANES, LanePair};
 use super::super::prime::{Factor, Prime};
 
 /// The least number of values that the transforms here take.
-pub(in super::super) const LEAST: usize = 16;
+pub(in super::super) const MIN_VALUES: usize = 16;
 
 /// Residues in a vector.
 const WIDTH: usize = 8;
@@ -167,14 +167,14 @@ fn tails(roots: &[Factor], pairs: usize) -> impl Iterator<Item = Tail<'_>> {
     factors.map(|((&eight, fours), (twos, ones))| Tail { eight, fours, twos, ones })
 }
 
-/// See the portable form. There are at least [`LEAST`] values.
+/// See the portable form. There are at least [`MIN_VALUES`] values.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(in super::super) fn forward(prime: &Prime, roots: &[Factor], values: &mut [u64]) {
     let (modulus, orders, count) = (Modulus::new(prime), Orders::new(), values.len());
     let (vectors, _) = values.as_chunks_mut::<WIDTH>();
     let mut groups = 1;
     // Two layers at once, so that every value is loaded and stored half as often.
-    while 2 * groups * LEAST < count {
+    while 2 * groups * MIN_VALUES < count {
         let length = vectors.len() / (4 * groups);
         let (firsts, seconds) = (&roots[groups..2 * groups], &roots[2 * groups..4 * groups]);
         for ((group, &first), second) in
@@ -194,7 +194,7 @@ pub(in super::super) fn forward(prime: &Prime, roots: &[Factor], values: &mut [u
         }
         groups *= 4;
     }
-    if groups * LEAST < count {
+    if groups * MIN_VALUES < count {
         let length = vectors.len() / (2 * groups);
         for (group, &root) in vectors.chunks_exact_mut(2 * length).zip(&roots[groups..2 * groups]) {
             let (low, high) = group.split_at_mut(length);
@@ -224,11 +224,11 @@ pub(in super::super) fn forward(prime: &Prime, roots: &[Factor], values: &mut [u
     }
 }
 
-/// See the portable form. There are at least [`LEAST`] values.
+/// See the portable form. There are at least [`MIN_VALUES`] values.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(in super::super) fn inverse(prime: &Prime, roots: &[Factor], scale: Factor, values: &mut [u64]) {
     let (modulus, orders) = (Modulus::new(prime), Orders::new());
-    let mut groups = values.len() / LEAST;
+    let mut groups = values.len() / MIN_VALUES;
     let (vectors, _) = values.as_chunks_mut::<WIDTH>();
     let lower = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
     let upper = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
@@ -339,7 +339,7 @@ pub(in super::super) fn multiply_add(prime: &Prime, a: &[u64], b: &[u64], sum: &
 
 /// See [`Ntt::accumulate`](super::super::ntt::Ntt::accumulate), for at most 2^11 pairs.
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(in super::super) fn accumulate(prime: &Prime, pairs: &[Pair], factors: &[u64], sum: &mut Pair) {
+pub(in super::super) fn accumulate(prime: &Prime, pairs: &[LanePair], factors: &[u64], sum: &mut LanePair) {
     match factors.len() / pairs.len() {
         32 => accumulate_by::<32>(prime, pairs, factors, sum),
         16 => accumulate_by::<16>(prime, pairs, factors, sum),
@@ -352,7 +352,7 @@ pub(in super::super) fn accumulate(prime: &Prime, pairs: &[Pair], factors: &[u64
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn accumulate_by<const FACTORS: usize>(prime: &Prime, pairs: &[Pair], factors: &[u64], sum: &mut Pair) {
+fn accumulate_by<const FACTORS: usize>(prime: &Prime, pairs: &[LanePair], factors: &[u64], sum: &mut LanePair) {
     const VECTORS: usize = LANES / WIDTH;
     let zero = _mm512_setzero_si512();
     let (mut low, mut high) = ([[zero; VECTORS]; 2], [[zero; VECTORS]; 2]);

@@ -61,7 +61,7 @@ impl RandomSender {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<RandomSender> {
-        let mut base = base::Receiver::new(session, &random(purpose), rng);
+        let mut base = base::BaseOtReceiver::new(session, &random(purpose), rng);
         RandomSender::setup_over(params, session, purpose, &mut base, channel, rng)
     }
 
@@ -88,7 +88,7 @@ impl RandomReceiver {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<RandomReceiver> {
-        let mut base = base::Sender::new(session, &random(purpose), rng);
+        let mut base = base::BaseOtSender::new(session, &random(purpose), rng);
         RandomReceiver::setup_over(params, session, purpose, &mut base, channel, rng)
     }
 
@@ -114,7 +114,7 @@ impl CorrelatedSender {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<CorrelatedSender> {
-        let mut base = base::Receiver::new(session, &correlated(purpose), rng);
+        let mut base = base::BaseOtReceiver::new(session, &correlated(purpose), rng);
         let delta = Block::random(rng);
         CorrelatedSender::setup_over(params, session, purpose, delta, &mut base, channel)
     }
@@ -144,7 +144,7 @@ impl CorrelatedReceiver {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<CorrelatedReceiver> {
-        let mut base = base::Sender::new(session, &correlated(purpose), rng);
+        let mut base = base::BaseOtSender::new(session, &correlated(purpose), rng);
         CorrelatedReceiver::setup_over(params, session, purpose, &mut base, channel, rng)
     }
 

@@ -36,9 +36,10 @@ impl Params {
     /// The form for fields of 2^k elements, k from 1 to [`MAX_K`]: 128 / k bits an OT travel (rounded up to whole bits), and
     /// 128 / k * 2^k bits are generated.
     pub fn new(security: Security, k: usize) -> Result<Params> {
-        match (1..=MAX_K).contains(&k) {
-            true => Ok(Params { security, k }),
-            false => Err(Error::Internal(format!("SoftSpoken with k = {k}: 1 to {MAX_K} are possible"))),
+        if (1..=MAX_K).contains(&k) {
+            Ok(Params { security, k })
+        } else {
+            Err(Error::Internal(format!("SoftSpoken with k = {k}: 1 to {MAX_K} are possible")))
         }
     }
 

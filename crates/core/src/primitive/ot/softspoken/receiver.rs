@@ -87,10 +87,12 @@ impl Receiver {
             hashes: Zeroizing::new([Block::ZERO; BLOCK_BITS]),
         };
         let mut works: Vec<Work> = (0..division.threads).map(work).collect();
-        let form = match hashed {
-            false => Form::Correlated,
-            true if size_of_val(outputs) <= FAR_BYTES => Form::Random,
-            true => Form::RandomFar,
+        let form = if !hashed {
+            Form::Correlated
+        } else if size_of_val(outputs) <= FAR_BYTES {
+            Form::Random
+        } else {
+            Form::RandomFar
         };
         let mut receive = || -> Result<()> {
             for (number, outputs) in outputs.chunks_mut(self.params.chunk()).enumerate() {
@@ -109,9 +111,10 @@ impl Receiver {
     pub(super) fn chosen(&mut self, choices: &Choices, start: usize, count: usize) -> Zeroizing<Vec<Block>> {
         let mut row = Zeroizing::new(block::zeros(self.params.width(count)));
         for (index, block) in row.iter_mut().enumerate() {
-            *block = match index < count.div_ceil(BLOCK_BITS) {
-                true => Block(choices.word_at(start + index * BLOCK_BITS)),
-                false => Block::random(&mut self.rng),
+            *block = if index < count.div_ceil(BLOCK_BITS) {
+                Block(choices.word_at(start + index * BLOCK_BITS))
+            } else {
+                Block::random(&mut self.rng)
             };
         }
         row

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Sizes, Strength};
+use super::{FilterSizes, Strength};
 use crate::item::Item;
 use crate::primitive::kernel::Aes128;
 use crate::primitive::kernel::block::{BLOCK_BYTES, Block};
@@ -33,12 +33,12 @@ impl Hashes {
     /// The functions of a filter of `slots` slots (1 to `MAX_SLOTS`, under a public key that no
     /// other filter has.
     pub fn new(strength: Strength, slots: usize, key: &[u8; 32]) -> Hashes {
-        Hashes::of(Sizes { k: strength.bits(), slots }, key)
+        Hashes::of(FilterSizes { k: strength.bits(), slots }, key)
     }
 
     /// The functions of a filter of these sizes, under a public key that no other filter has.
-    pub(crate) fn of(sizes: Sizes, key: &[u8; 32]) -> Hashes {
-        let Sizes { k, slots } = sizes;
+    pub(crate) fn of(sizes: FilterSizes, key: &[u8; 32]) -> Hashes {
+        let FilterSizes { k, slots } = sizes;
         let elements = blake3::derive_key("tacita 1 bloom elements", key);
         let places = blake3::derive_key("tacita 1 bloom places", key);
         Hashes { k, slots, elements, places: Aes128::new(Block::from_le_slice(&places)) }

@@ -26,8 +26,8 @@ pub use garbled::Garbled;
 pub use hashes::Hashes;
 pub(crate) use hashes::Places;
 pub use plain::Plain;
+pub(crate) use rate::FilterSizes;
 pub use rate::Rate;
-pub(crate) use rate::Sizes;
 
 use crate::error::{Error, Result};
 use crate::security::Level;
@@ -39,7 +39,7 @@ pub const PIECE: usize = 1 << 16;
 pub(crate) const MAX_SLOTS: u64 = 1 << 32;
 
 /// Elements, if any, for which a filter has slots at least.
-pub(crate) const LEAST_BOUND: usize = 16;
+pub(crate) const MIN_BOUND: usize = 16;
 
 /// k: the number of hash functions, and the bits of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Strength {
     }
 
     /// Slots of a filter for `bound` elements: ceil(k * bound * log2 e), which the places of so many elements leave half
-    /// empty, and those for `LEAST_BOUND` elements if there are fewer, but any.
+    /// empty, and those for `MIN_BOUND` elements if there are fewer, but any.
     ///
     /// An element that is not in the set has all its places set with probability E[p^k], where p is the part of slots that are set. That
     /// is more than 2^-k, because p varies, and the more so the fewer slots there are: for one element in 116 slots 2^-70.4
@@ -86,7 +86,7 @@ impl Strength {
     ///
     /// Errors ([`Error::Input`]): more than `MAX_SLOTS`.
     pub fn slots(self, bound: usize) -> Result<usize> {
-        let elements = if bound == 0 { 0 } else { bound.max(LEAST_BOUND) };
+        let elements = if bound == 0 { 0 } else { bound.max(MIN_BOUND) };
         let places = (elements as u64).checked_mul(self.bits() as u64).filter(|places| *places < MAX_SLOTS);
         let slots = places.map(|places| (places as f64 * std::f64::consts::LOG2_E).ceil() as u64);
         match slots.filter(|slots| *slots <= MAX_SLOTS).and_then(|slots| usize::try_from(slots).ok()) {

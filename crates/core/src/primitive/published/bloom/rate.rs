@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{LEAST_BOUND, MAX_SLOTS};
+use super::{MAX_SLOTS, MIN_BOUND};
 use crate::error::{Error, Result};
 
 /// False-positive rate: how often a filter may report an element that is not in its set.
@@ -16,7 +16,7 @@ pub enum Rate {
 
 /// Sizes of a Bloom filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizes {
+pub struct FilterSizes {
     /// Number of hash functions of the filter, 1 to 128.
     pub k: usize,
     /// Number of slots of the filter, 1 to [`MAX_SLOTS`] unless it is empty.
@@ -52,17 +52,17 @@ impl Rate {
     }
 
     /// Sizes of a filter for `bound` elements: so many slots m that (1 - e^(-k w/m))^k, with which an element that is not among w is found
-    /// (Broder & Mitzenmacher, Internet Mathematics 2004), is the rate; and those for [`LEAST_BOUND`] elements if there are fewer, but any.
+    /// (Broder & Mitzenmacher, Internet Mathematics 2004), is the rate; and those for [`MIN_BOUND`] elements if there are fewer, but any.
     ///
     /// Errors ([`Error::Input`]): more than [`MAX_SLOTS`].
-    pub(crate) fn sizes(self, bound: usize) -> Result<Sizes> {
+    pub(crate) fn sizes(self, bound: usize) -> Result<FilterSizes> {
         let k = self.k();
         let set = self.probability().powf(1.0 / k as f64);
         let each = (-(k as f64) / (-set).ln_1p() * FRACTION).ceil();
-        let elements = if bound == 0 { 0 } else { bound.max(LEAST_BOUND) };
+        let elements = if bound == 0 { 0 } else { bound.max(MIN_BOUND) };
         let slots = (elements as u128 * each as u128).div_ceil(FRACTION as u128);
         match usize::try_from(slots) {
-            Ok(slots) if slots as u64 <= MAX_SLOTS => Ok(Sizes { k, slots }),
+            Ok(slots) if slots as u64 <= MAX_SLOTS => Ok(FilterSizes { k, slots }),
             _ => Err(Error::Input(format!(
                 "sets of {bound} items are too large for Bloom filters of {k} hash functions: {} are possible",
                 (MAX_SLOTS as f64 * FRACTION / each) as u64

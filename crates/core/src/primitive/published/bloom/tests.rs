@@ -48,7 +48,7 @@ fn places_are_distinct_and_everywhere() {
     for strength in STRENGTHS {
         for bound in [1, 2, 30, 1000] {
             let hashes = hashes(strength, bound);
-            let items = items(0..bound.max(LEAST_BOUND));
+            let items = items(0..bound.max(MIN_BOUND));
             let places = hashes.places(&items);
             let mut all = BTreeSet::new();
             for element in 0..places.len() {
@@ -183,13 +183,13 @@ fn slots_are_k_w_log2_e() {
 fn sizes_follow_from_the_rate() {
     let exact = [(Rate::Published, 1 << 14, 8, 172_208), (Rate::Negligible, 1 << 14, 40, 945_485)];
     for (rate, bound, k, slots) in exact {
-        assert_eq!(rate.sizes(bound).unwrap(), Sizes { k, slots });
+        assert_eq!(rate.sizes(bound).unwrap(), FilterSizes { k, slots });
     }
     for rate in Rate::ALL {
         assert_eq!(rate.sizes(0).unwrap().slots, 0);
-        assert_eq!(rate.sizes(1).unwrap(), rate.sizes(LEAST_BOUND).unwrap());
+        assert_eq!(rate.sizes(1).unwrap(), rate.sizes(MIN_BOUND).unwrap());
         for bound in [16, 100, 12_345, 1 << 20] {
-            let Sizes { k, slots } = rate.sizes(bound).unwrap();
+            let FilterSizes { k, slots } = rate.sizes(bound).unwrap();
             let found = |slots: usize| (1.0 - (-((k * bound) as f64) / slots as f64).exp()).powi(k as i32);
             assert!(found(slots) <= rate.probability() * 1.000001 && found(slots - 2) > rate.probability());
         }

@@ -3,19 +3,19 @@
 use std::fmt;
 
 /// Ciphertexts of one key: numbers from 1 to N - 1 whose Jacobi symbol is 1. They are read by
-/// [`PublicKey::read`](super::PublicKey::read), which checks that.
+/// [`PublicKey::read`](super::GmPublicKey::read), which checks that.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Ciphertexts {
+pub struct GmCiphertexts {
     /// Length of one ciphertext in bytes.
     each: usize,
     /// One after the other, little-endian.
     bytes: Vec<u8>,
 }
 
-impl Ciphertexts {
+impl GmCiphertexts {
     /// Creates a list from bytes that are known to be right.
-    pub(super) fn new(each: usize, bytes: Vec<u8>) -> Ciphertexts {
-        Ciphertexts { each, bytes }
+    pub(super) fn new(each: usize, bytes: Vec<u8>) -> GmCiphertexts {
+        GmCiphertexts { each, bytes }
     }
 
     /// Returns the number of ciphertexts.
@@ -39,7 +39,7 @@ impl Ciphertexts {
     /// # Panics
     ///
     /// If they are of a key of another size.
-    pub(crate) fn append(&mut self, further: &Ciphertexts) {
+    pub(crate) fn append(&mut self, further: &GmCiphertexts) {
         assert_eq!(self.each, further.each, "ciphertexts of one key");
         self.bytes.extend_from_slice(&further.bytes);
     }
@@ -51,7 +51,7 @@ impl Ciphertexts {
 }
 
 /// Prints the number of ciphertexts only.
-impl fmt::Debug for Ciphertexts {
+impl fmt::Debug for GmCiphertexts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ciphertexts({})", self.len())
     }

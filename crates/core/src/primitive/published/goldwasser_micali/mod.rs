@@ -7,7 +7,7 @@
 //! Legendre symbol tells. Products of ciphertexts hold exclusive ors.
 //!
 //! A number c that comes from elsewhere is a ciphertext if its Jacobi symbol (c/N) is 1: it is then a square or minus one, and
-//! which of them, nobody can tell without p and q. [`PublicKey::rerandomize`] makes of it one that is uniformly random
+//! which of them, nobody can tell without p and q. [`GmPublicKey::rerandomize`] makes of it one that is uniformly random
 //! among those of its bit, also in the eyes of the key's owner. That takes the owner's word for it that N is a product of two
 //! such primes: with more primes the Jacobi symbol leaves more than two classes, which ciphertexts would keep.
 //!
@@ -22,9 +22,9 @@ mod secret;
 mod tests;
 
 pub use crate::primitive::blum::KeySize;
-pub use ciphertexts::Ciphertexts;
-pub use public::PublicKey;
-pub use secret::SecretKey;
+pub use ciphertexts::GmCiphertexts;
+pub use public::GmPublicKey;
+pub use secret::GmSecretKey;
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ const BLOCK: usize = 64;
 
 /// Reason why bytes are no public key, or no ciphertexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invalid {
+pub enum GmFormatError {
     /// There are too few or too many bytes.
     Length,
     /// N has another length than agreed on.
@@ -53,19 +53,19 @@ pub enum Invalid {
 }
 
 /// Prints the reason as the end of a sentence that begins with the party that sent the bytes: "holds ...".
-impl fmt::Display for Invalid {
+impl fmt::Display for GmFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Invalid::Length => "something of a wrong length",
-            Invalid::Size => "a modulus N of another length",
-            Invalid::Residue => "a modulus N that is not 1 modulo 4",
-            Invalid::Square => "a modulus N that is a square",
-            Invalid::Zero => "a ciphertext that is 0",
-            Invalid::TooLarge => "a ciphertext that is not below N",
-            Invalid::NotCoprime => "a ciphertext that is not coprime to N",
-            Invalid::Symbol => "a ciphertext whose Jacobi symbol is -1",
+            GmFormatError::Length => "something of a wrong length",
+            GmFormatError::Size => "a modulus N of another length",
+            GmFormatError::Residue => "a modulus N that is not 1 modulo 4",
+            GmFormatError::Square => "a modulus N that is a square",
+            GmFormatError::Zero => "a ciphertext that is 0",
+            GmFormatError::TooLarge => "a ciphertext that is not below N",
+            GmFormatError::NotCoprime => "a ciphertext that is not coprime to N",
+            GmFormatError::Symbol => "a ciphertext whose Jacobi symbol is -1",
         })
     }
 }
 
-impl std::error::Error for Invalid {}
+impl std::error::Error for GmFormatError {}

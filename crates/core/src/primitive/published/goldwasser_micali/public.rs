@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::random::{Below, seeds};
-use super::{BLOCK, Ciphertexts, Invalid, KeySize};
+use super::{BLOCK, GmCiphertexts, GmFormatError, KeySize};
 use crate::primitive::blum::{number, words};
 use crate::primitive::kernel::jacobi::Jacobi;
 use crate::primitive::kernel::mask::mask;
@@ -14,7 +14,7 @@ use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
 
 /// Public key of Goldwasser-Micali encryption: N.
 #[derive(Clone)]
-pub struct PublicKey {
+pub struct GmPublicKey {
     size: KeySize,
     modulus: Odd<BoxedUint>,
     field: Montgomery,
@@ -22,25 +22,25 @@ pub struct PublicKey {
 }
 
 /// Prints the size of the key only.
-impl std::fmt::Debug for PublicKey {
+impl std::fmt::Debug for GmPublicKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PublicKey({} bits)", self.size.bits())
     }
 }
 
 /// Compares keys by N.
-impl PartialEq for PublicKey {
-    fn eq(&self, other: &PublicKey) -> bool {
+impl PartialEq for GmPublicKey {
+    fn eq(&self, other: &GmPublicKey) -> bool {
         self.modulus == other.modulus
     }
 }
 
-impl Eq for PublicKey {}
+impl Eq for GmPublicKey {}
 
-impl PublicKey {
+impl GmPublicKey {
     /// A key whose modulus is known to be right.
-    pub(super) fn new(size: KeySize, modulus: Odd<BoxedUint>) -> PublicKey {
-        PublicKey { size, field: Montgomery::new(&modulus), jacobi: Jacobi::new(&modulus), modulus }
+    pub(super) fn new(size: KeySize, modulus: Odd<BoxedUint>) -> GmPublicKey {
+        GmPublicKey { size, field: Montgomery::new(&modulus), jacobi: Jacobi::new(&modulus), modulus }
     }
 
     /// Returns the size of the key.
@@ -55,51 +55,51 @@ impl PublicKey {
 
     /// A key of this size that came from elsewhere. Whether N is a product of two primes that are 3 modulo 4, nobody can tell.
     ///
-    /// Errors: [`Invalid`] says which check failed.
-    pub fn from_bytes(size: KeySize, bytes: &[u8]) -> Result<PublicKey, Invalid> {
+    /// Errors: [`GmFormatError`] says which check failed.
+    pub fn from_bytes(size: KeySize, bytes: &[u8]) -> Result<GmPublicKey, GmFormatError> {
         if bytes.len() != size.modulus_bytes() {
-            return Err(Invalid::Length);
+            return Err(GmFormatError::Length);
         }
         let modulus = number(&words(bytes));
         if modulus.bits_vartime() as usize != size.bits() {
-            return Err(Invalid::Size);
+            return Err(GmFormatError::Size);
         }
         if modulus.as_words()[0] & 3 != 1 {
-            return Err(Invalid::Residue);
+            return Err(GmFormatError::Residue);
         }
         if modulus.checked_sqrt_vartime().is_some() {
-            return Err(Invalid::Square);
+            return Err(GmFormatError::Square);
         }
-        let modulus = modulus.into_odd().into_option().ok_or(Invalid::Residue)?;
-        Ok(PublicKey::new(size, modulus))
+        let modulus = modulus.into_odd().into_option().ok_or(GmFormatError::Residue)?;
+        Ok(GmPublicKey::new(size, modulus))
     }
 
     /// Returns an empty list of ciphertexts.
-    pub(crate) fn no_ciphertexts(&self) -> Ciphertexts {
-        Ciphertexts::new(self.size.modulus_bytes(), Vec::new())
+    pub(crate) fn no_ciphertexts(&self) -> GmCiphertexts {
+        GmCiphertexts::new(self.size.modulus_bytes(), Vec::new())
     }
 
     /// Ciphertexts that came from elsewhere.
     ///
-    /// Errors: [`Invalid`] says which check the first of them failed that is none.
-    pub fn read(&self, bytes: &[u8]) -> Result<Ciphertexts, Invalid> {
+    /// Errors: [`GmFormatError`] says which check the first of them failed that is none.
+    pub fn read(&self, bytes: &[u8]) -> Result<GmCiphertexts, GmFormatError> {
         self.check_blocks(bytes, |block| {
             let groups: Vec<Lanes> =
                 self.groups(block).map(|group| self.field.pack(group.iter().map(|c| &c[..]))).collect();
             check_symbols(&self.jacobi.symbols(&groups)[..block.len() / self.size.modulus_bytes()])
         })?;
-        Ok(Ciphertexts::new(self.size.modulus_bytes(), bytes.to_vec()))
+        Ok(GmCiphertexts::new(self.size.modulus_bytes(), bytes.to_vec()))
     }
 
     /// Checks that bytes are numbers from 1 to N - 1, and lets `check` see them, in blocks. What it says of them, in order.
     pub(super) fn check_blocks<T: Send>(
         &self,
         bytes: &[u8],
-        check: impl Fn(&[u8]) -> Result<T, Invalid> + Sync,
-    ) -> Result<Vec<T>, Invalid> {
+        check: impl Fn(&[u8]) -> Result<T, GmFormatError> + Sync,
+    ) -> Result<Vec<T>, GmFormatError> {
         let each = self.size.modulus_bytes();
         if !bytes.len().is_multiple_of(each) {
-            return Err(Invalid::Length);
+            return Err(GmFormatError::Length);
         }
         let check = |block: &[u8]| {
             block.chunks_exact(each).try_for_each(|bytes| self.check_range(bytes))?;
@@ -110,15 +110,12 @@ impl PublicKey {
         results.into_iter().collect()
     }
 
-    fn check_range(&self, bytes: &[u8]) -> Result<(), Invalid> {
+    fn check_range(&self, bytes: &[u8]) -> Result<(), GmFormatError> {
         if bytes.iter().all(|&byte| byte == 0) {
-            return Err(Invalid::Zero);
+            return Err(GmFormatError::Zero);
         }
         let words = bytes.as_chunks().0.iter().rev().map(|bytes| u64::from_le_bytes(*bytes));
-        match words.lt(self.modulus.as_words().iter().rev().copied()) {
-            true => Ok(()),
-            false => Err(Invalid::TooLarge),
-        }
+        if words.lt(self.modulus.as_words().iter().rev().copied()) { Ok(()) } else { Err(GmFormatError::TooLarge) }
     }
 
     /// The words of numbers, in groups of eight.
@@ -128,7 +125,7 @@ impl PublicKey {
     }
 
     /// Encrypts bits, one ciphertext for each.
-    pub fn encrypt(&self, bits: &[bool], rng: &mut impl CryptoRng) -> Ciphertexts {
+    pub fn encrypt(&self, bits: &[bool], rng: &mut impl CryptoRng) -> GmCiphertexts {
         let zero = Lanes::zero(self.field.limbs());
         self.make(bits.len(), rng, |range, y| {
             // y^2 / R is the square of y / sqrt(R), which is as random as y: R is a square.
@@ -144,7 +141,7 @@ impl PublicKey {
     /// # Panics
     ///
     /// If there is no such input.
-    pub fn rerandomize(&self, ciphertexts: &Ciphertexts, order: &[u32], rng: &mut impl CryptoRng) -> Ciphertexts {
+    pub fn rerandomize(&self, ciphertexts: &GmCiphertexts, order: &[u32], rng: &mut impl CryptoRng) -> GmCiphertexts {
         self.make(order.len(), rng, |range, y| {
             let some: Vec<_> = order[range].iter().map(|&number| words(ciphertexts.one(number as usize))).collect();
             let some = self.field.pack(some.iter().map(Vec::as_slice));
@@ -159,14 +156,14 @@ impl PublicKey {
     ///
     /// If there are not equally many.
     #[cfg(test)]
-    pub(crate) fn xor(&self, a: &Ciphertexts, b: &Ciphertexts) -> Ciphertexts {
+    pub(crate) fn xor(&self, a: &GmCiphertexts, b: &GmCiphertexts) -> GmCiphertexts {
         assert_eq!(a.len(), b.len(), "equally many ciphertexts");
         let products = self.groups(a.as_bytes()).zip(self.groups(b.as_bytes())).flat_map(|(a, b)| {
             let [first, second] = [&a, &b].map(|group| self.field.pack(group.iter().map(Vec::as_slice)));
             let product = self.field.unpack(&self.field.multiply(&self.field.enter(&first), &second));
             product[..a.len() * self.size.words()].to_vec()
         });
-        Ciphertexts::new(self.size.modulus_bytes(), products.flat_map(u64::to_le_bytes).collect())
+        GmCiphertexts::new(self.size.modulus_bytes(), products.flat_map(u64::to_le_bytes).collect())
     }
 
     /// Makes `count` ciphertexts: products below 2 n in no form. `make` makes at most eight of them at a time from as
@@ -177,7 +174,7 @@ impl PublicKey {
         count: usize,
         rng: &mut impl CryptoRng,
         make: impl Fn(std::ops::Range<usize>, &Lanes) -> Lanes + Sync,
-    ) -> Ciphertexts {
+    ) -> GmCiphertexts {
         let (each, length) = (self.size.modulus_bytes(), self.size.words());
         let mut bytes = vec![0; count * each];
         let seeds = seeds(count.div_ceil(BLOCK), rng);
@@ -194,15 +191,15 @@ impl PublicKey {
                 }
             }
         });
-        Ciphertexts::new(each, bytes)
+        GmCiphertexts::new(each, bytes)
     }
 }
 
 /// Whether numbers with these Jacobi symbols are ciphertexts.
-pub(super) fn check_symbols(symbols: &[i8]) -> Result<(), Invalid> {
+pub(super) fn check_symbols(symbols: &[i8]) -> Result<(), GmFormatError> {
     match symbols.iter().find(|&&symbol| symbol != 1) {
         None => Ok(()),
-        Some(0) => Err(Invalid::NotCoprime),
-        Some(_) => Err(Invalid::Symbol),
+        Some(0) => Err(GmFormatError::NotCoprime),
+        Some(_) => Err(GmFormatError::Symbol),
     }
 }

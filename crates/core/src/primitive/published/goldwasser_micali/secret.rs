@@ -5,14 +5,14 @@ use rand_core::CryptoRng;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::public::check_symbols;
-use super::{Ciphertexts, Invalid, KeySize, PublicKey};
+use super::{GmCiphertexts, GmFormatError, GmPublicKey, KeySize};
 use crate::primitive::blum::Primes;
 use crate::primitive::kernel::jacobi::Jacobi;
 use crate::primitive::kernel::montgomery::{Lanes, Montgomery};
 
 /// p and q. Zeroized when dropped, never printed.
-pub struct SecretKey {
-    public: PublicKey,
+pub struct GmSecretKey {
+    public: GmPublicKey,
     p: Half,
     q: Half,
 }
@@ -25,7 +25,7 @@ struct Half {
 }
 
 /// Prints the size of the key only.
-impl std::fmt::Debug for SecretKey {
+impl std::fmt::Debug for GmSecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SecretKey({} bits)", self.public.size().bits())
     }
@@ -52,19 +52,19 @@ impl Half {
     }
 }
 
-impl SecretKey {
+impl GmSecretKey {
     /// Generates a fresh key.
-    pub fn generate(size: KeySize, rng: &mut impl CryptoRng) -> SecretKey {
-        SecretKey::from_primes(size, &Primes::generate(size, rng))
+    pub fn generate(size: KeySize, rng: &mut impl CryptoRng) -> GmSecretKey {
+        GmSecretKey::from_primes(size, &Primes::generate(size, rng))
     }
 
-    pub(super) fn from_primes(size: KeySize, primes: &Primes) -> SecretKey {
-        let public = PublicKey::new(size, primes.modulus());
-        SecretKey { public, p: Half::new(&primes.p), q: Half::new(&primes.q) }
+    pub(super) fn from_primes(size: KeySize, primes: &Primes) -> GmSecretKey {
+        let public = GmPublicKey::new(size, primes.modulus());
+        GmSecretKey { public, p: Half::new(&primes.p), q: Half::new(&primes.q) }
     }
 
     /// Returns the public key.
-    pub fn public(&self) -> &PublicKey {
+    pub fn public(&self) -> &GmPublicKey {
         &self.public
     }
 
@@ -73,15 +73,15 @@ impl SecretKey {
     /// # Panics
     ///
     /// If they are ciphertexts of another key, some of which are no numbers below N.
-    pub fn decrypt(&self, ciphertexts: &Ciphertexts) -> Zeroizing<Vec<bool>> {
+    pub fn decrypt(&self, ciphertexts: &GmCiphertexts) -> Zeroizing<Vec<bool>> {
         let bytes = ciphertexts.as_bytes();
         self.bits(bytes, |_, _| Ok(())).expect("ciphertexts are what they have been checked to be")
     }
 
-    /// Checks, as [`PublicKey::read`] does, ciphertexts that came from elsewhere, and decrypts them: faster than each by itself.
+    /// Checks, as [`GmPublicKey::read`] does, ciphertexts that came from elsewhere, and decrypts them: faster than each by itself.
     ///
-    /// Errors: [`Invalid`] says which check the first of them failed that is none.
-    pub fn open(&self, bytes: &[u8]) -> Result<Zeroizing<Vec<bool>>, Invalid> {
+    /// Errors: [`GmFormatError`] says which check the first of them failed that is none.
+    pub fn open(&self, bytes: &[u8]) -> Result<Zeroizing<Vec<bool>>, GmFormatError> {
         self.bits(bytes, |groups, of_p| {
             // The Jacobi symbol is the product of both. It may be known; which of them is what, may not.
             let of_q = self.q.symbols(groups);
@@ -94,8 +94,8 @@ impl SecretKey {
     fn bits(
         &self,
         bytes: &[u8],
-        check: impl Fn(&[Vec<Vec<u64>>], &[i8]) -> Result<(), Invalid> + Sync,
-    ) -> Result<Zeroizing<Vec<bool>>, Invalid> {
+        check: impl Fn(&[Vec<Vec<u64>>], &[i8]) -> Result<(), GmFormatError> + Sync,
+    ) -> Result<Zeroizing<Vec<bool>>, GmFormatError> {
         let each = self.public.size().modulus_bytes();
         let blocks = self.public.check_blocks(bytes, |block| {
             let groups: Vec<_> = self.public.groups(block).collect();

@@ -15,20 +15,20 @@ fn size(bits: usize) -> KeySize {
     KeySize::new(bits).unwrap()
 }
 
-fn key(bits: usize) -> SecretKey {
-    SecretKey::generate(size(bits), &mut rng(1))
+fn key(bits: usize) -> GmSecretKey {
+    GmSecretKey::generate(size(bits), &mut rng(1))
 }
 
 fn bits(count: usize, rng: &mut ChaCha20Rng) -> Vec<bool> {
     (0..count).map(|_| rng.next_u32() & 1 == 1).collect()
 }
 
-fn modulus(key: &PublicKey) -> Odd<BoxedUint> {
+fn modulus(key: &GmPublicKey) -> Odd<BoxedUint> {
     number(&words(&key.to_bytes())).into_odd().unwrap()
 }
 
 /// The numbers of a list.
-fn numbers(ciphertexts: &Ciphertexts) -> Vec<BoxedUint> {
+fn numbers(ciphertexts: &GmCiphertexts) -> Vec<BoxedUint> {
     (0..ciphertexts.len()).map(|index| number(&words(ciphertexts.one(index)))).collect()
 }
 
@@ -47,7 +47,7 @@ fn is_square(value: &BoxedUint, prime: &BoxedUint) -> bool {
 
 fn round_trip(length: usize, counts: &[usize]) {
     let key = key(length);
-    let public = PublicKey::from_bytes(size(length), &key.public().to_bytes()).unwrap();
+    let public = GmPublicKey::from_bytes(size(length), &key.public().to_bytes()).unwrap();
     assert_eq!(public, *key.public());
     for &count in counts {
         let some = bits(count, &mut rng(2));
@@ -79,7 +79,7 @@ fn bits_are_encrypted_with_long_keys() {
 #[test]
 fn ciphertexts_are_what_the_definition_says() {
     let primes = Primes::generate(size(512), &mut rng(1));
-    let key = SecretKey::from_primes(size(512), &primes);
+    let key = GmSecretKey::from_primes(size(512), &primes);
     let some = bits(100, &mut rng(2));
     for (ciphertext, bit) in numbers(&key.public().encrypt(&some, &mut rng(3))).iter().zip(&some) {
         // Squares modulo both primes, or modulo neither.
@@ -142,8 +142,8 @@ fn the_owner_cannot_tell_of_which_ciphertext_one_was_made() {
     let once = public.rerandomize(&mine, &[0], &mut rng(5));
     let factor = numbers(&once)[0].mul_mod(&numbers(&mine)[0].invert_odd_mod(&n).unwrap(), n.as_nz_ref());
     let shared = numbers(&mine).iter().flat_map(|c| bytes(&c.mul_mod(&factor, n.as_nz_ref()), 64)).collect();
-    let shared = Ciphertexts::new(64, shared);
-    let unlinkable = |seen: &Ciphertexts| {
+    let shared = GmCiphertexts::new(64, shared);
+    let unlinkable = |seen: &GmCiphertexts| {
         let inverse = |c: &BoxedUint| c.invert_odd_mod(&n).unwrap();
         let mut ratios: Vec<_> = numbers(seen)
             .iter()
@@ -207,7 +207,7 @@ fn random_numbers_are_uniform_below_the_bound() {
 #[test]
 fn what_is_no_ciphertext_is_refused() {
     let primes = Primes::generate(size(512), &mut rng(1));
-    let key = SecretKey::from_primes(size(512), &primes);
+    let key = GmSecretKey::from_primes(size(512), &primes);
     let (public, n) = (key.public(), primes.modulus());
     let good = public.encrypt(&bits(150, &mut rng(2)), &mut rng(3)).into_bytes();
     assert_eq!(public.read(&good).unwrap().as_bytes(), good);
@@ -219,15 +219,15 @@ fn what_is_no_ciphertext_is_refused() {
         half = half.wrapping_add(&one);
     }
     for (value, check) in [
-        (BoxedUint::zero(), Invalid::Zero),
-        (n.as_ref().clone(), Invalid::TooLarge),
-        (n.wrapping_add(&one), Invalid::TooLarge),
-        (BoxedUint::max(512), Invalid::TooLarge),
-        ((*primes.p).clone(), Invalid::NotCoprime),
-        (primes.q.concatenating_mul(&BoxedUint::from(12u8)), Invalid::NotCoprime),
-        (n.wrapping_sub(&*primes.q), Invalid::NotCoprime),
-        (half.clone(), Invalid::Symbol),
-        (n.wrapping_sub(&half), Invalid::Symbol),
+        (BoxedUint::zero(), GmFormatError::Zero),
+        (n.as_ref().clone(), GmFormatError::TooLarge),
+        (n.wrapping_add(&one), GmFormatError::TooLarge),
+        (BoxedUint::max(512), GmFormatError::TooLarge),
+        ((*primes.p).clone(), GmFormatError::NotCoprime),
+        (primes.q.concatenating_mul(&BoxedUint::from(12u8)), GmFormatError::NotCoprime),
+        (n.wrapping_sub(&*primes.q), GmFormatError::NotCoprime),
+        (half.clone(), GmFormatError::Symbol),
+        (n.wrapping_sub(&half), GmFormatError::Symbol),
     ] {
         let value = bytes(&value, 64);
         for place in [0, 7, 63, 64, 149] {
@@ -239,33 +239,39 @@ fn what_is_no_ciphertext_is_refused() {
         assert_eq!(key.open(&value[..64]).unwrap_err(), check);
     }
     for bytes in [&good[1..], &good[..good.len() - 1], &good[..1]] {
-        assert_eq!((public.read(bytes).unwrap_err(), key.open(bytes).unwrap_err()), (Invalid::Length, Invalid::Length));
+        assert_eq!(
+            (public.read(bytes).unwrap_err(), key.open(bytes).unwrap_err()),
+            (GmFormatError::Length, GmFormatError::Length)
+        );
     }
     // The first of several.
     let mut bad = good.clone();
     bad[64 * 140..][..64].fill(0);
     bad[64 * 20..][..64].fill(0xff);
-    assert_eq!((public.read(&bad).unwrap_err(), key.open(&bad).unwrap_err()), (Invalid::TooLarge, Invalid::TooLarge));
+    assert_eq!(
+        (public.read(&bad).unwrap_err(), key.open(&bad).unwrap_err()),
+        (GmFormatError::TooLarge, GmFormatError::TooLarge)
+    );
 }
 
 #[test]
 fn what_is_no_key_is_refused() {
     let primes = Primes::generate(size(512), &mut rng(1));
     let good = bytes(primes.modulus().as_ref(), 64);
-    let read = |bytes: &[u8]| PublicKey::from_bytes(size(512), bytes);
+    let read = |bytes: &[u8]| GmPublicKey::from_bytes(size(512), bytes);
     assert_eq!(read(&good).unwrap().to_bytes(), good);
     let change = |change: &dyn Fn(&mut [u8])| {
         let mut bytes = good.clone();
         change(&mut bytes);
         read(&bytes).unwrap_err()
     };
-    assert_eq!(read(&good[1..]).unwrap_err(), Invalid::Length);
-    assert_eq!(PublicKey::from_bytes(size(1024), &good).unwrap_err(), Invalid::Length);
-    assert_eq!(change(&|bytes| bytes[63] &= 0x7f), Invalid::Size);
-    assert_eq!(change(&|bytes| bytes.fill(0)), Invalid::Size);
-    assert_eq!(change(&|bytes| bytes[0] &= 0xfe), Invalid::Residue);
-    assert_eq!(change(&|bytes| bytes[0] |= 3), Invalid::Residue);
-    assert_eq!(read(&bytes(&primes.p.concatenating_mul(&*primes.p), 64)).unwrap_err(), Invalid::Square);
+    assert_eq!(read(&good[1..]).unwrap_err(), GmFormatError::Length);
+    assert_eq!(GmPublicKey::from_bytes(size(1024), &good).unwrap_err(), GmFormatError::Length);
+    assert_eq!(change(&|bytes| bytes[63] &= 0x7f), GmFormatError::Size);
+    assert_eq!(change(&|bytes| bytes.fill(0)), GmFormatError::Size);
+    assert_eq!(change(&|bytes| bytes[0] &= 0xfe), GmFormatError::Residue);
+    assert_eq!(change(&|bytes| bytes[0] |= 3), GmFormatError::Residue);
+    assert_eq!(read(&bytes(&primes.p.concatenating_mul(&*primes.p), 64)).unwrap_err(), GmFormatError::Square);
 }
 
 #[test]

@@ -229,10 +229,7 @@ impl Group for Pallas {
             let encoding = <[u8; ENCODED_BYTES]>::try_from(bytes).map_err(|_| DecodeError::Length)?;
             let point = Option::<pallas::Affine>::from(pallas::Affine::from_bytes(&encoding));
             let point = Projective::from(point.ok_or(DecodeError::NotAPoint(index))?);
-            match bool::from(point.is_identity()) {
-                true => Err(DecodeError::Identity(index)),
-                false => Ok(Point(point)),
-            }
+            if bool::from(point.is_identity()) { Err(DecodeError::Identity(index)) } else { Ok(Point(point)) }
         };
         parallel::numbers(bytes.len() / ENCODED_BYTES, BATCH, decode).into_iter().collect()
     }

@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use super::fft;
 use super::module::{Module, ScalarOf, Scalars};
-use super::multiply::{CUT, Strategy, add_at, filled};
+use super::multiply::{CUT, MultiplyStrategy, add_at, filled};
 use crate::primitive::group::ScalarField;
 
 /// The sums of `scalars[j] * elements[i + j]` over all j, for each i below `count`. What would stand behind the last element is zero.
 pub(super) fn correlate<M: Module>(
     module: &M,
-    strategy: Strategy,
+    strategy: MultiplyStrategy,
     scalars: &[ScalarOf<M>],
     elements: &[M::Element],
     count: usize,
@@ -26,7 +26,7 @@ pub(super) fn correlate<M: Module>(
     }
     let zero = || module.zero();
     let window = |from: usize, length: usize| filled(&elements[from.min(elements.len())..], length, zero());
-    let mut sums = if strategy == Strategy::Schoolbook {
+    let mut sums = if strategy == MultiplyStrategy::Schoolbook {
         schoolbook(module, scalars, &window(0, scalars.len() + alone - 1), alone)
     } else if scalars.len() >= alone {
         // The scalars are cut into squares; what is left is none.
@@ -43,9 +43,12 @@ pub(super) fn correlate<M: Module>(
         sums
     } else {
         // The sums are.
-        let part = |sums: Range<usize>| match sums.len() < side {
-            true => correlate(module, strategy, scalars, &elements[sums.start..], sums.len()),
-            false => square(module, strategy, scalars, &window(sums.start, 2 * side - 1)),
+        let part = |sums: Range<usize>| {
+            if sums.len() < side {
+                correlate(module, strategy, scalars, &elements[sums.start..], sums.len())
+            } else {
+                square(module, strategy, scalars, &window(sums.start, 2 * side - 1))
+            }
         };
         parallel::ranges(alone, side, part).concat()
     };
@@ -56,18 +59,18 @@ pub(super) fn correlate<M: Module>(
 /// n sums with n scalars, of 2 n - 1 elements.
 fn square<M: Module>(
     module: &M,
-    strategy: Strategy,
+    strategy: MultiplyStrategy,
     scalars: &[ScalarOf<M>],
     elements: &[M::Element],
 ) -> Vec<M::Element> {
     match strategy {
-        Strategy::Schoolbook => schoolbook(module, scalars, elements, scalars.len()),
-        Strategy::Karatsuba => karatsuba(module, scalars, elements),
-        Strategy::Toom3 => {
+        MultiplyStrategy::Schoolbook => schoolbook(module, scalars, elements, scalars.len()),
+        MultiplyStrategy::Karatsuba => karatsuba(module, scalars, elements),
+        MultiplyStrategy::Toom3 => {
             let sixth = module.field().invert(&[module.field().scalar(6)]).remove(0);
             toom3(module, &sixth, scalars, elements)
         }
-        Strategy::Fft => fft::correlate(module, scalars, elements),
+        MultiplyStrategy::Fft => fft::correlate(module, scalars, elements),
     }
 }
 

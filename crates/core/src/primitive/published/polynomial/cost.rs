@@ -4,23 +4,25 @@
 use super::evaluate::GROUP;
 use super::fft;
 use super::module::Module;
-use super::multiply::{CUT, Strategy};
+use super::multiply::{CUT, MultiplyStrategy};
 
-impl Strategy {
+impl MultiplyStrategy {
     /// The strategy that multiplies polynomials of so many coefficients with the least work, of those that the field has.
-    pub fn fastest<M: Module>(module: &M, first: usize, second: usize) -> Strategy {
-        let can = |strategy: &Strategy| strategy.can(module.field(), (first + second).saturating_sub(1));
-        let all = Strategy::ALL.into_iter().filter(can).map(|strategy| (strategy, strategy.work::<M>(first, second)));
-        all.min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(Strategy::Schoolbook, |(strategy, _)| strategy)
+    pub fn fastest<M: Module>(module: &M, first: usize, second: usize) -> MultiplyStrategy {
+        let can = |strategy: &MultiplyStrategy| strategy.can(module.field(), (first + second).saturating_sub(1));
+        let all =
+            MultiplyStrategy::ALL.into_iter().filter(can).map(|strategy| (strategy, strategy.work::<M>(first, second)));
+        all.min_by(|(_, one), (_, other)| one.total_cmp(other))
+            .map_or(MultiplyStrategy::Schoolbook, |(strategy, _)| strategy)
     }
 
     /// The work of multiplying polynomials of so many coefficients.
     pub(crate) fn work<M: Module>(self, first: usize, second: usize) -> f64 {
         match self {
-            Strategy::Schoolbook => first as f64 * second as f64 * M::IN_SUM,
-            Strategy::Karatsuba => squares::<M>(first, second, karatsuba::<M>),
-            Strategy::Toom3 => squares::<M>(first, second, toom3::<M>),
-            Strategy::Fft => transforms::<M>(first + second),
+            MultiplyStrategy::Schoolbook => first as f64 * second as f64 * M::IN_SUM,
+            MultiplyStrategy::Karatsuba => squares::<M>(first, second, karatsuba::<M>),
+            MultiplyStrategy::Toom3 => squares::<M>(first, second, toom3::<M>),
+            MultiplyStrategy::Fft => transforms::<M>(first + second),
         }
     }
 
@@ -30,17 +32,19 @@ impl Strategy {
         if points > most {
             return points as f64 / most as f64 * self.work_of_evaluation::<M>(coefficients, most);
         }
-        match points <= GROUP {
-            true => coefficients as f64 * points as f64 * M::IN_SUM,
-            false => self.work::<M>(coefficients, points) + self.work_of_descent::<M>(points),
+        if points <= GROUP {
+            coefficients as f64 * points as f64 * M::IN_SUM
+        } else {
+            self.work::<M>(coefficients, points) + self.work_of_descent::<M>(points)
         }
     }
 
     fn work_of_descent<M: Module>(self, points: usize) -> f64 {
         let half = points.div_ceil(2);
-        match points <= GROUP {
-            true => (points * points) as f64 * M::IN_SUM,
-            false => 2.0 * (self.work::<M>(half, half) + self.work_of_descent::<M>(half)),
+        if points <= GROUP {
+            (points * points) as f64 * M::IN_SUM
+        } else {
+            2.0 * (self.work::<M>(half, half) + self.work_of_descent::<M>(half))
         }
     }
 }
@@ -52,16 +56,18 @@ fn squares<M: Module>(first: usize, second: usize, square: fn(usize) -> f64) -> 
 }
 
 fn karatsuba<M: Module>(count: usize) -> f64 {
-    match count <= CUT {
-        true => (count * count) as f64 * M::IN_SUM,
-        false => 3.0 * karatsuba::<M>(count.div_ceil(2)) + 4.0 * count as f64 * M::SUM,
+    if count <= CUT {
+        (count * count) as f64 * M::IN_SUM
+    } else {
+        3.0 * karatsuba::<M>(count.div_ceil(2)) + 4.0 * count as f64 * M::SUM
     }
 }
 
 fn toom3<M: Module>(count: usize) -> f64 {
-    match count <= 2 * CUT {
-        true => karatsuba::<M>(count),
-        false => 5.0 * toom3::<M>(count.div_ceil(3)) + 20.0 * count as f64 * M::SUM,
+    if count <= 2 * CUT {
+        karatsuba::<M>(count)
+    } else {
+        5.0 * toom3::<M>(count.div_ceil(3)) + 20.0 * count as f64 * M::SUM
     }
 }
 

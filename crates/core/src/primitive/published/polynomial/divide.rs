@@ -1,7 +1,7 @@
 //! Division with remainder by a monic polynomial.
 
 use super::module::{Module, ScalarOf, Scalars};
-use super::multiply::{Strategy, multiply};
+use super::multiply::{MultiplyStrategy, multiply};
 use crate::primitive::group::ScalarField;
 
 /// Quotient and remainder of a polynomial with elements as coefficients and a monic one with scalars, by Newton's iteration (von zur
@@ -12,7 +12,7 @@ use crate::primitive::group::ScalarField;
 /// If the divisor is not monic.
 pub fn divide<M: Module>(
     module: &M,
-    strategy: Strategy,
+    strategy: MultiplyStrategy,
     dividend: &[M::Element],
     divisor: &[ScalarOf<M>],
 ) -> (Vec<M::Element>, Vec<M::Element>) {
@@ -44,7 +44,7 @@ pub fn divide<M: Module>(
 /// (algorithm 9.3).
 pub(super) fn inverse<F: ScalarField + Sync>(
     field: &F,
-    strategy: Strategy,
+    strategy: MultiplyStrategy,
     series: &[F::Scalar],
     count: usize,
 ) -> Vec<F::Scalar> {

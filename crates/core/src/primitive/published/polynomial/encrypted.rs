@@ -5,11 +5,11 @@ use crate::primitive::elgamal::{Ciphertext, columns, pairs};
 use crate::primitive::group::Group;
 
 /// Ciphertexts under one key: sums and products are those of what they hold. They are as fresh as what they are made of, and tell
-/// whoever knows that how: see [`rerandomize`](crate::primitive::elgamal::PublicKey::rerandomize).
+/// whoever knows that how: see [`rerandomize`](crate::primitive::elgamal::ElGamalPublicKey::rerandomize).
 #[derive(Debug, Clone, Copy)]
-pub struct Encrypted<'a, G>(pub &'a G);
+pub struct EncryptedModule<'a, G>(pub &'a G);
 
-impl<'a, G: Group + Sync> Encrypted<'a, G> {
+impl<'a, G: Group + Sync> EncryptedModule<'a, G> {
     fn points(&self) -> Points<'a, G> {
         Points(self.0)
     }
@@ -26,7 +26,7 @@ impl<'a, G: Group + Sync> Encrypted<'a, G> {
     }
 }
 
-impl<'a, G: Group + Sync> Module for Encrypted<'a, G> {
+impl<'a, G: Group + Sync> Module for EncryptedModule<'a, G> {
     type Field = G;
     type Element = Ciphertext<G>;
 

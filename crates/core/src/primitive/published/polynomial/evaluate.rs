@@ -5,7 +5,7 @@ use crate::parallel;
 use super::correlate::correlate;
 use super::divide::inverse;
 use super::module::{Module, ScalarOf, Scalars};
-use super::multiply::{Strategy, expand, multiply};
+use super::multiply::{MultiplyStrategy, expand, multiply};
 use crate::primitive::group::ScalarField;
 
 /// Down to so many points, each value is one sum of products.
@@ -22,7 +22,7 @@ pub fn evaluate_one<M: Module>(module: &M, polynomial: &[M::Element], point: &Sc
 /// points. (Bostan, Lecerf & Schost, "Tellegen's principle into practice", ISSAC 2003, section 5.)
 pub fn evaluate<M: Module>(
     module: &M,
-    strategy: Strategy,
+    strategy: MultiplyStrategy,
     polynomial: &[M::Element],
     points: &[ScalarOf<M>],
 ) -> Vec<M::Element> {
@@ -32,7 +32,7 @@ pub fn evaluate<M: Module>(
 /// The same; `done` is told how many values are there, again and again.
 pub(crate) fn evaluate_and_tell<M: Module>(
     module: &M,
-    strategy: Strategy,
+    strategy: MultiplyStrategy,
     polynomial: &[M::Element],
     points: &[ScalarOf<M>],
     done: &(impl Fn(usize) + Sync),
@@ -48,7 +48,7 @@ pub(crate) fn evaluate_and_tell<M: Module>(
         let some = |range| evaluate_and_tell(module, strategy, polynomial, &points[range], done);
         return parallel::ranges(points.len(), most, some).concat();
     }
-    let own = Strategy::fastest(&Scalars(module.field()), points.len(), points.len());
+    let own = MultiplyStrategy::fastest(&Scalars(module.field()), points.len(), points.len());
     let tree = Tree::new(module.field(), own, points);
     let inverse = inverse(module.field(), own, &tree.product, polynomial.len());
     let sums = correlate(module, strategy, &inverse, polynomial, points.len());
@@ -68,7 +68,7 @@ enum Below<F: ScalarField> {
 }
 
 impl<F: ScalarField + Sync> Tree<F> {
-    fn new(field: &F, strategy: Strategy, points: &[F::Scalar]) -> Tree<F> {
+    fn new(field: &F, strategy: MultiplyStrategy, points: &[F::Scalar]) -> Tree<F> {
         if points.len() > GROUP {
             let (first, second) = points.split_at(points.len() / 2);
             let half = |points| move || Tree::new(field, strategy, points);
@@ -77,7 +77,7 @@ impl<F: ScalarField + Sync> Tree<F> {
             return Tree { product, below: Below::Halves(Box::new([first, second])) };
         }
         let product = |points: &[F::Scalar]| {
-            let mut product = expand(field, Strategy::Schoolbook, points);
+            let mut product = expand(field, MultiplyStrategy::Schoolbook, points);
             product.reverse();
             product
         };
@@ -89,7 +89,7 @@ impl<F: ScalarField + Sync> Tree<F> {
     fn descend<M: Module<Field = F>>(
         &self,
         module: &M,
-        strategy: Strategy,
+        strategy: MultiplyStrategy,
         sums: Vec<M::Element>,
         done: &(impl Fn(usize) + Sync),
     ) -> Vec<M::Element> {

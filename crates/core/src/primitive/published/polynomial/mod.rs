@@ -16,8 +16,8 @@ mod multiply;
 mod tests;
 
 pub use divide::divide;
-pub use encrypted::Encrypted;
+pub use encrypted::EncryptedModule;
 pub(crate) use evaluate::evaluate_and_tell;
 pub use evaluate::{evaluate, evaluate_one};
 pub use module::{Module, Points, Scalars};
-pub use multiply::{Strategy, expand, multiply};
+pub use multiply::{MultiplyStrategy, expand, multiply};

@@ -8,7 +8,7 @@ use crate::primitive::group::ScalarField;
 
 /// Algorithm by which two polynomials are multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strategy {
+pub enum MultiplyStrategy {
     /// Each coefficient of the result as one sum of products: k^2 of them for k coefficients.
     Schoolbook,
     /// Karatsuba & Ofman, 1963: k^1.585 products.
@@ -22,14 +22,15 @@ pub enum Strategy {
 /// Up to so many coefficients the parts of a product are multiplied as in school, and up to twice as many by Karatsuba's way.
 pub(super) const CUT: usize = 8;
 
-impl Strategy {
+impl MultiplyStrategy {
     /// List of all strategies.
-    pub const ALL: [Strategy; 4] = [Strategy::Schoolbook, Strategy::Karatsuba, Strategy::Toom3, Strategy::Fft];
+    pub const ALL: [MultiplyStrategy; 4] =
+        [MultiplyStrategy::Schoolbook, MultiplyStrategy::Karatsuba, MultiplyStrategy::Toom3, MultiplyStrategy::Fft];
 
     /// Whether a field has what it takes for a result of so many coefficients.
     pub fn can(self, field: &impl ScalarField, coefficients: usize) -> bool {
         match self {
-            Strategy::Fft => fft::size(coefficients).is_some_and(|log2| field.root_of_unity(log2).is_some()),
+            MultiplyStrategy::Fft => fft::size(coefficients).is_some_and(|log2| field.root_of_unity(log2).is_some()),
             _ => true,
         }
     }
@@ -40,10 +41,10 @@ impl Strategy {
 ///
 /// # Panics
 ///
-/// If the strategy [cannot](Strategy::can) be used.
+/// If the strategy [cannot](MultiplyStrategy::can) be used.
 pub fn multiply<M: Module>(
     module: &M,
-    strategy: Strategy,
+    strategy: MultiplyStrategy,
     scalars: &[ScalarOf<M>],
     elements: &[M::Element],
 ) -> Vec<M::Element> {
@@ -51,18 +52,18 @@ pub fn multiply<M: Module>(
         return Vec::new();
     }
     match strategy {
-        Strategy::Schoolbook => schoolbook(module, scalars, elements),
-        Strategy::Karatsuba => in_squares(module, scalars, elements, &|a, b| karatsuba(module, a, b)),
-        Strategy::Toom3 => {
+        MultiplyStrategy::Schoolbook => schoolbook(module, scalars, elements),
+        MultiplyStrategy::Karatsuba => in_squares(module, scalars, elements, &|a, b| karatsuba(module, a, b)),
+        MultiplyStrategy::Toom3 => {
             let sixth = module.field().invert(&[module.field().scalar(6)]).remove(0);
             in_squares(module, scalars, elements, &|a, b| toom3(module, &sixth, a, b))
         }
-        Strategy::Fft => fft::multiply(module, scalars, elements),
+        MultiplyStrategy::Fft => fft::multiply(module, scalars, elements),
     }
 }
 
 /// The monic polynomial that has these roots, each as often as it is there.
-pub fn expand<F: ScalarField + Sync>(field: &F, strategy: Strategy, roots: &[F::Scalar]) -> Vec<F::Scalar> {
+pub fn expand<F: ScalarField + Sync>(field: &F, strategy: MultiplyStrategy, roots: &[F::Scalar]) -> Vec<F::Scalar> {
     match roots {
         [] => vec![field.scalar(1)],
         [root] => vec![field.minus(&field.scalar(0), root), field.scalar(1)],
@@ -95,13 +96,12 @@ fn in_squares<M: Module>(
     square: &(impl Fn(&[ScalarOf<M>], &[M::Element]) -> Vec<M::Element> + Sync),
 ) -> Vec<M::Element> {
     let side = scalars.len().min(elements.len());
-    let products: Vec<_> = match scalars.len() > elements.len() {
-        true => parallel::ranges(scalars.len(), side, |part| {
+    let products: Vec<_> = if scalars.len() > elements.len() {
+        parallel::ranges(scalars.len(), side, |part| {
             square(&filled(&scalars[part], side, module.field().scalar(0)), elements)
-        }),
-        false => parallel::ranges(elements.len(), side, |part| {
-            square(scalars, &filled(&elements[part], side, module.zero()))
-        }),
+        })
+    } else {
+        parallel::ranges(elements.len(), side, |part| square(scalars, &filled(&elements[part], side, module.zero())))
     };
     let mut result = vec![module.zero(); scalars.len() + elements.len() - 1];
     for (piece, product) in products.iter().enumerate() {

@@ -4,7 +4,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::primitive::elgamal::{Ciphertext, SecretKey};
+use crate::primitive::elgamal::{Ciphertext, ElGamalSecretKey};
 use crate::primitive::group::{Group, ModP, P384, P521, Ristretto255, ScalarField, safe_prime};
 use crate::primitive::published::Pallas;
 use crypto_bigint::BoxedUint;
@@ -42,17 +42,14 @@ fn value<F: ScalarField>(field: &F, polynomial: &[F::Scalar], point: &F::Scalar)
 }
 
 /// The strategies that a field has for a result of so many coefficients.
-fn strategies<F: ScalarField>(field: &F, coefficients: usize) -> Vec<Strategy> {
-    Strategy::ALL.into_iter().filter(|strategy| strategy.can(field, coefficients)).collect()
+fn strategies<F: ScalarField>(field: &F, coefficients: usize) -> Vec<MultiplyStrategy> {
+    MultiplyStrategy::ALL.into_iter().filter(|strategy| strategy.can(field, coefficients)).collect()
 }
 
 fn products<F: ScalarField + Sync>(field: &F, sizes: &[(usize, usize)]) {
     for &(first, second) in sizes {
         let (a, b) = (scalars(field, first, 1), scalars(field, second, 2));
-        let expected = match first == 0 || second == 0 {
-            true => Vec::new(),
-            false => product(field, &a, &b),
-        };
+        let expected = if first == 0 || second == 0 { Vec::new() } else { product(field, &a, &b) };
         for strategy in strategies(field, first + second) {
             let found = multiply(&Scalars(field), strategy, &a, &b);
             assert_eq!(encoded(field, &found), encoded(field, &expected), "{strategy:?} {first} {second}");
@@ -68,7 +65,7 @@ fn in_the_exponent<G: Group + Sync>(group: &G, sizes: &[(usize, usize)]) {
         let (a, b) = (scalars(group, first, 3), scalars(group, second, 4));
         for strategy in strategies(group, first + second) {
             let found = multiply(&module, strategy, &a, &points(&b));
-            let expected = points(&multiply(&Scalars(group), Strategy::Schoolbook, &a, &b));
+            let expected = points(&multiply(&Scalars(group), MultiplyStrategy::Schoolbook, &a, &b));
             assert_eq!(group.encode(&found), group.encode(&expected), "{strategy:?} {first} {second}");
             let roots = scalars(group, second.min(first), 5);
             let divisor = expand(group, strategy, &roots);
@@ -118,7 +115,7 @@ fn pallas() {
 fn squares_modulo_a_safe_prime() {
     let (p, q) = safe_prime(512, 10, &mut rng(6)).unwrap();
     let group = ModP::new(&p, &q, &BoxedUint::from(4u64)).unwrap();
-    assert!(Strategy::Fft.can(&group, 1 << 10));
+    assert!(MultiplyStrategy::Fft.can(&group, 1 << 10));
     all(&group);
 }
 
@@ -127,7 +124,7 @@ fn squares_modulo_a_safe_prime() {
 fn expansions_vanish_at_their_roots() {
     for count in [0, 1, 2, 3, 17, 100] {
         let roots = scalars(&Pallas, count, 6);
-        for strategy in Strategy::ALL {
+        for strategy in MultiplyStrategy::ALL {
             let polynomial = expand(&Pallas, strategy, &roots);
             assert_eq!(polynomial.len(), count + 1);
             assert!(roots.iter().all(|root| Pallas.is_zero(&value(&Pallas, &polynomial, root))));
@@ -157,7 +154,7 @@ fn middle_products_are_sums_of_products() {
                     terms.fold(Pallas.scalar(0), |sum, (a, element)| Pallas.plus(&sum, &Pallas.times(a, element)))
                 };
                 let expected: Vec<_> = (0..count).map(sum).collect();
-                for strategy in Strategy::ALL {
+                for strategy in MultiplyStrategy::ALL {
                     let found = correlate::correlate(&module, strategy, &a, &elements, count);
                     let shape = (scalar_count, count, length);
                     assert_eq!(encoded(&Pallas, &found), encoded(&Pallas, &expected), "{strategy:?} {shape:?}");
@@ -186,7 +183,7 @@ fn division_and_evaluation_agree_with_their_definitions() {
     ] {
         let polynomial = scalars(&Pallas, length, 8);
         let roots = scalars(&Pallas, degree, 9);
-        for strategy in Strategy::ALL {
+        for strategy in MultiplyStrategy::ALL {
             let divisor = expand(&Pallas, strategy, &roots);
             let (quotient, remainder) = divide(&module, strategy, &polynomial, &divisor);
             assert_eq!((quotient.len(), remainder.len()), (length.saturating_sub(degree), degree));
@@ -209,41 +206,48 @@ fn division_and_evaluation_agree_with_their_definitions() {
 #[test]
 fn the_strategy_with_the_least_work_is_chosen() {
     let (with_roots, without) = (Points(&Pallas), Points(&Ristretto255));
-    for (count, expected) in
-        [(1, Strategy::Schoolbook), (8, Strategy::Schoolbook), (48, Strategy::Toom3), (512, Strategy::Fft)]
-    {
-        assert_eq!(Strategy::fastest(&with_roots, count, count), expected, "{count}");
+    for (count, expected) in [
+        (1, MultiplyStrategy::Schoolbook),
+        (8, MultiplyStrategy::Schoolbook),
+        (48, MultiplyStrategy::Toom3),
+        (512, MultiplyStrategy::Fft),
+    ] {
+        assert_eq!(MultiplyStrategy::fastest(&with_roots, count, count), expected, "{count}");
     }
     for count in [64, 512, 1 << 20] {
-        assert_eq!(Strategy::fastest(&without, count, count), Strategy::Toom3, "{count}");
+        assert_eq!(MultiplyStrategy::fastest(&without, count, count), MultiplyStrategy::Toom3, "{count}");
     }
     for count in [64, 512] {
-        assert_eq!(Strategy::fastest(&Scalars(&Ristretto255), count, count), Strategy::Karatsuba, "{count}");
+        assert_eq!(
+            MultiplyStrategy::fastest(&Scalars(&Ristretto255), count, count),
+            MultiplyStrategy::Karatsuba,
+            "{count}"
+        );
     }
     for (first, second) in [(0, 0), (0, 9), (1, 1000), (1000, 1)] {
-        assert!(Strategy::fastest(&with_roots, first, second).can(&Pallas, first + second));
+        assert!(MultiplyStrategy::fastest(&with_roots, first, second).can(&Pallas, first + second));
     }
 }
 
 #[test]
 fn transforms_need_roots_of_unity() {
-    assert!(Strategy::Fft.can(&Pallas, 1 << 20) && !Strategy::Fft.can(&Ristretto255, 5));
-    assert!(Strategy::Fft.can(&Ristretto255, 4) && !Strategy::Fft.can(&P384::new(), 3));
-    assert!(Strategy::Toom3.can(&Ristretto255, 1 << 20));
+    assert!(MultiplyStrategy::Fft.can(&Pallas, 1 << 20) && !MultiplyStrategy::Fft.can(&Ristretto255, 5));
+    assert!(MultiplyStrategy::Fft.can(&Ristretto255, 4) && !MultiplyStrategy::Fft.can(&P384::new(), 3));
+    assert!(MultiplyStrategy::Toom3.can(&Ristretto255, 1 << 20));
 }
 
 /// Polynomials with encrypted coefficients are multiplied, divided and evaluated as what they hold.
 #[test]
 fn encrypted_polynomials() {
     let (group, rng) = (&Pallas, &mut rng(3));
-    let key = SecretKey::generate(group, rng);
+    let key = ElGamalSecretKey::generate(group, rng);
     let public = key.public(group);
     let roots = group.random_scalars(12, rng);
-    let polynomial = expand(group, Strategy::Karatsuba, &roots);
+    let polynomial = expand(group, MultiplyStrategy::Karatsuba, &roots);
     let encrypted = public.encrypt(group, &polynomial, rng);
     let factor = group.random_scalars(20, rng);
-    let module = Encrypted(group);
-    for strategy in Strategy::ALL {
+    let module = EncryptedModule(group);
+    for strategy in MultiplyStrategy::ALL {
         let product = multiply(&module, strategy, &factor, &encrypted);
         let plain = multiply(&Scalars(group), strategy, &factor, &polynomial);
         assert_eq!(group.encode(&key.decrypt(group, &product)), group.encode(&group.multiply_generator(&plain)));
@@ -259,13 +263,13 @@ fn encrypted_polynomials() {
 /// Sums, differences, products and sums of products of ciphertexts are those of what they hold.
 fn ciphertexts<G: Group + Sync>(group: &G) {
     let rng = &mut rng(1);
-    let key = SecretKey::generate(group, rng);
+    let key = ElGamalSecretKey::generate(group, rng);
     let public = key.public(group);
     let random = group.random_scalars(5, rng);
     let plain: Vec<_> = [0, 1, 7, u64::MAX].map(|integer| group.scalar(integer)).into_iter().chain(random).collect();
     let opened = |ciphertexts: &[Ciphertext<G>]| group.encode(&key.decrypt(group, ciphertexts));
     let expected = |scalars: &[G::Scalar]| group.encode(&group.multiply_generator(scalars));
-    let (module, field) = (Encrypted(group), Scalars(group));
+    let (module, field) = (EncryptedModule(group), Scalars(group));
     let encrypted = public.encrypt(group, &plain, rng);
     let others = group.random_scalars(plain.len(), rng);
     let both = public.encrypt(group, &others, rng);

@@ -23,7 +23,7 @@ pub(super) const STRETCH: usize = 64;
 
 /// A code over GF(2^128) for any number of outputs; see [the module](super).
 #[derive(Debug)]
-pub struct Field {
+pub struct FieldCode {
     length: usize,
     pub(super) constants: Aes128,
     pub(super) numbers: Aes128,
@@ -31,17 +31,17 @@ pub struct Field {
     backend: Backend,
 }
 
-impl Field {
+impl FieldCode {
     /// The code with `length` positions a region that a public seed stands for.
-    pub fn new(seed: Block, length: usize) -> Field {
-        Field::on(backend::chosen(), seed, length)
+    pub fn new(seed: Block, length: usize) -> FieldCode {
+        FieldCode::on(backend::chosen(), seed, length)
     }
 
-    /// Creates the code as [`Field::new`] does, on a back end that is available.
-    pub(super) fn on(backend: Backend, seed: Block, length: usize) -> Field {
+    /// Creates the code as [`FieldCode::new`] does, on a back end that is available.
+    pub(super) fn on(backend: Backend, seed: Block, length: usize) -> FieldCode {
         assert!(length > 0 && length < 1 << 31, "a region has positions, and they can be drawn");
         let [constants, numbers, labels] = streams(seed);
-        Field { length, constants, numbers, labels, backend }
+        FieldCode { length, constants, numbers, labels, backend }
     }
 
     /// Symbols of an input.

@@ -2,11 +2,11 @@
 //!
 //! An encoder maps a vector w of N symbols to n outputs, N about 2 n. First the convolution, in place:
 //!
-//! - [`Field`]: w_i += sum of beta_(i,j) w_(i-j) for j from 4 to 9, beta uniform in GF(2^128);
+//! - [`FieldCode`]: w_i += sum of beta_(i,j) w_(i-j) for j from 4 to 9, beta uniform in GF(2^128);
 //! - [`Binary`]: w_i += w_(i-15) + sum of beta_(i,j) w_(i-j) for j from 1 to 14, beta uniform bits.
 //!
 //! Then the expander: w is cut into equal regions (8 and 10), and output i is the sum of one uniformly drawn position of
-//! each region, times a uniform label in the case of `Field`. Constants and positions come from AES-128 in counter mode
+//! each region, times a uniform label in the case of `FieldCode`. Constants and positions come from AES-128 in counter mode
 //! under public keys.
 //!
 //! After Raghuraman, Rindal and Tanguy, *Expand-convolute codes for pseudorandom correlation generators from LPN*,
@@ -22,7 +22,7 @@ mod x86;
 mod reference;
 
 pub use binary::Binary;
-pub use field::Field;
+pub use field::FieldCode;
 
 use crate::primitive::kernel::{Aes128, Block};
 

@@ -1,6 +1,6 @@
 //! The codes by their definition, as the oracle of the fast encoders: the matrix row by row, one product at a time.
 
-use super::{Binary, Field};
+use super::{Binary, FieldCode};
 use super::{FRONT, binary, field};
 use crate::primitive::kernel::Aes128;
 use crate::primitive::kernel::backend;
@@ -12,7 +12,7 @@ fn block_at(stream: &Aes128, index: usize) -> Block {
 }
 
 /// The convolution and then the expander, over GF(2^128).
-fn encode_field(code: &Field, word: &[Block], outputs: usize) -> Vec<Block> {
+fn encode_field(code: &FieldCode, word: &[Block], outputs: usize) -> Vec<Block> {
     let length = word.len() / field::REGIONS;
     let mut word = word.to_vec();
     for place in 0..word.len() {
@@ -77,7 +77,7 @@ fn with_front(width: usize, word: impl IntoIterator<Item = Block>) -> Vec<Block>
 fn fast_encoders_over_the_field_follow_the_definition() {
     for (length, outputs) in [(1, 1), (2, 3), (3, 12), (7, 28), (40, 131), (100, 400), (129, 33)] {
         for backend in backend::available() {
-            let code = Field::on(backend, Block(9), length);
+            let code = FieldCode::on(backend, Block(9), length);
             let words = [noise(code.symbols(), 1), noise(code.symbols(), 2)];
             let expected = words.each_ref().map(|word| encode_field(&code, word, outputs));
             let mut single = block::zeros(outputs);
@@ -104,7 +104,7 @@ fn fast_encoders_over_bits_follow_the_definition() {
 
 #[test]
 fn encoders_are_linear() {
-    let code = Field::new(Block(4), 50);
+    let code = FieldCode::new(Block(4), 50);
     let words = [noise(code.symbols(), 1), noise(code.symbols(), 2)];
     let encode = |word: Vec<Block>| {
         let mut outputs = block::zeros(200);

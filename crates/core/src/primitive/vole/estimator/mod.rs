@@ -10,7 +10,7 @@ mod recomputed;
 mod wide;
 
 use super::code::{binary, field};
-use super::params::{Kind, Parameters};
+use super::params::{Parameters, VoleKind};
 use attacks::Instance;
 use distance::{Ensemble, Incidence, Map};
 
@@ -40,7 +40,7 @@ impl Costs {
     pub fn new(parameters: &Parameters) -> Costs {
         let (kind, instance) = (parameters.kind, instance(parameters));
         let distance = f64::from(kind.distance(parameters.outputs)) / 1000.0;
-        let binary = kind == Kind::Binary;
+        let binary = kind == VoleKind::Binary;
         Costs {
             linear_test: parameters.trees as f64 * kind.linear_bits(distance),
             pooled_gauss: attacks::pooled_gauss(instance),
@@ -70,8 +70,8 @@ pub(crate) fn instance(parameters: &Parameters) -> Instance {
 /// The ensemble that a run's code is drawn from.
 pub(crate) fn ensemble(parameters: &Parameters) -> Ensemble {
     let map = match parameters.kind {
-        Kind::Field => Map::Delayed { memory: field::MEMORY, bits: 128.0 },
-        Kind::Binary => Map::Binary { memory: binary::MEMORY },
+        VoleKind::Field => Map::Delayed { memory: field::MEMORY, bits: 128.0 },
+        VoleKind::Binary => Map::Binary { memory: binary::MEMORY },
     };
     Ensemble {
         outputs: parameters.outputs,
@@ -99,13 +99,13 @@ fn cutoff(parameters: &Parameters) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::primitive::vole::params::{CODE_BITS, FIELD_DISTANCES, LEAST_OUTPUTS, MOST_OUTPUTS, SECURITY_BITS};
+    use crate::primitive::vole::params::{CODE_BITS, FIELD_DISTANCES, MAX_OUTPUTS, MIN_OUTPUTS, SECURITY_BITS};
     use crate::security::Chance;
 
     #[test]
     fn every_attack_costs_as_much_as_promised() {
-        for kind in [Kind::Field, Kind::Binary] {
-            for outputs in [LEAST_OUTPUTS, 1 << 20, MOST_OUTPUTS] {
+        for kind in [VoleKind::Field, VoleKind::Binary] {
+            for outputs in [MIN_OUTPUTS, 1 << 20, MAX_OUTPUTS] {
                 let costs = Costs::new(&Parameters::new(kind, outputs).unwrap());
                 assert!(costs.least() >= SECURITY_BITS, "{kind:?} {outputs}: {costs:?}");
                 assert!(costs.trees >= 118.0, "{kind:?} {outputs}: {costs:?}");
@@ -120,9 +120,9 @@ mod tests {
     /// are less likely so by at least 1.3 bits, and so on.
     #[test]
     fn codes_over_the_field_have_their_distance() {
-        let failure = |outputs: usize| code_failure(&Parameters::new(Kind::Field, outputs).unwrap());
+        let failure = |outputs: usize| code_failure(&Parameters::new(VoleKind::Field, outputs).unwrap());
         let mut all = 0.0;
-        for outputs in FIELD_DISTANCES.map(|(bits, _)| 1 << bits).into_iter().chain([LEAST_OUTPUTS]) {
+        for outputs in FIELD_DISTANCES.map(|(bits, _)| 1 << bits).into_iter().chain([MIN_OUTPUTS]) {
             let failure = failure(outputs);
             assert!(failure <= -f64::from(CODE_BITS), "{outputs}: 2^{failure}");
             all += failure.exp2() / (1.0 - (-1.3f64).exp2());
@@ -137,8 +137,8 @@ mod tests {
     /// Small supports are what counts; the rest takes minutes for each size.
     #[test]
     fn codes_over_bits_have_their_distance_for_small_supports() {
-        for outputs in [LEAST_OUTPUTS, 1 << 20, MOST_OUTPUTS] {
-            let parameters = Parameters::new(Kind::Binary, outputs).unwrap();
+        for outputs in [MIN_OUTPUTS, 1 << 20, MAX_OUTPUTS] {
+            let parameters = Parameters::new(VoleKind::Binary, outputs).unwrap();
             let ensemble = ensemble(&parameters);
             let cutoff = cutoff(&parameters);
             let sum = |output: f64| {
@@ -155,9 +155,9 @@ mod tests {
     #[ignore = "bounds every code of the tables: hours"]
     fn codes_have_their_distance() {
         let mut all = 0.0;
-        for kind in [Kind::Field, Kind::Binary] {
-            let mut outputs = LEAST_OUTPUTS;
-            while outputs <= MOST_OUTPUTS {
+        for kind in [VoleKind::Field, VoleKind::Binary] {
+            let mut outputs = MIN_OUTPUTS;
+            while outputs <= MAX_OUTPUTS {
                 let failure = code_failure(&Parameters::new(kind, outputs).unwrap());
                 println!("{kind:?} {outputs}: 2^{failure:.2}");
                 assert!(failure <= -f64::from(CODE_BITS), "{kind:?} {outputs}: 2^{failure}");

@@ -8,7 +8,7 @@ use super::*;
 
 /// Line that the script prints for a size.
 struct Line {
-    kind: Kind,
+    kind: VoleKind,
     /// Outputs, trees, leaves of each, levels, positions of a region.
     shape: [usize; 5],
     /// Linear test, pooled Gauss, both kinds of decoding, algebraic; and how many rows of the code are light, at least and at most.
@@ -27,7 +27,7 @@ fn computed() -> Option<Vec<Line>> {
     let lines = text.lines().map(|line| {
         let words: Vec<&str> = line.split(' ').collect();
         Line {
-            kind: if words[0] == "field" { Kind::Field } else { Kind::Binary },
+            kind: if words[0] == "field" { VoleKind::Field } else { VoleKind::Binary },
             shape: std::array::from_fn(|index| words[1 + index].parse().unwrap()),
             costs: std::array::from_fn(|index| words[6 + index].parse().ok()),
         }

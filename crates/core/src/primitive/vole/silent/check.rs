@@ -97,14 +97,14 @@ fn hash(keys: &Keys, challenge: &[u8], value: Block) -> [u8; ANSWER_BYTES] {
 mod tests {
     use super::*;
     use crate::primitive::kernel::block;
-    use crate::primitive::vole::params::Kind;
+    use crate::primitive::vole::params::VoleKind;
     use crate::session::{Session, Transcript};
     use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
 
     /// The masked sum of a challenge for these values, whose seed is always the same.
     fn challenged(values: &[Block], mask: Block) -> Block {
-        let keys = Keys::new(&Session::new(Transcript::new("test")), Kind::Field, "test");
+        let keys = Keys::new(&Session::new(Transcript::new("test")), VoleKind::Field, "test");
         let mut checker = Checker::new(&mut ChaCha20Rng::from_seed([1; 32]));
         checker.add(0, values, values);
         let (mut sender, mut receiver) = Channel::pair("sender", "receiver");
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn the_answer_is_bound_to_session_run_and_challenge() {
         let keys = |domain: &str, runs: u64| {
-            let mut keys = Keys::new(&Session::new(Transcript::new(domain)), Kind::Field, "test");
+            let mut keys = Keys::new(&Session::new(Transcript::new(domain)), VoleKind::Field, "test");
             keys.runs = runs;
             keys
         };

@@ -20,7 +20,7 @@ use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::kernel::{Block, block};
 use crate::primitive::ot::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::primitive::vole::code::{Binary, FRONT};
-use crate::primitive::vole::params::{Kind, Parameters, RUN_OUTPUTS};
+use crate::primitive::vole::params::{Parameters, RUN_OUTPUTS, VoleKind};
 use crate::primitive::vole::{RandomCotReceiver, RandomCotSender};
 use crate::security::Security;
 use crate::session::Session;
@@ -62,12 +62,12 @@ impl<O: CorrelatedOtSender> CotSender<O> {
         if !transfers.delta().bit(0) {
             return Err(Error::Internal("silent COT needs a delta whose lowest bit is one".into()));
         }
-        let keys = Keys::new(session, Kind::Binary, purpose);
+        let keys = Keys::new(session, VoleKind::Binary, purpose);
         Ok(CotSender { transfers, security, keys, rng: forked(rng) })
     }
 
     fn run(&mut self, b: &mut [Block], channel: &mut Channel) -> Result<()> {
-        let parameters = Parameters::new(Kind::Binary, b.len())?;
+        let parameters = Parameters::new(VoleKind::Binary, b.len())?;
         let (delta, base) = (self.transfers.delta(), base_elements(self.security));
         let mut transfers = Zeroizing::new(block::zeros(128 * base + parameters.tree_transfers()));
         self.transfers.send(&mut transfers, channel)?;
@@ -97,12 +97,12 @@ impl<O: CorrelatedOtReceiver> CotReceiver<O> {
         purpose: &str,
         rng: &mut impl CryptoRng,
     ) -> CotReceiver<O> {
-        let keys = Keys::new(session, Kind::Binary, purpose);
+        let keys = Keys::new(session, VoleKind::Binary, purpose);
         CotReceiver { transfers, security, keys, rng: forked(rng) }
     }
 
     fn run(&mut self, c: &mut [Block], channel: &mut Channel) -> Result<()> {
-        let parameters = Parameters::new(Kind::Binary, c.len())?;
+        let parameters = Parameters::new(VoleKind::Binary, c.len())?;
         let base = base_elements(self.security);
         let masks = Zeroizing::new(block::random(base, &mut self.rng));
         let holes = Holes::random(&parameters, &mut self.rng);

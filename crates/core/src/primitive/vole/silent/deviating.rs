@@ -11,14 +11,14 @@ use super::keys::Keys;
 use super::trees::{grow, room};
 use crate::channel::Channel;
 use crate::primitive::kernel::{Block, block};
-use crate::primitive::vole::params::{Kind, Parameters};
+use crate::primitive::vole::params::{Parameters, VoleKind};
 use crate::primitive::vole::{TREE_SUMS, TREE_TIPS};
 use crate::session::{Session, Transcript};
 
 const SEED: [u8; 32] = [4; 32];
 
 fn keys() -> Keys {
-    let mut keys = Keys::new(&Session::new(Transcript::new("test")), Kind::Field, "test");
+    let mut keys = Keys::new(&Session::new(Transcript::new("test")), VoleKind::Field, "test");
     keys.runs = 1;
     keys
 }
@@ -96,7 +96,8 @@ fn every_string_of_choices_leaves_one_node_of_the_frontier_unknown() {
     let mut opened = 0;
     for leaves in 2usize..=200 {
         let depth = leaves.next_power_of_two().ilog2() as usize;
-        let parameters = Parameters { kind: Kind::Field, outputs: leaves / 2, trees: 1, leaves, depth, length: leaves };
+        let parameters =
+            Parameters { kind: VoleKind::Field, outputs: leaves / 2, trees: 1, leaves, depth, length: leaves };
         let tree = Tree::sent(&parameters);
         let whole = tree.frontier(&parameters, Some(tree.root), |_| 0);
         assert!(whole.iter().all(Option::is_some));
@@ -123,7 +124,9 @@ fn every_string_of_choices_leaves_one_node_of_the_frontier_unknown() {
 /// The sizes of real runs, and a receiver that always takes the left sums, or the right ones.
 #[test]
 fn a_receiver_that_takes_one_side_of_all_levels_opens_no_tip() {
-    for (kind, bits) in [Kind::Field, Kind::Binary].into_iter().flat_map(|kind| [12, 16, 18].map(|bits| (kind, bits))) {
+    for (kind, bits) in
+        [VoleKind::Field, VoleKind::Binary].into_iter().flat_map(|kind| [12, 16, 18].map(|bits| (kind, bits)))
+    {
         let parameters = Parameters::new(kind, 1 << bits).unwrap();
         let tree = Tree::sent(&parameters);
         for side in [0, 1] {

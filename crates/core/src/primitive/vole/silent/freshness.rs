@@ -14,7 +14,7 @@ use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::kernel::{Block, block};
 use crate::primitive::ot::{Choices, CorrelatedOtReceiver, CorrelatedOtSender, ideal};
-use crate::primitive::vole::params::{Kind, Parameters};
+use crate::primitive::vole::params::{Parameters, VoleKind};
 use crate::primitive::vole::{ANSWER, CHALLENGE, RandomCotReceiver, RandomCotSender, TREE_SUMS, TREE_TIPS};
 use crate::primitive::vole::{VoleReceiver, VoleSender};
 use crate::security::Security;
@@ -27,12 +27,12 @@ fn session() -> Session {
     Session::new(Transcript::new("test"))
 }
 
-fn parameters(kind: Kind) -> Parameters {
+fn parameters(kind: VoleKind) -> Parameters {
     Parameters::new(kind, OUTPUTS).unwrap()
 }
 
 /// A dealer's end that keeps the choices.
-struct Chosen<'a>(ideal::Receiver, &'a Mutex<Option<Choices>>);
+struct Chosen<'a>(ideal::IdealOtReceiver, &'a Mutex<Option<Choices>>);
 
 impl CorrelatedOtReceiver for Chosen<'_> {
     fn receive(&mut self, choices: &Choices, outputs: &mut [Block], channel: &mut Channel) -> Result<()> {
@@ -42,7 +42,7 @@ impl CorrelatedOtReceiver for Chosen<'_> {
 }
 
 /// A dealer's end for a sender whose delta can be one of COT.
-struct Odd(ideal::Sender);
+struct Odd(ideal::IdealOtSender);
 
 impl CorrelatedOtSender for Odd {
     fn delta(&self) -> Block {
@@ -55,42 +55,41 @@ impl CorrelatedOtSender for Odd {
 }
 
 /// Messages and choices of a receiver that has drawn from this seed, while nobody answers as the protocol has it.
-fn receiver(kind: Kind, seed: u8) -> (Choices, Vec<u8>) {
+fn receiver(kind: VoleKind, seed: u8) -> (Choices, Vec<u8>) {
     let (parameters, chosen) = (parameters(kind), Mutex::new(None));
     let (mut end, mut channel) = Channel::pair("sender", "receiver");
-    let challenge = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let (transfers, mut rng) = (Chosen(ideal::pair([1; 32]).1, &chosen), ChaCha20Rng::from_seed([seed; 32]));
-            let (mut a, mut c) = ([Block::ZERO; OUTPUTS], [Block::ZERO; OUTPUTS]);
-            let security = Security::Malicious;
-            let ended = match kind {
-                Kind::Field => SilentReceiver::new(transfers, security, &session(), "test", &mut rng).extend(
-                    &mut a,
-                    &mut c,
-                    &mut channel,
-                ),
-                Kind::Binary => {
-                    CotReceiver::new(transfers, security, &session(), "test", &mut rng).extend(&mut c, &mut channel)
-                }
-            };
-            assert!(ended.is_err(), "the answer is none");
+    let challenge =
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (transfers, mut rng) =
+                    (Chosen(ideal::pair([1; 32]).1, &chosen), ChaCha20Rng::from_seed([seed; 32]));
+                let (mut a, mut c) = ([Block::ZERO; OUTPUTS], [Block::ZERO; OUTPUTS]);
+                let security = Security::Malicious;
+                let ended =
+                    match kind {
+                        VoleKind::Field => SilentReceiver::new(transfers, security, &session(), "test", &mut rng)
+                            .extend(&mut a, &mut c, &mut channel),
+                        VoleKind::Binary => CotReceiver::new(transfers, security, &session(), "test", &mut rng)
+                            .extend(&mut c, &mut channel),
+                    };
+                assert!(ended.is_err(), "the answer is none");
+            });
+            (0..parameters.depth).for_each(|_| end.send(TREE_SUMS, vec![0; parameters.sums_bytes()]).unwrap());
+            end.send(TREE_TIPS, vec![0; parameters.tips_bytes()]).unwrap();
+            let challenge = end.receive(CHALLENGE, CHALLENGE_BYTES).unwrap();
+            end.send(ANSWER, vec![0; super::check::ANSWER_BYTES]).unwrap();
+            challenge
         });
-        (0..parameters.depth).for_each(|_| end.send(TREE_SUMS, vec![0; parameters.sums_bytes()]).unwrap());
-        end.send(TREE_TIPS, vec![0; parameters.tips_bytes()]).unwrap();
-        let challenge = end.receive(CHALLENGE, CHALLENGE_BYTES).unwrap();
-        end.send(ANSWER, vec![0; super::check::ANSWER_BYTES]).unwrap();
-        challenge
-    });
     (chosen.into_inner().unwrap().unwrap(), challenge)
 }
 
 /// The sums of the first level of a sender's trees, without their pads.
-fn sums(kind: Kind, seed: u8) -> Vec<[Block; 2]> {
+fn sums(kind: VoleKind, seed: u8) -> Vec<[Block; 2]> {
     let parameters = parameters(kind);
     let (mut channel, mut end) = Channel::pair("sender", "receiver");
     let base = match kind {
-        Kind::Field => super::vole::base_elements(&parameters, Security::SemiHonest),
-        Kind::Binary => super::cot::base_elements(Security::SemiHonest),
+        VoleKind::Field => super::vole::base_elements(&parameters, Security::SemiHonest),
+        VoleKind::Binary => super::cot::base_elements(Security::SemiHonest),
     };
     let mut dealer = Odd(ideal::pair([1; 32]).0);
     let mut transfers = block::zeros(128 * base + parameters.trees);
@@ -103,10 +102,10 @@ fn sums(kind: Kind, seed: u8) -> Vec<[Block; 2]> {
             let (transfers, mut rng) = (Odd(ideal::pair([1; 32]).0), ChaCha20Rng::from_seed([seed; 32]));
             let (security, mut b) = (Security::SemiHonest, [Block::ZERO; OUTPUTS]);
             let _ = match kind {
-                Kind::Field => {
+                VoleKind::Field => {
                     SilentSender::new(transfers, security, &session(), "test", &mut rng).extend(&mut b, &mut channel)
                 }
-                Kind::Binary => CotSender::new(transfers, security, &session(), "test", &mut rng)
+                VoleKind::Binary => CotSender::new(transfers, security, &session(), "test", &mut rng)
                     .unwrap()
                     .extend(&mut b, &mut channel),
             };
@@ -130,11 +129,11 @@ fn even(what: &str, runs: &[Vec<bool>]) {
 /// The values at the holes, the value that hides the receiver's sum in the check, the holes' first turns, and the seed of the check.
 #[test]
 fn what_a_receiver_draws_is_uniform() {
-    for kind in [Kind::Field, Kind::Binary] {
+    for kind in [VoleKind::Field, VoleKind::Binary] {
         let parameters = parameters(kind);
         let values = match kind {
-            Kind::Field => parameters.trees,
-            Kind::Binary => 0,
+            VoleKind::Field => parameters.trees,
+            VoleKind::Binary => 0,
         };
         let (mut of_values, mut masks, mut holes, mut seeds) = (vec![], vec![], vec![], vec![]);
         for run in 0..RUNS {
@@ -166,7 +165,7 @@ fn what_a_receiver_draws_is_uniform() {
 /// Every tree of every run grows from a root of its own.
 #[test]
 fn no_two_trees_have_one_root() {
-    for kind in [Kind::Field, Kind::Binary] {
+    for kind in [VoleKind::Field, VoleKind::Binary] {
         let mut seen = HashSet::new();
         for run in 0..4 {
             let all = sums(kind, run);

@@ -1,7 +1,7 @@
 //! The public keys of an instance.
 
 use crate::primitive::kernel::{Block, Doubling, RekeyedHash};
-use crate::primitive::vole::params::Kind;
+use crate::primitive::vole::params::VoleKind;
 use crate::session::Session;
 
 /// Everything public that both parties derive from the session.
@@ -24,10 +24,10 @@ pub(super) struct Keys {
 
 impl Keys {
     /// The keys for `purpose` in the session, for this correlation: no other instance may have the same ones.
-    pub(super) fn new(session: &Session, kind: Kind, purpose: &str) -> Keys {
+    pub(super) fn new(session: &Session, kind: VoleKind, purpose: &str) -> Keys {
         let word = match kind {
-            Kind::Field => "VOLE",
-            Kind::Binary => "COT",
+            VoleKind::Field => "VOLE",
+            VoleKind::Binary => "COT",
         };
         let derive = |what: &str| session.derive(&format!("silent {word} for {purpose}: {what}"));
         let block = |what: &str| Block::from_le_slice(&derive(what));
@@ -61,21 +61,21 @@ mod tests {
         let session = Session::new(Transcript::new("test"));
         let other = Session::new(Transcript::new("another"));
         let parts = [session.child("bucket", 0), session.child("bucket", 1), other.clone().within(&session)];
-        let mut keys: Vec<_> = parts.iter().map(|part| Keys::new(part, Kind::Field, "a")).collect();
-        keys.extend(["a", "b"].map(|purpose| Keys::new(&session, Kind::Field, purpose)));
+        let mut keys: Vec<_> = parts.iter().map(|part| Keys::new(part, VoleKind::Field, "a")).collect();
+        keys.extend(["a", "b"].map(|purpose| Keys::new(&session, VoleKind::Field, purpose)));
         for (place, one) in keys.iter().enumerate() {
             assert_eq!(one.code, keys[0].code);
             let differ = |two: &Keys| one.trees != two.trees && one.answer != two.answer;
             assert!(keys[..place].iter().all(differ), "{place}");
         }
-        for others in [Keys::new(&other, Kind::Field, "a"), Keys::new(&session, Kind::Binary, "a")] {
+        for others in [Keys::new(&other, VoleKind::Field, "a"), Keys::new(&session, VoleKind::Binary, "a")] {
             assert!(others.code != keys[0].code && others.trees != keys[0].trees);
         }
     }
 
     #[test]
     fn every_level_of_every_run_has_a_generator_of_its_own() {
-        let mut keys = Keys::new(&Session::new(Transcript::new("test")), Kind::Field, "a");
+        let mut keys = Keys::new(&Session::new(Transcript::new("test")), VoleKind::Field, "a");
         let mut seen = std::collections::HashSet::new();
         for run in 0..5 {
             keys.runs = run;

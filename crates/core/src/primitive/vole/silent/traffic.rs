@@ -5,7 +5,7 @@ use super::{cot, vole};
 use crate::channel::HEADER_BYTES;
 use crate::error::Result;
 use crate::primitive::ot::softspoken;
-use crate::primitive::vole::params::{Kind, Parameters, RUN_OUTPUTS};
+use crate::primitive::vole::params::{Parameters, RUN_OUTPUTS, VoleKind};
 use crate::role::Role;
 use crate::security::Security;
 
@@ -14,19 +14,24 @@ use crate::security::Security;
 pub(crate) fn bytes_sent_by(role: Role, outputs: usize, transfers: &softspoken::Params) -> Result<u64> {
     let mut bytes = transfers.setup_bytes_sent_by(role);
     for start in (0..outputs).step_by(RUN_OUTPUTS) {
-        bytes += run_bytes_sent_by(role, Kind::Field, RUN_OUTPUTS.min(outputs - start), transfers)?;
+        bytes += run_bytes_sent_by(role, VoleKind::Field, RUN_OUTPUTS.min(outputs - start), transfers)?;
     }
     Ok(bytes)
 }
 
 /// Bytes that a party sends in one run with `outputs` outputs, of VOLE or of COT, likewise; setting up is left out.
-pub(crate) fn run_bytes_sent_by(role: Role, kind: Kind, outputs: usize, transfers: &softspoken::Params) -> Result<u64> {
+pub(crate) fn run_bytes_sent_by(
+    role: Role,
+    kind: VoleKind,
+    outputs: usize,
+    transfers: &softspoken::Params,
+) -> Result<u64> {
     let security = transfers.security();
     let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
     let parameters = Parameters::new(kind, outputs)?;
     let base = match kind {
-        Kind::Field => vole::base_elements(&parameters, security),
-        Kind::Binary => cot::base_elements(security),
+        VoleKind::Field => vole::base_elements(&parameters, security),
+        VoleKind::Binary => cot::base_elements(security),
     };
     let (run, checked) = match role {
         Role::Receiver => (0, CHALLENGE_BYTES),

@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::kernel::{Block, block};
 use crate::primitive::ot::{CorrelatedOtReceiver, CorrelatedOtSender};
-use crate::primitive::vole::code::{FRONT, Field};
-use crate::primitive::vole::params::{Kind, Parameters, RUN_OUTPUTS};
+use crate::primitive::vole::code::{FRONT, FieldCode};
+use crate::primitive::vole::params::{Parameters, RUN_OUTPUTS, VoleKind};
 use crate::primitive::vole::{VoleReceiver, VoleSender};
 use crate::security::Security;
 use crate::session::Session;
@@ -51,12 +51,12 @@ impl<O: CorrelatedOtSender> SilentSender<O> {
         purpose: &str,
         rng: &mut impl CryptoRng,
     ) -> SilentSender<O> {
-        let keys = Keys::new(session, Kind::Field, purpose);
+        let keys = Keys::new(session, VoleKind::Field, purpose);
         SilentSender { transfers, security, keys, rng: forked(rng) }
     }
 
     fn run(&mut self, b: &mut [Block], channel: &mut Channel) -> Result<()> {
-        let parameters = Parameters::new(Kind::Field, b.len())?;
+        let parameters = Parameters::new(VoleKind::Field, b.len())?;
         let (delta, base) = (self.transfers.delta(), base_elements(&parameters, self.security));
         let mut transfers = Zeroizing::new(block::zeros(128 * base + parameters.tree_transfers()));
         self.transfers.send(&mut transfers, channel)?;
@@ -71,7 +71,7 @@ impl<O: CorrelatedOtSender> SilentSender<O> {
             let leaves = &nodes[..parameters.leaves * parameters.trees];
             check::answer(&self.keys, delta, *share, leaves, channel)?;
         }
-        Field::new(self.keys.code, parameters.length).encode(&mut word, [b]);
+        FieldCode::new(self.keys.code, parameters.length).encode(&mut word, [b]);
         Ok(())
     }
 }
@@ -85,12 +85,12 @@ impl<O: CorrelatedOtReceiver> SilentReceiver<O> {
         purpose: &str,
         rng: &mut impl CryptoRng,
     ) -> SilentReceiver<O> {
-        let keys = Keys::new(session, Kind::Field, purpose);
+        let keys = Keys::new(session, VoleKind::Field, purpose);
         SilentReceiver { transfers, security, keys, rng: forked(rng) }
     }
 
     fn run(&mut self, a: &mut [Block], c: &mut [Block], channel: &mut Channel) -> Result<()> {
-        let parameters = Parameters::new(Kind::Field, a.len())?;
+        let parameters = Parameters::new(VoleKind::Field, a.len())?;
         let base = base_elements(&parameters, self.security);
         let values = Zeroizing::new(block::random(base, &mut self.rng));
         let holes = Holes::random(&parameters, &mut self.rng);
@@ -121,7 +121,7 @@ impl<O: CorrelatedOtReceiver> SilentReceiver<O> {
         if let (Some(checker), [share]) = (checker, extra) {
             checker.finish(&self.keys, values[parameters.trees], *share, channel)?;
         }
-        Field::new(self.keys.code, parameters.length).encode(&mut words, [a, c]);
+        FieldCode::new(self.keys.code, parameters.length).encode(&mut words, [a, c]);
         Ok(())
     }
 }

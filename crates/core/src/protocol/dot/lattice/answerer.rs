@@ -9,13 +9,13 @@ use zeroize::Zeroizing;
 use super::blocks::{EncryptedBlocks, PreparedBlocks, Sums};
 use super::encryptor::{masks, public_mask};
 use super::layout::Layout;
-use super::params::{Answer, SEED_BYTES};
+use super::params::{LatticeAnswer, SEED_BYTES};
 use super::plaintext::ShareEncoder;
 use super::{ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED, internal};
 use crate::channel::{Channel, Label};
 use crate::error::Result;
 use crate::primitive::kernel::{Prg, block};
-use crate::primitive::rlwe::{Flood, PublicKey, Ring, Switch, Uniform, errors, pack, unpack};
+use crate::primitive::rlwe::{Flood, Ring, RlwePublicKey, Switch, Uniform, errors, pack, unpack};
 use crate::protocol::dot::Columns;
 use crate::session::Session;
 
@@ -33,7 +33,7 @@ type Made = (Vec<Vec<u8>>, Zeroizing<Vec<u128>>);
 pub struct Answerer {
     params: Params,
     ring: Ring,
-    public: PublicKey,
+    public: RlwePublicKey,
     masks: Uniform,
     flood: Flood,
     shares: ShareEncoder,
@@ -64,7 +64,7 @@ pub struct PreparedColumns {
 }
 
 /// Products with a group of columns, which may go to the columns' owner only as an answer.
-pub struct Products {
+pub struct GroupProducts {
     group: usize,
     /// Numbers of the polynomials.
     polynomials: Vec<usize>,
@@ -99,7 +99,7 @@ impl Answerer {
                 return Err(channel.violation(no_residue(PUBLIC_KEY)));
             }
         }
-        let public = PublicKey { first, mask: public_mask(&ring, &masks) };
+        let public = RlwePublicKey { first, mask: public_mask(&ring, &masks) };
         let (flood, left) = (params.flood()?, params.noise().answers);
         let (shares, switch) = (ShareEncoder::new(params, &ring), Switch::new(&ring, params.kept));
         Ok(Answerer { params: params.clone(), ring, public, masks, flood, shares, switch, left })
@@ -143,8 +143,8 @@ impl Answerer {
         &self,
         encrypted: &EncryptedColumns,
         prepared: &PreparedColumns,
-        answers: &[Answer],
-    ) -> Result<Products> {
+        answers: &[LatticeAnswer],
+    ) -> Result<GroupProducts> {
         let group = answers.first().ok_or_else(|| internal("no answers"))?.group;
         let known = prepared.start..prepared.start + prepared.polynomials;
         if answers.iter().any(|answer| answer.group != group || !known.contains(&answer.polynomial)) {
@@ -158,7 +158,7 @@ impl Answerer {
             let wanted = answers.iter().map(|answer| &prepared_blocks[answer.polynomial - prepared.start]);
             sums.add((&self.ring, &layout), encrypted, 0, &wanted.collect::<Vec<_>>());
         }
-        Ok(Products { group, polynomials: answers.iter().map(|answer| answer.polynomial).collect(), sums })
+        Ok(GroupProducts { group, polynomials: answers.iter().map(|answer| answer.polynomial).collect(), sums })
     }
 
     /// Receives a group of columns, and multiplies them with the own columns that its answers need, as they come: nothing is
@@ -167,9 +167,9 @@ impl Answerer {
         &self,
         columns: &Columns,
         group: usize,
-        answers: &[Answer],
+        answers: &[LatticeAnswer],
         channel: &mut Channel,
-    ) -> Result<Products> {
+    ) -> Result<GroupProducts> {
         let (params, layout) = (&self.params, self.params.layout(group));
         let polynomials: Vec<_> = answers.iter().map(|answer| answer.polynomial).collect();
         let mut sums = Sums::new(&self.ring, polynomials.len());
@@ -184,7 +184,7 @@ impl Answerer {
             }
             channel.progress().advance(blocks.len());
         }
-        Ok(Products { group, polynomials, sums })
+        Ok(GroupProducts { group, polynomials, sums })
     }
 
     fn prepare_blocks(
@@ -208,11 +208,11 @@ impl Answerer {
     /// Sends answers for products, and hands over this party's shares: for each answer as many residues as it has values.
     pub fn send_answers(
         &mut self,
-        answers: &[Answer],
-        products: &Products,
+        answers: &[LatticeAnswer],
+        products: &GroupProducts,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-        mut take: impl FnMut(&Answer, &[u128]),
+        mut take: impl FnMut(&LatticeAnswer, &[u128]),
     ) -> Result<()> {
         for answers in answers.chunks(BATCH) {
             self.left = self.left.checked_sub(answers.len()).ok_or_else(|| internal("more answers than agreed on"))?;
@@ -231,7 +231,7 @@ impl Answerer {
     }
 
     /// An answer: a fresh encryption of zero is added, errors, the flood and the share; then the modulus is switched.
-    pub(super) fn answer(&self, answer: &Answer, products: &Products, prg: &mut Prg) -> Result<Made> {
+    pub(super) fn answer(&self, answer: &LatticeAnswer, products: &GroupProducts, prg: &mut Prg) -> Result<Made> {
         let (params, ring, degree) = (&self.params, &self.ring, self.params.degree);
         let place = products.polynomials.iter().position(|&polynomial| polynomial == answer.polynomial);
         let place = place.filter(|_| products.group == answer.group).ok_or_else(|| internal("no such product"))?;
@@ -262,9 +262,10 @@ impl Answerer {
         for (&(slot, other), &error) in answer.wanted.iter().zip(errors.iter()) {
             number(&first, layout.output(slot, other), error, &mut residues);
             self.flood.add(ring.primes(), &mut residues, prg);
-            match params.values {
-                true => shares.extend(std::iter::repeat_n(0, params.digits)),
-                false => shares.push(self.shares.add(ring, &mut residues, prg)),
+            if params.values {
+                shares.extend(std::iter::repeat_n(0, params.digits))
+            } else {
+                shares.push(self.shares.add(ring, &mut residues, prg))
             }
             finish(&mut residues);
         }

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::Params;
 use super::layout::Layout;
 use super::plaintext::other_block;
-use crate::primitive::kernel::ntt::{LANES, Pair};
+use crate::primitive::kernel::ntt::{LANES, LanePair};
 use crate::primitive::rlwe::{Ring, Uniform, unpack};
 use crate::protocol::dot::Columns;
 
@@ -16,7 +16,7 @@ use crate::protocol::dot::Columns;
 /// those values of the first block, of the second one, and so on.
 pub(super) struct EncryptedBlocks {
     blocks: usize,
-    pairs: Vec<Pair>,
+    pairs: Vec<LanePair>,
 }
 
 impl EncryptedBlocks {
@@ -94,7 +94,7 @@ fn width(layout: &Layout) -> usize {
 /// values, those of the first polynomial, of the second one, and so on. Secret: they tell what was multiplied.
 pub(super) struct Sums {
     pub(super) polynomials: usize,
-    pub(super) pairs: Zeroizing<Vec<Pair>>,
+    pub(super) pairs: Zeroizing<Vec<LanePair>>,
 }
 
 impl Sums {

@@ -4,13 +4,13 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::params::{Answer, SEED_BYTES};
+use super::params::{LatticeAnswer, SEED_BYTES};
 use super::plaintext::{Decoder, Encoder};
 use super::{ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED, internal};
 use crate::channel::{Channel, Incoming, Label, Outgoing};
 use crate::error::Result;
 use crate::primitive::kernel::{Block, Prg};
-use crate::primitive::rlwe::{PublicKey, Ring, SecretKey, Uniform, errors, pack, unpack};
+use crate::primitive::rlwe::{Ring, RlwePublicKey, RlweSecretKey, Uniform, errors, pack, unpack};
 use crate::progress::Progress;
 use crate::protocol::dot::Columns;
 use crate::session::Session;
@@ -19,8 +19,8 @@ use crate::session::Session;
 pub struct Encryptor {
     params: Params,
     pub(super) ring: Ring,
-    pub(super) key: SecretKey,
-    pub(super) public: PublicKey,
+    pub(super) key: RlweSecretKey,
+    pub(super) public: RlwePublicKey,
     seed: [u8; SEED_BYTES],
     masks: Uniform,
     encoder: Encoder,
@@ -58,7 +58,7 @@ impl Encryptor {
         let mut seed = [0; SEED_BYTES];
         rng.fill_bytes(&mut seed);
         let masks = masks(session, &seed);
-        let key = SecretKey::new(&ring, &mut Prg::new(Block::random(rng)));
+        let key = RlweSecretKey::new(&ring, &mut Prg::new(Block::random(rng)));
         let public = key.public(&ring, public_mask(&ring, &masks), &mut Prg::new(Block::random(rng)));
         let (encoder, decoder) = (Encoder::new(params, &ring), Decoder::new(params, &ring));
         Encryptor { params: params.clone(), ring, key, public, seed, masks, encoder, decoder, next: 0 }
@@ -97,10 +97,10 @@ impl Encryptor {
     pub(super) fn send_all(
         &mut self,
         columns: &Columns,
-        groups: &[(usize, Vec<Answer>)],
+        groups: &[(usize, Vec<LatticeAnswer>)],
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-        mut take: impl FnMut(&Answer, &[u128]),
+        mut take: impl FnMut(&LatticeAnswer, &[u128]),
     ) -> Result<()> {
         if self.next > 0 {
             return Err(internal("columns that were sent before"));
@@ -171,11 +171,11 @@ impl Encryptor {
     }
 
     /// Receives an answer, and decrypts it: `digits` residues for each product that is wanted.
-    pub fn receive_answer(&self, answer: &Answer, channel: &mut Channel) -> Result<Zeroizing<Vec<u128>>> {
+    pub fn receive_answer(&self, answer: &LatticeAnswer, channel: &mut Channel) -> Result<Zeroizing<Vec<u128>>> {
         self.read_answer(answer, channel.halves().1)
     }
 
-    fn read_answer(&self, answer: &Answer, incoming: &mut Incoming) -> Result<Zeroizing<Vec<u128>>> {
+    fn read_answer(&self, answer: &LatticeAnswer, incoming: &mut Incoming) -> Result<Zeroizing<Vec<u128>>> {
         let (params, degree) = (&self.params, self.params.degree);
         let layout = params.layout(answer.group);
         let mut phases = Zeroizing::new(vec![vec![0; params.kept]; answer.wanted.len()]);

@@ -34,7 +34,7 @@ pub struct Params {
     /// Whether outputs are values, and no shares.
     pub(super) values: bool,
     /// The encryptor's columns in each group, and the slots that they take.
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<ColumnGroup>,
     /// The answerer's columns in one polynomial.
     pub(super) others: usize,
     /// Largest number of answers, if not one for each group and polynomial.
@@ -46,7 +46,7 @@ pub struct Params {
 /// Answers for chosen products, in order, and where each of their values stands among these products.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chosen {
-    answers: Vec<Answer>,
+    answers: Vec<LatticeAnswer>,
     places: Vec<Vec<usize>>,
     products: usize,
     work: u128,
@@ -54,7 +54,7 @@ pub(super) struct Chosen {
 
 /// Some of the encryptor's columns, which travel together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub struct ColumnGroup {
     /// Range of the encryptor's columns in the group.
     pub columns: Range<usize>,
     /// Places for numbers of one row in a polynomial, a power of two.
@@ -63,7 +63,7 @@ pub struct Group {
 
 /// One answer: the products of some columns of a group with some of the answerer's columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct LatticeAnswer {
     /// The encryptor's columns' group.
     pub group: usize,
     /// The number of the answerer's polynomial.
@@ -120,7 +120,7 @@ impl Params {
                 return Err(internal("a pair that is asked for twice"));
             }
             let wanted = outputs.iter().map(|output| output.2).collect();
-            answers.push(Answer { group: outputs[0].0, polynomial: outputs[0].1, wanted });
+            answers.push(LatticeAnswer { group: outputs[0].0, polynomial: outputs[0].1, wanted });
             places.push(outputs.iter().map(|output| output.3).collect());
         }
         let work = search::cost_of(self, pairs).work;
@@ -134,9 +134,10 @@ impl Params {
         if !decodes(&params.noise(), &params.plaintext(), &modulus, &divisor) {
             return Err(internal("parameters that do not decode"));
         }
-        match Uniform::has((params.blocks() as u64 + 1) * params.primes as u64) {
-            true => Ok(params),
-            false => Err(internal("more masks than one seed has")),
+        if Uniform::has((params.blocks() as u64 + 1) * params.primes as u64) {
+            Ok(params)
+        } else {
+            Err(internal("more masks than one seed has"))
         }
     }
 
@@ -188,7 +189,7 @@ impl Params {
     }
 
     /// The groups of the encryptor's columns.
-    pub fn groups(&self) -> &[Group] {
+    pub fn groups(&self) -> &[ColumnGroup] {
         &self.groups
     }
 
@@ -245,7 +246,7 @@ impl Params {
     }
 
     /// Bytes of an answer, frames' headers included.
-    pub fn answer_bytes(&self, answer: &Answer) -> u64 {
+    pub fn answer_bytes(&self, answer: &LatticeAnswer) -> u64 {
         self.bytes_of_outputs(answer.wanted.len())
     }
 
@@ -273,7 +274,7 @@ impl Params {
     }
 
     /// A group's answers: those that were chosen, or all.
-    pub fn answers(&self, group: usize) -> Vec<Answer> {
+    pub fn answers(&self, group: usize) -> Vec<LatticeAnswer> {
         if let Some(Chosen { answers, .. }) = &self.chosen {
             let start = answers.partition_point(|answer| answer.group < group);
             return answers[start..].iter().take_while(|answer| answer.group == group).cloned().collect();
@@ -282,7 +283,7 @@ impl Params {
         let answer = |polynomial: usize| {
             let others = self.others_in(polynomial);
             let wanted = (0..slots).flat_map(|slot| (0..others).map(move |other| (slot, other)));
-            Answer { group, polynomial, wanted: wanted.collect() }
+            LatticeAnswer { group, polynomial, wanted: wanted.collect() }
         };
         (0..self.polynomials()).map(answer).collect()
     }
@@ -291,17 +292,17 @@ impl Params {
     ///
     /// Errors ([`Error::Internal`](crate::Error::Internal)): there is no such column; outputs are values, which the
     /// encryptor would see, and with several columns in a number also those that were not chosen.
-    pub fn answers_for(&self, pairs: &[(usize, usize)]) -> Result<Vec<Answer>> {
+    pub fn answers_for(&self, pairs: &[(usize, usize)]) -> Result<Vec<LatticeAnswer>> {
         if self.values {
             return Err(internal("chosen pairs where outputs are values"));
         }
-        let mut answers: Vec<Answer> = Vec::new();
+        let mut answers: Vec<LatticeAnswer> = Vec::new();
         for &(first, second) in pairs {
             let (group, polynomial, wanted) = self.output(first, second)?;
             match answers.iter_mut().find(|answer| (answer.group, answer.polynomial) == (group, polynomial)) {
                 Some(answer) if answer.wanted.contains(&wanted) => (),
                 Some(answer) => answer.wanted.push(wanted),
-                None => answers.push(Answer { group, polynomial, wanted: vec![wanted] }),
+                None => answers.push(LatticeAnswer { group, polynomial, wanted: vec![wanted] }),
             }
         }
         answers.sort_by_key(|answer| (answer.group, answer.polynomial));
@@ -321,7 +322,7 @@ impl Params {
 
     /// The products that an answer holds, each as the columns of the first and the second party, in the order of the
     /// answer's values, where no number holds several columns.
-    pub fn products_of<'a>(&'a self, answer: &'a Answer) -> impl Iterator<Item = (usize, usize)> + 'a {
+    pub fn products_of<'a>(&'a self, answer: &'a LatticeAnswer) -> impl Iterator<Item = (usize, usize)> + 'a {
         self.places(answer).flatten()
     }
 
@@ -332,9 +333,9 @@ impl Params {
 
     /// Puts the residues of an answer, `digits` for each wanted product, into the matrix of all products, or the list of the
     /// chosen ones.
-    pub(super) fn place(&self, answer: &Answer, values: &[u128], matrix: &mut [u128]) {
+    pub(super) fn place(&self, answer: &LatticeAnswer, values: &[u128], matrix: &mut [u128]) {
         if let Some(Chosen { answers, places, .. }) = &self.chosen {
-            let key = |answer: &Answer| (answer.group, answer.polynomial);
+            let key = |answer: &LatticeAnswer| (answer.group, answer.polynomial);
             if let Ok(index) = answers.binary_search_by_key(&key(answer), key) {
                 places[index].iter().zip(values).for_each(|(&place, &value)| matrix[place] = value);
             }
@@ -349,7 +350,7 @@ impl Params {
 
     /// The columns of the first and the second party that each value of an answer is the product of; `None` for digits
     /// that hold no column.
-    fn places<'a>(&'a self, answer: &'a Answer) -> impl Iterator<Item = Option<(usize, usize)>> + 'a {
+    fn places<'a>(&'a self, answer: &'a LatticeAnswer) -> impl Iterator<Item = Option<(usize, usize)>> + 'a {
         let columns = &self.groups[answer.group].columns;
         answer.wanted.iter().flat_map(move |&(slot, other)| {
             let other = answer.polynomial * self.others + other;
@@ -422,16 +423,17 @@ impl Params {
     }
 
     /// Bytes of an answer modulo one prime.
-    pub(super) fn answer_payload(&self, answer: &Answer) -> usize {
+    pub(super) fn answer_payload(&self, answer: &LatticeAnswer) -> usize {
         packed_bytes(self.prime_bits, self.degree + answer.wanted.len())
     }
 
     /// Refuses columns that are not those agreed on.
     pub(super) fn check(&self, side: Side, columns: &Columns) -> Result<()> {
         let count = if side == Side::First { self.shape.first } else { self.shape.second };
-        match (columns.rows(), columns.count(), columns.integers()) == (self.shape.rows, count, self.shape.integers) {
-            true => Ok(()),
-            false => Err(internal("columns that were not agreed on")),
+        if (columns.rows(), columns.count(), columns.integers()) == (self.shape.rows, count, self.shape.integers) {
+            Ok(())
+        } else {
+            Err(internal("columns that were not agreed on"))
         }
     }
 }

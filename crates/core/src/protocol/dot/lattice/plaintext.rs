@@ -6,7 +6,7 @@ use super::Params;
 use super::layout::Layout;
 use crate::primitive::kernel::ntt::Ntt;
 use crate::primitive::kernel::{Factor, Prg};
-use crate::primitive::rlwe::{self, Fraction, Ring};
+use crate::primitive::rlwe::{self, FractionReader, Ring};
 use crate::protocol::dot::{Columns, Modulus};
 
 /// Bits of the fractions of [`Weight::rest`]: products with integers of 32 bits then fit 63.
@@ -131,7 +131,7 @@ impl ShareEncoder {
 
 /// Reader of outputs.
 pub(super) struct Decoder {
-    fraction: Fraction,
+    fraction: FractionReader,
     /// Excess of the digits over their value, as a residue of the shares' modulus.
     offset: u128,
     modulus: Modulus,
@@ -144,7 +144,7 @@ impl Decoder {
         let primes: Vec<_> = ring.primes()[..params.kept].iter().map(|ntt| *ntt.prime()).collect();
         let low = if params.values { params.shape.range().0 } else { 0 };
         Decoder {
-            fraction: Fraction::new(&primes, params.base, params.digits, low.unsigned_abs()),
+            fraction: FractionReader::new(&primes, params.base, params.digits, low.unsigned_abs()),
             offset: params.modulus.residue(-low),
             modulus: params.modulus,
             shares: !params.values,
@@ -153,10 +153,13 @@ impl Decoder {
 
     /// Appends the residues that a phase, given by its residues modulo the primes that answers keep, stands for.
     pub(super) fn read(&self, phase: &[u64], values: &mut Vec<u128>) {
-        values.extend(self.fraction.digits(phase).iter().map(|&digit| match self.shares {
-            true => digit,
-            // The modulus holds every value, so that a digit is below twice the modulus.
-            false => self.modulus.subtract(self.modulus.add(digit, 0), self.offset),
+        values.extend(self.fraction.digits(phase).iter().map(|&digit| {
+            if self.shares {
+                digit
+            } else {
+                // The modulus holds every value, so that a digit is below twice the modulus.
+                self.modulus.subtract(self.modulus.add(digit, 0), self.offset)
+            }
         }));
     }
 }

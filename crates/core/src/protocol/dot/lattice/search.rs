@@ -1,11 +1,11 @@
 //! The choice of parameters: the cheapest among all that hold.
 
 use super::noise::{FLOOD_BITS, Noise};
-use super::params::{BATCHES, Group, Params};
+use super::params::{BATCHES, ColumnGroup, Params};
 use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::kernel::MAX_PRIME_BITS;
-use crate::primitive::rlwe::{DEGREES, LEAST_PRIME_BITS, most_modulus_bits, packed_bytes};
+use crate::primitive::rlwe::{DEGREES, MIN_PRIME_BITS, most_modulus_bits, packed_bytes};
 use crate::protocol::dot::{MAX_ROWS, Modulus, Shape};
 use crate::role::Side;
 
@@ -96,13 +96,12 @@ impl Search<'_> {
 
     fn into_best(self, best: &mut Option<(u128, Params)>) {
         let (columns, others) = self.columns();
-        let (base, most_digits) = match self.values {
-            true => {
-                let (low, high) = self.shape.range();
-                let bits = 128 - (high - low).unsigned_abs().leading_zeros();
-                (1u128 << bits.max(1), columns.max(1))
-            }
-            false => (self.modulus.value(), 1),
+        let (base, most_digits) = if self.values {
+            let (low, high) = self.shape.range();
+            let bits = 128 - (high - low).unsigned_abs().leading_zeros();
+            (1u128 << bits.max(1), columns.max(1))
+        } else {
+            (self.modulus.value(), 1)
         };
         for digits in 1..=most_digits {
             let mut possible = false;
@@ -147,7 +146,7 @@ impl Search<'_> {
         let groups = slots.iter().scan(0, |start, &slots| {
             let columns = *start..(*start + slots * digits).min(columns);
             *start = columns.end;
-            Some(Group { columns, slots })
+            Some(ColumnGroup { columns, slots })
         });
         let mut params = Params {
             shape: self.shape,
@@ -182,7 +181,7 @@ impl Search<'_> {
         let least = PARTS + plaintext + logarithm(flooded) + PARTS * sigma + 1 + 10;
         let bits = |primes: u64| (least + 3 * primes).div_ceil(PARTS * primes);
         let primes = (1..).find(|&primes| bits(primes) <= u64::from(MAX_PRIME_BITS))?;
-        let prime_bits = bits(primes).max(u64::from(LEAST_PRIME_BITS));
+        let prime_bits = bits(primes).max(u64::from(MIN_PRIME_BITS));
         // 2 t P (N + 2) is at most q / 64.
         let kept =
             (PARTS * 7 + plaintext + logarithm(self.degree as u128 + 2) + 3 * primes).div_ceil(PARTS * prime_bits);

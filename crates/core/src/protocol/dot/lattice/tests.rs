@@ -3,14 +3,14 @@
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
-use super::answerer::{EncryptedColumns, Products};
+use super::answerer::{EncryptedColumns, GroupProducts};
 use super::blocks::{EncryptedBlocks, PreparedBlocks, Sums};
 use super::noise::{Noise, decodes};
-use super::params::{Answer, Group};
+use super::params::{ColumnGroup, LatticeAnswer};
 use super::plaintext::{Encoder, ShareEncoder};
 use super::*;
 use crate::primitive::kernel::{Block, Prg, Prime};
-use crate::primitive::rlwe::{self, ERROR_BOUND, Ring, SecretKey, Uniform, pack};
+use crate::primitive::rlwe::{self, ERROR_BOUND, Ring, RlweSecretKey, Uniform, pack};
 use crate::protocol::dot::{Integers, Modulus, Shape};
 use crate::session::Transcript;
 use zeroize::Zeroizing;
@@ -56,7 +56,7 @@ fn difference(ring: &Ring, x: &[u64], y: &[u64]) -> i128 {
 
 /// The error of the first output of `sums`, before anything is added to it: its phase less the sum of q / base^(k - j) times
 /// digit j of k, but for the fractions that are left out: less than 1 for each digit.
-fn error(params: &Params, ring: &Ring, key: &SecretKey, sums: &Sums, digits: &[i128]) -> i128 {
+fn error(params: &Params, ring: &Ring, key: &RlweSecretKey, sums: &Sums, digits: &[i128]) -> i128 {
     let [mut first, mut second] = sums.halves(ring, 0);
     let degree = params.degree;
     let q = ring.modulus(params.primes);
@@ -76,9 +76,12 @@ fn error(params: &Params, ring: &Ring, key: &SecretKey, sums: &Sums, digits: &[i
         ntt.inverse(&mut second[part.clone()]);
         let product = key.negative_product(ring, index, &mut second[part.clone()]);
         phase.push(prime.subtract(first[part.start], product[0]));
-        exact.push(encoded.iter().fold(0, |sum, (negative, encoded)| match negative {
-            true => prime.subtract(sum, prime.reduce_limbs(encoded)),
-            false => prime.add(sum, prime.reduce_limbs(encoded)),
+        exact.push(encoded.iter().fold(0, |sum, (negative, encoded)| {
+            if *negative {
+                prime.subtract(sum, prime.reduce_limbs(encoded))
+            } else {
+                prime.add(sum, prime.reduce_limbs(encoded))
+            }
         }));
     }
     difference(ring, &phase, &exact)
@@ -91,7 +94,7 @@ fn limbs(number: u128) -> [u64; 2] {
 /// Encrypts all blocks of the first group under `key`, with these errors in the coefficients.
 fn encrypted(
     (params, ring): (&Params, &Ring),
-    key: &SecretKey,
+    key: &RlweSecretKey,
     columns: &Columns,
     masks: &Uniform,
     errors: impl Fn(usize) -> i64,
@@ -117,7 +120,7 @@ fn the_largest_errors_of_the_largest_columns_are_within_the_bound() {
         let shape = shape(rows, 1, 1, bits, signed);
         let params = parameters(shape, None);
         let (ring, layout) = (params.ring(), params.layout(0));
-        let key = SecretKey::new(&ring, &mut Prg::new(Block(1)));
+        let key = RlweSecretKey::new(&ring, &mut Prg::new(Block(1)));
         let masks = Uniform::new([7; 16]);
         let (low, high) = shape.integers.range();
         for (x, y) in [(high, high), (high, low), (low, high), (low, low), (0, low)] {
@@ -148,7 +151,7 @@ fn columns_that_share_polynomials_and_numbers_are_within_the_bound() {
     for (digits, others) in [(1, 8), (7, 1), (7, 8)] {
         let shape = shape(ROWS, digits, others, 8, false);
         let params = parameters(shape, Some(Side::First));
-        let groups = vec![Group { columns: 0..digits, slots: 1 }];
+        let groups = vec![ColumnGroup { columns: 0..digits, slots: 1 }];
         let (degree, base) = (16384, 1 << 28);
         let params = Params {
             encryptor: Side::First,
@@ -163,7 +166,7 @@ fn columns_that_share_polynomials_and_numbers_are_within_the_bound() {
             ..params
         };
         let (ring, layout) = (params.ring(), params.layout(0));
-        let key = SecretKey::new(&ring, &mut Prg::new(Block(1)));
+        let key = RlweSecretKey::new(&ring, &mut Prg::new(Block(1)));
         let ys = constant(&shape, others, 255);
         for up in [true, false] {
             let mut xs = Columns::new(shape.integers, ROWS);
@@ -211,7 +214,7 @@ fn fresh_zeros_are_within_the_bound() {
     // e u + e' + e'' s, all as large as they can be: coefficient N - 1 has N terms of each product.
     let (degree, largest) = (4096, ERROR_BOUND as i64);
     let ring = Ring::new(degree, 50, 2);
-    let key = SecretKey::from_negative(&ring, &vec![-1; degree]);
+    let key = RlweSecretKey::from_negative(&ring, &vec![-1; degree]);
     let (mut mask, mut first) = (ring.zero(), ring.zero());
     for (index, ntt) in ring.primes().iter().enumerate() {
         let part = index * degree..(index + 1) * degree;
@@ -221,7 +224,7 @@ fn fresh_zeros_are_within_the_bound() {
     }
     let mut zero = [ring.zero(), ring.zero()];
     let [first_half, second_half] = &mut zero;
-    rlwe::PublicKey { first, mask }.add_times(&ring, &vec![1; degree], [first_half, second_half]);
+    rlwe::RlwePublicKey { first, mask }.add_times(&ring, &vec![1; degree], [first_half, second_half]);
     let mut phase = Vec::new();
     for (index, ntt) in ring.primes().iter().enumerate() {
         let part = index * degree..(index + 1) * degree;
@@ -293,7 +296,7 @@ fn seen(ones: bool, flooded: bool) -> Vec<i128> {
     let ring = params.ring();
     let flood = params.flood().unwrap();
     let (layout, masks) = (params.layout(0), Uniform::new([5; 16]));
-    let key = SecretKey::new(&ring, &mut Prg::new(Block(3)));
+    let key = RlweSecretKey::new(&ring, &mut Prg::new(Block(3)));
     let blocks = encrypted((&params, &ring), &key, &constant(&shape, 1, 0), &masks, |index| (index % 22) as i64);
     let others = constant(&shape, 1, i64::from(ones));
     let prepared = PreparedBlocks::new(&others, (&ring, &layout), 0, 0..1);
@@ -335,7 +338,11 @@ fn flooded_errors_tell_nothing_and_others_do() {
 
 /// Returns both parties after the encryptor's columns have come, the answers of the first group, and the products for
 /// them.
-fn multiplied(params: &Params, own: &Columns, others: &Columns) -> (Encryptor, Answerer, Vec<Answer>, Products) {
+fn multiplied(
+    params: &Params,
+    own: &Columns,
+    others: &Columns,
+) -> (Encryptor, Answerer, Vec<LatticeAnswer>, GroupProducts) {
     let (mut one, mut two) = Channel::pair("encryptor", "answerer");
     std::thread::scope(|scope| {
         let sent = scope.spawn(|| {
@@ -458,7 +465,7 @@ fn columns_that_leave_a_hole_and_no_answers_are_refused() {
     let shape = shape(100, 2, 7, 1, false);
     let params = Params::keeping(shape, shape.value_modulus().unwrap(), 10).unwrap();
     let params =
-        Params { encryptor: Side::First, others: 2, groups: vec![Group { columns: 0..2, slots: 2 }], ..params };
+        Params { encryptor: Side::First, others: 2, groups: vec![ColumnGroup { columns: 0..2, slots: 2 }], ..params };
     let (a, b) = (constant(&shape, 2, 1), constant(&shape, 7, 1));
     let (_, answerer, answers, products) = multiplied(&params, &a, &b);
     assert_eq!((answers.len(), products.sums.polynomials), (4, 4));

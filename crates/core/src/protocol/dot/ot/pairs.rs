@@ -18,7 +18,7 @@ use crate::session::Session;
 
 /// Pairs of columns whose products are wanted; both parties must use the same.
 #[derive(Debug, Clone)]
-pub struct Pairs {
+pub struct ProductPairs {
     rows: usize,
     modulus: Modulus,
     /// Sender's columns with which each of the chooser's is multiplied.
@@ -26,22 +26,23 @@ pub struct Pairs {
     batch: u32,
 }
 
-impl Pairs {
+impl ProductPairs {
     /// Products of columns of `rows` rows as shares modulo `modulus`; `partners` are, for each of the chooser's columns, the
     /// sender's columns that it is multiplied with. `batch` is another number in each run of a session.
     ///
     /// Errors: too many rows or partners ([`Error::Input`]); a modulus that is no power of two up to 2^64.
-    pub fn new(rows: usize, modulus: Modulus, partners: Vec<Vec<u32>>, batch: u32) -> Result<Pairs> {
+    pub fn new(rows: usize, modulus: Modulus, partners: Vec<Vec<u32>>, batch: u32) -> Result<ProductPairs> {
         let most = partners.iter().map(Vec::len).max().unwrap_or(0);
         if !modulus.is_power_of_two() || modulus.bits() > 64 {
             return Err(Error::Internal(format!("ot: pairs of columns modulo {modulus}")));
         }
-        match rows <= MAX_ROWS && most * packing::bytes(1, modulus.bits()) <= MAX_PAYLOAD_BYTES {
-            true => Ok(Pairs { rows, modulus, partners, batch }),
-            false => Err(Error::Input(format!(
+        if rows <= MAX_ROWS && most * packing::bytes(1, modulus.bits()) <= MAX_PAYLOAD_BYTES {
+            Ok(ProductPairs { rows, modulus, partners, batch })
+        } else {
+            Err(Error::Input(format!(
                 "{most} products of one column of {rows} rows do not fit a message: ask for fewer, in rules by a higher \
                  min_support"
-            ))),
+            )))
         }
     }
 
@@ -99,7 +100,7 @@ impl messages::Piece for Piece {
 
 /// Sums of shares: for each of the chooser's columns, and each of its partners.
 struct Sums<'a> {
-    pairs: &'a Pairs,
+    pairs: &'a ProductPairs,
     expander: Expander,
     /// Index at which the sums of each of the chooser's columns begin.
     starts: Vec<usize>,
@@ -109,7 +110,7 @@ struct Sums<'a> {
 }
 
 impl<'a> Sums<'a> {
-    fn new(pairs: &'a Pairs, session: &Session) -> Sums<'a> {
+    fn new(pairs: &'a ProductPairs, session: &Session) -> Sums<'a> {
         let starts = pairs.partners.iter().scan(0, |start, partners| {
             let here = *start;
             *start += partners.len();
@@ -146,7 +147,7 @@ impl<'a> Sums<'a> {
 ///
 /// Errors: the channel fails, or the peer breaks the protocol.
 pub fn send(
-    pairs: &Pairs,
+    pairs: &ProductPairs,
     mut column: impl FnMut(u32) -> Choices,
     session: &Session,
     ot: &mut impl RandomOtSender,
@@ -175,7 +176,7 @@ pub fn send(
 
 /// The chooser's part of [`send`]. `column` gives the bits of one of its own.
 pub fn receive(
-    pairs: &Pairs,
+    pairs: &ProductPairs,
     column: impl Fn(u32) -> Choices,
     session: &Session,
     ot: &mut impl RandomOtReceiver,
@@ -234,7 +235,7 @@ mod tests {
             (70_000, 18, vec![vec![0], (0..60).collect()]),
         ] {
             let modulus = Modulus::power_of_two(bits).unwrap();
-            let pairs = Pairs::new(rows, modulus, partners.clone(), 3).unwrap();
+            let pairs = ProductPairs::new(rows, modulus, partners.clone(), 3).unwrap();
             let (of_sender, of_chooser) = (columns(1, 60, rows), columns(2, partners.len(), rows));
             let (mut one, mut other) = Channel::pair("sender", "chooser");
             let (mut sender, mut receiver) = ideal::pair([4; 32]);
@@ -271,9 +272,9 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let power = |bits| Modulus::power_of_two(bits).unwrap();
-        assert!(Pairs::new(10, power(65), vec![vec![0]], 0).is_err());
-        assert!(Pairs::new(10, "1000003".parse().unwrap(), vec![vec![0]], 0).is_err());
-        assert!(Pairs::new(10, power(8), vec![vec![0; MAX_PAYLOAD_BYTES + 1]], 0).is_err());
+        assert!(ProductPairs::new(10, power(65), vec![vec![0]], 0).is_err());
+        assert!(ProductPairs::new(10, "1000003".parse().unwrap(), vec![vec![0]], 0).is_err());
+        assert!(ProductPairs::new(10, power(8), vec![vec![0; MAX_PAYLOAD_BYTES + 1]], 0).is_err());
     }
 
     /// The keys that make words of blocks are another batch's and another session's own.
@@ -282,7 +283,7 @@ mod tests {
         let other = Session::new(Transcript::new("other"));
         let words = |batch: u32, session: &Session| {
             let partners = vec![(0..40).collect()];
-            let pairs = Pairs::new(8, Modulus::power_of_two(60).unwrap(), partners, batch).unwrap();
+            let pairs = ProductPairs::new(8, Modulus::power_of_two(60).unwrap(), partners, batch).unwrap();
             let mut sums = Sums::new(&pairs, session);
             let piece = Piece { column: 0, rows: 0..8 };
             let mut columns = Columns::new(Integers::BINARY, 8);

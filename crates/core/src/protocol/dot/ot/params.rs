@@ -169,9 +169,10 @@ impl Params {
     fn runs(&self) -> Vec<(usize, u64)> {
         let (rows, planes, most) = (self.shape.rows, self.planes(), self.segment_rows());
         let together = self.segment_planes();
-        let runs = match rows <= most {
-            true => [(together * rows, planes / together), (planes % together * rows, 1)],
-            false => [(most, planes * (rows / most)), (rows % most, planes)],
+        let runs = if rows <= most {
+            [(together * rows, planes / together), (planes % together * rows, 1)]
+        } else {
+            [(most, planes * (rows / most)), (rows % most, planes)]
         };
         runs.into_iter().filter(|&(transfers, _)| transfers > 0).map(|(size, times)| (size, times as u64)).collect()
     }
@@ -205,10 +206,12 @@ impl Params {
 
     /// The arithmetic on the words of planes of this bit.
     pub(super) fn ring(&self, bit: u32) -> AnyRing {
-        match self.modulus.is_power_of_two() {
-            true if self.modulus.bits() - bit <= 64 => AnyRing::Narrow(Narrow::new(self.modulus.bits() - bit)),
-            true => AnyRing::Wide(Wide::new(self.modulus.bits() - bit)),
-            false => AnyRing::Residues(Residues::new(self.modulus, self.shape.integers)),
+        if !self.modulus.is_power_of_two() {
+            AnyRing::Residues(Residues::new(self.modulus, self.shape.integers))
+        } else if self.modulus.bits() - bit <= 64 {
+            AnyRing::Narrow(Narrow::new(self.modulus.bits() - bit))
+        } else {
+            AnyRing::Wide(Wide::new(self.modulus.bits() - bit))
         }
     }
 

@@ -87,9 +87,10 @@ impl<'a> Products<'a> {
                 AnyRing::Wide(ring) => self.receive_piece(ring, &piece, choices, blocks, message),
                 AnyRing::Residues(ring) => self.receive_piece(ring, &piece, choices, blocks, message),
             };
-            match right {
-                true => Ok(()),
-                false => Err(channel.violation(format!("`{}` hold no words below the modulus", MESSAGES.name))),
+            if right {
+                Ok(())
+            } else {
+                Err(channel.violation(format!("`{}` hold no words below the modulus", MESSAGES.name)))
             }
         })
     }

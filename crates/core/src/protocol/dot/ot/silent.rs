@@ -13,7 +13,7 @@ use crate::primitive::kernel::block::{self, Block};
 use crate::primitive::ot::softspoken::{self, CorrelatedReceiver, CorrelatedSender};
 use crate::primitive::ot::stored::{receive_flips, send_flips};
 use crate::primitive::ot::{Choices, RandomOtReceiver, RandomOtSender, base};
-use crate::primitive::vole::params::Kind;
+use crate::primitive::vole::params::VoleKind;
 use crate::primitive::vole::silent::{self, CotReceiver, CotSender};
 use crate::primitive::vole::{RandomCotReceiver, RandomCotSender};
 use crate::role::Role;
@@ -34,7 +34,7 @@ pub(super) fn setup_bytes_sent_by(role: Role) -> u64 {
 
 /// Bytes that a party sends in one [`Sender::refill`].
 pub(super) fn run_bytes_sent_by(role: Role, count: usize) -> u64 {
-    transfers().and_then(|transfers| silent::run_bytes_sent_by(role, Kind::Binary, count, &transfers)).unwrap_or(0)
+    transfers().and_then(|transfers| silent::run_bytes_sent_by(role, VoleKind::Binary, count, &transfers)).unwrap_or(0)
 }
 
 /// State that both roles hold besides the correlated OTs' protocol.
@@ -93,7 +93,7 @@ impl Sender {
     ) -> Result<Sender> {
         // The lowest bit of blocks is their choice.
         let delta = Block(Block::random(rng).0 | 1);
-        let mut base = base::Receiver::new(session, &of_base(purpose), rng);
+        let mut base = base::BaseOtReceiver::new(session, &of_base(purpose), rng);
         let transfers = CorrelatedSender::setup_over(&transfers()?, session, purpose, delta, &mut base, channel)?;
         let cot = CotSender::new(transfers, Security::SemiHonest, session, purpose, rng)?;
         Ok(Sender { cot, stock: Stock::new(session, purpose) })
@@ -133,7 +133,7 @@ impl Receiver {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<Receiver> {
-        let mut base = base::Sender::new(session, &of_base(purpose), rng);
+        let mut base = base::BaseOtSender::new(session, &of_base(purpose), rng);
         let transfers = CorrelatedReceiver::setup_over(&transfers()?, session, purpose, &mut base, channel, rng)?;
         let cot = CotReceiver::new(transfers, Security::SemiHonest, session, purpose, rng);
         Ok(Receiver { cot, stock: Stock::new(session, purpose) })

@@ -138,9 +138,10 @@ impl<R: Ring> Work<'_, R> {
             (columns, sums, right)
         };
         let size: usize = items.iter().map(|item| item.rows.len() * item.columns.len()).sum();
-        let all: Vec<_> = match items.len() > 1 && size >= PARALLEL {
-            true => items.into_par_iter().map(one).collect(),
-            false => items.into_iter().map(one).collect(),
+        let all: Vec<_> = if items.len() > 1 && size >= PARALLEL {
+            items.into_par_iter().map(one).collect()
+        } else {
+            items.into_iter().map(one).collect()
         };
         let mut total = Zeroizing::new(vec![R::Word::default(); self.columns]);
         for (columns, sums, _) in &all {

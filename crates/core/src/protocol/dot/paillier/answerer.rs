@@ -6,7 +6,7 @@ use super::{ANSWERS, COLUMNS, PUBLIC_KEY, Params, holds};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::ot::Choices;
-use crate::primitive::paillier::{Ciphertexts, Products, PublicKey};
+use crate::primitive::paillier::{CiphertextProducts, PaillierCiphertexts, PaillierPublicKey};
 use crate::protocol::dot::{Columns, Shares};
 
 pub(super) fn run(
@@ -18,24 +18,21 @@ pub(super) fn run(
 ) -> Result<()> {
     let size = params.key_size();
     let payload = channel.receive(PUBLIC_KEY, size.public_key_bytes())?;
-    let key = PublicKey::from_bytes(size, &payload).map_err(|invalid| channel.violation(holds(PUBLIC_KEY, invalid)))?;
+    let key = PaillierPublicKey::from_bytes(size, &payload)
+        .map_err(|invalid| channel.violation(holds(PUBLIC_KEY, invalid)))?;
     let encrypted = params.shape().columns(params.encryptor());
     channel.progress().start("multiplying", encrypted * columns.rows());
     let mut products = key.no_ciphertexts();
     for column in 0..encrypted {
         products.append(&receive_and_multiply(columns, &params.partners(column), params, &key, channel)?);
     }
-    let answers = match params.values() {
-        true => products,
-        false => {
-            let modulus = params.modulus();
-            let negative: Vec<u128> =
-                params.places().into_iter().map(|place| modulus.subtract(0, shares.residues()[place])).collect();
-            key.add_plain(
-                &products,
-                &key.random_with_residues(&zeroize::Zeroizing::new(negative), modulus.value(), rng),
-            )
-        }
+    let answers = if params.values() {
+        products
+    } else {
+        let modulus = params.modulus();
+        let negative: Vec<u128> =
+            params.places().into_iter().map(|place| modulus.subtract(0, shares.residues()[place])).collect();
+        key.add_plain(&products, &key.random_with_residues(&zeroize::Zeroizing::new(negative), modulus.value(), rng))
     };
     // The encryptor knows all that its ciphertexts were made of: without this, which of them were multiplied would show. It is
     // slow, and what is ready is sent, so that nobody takes this party for dead.
@@ -51,11 +48,11 @@ fn receive_and_multiply(
     columns: &Columns,
     partners: &[usize],
     params: &Params,
-    key: &PublicKey,
+    key: &PaillierPublicKey,
     channel: &mut Channel,
-) -> Result<Ciphertexts> {
+) -> Result<PaillierCiphertexts> {
     let bits = columns.integers().bits();
-    let mut products = Products::new(key, partners.len() * bits as usize);
+    let mut products = CiphertextProducts::new(key, partners.len() * bits as usize);
     for rows in params.chunks() {
         let payload = channel.receive(COLUMNS, rows.len() * params.key_size().ciphertext_bytes())?;
         let encrypted = key.read(&payload).map_err(|invalid| channel.violation(holds(COLUMNS, invalid)))?;

@@ -6,48 +6,48 @@ use zeroize::Zeroizing;
 use super::{ANSWERS, COLUMNS, PUBLIC_KEY, Params, holds, internal};
 use crate::channel::Channel;
 use crate::error::Result;
-use crate::primitive::paillier::{Ciphertexts, PublicKey, SecretKey};
+use crate::primitive::paillier::{PaillierCiphertexts, PaillierPublicKey, PaillierSecretKey};
 use crate::protocol::dot::{Columns, Shares};
 
 /// Source of the encryptor's encryptions. They may be made in advance, before anybody knows the columns: as many of 0
 /// and of 1 as will be needed at most.
-pub trait Encryptions {
+pub trait EncryptionSource {
     /// The key that they are under.
-    fn key(&self) -> &SecretKey;
+    fn key(&self) -> &PaillierSecretKey;
 
     /// Encryptions of these integers, each of which has never been given to anybody: one that comes twice tells the answerer
     /// that two numbers are equal.
     ///
     /// Errors: there are not as many left; such integers are not provided for.
-    fn take(&mut self, integers: &[i64]) -> Result<Ciphertexts>;
+    fn take(&mut self, integers: &[i64]) -> Result<PaillierCiphertexts>;
 }
 
 /// Encryptions that are made when they are needed.
-pub struct Live<'a, R> {
-    key: &'a SecretKey,
+pub struct LiveEncryptions<'a, R> {
+    key: &'a PaillierSecretKey,
     rng: R,
 }
 
-impl<'a, R: CryptoRng> Live<'a, R> {
+impl<'a, R: CryptoRng> LiveEncryptions<'a, R> {
     /// Encryptions under this key.
-    pub fn new(key: &'a SecretKey, rng: R) -> Live<'a, R> {
-        Live { key, rng }
+    pub fn new(key: &'a PaillierSecretKey, rng: R) -> LiveEncryptions<'a, R> {
+        LiveEncryptions { key, rng }
     }
 }
 
 /// Prints the key, and nothing of the generator.
-impl<R> std::fmt::Debug for Live<'_, R> {
+impl<R> std::fmt::Debug for LiveEncryptions<'_, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Live").field(self.key).finish()
     }
 }
 
-impl<R: CryptoRng> Encryptions for Live<'_, R> {
-    fn key(&self) -> &SecretKey {
+impl<R: CryptoRng> EncryptionSource for LiveEncryptions<'_, R> {
+    fn key(&self) -> &PaillierSecretKey {
         self.key
     }
 
-    fn take(&mut self, integers: &[i64]) -> Result<Ciphertexts> {
+    fn take(&mut self, integers: &[i64]) -> Result<PaillierCiphertexts> {
         let wide: Zeroizing<Vec<i128>> = Zeroizing::new(integers.iter().map(|&integer| integer.into()).collect());
         Ok(self.key.encrypt(&self.key.public().encode(&wide), &mut self.rng))
     }
@@ -56,7 +56,7 @@ impl<R: CryptoRng> Encryptions for Live<'_, R> {
 pub(super) fn run(
     columns: &Columns,
     params: &Params,
-    encryptions: &mut impl Encryptions,
+    encryptions: &mut impl EncryptionSource,
     channel: &mut Channel,
 ) -> Result<Shares> {
     let public = encryptions.key().public().clone();
@@ -80,26 +80,23 @@ pub(super) fn run(
     let answers = receive_answers(&public, params, channel)?;
     let plaintexts = encryptions.key().decrypt(&answers);
     let mut shares = Zeroizing::new(vec![0; answers.len()]);
-    match params.values() {
-        false => {
-            let residues = public.residues(&plaintexts, params.modulus().value());
-            params.places().into_iter().zip(residues.iter()).for_each(|(place, residue)| shares[place] = *residue);
+    if params.values() {
+        let (low, high) = params.shape().range();
+        let products = public.decode(&plaintexts);
+        let products = products.filter(|products| products.iter().all(|value| (low..=high).contains(value)));
+        let products =
+            products.ok_or_else(|| channel.violation(format!("`{}` hold what is no product", ANSWERS.name)))?;
+        for (place, product) in params.places().into_iter().zip(products.iter()) {
+            shares[place] = params.modulus().residue(*product);
         }
-        true => {
-            let (low, high) = params.shape().range();
-            let products = public.decode(&plaintexts);
-            let products = products.filter(|products| products.iter().all(|value| (low..=high).contains(value)));
-            let products =
-                products.ok_or_else(|| channel.violation(format!("`{}` hold what is no product", ANSWERS.name)))?;
-            for (place, product) in params.places().into_iter().zip(products.iter()) {
-                shares[place] = params.modulus().residue(*product);
-            }
-        }
+    } else {
+        let residues = public.residues(&plaintexts, params.modulus().value());
+        params.places().into_iter().zip(residues.iter()).for_each(|(place, residue)| shares[place] = *residue);
     }
     Shares::new(params.modulus(), std::mem::take(&mut *shares))
 }
 
-fn receive_answers(public: &PublicKey, params: &Params, channel: &mut Channel) -> Result<Ciphertexts> {
+fn receive_answers(public: &PaillierPublicKey, params: &Params, channel: &mut Channel) -> Result<PaillierCiphertexts> {
     let (mut answers, products) = (public.no_ciphertexts(), params.products());
     while answers.len() < products {
         let count = params.most_in_message().min(products - answers.len());

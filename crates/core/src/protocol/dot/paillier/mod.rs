@@ -9,7 +9,7 @@
 //!
 //! - Columns travel in chunks (section 3.2): the encryptor works on one while the answerer multiplies the one before, and no
 //!   memory grows with the number of rows.
-//! - Encryptions come from wherever the encryptor has them from (section 3.3): see [`Encryptions`] and [`Stock`].
+//! - Encryptions come from wherever the encryptor has them from (section 3.3): see [`EncryptionSource`] and [`Stock`].
 //! - Several encryptors may share one column, of which each has some rows (section 3.4): see [`clients`].
 //! - Not all products need be wanted: see [`Params::of_pairs`].
 //! - An integer of the answerer's is cut into bits. Each bit has a product of its own, and the products are put together by
@@ -26,7 +26,7 @@ mod params;
 mod stock;
 
 pub use crate::channel::labels::paillier::{ANSWERS, COLUMNS, PUBLIC_KEY};
-pub use encryptor::{Encryptions, Live};
+pub use encryptor::{EncryptionSource, LiveEncryptions};
 pub use params::{Params, max_chunk};
 pub use stock::{Stock, Store, Taken, Used};
 
@@ -35,7 +35,7 @@ use rand_core::CryptoRng;
 use super::{Columns, Shares};
 use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
-use crate::primitive::paillier::{Invalid, SecretKey};
+use crate::primitive::paillier::{PaillierFormatError, PaillierSecretKey};
 use crate::role::Side;
 
 /// A party's part: its shares of the products, row by row (all columns of the second party with the first column of
@@ -53,17 +53,17 @@ pub fn run(
     rng: &mut impl CryptoRng,
 ) -> Result<Shares> {
     params.check(side, columns)?;
-    match side == params.encryptor() {
-        true if params.is_empty() => zeros(params),
-        true => {
-            let key = SecretKey::generate(params.key_size(), rng);
-            encrypt_over(columns, params, &mut Live::new(&key, rng), channel)
+    if side == params.encryptor() {
+        if params.is_empty() {
+            return zeros(params);
         }
-        false if params.values() => answer_with(columns, params, &zeros(params)?, channel, rng),
-        false => {
-            let shares = Shares::random(params.modulus(), params.products(), rng);
-            answer_with(columns, params, &shares, channel, rng)
-        }
+        let key = PaillierSecretKey::generate(params.key_size(), rng);
+        encrypt_over(columns, params, &mut LiveEncryptions::new(&key, rng), channel)
+    } else if params.values() {
+        answer_with(columns, params, &zeros(params)?, channel, rng)
+    } else {
+        let shares = Shares::random(params.modulus(), params.products(), rng);
+        answer_with(columns, params, &shares, channel, rng)
     }
 }
 
@@ -73,14 +73,11 @@ pub fn run(
 pub fn encrypt_over(
     columns: &Columns,
     params: &Params,
-    encryptions: &mut impl Encryptions,
+    encryptions: &mut impl EncryptionSource,
     channel: &mut Channel,
 ) -> Result<Shares> {
     params.check(params.encryptor(), columns)?;
-    match params.is_empty() {
-        true => zeros(params),
-        false => encryptor::run(columns, params, encryptions, channel),
-    }
+    if params.is_empty() { zeros(params) } else { encryptor::run(columns, params, encryptions, channel) }
 }
 
 /// The part of the other party, with the shares that it wants to have. What the encryptor gets is uniformly random only if
@@ -102,12 +99,11 @@ pub fn answer_with(
     if (shares.modulus(), shares.len()) != (params.modulus(), params.products()) || params.values() && !zero {
         return Err(internal("shares that were not agreed on"));
     }
-    match params.is_empty() {
-        true => zeros(params),
-        false => {
-            answerer::run(columns, params, shares, channel, rng)?;
-            Shares::new(params.modulus(), shares.residues().to_vec())
-        }
+    if params.is_empty() {
+        zeros(params)
+    } else {
+        answerer::run(columns, params, shares, channel, rng)?;
+        Shares::new(params.modulus(), shares.residues().to_vec())
     }
 }
 
@@ -122,6 +118,6 @@ fn internal(what: impl Into<String>) -> Error {
 }
 
 /// Describes the fault in the contents of a message.
-fn holds(label: Label, invalid: Invalid) -> String {
+fn holds(label: Label, invalid: PaillierFormatError) -> String {
     format!("`{}` holds {invalid}", label.name)
 }

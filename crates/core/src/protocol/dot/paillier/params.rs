@@ -166,12 +166,11 @@ impl Params {
         let ciphertexts = |count: usize, in_message: usize| {
             (count.div_ceil(in_message) * HEADER_BYTES) as u64 + count as u64 * self.size.ciphertext_bytes() as u64
         };
-        match side == self.encryptor {
-            true => {
-                let columns = self.shape.columns(side) as u64 * ciphertexts(self.shape.rows, self.chunk);
-                (HEADER_BYTES + self.size.public_key_bytes()) as u64 + columns
-            }
-            false => ciphertexts(self.products(), self.most_in_message()),
+        if side == self.encryptor {
+            let columns = self.shape.columns(side) as u64 * ciphertexts(self.shape.rows, self.chunk);
+            (HEADER_BYTES + self.size.public_key_bytes()) as u64 + columns
+        } else {
+            ciphertexts(self.products(), self.most_in_message())
         }
     }
 
@@ -215,9 +214,10 @@ impl Params {
     /// Refuses columns that are not those agreed on.
     pub(super) fn check(&self, side: Side, columns: &Columns) -> Result<()> {
         let agreed = (self.shape.rows, self.shape.columns(side), self.shape.integers);
-        match (columns.rows(), columns.count(), columns.integers()) == agreed {
-            true => Ok(()),
-            false => Err(internal("columns that were not agreed on")),
+        if (columns.rows(), columns.count(), columns.integers()) == agreed {
+            Ok(())
+        } else {
+            Err(internal("columns that were not agreed on"))
         }
     }
 }

@@ -8,9 +8,9 @@
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{Encryptions, Live, internal};
+use super::{EncryptionSource, LiveEncryptions, internal};
 use crate::error::Result;
-use crate::primitive::paillier::{Ciphertexts, SecretKey};
+use crate::primitive::paillier::{PaillierCiphertexts, PaillierSecretKey};
 
 /// Bytes of encryptions that are taken at once: what is lost if the process ends before it has used them.
 const BATCH_BYTES: usize = 1 << 24;
@@ -28,7 +28,7 @@ pub trait Store {
 #[derive(Debug)]
 pub struct Taken {
     /// Fresh encryptions of the integers.
-    pub ciphertexts: Ciphertexts,
+    pub ciphertexts: PaillierCiphertexts,
     /// Integers that the ciphertexts hold. They say nothing of any column.
     pub integers: Vec<i64>,
 }
@@ -45,7 +45,7 @@ pub struct Used {
 /// Encryptions from a store as long as it has some, then live ones.
 pub struct Stock<'a, S, R> {
     store: S,
-    live: Live<'a, R>,
+    live: LiveEncryptions<'a, R>,
     /// Numbers that are still to be encrypted, those in `held` included.
     needed: usize,
     held: Taken,
@@ -63,9 +63,9 @@ impl<S, R> std::fmt::Debug for Stock<'_, S, R> {
 
 impl<'a, S: Store, R: CryptoRng> Stock<'a, S, R> {
     /// For `needed` numbers, with encryptions under `key` in `store`.
-    pub fn new(key: &'a SecretKey, store: S, needed: usize, rng: R) -> Stock<'a, S, R> {
+    pub fn new(key: &'a PaillierSecretKey, store: S, needed: usize, rng: R) -> Stock<'a, S, R> {
         let held = Taken { ciphertexts: key.public().no_ciphertexts(), integers: Vec::new() };
-        Stock { store, live: Live::new(key, rng), needed, held, next: 0, used: Used::default() }
+        Stock { store, live: LiveEncryptions::new(key, rng), needed, held, next: 0, used: Used::default() }
     }
 
     /// Returns the numbers of encryptions used until now.
@@ -87,12 +87,12 @@ impl<'a, S: Store, R: CryptoRng> Stock<'a, S, R> {
     }
 }
 
-impl<S: Store, R: CryptoRng> Encryptions for Stock<'_, S, R> {
-    fn key(&self) -> &SecretKey {
+impl<S: Store, R: CryptoRng> EncryptionSource for Stock<'_, S, R> {
+    fn key(&self) -> &PaillierSecretKey {
         self.live.key()
     }
 
-    fn take(&mut self, integers: &[i64]) -> Result<Ciphertexts> {
+    fn take(&mut self, integers: &[i64]) -> Result<PaillierCiphertexts> {
         if integers.len() > self.needed {
             return Err(internal("more numbers than announced"));
         }
@@ -149,9 +149,9 @@ mod tests {
     #[test]
     fn whatever_is_held_becomes_what_is_wanted() {
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
-        let key = SecretKey::generate(KeySize::new(512).unwrap(), &mut rng);
+        let key = PaillierSecretKey::generate(KeySize::new(512).unwrap(), &mut rng);
         let held: Vec<i64> = (0..30).map(|number| number & 1).collect();
-        let encrypt = |integers: &[i64], rng: &mut ChaCha20Rng| Live::new(&key, rng).take(integers).unwrap();
+        let encrypt = |integers: &[i64], rng: &mut ChaCha20Rng| LiveEncryptions::new(&key, rng).take(integers).unwrap();
         for wanted in
             [[vec![0, 1, 1, 0], vec![1; 5], vec![0; 9]], [vec![-7, 1 << 40, 5], vec![], vec![i64::MAX, i64::MIN]]]
         {

@@ -2,16 +2,16 @@
 
 use rand_core::CryptoRng;
 
-use super::params::{Attempt, HEARD_BYTES, SHARE_BYTES};
+use super::params::{AttemptKind, HEARD_BYTES, SHARE_BYTES};
 use super::{HEARD, SHARE, STATE};
 use crate::channel::{Channel, conclude_all_for, each};
 use crate::error::{Error, Result};
-use crate::protocol::intersect::entries::Bits;
+use crate::protocol::intersect::tag_exchange::Bits;
 use crate::session::{Session, Transcript};
 
 /// State that stays the same in all attempts at a run. Each party keeps it until the run is done.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct BucketsRun {
     /// The seed of the items and of their buckets. Known to the parties and to nobody else.
     seed: [u8; 32],
     /// Commitments to the inputs of the parties, by place.
@@ -20,28 +20,28 @@ pub struct Run {
 
 /// State of a party at the start of an attempt.
 #[derive(Clone, Copy)]
-pub struct Party<'a> {
+pub struct BucketsParty<'a> {
     /// Place of the party: of two, the receiver's is 0 and the sender's 1.
     pub place: usize,
     /// A commitment to a digest of its input, made with randomness that is kept for later attempts: it tells the others
     /// nothing but whether the input is the same as before.
     pub commitment: &'a [u8; 32],
     /// State that the party has kept, if it resumes a run.
-    pub kept: Option<Kept<'a>>,
+    pub kept: Option<KeptRun<'a>>,
 }
 
 /// State that a party has kept of a run.
 #[derive(Clone, Copy)]
-pub struct Kept<'a> {
+pub struct KeptRun<'a> {
     /// Run as [`agree`] returned it at first.
-    pub run: &'a Run,
+    pub run: &'a BucketsRun,
     /// The buckets for which [`super::BucketSource::finish`] has returned.
     pub finished: &'a [usize],
 }
 
 /// Public values of a run, which are the same in all attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct BucketsShape {
     /// Number of buckets in the run.
     pub buckets: usize,
     /// The places of those who must have finished a bucket for it to be done: those who learn.
@@ -52,13 +52,13 @@ pub struct Shape {
 
 /// Agreement of all parties on an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agreed {
+pub struct BucketAgreement {
     /// The run: to be kept, if it is a fresh one, before the first bucket.
-    pub run: Run,
+    pub run: BucketsRun,
     /// The buckets that are left to do, ascending. Some may be among a party's finished ones: they are done again.
     pub remaining: Vec<usize>,
     /// Scope of the attempt, which decides about its cost.
-    pub attempt: Attempt,
+    pub attempt: AttemptKind,
 }
 
 /// Agrees with all others on a fresh run, or on resuming one that all have kept. `terms` stands for all that was agreed on
@@ -69,16 +69,16 @@ pub struct Agreed {
 /// resumed; [`Error::Terms`] if another's has, if only some resume, or if they resume different runs; [`Error::Protocol`] if somebody has told
 /// two others different things, which two of three and more see in each other.
 pub fn agree(
-    party: Party<'_>,
+    party: BucketsParty<'_>,
     terms: &[u8; 32],
-    shape: &Shape,
+    shape: &BucketsShape,
     session: &Session,
     channels: &mut [Channel],
     rng: &mut impl CryptoRng,
-) -> Result<Agreed> {
-    let Party { place, commitment, kept } = party;
+) -> Result<BucketAgreement> {
+    let BucketsParty { place, commitment, kept } = party;
     let own = match kept {
-        None => State::Fresh { commitment: *commitment },
+        None => BucketsState::Fresh { commitment: *commitment },
         Some(kept) => {
             if kept.run.commitments.get(place) != Some(commitment) {
                 return Err(Error::Input(
@@ -86,15 +86,16 @@ pub fn agree(
                         .into(),
                 ));
             }
-            State::resuming(commitment, kept, terms, shape)?
+            BucketsState::resuming(commitment, kept, terms, shape)?
         }
     };
 
     // 1. How all stand.
     let message = own.encode();
     let mut states = exchange(channels, |channel| {
-        let theirs = channel.exchange(STATE, message.clone(), State::bytes(true, shape.buckets))?;
-        State::decode(&theirs, shape.buckets).map_err(|wrong| channel.violation(format!("`{}` {wrong}", STATE.name)))
+        let theirs = channel.exchange(STATE, message.clone(), BucketsState::bytes(true, shape.buckets))?;
+        BucketsState::decode(&theirs, shape.buckets)
+            .map_err(|wrong| channel.violation(format!("`{}` {wrong}", STATE.name)))
     })?;
     let peers: Vec<String> = channels.iter().map(|channel| channel.peer().to_owned()).collect();
     if let Some(text) = peers.iter().zip(&states).find_map(|(peer, theirs)| own.at_odds(peer, theirs)) {
@@ -107,12 +108,12 @@ pub fn agree(
     for state in &states {
         heard.append("state", &state.encode());
     }
-    let (commitments, finished): (Vec<_>, Vec<_>) = states.into_iter().map(State::into_parts).unzip();
+    let (commitments, finished): (Vec<_>, Vec<_>) = states.into_iter().map(BucketsState::into_parts).unzip();
     let Some(kept) = kept else {
         let run = draw(place, commitments, session, channels, rng)?;
         heard.append("seed", &run.seed);
         confirm(place, &heard, channels)?;
-        return Ok(Agreed { run, remaining: (0..shape.buckets).collect(), attempt: Attempt::Fresh });
+        return Ok(BucketAgreement { run, remaining: (0..shape.buckets).collect(), attempt: AttemptKind::Fresh });
     };
     confirm(place, &heard, channels)?;
     // Who has changed its input has found this before it sent anything, unless it deviates, and ends the job for its own error:
@@ -127,8 +128,8 @@ pub fn agree(
     // Who learns nothing has nothing to do again.
     let done = |bucket: &usize| shape.learners.iter().all(|learner| finished[*learner][*bucket]);
     let remaining: Vec<usize> = (0..shape.buckets).filter(|bucket| !done(bucket)).collect();
-    let attempt = Attempt::Resumed { remaining: remaining.len() };
-    Ok(Agreed { run: kept.run.clone(), remaining, attempt })
+    let attempt = AttemptKind::Resumed { remaining: remaining.len() };
+    Ok(BucketAgreement { run: kept.run.clone(), remaining, attempt })
 }
 
 /// 2. The seed of a fresh run. Each party draws its share when it has what the inputs of all others are committed to.
@@ -138,7 +139,7 @@ fn draw(
     session: &Session,
     channels: &mut [Channel],
     rng: &mut impl CryptoRng,
-) -> Result<Run> {
+) -> Result<BucketsRun> {
     let mut own = [0; SHARE_BYTES];
     rng.fill_bytes(&mut own);
     let mut shares = exchange(channels, |channel| {
@@ -156,7 +157,7 @@ fn draw(
     for share in &shares {
         transcript.append("share", share);
     }
-    Ok(Run { seed: transcript.challenge("seed"), commitments })
+    Ok(BucketsRun { seed: transcript.challenge("seed"), commitments })
 }
 
 /// 3. Among three and more: that all were told the same.
@@ -196,7 +197,7 @@ fn exchange<A: Send>(channels: &mut [Channel], work: impl Fn(&mut Channel) -> Re
     each(channels, states, |(), channel| work(channel))
 }
 
-impl Run {
+impl BucketsRun {
     /// The key that makes items of canonical keys, in all attempts.
     pub fn item_key(&self) -> [u8; 32] {
         blake3::derive_key("tacita 1 buckets item", &self.seed)
@@ -207,15 +208,15 @@ impl Run {
         [&self.seed, self.commitments.as_flattened()].concat()
     }
 
-    /// The run that [`Run::to_bytes`] wrote, if these are such bytes.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Run> {
+    /// The run that [`BucketsRun::to_bytes`] wrote, if these are such bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<BucketsRun> {
         let (parts, []) = bytes.as_chunks::<32>() else { return None };
         let (seed, commitments) = parts.split_first()?;
-        Some(Run { seed: *seed, commitments: commitments.to_vec() })
+        Some(BucketsRun { seed: *seed, commitments: commitments.to_vec() })
     }
 
     /// Identifier of all that the parties must have in common to resume: the run, the terms and the shape.
-    fn id(&self, terms: &[u8; 32], shape: &Shape) -> [u8; 32] {
+    fn id(&self, terms: &[u8; 32], shape: &BucketsShape) -> [u8; 32] {
         let mut transcript = Transcript::new("buckets run");
         transcript.append("seed", &self.seed).append("terms", terms);
         for number in &shape.numbers {
@@ -226,7 +227,7 @@ impl Run {
 }
 
 /// Prints nothing of the seed: whoever has it can test guesses against items.
-impl std::fmt::Debug for Run {
+impl std::fmt::Debug for BucketsRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Run(..)")
     }
@@ -234,7 +235,7 @@ impl std::fmt::Debug for Run {
 
 /// Contents of the message [`STATE`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum BucketsState {
     /// The party starts a run.
     Fresh {
         /// Commitment to the party's input.
@@ -254,31 +255,38 @@ pub enum State {
 const FRESH: u8 = 0;
 const RESUMING: u8 = 1;
 
-impl State {
-    fn resuming(commitment: &[u8; 32], kept: Kept<'_>, terms: &[u8; 32], shape: &Shape) -> Result<State> {
-        let Kept { run, finished } = kept;
+impl BucketsState {
+    fn resuming(
+        commitment: &[u8; 32],
+        kept: KeptRun<'_>,
+        terms: &[u8; 32],
+        shape: &BucketsShape,
+    ) -> Result<BucketsState> {
+        let KeptRun { run, finished } = kept;
         let mut done = vec![false; shape.buckets];
         for &bucket in finished {
             *done
                 .get_mut(bucket)
                 .ok_or_else(|| Error::Internal(format!("bucket {bucket} of {} is finished", shape.buckets)))? = true;
         }
-        Ok(State::Resuming { commitment: *commitment, run: run.id(terms, shape), finished: done })
+        Ok(BucketsState::Resuming { commitment: *commitment, run: run.id(terms, shape), finished: done })
     }
 
     /// Describes the conflict between the party in this state and `peer` in its own, if there is any. The conflict is
     /// to be settled before they can go on.
-    fn at_odds(&self, peer: &str, theirs: &State) -> Option<String> {
+    fn at_odds(&self, peer: &str, theirs: &BucketsState) -> Option<String> {
         match (self, theirs) {
-            (State::Fresh { .. }, State::Resuming { .. }) => Some(format!(
+            (BucketsState::Fresh { .. }, BucketsState::Resuming { .. }) => Some(format!(
                 "{peer} resumes a run of this job, this party starts a new one: resume it here too (--resume, with the directory of that run), or have {peer} start anew without --resume"
             )),
-            (State::Resuming { .. }, State::Fresh { .. }) => Some(format!(
+            (BucketsState::Resuming { .. }, BucketsState::Fresh { .. }) => Some(format!(
                 "this party resumes a run of this job, {peer} starts a new one: start anew here too, without --resume, or have {peer} resume (--resume, with the directory of that run)"
             )),
-            (State::Resuming { run: own, .. }, State::Resuming { run, .. }) if own != run => Some(format!(
-                "{peer} resumes another run than this party, or one under other terms: take the directories of the same run, or start anew without --resume"
-            )),
+            (BucketsState::Resuming { run: own, .. }, BucketsState::Resuming { run, .. }) if own != run => {
+                Some(format!(
+                    "{peer} resumes another run than this party, or one under other terms: take the directories of the same run, or start anew without --resume"
+                ))
+            }
             _ => None,
         }
     }
@@ -286,8 +294,8 @@ impl State {
     /// Returns the commitment to the input, and which buckets are finished.
     fn into_parts(self) -> ([u8; 32], Vec<bool>) {
         match self {
-            State::Fresh { commitment } => (commitment, Vec::new()),
-            State::Resuming { commitment, finished, .. } => (commitment, finished),
+            BucketsState::Fresh { commitment } => (commitment, Vec::new()),
+            BucketsState::Resuming { commitment, finished, .. } => (commitment, finished),
         }
     }
 
@@ -299,8 +307,8 @@ impl State {
     /// The message as bytes.
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            State::Fresh { commitment } => [&[FRESH][..], commitment].concat(),
-            State::Resuming { commitment, run, finished } => {
+            BucketsState::Fresh { commitment } => [&[FRESH][..], commitment].concat(),
+            BucketsState::Resuming { commitment, run, finished } => {
                 let mut bits = Bits::new(finished.len());
                 for bucket in (0..finished.len()).filter(|bucket| finished[*bucket]) {
                     bits.set(bucket);
@@ -311,21 +319,24 @@ impl State {
     }
 
     /// Reads the message in a run of `buckets`; or says what is wrong with it.
-    pub fn decode(bytes: &[u8], buckets: usize) -> std::result::Result<State, String> {
-        let length = |resuming: bool| match bytes.len() == State::bytes(resuming, buckets) {
-            true => Ok(()),
-            false => Err(format!("has {} bytes instead of {}", bytes.len(), State::bytes(resuming, buckets))),
+    pub fn decode(bytes: &[u8], buckets: usize) -> std::result::Result<BucketsState, String> {
+        let length = |resuming: bool| {
+            if bytes.len() == BucketsState::bytes(resuming, buckets) {
+                Ok(())
+            } else {
+                Err(format!("has {} bytes instead of {}", bytes.len(), BucketsState::bytes(resuming, buckets)))
+            }
         };
         let part = |index: usize| std::array::from_fn(|byte| bytes[1 + 32 * index + byte]);
         match bytes.first() {
-            Some(&FRESH) => length(false).map(|()| State::Fresh { commitment: part(0) }),
+            Some(&FRESH) => length(false).map(|()| BucketsState::Fresh { commitment: part(0) }),
             Some(&RESUMING) => {
                 length(true)?;
                 let bits =
                     Bits::from_bytes(bytes[65..].to_vec(), buckets).ok_or("marks more buckets than there are")?;
                 let mut finished = vec![false; buckets];
                 bits.ones().for_each(|bucket| finished[bucket] = true);
-                Ok(State::Resuming { commitment: part(0), run: part(1), finished })
+                Ok(BucketsState::Resuming { commitment: part(0), run: part(1), finished })
             }
             Some(kind) => Err(format!("is of the unknown kind {kind}")),
             None => Err("is empty".into()),
@@ -341,8 +352,8 @@ mod tests {
     #[test]
     fn a_run_is_that_of_its_seed_terms_and_shape() {
         let id = |seed, terms, numbers: &[u64]| {
-            let run = Run { seed: [seed; 32], commitments: Vec::new() };
-            run.id(&[terms; 32], &Shape { buckets: 4, learners: Vec::new(), numbers: numbers.to_vec() })
+            let run = BucketsRun { seed: [seed; 32], commitments: Vec::new() };
+            run.id(&[terms; 32], &BucketsShape { buckets: 4, learners: Vec::new(), numbers: numbers.to_vec() })
         };
         let all = [id(1, 1, &[4, 5]), id(2, 1, &[4, 5]), id(1, 2, &[4, 5]), id(1, 1, &[5, 4]), id(1, 1, &[4])];
         assert_eq!(std::collections::HashSet::from(all).len(), all.len());

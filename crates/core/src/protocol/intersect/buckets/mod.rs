@@ -7,8 +7,8 @@
 //! of each ([`BucketSource::load`]), and told when each is done ([`BucketSource::finish`]).
 //!
 //! 1. Both parties know how many items each has, and how many buckets there are: [`Params`].
-//! 2. [`agree`] draws the seed of a fresh run, or compares what both have kept of an earlier one: [`Agreed`].
-//! 3. Each keeps the [`Run`], makes its items with [`Run::item_key`] and sorts them with [`bucket_of`].
+//! 2. [`agree`] draws the seed of a fresh run, or compares what both have kept of an earlier one: [`BucketAgreement`].
+//! 3. Each keeps the [`BucketsRun`], makes its items with [`BucketsRun::item_key`] and sorts them with [`bucket_of`].
 //! 4. [`run`] does the buckets that remain.
 //!
 //! [`star`](super::star) does the same among any number of parties, in buckets of its own.
@@ -20,7 +20,7 @@ mod params;
 mod run;
 
 pub use crate::channel::labels::buckets::{HEARD, SHARE, STATE};
-pub use agree::{Agreed, Kept, Party, Run, Shape, State, agree};
-pub use params::{Attempt, MAX_BUCKETS, Params, Protocol, bound, bucket_of, buckets_for};
+pub use agree::{BucketAgreement, BucketsParty, BucketsRun, BucketsShape, BucketsState, KeptRun, agree};
+pub use params::{AttemptKind, BucketProtocol, MAX_BUCKETS, Params, bound, bucket_of, buckets_for};
 pub(crate) use params::{agreed_bytes, check_bucket, least_buckets};
 pub use run::{BucketSource, run};

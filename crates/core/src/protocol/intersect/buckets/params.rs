@@ -1,12 +1,12 @@
 //! Parameters that both parties agree on before a bucketed run, and the costs that follow from them.
 
-use super::agree::{Shape, State};
-use crate::channel::{HEADER_BYTES, LEAST_ROOM_BYTES, MAX_LANES};
+use super::agree::{BucketsShape, BucketsState};
+use crate::channel::{HEADER_BYTES, MAX_LANES, MIN_ROOM_BYTES};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::okvs;
 use crate::primitive::oprf::Suite;
-use crate::protocol::intersect::entries::{self, ReturnedRows};
+use crate::protocol::intersect::tag_exchange::{self, ReturnedRows};
 use crate::protocol::intersect::vole;
 use crate::role::Role;
 use crate::security::{Chance, Security};
@@ -26,7 +26,7 @@ const SHORT_MESSAGES: u64 = 64;
 
 /// Protocol that does each bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protocol {
+pub enum BucketProtocol {
     /// See [`crate::protocol::intersect::vole`].
     Vole,
     /// See [`crate::protocol::intersect::ecdh`].
@@ -35,33 +35,33 @@ pub enum Protocol {
 
 /// Work that an attempt at a run has left to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempt {
+pub enum AttemptKind {
     /// Every bucket of the run.
     Fresh,
-    /// Remaining buckets, as [`super::Agreed::remaining`] says.
+    /// Remaining buckets, as [`super::BucketAgreement::remaining`] says.
     Resumed {
         /// Number of remaining buckets.
         remaining: usize,
     },
 }
 
-impl Attempt {
+impl AttemptKind {
     /// Message flights of [`super::agree`] among so many parties.
     pub(crate) fn rounds(self, parties: usize) -> u32 {
         let told = match self {
-            Attempt::Fresh => 2,
-            Attempt::Resumed { .. } => 1,
+            AttemptKind::Fresh => 2,
+            AttemptKind::Resumed { .. } => 1,
         };
         told + u32::from(parties > 2)
     }
 }
 
 /// Bytes that [`super::agree`] sends to each other of so many parties.
-pub(crate) fn agreed_bytes(buckets: usize, attempt: Attempt, parties: usize) -> u64 {
+pub(crate) fn agreed_bytes(buckets: usize, attempt: AttemptKind, parties: usize) -> u64 {
     let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
     let told = match attempt {
-        Attempt::Fresh => frame(State::bytes(false, buckets)) + frame(SHARE_BYTES),
-        Attempt::Resumed { .. } => frame(State::bytes(true, buckets)),
+        AttemptKind::Fresh => frame(BucketsState::bytes(false, buckets)) + frame(SHARE_BYTES),
+        AttemptKind::Resumed { .. } => frame(BucketsState::bytes(true, buckets)),
     };
     told + if parties > 2 { frame(HEARD_BYTES) } else { 0 }
 }
@@ -70,7 +70,7 @@ pub(crate) fn agreed_bytes(buckets: usize, attempt: Attempt, parties: usize) -> 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
     /// Protocol that does each bucket.
-    pub protocol: Protocol,
+    pub protocol: BucketProtocol,
     /// Distinct items of the receiver, or a bound on them that was agreed on.
     pub receiver_items: usize,
     /// Distinct items of the sender, or a bound on them that was agreed on.
@@ -88,7 +88,7 @@ pub struct Params {
 impl Params {
     /// A run of which the receiver alone learns. There are 1 to [`MAX_BUCKETS`] buckets, and 1 to [`MAX_LANES`] lanes.
     pub fn new(
-        protocol: Protocol,
+        protocol: BucketProtocol,
         receiver_items: usize,
         sender_items: usize,
         buckets: usize,
@@ -113,16 +113,16 @@ impl Params {
     }
 
     /// Returns the shape that [`super::agree`] compares: all but the traffic in flight (lanes).
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> BucketsShape {
         let protocol = match self.protocol {
-            Protocol::Vole => 0,
-            Protocol::Ecdh(Suite::Ristretto255) => 1,
-            Protocol::Ecdh(Suite::P384) => 2,
-            Protocol::Ecdh(Suite::P521) => 3,
+            BucketProtocol::Vole => 0,
+            BucketProtocol::Ecdh(Suite::Ristretto255) => 1,
+            BucketProtocol::Ecdh(Suite::P384) => 2,
+            BucketProtocol::Ecdh(Suite::P521) => 3,
         };
         let numbers = [self.receiver_items, self.sender_items, self.buckets, usize::from(self.to_sender), protocol];
         let learners = if self.to_sender { vec![0, 1] } else { vec![0] };
-        Shape { buckets: self.buckets, learners, numbers: numbers.map(|number| number as u64).to_vec() }
+        BucketsShape { buckets: self.buckets, learners, numbers: numbers.map(|number| number as u64).to_vec() }
     }
 
     /// Items of the party with this role that each bucket is filled up to; see [`bound`].
@@ -140,10 +140,10 @@ impl Params {
     }
 
     /// Parameters of each bucket's intersection.
-    pub fn bucket(&self) -> entries::Params {
-        let mut params = entries::Params::rows(self.bound(Role::Receiver), self.bound(Role::Sender))
+    pub fn bucket(&self) -> tag_exchange::Params {
+        let mut params = tag_exchange::Params::rows(self.bound(Role::Receiver), self.bound(Role::Sender))
             .one_of(self.buckets * self.runs);
-        if let Protocol::Ecdh(suite) = self.protocol {
+        if let BucketProtocol::Ecdh(suite) = self.protocol {
             params = params.in_suite(suite);
         }
         if self.to_sender { params.to_both() } else { params }
@@ -155,7 +155,7 @@ impl Params {
     }
 
     /// Bytes that a party sends in an attempt, headers included and heartbeats not.
-    pub fn bytes_sent_by(&self, role: Role, attempt: Attempt) -> Result<u64> {
+    pub fn bytes_sent_by(&self, role: Role, attempt: AttemptKind) -> Result<u64> {
         let buckets = self.left(attempt) as u64 * self.bucket_bytes_sent_by(role)?;
         // Each lane ends, and then the job.
         let ends = (self.lanes_for(self.left(attempt)) + 1) * HEADER_BYTES;
@@ -165,8 +165,8 @@ impl Params {
     /// Bytes that a party sends for each bucket.
     pub(super) fn bucket_bytes_sent_by(&self, role: Role) -> Result<u64> {
         let bytes = match self.protocol {
-            Protocol::Vole => self.vole()?.bytes_sent_by(role, ReturnedRows::default())?,
-            Protocol::Ecdh(_) => self.bucket().bytes_sent_by(role, ReturnedRows::default()),
+            BucketProtocol::Vole => self.vole()?.bytes_sent_by(role, ReturnedRows::default())?,
+            BucketProtocol::Ecdh(_) => self.bucket().bytes_sent_by(role, ReturnedRows::default()),
         };
         // A job's end is in them, which a bucket has not.
         Ok(bytes - HEADER_BYTES as u64)
@@ -176,25 +176,25 @@ impl Params {
     /// [`crate::channel::Channel::lanes`] counts them. A party that has done its part of one bucket may be at the next.
     /// To do its part of that, too, it needs an answer.
     pub fn bytes_ahead(&self, role: Role) -> Result<u64> {
-        Ok(2 * (self.bucket_bytes_sent_by(role)? + SHORT_MESSAGES * LEAST_ROOM_BYTES))
+        Ok(2 * (self.bucket_bytes_sent_by(role)? + SHORT_MESSAGES * MIN_ROOM_BYTES))
     }
 
     /// Message flights of an attempt in sequence, as [`crate::channel::Traffic`] counts them. Lanes run at once.
-    pub fn rounds(&self, attempt: Attempt) -> Result<u32> {
+    pub fn rounds(&self, attempt: AttemptKind) -> Result<u32> {
         let of_bucket = match self.protocol {
-            Protocol::Vole => self.vole()?.rounds(ReturnedRows::default()),
-            Protocol::Ecdh(_) => self.bucket().rounds(ReturnedRows::default()),
+            BucketProtocol::Vole => self.vole()?.rounds(ReturnedRows::default()),
+            BucketProtocol::Ecdh(_) => self.bucket().rounds(ReturnedRows::default()),
         };
         let left = self.left(attempt);
         Ok(attempt.rounds(2) + left.div_ceil(self.lanes_for(left).max(1)) as u32 * of_bucket)
     }
 
     /// Buckets that an attempt sends anything for: none if a party has no items, because nothing is common then.
-    fn left(&self, attempt: Attempt) -> usize {
+    fn left(&self, attempt: AttemptKind) -> usize {
         match attempt {
             _ if self.is_empty() => 0,
-            Attempt::Fresh => self.buckets,
-            Attempt::Resumed { remaining } => remaining,
+            AttemptKind::Fresh => self.buckets,
+            AttemptKind::Resumed { remaining } => remaining,
         }
     }
 
@@ -217,12 +217,13 @@ pub fn bound(items: usize, buckets: usize, sets: usize) -> usize {
 
 /// Refuses a bucket with more items than its bound.
 pub(crate) fn check_bucket(items: usize, bound: usize) -> Result<()> {
-    match items <= bound {
-        true => Ok(()),
-        false => Err(Error::NotReady(
+    if items <= bound {
+        Ok(())
+    } else {
+        Err(Error::NotReady(
             "the items do not fit their buckets under this run's seed, which happens less than once in 2^40 runs: start anew, and not with --resume"
                 .into(),
-        )),
+        ))
     }
 }
 
@@ -246,7 +247,7 @@ pub fn buckets_for(
     bytes: impl Fn(usize, usize) -> u64,
 ) -> Result<usize> {
     let needed = |buckets: usize| {
-        let protocol = Protocol::Ecdh(Suite::Ristretto255);
+        let protocol = BucketProtocol::Ecdh(Suite::Ristretto255);
         let params = Params::new(protocol, receiver_items, sender_items, buckets, lanes)?.one_of(runs);
         let one = bytes(params.bound(Role::Receiver), params.bound(Role::Sender));
         Ok(one.saturating_mul(params.lanes_for(buckets) as u64))

@@ -3,12 +3,12 @@
 use chacha20::ChaCha20Rng;
 use rand_core::CryptoRng;
 
-use super::params::{Params, Protocol};
+use super::params::{BucketProtocol, Params};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::protocol::intersect::ecdh::{self, Domain};
-use crate::protocol::intersect::entries::items::fork;
+use crate::protocol::intersect::ecdh::{self, TagDomain};
+use crate::protocol::intersect::tag_exchange::items::fork;
 use crate::protocol::intersect::vole;
 use crate::role::Role;
 use crate::session::Session;
@@ -73,15 +73,15 @@ fn intersect(
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Vec<usize>>> {
     match (params.protocol, role) {
-        (Protocol::Vole, Role::Receiver) => {
+        (BucketProtocol::Vole, Role::Receiver) => {
             vole::rows::receive(items, session, &params.vole()?, channel, rng).map(Some)
         }
-        (Protocol::Vole, Role::Sender) => vole::rows::send(items, session, &params.vole()?, channel, rng),
-        (Protocol::Ecdh(_), Role::Receiver) => {
-            ecdh::rows::receive(items, &Domain::of_session(session), &params.bucket(), channel, rng).map(Some)
+        (BucketProtocol::Vole, Role::Sender) => vole::rows::send(items, session, &params.vole()?, channel, rng),
+        (BucketProtocol::Ecdh(_), Role::Receiver) => {
+            ecdh::rows::receive(items, &TagDomain::of_session(session), &params.bucket(), channel, rng).map(Some)
         }
-        (Protocol::Ecdh(_), Role::Sender) => {
-            ecdh::rows::send(items, &Domain::of_session(session), &params.bucket(), channel, rng)
+        (BucketProtocol::Ecdh(_), Role::Sender) => {
+            ecdh::rows::send(items, &TagDomain::of_session(session), &params.bucket(), channel, rng)
         }
     }
 }

@@ -3,13 +3,13 @@
 use rand_core::CryptoRng;
 
 use super::shuffled::{Matches, TagKey, answer, ask, nth, send_back};
-use super::{COUNT, ENTRIES, Params, Reveal};
+use super::{COUNT, ENTRIES, Params, ReceiverReveal};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::shuffle::random_order;
-use crate::protocol::intersect::entries::COUNT_MESSAGE_BYTES;
-use crate::protocol::intersect::entries::items::check;
+use crate::protocol::intersect::tag_exchange::COUNT_MESSAGE_BYTES;
+use crate::protocol::intersect::tag_exchange::items::check;
 use crate::session::Session;
 
 /// The receiver's role. Returns the number of common items. Items must be distinct.
@@ -91,7 +91,7 @@ fn tag_key(session: &Session) -> TagKey {
 
 fn check_reveal(params: &Params) -> Result<()> {
     match params.reveal {
-        Reveal::Count => Ok(()),
+        ReceiverReveal::Count => Ok(()),
         _ => Err(Error::Internal("ecdh: these parameters are not for a count".into())),
     }
 }

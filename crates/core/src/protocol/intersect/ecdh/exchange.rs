@@ -10,8 +10,8 @@ use super::{BLINDED, EVALUATED, Params};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::oprf::{Blinds, Key, OUTPUT_BYTES, Suite};
-use crate::protocol::intersect::entries::items::{Padded, seed};
+use crate::primitive::oprf::{Blinds, OUTPUT_BYTES, OprfKey, Suite};
+use crate::protocol::intersect::tag_exchange::items::{Padded, seed};
 
 /// The receiver's side: blinds and sends its items, and hands the function's outputs to `take` in the items' order.
 /// Dummies are sent and evaluated too, but not handed over.
@@ -62,7 +62,7 @@ fn blinds(suite: Suite, seed: &[u8; 32], range: &Range<usize>) -> Blinds {
 }
 
 /// The sender's side: evaluates what the receiver sends, in order.
-pub(super) fn answer(key: &Key, params: &Params, channel: &mut Channel) -> Result<()> {
+pub(super) fn answer(key: &OprfKey, params: &Params, channel: &mut Channel) -> Result<()> {
     let progress = channel.progress().clone();
     let element_bytes = params.suite.element_bytes();
     for range in params.frames(params.receiver_items, element_bytes) {

@@ -18,8 +18,8 @@ pub mod rows;
 mod shuffled;
 pub mod sum;
 
-pub use super::entries::{
-    CHUNK, Domain, ENTRIES, MATCHES, Params, Payload, RETURNED_COUNTS, RETURNED_ROWS, ReturnedRows, Reveal,
+pub use super::tag_exchange::{
+    CHUNK, ENTRIES, MATCHES, Params, Payload, RETURNED_COUNTS, RETURNED_ROWS, ReceiverReveal, ReturnedRows, TagDomain,
     epoch_tag_bytes, payload_tag_bytes, tag_bytes,
 };
 pub use crate::channel::labels::ecdh::{BLINDED, COUNT, EVALUATED};

@@ -4,15 +4,15 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::exchange::{answer, answer_while, ask};
-use super::{Domain, Params, Payload};
+use super::{Params, Payload, TagDomain};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::oprf::Key;
-use crate::protocol::intersect::entries::items::{check, fork};
-use crate::protocol::intersect::entries::{Entries, Own, check_payload, payload};
+use crate::primitive::oprf::OprfKey;
+use crate::protocol::intersect::tag_exchange::items::{check, fork};
+use crate::protocol::intersect::tag_exchange::{Entries, Own, check_payload, payload};
 
-pub use crate::protocol::intersect::entries::payload::Common;
+pub use crate::protocol::intersect::tag_exchange::payload::Matches;
 
 /// The receiver's role. `own` are the rows of its own items, which it returns for the common ones if that was agreed
 /// on. Items must be distinct.
@@ -21,11 +21,11 @@ pub use crate::protocol::intersect::entries::payload::Common;
 pub fn receive(
     items: &[Item],
     own: Option<&Payload>,
-    domain: &Domain,
+    domain: &TagDomain,
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Common> {
+) -> Result<Matches> {
     payload::check_own(items, own, params)?;
     check(items, params.receiver_items, params)?;
 
@@ -42,17 +42,17 @@ pub fn receive(
 pub fn send(
     items: &[Item],
     rows: &Payload,
-    domain: &Domain,
+    domain: &TagDomain,
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Option<Common>> {
+) -> Result<Option<Matches>> {
     let (row_bytes, _) = payload::agreed(params)?;
     check(items, params.sender_entries, params)?;
     check_payload(items, rows, row_bytes, params.sender_entries)?;
 
     // 1. Answer the receiver, and seal the own rows meanwhile. None is sent before the receiver has its own tags.
-    let key = Key::random(params.suite, rng);
+    let key = OprfKey::random(params.suite, rng);
     let own = Own { items, payload: Some(rows) };
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();

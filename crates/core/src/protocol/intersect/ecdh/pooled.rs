@@ -5,7 +5,7 @@
 //! there they are sent ([`send`], [`receive`]) without their buckets: elements in one random order over all of them, tags sorted. So
 //! the receiver gets what [`super::count`] would give it for all items at once, and the number of buckets changes nothing.
 //!
-//! No machine has to hold the pool: it has [`Pool::parts`] parts. Each element goes to a part that is drawn for it, and is shuffled
+//! No machine has to hold the pool: it has [`TagPool::parts`] parts. Each element goes to a part that is drawn for it, and is shuffled
 //! there, which is a uniformly random order of all. A tag goes to the part that its first bytes name.
 //!
 //! Each party has one exponent for all buckets, and never uses it for another run: see `shuffled`.
@@ -19,22 +19,22 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::shuffled::{TagKey, nth, tags};
-use super::{BLINDED, CHUNK, COUNT, ENTRIES, EVALUATED, Params, Reveal};
+use super::{BLINDED, CHUNK, COUNT, ENTRIES, EVALUATED, Params, ReceiverReveal};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::group::DecodeError;
-use crate::primitive::oprf::{Key, Suite};
+use crate::primitive::oprf::{OprfKey, Suite};
 use crate::primitive::shuffle::{below, random_order};
-use crate::protocol::intersect::entries::items::{Padded, check};
-use crate::protocol::intersect::entries::{COUNT_MESSAGE_BYTES, Frames, tag_bytes};
+use crate::protocol::intersect::tag_exchange::items::{Padded, check};
+use crate::protocol::intersect::tag_exchange::{COUNT_MESSAGE_BYTES, Frames, tag_bytes};
 
 /// About so many elements are in a part of a pool: at most some hundred MB.
 const PART_ITEMS: u64 = 1 << 22;
 
 /// The pool of a run, as both parties derive it from what they have agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pool {
+pub struct TagPool {
     suite: Suite,
     /// Elements of the receiver and tags of the sender, dummies included.
     totals: [u64; 2],
@@ -42,16 +42,16 @@ pub struct Pool {
     parts: usize,
 }
 
-impl Pool {
+impl TagPool {
     /// The pool of so many items of the receiver and of the sender in all buckets, dummies included.
-    pub fn new(suite: Suite, receiver_items: u64, sender_items: u64) -> Pool {
-        Pool::of_parts(suite, receiver_items, sender_items, PART_ITEMS)
+    pub fn new(suite: Suite, receiver_items: u64, sender_items: u64) -> TagPool {
+        TagPool::of_parts(suite, receiver_items, sender_items, PART_ITEMS)
     }
 
-    fn of_parts(suite: Suite, receiver_items: u64, sender_items: u64, part: u64) -> Pool {
+    fn of_parts(suite: Suite, receiver_items: u64, sender_items: u64, part: u64) -> TagPool {
         let parts = receiver_items.max(sender_items).div_ceil(part).max(1) as usize;
         let tag_bytes = tag_bytes(receiver_items as usize, sender_items as usize);
-        Pool { suite, totals: [receiver_items, sender_items], tag_bytes, parts }
+        TagPool { suite, totals: [receiver_items, sender_items], tag_bytes, parts }
     }
 
     /// Returns the number of parts.
@@ -98,7 +98,7 @@ pub struct Answered {
 /// A bucket, the receiver's side: sends its items, blinded. Items must be distinct.
 pub fn ask(
     items: &[Item],
-    blind: &Key,
+    blind: &OprfKey,
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
@@ -118,9 +118,9 @@ pub fn ask(
 /// A bucket, the sender's side: evaluates the receiver's items, and makes tags of its own. Items must be distinct.
 pub fn answer(
     items: &[Item],
-    key: &Key,
+    key: &OprfKey,
     tag_key: &TagKey,
-    pool: &Pool,
+    pool: &TagPool,
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
@@ -155,7 +155,7 @@ pub fn answer(
 pub fn send(
     elements: Vec<u8>,
     own_tags: Vec<u8>,
-    pool: &Pool,
+    pool: &TagPool,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<()> {
@@ -180,12 +180,12 @@ pub fn send(
 }
 
 /// Numbers of elements and tags that the receiver still has to get of a pool.
-pub struct Left([u64; 2]);
+pub struct PoolRemainder([u64; 2]);
 
-impl Left {
+impl PoolRemainder {
     /// Returns the numbers of the whole pool.
-    pub fn all(pool: &Pool) -> Left {
-        Left(pool.totals)
+    pub fn all(pool: &TagPool) -> PoolRemainder {
+        PoolRemainder(pool.totals)
     }
 
     /// Refuses an end before all is here.
@@ -198,7 +198,7 @@ impl Left {
 }
 
 /// The receiver's side of one part: elements that are still blinded, and the sender's tags, sorted.
-pub fn receive(pool: &Pool, left: &mut Left, channel: &mut Channel) -> Result<(Vec<u8>, Vec<u8>)> {
+pub fn receive(pool: &TagPool, left: &mut PoolRemainder, channel: &mut Channel) -> Result<(Vec<u8>, Vec<u8>)> {
     let [element_bytes, tag_bytes] = pool.bytes();
     let message = channel.receive(PART, 16)?;
     let mut counts = [0; 2];
@@ -225,9 +225,9 @@ pub fn receive(pool: &Pool, left: &mut Left, channel: &mut Channel) -> Result<(V
 /// Errors: what the sender has sent is no element.
 pub fn open(
     elements: &[u8],
-    blind: &Key,
+    blind: &OprfKey,
     tag_key: &TagKey,
-    pool: &Pool,
+    pool: &TagPool,
 ) -> std::result::Result<Vec<Vec<u8>>, DecodeError> {
     let opened = blind.inverse().blind_evaluate(elements)?;
     Ok(pool.parted(&tags(tag_key, &opened, pool.suite.element_bytes())))
@@ -236,7 +236,7 @@ pub fn open(
 /// Counts the receiver's tags of a part that the sender has, too. `theirs` are as [`receive`] returned them.
 ///
 /// Errors: what is wrong with them.
-pub fn matches(own: &[u8], theirs: &[u8], part: usize, pool: &Pool) -> std::result::Result<u64, &'static str> {
+pub fn matches(own: &[u8], theirs: &[u8], part: usize, pool: &TagPool) -> std::result::Result<u64, &'static str> {
     let length = pool.tag_bytes;
     let theirs: Vec<&[u8]> = theirs.chunks_exact(length).collect();
     // Equal ones may be: tags are as long as pairs of one item of each party need, so that two of a large sender's may agree by chance.
@@ -261,9 +261,10 @@ pub fn tell(count: u64, channel: &mut Channel) -> Result<()> {
 pub fn hear(most: u64, channel: &mut Channel) -> Result<u64> {
     let message = channel.receive(COUNT, COUNT_MESSAGE_BYTES)?;
     let count = message.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
-    match count <= most {
-        true => Ok(count),
-        false => Err(channel.violation(format!("`{}` is more than either party has", COUNT.name))),
+    if count <= most {
+        Ok(count)
+    } else {
+        Err(channel.violation(format!("`{}` is more than either party has", COUNT.name)))
     }
 }
 
@@ -273,7 +274,7 @@ fn frames(elements: usize, length: usize) -> Frames {
 
 fn check_reveal(params: &Params) -> Result<()> {
     match params.reveal {
-        Reveal::Count => Ok(()),
+        ReceiverReveal::Count => Ok(()),
         _ => Err(Error::Internal("ecdh: these parameters are not for a count".into())),
     }
 }

@@ -13,23 +13,23 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::exchange::answer;
-use super::payload::Common;
-use super::{Domain, Params, Payload, Reveal};
+use super::payload::Matches;
+use super::{Params, Payload, ReceiverReveal, TagDomain};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::primitive::oprf::{Key, Suite};
+use crate::primitive::oprf::{OprfKey, Suite};
 use crate::progress::Progress;
-use crate::protocol::intersect::entries::items::check;
-use crate::protocol::intersect::entries::{Entries, Own, check_payload, payload, rows};
+use crate::protocol::intersect::tag_exchange::items::check;
+use crate::protocol::intersect::tag_exchange::{Entries, Own, check_payload, payload, rows};
 
 /// A sender's key and entries for one epoch. Rotating it is preparing anew, under another epoch id.
-pub struct Prepared {
+pub struct PreparedSender {
     epoch: [u8; 32],
     tag_bytes: usize,
     /// Length of a row where there are any.
     row_bytes: Option<usize>,
-    key: Key,
+    key: OprfKey,
     entries: Entries,
 }
 
@@ -54,7 +54,7 @@ pub fn prepare(
     Epoch { id: epoch, entries, tag_bytes, suite }: Epoch,
     progress: &Progress,
     rng: &mut impl CryptoRng,
-) -> Result<Prepared> {
+) -> Result<PreparedSender> {
     let row_bytes = payload.map(Payload::row_bytes);
     let params = wire_params(row_bytes, entries, tag_bytes).in_suite(suite);
     check(items, entries, &params)?;
@@ -62,16 +62,16 @@ pub fn prepare(
         check_payload(items, payload, payload.row_bytes(), entries)?;
     }
     progress.start("preparing", items.len());
-    let key = Key::random(suite, rng);
-    let domain = Domain::of_epoch(&epoch);
+    let key = OprfKey::random(suite, rng);
+    let domain = TagDomain::of_epoch(&epoch);
     let never = AtomicBool::new(false);
     let entries =
         Entries::new(Own { items, payload }, |items| key.evaluate(items), &domain, &params, rng, progress, &never)?;
-    Ok(Prepared { epoch, tag_bytes, row_bytes, key, entries })
+    Ok(PreparedSender { epoch, tag_bytes, row_bytes, key, entries })
 }
 
-impl Prepared {
-    /// The epoch's id. The receiver needs it for its items and for [`Domain::of_epoch`].
+impl PreparedSender {
+    /// The epoch's id. The receiver needs it for its items and for [`TagDomain::of_epoch`].
     pub fn epoch(&self) -> &[u8; 32] {
         &self.epoch
     }
@@ -99,14 +99,14 @@ impl Prepared {
         Params { receiver_items, suite: self.suite(), ..params }
     }
 
-    /// The sender's role. Returns what it learns, if it learns; without rows in either direction, [`Common::payload`]
+    /// The sender's role. Returns what it learns, if it learns; without rows in either direction, [`Matches::payload`]
     /// is `None`. The receiver plays [`super::rows::receive`] or [`super::payload::receive`].
-    pub fn send(&self, params: &Params, channel: &mut Channel) -> Result<Option<Common>> {
+    pub fn send(&self, params: &Params, channel: &mut Channel) -> Result<Option<Matches>> {
         params.check()?;
         let own = self.params(params.receiver_items);
         let fits = match (own.reveal, params.reveal) {
-            (Reveal::Rows, Reveal::Rows) => true,
-            (Reveal::Payload { row_bytes: own, .. }, Reveal::Payload { row_bytes, returned }) => {
+            (ReceiverReveal::Rows, ReceiverReveal::Rows) => true,
+            (ReceiverReveal::Payload { row_bytes: own, .. }, ReceiverReveal::Payload { row_bytes, returned }) => {
                 own == row_bytes && (returned.is_none() || params.to_sender)
             }
             _ => false,
@@ -122,7 +122,7 @@ impl Prepared {
             Some(_) => payload::learn(&self.entries, params, channel),
             None => {
                 let learned = rows::learn(&self.entries, params, channel)?;
-                Ok(learned.map(|items| Common { items, payload: None }))
+                Ok(learned.map(|items| Matches { items, payload: None }))
             }
         }
     }
@@ -130,11 +130,12 @@ impl Prepared {
 
 /// Parameters on which the entries' form depends.
 fn wire_params(row_bytes: Option<usize>, entries: usize, tag_bytes: usize) -> Params {
-    let reveal = row_bytes.map_or(Reveal::Rows, |row_bytes| Reveal::Payload { row_bytes, returned: None });
+    let reveal =
+        row_bytes.map_or(ReceiverReveal::Rows, |row_bytes| ReceiverReveal::Payload { row_bytes, returned: None });
     Params { tag_bytes, reveal, ..Params::rows(0, entries) }
 }
 
-impl std::fmt::Debug for Prepared {
+impl std::fmt::Debug for PreparedSender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Prepared({} items, {} entries)", self.items(), self.entries.order.len())
     }

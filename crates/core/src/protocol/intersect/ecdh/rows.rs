@@ -4,20 +4,20 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 
 use super::exchange::{answer, answer_while, ask};
-use super::{Domain, Params, Reveal};
+use super::{Params, ReceiverReveal, TagDomain};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::primitive::oprf::{Key, OUTPUT_BYTES};
-use crate::protocol::intersect::entries::items::{check, fork};
-use crate::protocol::intersect::entries::{self, Entries, Own, TagTable};
+use crate::primitive::oprf::{OUTPUT_BYTES, OprfKey};
+use crate::protocol::intersect::tag_exchange::items::{check, fork};
+use crate::protocol::intersect::tag_exchange::{self, Entries, Own, TagTable};
 
 /// The receiver's role. Returns the indices of its items that are common, ascending. Items must be distinct.
 ///
 /// Memory besides the items: about 6 bytes and a tag for each of them.
 pub fn receive(
     items: &[Item],
-    domain: &Domain,
+    domain: &TagDomain,
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
@@ -36,14 +36,14 @@ pub fn receive(
     })?;
 
     // 2. The sender's tags, and what the sender may learn.
-    entries::rows::receive(&table, params, channel)
+    tag_exchange::rows::receive(&table, params, channel)
 }
 
 /// The sender's role. Returns the indices of its items that are common, ascending, if it learns. Items must be
 /// distinct. The key is fresh and is gone when this returns.
 pub fn send(
     items: &[Item],
-    domain: &Domain,
+    domain: &TagDomain,
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
@@ -52,7 +52,7 @@ pub fn send(
     check(items, params.sender_entries, params)?;
 
     // 1. Answer the receiver, and compute the own tags meanwhile. None is sent before the receiver has its own.
-    let key = Key::random(params.suite, rng);
+    let key = OprfKey::random(params.suite, rng);
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
     progress.start("evaluating", params.receiver_items + params.sender_entries);
@@ -75,12 +75,12 @@ pub fn send(
     entries.send(params, channel)?;
 
     // 3. What the receiver tells.
-    entries::rows::learn(&entries, params, channel)
+    tag_exchange::rows::learn(&entries, params, channel)
 }
 
 fn check_reveal(params: &Params) -> Result<()> {
     match params.reveal {
-        Reveal::Rows => Ok(()),
+        ReceiverReveal::Rows => Ok(()),
         _ => Err(Error::Internal("ecdh: these parameters are not for rows".into())),
     }
 }

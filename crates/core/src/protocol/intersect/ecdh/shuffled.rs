@@ -16,10 +16,10 @@ use super::{BLINDED, CHUNK, ENTRIES, EVALUATED, Params};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::oprf::Key;
+use crate::primitive::oprf::OprfKey;
 use crate::primitive::shuffle::random_order;
-use crate::protocol::intersect::entries::items::{Padded, fork};
-use crate::protocol::intersect::entries::{Bits, TagTable};
+use crate::protocol::intersect::tag_exchange::items::{Padded, fork};
+use crate::protocol::intersect::tag_exchange::{Bits, TagTable};
 
 /// The key of a session's tags.
 pub(super) type TagKey = [u8; 32];
@@ -34,7 +34,7 @@ pub(super) fn ask(
     rng: &mut impl CryptoRng,
 ) -> Result<TagTable> {
     let padded = Padded::new(items, rng);
-    let blind = Key::random(params.suite, rng);
+    let blind = OprfKey::random(params.suite, rng);
     let unblind = blind.inverse();
     let element_bytes = params.suite.element_bytes();
     let frames = params.frames(params.receiver_items, element_bytes);
@@ -93,9 +93,10 @@ impl<'a> Matches<'a> {
 
     /// Returns the number of matches, which is no more than the number of the receiver's `items`.
     pub(super) fn count(self, items: &[Item], channel: &Channel) -> Result<usize> {
-        match self.count <= items.len() {
-            true => Ok(self.count),
-            false => Err(channel.violation(format!("`{}` matches more items than there are", ENTRIES.name))),
+        if self.count <= items.len() {
+            Ok(self.count)
+        } else {
+            Err(channel.violation(format!("`{}` matches more items than there are", ENTRIES.name)))
         }
     }
 }
@@ -109,7 +110,7 @@ pub(super) fn answer(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<(Vec<u8>, Vec<u8>)> {
-    let key = Key::random(params.suite, rng);
+    let key = OprfKey::random(params.suite, rng);
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
     progress.start("evaluating", params.receiver_items + params.sender_entries);
@@ -157,7 +158,7 @@ pub(super) fn nth(bytes: &[u8], index: u32, length: usize) -> &[u8] {
 }
 
 /// The receiver's elements, evaluated, in the order in which they came.
-fn evaluate(key: &Key, params: &Params, channel: &mut Channel) -> Result<Vec<u8>> {
+fn evaluate(key: &OprfKey, params: &Params, channel: &mut Channel) -> Result<Vec<u8>> {
     let progress = channel.progress().clone();
     let element_bytes = params.suite.element_bytes();
     let mut evaluated = Vec::new();

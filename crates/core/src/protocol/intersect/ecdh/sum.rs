@@ -20,15 +20,17 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::shuffled::{Matches, TagKey, answer, ask, nth, send_back};
-use super::{ENTRIES, Params, Reveal};
+use super::{ENTRIES, Params, ReceiverReveal};
 use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::ot::Choices;
-use crate::primitive::paillier::{Invalid, KeySize, PACKED_BITS, Products, PublicKey, SecretKey, unpack};
+use crate::primitive::paillier::{
+    CiphertextProducts, KeySize, PACKED_BITS, PaillierFormatError, PaillierPublicKey, PaillierSecretKey, unpack,
+};
 use crate::primitive::shuffle::random_order;
-use crate::protocol::intersect::entries::items::check;
-use crate::protocol::intersect::entries::{COUNT_MESSAGE_BYTES, SUM_BYTES};
+use crate::protocol::intersect::tag_exchange::items::check;
+use crate::protocol::intersect::tag_exchange::{COUNT_MESSAGE_BYTES, SUM_BYTES};
 use crate::session::Session;
 
 /// Largest absolute value of a sum: 2^125. 128 bits then tell each sum from all others.
@@ -61,9 +63,10 @@ pub fn receive(
 
     // 2. The sender's tags and encrypted numbers: add up those that match.
     let payload = channel.receive(PUBLIC_KEY, size.public_key_bytes())?;
-    let key = PublicKey::from_bytes(size, &payload).map_err(|invalid| channel.violation(holds(PUBLIC_KEY, invalid)))?;
+    let key = PaillierPublicKey::from_bytes(size, &payload)
+        .map_err(|invalid| channel.violation(holds(PUBLIC_KEY, invalid)))?;
     let mut matches = Matches::new(&table);
-    let mut product = Products::new(&key, 1);
+    let mut product = CiphertextProducts::new(&key, 1);
     let progress = channel.progress().clone();
     progress.start("adding", params.sender_entries);
     for range in params.frames(params.sender_entries, params.entry_bytes()) {
@@ -123,7 +126,7 @@ pub fn send(
 
     // 1. Evaluate what the receiver sends, and compute the own tags meanwhile.
     let (evaluated, own_tags) = answer(items, &tag_key(session), params, channel, rng)?;
-    let key = SecretKey::generate(size, rng);
+    let key = PaillierSecretKey::generate(size, rng);
 
     // 2. Both in random order: the receiver's elements only once all of them are here. Dummies hold zeros.
     send_back(&evaluated, params, channel, rng)?;
@@ -202,12 +205,12 @@ fn tag_key(session: &Session) -> TagKey {
 /// The agreed size of Paillier's key, and how many sums there are.
 fn agreed(params: &Params) -> Result<(KeySize, usize)> {
     match params.reveal {
-        Reveal::Sum { key_size, sums } => Ok((key_size, sums)),
+        ReceiverReveal::Sum { key_size, sums } => Ok((key_size, sums)),
         _ => Err(Error::Internal("ecdh: these parameters are not for a sum".into())),
     }
 }
 
 /// Describes the fault in the contents of a message.
-fn holds(label: Label, invalid: Invalid) -> String {
+fn holds(label: Label, invalid: PaillierFormatError) -> String {
     format!("`{}` holds {invalid}", label.name)
 }

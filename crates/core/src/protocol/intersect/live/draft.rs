@@ -9,30 +9,30 @@ use super::list::full;
 use super::{Chain, List, Params, Tag};
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::primitive::oprf::Key;
+use crate::primitive::oprf::OprfKey;
 use crate::primitive::shuffle::random_order;
-use crate::protocol::intersect::entries::Domain;
+use crate::protocol::intersect::tag_exchange::TagDomain;
 
 /// Items that are evaluated at a time.
 const CHUNK: usize = 1 << 12;
 
 /// A fresh key, and the tags under it of the items that the list will begin with.
-pub struct Draft {
+pub struct ListDraft {
     epoch: [u8; 32],
     params: Params,
-    key: Key,
-    domain: Domain,
+    key: OprfKey,
+    domain: TagDomain,
     /// Tags by item. Items are hashes, so places are random all the same.
     tags: BTreeMap<Item, Tag>,
 }
 
-impl Draft {
+impl ListDraft {
     /// A draft with a fresh key and these items. `epoch` is a fresh random id, bound to the terms and to the authority.
     ///
-    /// Errors: as [`Draft::update`].
-    pub fn new(items: &[Item], epoch: [u8; 32], params: Params, rng: &mut impl CryptoRng) -> Result<Draft> {
-        let (key, domain) = (Key::random(params.suite, rng), Domain::of_epoch(&epoch));
-        let mut draft = Draft { epoch, params, key, domain, tags: BTreeMap::new() };
+    /// Errors: as [`ListDraft::update`].
+    pub fn new(items: &[Item], epoch: [u8; 32], params: Params, rng: &mut impl CryptoRng) -> Result<ListDraft> {
+        let (key, domain) = (OprfKey::random(params.suite, rng), TagDomain::of_epoch(&epoch));
+        let mut draft = ListDraft { epoch, params, key, domain, tags: BTreeMap::new() };
         draft.update(items)?;
         Ok(draft)
     }
@@ -65,7 +65,7 @@ impl Draft {
 
     /// Begins the epoch: each item's tag in a uniformly random place of the table, random bytes in all others.
     pub fn begin(self, rng: &mut impl CryptoRng) -> List {
-        let Draft { epoch, params, key, domain, tags } = self;
+        let ListDraft { epoch, params, key, domain, tags } = self;
         let mut table = vec![0; params.table_bytes()];
         rng.fill_bytes(&mut table);
         for (tag, place) in tags.values().zip(random_order(params.entries, rng)) {
@@ -77,7 +77,7 @@ impl Draft {
     }
 }
 
-impl fmt::Debug for Draft {
+impl fmt::Debug for ListDraft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Draft({} items of {})", self.tags.len(), self.params.entries)
     }

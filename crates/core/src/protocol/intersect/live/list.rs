@@ -5,20 +5,20 @@ use std::fmt;
 
 use rand_core::CryptoRng;
 
-use super::messages::State;
-use super::{Chain, Draft, MAX_CHANGES, MAX_TURNS, Params, Tag};
+use super::messages::ListState;
+use super::{Chain, ListDraft, MAX_CHANGES, MAX_TURNS, Params, Tag};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::group::DecodeError;
-use crate::primitive::oprf::Key;
-use crate::protocol::intersect::entries::Domain;
+use crate::primitive::oprf::OprfKey;
+use crate::protocol::intersect::tag_exchange::TagDomain;
 
 /// A list in one epoch.
 pub struct List {
     pub(super) epoch: [u8; 32],
     pub(super) params: Params,
-    pub(super) key: Key,
-    domain: Domain,
+    pub(super) key: OprfKey,
+    domain: TagDomain,
     /// The table as it began.
     pub(super) first: Chain,
     /// The entries that it began with, and behind them one for each change.
@@ -33,7 +33,7 @@ pub struct List {
 
 /// One item more or less: what [`List::plan`] decides and [`List::apply`] does, so that it can be written down in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct ListStep {
     /// Tag that desks see of the step: the entry that the table has from now on behind all others.
     pub tag: Tag,
     /// Item that is added or removed.
@@ -43,14 +43,14 @@ pub struct Step {
 }
 
 impl List {
-    /// A list with these items under a fresh key: see [`Draft::new`].
+    /// A list with these items under a fresh key: see [`ListDraft::new`].
     pub fn new(items: &[Item], epoch: [u8; 32], params: Params, rng: &mut impl CryptoRng) -> Result<List> {
-        Ok(Draft::new(items, epoch, params, rng)?.begin(rng))
+        Ok(ListDraft::new(items, epoch, params, rng)?.begin(rng))
     }
 
     /// A list whose table is whole: it begins with `params.entries` entries, and what is behind them has changed since.
     pub(super) fn of_parts(
-        (epoch, params, key, domain): ([u8; 32], Params, Key, Domain),
+        (epoch, params, key, domain): ([u8; 32], Params, OprfKey, TagDomain),
         (first, table): (Chain, Vec<u8>),
         turns: HashMap<Item, u32>,
     ) -> List {
@@ -89,8 +89,8 @@ impl List {
     }
 
     /// Returns the state of the table.
-    pub fn state(&self) -> State {
-        State { epoch: self.epoch, version: self.chains.len() as u64, chain: self.chain(self.chains.len()) }
+    pub fn state(&self) -> ListState {
+        ListState { epoch: self.epoch, version: self.chains.len() as u64, chain: self.chain(self.chains.len()) }
     }
 
     fn chain(&self, version: usize) -> Chain {
@@ -100,7 +100,7 @@ impl List {
     /// Returns the changes that a desk in this state has missed: the first [`MAX_CHANGES`] of them. Returns `None` if
     /// there is no such state. Then the epoch is over, or the desk was served by another list of the same name, and the
     /// desk has to fetch the table.
-    pub fn since(&self, state: &State) -> Option<impl ExactSizeIterator<Item = Tag> + '_> {
+    pub fn since(&self, state: &ListState) -> Option<impl ExactSizeIterator<Item = Tag> + '_> {
         let version = usize::try_from(state.version).ok().filter(|&version| version <= self.chains.len())?;
         let same = state.epoch == self.epoch && state.chain == self.chain(version);
         let length = self.params.tag_bytes;
@@ -118,7 +118,7 @@ impl List {
     /// key first.
     ///
     /// Errors: [`Error::Input`] for more items than the table may have.
-    pub fn plan(&self, removed: &[Item], added: &[Item]) -> Result<Option<Vec<Step>>> {
+    pub fn plan(&self, removed: &[Item], added: &[Item]) -> Result<Option<Vec<ListStep>>> {
         let (mut going, mut coming) = (HashSet::new(), HashSet::new());
         let removed = removed.iter().filter(|item| self.has(item) && going.insert(**item)).map(|item| (*item, false));
         let mut changed: Vec<(Item, bool)> = removed.collect();
@@ -137,7 +137,7 @@ impl List {
         let outputs = self.key.evaluate(&items)?;
         let steps = changed.into_iter().zip(outputs.iter()).map(|((item, added), output)| {
             let tag = Tag::of(&self.domain.tag(output, turns(&item, added)), self.params.tag_bytes);
-            Step { tag, item, added }
+            ListStep { tag, item, added }
         });
         Ok(Some(steps.collect()))
     }
@@ -145,7 +145,7 @@ impl List {
     /// Does what was planned.
     ///
     /// Errors: [`Error::Internal`] for steps that are not of this list as it is; it is as before then, up to that step.
-    pub fn apply(&mut self, steps: &[Step]) -> Result<()> {
+    pub fn apply(&mut self, steps: &[ListStep]) -> Result<()> {
         for step in steps {
             if self.has(&step.item) == step.added || self.chains.len() >= self.params.max_changes() {
                 return Err(Error::Internal("a change of another list".into()));

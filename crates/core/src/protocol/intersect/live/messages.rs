@@ -12,7 +12,7 @@ const EPOCH_BYTES: usize = 32;
 
 /// State of a table: its epoch, the number of changes, and a digest that stands for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct State {
+pub struct ListState {
     /// Identifier of the epoch.
     pub epoch: [u8; 32],
     /// Number of changes so far.
@@ -21,35 +21,35 @@ pub struct State {
     pub chain: Chain,
 }
 
-/// Length of an encoded [`State`].
+/// Length of an encoded [`ListState`].
 const STATE_BYTES: usize = EPOCH_BYTES + 8 + CHAIN_BYTES;
 
-impl State {
+impl ListState {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.epoch);
         out.extend(self.version.to_le_bytes());
         out.extend(self.chain.0);
     }
 
-    fn take(bytes: &mut &[u8]) -> Result<State, Wrong> {
-        Ok(State { epoch: take(bytes)?, version: u64::from_le_bytes(take(bytes)?), chain: Chain(take(bytes)?) })
+    fn take(bytes: &mut &[u8]) -> Result<ListState, Wrong> {
+        Ok(ListState { epoch: take(bytes)?, version: u64::from_le_bytes(take(bytes)?), chain: Chain(take(bytes)?) })
     }
 }
 
 /// Request of a desk to the authority.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum ListRequest {
     /// Request for the whole table.
     Fetch,
     /// Request for the changes, with a question.
-    Ask(Ask),
+    Ask(ListQuery),
 }
 
 /// A question. One of no elements asks for changes only.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct ListQuery {
     /// The state of the desk's copy.
-    pub state: State,
+    pub state: ListState,
     /// Blinded elements, one after the other.
     pub blinded: Vec<u8>,
 }
@@ -57,7 +57,7 @@ pub struct Ask {
 const FETCH: u8 = 0;
 const QUESTION: u8 = 1;
 
-impl Request {
+impl ListRequest {
     /// The most bytes that one has.
     pub fn most_bytes(params: &Params) -> usize {
         1 + STATE_BYTES + MAX_ELEMENTS * params.suite.element_bytes()
@@ -66,8 +66,8 @@ impl Request {
     /// Encodes the request for the wire.
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            Request::Fetch => vec![FETCH],
-            Request::Ask(ask) => {
+            ListRequest::Fetch => vec![FETCH],
+            ListRequest::Ask(ask) => {
                 let mut out = vec![QUESTION];
                 ask.state.put(&mut out);
                 out.extend_from_slice(&ask.blinded);
@@ -77,17 +77,18 @@ impl Request {
     }
 
     /// Decodes a desk's request. The elements are validated when they are evaluated.
-    pub fn decode(mut bytes: &[u8], params: &Params) -> Result<Request, Wrong> {
+    pub fn decode(mut bytes: &[u8], params: &Params) -> Result<ListRequest, Wrong> {
         let [kind] = take(&mut bytes)?;
         match kind {
-            FETCH if bytes.is_empty() => Ok(Request::Fetch),
+            FETCH if bytes.is_empty() => Ok(ListRequest::Fetch),
             FETCH => Err("is longer than it says"),
             QUESTION => {
-                let state = State::take(&mut bytes)?;
+                let state = ListState::take(&mut bytes)?;
                 let length = params.suite.element_bytes();
-                match bytes.len().is_multiple_of(length) && bytes.len() / length <= MAX_ELEMENTS {
-                    true => Ok(Request::Ask(Ask { state, blinded: bytes.to_vec() })),
-                    false => Err("has no whole number of elements, or too many"),
+                if bytes.len().is_multiple_of(length) && bytes.len() / length <= MAX_ELEMENTS {
+                    Ok(ListRequest::Ask(ListQuery { state, blinded: bytes.to_vec() }))
+                } else {
+                    Err("has no whole number of elements, or too many")
                 }
             }
             _ => Err("is of no known kind"),
@@ -97,7 +98,7 @@ impl Request {
 
 /// Answer of the authority to a desk.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ListAnswer {
     /// The desk's copy is of another epoch, or of another list: it has to fetch the table. Nothing was charged.
     Stale,
     /// The desk's quota does not allow the question. Nothing was charged.
@@ -125,7 +126,7 @@ const ANSWERED: u8 = 2;
 /// Length of an answer without changes and elements.
 const ANSWER_BYTES: usize = 1 + 8 + 8 + 4;
 
-impl Answer {
+impl ListAnswer {
     /// The most bytes that one has for a question of so many elements.
     pub fn most_bytes(params: &Params, elements: usize) -> usize {
         ANSWER_BYTES + MAX_CHANGES * params.tag_bytes + elements * params.suite.element_bytes()
@@ -134,9 +135,9 @@ impl Answer {
     /// Encodes the answer for the wire.
     pub fn encode(&self, params: &Params) -> Vec<u8> {
         match self {
-            Answer::Stale => vec![STALE],
-            Answer::Spent { left } => [&[SPENT][..], &left.to_le_bytes()].concat(),
-            Answer::Answered { left, behind, changes, evaluated } => {
+            ListAnswer::Stale => vec![STALE],
+            ListAnswer::Spent { left } => [&[SPENT][..], &left.to_le_bytes()].concat(),
+            ListAnswer::Answered { left, behind, changes, evaluated } => {
                 let changes_bytes = changes.len() * params.tag_bytes;
                 let mut out = Vec::with_capacity(ANSWER_BYTES + changes_bytes + evaluated.len());
                 out.push(ANSWERED);
@@ -152,11 +153,11 @@ impl Answer {
 
     /// Decodes an authority's answer to a question of so many elements. The evaluated elements are validated when they
     /// are used.
-    pub fn decode(mut bytes: &[u8], params: &Params, elements: usize) -> Result<Answer, Wrong> {
+    pub fn decode(mut bytes: &[u8], params: &Params, elements: usize) -> Result<ListAnswer, Wrong> {
         let [kind] = take(&mut bytes)?;
         let answer = match kind {
-            STALE => Answer::Stale,
-            SPENT => Answer::Spent { left: u64::from_le_bytes(take(&mut bytes)?) },
+            STALE => ListAnswer::Stale,
+            SPENT => ListAnswer::Spent { left: u64::from_le_bytes(take(&mut bytes)?) },
             ANSWERED => {
                 let left = u64::from_le_bytes(take(&mut bytes)?);
                 let behind = u64::from_le_bytes(take(&mut bytes)?);
@@ -177,7 +178,7 @@ impl Answer {
                     return Err("has another number of elements than were sent");
                 }
                 bytes = &[];
-                Answer::Answered { left, behind, changes, evaluated: rest.to_vec() }
+                ListAnswer::Answered { left, behind, changes, evaluated: rest.to_vec() }
             }
             _ => return Err("is of no known kind"),
         };
@@ -188,10 +189,10 @@ impl Answer {
 /// Authority to desk: which table follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// The random id of the epoch. What [`State`] has follows from it and from the terms, which the desk checks.
+    /// The random id of the epoch. What [`ListState`] has follows from it and from the terms, which the desk checks.
     pub id: [u8; 32],
     /// The state of the table.
-    pub state: State,
+    pub state: ListState,
     /// Number of seconds until the key changes, by the schedule.
     pub lasts: u64,
 }
@@ -216,7 +217,7 @@ impl Facts {
 
     /// Decodes the facts that an authority sent.
     pub fn decode(mut bytes: &[u8], params: &Params) -> Result<Facts, Wrong> {
-        let (id, state) = (take(&mut bytes)?, State::take(&mut bytes)?);
+        let (id, state) = (take(&mut bytes)?, ListState::take(&mut bytes)?);
         if state.version > params.max_changes() as u64 {
             return Err("says that the table has changed more often than it may");
         }

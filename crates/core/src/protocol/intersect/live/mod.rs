@@ -20,15 +20,15 @@ mod stored;
 
 use std::fmt;
 
-use super::entries::payload_tag_bytes;
+use super::tag_exchange::payload_tag_bytes;
 use crate::error::{Error, Result};
 use crate::primitive::oprf::Suite;
 
 pub use crate::channel::labels::live::{ASK, LIST, REPLY, TABLE};
-pub use draft::Draft;
-pub use list::{List, Step};
-pub use messages::{Answer, Ask, Facts, Request, State};
-pub use replica::{Question, Replica};
+pub use draft::ListDraft;
+pub use list::{List, ListStep};
+pub use messages::{Facts, ListAnswer, ListQuery, ListRequest, ListState};
+pub use replica::{ListQuestion, Replica};
 
 /// The longest tag, in bytes; 2^40 questions to a table that begins with 2^26 entries take 14.
 pub(crate) const MAX_TAG_BYTES: usize = 16;
@@ -46,7 +46,7 @@ pub const MAX_CHANGES: usize = 1 << 14;
 /// item, whatever the authority does.
 pub const MAX_TURNS: u32 = 1 << 10;
 
-/// Length of what stands for all that a table has been through: see [`State`].
+/// Length of what stands for all that a table has been through: see [`ListState`].
 pub(crate) const CHAIN_BYTES: usize = 16;
 
 /// Parameters that are the same for all of a list's desks and epochs.
@@ -66,12 +66,13 @@ impl Params {
     /// epoch. Each question looks for one tag that is not there.
     pub fn new(entries: usize, questions: usize, suite: Suite) -> Result<Params> {
         let tag_bytes = payload_tag_bytes(questions, entries.saturating_add(max_changes(entries)));
-        match (1..=MAX_ENTRIES).contains(&entries) && tag_bytes <= MAX_TAG_BYTES {
-            true => Ok(Params { entries, tag_bytes, suite }),
-            false => Err(Error::Input(format!(
+        if (1..=MAX_ENTRIES).contains(&entries) && tag_bytes <= MAX_TAG_BYTES {
+            Ok(Params { entries, tag_bytes, suite })
+        } else {
+            Err(Error::Input(format!(
                 "a list of {entries} entries, asked {questions} times with one key, is too large: it has at most {MAX_ENTRIES} entries, \
                  and tags of at most {MAX_TAG_BYTES} bytes"
-            ))),
+            )))
         }
     }
 

@@ -6,20 +6,20 @@ use std::fmt;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::messages::{Facts, State};
+use super::messages::{Facts, ListState};
 use super::{MAX_ELEMENTS, MAX_TURNS, Params, Tag};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::group::DecodeError;
 use crate::primitive::oprf::Blinds;
-use crate::protocol::intersect::entries::Domain;
+use crate::protocol::intersect::tag_exchange::TagDomain;
 
 /// A desk's copy of the table of an epoch.
 pub struct Replica {
     params: Params,
-    domain: Domain,
+    domain: TagDomain,
     entries: HashSet<Tag>,
-    state: State,
+    state: ListState,
 }
 
 impl Replica {
@@ -29,11 +29,11 @@ impl Replica {
             return Err("has another length than was agreed on");
         }
         let entries = table.chunks_exact(params.tag_bytes).map(|entry| Tag::of(entry, params.tag_bytes)).collect();
-        Ok(Replica { params, domain: Domain::of_epoch(&facts.state.epoch), entries, state: facts.state })
+        Ok(Replica { params, domain: TagDomain::of_epoch(&facts.state.epoch), entries, state: facts.state })
     }
 
     /// Returns the state of the copy.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &ListState {
         &self.state
     }
 
@@ -45,13 +45,13 @@ impl Replica {
         }
         self.entries.extend(changes);
         let chain = changes.iter().fold(self.state.chain, |chain, change| chain.then(change));
-        self.state = State { version, chain, ..self.state };
+        self.state = ListState { version, chain, ..self.state };
         Ok(())
     }
 
     /// Determines which of a question's items are on the list, in their order, from the values that the authority
     /// returned. The copy has to have the state that came with them.
-    pub fn answers(&self, question: &Question, evaluated: &[u8]) -> std::result::Result<Vec<bool>, DecodeError> {
+    pub fn answers(&self, question: &ListQuestion, evaluated: &[u8]) -> std::result::Result<Vec<bool>, DecodeError> {
         let outputs = question.blinds.finalize(&question.items, evaluated)?;
         let is_there =
             |output, turn| self.entries.contains(&Tag::of(&self.domain.tag(output, turn), self.params.tag_bytes));
@@ -67,22 +67,22 @@ impl fmt::Debug for Replica {
 }
 
 /// Items that a desk asks for, each with a blind of its own. It is of one epoch: in another the items are others.
-pub struct Question {
+pub struct ListQuestion {
     items: Zeroizing<Vec<Item>>,
     blinds: Blinds,
     blinded: Vec<u8>,
 }
 
-impl Question {
+impl ListQuestion {
     /// A question for up to [`MAX_ELEMENTS`] items, which may be equal.
-    pub fn new(items: Vec<Item>, params: &Params, rng: &mut impl CryptoRng) -> Result<Question> {
+    pub fn new(items: Vec<Item>, params: &Params, rng: &mut impl CryptoRng) -> Result<ListQuestion> {
         if items.is_empty() || items.len() > MAX_ELEMENTS {
             return Err(Error::Internal(format!("a question for {} items", items.len())));
         }
         let items = Zeroizing::new(items);
         let blinds = Blinds::random(params.suite, items.len(), rng);
         let blinded = blinds.blind(&items)?;
-        Ok(Question { items, blinds, blinded })
+        Ok(ListQuestion { items, blinds, blinded })
     }
 
     /// Returns the elements that the authority sees: one for each item.
@@ -96,7 +96,7 @@ impl Question {
     }
 }
 
-impl fmt::Debug for Question {
+impl fmt::Debug for ListQuestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Question({} items)", self.elements())
     }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use zeroize::Zeroizing;
 
-use super::list::{List, Step};
+use super::list::{List, ListStep};
 use super::{CHAIN_BYTES, Chain, MAX_TAG_BYTES, MAX_TURNS, Params, Tag};
 use crate::item::{ITEM_BYTES, Item};
-use crate::primitive::oprf::{Key, Suite};
-use crate::protocol::intersect::entries::Domain;
+use crate::primitive::oprf::{OprfKey, Suite};
+use crate::protocol::intersect::tag_exchange::TagDomain;
 
 /// First byte of a stored list.
 const VERSION: u8 = 2;
@@ -49,7 +49,7 @@ impl List {
             return None;
         }
         let epoch = take(bytes)?;
-        let key = Key::from_bytes(suite, slice(bytes, suite.key_bytes())?)?;
+        let key = OprfKey::from_bytes(suite, slice(bytes, suite.key_bytes())?)?;
         let first = Chain(take::<CHAIN_BYTES>(bytes)?);
         let changes = u32::from_le_bytes(take(bytes)?) as usize;
         if changes > params.max_changes() {
@@ -63,15 +63,15 @@ impl List {
                 return None;
             }
         }
-        let domain = Domain::of_epoch(&epoch);
+        let domain = TagDomain::of_epoch(&epoch);
         let list = List::of_parts((epoch, params, key, domain), (first, table), turns);
         (list.items() <= entries).then_some(list)
     }
 }
 
-impl Step {
+impl ListStep {
     /// Steps, one after the other.
-    pub fn encode_all(steps: &[Step]) -> Vec<u8> {
+    pub fn encode_all(steps: &[ListStep]) -> Vec<u8> {
         let mut out = Vec::with_capacity(steps.len() * STEP_BYTES);
         for step in steps {
             out.push(u8::from(step.added));
@@ -81,15 +81,15 @@ impl Step {
         out
     }
 
-    /// Decodes the bytes that [`Step::encode_all`] made; `None` for other bytes.
-    pub fn decode_all(bytes: &[u8]) -> Option<Vec<Step>> {
+    /// Decodes the bytes that [`ListStep::encode_all`] made; `None` for other bytes.
+    pub fn decode_all(bytes: &[u8]) -> Option<Vec<ListStep>> {
         if !bytes.len().is_multiple_of(STEP_BYTES) {
             return None;
         }
         let step = |mut one: &[u8]| {
             let [added] = take(&mut one)?;
             let tag = Tag(take(&mut one)?);
-            (added <= 1).then_some(Step { tag, item: Item(take(&mut one)?), added: added == 1 })
+            (added <= 1).then_some(ListStep { tag, item: Item(take(&mut one)?), added: added == 1 })
         };
         bytes.chunks_exact(STEP_BYTES).map(step).collect()
     }

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{Asked, EvaluateOprf, Function, Params, Planes, ProgramOprf};
+use super::{EvaluateOprf, Function, Params, Planes, ProgramOprf, QueryStore};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -17,19 +17,19 @@ use crate::primitive::kernel::Block;
 type Programmed = BTreeMap<Item, Vec<Block>>;
 
 /// The dealer's end for a sender.
-pub struct Sender(mpsc::Sender<(Programmed, Random)>);
+pub struct IdealOpprfSender(mpsc::Sender<(Programmed, Random)>);
 
 /// The dealer's end for a receiver.
-pub struct Receiver(mpsc::Receiver<(Programmed, Random)>);
+pub struct IdealOpprfReceiver(mpsc::Receiver<(Programmed, Random)>);
 
 /// Random function, given by its key.
 #[derive(Clone, Copy)]
 pub struct Random([u8; 32]);
 
 /// The dealer's two ends, in one process.
-pub fn pair() -> (Sender, Receiver) {
+pub fn pair() -> (IdealOpprfSender, IdealOpprfReceiver) {
     let (sender, receiver) = mpsc::channel();
-    (Sender(sender), Receiver(receiver))
+    (IdealOpprfSender(sender), IdealOpprfReceiver(receiver))
 }
 
 impl Function for Random {
@@ -39,7 +39,7 @@ impl Function for Random {
     }
 }
 
-impl ProgramOprf for Sender {
+impl ProgramOprf for IdealOpprfSender {
     type Function = Random;
 
     fn program(
@@ -59,10 +59,10 @@ impl ProgramOprf for Sender {
     }
 }
 
-impl EvaluateOprf for Receiver {
+impl EvaluateOprf for IdealOpprfReceiver {
     fn evaluate(
         self,
-        asked: &Asked,
+        asked: &QueryStore,
         params: &Params,
         _channel: &mut Channel,
         rng: &mut impl CryptoRng,

@@ -28,8 +28,8 @@ use crate::session::Session;
 
 pub use crate::channel::labels::opprf::{PROGRAMMED, STORE_SEED};
 pub use params::Params;
-pub use receiver::{Asked, Receiver};
-pub use sender::{Key, Sender};
+pub use receiver::{OpprfReceiver, QueryStore};
+pub use sender::{LinkFunction, OpprfSender};
 
 /// Values at some points, plane by plane, each in the order of the points.
 pub type Planes = Vec<Zeroizing<Vec<Block>>>;
@@ -61,7 +61,7 @@ pub trait EvaluateOprf {
     /// The values at the items that are asked, in their order; the free plane, if there is one, is the last.
     fn evaluate(
         self,
-        asked: &Asked,
+        asked: &QueryStore,
         params: &Params,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,

@@ -4,7 +4,7 @@ use crate::channel::HEADER_BYTES;
 use crate::error::Result;
 use crate::primitive::kernel::block::BLOCK_BYTES;
 use crate::primitive::okvs;
-use crate::protocol::intersect::entries;
+use crate::protocol::intersect::tag_exchange;
 use crate::protocol::intersect::vole::{self, correlation, function};
 use crate::role::Role;
 use crate::security::Security;
@@ -42,7 +42,7 @@ impl Params {
 
     /// Parameters of the correlation.
     pub(super) fn correlation(&self) -> Result<vole::Params> {
-        vole::Params::new(entries::Params::rows(self.asked, self.programmed), Security::SemiHonest)
+        vole::Params::new(tag_exchange::Params::rows(self.asked, self.programmed), Security::SemiHonest)
     }
 
     /// Bytes that an end sends in all, frame headers included and heartbeats not.

@@ -13,14 +13,14 @@ use crate::primitive::kernel::block::{self, BLOCK_BYTES};
 use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::okvs::{EncodeError, Grouped, Okvs};
 use crate::primitive::vole::VoleReceiver;
-use crate::protocol::intersect::entries::items::Padded;
+use crate::protocol::intersect::tag_exchange::items::Padded;
 use crate::protocol::intersect::vole::function::{MASKED_BLOCKS, SEED_BYTES, group, runs, store_seed};
 use crate::protocol::intersect::vole::{MASKED, SEED, correlation};
 use crate::session::Session;
 
 /// The store of the items at which a receiver asks. It may serve many links: what leaves on each is the store plus that link's own
 /// fresh, uniformly random vector, so that senders who compare what they got have sums of one unknown with as many.
-pub struct Asked {
+pub struct QueryStore {
     items: Zeroizing<Vec<Item>>,
     own: usize,
     seed: [u8; SEED_BYTES],
@@ -31,10 +31,15 @@ pub struct Asked {
     store: Zeroizing<Vec<Block>>,
 }
 
-impl Asked {
+impl QueryStore {
     /// The store of these distinct items, filled up with random ones to the agreed number. Its seed is drawn now that they are fixed;
     /// `session` is that of all links together.
-    pub(crate) fn new(items: &[Item], params: &Params, session: &Session, rng: &mut impl CryptoRng) -> Result<Asked> {
+    pub(crate) fn new(
+        items: &[Item],
+        params: &Params,
+        session: &Session,
+        rng: &mut impl CryptoRng,
+    ) -> Result<QueryStore> {
         if items.len() > params.asked {
             return Err(Error::Internal(format!("{} items where {} were agreed on", items.len(), params.asked)));
         }
@@ -44,7 +49,7 @@ impl Asked {
         let all = Zeroizing::new(Padded::new(items, rng).range(&(0..params.asked)).into_owned());
         let (grouped, values) = group(&okvs, &all);
         let store = Zeroizing::new(okvs.encode(&grouped, &values).map_err(unlucky)?);
-        Ok(Asked { own: items.len(), items: all, seed, okvs, grouped, values, store })
+        Ok(QueryStore { own: items.len(), items: all, seed, okvs, grouped, values, store })
     }
 
     /// The items at which it asks, without those that fill them up.
@@ -64,15 +69,15 @@ pub(super) fn unlucky(error: EncodeError) -> Error {
 }
 
 /// The receiver's end of one link.
-pub struct Receiver<'a> {
+pub struct OpprfReceiver<'a> {
     /// Session of the link.
     pub session: &'a Session,
 }
 
-impl EvaluateOprf for Receiver<'_> {
+impl EvaluateOprf for OpprfReceiver<'_> {
     fn evaluate(
         self,
-        asked: &Asked,
+        asked: &QueryStore,
         params: &Params,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
@@ -82,11 +87,11 @@ impl EvaluateOprf for Receiver<'_> {
     }
 }
 
-impl Receiver<'_> {
+impl OpprfReceiver<'_> {
     /// Evaluates as [`EvaluateOprf::evaluate`] does, with a correlation from elsewhere, which must be fresh.
     pub fn evaluate_over(
         self,
-        asked: &Asked,
+        asked: &QueryStore,
         params: &Params,
         vole: &mut impl VoleReceiver,
         channel: &mut Channel,

@@ -14,7 +14,7 @@ use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::kernel::{Block, gf128};
 use crate::primitive::okvs::{Grouped, Okvs};
 use crate::primitive::vole::VoleSender;
-use crate::protocol::intersect::entries::items::check_count;
+use crate::protocol::intersect::tag_exchange::items::check_count;
 use crate::protocol::intersect::vole::function::{MASKED_BLOCKS, SEED_BYTES, group, runs, store_seed};
 use crate::protocol::intersect::vole::{MASKED, SEED, correlation};
 use crate::session::Session;
@@ -23,7 +23,7 @@ use crate::session::Session;
 const BATCH: usize = 256;
 
 /// The sender's end of one link.
-pub struct Sender<'a> {
+pub struct OpprfSender<'a> {
     /// Session of the link.
     pub session: &'a Session,
     /// The session of all links together, to which the receiver's store is bound.
@@ -31,7 +31,7 @@ pub struct Sender<'a> {
 }
 
 /// The function of one link, once the receiver has sent its masked store.
-pub struct Key {
+pub struct LinkFunction {
     okvs: Okvs,
     /// Store K of the correlation.
     store: Secrets,
@@ -40,8 +40,8 @@ pub struct Key {
     width: usize,
 }
 
-impl ProgramOprf for Sender<'_> {
-    type Function = Key;
+impl ProgramOprf for OpprfSender<'_> {
+    type Function = LinkFunction;
 
     fn program(
         self,
@@ -50,13 +50,13 @@ impl ProgramOprf for Sender<'_> {
         params: &Params,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-    ) -> Result<Key> {
+    ) -> Result<LinkFunction> {
         let mut vole = correlation::sender(&params.correlation()?, self.session, channel, rng)?;
         self.program_over(items, values, params, &mut vole, channel, rng)
     }
 }
 
-impl Sender<'_> {
+impl OpprfSender<'_> {
     /// Programs as [`ProgramOprf::program`] does, with a correlation from elsewhere, which must be fresh.
     pub fn program_over(
         self,
@@ -66,7 +66,7 @@ impl Sender<'_> {
         vole: &mut impl VoleSender,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-    ) -> Result<Key> {
+    ) -> Result<LinkFunction> {
         check_count(items, params.programmed)?;
         if values.len() != params.planes || values.iter().any(|plane| plane.len() != items.len()) {
             return Err(Error::Internal("opprf: not a value of each plane for each item".into()));
@@ -93,7 +93,7 @@ impl Sender<'_> {
         }
 
         let okvs = Okvs::new(asked, &store_seed(self.whole, &seed));
-        let key = Key { okvs, store: key, delta, hash: MaskHash::new(self.session), width: params.width() };
+        let key = LinkFunction { okvs, store: key, delta, hash: MaskHash::new(self.session), width: params.width() };
 
         // 2. F at the own items, in their order.
         let (grouped, masks) = key.masks(items);
@@ -122,7 +122,7 @@ impl Sender<'_> {
     }
 }
 
-impl Key {
+impl LinkFunction {
     /// F at any items: all blocks of the first, then those of the next, in the order of their places.
     fn masks(&self, items: &[Item]) -> (Grouped, Zeroizing<Vec<Block>>) {
         let (grouped, hashes) = group(&self.okvs, items);
@@ -140,7 +140,7 @@ impl Key {
     }
 }
 
-impl Function for Key {
+impl Function for LinkFunction {
     fn free(&self, items: &[Item]) -> Zeroizing<Vec<Block>> {
         let (grouped, masks) = self.masks(items);
         let mut free = Zeroizing::new(vec![Block::ZERO; items.len()]);

@@ -7,10 +7,10 @@
 use rand_core::CryptoRng;
 
 use super::params::{CIPHERTEXT, POINT, parts};
-use super::{ENTRIES, OPENED, Party};
-use crate::depot::{Depot, Step};
+use super::{ENTRIES, OPENED, OutsourcedParty};
+use crate::depot::{Depot, DepotStep};
 use crate::error::Result;
-use crate::primitive::elgamal::threshold::{Contribution, Told, check, key_of, open};
+use crate::primitive::elgamal::threshold::{Contribution, ThresholdView, check, key_of, open};
 use crate::primitive::elgamal::{self, Ciphertext};
 use crate::primitive::group::{Group, Ristretto255, ScalarField};
 use crate::primitive::proof::Proof;
@@ -50,17 +50,14 @@ impl Entries {
     }
 }
 
-impl<D: Depot> Party<'_, D> {
+impl<D: Depot> OutsourcedParty<'_, D> {
     /// Passes entries on that come from the party before, blinded, and shuffled where nobody may know which is which.
     pub(super) fn pass_entries(&self, rng: &mut impl CryptoRng) -> Result<()> {
         let shuffled = self.params.shuffled();
         let mut all = Entries::default();
         for (part, entries) in (0..).zip(parts(self.params.bound())) {
             let received = self.receive(ENTRIES, part, entries, rng)?;
-            match shuffled {
-                true => all.append(received),
-                false => self.send(ENTRIES, part, self.blind(received, rng), rng)?,
-            }
+            if shuffled { all.append(received) } else { self.send(ENTRIES, part, self.blind(received, rng), rng)? }
         }
         if shuffled {
             all.shuffle(rng);
@@ -87,7 +84,7 @@ impl<D: Depot> Party<'_, D> {
     /// shuffle.
     pub(super) fn send_around(
         &self,
-        step: Step,
+        step: DepotStep,
         entries: &Entries,
         rng: &mut impl CryptoRng,
     ) -> Result<(Vec<<Ristretto255 as Group>::Point>, Vec<Pair>)> {
@@ -128,7 +125,7 @@ impl<D: Depot> Party<'_, D> {
     }
 
     /// Sends a part with this party's share of its decryption to the next one.
-    fn send(&self, step: Step, part: u32, entries: Entries, rng: &mut impl CryptoRng) -> Result<()> {
+    fn send(&self, step: DepotStep, part: u32, entries: Entries, rng: &mut impl CryptoRng) -> Result<()> {
         let group = &Ristretto255;
         let [_, next] = self.params.neighbours(self.me);
         let about = self.about(step, part);
@@ -141,7 +138,7 @@ impl<D: Depot> Party<'_, D> {
     }
 
     /// A part from the party before, whose share is taken off.
-    fn receive(&self, step: Step, part: u32, entries: usize, rng: &mut impl CryptoRng) -> Result<Entries> {
+    fn receive(&self, step: DepotStep, part: u32, entries: usize, rng: &mut impl CryptoRng) -> Result<Entries> {
         let group = &Ristretto255;
         let [before, _] = self.params.neighbours(self.me);
         let with_values = step == ENTRIES && self.params.giver().is_some();
@@ -159,7 +156,8 @@ impl<D: Depot> Party<'_, D> {
             let sums = group.decode(sums).map_err(|error| wrong(&error))?;
             let proof = Proof::decode(group, proof, 2, 1).ok_or_else(|| wrong(&"holds no proof"))?;
             let contribution = Contribution { sums, proof };
-            let told = Told { place: before, key: &self.met.keys[before], given: &[], contribution: &contribution };
+            let told =
+                ThresholdView { place: before, key: &self.met.keys[before], given: &[], contribution: &contribution };
             check(group, &tested, &[told], &self.about(step, part), rng)
                 .map_err(|_| wrong(&"is not decrypted with the share that its sender has"))?;
             let hidden = open(group, &tested, &contribution.sums);
@@ -170,7 +168,7 @@ impl<D: Depot> Party<'_, D> {
     }
 
     /// Transcript to which proofs of a part are bound.
-    fn about(&self, step: Step, part: u32) -> Transcript {
+    fn about(&self, step: DepotStep, part: u32) -> Transcript {
         let mut about = Transcript::new("outsourced decryption");
         about.append("session", self.met.session.id()).append("step", step.name.as_bytes());
         about.append("part", &part.to_le_bytes());

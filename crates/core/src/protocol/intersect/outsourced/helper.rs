@@ -1,7 +1,7 @@
 //! The helper's part: it adds up what it is sent.
 
 use super::{Params, STORE, SUM};
-use crate::depot::{Depot, Parcel, Place};
+use crate::depot::{Depot, DepotParty, Parcel};
 use crate::error::{Error, Result};
 use crate::primitive::group::{Group, Point, Ristretto255};
 
@@ -17,8 +17,8 @@ pub fn run(params: &Params, depot: &impl Depot) -> Result<()> {
 /// Errors: as [`run`].
 pub fn add(params: &Params, depot: &impl Depot, part: u32, bytes: usize) -> Result<()> {
     let mut sum: Option<Vec<Point>> = None;
-    for party in params.others().map(|place| Place::Party(place as u8)) {
-        let store = Parcel { step: STORE, from: party, to: Place::Helper };
+    for party in params.others().map(|place| DepotParty::Party(place as u8)) {
+        let store = Parcel { step: STORE, from: party, to: DepotParty::Helper };
         let columns = Ristretto255
             .decode(&depot.collect(store, part, bytes)?)
             .map_err(|error| Error::Protocol { peer: depot.name(party), check: format!("`{}` {error}", STORE.name) })?;
@@ -30,11 +30,11 @@ pub fn add(params: &Params, depot: &impl Depot, part: u32, bytes: usize) -> Resu
     let sum = sum.unwrap_or_default();
     if Ristretto255.any_identity(&sum) {
         // One honest store is enough for this not to be. Left as it is, it would be refused, and the helper named.
-        let names: Vec<String> = params.others().map(|place| depot.name(Place::Party(place as u8))).collect();
+        let names: Vec<String> = params.others().map(|place| depot.name(DepotParty::Party(place as u8))).collect();
         let check = format!("the sum of what they left as `{}` holds the identity", STORE.name);
         return Err(Error::Protocol { peer: format!("{},", names.join(", or ")), check });
     }
     let sum = Ristretto255.encode(&sum);
-    let leader = Place::Party(params.leader() as u8);
-    depot.leave(Parcel { step: SUM, from: Place::Helper, to: leader }, part, sum)
+    let leader = DepotParty::Party(params.leader() as u8);
+    depot.leave(Parcel { step: SUM, from: DepotParty::Helper, to: leader }, part, sum)
 }

@@ -4,22 +4,22 @@ use rand_core::CryptoRng;
 
 use super::chain::Entries;
 use super::params::{CATEGORY, parts_of};
-use super::{CATEGORIES, ENTRIES, Found, OPENED, Party, Reveal, SUM, VALUES};
-use crate::depot::{Depot, Parcel, Place};
+use super::{CATEGORIES, ENTRIES, OPENED, OutsourcedParty, OutsourcedResult, OutsourcedReveal, SUM, VALUES};
+use crate::depot::{Depot, DepotParty, Parcel};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::elgamal::Ciphertext;
 use crate::primitive::elgamal::small::in_full;
 use crate::primitive::group::{Group, Ristretto255};
 use crate::primitive::okvs::Element;
-use crate::protocol::intersect::entries::items::Padded;
+use crate::protocol::intersect::tag_exchange::items::Padded;
 
 use super::values::counted;
 
 type Pair = Ciphertext<Ristretto255>;
 
 /// Leads, and returns what there is to be learned.
-pub fn lead<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Result<Found> {
+pub fn lead<D: Depot>(party: &OutsourcedParty<'_, D>, rng: &mut impl CryptoRng) -> Result<OutsourcedResult> {
     party.check()?;
     let params = party.params;
     let all = Padded::new(party.items, rng).range(&(0..params.bound()));
@@ -36,20 +36,22 @@ pub fn lead<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Result<
     let zeros: Vec<usize> =
         (0..opened.len()).filter(|&index| Ristretto255.any_identity(&opened[index..=index])).collect();
     let found = match params.reveal {
-        Reveal::Rows if zeros.iter().all(|&index| index < party.items.len()) => Found::Rows(zeros),
-        Reveal::Count if zeros.len() <= party.items.len() => Found::Count(zeros.len() as u64),
-        _ if zeros.len() > party.items.len() || params.reveal == Reveal::Rows => {
+        OutsourcedReveal::Rows if zeros.iter().all(|&index| index < party.items.len()) => OutsourcedResult::Rows(zeros),
+        OutsourcedReveal::Count if zeros.len() <= party.items.len() => OutsourcedResult::Count(zeros.len() as u64),
+        _ if zeros.len() > party.items.len() || params.reveal == OutsourcedReveal::Rows => {
             let check = format!("{} entries are common, of {} items", zeros.len(), party.items.len());
             return Err(Error::Protocol { peer: "one of the others".into(), check });
         }
-        Reveal::Sum { bits, .. } => Found::Sum(zeros.len() as u64, party.sum(&zeros, &values, bits, rng)?),
-        _ => Found::Counts(party.counts(&zeros, &values, &names, rng)?),
+        OutsourcedReveal::Sum { bits, .. } => {
+            OutsourcedResult::Sum(zeros.len() as u64, party.sum(&zeros, &values, bits, rng)?)
+        }
+        _ => OutsourcedResult::Counts(party.counts(&zeros, &values, &names, rng)?),
     };
     params.learners.iter().filter(|&&to| to != party.me).try_for_each(|&to| party.tell(to, &all, &found, rng))?;
     Ok(found)
 }
 
-impl<D: Depot> Party<'_, D> {
+impl<D: Depot> OutsourcedParty<'_, D> {
     /// Refuses an input that is not what was agreed on.
     pub(super) fn check(&self) -> Result<()> {
         if self.items.len() > self.params.bound() {
@@ -61,8 +63,8 @@ impl<D: Depot> Party<'_, D> {
 
     /// Looks up the sum of all others' stores for each of these items, re-randomised.
     fn looked_up(&self, items: &[Item], rng: &mut impl CryptoRng) -> Result<Vec<Pair>> {
-        let sum = Parcel { step: SUM, from: Place::Helper, to: Place::Party(self.me as u8) };
-        let helper = self.post.depot.name(Place::Helper);
+        let sum = Parcel { step: SUM, from: DepotParty::Helper, to: DepotParty::Party(self.me as u8) };
+        let helper = self.post.depot.name(DepotParty::Helper);
         let columns = self.params.columns(
             |part, bytes| self.post.depot.collect(sum, part, bytes),
             |check| Error::Protocol { peer: helper.clone(), check },
@@ -81,7 +83,7 @@ impl<D: Depot> Party<'_, D> {
             |check| self.post.violation(giver, check),
         )?;
         let mut names = Vec::new();
-        if let Reveal::Counts { categories, .. } = self.params.reveal {
+        if let OutsourcedReveal::Counts { categories, .. } = self.params.reveal {
             for (part, count) in (0..).zip(parts_of(categories, CATEGORY)) {
                 names.extend(self.post.receive(CATEGORIES, giver, part, count * CATEGORY)?);
             }

@@ -4,7 +4,7 @@ use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::Met;
-use crate::depot::{Depot, Keys, Place, Post};
+use crate::depot::{Depot, DepotParty, Post, PostKeys};
 use crate::error::{Error, Result};
 use crate::primitive::elgamal::threshold::{Culprit, KeyShare, VerificationKey, joint_key};
 use crate::primitive::group::Group;
@@ -42,10 +42,10 @@ pub fn meet<'a, G: Group + Sync, D: Depot>(
     own.extend_from_slice(&nonce);
 
     let all = depot.announce(own.clone())?;
-    let name = |place: usize| depot.name(Place::Party(place as u8));
+    let name = |place: usize| depot.name(DepotParty::Party(place as u8));
     let broken = |place: usize, check: &str| Error::Protocol { peer: name(place), check: check.into() };
     if all.len() != parties || all.get(me) != Some(&own) {
-        let peer = depot.name(Place::Helper);
+        let peer = depot.name(DepotParty::Helper);
         return Err(Error::Protocol { peer, check: "it does not pass on what all have told".into() });
     }
     let mut session = terms.clone();
@@ -66,7 +66,7 @@ pub fn meet<'a, G: Group + Sync, D: Depot>(
         Zeroizing::new(*hasher.finalize().as_bytes())
     };
     let between = told.into_iter().enumerate().map(between).collect();
-    let post = Post::new(depot, me, Keys::new(between));
+    let post = Post::new(depot, me, PostKeys::new(between));
     Ok((Met { session, share, keys, joint }, post))
 }
 

@@ -31,35 +31,35 @@ mod values;
 
 pub use leader::lead;
 pub use other::follow;
-pub use params::{MAX_CATEGORIES, MAX_NAME_BYTES, Params, Reveal};
+pub use params::{MAX_CATEGORIES, MAX_NAME_BYTES, OutsourcedReveal, Params};
 
-use crate::depot::{Post, Step};
+use crate::depot::{DepotStep, Post};
 use crate::item::Item;
-use crate::primitive::elgamal::PublicKey;
+use crate::primitive::elgamal::ElGamalPublicKey;
 use crate::primitive::elgamal::threshold::{KeyShare, VerificationKey};
 use crate::primitive::group::{Group, Ristretto255};
 use crate::session::Session;
 
 /// Party to helper: the columns of its store.
-pub const STORE: Step = Step { code: 1, name: "store" };
+pub const STORE: DepotStep = DepotStep { code: 1, name: "store" };
 /// Helper to leader: the sum of all stores.
-pub const SUM: Step = Step { code: 2, name: "sum of stores" };
+pub const SUM: DepotStep = DepotStep { code: 2, name: "sum of stores" };
 /// Giver to leader: the columns of the store of its values.
-pub const VALUES: Step = Step { code: 3, name: "store of values" };
+pub const VALUES: DepotStep = DepotStep { code: 3, name: "store of values" };
 /// Giver to leader: its categories, each sealed with what stands for it.
-pub const CATEGORIES: Step = Step { code: 4, name: "categories" };
+pub const CATEGORIES: DepotStep = DepotStep { code: 4, name: "categories" };
 /// Each to the next: entries, blinded and with one share less of the key.
-pub const ENTRIES: Step = Step { code: 5, name: "entries" };
+pub const ENTRIES: DepotStep = DepotStep { code: 5, name: "entries" };
 /// Each to the next: what is opened, with one share less of the key.
-pub const OPENED: Step = Step { code: 6, name: "opened" };
+pub const OPENED: DepotStep = DepotStep { code: 6, name: "opened" };
 /// Leader to other learners: what it has found.
-pub const TOLD: Step = Step { code: 7, name: "result" };
+pub const TOLD: DepotStep = DepotStep { code: 7, name: "result" };
 
 /// Entries, or columns, in a part of a parcel.
 const PART: usize = 1 << 12;
 
 /// A party of a run.
-pub struct Party<'a, D> {
+pub struct OutsourcedParty<'a, D> {
     /// Place of this party.
     pub me: usize,
     /// Parameters that all parties have agreed on.
@@ -67,7 +67,7 @@ pub struct Party<'a, D> {
     /// Items of this party, distinct, no more than agreed on.
     pub items: &'a [Item],
     /// Values that this party gives for each of its items.
-    pub values: Given<'a>,
+    pub values: OutsourcedValues<'a>,
     /// Data that the parties have of each other.
     pub met: &'a Met<Ristretto255>,
     /// Connection of this party to the others, through the depot.
@@ -76,7 +76,7 @@ pub struct Party<'a, D> {
 
 /// Values that a party gives for each of its items.
 #[derive(Clone, Copy)]
-pub enum Given<'a> {
+pub enum OutsourcedValues<'a> {
     /// No values at all.
     Nothing,
     /// Numbers to be summed.
@@ -87,7 +87,7 @@ pub enum Given<'a> {
 
 /// Result that a learner learns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum OutsourcedResult {
     /// Indices of its items that are common, ascending.
     Rows(Vec<usize>),
     /// Number of common items.
@@ -107,5 +107,5 @@ pub struct Met<G: Group> {
     /// Verification keys for every share, by place, which all parties know.
     pub keys: Vec<VerificationKey<G>>,
     /// The key under which all encrypt.
-    pub joint: PublicKey<G>,
+    pub joint: ElGamalPublicKey<G>,
 }

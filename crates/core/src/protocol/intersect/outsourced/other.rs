@@ -3,23 +3,23 @@
 use rand_core::CryptoRng;
 
 use super::params::parts;
-use super::{CATEGORIES, Found, Party, STORE, VALUES};
-use crate::depot::{Depot, Parcel, Place};
+use super::{CATEGORIES, OutsourcedParty, OutsourcedResult, STORE, VALUES};
+use crate::depot::{Depot, DepotParty, Parcel};
 use crate::error::Result;
 use crate::item::Item;
 use crate::primitive::elgamal::{self, Ciphertext};
 use crate::primitive::group::{Ristretto255, ScalarField};
-use crate::protocol::intersect::entries::items::Padded;
+use crate::protocol::intersect::tag_exchange::items::Padded;
 
 /// Follows the leader, and returns what this party learns, if it does.
-pub fn follow<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Result<Option<Found>> {
+pub fn follow<D: Depot>(party: &OutsourcedParty<'_, D>, rng: &mut impl CryptoRng) -> Result<Option<OutsourcedResult>> {
     party.check()?;
-    let Party { me, params, post, .. } = party;
+    let OutsourcedParty { me, params, post, .. } = party;
     let all = Padded::new(party.items, rng).range(&(0..params.bound()));
 
     // 2. The own store, for the helper to add.
     let zeros = party.met.joint.encrypt(&Ristretto255, &vec![Ristretto255.scalar(0); all.len()], rng);
-    let own = Parcel { step: STORE, from: Place::Party(*me as u8), to: Place::Helper };
+    let own = Parcel { step: STORE, from: DepotParty::Party(*me as u8), to: DepotParty::Helper };
     party.leave_store(&all, &zeros, rng, |part, bytes| post.depot.leave(own, part, bytes))?;
     if params.giver() == Some(*me) {
         let values = party.encrypted_values(rng);
@@ -33,13 +33,10 @@ pub fn follow<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Resul
     // 4. What passes by.
     party.pass_entries(rng)?;
     party.pass_opened(rng)?;
-    match params.learners.contains(me) {
-        true => party.hear(&all).map(Some),
-        false => Ok(None),
-    }
+    if params.learners.contains(me) { party.hear(&all).map(Some) } else { Ok(None) }
 }
 
-impl<D: Depot> Party<'_, D> {
+impl<D: Depot> OutsourcedParty<'_, D> {
     /// Leaves the store of these ciphertexts, one for each item, part by part.
     fn leave_store(
         &self,

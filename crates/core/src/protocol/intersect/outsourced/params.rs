@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::primitive::group::Ristretto255;
 use crate::primitive::okvs;
 use crate::primitive::proof::Proof;
-use crate::protocol::intersect::entries::bits_of;
+use crate::protocol::intersect::tag_exchange::bits_of;
 use crate::security::Chance;
 
 /// The most bits that a value may be agreed to have: a sum of them is found by as many steps as the root of the largest one.
@@ -30,7 +30,7 @@ pub(super) const CATEGORY: usize = TAG + 1 + MAX_NAME_BYTES + SEAL_BYTES;
 
 /// Result that is revealed to those who learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reveal {
+pub enum OutsourcedReveal {
     /// Items that are common.
     Rows,
     /// Number of common items.
@@ -58,33 +58,39 @@ pub struct Params {
     pub(super) bound: usize,
     pub(super) leader: usize,
     pub(super) learners: Vec<usize>,
-    pub(super) reveal: Reveal,
+    pub(super) reveal: OutsourcedReveal,
 }
 
 impl Params {
     /// A run of so many parties with at most `bound` items each. The party at `leader` works the result out, and the `learners`
     /// learn.
-    pub fn new(parties: usize, bound: usize, leader: usize, learners: Vec<usize>, reveal: Reveal) -> Result<Params> {
+    pub fn new(
+        parties: usize,
+        bound: usize,
+        leader: usize,
+        learners: Vec<usize>,
+        reveal: OutsourcedReveal,
+    ) -> Result<Params> {
         let ascending = learners.windows(2).all(|pair| pair[0] < pair[1]);
         let places = learners.iter().all(|place| *place < parties);
         if !(2..=255).contains(&parties) || !ascending || !places || !learners.contains(&leader) {
             return Err(Error::Internal("outsourced: these are not the parties of a run".into()));
         }
         match reveal {
-            Reveal::Sum { bits, .. } if !(1..=MAX_VALUE_BITS).contains(&bits) => {
+            OutsourcedReveal::Sum { bits, .. } if !(1..=MAX_VALUE_BITS).contains(&bits) => {
                 return Err(Error::Input(format!(
                     "values of {bits} bits cannot be summed: 1 to {MAX_VALUE_BITS} are possible"
                 )));
             }
-            Reveal::Sum { bits, .. } if bits + bits_of(bound as u128) > MAX_SUM_BITS => {
+            OutsourcedReveal::Sum { bits, .. } if bits + bits_of(bound as u128) > MAX_SUM_BITS => {
                 return Err(Error::Input(format!(
                     "{bound} values of {bits} bits may add up to more than {MAX_SUM_BITS} bits, which cannot be decrypted"
                 )));
             }
-            Reveal::Counts { categories, .. } if !(1..=MAX_CATEGORIES).contains(&categories) => {
+            OutsourcedReveal::Counts { categories, .. } if !(1..=MAX_CATEGORIES).contains(&categories) => {
                 return Err(Error::Input(format!("{categories} categories: 1 to {MAX_CATEGORIES} are possible")));
             }
-            Reveal::Sum { giver, .. } | Reveal::Counts { giver, .. } if giver >= parties => {
+            OutsourcedReveal::Sum { giver, .. } | OutsourcedReveal::Counts { giver, .. } if giver >= parties => {
                 return Err(Error::Internal("outsourced: the giver is no party".into()));
             }
             _ => {}
@@ -120,7 +126,7 @@ impl Params {
     }
 
     /// Returns the result that they learn.
-    pub fn reveal(&self) -> Reveal {
+    pub fn reveal(&self) -> OutsourcedReveal {
         self.reveal
     }
 
@@ -143,14 +149,14 @@ impl Params {
     /// Returns the place of the party whose values travel along, if any do.
     pub(super) fn giver(&self) -> Option<usize> {
         match self.reveal {
-            Reveal::Rows | Reveal::Count => None,
-            Reveal::Sum { giver, .. } | Reveal::Counts { giver, .. } => Some(giver),
+            OutsourcedReveal::Rows | OutsourcedReveal::Count => None,
+            OutsourcedReveal::Sum { giver, .. } | OutsourcedReveal::Counts { giver, .. } => Some(giver),
         }
     }
 
     /// Whether nobody may know which item an entry is of.
     pub(super) fn shuffled(&self) -> bool {
-        self.reveal != Reveal::Rows
+        self.reveal != OutsourcedReveal::Rows
     }
 
     /// Parts of a store's columns, with the number of columns in each.
@@ -174,9 +180,10 @@ impl Params {
 
     /// Bytes that the party at `place` leaves at the depot: what it tells all not counted.
     pub fn bytes_left_by(&self, place: usize) -> Result<u64> {
-        let own = match place == self.leader {
-            true => (self.learners.len() as u64 - 1) * self.told_bytes(),
-            false => self.store_bytes()?,
+        let own = if place == self.leader {
+            (self.learners.len() as u64 - 1) * self.told_bytes()
+        } else {
+            self.store_bytes()?
         };
         let gives = self.giver() == Some(place) && place != self.leader;
         Ok(own + if gives { self.given_bytes()? } else { 0 } + self.passed_bytes(place))
@@ -185,13 +192,13 @@ impl Params {
     /// Bytes that it collects: what all are told not counted.
     pub fn bytes_collected_by(&self, place: usize) -> Result<u64> {
         let [before, _] = self.neighbours(place);
-        let own = match place == self.leader {
-            true => {
-                let given = self.giver().is_some_and(|giver| giver != place);
-                self.store_bytes()? + if given { self.given_bytes()? } else { 0 }
-            }
-            false if self.learners.contains(&place) => self.told_bytes(),
-            false => 0,
+        let own = if place == self.leader {
+            let given = self.giver().is_some_and(|giver| giver != place);
+            self.store_bytes()? + if given { self.given_bytes()? } else { 0 }
+        } else if self.learners.contains(&place) {
+            self.told_bytes()
+        } else {
+            0
         };
         Ok(own + self.passed_bytes(before))
     }
@@ -204,7 +211,7 @@ impl Params {
     fn given_bytes(&self) -> Result<u64> {
         let values = self.store_bytes()? + (self.store_parts()?.len() * SEAL_BYTES) as u64;
         Ok(match self.reveal {
-            Reveal::Counts { categories, .. } => {
+            OutsourcedReveal::Counts { categories, .. } => {
                 values + sealed(parts_of(categories, CATEGORY).into_iter().map(|part| part * CATEGORY))
             }
             _ => values,
@@ -226,19 +233,19 @@ impl Params {
     /// Ciphertexts that are opened besides entries.
     pub(super) fn opened(&self) -> usize {
         match self.reveal {
-            Reveal::Rows | Reveal::Count => 0,
-            Reveal::Sum { .. } => 1,
-            Reveal::Counts { .. } => self.bound,
+            OutsourcedReveal::Rows | OutsourcedReveal::Count => 0,
+            OutsourcedReveal::Sum { .. } => 1,
+            OutsourcedReveal::Counts { .. } => self.bound,
         }
     }
 
     /// Lengths of the parts that tell another learner the result.
     pub(super) fn told(&self) -> Vec<usize> {
         match self.reveal {
-            Reveal::Rows => parts(self.bound).into_iter().map(|part| part * TAG).collect(),
-            Reveal::Count => vec![8],
-            Reveal::Sum { .. } => vec![16],
-            Reveal::Counts { categories, .. } => {
+            OutsourcedReveal::Rows => parts(self.bound).into_iter().map(|part| part * TAG).collect(),
+            OutsourcedReveal::Count => vec![8],
+            OutsourcedReveal::Sum { .. } => vec![16],
+            OutsourcedReveal::Counts { categories, .. } => {
                 parts_of(categories, TOLD_CATEGORY).into_iter().map(|part| part * TOLD_CATEGORY).collect()
             }
         }
@@ -287,7 +294,7 @@ mod tests {
     #[test]
     fn all_stores_together_fail_as_seldom_as_a_job_may() {
         for parties in [2, 3, 4, 5, 127, 128, 255] {
-            let params = Params::new(parties, 1000, 0, vec![0], Reveal::Rows).unwrap();
+            let params = Params::new(parties, 1000, 0, vec![0], OutsourcedReveal::Rows).unwrap();
             let bits = Chance::Store.bits() + (parties as f64).log2().ceil() as u32;
             let alone = okvs::Params::new(1000, bits).unwrap();
             assert!(params.store().unwrap().columns() >= alone.columns(), "{parties}");

@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 
 use super::params::CIPHERTEXT;
-use super::{Params, Party};
+use super::{OutsourcedParty, Params};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::elgamal::{self, Ciphertext};
@@ -17,7 +17,7 @@ fn keys(items: &[Item]) -> Vec<Block> {
     items.iter().map(|item| Block::from_le_slice(&item.0[BLOCK_BYTES..])).collect()
 }
 
-impl<D> Party<'_, D> {
+impl<D> OutsourcedParty<'_, D> {
     /// The rows of all stores of this run, under a seed that nobody knew before all had told their keys.
     fn rows(&self) -> Result<Okvs> {
         Ok(Okvs::new(self.params.store()?, &self.met.session.derive("outsourced store")))

@@ -5,16 +5,22 @@ use std::collections::HashSet;
 use rand_core::CryptoRng;
 
 use super::params::{MAX_NAME_BYTES, TAG, TOLD_CATEGORY};
-use super::{Found, Party, Reveal, TOLD};
+use super::{OutsourcedParty, OutsourcedResult, OutsourcedReveal, TOLD};
 use crate::depot::Depot;
 use crate::error::Result;
 use crate::item::Item;
 
-impl<D: Depot> Party<'_, D> {
+impl<D: Depot> OutsourcedParty<'_, D> {
     /// Tells the party at `to` what was found among these items, in as many bytes and with as much work whatever it is.
-    pub(super) fn tell(&self, to: usize, items: &[Item], found: &Found, rng: &mut impl CryptoRng) -> Result<()> {
+    pub(super) fn tell(
+        &self,
+        to: usize,
+        items: &[Item],
+        found: &OutsourcedResult,
+        rng: &mut impl CryptoRng,
+    ) -> Result<()> {
         let bytes = match found {
-            Found::Rows(common) => {
+            OutsourcedResult::Rows(common) => {
                 let mut tags = self.tags(to, items);
                 let mut common = common.iter().peekable();
                 for (index, tag) in tags.iter_mut().enumerate() {
@@ -28,9 +34,9 @@ impl<D: Depot> Party<'_, D> {
                 tags.sort_unstable();
                 tags.concat()
             }
-            Found::Count(count) => count.to_le_bytes().to_vec(),
-            Found::Sum(count, sum) => [*count, *sum].map(u64::to_le_bytes).concat(),
-            Found::Counts(counts) => {
+            OutsourcedResult::Count(count) => count.to_le_bytes().to_vec(),
+            OutsourcedResult::Sum(count, sum) => [*count, *sum].map(u64::to_le_bytes).concat(),
+            OutsourcedResult::Counts(counts) => {
                 let mut bytes = Vec::new();
                 for (name, count) in counts {
                     let mut told = [0; TOLD_CATEGORY];
@@ -54,7 +60,7 @@ impl<D: Depot> Party<'_, D> {
     }
 
     /// Receives the result that the leader tells this party, whose own items are the first of these.
-    pub(super) fn hear(&self, items: &[Item]) -> Result<Found> {
+    pub(super) fn hear(&self, items: &[Item]) -> Result<OutsourcedResult> {
         let leader = self.params.leader();
         let mut bytes = Vec::new();
         for (part, length) in (0..).zip(self.params.told()) {
@@ -68,16 +74,16 @@ impl<D: Depot> Party<'_, D> {
         let most = self.params.bound() as u64;
         let count = || number(0).and_then(|count| if count > most { Err(wrong("counts too many")) } else { Ok(count) });
         match self.params.reveal {
-            Reveal::Rows => {
+            OutsourcedReveal::Rows => {
                 let tags: HashSet<&[u8]> = bytes.chunks(TAG).collect();
                 let own = self.tags(leader, items);
                 let mut common: Vec<usize> = (0..own.len()).filter(|&index| tags.contains(&own[index][..])).collect();
                 common.retain(|&index| index < self.items.len());
-                Ok(Found::Rows(common))
+                Ok(OutsourcedResult::Rows(common))
             }
-            Reveal::Count => Ok(Found::Count(count()?)),
-            Reveal::Sum { .. } => Ok(Found::Sum(count()?, number(8)?)),
-            Reveal::Counts { .. } => {
+            OutsourcedReveal::Count => Ok(OutsourcedResult::Count(count()?)),
+            OutsourcedReveal::Sum { .. } => Ok(OutsourcedResult::Sum(count()?, number(8)?)),
+            OutsourcedReveal::Counts { .. } => {
                 let mut counts = Vec::new();
                 for told in bytes.chunks_exact(TOLD_CATEGORY) {
                     let (name, count) = told.split_at(1 + MAX_NAME_BYTES);
@@ -89,7 +95,7 @@ impl<D: Depot> Party<'_, D> {
                     counts.push((name[1..=usize::from(name[0])].to_vec(), count));
                 }
                 match counts.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count)) {
-                    Some(all) if all <= most && counts.is_sorted() => Ok(Found::Counts(counts)),
+                    Some(all) if all <= most && counts.is_sorted() => Ok(OutsourcedResult::Counts(counts)),
                     _ => Err(wrong("holds no counts")),
                 }
             }

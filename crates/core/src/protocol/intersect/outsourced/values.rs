@@ -11,7 +11,7 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::params::{CATEGORY, MAX_NAME_BYTES, TAG, parts_of};
-use super::{Given, Party, Reveal};
+use super::{OutsourcedParty, OutsourcedReveal, OutsourcedValues};
 use crate::depot::SEAL_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::elgamal::Ciphertext;
@@ -29,21 +29,21 @@ pub(super) struct Encrypted {
     pub(super) names: Vec<Vec<u8>>,
 }
 
-impl<D> Party<'_, D> {
+impl<D> OutsourcedParty<'_, D> {
     /// Refuses values that are not what was agreed on.
     pub(super) fn check_values(&self) -> Result<()> {
         let gives = self.params.giver() == Some(self.me);
         let fits = match (self.params.reveal, self.values) {
-            (Reveal::Sum { bits, .. }, Given::Numbers(numbers)) if gives => {
+            (OutsourcedReveal::Sum { bits, .. }, OutsourcedValues::Numbers(numbers)) if gives => {
                 numbers.len() == self.items.len() && numbers.iter().all(|number| number >> bits == 0)
             }
-            (Reveal::Counts { categories, .. }, Given::Categories(of_items, names)) if gives => {
+            (OutsourcedReveal::Counts { categories, .. }, OutsourcedValues::Categories(of_items, names)) if gives => {
                 of_items.len() == self.items.len()
                     && names.len() <= categories
                     && of_items.iter().all(|category| (*category as usize) < names.len())
                     && names.iter().all(|name| name.len() <= MAX_NAME_BYTES)
             }
-            (_, Given::Nothing) => !gives,
+            (_, OutsourcedValues::Nothing) => !gives,
             _ => false,
         };
         fits.then_some(()).ok_or_else(|| Error::Internal("outsourced: these are not the values agreed on".into()))
@@ -54,13 +54,13 @@ impl<D> Party<'_, D> {
         let group = &Ristretto255;
         let joint = &self.met.joint;
         match (self.values, self.params.reveal) {
-            (Given::Numbers(numbers), _) => {
+            (OutsourcedValues::Numbers(numbers), _) => {
                 let dummies = std::iter::repeat_n(0, self.params.bound() - numbers.len());
                 let numbers: Vec<_> =
                     numbers.iter().copied().chain(dummies).map(|number| group.scalar(number)).collect();
                 Encrypted { of_items: joint.encrypt(group, &numbers, rng), names: Vec::new() }
             }
-            (Given::Categories(of_items, names), Reveal::Counts { categories, .. }) => {
+            (OutsourcedValues::Categories(of_items, names), OutsourcedReveal::Counts { categories, .. }) => {
                 let stand_ins = group.random_points(categories, rng);
                 let mut encrypted = joint.encrypt(group, &vec![group.scalar(0); self.params.bound()], rng);
                 let hidden: Vec<Point> = encrypted.iter().map(|[_, hidden]| hidden.clone()).collect();

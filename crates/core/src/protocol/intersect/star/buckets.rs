@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 
-use super::{Link, Params as Star, Party as StarParty};
+use super::{Params as Star, StarLink, StarParty};
 use crate::channel::{Channel, HEADER_BYTES};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::protocol::intersect::buckets::{
-    Attempt, BucketSource, MAX_BUCKETS, Shape, agreed_bytes, bound, check_bucket, least_buckets,
+    AttemptKind, BucketSource, BucketsShape, MAX_BUCKETS, agreed_bytes, bound, check_bucket, least_buckets,
 };
 use crate::session::Session;
 
@@ -28,7 +28,7 @@ pub struct Params {
 
 /// A party of a bucketed run.
 #[derive(Clone, Copy)]
-pub struct Party<'a> {
+pub struct StarBucketsParty<'a> {
     /// Place of this party.
     pub me: usize,
     /// Parameters that all parties have agreed on.
@@ -36,7 +36,7 @@ pub struct Party<'a> {
     /// The session of this attempt, which all parties have: keys and correlations are fresh in each, and for each bucket.
     pub session: &'a Session,
     /// Links from this party to all others.
-    pub links: &'a [Link],
+    pub links: &'a [StarLink],
 }
 
 impl Params {
@@ -77,11 +77,11 @@ impl Params {
     }
 
     /// Returns the shape that [`agree`](crate::protocol::intersect::buckets::agree) compares.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> BucketsShape {
         let (items, learners) = (&self.items, &self.bucket.learners);
         let numbers = [items.len(), self.buckets, self.bucket.leader].into_iter();
         let numbers = numbers.chain(items.iter().copied()).chain(learners.iter().copied());
-        Shape {
+        BucketsShape {
             buckets: self.buckets,
             learners: learners.clone(),
             numbers: numbers.map(|number| number as u64).collect(),
@@ -89,7 +89,7 @@ impl Params {
     }
 
     /// Bytes that the party at `from` sends to the one at `to` in an attempt, headers included and heartbeats not.
-    pub fn bytes_sent_by(&self, from: usize, to: usize, attempt: Attempt) -> Result<u64> {
+    pub fn bytes_sent_by(&self, from: usize, to: usize, attempt: AttemptKind) -> Result<u64> {
         // A job's end is in what a star sends, which a bucket has not.
         let close = HEADER_BYTES as u64;
         let of_bucket = self.bucket.bytes_sent_by(from, to)? - close;
@@ -97,16 +97,16 @@ impl Params {
     }
 
     /// Message flights of an attempt in sequence over one link, at most.
-    pub fn rounds(&self, attempt: Attempt) -> u32 {
+    pub fn rounds(&self, attempt: AttemptKind) -> u32 {
         attempt.rounds(self.items.len()) + self.left(attempt) as u32 * self.bucket.rounds()
     }
 
     /// Buckets that an attempt sends anything for: none if a party has no items, because nothing is common then.
-    fn left(&self, attempt: Attempt) -> usize {
+    fn left(&self, attempt: AttemptKind) -> usize {
         match attempt {
             _ if self.is_empty() => 0,
-            Attempt::Fresh => self.buckets,
-            Attempt::Resumed { remaining } => remaining,
+            AttemptKind::Fresh => self.buckets,
+            AttemptKind::Resumed { remaining } => remaining,
         }
     }
 
@@ -121,13 +121,13 @@ impl Params {
 /// Progress counts rows of all parties in the phase `intersecting`, items that fill buckets up included. An error of `source` ends
 /// the run; the others are told its kind.
 pub fn run(
-    party: Party<'_>,
+    party: StarBucketsParty<'_>,
     remaining: &[usize],
     source: &(impl BucketSource + ?Sized),
     channels: &mut [Channel],
     rng: &mut (impl CryptoRng + Send),
 ) -> Result<()> {
-    let Party { me, params, session, links } = party;
+    let StarBucketsParty { me, params, session, links } = party;
     let learns = params.bucket.learners.contains(&me);
     if params.is_empty() {
         // Nothing is common, as all know.
@@ -142,8 +142,9 @@ pub fn run(
         check_bucket(items.len(), params.bucket.items[me])?;
         channels.iter_mut().for_each(Channel::count_rounds_anew);
         let child = |session: &Session| session.child("bucket", bucket as u64);
-        let link = |link: &Link| Link { peer: link.peer, session: child(&link.session), seed: link.seed.clone() };
-        let links: Vec<Link> = links.iter().map(link).collect();
+        let link =
+            |link: &StarLink| StarLink { peer: link.peer, session: child(&link.session), seed: link.seed.clone() };
+        let links: Vec<StarLink> = links.iter().map(link).collect();
         let session = child(session);
         let of_bucket =
             StarParty { me, items: &items, rows: None, params: &params.bucket, session: &session, links: &links };

@@ -4,31 +4,31 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 
 use super::shares::{Plane, half};
-use super::{COMMON, Common, Gives, Link, Party};
+use super::{COMMON, Gives, StarLink, StarMatches, StarParty};
 use crate::channel::{Channel, each};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::{Aes128, Block};
-use crate::protocol::intersect::entries::items::fork;
-use crate::protocol::intersect::entries::{self, CHUNK, Domain, Frames, Payload, payload};
-use crate::protocol::intersect::opprf::{Asked, EvaluateOprf, Planes};
+use crate::protocol::intersect::opprf::{EvaluateOprf, Planes, QueryStore};
+use crate::protocol::intersect::tag_exchange::items::fork;
+use crate::protocol::intersect::tag_exchange::{self, CHUNK, Frames, Payload, TagDomain, payload};
 
 /// The leader's part, with the ends of its functions from elsewhere, one for each link.
 pub fn lead_over<E: EvaluateOprf + Send>(
-    party: Party<'_>,
+    party: StarParty<'_>,
     ends: Vec<E>,
     channels: &mut [Channel],
     rng: &mut (impl CryptoRng + Send),
-) -> Result<Common> {
-    let Party { items, params, session, links, .. } = party;
+) -> Result<StarMatches> {
+    let StarParty { items, params, session, links, .. } = party;
 
     // 1. One store of its items, for all links.
     channels.iter().for_each(|channel| channel.progress().start("encoding", items.len()));
-    let asked = Asked::new(items, &params.link(params.leader), session, rng)?;
+    let asked = QueryStore::new(items, &params.link(params.leader), session, rng)?;
 
     // 2. What each of the others has programmed.
     let states = links.iter().zip(ends).map(|(link, end)| (link, end, fork(rng))).collect();
-    let values = each(channels, states, |(link, end, mut rng): (&Link, E, _), channel| {
+    let values = each(channels, states, |(link, end, mut rng): (&StarLink, E, _), channel| {
         end.evaluate(&asked, &params.link(link.peer), channel, &mut rng)
     })?;
     drop(asked);
@@ -51,7 +51,7 @@ pub fn lead_over<E: EvaluateOprf + Send>(
         let Some(gives) = gives else { return Ok(None) };
         let keys = party.keys_of(gives, &common, &found, &values);
         let outputs = party.row_keys(gives.party, &found, &keys);
-        let domain = Domain::of_protocol("star", &party.link_to(gives.party)?.session);
+        let domain = TagDomain::of_protocol("star", &party.link_to(gives.party)?.session);
         let opened = payload::receive(&outputs, None, &domain, &params.entries(gives), channel)?;
         Ok(Some((gives.party, opened)))
     })?;
@@ -60,13 +60,12 @@ pub fn lead_over<E: EvaluateOprf + Send>(
     let rows =
         received.into_iter().map(|(giver, opened)| Ok((giver, rows_of(opened, &kept)?))).collect::<Result<_>>()?;
     let found: Vec<Item> = kept.iter().map(|&place| found[place]).collect();
-    let common = Common { items: kept.iter().map(|&place| common[place]).collect(), rows };
+    let common = StarMatches { items: kept.iter().map(|&place| common[place]).collect(), rows };
 
     // 5. What the others learn.
     let states = links.iter().map(|link| (link, fork(rng))).collect();
-    each(channels, states, |(link, mut rng): (&Link, _), channel| match params.learners.contains(&link.peer) {
-        true => party.tell(link, &common, &found, channel, &mut rng),
-        false => Ok(()),
+    each(channels, states, |(link, mut rng): (&StarLink, _), channel| {
+        if params.learners.contains(&link.peer) { party.tell(link, &common, &found, channel, &mut rng) } else { Ok(()) }
     })?;
     Ok(common)
 }
@@ -74,13 +73,13 @@ pub fn lead_over<E: EvaluateOprf + Send>(
 /// Determines which of `items` items have rows of every giver. If a giver has left out a row, or sealed it wrongly, the
 /// item is passed over, as if that giver did not have it. To end the run would tell the giver that all have the item,
 /// and the giver may be nobody that learns.
-fn with_rows_of_all(items: usize, received: &[(usize, entries::Common)]) -> Vec<usize> {
-    let has = |opened: &entries::Common, item: usize| opened.items.binary_search(&item).is_ok();
+fn with_rows_of_all(items: usize, received: &[(usize, tag_exchange::Matches)]) -> Vec<usize> {
+    let has = |opened: &tag_exchange::Matches, item: usize| opened.items.binary_search(&item).is_ok();
     (0..items).filter(|item| received.iter().all(|(_, opened)| has(opened, *item))).collect()
 }
 
 /// A giver's rows of the items that are kept.
-fn rows_of(opened: entries::Common, kept: &[usize]) -> Result<Payload> {
+fn rows_of(opened: tag_exchange::Matches, kept: &[usize]) -> Result<Payload> {
     let rows = opened.payload.ok_or_else(|| Error::Internal("star: a giver's rows are not there".into()))?;
     if opened.items == kept {
         return Ok(rows);
@@ -96,7 +95,7 @@ fn add(sums: &mut [Block], values: &[Block]) {
     sums.par_iter_mut().zip(values).with_min_len(1 << 12).for_each(|(sum, value)| *sum ^= *value);
 }
 
-impl Party<'_> {
+impl StarParty<'_> {
     /// The giver's keys for the items that all have: what all others have of its sharing, and its function.
     fn keys_of(&self, gives: &Gives, common: &[usize], found: &[Item], values: &[Planes]) -> Vec<Block> {
         let mut keys = self.shares(Plane::RowsOf(gives.party), found).to_vec();
@@ -122,7 +121,7 @@ impl Party<'_> {
         }
     }
 
-    fn link_to(&self, peer: usize) -> Result<&Link> {
+    fn link_to(&self, peer: usize) -> Result<&StarLink> {
         let found = self.links.iter().find(|link| link.peer == peer);
         found.ok_or_else(|| Error::Internal("star: no link to a party".into()))
     }
@@ -130,8 +129,8 @@ impl Party<'_> {
     /// Tells another which of its items all have, in an order that says nothing, and the rows that it is given.
     fn tell(
         &self,
-        link: &Link,
-        common: &Common,
+        link: &StarLink,
+        common: &StarMatches,
         found: &[Item],
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
@@ -165,7 +164,7 @@ impl Party<'_> {
     }
 
     /// Tags by which the leader and another party know the items that all have.
-    pub(super) fn told_tags(&self, link: &Link, items: &[Item]) -> impl Iterator<Item = [u8; 32]> {
+    pub(super) fn told_tags(&self, link: &StarLink, items: &[Item]) -> impl Iterator<Item = [u8; 32]> {
         let key = self.key_between(link, "star told", self.told_to(link) as u64);
         let cipher = Aes128::new(key);
         let tag = move |item: &Item| {
@@ -180,7 +179,7 @@ impl Party<'_> {
     }
 
     /// The one of a link's two ends that is not the leader.
-    fn told_to(&self, link: &Link) -> usize {
+    fn told_to(&self, link: &StarLink) -> usize {
         if self.me == self.params.leader { link.peer } else { self.me }
     }
 }

@@ -29,9 +29,9 @@ use zeroize::Zeroizing;
 use crate::channel::{Channel, each};
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::protocol::intersect::entries::items::{check_count, fork};
-use crate::protocol::intersect::entries::{Payload, check_payload};
-use crate::protocol::intersect::opprf::{Receiver, Sender};
+use crate::protocol::intersect::opprf::{OpprfReceiver, OpprfSender};
+use crate::protocol::intersect::tag_exchange::items::{check_count, fork};
+use crate::protocol::intersect::tag_exchange::{Payload, check_payload};
 use crate::session::Session;
 
 pub use crate::channel::labels::star::{COMMON, GIVEN_COUNTS, GIVEN_ROWS};
@@ -40,7 +40,7 @@ pub use other::answer_over;
 pub use params::{Gives, Params};
 
 /// One of a party's links.
-pub struct Link {
+pub struct StarLink {
     /// Place of the peer.
     pub peer: usize,
     /// The session of these two in this run.
@@ -51,7 +51,7 @@ pub struct Link {
 
 /// Result that a party learns.
 #[derive(Debug)]
-pub struct Common {
+pub struct StarMatches {
     /// Indices of its items that all have, ascending.
     pub items: Vec<usize>,
     /// For each other party that gives, by place: its rows for each of `items`.
@@ -60,7 +60,7 @@ pub struct Common {
 
 /// A party of a run.
 #[derive(Clone, Copy)]
-pub struct Party<'a> {
+pub struct StarParty<'a> {
     /// Place of this party.
     pub me: usize,
     /// Items of this party: distinct, and made with a key of the run's session.
@@ -72,42 +72,46 @@ pub struct Party<'a> {
     /// The session of the run, which all parties have.
     pub session: &'a Session,
     /// Links from this party to all others.
-    pub links: &'a [Link],
+    pub links: &'a [StarLink],
 }
 
 /// Runs the part of a party. `channels` are those of its links, in the same order. Returns what it learns, if it learns.
 ///
 /// Errors: a peer breaks the protocol, or a connection fails; all have then ended.
-pub fn run(party: Party<'_>, channels: &mut [Channel], rng: &mut (impl CryptoRng + Send)) -> Result<Option<Common>> {
+pub fn run(
+    party: StarParty<'_>,
+    channels: &mut [Channel],
+    rng: &mut (impl CryptoRng + Send),
+) -> Result<Option<StarMatches>> {
     party.check(channels)?;
-    let Party { me, params, session, links, .. } = party;
+    let StarParty { me, params, session, links, .. } = party;
     if params.is_empty() {
         // Nothing is common, as all know.
         let rows = params.given_to(me).map(|gives| (gives.party, Payload::new(gives.row_bytes))).collect();
-        return Ok(params.learners.contains(&me).then_some(Common { items: Vec::new(), rows }));
+        return Ok(params.learners.contains(&me).then_some(StarMatches { items: Vec::new(), rows }));
     }
     if me == params.leader {
         let sessions: Vec<Session> = links.iter().map(|link| party.link_session(link)).collect();
-        let ends = sessions.iter().map(|session| Receiver { session }).collect();
+        let ends = sessions.iter().map(|session| OpprfReceiver { session }).collect();
         return lead_over(party, ends, channels, rng).map(Some);
     }
     // The other channels have nothing to do but to end with this one.
     let mut rng = Some(fork(rng));
     let states = links.iter().map(|link| (link.peer == params.leader).then(|| (link, rng.take()))).collect();
-    let learned = each(channels, states, |state: Option<(&Link, _)>, channel| match state {
+    let learned = each(channels, states, |state: Option<(&StarLink, _)>, channel| match state {
         Some((link, Some(mut rng))) => {
             let link = party.link_session(link);
-            answer_over(party, Sender { session: &link, whole: session }, channel, &mut rng)
+            answer_over(party, OpprfSender { session: &link, whole: session }, channel, &mut rng)
         }
         _ => Ok(None),
     })?;
     Ok(learned.into_iter().flatten().next())
 }
 
-impl Party<'_> {
+impl StarParty<'_> {
     /// Refuses what does not fit what was agreed on.
     fn check(&self, channels: &[Channel]) -> Result<()> {
-        let Party { me, items, rows, params, links, .. } = self;
+        let StarParty { me, items, rows, params, links, .. } = self;
         check_count(items, params.items.get(*me).copied().unwrap_or_default())?;
         let others: Vec<usize> = (0..params.items.len()).filter(|place| place != me).collect();
         if links.len() != channels.len() || !links.iter().map(|link| link.peer).eq(others) {
@@ -122,7 +126,7 @@ impl Party<'_> {
 
     /// The session of a link as a part of the run's: what all parts draw once, as the code of their correlations, all links draw
     /// once, so that how many there are does not make a bad one more likely.
-    fn link_session(&self, link: &Link) -> Session {
+    fn link_session(&self, link: &StarLink) -> Session {
         self.session.part_of("star link", &link.session)
     }
 }

@@ -5,23 +5,23 @@ use std::sync::atomic::AtomicBool;
 use rand_core::CryptoRng;
 
 use super::shares::Plane;
-use super::{COMMON, Common, Link, Party};
+use super::{COMMON, StarLink, StarMatches, StarParty};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::block;
-use crate::protocol::intersect::entries::items::Padded;
-use crate::protocol::intersect::entries::{CHUNK, Domain, Entries, Frames, Own, Payload, TagTable};
 use crate::protocol::intersect::opprf::{Function, Planes, ProgramOprf};
+use crate::protocol::intersect::tag_exchange::items::Padded;
+use crate::protocol::intersect::tag_exchange::{CHUNK, Entries, Frames, Own, Payload, TagDomain, TagTable};
 
 /// The part of another party than the leader, with the end of its function from elsewhere. `channel` is that to the leader.
 pub fn answer_over(
-    party: Party<'_>,
+    party: StarParty<'_>,
     end: impl ProgramOprf,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Option<Common>> {
-    let Party { me, items, rows, params, links, .. } = party;
+) -> Result<Option<StarMatches>> {
+    let StarParty { me, items, rows, params, links, .. } = party;
     let link = links.iter().find(|link| link.peer == params.leader);
     let link = link.ok_or_else(|| Error::Internal("star: no link to the leader".into()))?;
 
@@ -40,7 +40,7 @@ pub fn answer_over(
         let entries = params.entries(gives);
         let progress = channel.progress().clone();
         progress.start("sealing", entries.sender_entries);
-        let domain = Domain::of_protocol("star", &link.session);
+        let domain = TagDomain::of_protocol("star", &link.session);
         let keys = |items: &[Item]| {
             let mut keys = function.free(items);
             block::xor_into(&party.shares(Plane::RowsOf(me), items), &mut keys);
@@ -52,15 +52,12 @@ pub fn answer_over(
     }
 
     // 3. What the leader tells.
-    match params.learners.contains(&me) {
-        true => party.hear(link, channel).map(Some),
-        false => Ok(None),
-    }
+    if params.learners.contains(&me) { party.hear(link, channel).map(Some) } else { Ok(None) }
 }
 
-impl Party<'_> {
+impl StarParty<'_> {
     /// Receives the items that all have, and the rows that come with them.
-    fn hear(&self, link: &Link, channel: &mut Channel) -> Result<Common> {
+    fn hear(&self, link: &StarLink, channel: &mut Channel) -> Result<StarMatches> {
         let (params, length) = (self.params, self.params.told_bytes(self.me));
         let mut table = TagTable::new(self.items.len(), length);
         for tag in self.told_tags(link, self.items) {
@@ -84,6 +81,6 @@ impl Party<'_> {
             order.iter().try_for_each(|&place| ordered.push(received.rows_of(place), received.item(place)))?;
             rows.push((gives.party, ordered));
         }
-        Ok(Common { items: order.into_iter().map(|place| told[place]).collect(), rows })
+        Ok(StarMatches { items: order.into_iter().map(|place| told[place]).collect(), rows })
     }
 }

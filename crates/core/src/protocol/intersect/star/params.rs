@@ -3,8 +3,8 @@
 use super::{GIVEN_COUNTS, GIVEN_ROWS};
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
-use crate::protocol::intersect::entries::{self, CHUNK, PlainRows, bits_of, framed_bytes, tag_bytes};
 use crate::protocol::intersect::opprf;
+use crate::protocol::intersect::tag_exchange::{self, CHUNK, PlainRows, bits_of, framed_bytes, tag_bytes};
 use crate::role::Role;
 use crate::security::Chance;
 
@@ -103,8 +103,8 @@ impl Params {
     }
 
     /// Parameters of the sealed rows of a giver.
-    pub(super) fn entries(&self, gives: &Gives) -> entries::Params {
-        let params = entries::Params::payload(self.items[self.leader], gives.rows, gives.row_bytes);
+    pub(super) fn entries(&self, gives: &Gives) -> tag_exchange::Params {
+        let params = tag_exchange::Params::payload(self.items[self.leader], gives.rows, gives.row_bytes);
         params.one_of(self.chances())
     }
 
@@ -131,10 +131,8 @@ impl Params {
             return Ok(close);
         }
         if from == self.leader {
-            let told = match self.learners.contains(&to) {
-                true => framed_bytes(self.told(), self.told_bytes(to), CHUNK),
-                false => 0,
-            };
+            let told =
+                if self.learners.contains(&to) { framed_bytes(self.told(), self.told_bytes(to), CHUNK) } else { 0 };
             return Ok(self.link(to).bytes_sent_by(Role::Receiver)? + told + close);
         }
         let rows = self.givers.iter().find(|gives| gives.party == from).map_or(0, |gives| {
@@ -147,14 +145,11 @@ impl Params {
     /// Bytes that the leader sends in addition to another party who learns, for the rows of a giver. The number of
     /// common items is `common`, and `rows` is that of their rows.
     pub fn bytes_forwarded(&self, gives: &Gives, common: usize, rows: usize) -> u64 {
-        framed_bytes(common, entries::COUNT_BYTES, CHUNK) + framed_bytes(rows, gives.row_bytes, CHUNK)
+        framed_bytes(common, tag_exchange::COUNT_BYTES, CHUNK) + framed_bytes(rows, gives.row_bytes, CHUNK)
     }
 
     /// Message flights in sequence over one link, at most.
     pub fn rounds(&self) -> u32 {
-        match self.is_empty() {
-            true => 0,
-            false => self.link(self.leader).rounds() + u32::from(self.learners.len() > 1),
-        }
+        if self.is_empty() { 0 } else { self.link(self.leader).rounds() + u32::from(self.learners.len() > 1) }
     }
 }

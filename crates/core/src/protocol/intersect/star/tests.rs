@@ -12,13 +12,13 @@ use rand_core::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
 use super::shares::Plane;
-use super::{Gives, Link, Params, Party};
+use super::{Gives, Params, StarLink, StarParty};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::Block;
-use crate::protocol::intersect::entries::{Domain, ENTRIES, Payload};
-use crate::protocol::intersect::opprf::{self, Asked, EvaluateOprf, Function, Planes, ProgramOprf};
+use crate::protocol::intersect::opprf::{self, EvaluateOprf, Function, Planes, ProgramOprf, QueryStore};
+use crate::protocol::intersect::tag_exchange::{ENTRIES, Payload, TagDomain};
 use crate::session::{Session, Transcript};
 
 /// Form in which the protocol is run.
@@ -40,7 +40,7 @@ struct World {
     sets: Vec<HashSet<usize>>,
     params: Params,
     session: Session,
-    links: Vec<Vec<Link>>,
+    links: Vec<Vec<StarLink>>,
 }
 
 const LEADER: usize = 0;
@@ -65,7 +65,7 @@ impl World {
             // In the ordered form each end makes of the pair what the other does not.
             let pair = if form == Form::Ordered { [me, peer] } else { [me.min(peer), me.max(peer)] };
             let seed = Zeroizing::new(*blake3::hash(&pair.map(|place| place as u8)).as_bytes());
-            Link { peer, session: session.clone(), seed }
+            StarLink { peer, session: session.clone(), seed }
         };
         let links = |me: usize| (0..parties).filter(|&peer| peer != me).map(|peer| link(me, peer)).collect();
         World { form, sets, params, links: (0..parties).map(links).collect(), session }
@@ -75,9 +75,9 @@ impl World {
         self.sets.len()
     }
 
-    fn party(&self, me: usize) -> Party<'_> {
+    fn party(&self, me: usize) -> StarParty<'_> {
         let (params, session, links) = (&self.params, &self.session, &self.links[me]);
-        Party { me, items: &[], rows: None, params, session, links }
+        StarParty { me, items: &[], rows: None, params, session, links }
     }
 
     /// A party's share of an item.
@@ -94,9 +94,10 @@ impl World {
 
     /// Returns the leader's value from a party for an item of the leader's own: the party's share, or something random.
     fn answer(&self, from: usize, plane: Plane, number: usize) -> Block {
-        match self.sets[from].contains(&number) {
-            true => self.share(from, plane, number),
-            false => self.function(from, &format!("{plane:?}"), number),
+        if self.sets[from].contains(&number) {
+            self.share(from, plane, number)
+        } else {
+            self.function(from, &format!("{plane:?}"), number)
         }
     }
 
@@ -136,9 +137,9 @@ impl Coalition<'_> {
     /// Returns an honest party's share without the parts that only honest parties have of it: the part that the
     /// coalition can compute.
     fn known_share(&self, party: usize, plane: Plane, number: usize) -> Block {
-        let known = |link: &&Link| self.members.contains(&link.peer);
-        let links: Vec<Link> = self.world.links[party].iter().filter(known).map(copy).collect();
-        let world = Party { links: &links, ..self.world.party(party) };
+        let known = |link: &&StarLink| self.members.contains(&link.peer);
+        let links: Vec<StarLink> = self.world.links[party].iter().filter(known).map(copy).collect();
+        let world = StarParty { links: &links, ..self.world.party(party) };
         world.shares(plane, &[item(number)])[0]
     }
 
@@ -187,9 +188,10 @@ impl Coalition<'_> {
     fn check(&self) -> std::result::Result<(), String> {
         let honest = self.honest();
         let all_have = |number: &usize| honest.iter().all(|&party| self.world.sets[party].contains(number));
-        let allowed: HashSet<usize> = match self.leads() {
-            true => self.world.sets[LEADER].iter().copied().filter(all_have).collect(),
-            false => HashSet::new(),
+        let allowed: HashSet<usize> = if self.leads() {
+            self.world.sets[LEADER].iter().copied().filter(all_have).collect()
+        } else {
+            HashSet::new()
         };
         if self.tested() != allowed {
             return Err(format!("{:?} tell {} items, not {}", self.members, self.tested().len(), allowed.len()));
@@ -205,8 +207,8 @@ impl Coalition<'_> {
     }
 }
 
-fn copy(link: &Link) -> Link {
-    Link { peer: link.peer, session: link.session.clone(), seed: link.seed.clone() }
+fn copy(link: &StarLink) -> StarLink {
+    StarLink { peer: link.peer, session: link.session.clone(), seed: link.seed.clone() }
 }
 
 /// Returns all coalitions but the empty one and that of all parties.
@@ -298,7 +300,7 @@ fn rows_are_sealed_with_share_and_function() {
     let items: Vec<Item> = world.sets[giver].iter().map(|&number| item(number)).collect();
     let mut rows = Payload::new(4);
     items.iter().for_each(|_| rows.push(1, &[9; 4]).unwrap());
-    let party = Party { items: &items, rows: Some(&rows), ..world.party(giver) };
+    let party = StarParty { items: &items, rows: Some(&rows), ..world.party(giver) };
     let (mut leader, mut own) = Channel::pair("leader", "giver");
     let known = Known([3; 32]);
     let free = known.free(&items);
@@ -308,7 +310,7 @@ fn rows_are_sealed_with_share_and_function() {
     let entries = world.params.entries(gives);
     let sent = entries.frames(entries.sender_entries, entries.entry_bytes()).receive(ENTRIES, &mut leader).unwrap();
     let sent: HashSet<&[u8]> = sent.chunks(entries.entry_bytes()).map(|entry| &entry[..entries.tag_bytes]).collect();
-    let domain = Domain::of_protocol("star", &world.session);
+    let domain = TagDomain::of_protocol("star", &world.session);
     let found = |keys: &[Block]| {
         let outputs = party.row_keys(giver, &items, keys);
         outputs.iter().filter(|output| sent.contains(&domain.tag(output, 0)[..entries.tag_bytes])).count()
@@ -327,7 +329,7 @@ fn a_pair_has_another_key_for_everything() {
     let sizes = world.params.items.clone();
     let led = Params::new(sizes, 2, vec![2], Vec::new()).unwrap();
     let usual = world.party(0);
-    let parties = [usual, Party { params: &led, ..usual }, Party { session: &other, ..usual }];
+    let parties = [usual, StarParty { params: &led, ..usual }, StarParty { session: &other, ..usual }];
     let mut seen = HashSet::new();
     for party in parties {
         for (label, about) in [("star shares", 0), ("star shares", 1), ("star told", 0)] {
@@ -335,7 +337,7 @@ fn a_pair_has_another_key_for_everything() {
                 let one = party.key_between(link, label, about);
                 assert!(seen.insert(one.0), "{label} {about} with {}", link.peer);
                 let seed = Zeroizing::new([9; 32]);
-                let other = party.key_between(&Link { seed, ..copy(link) }, label, about);
+                let other = party.key_between(&StarLink { seed, ..copy(link) }, label, about);
                 // The seed is all that two links differ in.
                 assert!(one != other);
             }
@@ -345,7 +347,8 @@ fn a_pair_has_another_key_for_everything() {
         assert_eq!(HashSet::from(shares).len(), planes.len(), "every sharing is another one");
     }
     // The rows of two givers, of two items, under two shares, in two runs.
-    let row_key = |party: &Party<'_>, giver, number, share| party.row_keys(giver, &[item(number)], &[Block(share)])[0];
+    let row_key =
+        |party: &StarParty<'_>, giver, number, share| party.row_keys(giver, &[item(number)], &[Block(share)])[0];
     let all = [
         row_key(&usual, 1, 1, 1),
         row_key(&usual, 2, 1, 1),
@@ -360,7 +363,7 @@ fn a_pair_has_another_key_for_everything() {
 struct Agrees(Vec<Block>);
 
 impl EvaluateOprf for Agrees {
-    fn evaluate(self, _: &Asked, _: &opprf::Params, _: &mut Channel, _: &mut impl CryptoRng) -> Result<Planes> {
+    fn evaluate(self, _: &QueryStore, _: &opprf::Params, _: &mut Channel, _: &mut impl CryptoRng) -> Result<Planes> {
         Ok(vec![Zeroizing::new(self.0)])
     }
 }
@@ -372,14 +375,15 @@ fn no_more_is_common_than_the_smallest_set_has() {
     let items: Vec<Item> = world.sets[LEADER].iter().map(|&number| item(number)).collect();
     for other in [items.len(), items.len() - 1, 0] {
         let params = Params::new(vec![items.len(), other], LEADER, vec![LEADER], Vec::new()).unwrap();
-        let party = Party { items: &items, params: &params, ..world.party(LEADER) };
-        let answers = Party { params: &params, ..world.party(1) }.shares(Plane::Membership, &items).to_vec();
+        let party = StarParty { items: &items, params: &params, ..world.party(LEADER) };
+        let answers = StarParty { params: &params, ..world.party(1) }.shares(Plane::Membership, &items).to_vec();
         let (channel, _peer) = Channel::pair("leader", "other");
         let rng = &mut ChaCha20Rng::from_seed([1; 32]);
         let led = super::lead_over(party, vec![Agrees(answers)], &mut [channel], rng);
-        match other == items.len() {
-            true => assert_eq!(led.unwrap().items.len(), items.len()),
-            false => assert!(matches!(led.unwrap_err(), Error::Protocol { peer, .. } if peer == "other")),
+        if other == items.len() {
+            assert_eq!(led.unwrap().items.len(), items.len())
+        } else {
+            assert!(matches!(led.unwrap_err(), Error::Protocol { peer, .. } if peer == "other"))
         }
     }
 }

@@ -7,7 +7,7 @@
 //! Improved OKVS and Subfield VOLE" (CCS 2022), figure 4, over GF(2^128) throughout. Semi-honest or malicious parties.
 //!
 //! [`rows`] tells the receiver which of its items are common, [`payload`] also the sender's rows for them. Both can
-//! tell the sender the same afterwards, among semi-honest parties. Malicious parties do several runs at once ([`Input`]), where one
+//! tell the sender the same afterwards, among semi-honest parties. Malicious parties do several runs at once ([`VoleInput`]), where one
 //! table has several keys. What each role learns, and why, is in `docs/protocols/vole.md`.
 
 pub(in crate::protocol) mod correlation;
@@ -18,7 +18,7 @@ pub mod rows;
 
 pub use params::{Params, overfitted_items};
 
-pub use super::entries::{ENTRIES, MATCHES};
+pub use super::tag_exchange::{ENTRIES, MATCHES};
 pub use crate::channel::labels::vole::{COIN, COMMITMENT, MASKED, OPENING, SEED};
 
 use crate::channel::Channel;
@@ -30,7 +30,7 @@ use crate::session::Session;
 /// Input of a party to one of several runs over a channel among malicious parties. In all of them the receiver is bound
 /// to its items before the sender answers in any.
 #[derive(Clone, Copy)]
-pub struct Input<'a> {
+pub struct VoleInput<'a> {
     /// The items, which are distinct and made with a key of the session.
     pub items: &'a [Item],
     /// The session, which no other run has.
@@ -40,11 +40,12 @@ pub struct Input<'a> {
 }
 
 /// Refuses several runs at once among semi-honest parties, who do them one after the other, and no run at all.
-fn check_malicious<'a>(runs: impl IntoIterator<Item = &'a Input<'a>>) -> Result<()> {
+fn check_malicious<'a>(runs: impl IntoIterator<Item = &'a VoleInput<'a>>) -> Result<()> {
     let mut runs = runs.into_iter().peekable();
-    match runs.peek().is_some() && runs.all(|run| run.params.security == Security::Malicious) {
-        true => Ok(()),
-        false => Err(Error::Internal("vole: several runs at once are for malicious parties".into())),
+    if runs.peek().is_some() && runs.all(|run| run.params.security == Security::Malicious) {
+        Ok(())
+    } else {
+        Err(Error::Internal("vole: several runs at once are for malicious parties".into()))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::block::BLOCK_BYTES;
 use crate::primitive::okvs;
-use crate::protocol::intersect::entries::{self, ReturnedRows};
+use crate::protocol::intersect::tag_exchange::{self, ReturnedRows};
 use crate::role::Role;
 use crate::security::{Chance, Security};
 
@@ -20,7 +20,7 @@ const MALICIOUS_TAG_BYTES: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
     /// Sizes, tags and what is revealed.
-    pub entries: entries::Params,
+    pub entries: tag_exchange::Params,
     /// Assumption on the behaviour of the parties.
     pub security: Security,
 }
@@ -28,7 +28,7 @@ pub struct Params {
 impl Params {
     /// Creates parameters from `entries`, with tags as long as this security asks. Malicious parties are refused if the
     /// sender learns too: nothing makes the receiver tell the truth.
-    pub fn new(entries: entries::Params, security: Security) -> Result<Params> {
+    pub fn new(entries: tag_exchange::Params, security: Security) -> Result<Params> {
         let mut params = Params { entries, security };
         if security == Security::Malicious {
             if entries.to_sender {
@@ -89,9 +89,10 @@ impl Params {
     /// Refuses more items than were agreed on, and agreed values that cannot work.
     pub(super) fn check_receiver(&self, items: &[Item]) -> Result<()> {
         self.entries.check()?;
-        match items.len() <= self.entries.receiver_items {
-            true => Ok(()),
-            false => Err(Error::Internal("vole: more items than were agreed on".into())),
+        if items.len() <= self.entries.receiver_items {
+            Ok(())
+        } else {
+            Err(Error::Internal("vole: more items than were agreed on".into()))
         }
     }
 
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn malicious_parties_have_long_tags_and_one_learner() {
-        let rows = entries::Params::rows(1000, 1000);
+        let rows = tag_exchange::Params::rows(1000, 1000);
         assert_eq!(Params::new(rows, Security::SemiHonest).unwrap().entries.tag_bytes, rows.tag_bytes);
         assert_eq!(Params::new(rows, Security::Malicious).unwrap().entries.tag_bytes, 16);
         assert!(Params::new(rows.to_both(), Security::SemiHonest).is_ok());

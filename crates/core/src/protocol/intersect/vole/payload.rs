@@ -6,19 +6,19 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::function::{self, Evaluated, OutputHash};
-use super::{Input, Params, check_malicious, correlation, count_rounds};
+use super::{Params, VoleInput, check_malicious, correlation, count_rounds};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
 use crate::primitive::oprf::{OUTPUT_BYTES, Outputs};
 use crate::primitive::vole::{VoleReceiver, VoleSender};
-use crate::protocol::intersect::entries::items::{Padded, check};
-use crate::protocol::intersect::entries::payload::Sealed;
-use crate::protocol::intersect::entries::{Domain, Entries, Own, Payload, check_payload, payload};
+use crate::protocol::intersect::tag_exchange::items::{Padded, check};
+use crate::protocol::intersect::tag_exchange::payload::Sealed;
+use crate::protocol::intersect::tag_exchange::{Entries, Own, Payload, TagDomain, check_payload, payload};
 use crate::security::Security;
 use crate::session::Session;
 
-pub(crate) use crate::protocol::intersect::entries::payload::Common;
+pub(crate) use crate::protocol::intersect::tag_exchange::payload::Matches;
 
 /// The receiver's role. `own` are the rows of its own items, which it returns for the common ones if that was agreed
 /// on. Items must be distinct, and made with a key of this session. Among malicious parties this ends the channel's
@@ -30,7 +30,7 @@ pub fn receive(
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Common> {
+) -> Result<Matches> {
     check_receiver(items, own, params)?;
     let mut vole = correlation::receiver(params, session, channel, rng)?;
     receive_over(items, own, session, params, &mut vole, channel, rng)
@@ -45,10 +45,10 @@ pub fn receive_over(
     vole: &mut impl VoleReceiver,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Common> {
+) -> Result<Matches> {
     check_receiver(items, own, params)?;
     let outputs = ask(items, session, params, vole, channel, rng)?;
-    let domain = Domain::of_protocol("vole", session);
+    let domain = TagDomain::of_protocol("vole", session);
     if params.security == Security::Malicious {
         return Ok(conclude(vec![Asked { outputs, domain, params }], channel)?.remove(0));
     }
@@ -61,15 +61,15 @@ pub fn receive_over(
 ///
 /// The stores of all runs and their coins come before any entry: the items of no run can depend on what another has told. Memory is
 /// that of all runs together.
-pub fn receive_each(runs: &[Input<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<Common>> {
+pub fn receive_each(runs: &[VoleInput<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<Matches>> {
     check_malicious(runs)?;
     let mut asked = Vec::new();
-    for (number, Input { items, session, params }) in runs.iter().enumerate() {
+    for (number, VoleInput { items, session, params }) in runs.iter().enumerate() {
         count_rounds(number, channel);
         check_receiver(items, None, params)?;
         let mut vole = correlation::receiver(params, session, channel, rng)?;
         let outputs = ask(items, session, params, &mut vole, channel, rng)?;
-        asked.push(Asked { outputs, domain: Domain::of_protocol("vole", session), params });
+        asked.push(Asked { outputs, domain: TagDomain::of_protocol("vole", session), params });
     }
     conclude(asked, channel)
 }
@@ -77,13 +77,13 @@ pub fn receive_each(runs: &[Input<'_>], channel: &mut Channel, rng: &mut impl Cr
 /// A receiver that has the function's outputs for its items.
 struct Asked<'a> {
     outputs: Outputs,
-    domain: Domain,
+    domain: TagDomain,
     params: &'a Params,
 }
 
 /// The receiver's last steps among malicious parties: all entries of all runs, the end of the channel's job, and only then the look-up.
 /// How long that takes depends on what is common, and the sender must not see it.
-fn conclude(asked: Vec<Asked<'_>>, channel: &mut Channel) -> Result<Vec<Common>> {
+fn conclude(asked: Vec<Asked<'_>>, channel: &mut Channel) -> Result<Vec<Matches>> {
     // 2. The sender's entries.
     let collect = |asked: &Asked<'_>| Sealed::collect(&asked.params.entries, channel);
     let sealed = asked.iter().map(collect).collect::<Result<Vec<_>>>()?;
@@ -116,7 +116,7 @@ pub fn send(
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Option<Common>> {
+) -> Result<Option<Matches>> {
     check_sender(items, rows, params)?;
     let mut vole = correlation::sender(params, session, channel, rng)?;
     send_over(items, rows, session, params, &mut vole, channel, rng)
@@ -131,7 +131,7 @@ pub fn send_over(
     vole: &mut impl VoleSender,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Option<Common>> {
+) -> Result<Option<Matches>> {
     check_sender(items, rows, params)?;
     // 1. The function's key.
     let key = function::send(params, session, vole, channel, rng)?;
@@ -142,17 +142,17 @@ pub fn send_over(
 /// [`receive_each`]. Nobody but the receiver learns.
 ///
 /// No entry of any run leaves before the receiver is bound to its items of all of them. Memory is that of all runs together.
-pub fn send_each(runs: &[(Input<'_>, &Payload)], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
+pub fn send_each(runs: &[(VoleInput<'_>, &Payload)], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
     check_malicious(runs.iter().map(|(input, _)| input))?;
     let mut keys = Vec::new();
-    for (number, (Input { items, session, params }, rows)) in runs.iter().enumerate() {
+    for (number, (VoleInput { items, session, params }, rows)) in runs.iter().enumerate() {
         count_rounds(number, channel);
         check_sender(items, rows, params)?;
         let mut vole = correlation::sender(params, session, channel, rng)?;
         // 1. The function's key.
         keys.push(function::send(params, session, &mut vole, channel, rng)?);
     }
-    for (key, (Input { items, session, params }, rows)) in keys.into_iter().zip(runs) {
+    for (key, (VoleInput { items, session, params }, rows)) in keys.into_iter().zip(runs) {
         answer(&key, items, rows, session, params, channel, rng)?;
     }
     Ok(())
@@ -167,13 +167,13 @@ fn answer(
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Option<Common>> {
+) -> Result<Option<Matches>> {
     // 1. Tags and sealed rows of the own items.
     let own = Own { items, payload: Some(rows) };
     let progress = channel.progress().clone();
     progress.start("evaluating", params.entries.sender_entries);
     let evaluate = |items: &[Item]| Ok(outputs(&key.evaluate(items), items.len(), session));
-    let domain = Domain::of_protocol("vole", session);
+    let domain = TagDomain::of_protocol("vole", session);
     let entries = Entries::new(own, evaluate, &domain, &params.entries, rng, &progress, &AtomicBool::new(false))?;
 
     // 2. The tags and sealed rows in random order.

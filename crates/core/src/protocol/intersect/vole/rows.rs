@@ -3,14 +3,14 @@
 use rand_core::CryptoRng;
 
 use super::function::{self, OutputHash};
-use super::{Input, Params, check_malicious, correlation, count_rounds};
+use super::{Params, VoleInput, check_malicious, correlation, count_rounds};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::shuffle::random_order;
 use crate::primitive::vole::{VoleReceiver, VoleSender};
-use crate::protocol::intersect::entries::items::{Padded, check};
-use crate::protocol::intersect::entries::{self, Entries, Reveal, TagTable};
+use crate::protocol::intersect::tag_exchange::items::{Padded, check};
+use crate::protocol::intersect::tag_exchange::{self, Entries, ReceiverReveal, TagTable};
 use crate::security::Security;
 use crate::session::Session;
 
@@ -44,7 +44,7 @@ pub fn receive_over(
         return Ok(conclude(vec![(asked, params)], channel)?.remove(0));
     }
     // 2. The sender's tags, and what the sender may learn.
-    let common = entries::rows::receive(&asked.table, &params.entries, channel)?;
+    let common = tag_exchange::rows::receive(&asked.table, &params.entries, channel)?;
     Ok(asked.items(common))
 }
 
@@ -53,10 +53,14 @@ pub fn receive_over(
 ///
 /// The stores of all runs and their coins come before any tag: the items of no run can depend on what another has told. Memory is that
 /// of all runs together.
-pub fn receive_each(runs: &[Input<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<Vec<usize>>> {
+pub fn receive_each(
+    runs: &[VoleInput<'_>],
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Vec<Vec<usize>>> {
     check_malicious(runs)?;
     let mut asked = Vec::new();
-    for (number, Input { items, session, params }) in runs.iter().enumerate() {
+    for (number, VoleInput { items, session, params }) in runs.iter().enumerate() {
         count_rounds(number, channel);
         check_receiver(items, params)?;
         let mut vole = correlation::receiver(params, session, channel, rng)?;
@@ -69,11 +73,11 @@ pub fn receive_each(runs: &[Input<'_>], channel: &mut Channel, rng: &mut impl Cr
 /// long that takes depends on the items, and the sender must not see it.
 fn conclude(asked: Vec<(Asked, &Params)>, channel: &mut Channel) -> Result<Vec<Vec<usize>>> {
     // 2. The sender's tags.
-    let collect = |(_, params): &(Asked, &Params)| entries::rows::collect(&params.entries, channel);
+    let collect = |(_, params): &(Asked, &Params)| tag_exchange::rows::collect(&params.entries, channel);
     let tags = asked.iter().map(collect).collect::<Result<Vec<_>>>()?;
     channel.conclude()?;
     let find = |((asked, _), tags): ((Asked, &Params), Vec<u8>)| {
-        let common = entries::rows::look_up(&asked.table, &tags);
+        let common = tag_exchange::rows::look_up(&asked.table, &tags);
         asked.items(common)
     };
     Ok(asked.into_iter().zip(tags).map(find).collect())
@@ -166,17 +170,17 @@ pub fn send_over(
 /// learns.
 ///
 /// No tag of any run leaves before the receiver is bound to its items of all of them. Memory is that of all runs together.
-pub fn send_each(runs: &[Input<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
+pub fn send_each(runs: &[VoleInput<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
     check_malicious(runs)?;
     let mut keys = Vec::new();
-    for (number, Input { items, session, params }) in runs.iter().enumerate() {
+    for (number, VoleInput { items, session, params }) in runs.iter().enumerate() {
         count_rounds(number, channel);
         check_sender(items, params)?;
         let mut vole = correlation::sender(params, session, channel, rng)?;
         // 1. The function's key.
         keys.push(function::send(params, session, &mut vole, channel, rng)?);
     }
-    for (key, Input { items, session, params }) in keys.into_iter().zip(runs) {
+    for (key, VoleInput { items, session, params }) in keys.into_iter().zip(runs) {
         answer(&key, items, session, params, channel, rng)?;
     }
     Ok(())
@@ -212,7 +216,7 @@ fn answer(
     entries.send(&params.entries, channel)?;
 
     // 3. What the receiver tells.
-    let learned = entries::rows::learn(&entries, &params.entries, channel)?;
+    let learned = tag_exchange::rows::learn(&entries, &params.entries, channel)?;
     Ok(learned.map(|tags| {
         let mut items: Vec<usize> = tags.into_iter().map(|tag| order[tag] as usize).collect();
         items.sort_unstable();
@@ -232,7 +236,7 @@ fn check_sender(items: &[Item], params: &Params) -> Result<()> {
 
 fn check_reveal(params: &Params) -> Result<()> {
     match params.entries.reveal {
-        Reveal::Rows => Ok(()),
+        ReceiverReveal::Rows => Ok(()),
         _ => Err(Error::Internal("vole: these parameters are not for rows".into())),
     }
 }

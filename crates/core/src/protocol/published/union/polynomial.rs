@@ -29,11 +29,13 @@ use crate::channel::{Channel, HEADER_BYTES};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::group::Group;
-use crate::protocol::intersect::entries::items::{all_distinct, fork};
+use crate::protocol::intersect::tag_exchange::items::{all_distinct, fork};
 use crate::protocol::published::intersect::polynomial::bins::Bins;
 use crate::protocol::published::intersect::polynomial::form::Form;
 use crate::protocol::published::intersect::polynomial::group::with;
-use crate::protocol::published::intersect::polynomial::{self, Cost, Reveal, Wanted, cost, messages, rows};
+use crate::protocol::published::intersect::polynomial::{
+    self, PolynomialCost, PolynomialRequest, PolynomialReveal, cost, messages, rows,
+};
 use crate::protocol::published::intersect::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY};
 use crate::role::Role;
 
@@ -46,8 +48,8 @@ impl Params {
     /// account.
     ///
     /// Errors ([`Error::Input`]): those of [`polynomial::Params::new`].
-    pub fn new(wanted: Wanted, receiver_items: usize, sender_items: usize) -> Result<Params> {
-        let wanted = Wanted { reveal: Reveal::Rows, ..wanted };
+    pub fn new(wanted: PolynomialRequest, receiver_items: usize, sender_items: usize) -> Result<Params> {
+        let wanted = PolynomialRequest { reveal: PolynomialReveal::Rows, ..wanted };
         polynomial::Params::new(wanted, receiver_items, sender_items).map(Params)
     }
 
@@ -67,7 +69,7 @@ impl Params {
     }
 
     /// Returns the cost of a run, in operations of the group, if the receiver brings so many candidates.
-    pub fn cost(&self, candidates: usize) -> Cost {
+    pub fn cost(&self, candidates: usize) -> PolynomialCost {
         cost::of_looking_at(&self.0, candidates)
     }
 
@@ -94,7 +96,7 @@ pub fn receive(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<usize>> {
-    params.0.check(Role::Receiver, items, Reveal::Rows)?;
+    params.0.check(Role::Receiver, items, PolynomialReveal::Rows)?;
     if candidates.len() > u32::MAX as usize || !all_distinct(candidates) {
         return Err(Error::Internal("union: the candidates are not distinct, or 2^32 or more".into()));
     }
@@ -105,7 +107,7 @@ pub fn receive(
 ///
 /// Errors: those of [`receive`].
 pub fn send(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
-    params.0.check(Role::Sender, items, Reveal::Rows)?;
+    params.0.check(Role::Sender, items, PolynomialReveal::Rows)?;
     send_by(items, params, channel, fork(rng))
 }
 

@@ -23,11 +23,13 @@ use crate::channel::{Channel, HEADER_BYTES};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::ot::Choices;
-use crate::protocol::intersect::entries::items::fork;
+use crate::protocol::intersect::tag_exchange::items::fork;
 use crate::protocol::published::intersect::polynomial::bins::Bins;
-use crate::protocol::published::intersect::polynomial::{self, Cost, Reveal, Wanted, values};
+use crate::protocol::published::intersect::polynomial::{
+    self, PolynomialCost, PolynomialRequest, PolynomialReveal, values,
+};
 use crate::protocol::union::params::check_payload;
-use crate::protocol::union::{Given, transfer};
+use crate::protocol::union::{SenderItems, transfer};
 use crate::role::Role;
 use crate::security::Level;
 use crate::session::Session;
@@ -45,7 +47,12 @@ impl Params {
     ///
     /// Errors ([`Error::Input`]): those of [`polynomial::Params::new`]; a level other than [`Level::Bits128`], since OT is there only;
     /// more than 1 MiB given for an item.
-    pub fn new(wanted: Wanted, receiver_items: usize, sender_items: usize, payload_bytes: usize) -> Result<Params> {
+    pub fn new(
+        wanted: PolynomialRequest,
+        receiver_items: usize,
+        sender_items: usize,
+        payload_bytes: usize,
+    ) -> Result<Params> {
         if wanted.level != Level::Bits128 {
             return Err(Error::Input(format!(
                 "level = \"{}\" is not there with protocol = \"polynomial-ot\", which rests on oblivious transfer: use \"bits128\"",
@@ -53,7 +60,7 @@ impl Params {
             )));
         }
         check_payload(payload_bytes)?;
-        let wanted = Wanted { reveal: Reveal::Count, ..wanted };
+        let wanted = PolynomialRequest { reveal: PolynomialReveal::Count, ..wanted };
         Ok(Params { polynomials: polynomial::Params::new(wanted, receiver_items, sender_items)?, payload_bytes })
     }
 
@@ -90,7 +97,7 @@ impl Params {
     }
 
     /// Returns the cost of a run, in operations of the group. Transfers take far less.
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self) -> PolynomialCost {
         self.polynomials.cost()
     }
 
@@ -118,7 +125,7 @@ pub fn receive(
     rng: &mut impl CryptoRng,
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<usize> {
-    params.polynomials.check(Role::Receiver, items, Reveal::Count)?;
+    params.polynomials.check(Role::Receiver, items, PolynomialReveal::Count)?;
     if params.sender_items() == 0 {
         return Ok(0);
     }
@@ -131,7 +138,7 @@ pub fn receive(
 ///
 /// Errors: those of [`receive`].
 pub fn send(
-    given: &dyn Given,
+    given: &dyn SenderItems,
     session: &Session,
     params: &Params,
     channel: &mut Channel,
@@ -149,7 +156,7 @@ pub fn send(
         return Ok(());
     }
     let items = given.items(0..given.count())?;
-    params.polynomials.check(Role::Sender, &items, Reveal::Count)?;
+    params.polynomials.check(Role::Sender, &items, PolynomialReveal::Count)?;
     values::send(&items, &params.polynomials, channel, fork(rng), &as_given)?;
     transfer::send(given, params.payload_bytes, session, channel, rng)
 }

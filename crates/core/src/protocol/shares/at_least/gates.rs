@@ -125,10 +125,7 @@ pub(super) fn receive(
             }
             output += gate.outputs();
         }
-        match clean {
-            true => Ok(()),
-            false => Err(channel.violation(format!("`{}` have bits beyond the last", MESSAGES.name))),
-        }
+        if clean { Ok(()) } else { Err(channel.violation(format!("`{}` have bits beyond the last", MESSAGES.name))) }
     })?;
     Ok(outputs)
 }

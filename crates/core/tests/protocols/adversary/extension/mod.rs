@@ -321,10 +321,10 @@ impl Sender {
         let choices = Choices::from_bits(levels(&keys.params).into_iter().map(|bit| !delta.bit(bit)));
         let mut pads = vec![Block::ZERO; BLOCK_BITS];
         base.receive(&choices, &mut pads, channel)?;
-        let pads = pads.iter().zip(choices.iter()).map(|(pad, right)| match right {
-            false => [Some(*pad), None],
-            true => [None, Some(*pad)],
-        });
+        let pads = pads
+            .iter()
+            .zip(choices.iter())
+            .map(|(pad, right)| if right { [None, Some(*pad)] } else { [Some(*pad), None] });
         Sender::setup_with(keys, delta, check, &pads.collect::<Vec<_>>(), channel)
     }
 

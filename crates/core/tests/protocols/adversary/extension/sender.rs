@@ -81,13 +81,12 @@ fn a_sender_reads_no_choices_whatever_it_chooses_in_the_base_ots() {
         // With the blocks of these sides that somebody has who believes in this form of the base OTs.
         let read = |weak: bool, believed: base_ot::Form, sides: [bool; 2]| {
             let (received, shown) = against(
-                |channel| match weak {
-                    true => {
+                |channel| {
+                    if weak {
                         let mut base = base_ot::Sender::new(WEAK, &session(), PURPOSE, 4);
                         receive(Victim::Real, &params, &mut base, channel)
-                    }
-                    false => {
-                        let mut base = base::Sender::new(&session(), PURPOSE, &mut rng(4));
+                    } else {
+                        let mut base = base::BaseOtSender::new(&session(), PURPOSE, &mut rng(4));
                         receive(Victim::Real, &params, &mut base, channel)
                     }
                 },

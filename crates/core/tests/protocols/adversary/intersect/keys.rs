@@ -3,7 +3,7 @@
 use tacita_core::primitive::ot::softspoken::{self, CorrelatedReceiver};
 use tacita_core::primitive::vole::silent::SilentReceiver;
 use tacita_core::protocol::intersect::ecdh::Payload;
-use tacita_core::protocol::intersect::vole::{self, Input};
+use tacita_core::protocol::intersect::vole::{self, VoleInput};
 use tacita_core::security::Security::Malicious;
 use tacita_core::session::Session;
 use tacita_core::{Channel, Item, Result};
@@ -52,11 +52,11 @@ enum Order {
 fn send(order: Order, params: &Params, channel: &mut Channel) -> Result<()> {
     let (sessions, rng) = ([0, 1].map(of_key), &mut rng(1));
     let items = [items(0..ROWS), (0..ROWS).map(other).collect()];
-    let inputs = [0, 1].map(|key| Input { items: &items[key], session: &sessions[key], params });
+    let inputs = [0, 1].map(|key| VoleInput { items: &items[key], session: &sessions[key], params });
     if params.entries.entry_bytes() == params.entries.tag_bytes {
         return match order {
             Order::AllBoundFirst => vole::rows::send_each(&inputs, channel, rng),
-            Order::OneByOne => inputs.iter().try_for_each(|Input { items, session, params }| {
+            Order::OneByOne => inputs.iter().try_for_each(|VoleInput { items, session, params }| {
                 vole::rows::send(items, session, params, channel, rng).map(drop)
             }),
         };
@@ -66,7 +66,7 @@ fn send(order: Order, params: &Params, channel: &mut Channel) -> Result<()> {
     let inputs = inputs.map(|input| (input, &given_rows));
     match order {
         Order::AllBoundFirst => vole::payload::send_each(&inputs, channel, rng),
-        Order::OneByOne => inputs.iter().try_for_each(|(Input { items, session, params }, rows)| {
+        Order::OneByOne => inputs.iter().try_for_each(|(VoleInput { items, session, params }, rows)| {
             vole::payload::send(items, rows, session, params, channel, rng).map(drop)
         }),
     }

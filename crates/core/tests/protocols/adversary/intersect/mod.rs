@@ -217,9 +217,10 @@ impl Receiver<'_> {
         }
         let receive = |channel: &mut Channel| -> Result<Block> {
             let opening = channel.receive(OPENING, 32)?;
-            match self.trusts || commitment(session, &opening) == committed {
-                true => Ok(Block::from_le_slice(&opening)),
-                false => Err(channel.violation("the coin's opening does not fit")),
+            if self.trusts || commitment(session, &opening) == committed {
+                Ok(Block::from_le_slice(&opening))
+            } else {
+                Err(channel.violation("the coin's opening does not fit"))
             }
         };
         let coin = match self.coin {

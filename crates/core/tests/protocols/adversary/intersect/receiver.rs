@@ -7,7 +7,7 @@ use tacita_core::primitive::kernel::gf128;
 use tacita_core::primitive::okvs::Okvs;
 use tacita_core::primitive::ot::softspoken::{self, CorrelatedReceiver};
 use tacita_core::primitive::vole::ideal;
-use tacita_core::primitive::vole::params::{Kind, Parameters};
+use tacita_core::primitive::vole::params::{Parameters, VoleKind};
 use tacita_core::protocol::intersect::ecdh::Payload;
 use tacita_core::protocol::intersect::vole::{self, overfitted_items};
 use tacita_core::security::Chance;
@@ -36,7 +36,7 @@ enum Victim {
 }
 
 fn instance(form: silent::Form) -> Instance {
-    Instance { kind: Kind::Field, security: Malicious, session: session(), purpose: "intersection", form }
+    Instance { kind: VoleKind::Field, security: Malicious, session: session(), purpose: "intersection", form }
 }
 
 /// Runs the sender with these items, with a row each if it has a payload.

@@ -8,8 +8,8 @@ pub use receiver::dealer;
 use tacita_core::primitive::kernel::block::{self, BLOCK_BYTES, Block};
 use tacita_core::primitive::kernel::{Aes128, Doubling, RekeyedHash, gf128};
 use tacita_core::primitive::ot::{Choices, CorrelatedOtReceiver, CorrelatedOtSender};
-use tacita_core::primitive::vole::code::{Binary, FRONT, Field};
-use tacita_core::primitive::vole::params::{Kind, Parameters};
+use tacita_core::primitive::vole::code::{Binary, FRONT, FieldCode};
+use tacita_core::primitive::vole::params::{Parameters, VoleKind};
 use tacita_core::primitive::vole::{ANSWER, CHALLENGE, TREE_SUMS, TREE_TIPS, VoleReceiver, VoleSender};
 use tacita_core::security::Security;
 use tacita_core::session::Session;
@@ -39,7 +39,7 @@ pub enum Form {
 /// Instance of a protocol between two parties.
 #[derive(Clone)]
 pub struct Instance {
-    pub kind: Kind,
+    pub kind: VoleKind,
     pub security: Security,
     pub session: Session,
     pub purpose: &'static str,
@@ -61,7 +61,7 @@ const RUN: u64 = 1;
 
 impl Keys {
     fn new(instance: &Instance, outputs: usize) -> Keys {
-        let name = if instance.kind == Kind::Field { "VOLE" } else { "COT" };
+        let name = if instance.kind == VoleKind::Field { "VOLE" } else { "COT" };
         let derive = |what: &str| instance.session.derive(&format!("silent {name} for {}: {what}", instance.purpose));
         Keys {
             parameters: Parameters::new(instance.kind, outputs).unwrap(),
@@ -78,7 +78,7 @@ impl Keys {
     }
 
     fn field(&self) -> bool {
-        self.instance.kind == Kind::Field
+        self.instance.kind == VoleKind::Field
     }
 
     /// Values whose bits are the first choices: that of each tree of a VOLE, and the one that masks the challenge.
@@ -125,9 +125,10 @@ impl Keys {
     fn encode(&self, symbols: &[Block], outputs: &mut [Block]) {
         let mut word = block::zeros(FRONT + self.parameters.symbols());
         word[FRONT..][..symbols.len()].copy_from_slice(symbols);
-        match self.field() {
-            true => Field::new(self.code, self.parameters.length).encode(&mut word, [outputs]),
-            false => Binary::new(self.code, self.parameters.length).encode(&mut word, outputs),
+        if self.field() {
+            FieldCode::new(self.code, self.parameters.length).encode(&mut word, [outputs])
+        } else {
+            Binary::new(self.code, self.parameters.length).encode(&mut word, outputs)
         }
     }
 }
@@ -294,7 +295,7 @@ impl<O: CorrelatedOtReceiver> Receiver<O> {
         let of_tree = |seen: &Seen| {
             let bare = [seen.tip ^ sum(&seen.frontier[..seen.last]), seen.tip ^ sum(&seen.frontier)];
             let (share, inverse) = (seen.share, seen.value.invert());
-            let field = self.instance.kind == Kind::Field;
+            let field = self.instance.kind == VoleKind::Field;
             let known = seen.frontier.iter().flatten().chain(&seen.inner).copied();
             let hidden: Vec<Block> = bare.into_iter().chain(known.map(|node| bare[1] ^ node)).collect();
             hidden.into_iter().map(move |hidden| if field { (hidden ^ share) * inverse } else { hidden })
@@ -394,9 +395,10 @@ impl<O: CorrelatedOtReceiver> VoleReceiver for Receiver<O> {
                 return Err(channel.violation("the answer does not fit the trees"));
             }
         }
-        match keys.field() {
-            true => keys.encode(&values_at, a),
-            false => leaves.iter_mut().zip(&values_at).for_each(|(leaf, value)| leaf.0 = leaf.0 & !1 | value.0),
+        if keys.field() {
+            keys.encode(&values_at, a)
+        } else {
+            leaves.iter_mut().zip(&values_at).for_each(|(leaf, value)| leaf.0 = leaf.0 & !1 | value.0)
         }
         keys.encode(&leaves, c);
         Ok(())

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 use tacita_core::primitive::kernel::Block;
 use tacita_core::primitive::ot::{CorrelatedOtSender, ideal};
-use tacita_core::primitive::vole::params::{Kind, Parameters};
+use tacita_core::primitive::vole::params::{Parameters, VoleKind};
 use tacita_core::primitive::vole::silent::{CotSender, SilentSender};
 use tacita_core::primitive::vole::{RandomCotSender, VoleReceiver, VoleSender};
 use tacita_core::security::Security::{self, Malicious, SemiHonest};
@@ -13,14 +13,14 @@ use super::{Form, Instance, Point, Receiver, Sender};
 use crate::adversary::against;
 use crate::support::{rng, session};
 
-pub const KINDS: [Kind; 2] = [Kind::Field, Kind::Binary];
+pub const KINDS: [VoleKind; 2] = [VoleKind::Field, VoleKind::Binary];
 
-pub fn instance(kind: Kind, security: Security, form: Form) -> Instance {
+pub fn instance(kind: VoleKind, security: Security, form: Form) -> Instance {
     Instance { kind, security, session: session(), purpose: "test", form }
 }
 
 /// Ideal correlated OTs whose delta is odd.
-pub fn dealer(seed: u8) -> (ideal::Sender, ideal::Receiver) {
+pub fn dealer(seed: u8) -> (ideal::IdealOtSender, ideal::IdealOtReceiver) {
     let odd = |&place: &u8| ideal::pair([seed, place].repeat(16).try_into().unwrap()).0.delta().bit(0);
     ideal::pair([seed, (0..).find(odd).unwrap()].repeat(16).try_into().unwrap())
 }
@@ -33,22 +33,28 @@ enum Victim {
 }
 
 /// Runs the sender, and returns its outputs.
-fn send(victim: Victim, kind: Kind, security: Security, outputs: usize, channel: &mut Channel) -> Result<Vec<Block>> {
+fn send(
+    victim: Victim,
+    kind: VoleKind,
+    security: Security,
+    outputs: usize,
+    channel: &mut Channel,
+) -> Result<Vec<Block>> {
     let (ot, mut b, rng) = (dealer(1).0, vec![Block::ONE; outputs], &mut rng(2));
     match (victim, kind) {
         (Victim::Written(form), _) => Sender::new(instance(kind, security, form), ot, 2).extend(&mut b, channel)?,
-        (_, Kind::Field) => SilentSender::new(ot, security, &session(), "test", rng).extend(&mut b, channel)?,
-        (_, Kind::Binary) => CotSender::new(ot, security, &session(), "test", rng)?.extend(&mut b, channel)?,
+        (_, VoleKind::Field) => SilentSender::new(ot, security, &session(), "test", rng).extend(&mut b, channel)?,
+        (_, VoleKind::Binary) => CotSender::new(ot, security, &session(), "test", rng)?.extend(&mut b, channel)?,
     }
     Ok(b)
 }
 
 /// Whether the outputs fit each other.
-pub fn fits(kind: Kind, b: &[Block], a: &[Block], c: &[Block]) -> bool {
+pub fn fits(kind: VoleKind, b: &[Block], a: &[Block], c: &[Block]) -> bool {
     let delta = dealer(1).0.delta();
     let product = |index: usize| match kind {
-        Kind::Field => a[index] * delta,
-        Kind::Binary => Block::select(c[index].bit(0)) & delta,
+        VoleKind::Field => a[index] * delta,
+        VoleKind::Binary => Block::select(c[index].bit(0)) & delta,
     };
     (0..b.len()).all(|index| c[index] == b[index] ^ product(index))
 }
@@ -99,7 +105,7 @@ const STRINGS: [Taken; 5] = [
 /// frontier it did not know.
 fn finds_delta(
     victim: Victim,
-    kind: Kind,
+    kind: VoleKind,
     security: Security,
     outputs: usize,
     taken: Taken,
@@ -132,7 +138,7 @@ fn finds_delta(
 }
 
 /// Whether a level above the last has a node that no leaf is below, for trees of so many leaves.
-fn drops(kind: Kind, outputs: usize) -> bool {
+fn drops(kind: VoleKind, outputs: usize) -> bool {
     let parameters = Parameters::new(kind, outputs).unwrap();
     (1..parameters.depth).any(|level| 2 * parameters.nodes(level - 1) > parameters.nodes(level))
 }

@@ -3,7 +3,7 @@
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::primitive::kernel::block::{self, Block};
-use tacita_core::primitive::vole::params::{Kind, Parameters};
+use tacita_core::primitive::vole::params::{Parameters, VoleKind};
 use tacita_core::primitive::vole::silent::{CotReceiver, SilentReceiver};
 use tacita_core::primitive::vole::{RandomCotReceiver, VoleReceiver, VoleSender};
 use tacita_core::security::Security::{self, Malicious, SemiHonest};
@@ -24,15 +24,23 @@ enum Victim {
 }
 
 /// Runs the receiver, and returns its outputs.
-fn receive(victim: Victim, kind: Kind, security: Security, seed: u8, channel: &mut Channel) -> Result<[Vec<Block>; 2]> {
+fn receive(
+    victim: Victim,
+    kind: VoleKind,
+    security: Security,
+    seed: u8,
+    channel: &mut Channel,
+) -> Result<[Vec<Block>; 2]> {
     let (ot, rng) = (dealer(1).1, &mut rng(seed));
     let (mut a, mut c) = (vec![Block::ONE; COUNT], vec![Block::ONE; COUNT]);
     let received = match (victim, kind) {
         (Victim::Written(form), _) => {
             Receiver::new(instance(kind, security, form), ot, seed, honest).extend(&mut a, &mut c, channel)
         }
-        (_, Kind::Field) => SilentReceiver::new(ot, security, &session(), "test", rng).extend(&mut a, &mut c, channel),
-        (_, Kind::Binary) => {
+        (_, VoleKind::Field) => {
+            SilentReceiver::new(ot, security, &session(), "test", rng).extend(&mut a, &mut c, channel)
+        }
+        (_, VoleKind::Binary) => {
             a.fill(Block::ZERO);
             CotReceiver::new(ot, security, &session(), "test", rng).extend(&mut c, channel)
         }
@@ -53,7 +61,7 @@ enum End {
     Refused,
 }
 
-fn run(victim: Victim, kind: Kind, security: Security, seed: u8, deviation: &Deviation) -> End {
+fn run(victim: Victim, kind: VoleKind, security: Security, seed: u8, deviation: &Deviation) -> End {
     let form = match victim {
         Victim::Written(form) => form,
         Victim::Real => Form::Sound,
@@ -71,7 +79,7 @@ fn run(victim: Victim, kind: Kind, security: Security, seed: u8, deviation: &Dev
     }
 }
 
-fn parameters(kind: Kind) -> Parameters {
+fn parameters(kind: VoleKind) -> Parameters {
     Parameters::new(kind, COUNT).unwrap()
 }
 
@@ -79,7 +87,7 @@ const DIFFERENCE: Block = Block(0xabcd << 90 | 6);
 
 /// A tip, which is what another delta in one tree is; all of them; both sums of a level, of a tree and of all; the right
 /// sums of a level, which is what another delta on it is.
-fn deviations(kind: Kind) -> Vec<Deviation> {
+fn deviations(kind: VoleKind) -> Vec<Deviation> {
     let none = Deviation::default;
     let both = |tree, level| [0, 1].map(|side| (tree, level, side, DIFFERENCE)).to_vec();
     let trees = 0..parameters(kind).trees;
@@ -122,7 +130,7 @@ fn errors_do_not_cancel_each_other_in_the_check() {
 
 /// Returns the places of the real receiver's missing leaves: one for each tree, which the receiver draws behind its
 /// values.
-fn places(kind: Kind, security: Security, seed: u8) -> Vec<usize> {
+fn places(kind: VoleKind, security: Security, seed: u8) -> Vec<usize> {
     let mut own = [0; 32];
     rng(seed).fill_bytes(&mut own);
     let (own, keys) = (&mut ChaCha20Rng::from_seed(own), Keys::new(&instance(kind, security, Form::Sound), COUNT));

@@ -7,7 +7,7 @@ use crate::support::views::*;
 use crate::support::{Frame, payloads, rng, session, two};
 use tacita_core::primitive::kernel::ntt::Ntt;
 use tacita_core::primitive::kernel::{Block, Prg};
-use tacita_core::primitive::rlwe::{Ring, SecretKey, Switch, Uniform, errors, packed_bytes, unpack};
+use tacita_core::primitive::rlwe::{Ring, RlweSecretKey, Switch, Uniform, errors, packed_bytes, unpack};
 use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::{Channel, Side};
@@ -200,7 +200,7 @@ fn the_answerer_sees_fresh_uniform_ciphertexts_whatever_the_columns() {
     fresh(&keys, prime).unwrap();
     fresh(&ciphertexts, prime).unwrap();
     // Leaky: one mask for two plaintexts, of which the coefficients' difference is then small; no mask.
-    let key = SecretKey::new(&ring, &mut Prg::new(Block(1)));
+    let key = RlweSecretKey::new(&ring, &mut Prg::new(Block(1)));
     let mut mask = vec![0; params.degree()];
     Uniform::new([1; 16]).fill(ntt, params.prime_bits().0, 0, &mut mask);
     let encrypted = |mask: &[u64], seed: u128| {

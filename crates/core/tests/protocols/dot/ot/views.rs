@@ -55,7 +55,7 @@ fn distributions(dot: &Dot, modulus: Modulus, runs: u32) -> [Counts; 3] {
 
 /// The sender's shares over OTs whose first blocks are zero.
 fn without_first_blocks(dot: &Dot, params: &ot::Params, run: u32) -> Shares {
-    struct Weak(ideal::Sender);
+    struct Weak(ideal::IdealOtSender);
     impl RandomOtSender for Weak {
         fn send(&mut self, outputs: &mut [[Block; 2]], channel: &mut Channel) -> Result<()> {
             self.0.send(outputs, channel)?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::support::attack::{Attack, Mutation, Parties, Sent, change, in_all_wrong_forms, run_all, says, sent, side};
 use crate::support::dot::{Dot, integers};
 use crate::support::{Frame, rng};
-use tacita_core::primitive::paillier::{KeySize, PublicKey};
+use tacita_core::primitive::paillier::{KeySize, PaillierPublicKey};
 use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params};
 use tacita_core::{Channel, Error, Result, Role, Side};
@@ -178,7 +178,7 @@ fn values_just_beyond_every_product_are_refused() {
             scope.spawn(|| {
                 let size = params.key_size();
                 let key = other.receive(PUBLIC_KEY, size.public_key_bytes()).unwrap();
-                let key = PublicKey::from_bytes(size, &key).unwrap();
+                let key = PaillierPublicKey::from_bytes(size, &key).unwrap();
                 for chunk in (0..rows).step_by(8) {
                     other.receive(COLUMNS, 8.min(rows - chunk) * BYTES).unwrap();
                 }

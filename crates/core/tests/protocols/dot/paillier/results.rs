@@ -4,8 +4,8 @@
 use crate::support::dot::{Dot, integers};
 use crate::support::rng;
 use tacita_core::channel::Traffic;
-use tacita_core::primitive::paillier::{Ciphertexts, KeySize, SecretKey};
-use tacita_core::protocol::dot::paillier::{self, Encryptions, Live, Params, clients};
+use tacita_core::primitive::paillier::{KeySize, PaillierCiphertexts, PaillierSecretKey};
+use tacita_core::protocol::dot::paillier::{self, EncryptionSource, LiveEncryptions, Params, clients};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, reveal};
 use tacita_core::{Channel, Error, Level, Result, Side};
 
@@ -207,17 +207,17 @@ fn impossible_parameters_are_refused() {
 
 /// Encryptions of 0 and 1 that were made in advance.
 struct Pool<'a> {
-    key: &'a SecretKey,
-    entries: [Ciphertexts; 2],
+    key: &'a PaillierSecretKey,
+    entries: [PaillierCiphertexts; 2],
     used: [usize; 2],
 }
 
-impl Encryptions for Pool<'_> {
-    fn key(&self) -> &SecretKey {
+impl EncryptionSource for Pool<'_> {
+    fn key(&self) -> &PaillierSecretKey {
         self.key
     }
 
-    fn take(&mut self, integers: &[i64]) -> Result<Ciphertexts> {
+    fn take(&mut self, integers: &[i64]) -> Result<PaillierCiphertexts> {
         let mut taken = self.key.public().no_ciphertexts();
         for &bit in integers.iter() {
             let (bit, used) = (bit as usize, &mut self.used[bit as usize]);
@@ -235,7 +235,7 @@ impl Encryptions for Pool<'_> {
 fn encryptions_come_from_a_pool() {
     let dot = Dot::random(Integers::BINARY, 60, (1, 1), 0.4, 17);
     let params = Params::new(dot.shape(), dot.shape().value_modulus().unwrap(), size(), None).unwrap();
-    let key = SecretKey::generate(size(), &mut rng(1));
+    let key = PaillierSecretKey::generate(size(), &mut rng(1));
     let entries = |bit: i128| key.encrypt(&key.public().encode(&vec![bit; 60]), &mut rng(2 + bit as u8));
     let mut pool = Pool { key: &key, entries: [entries(0), entries(1)], used: [0; 2] };
     let (mine, theirs) = (dot.columns(Side::First), dot.columns(Side::Second));
@@ -270,8 +270,8 @@ fn several_clients_share_the_columns() {
                 let params = Params::new(shape, modulus, size(), None).unwrap().encrypted_by(Side::First);
                 assert_eq!((params.encryptor(), params.values()), (Side::First, false));
                 let (mine, theirs) = (part(&mine, rows.clone()), part(&theirs, rows));
-                let key = SecretKey::generate(size(), &mut rng(client as u8));
-                let mut live = Live::new(&key, rng(20 + client as u8));
+                let key = PaillierSecretKey::generate(size(), &mut rng(client as u8));
+                let mut live = LiveEncryptions::new(&key, rng(20 + client as u8));
                 let ((client, _), (answerer, _)) = both(
                     |channel| paillier::encrypt_over(&mine, &params, &mut live, channel),
                     |channel| paillier::answer_with(&theirs, &params, blinding, channel, &mut rng(9)),

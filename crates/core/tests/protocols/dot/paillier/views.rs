@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use crate::support::views::*;
 use crate::support::{Frame, lengths, payloads, rng, two};
 use tacita_core::primitive::ot::Choices;
-use tacita_core::primitive::paillier::{Ciphertexts, KeySize, Products, SecretKey};
-use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, Live, PUBLIC_KEY, Params, clients};
+use tacita_core::primitive::paillier::{CiphertextProducts, KeySize, PaillierCiphertexts, PaillierSecretKey};
+use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, LiveEncryptions, PUBLIC_KEY, Params, clients};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::{Channel, Side};
 
@@ -35,10 +35,11 @@ struct Recorded {
 }
 
 /// One run over a wire tap; the first party encrypts, with this key.
-fn record(params: &Params, key: &SecretKey, first: &Columns, second: &Columns, seeds: [u8; 2]) -> Recorded {
+fn record(params: &Params, key: &PaillierSecretKey, first: &Columns, second: &Columns, seeds: [u8; 2]) -> Recorded {
     assert_eq!(params.encryptor(), Side::First);
-    let encrypt =
-        |channel: &mut Channel| paillier::encrypt_over(first, params, &mut Live::new(key, rng(seeds[0])), channel);
+    let encrypt = |channel: &mut Channel| {
+        paillier::encrypt_over(first, params, &mut LiveEncryptions::new(key, rng(seeds[0])), channel)
+    };
     let answer = |channel: &mut Channel| paillier::run(Side::Second, second, params, channel, &mut rng(seeds[1]));
     let (frames, shares) = two::record(&encrypt, &answer);
     Recorded { frames, shares }
@@ -49,10 +50,10 @@ const ROWS: usize = 10;
 
 /// The encryptor's best attack: it knows its own ciphertexts, multiplies each choice of them, takes the plaintext out of the
 /// answer and of the product, and compares what is left: the randomness. All columns of the answerer that explain the answer.
-fn explanations(key: &SecretKey, own: &Ciphertexts, answer: &Ciphertexts) -> Vec<u64> {
+fn explanations(key: &PaillierSecretKey, own: &PaillierCiphertexts, answer: &PaillierCiphertexts) -> Vec<u64> {
     let public = key.public();
     // What a ciphertext is without its plaintext: an N-th power.
-    let bare = |ciphertexts: &Ciphertexts| {
+    let bare = |ciphertexts: &PaillierCiphertexts| {
         let plaintexts = key.decrypt(ciphertexts);
         let minus = public.negate(&public.add_plain(&one(key, ciphertexts.len()), &plaintexts));
         public.add(ciphertexts, &minus)
@@ -60,14 +61,14 @@ fn explanations(key: &SecretKey, own: &Ciphertexts, answer: &Ciphertexts) -> Vec
     let answer = bare(answer);
     let choices: Vec<_> =
         (0..1u64 << ROWS).map(|bits| Choices::from_bits((0..ROWS).map(|row| bits >> row & 1 == 1))).collect();
-    let mut products = Products::new(public, choices.len());
+    let mut products = CiphertextProducts::new(public, choices.len());
     products.multiply(own, &choices);
     let products = bare(&products.finish());
     (0..1 << ROWS).filter(|&bits| products.select([bits as usize]) == answer).collect()
 }
 
 /// Encryptions of zero with no randomness: ones.
-fn one(key: &SecretKey, count: usize) -> Ciphertexts {
+fn one(key: &PaillierSecretKey, count: usize) -> PaillierCiphertexts {
     let mut bytes = [0; BYTES];
     bytes[0] = 1;
     key.public().read(&bytes.repeat(count)).unwrap()
@@ -75,7 +76,7 @@ fn one(key: &SecretKey, count: usize) -> Ciphertexts {
 
 #[test]
 fn answers_do_not_show_what_was_multiplied_and_without_fresh_randomness_they_do() {
-    let key = SecretKey::generate(size(), &mut rng(1));
+    let key = PaillierSecretKey::generate(size(), &mut rng(1));
     let public = key.public();
     for learner in [None, Some(Side::First)] {
         let params = Params::new(shape(ROWS, 1, 1), Modulus::new(1 << 10).unwrap(), size(), learner).unwrap();
@@ -87,7 +88,7 @@ fn answers_do_not_show_what_was_multiplied_and_without_fresh_randomness_they_do(
             assert_eq!(explanations(&key, &own, &answer), [], "the column shows");
             // Leaky: the product itself, and with R added, but no fresh randomness.
             let chosen = [Choices::from_bits((0..ROWS).map(|row| bits >> row & 1 == 1))];
-            let mut product = Products::new(public, 1);
+            let mut product = CiphertextProducts::new(public, 1);
             product.multiply(&own, &chosen);
             let product = product.finish();
             assert_eq!(explanations(&key, &own, &product), [bits]);
@@ -100,7 +101,7 @@ fn answers_do_not_show_what_was_multiplied_and_without_fresh_randomness_they_do(
 /// The simulator: fresh encryptions, under its own key, of what the encryptor gets out.
 #[test]
 fn the_encryptor_sees_answers_as_fresh_encryptions_of_its_outputs() {
-    let key = SecretKey::generate(size(), &mut rng(2));
+    let key = PaillierSecretKey::generate(size(), &mut rng(2));
     let public = key.public();
     let params = Params::new(shape(30, 20, 21), Modulus::new(13).unwrap(), size(), None).unwrap();
     let mut runs = Vec::new();
@@ -133,7 +134,7 @@ fn the_encryptor_sees_answers_as_fresh_encryptions_of_its_outputs() {
 #[test]
 fn the_answerer_sees_fresh_ciphertexts_whatever_the_columns() {
     let params = Params::new(shape(500, 1, 1), Modulus::new(1 << 20).unwrap(), size(), None).unwrap().with_chunk(200);
-    let key = SecretKey::generate(size(), &mut rng(3));
+    let key = PaillierSecretKey::generate(size(), &mut rng(3));
     let mut runs = Vec::new();
     for (run, bits) in (0..).zip([0, 0, !0, 0x5555]) {
         let recorded = record(&params, &key, &columns(500, &[bits]), &columns(500, &[!0]), [run, 77]);
@@ -180,7 +181,7 @@ fn every_run_has_a_key_of_its_own() {
 fn shares_are_uniform_whatever_the_products() {
     let modulus = Modulus::new(13).unwrap();
     let params = Params::new(shape(30, 15, 16), modulus, size(), None).unwrap();
-    let key = SecretKey::generate(size(), &mut rng(4));
+    let key = PaillierSecretKey::generate(size(), &mut rng(4));
     let counts = |shares: &[u128]| {
         let mut counts = vec![0; 13];
         shares.iter().for_each(|&share| counts[share as usize] += 1);

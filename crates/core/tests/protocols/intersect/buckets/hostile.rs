@@ -8,14 +8,16 @@ use crate::support::buckets::*;
 use crate::support::two::{CULPRITS, Two, on_payload, wrong_forms};
 use crate::support::*;
 use tacita_core::primitive::oprf::Suite;
-use tacita_core::protocol::intersect::buckets::{Kept, Params, Party, Protocol, Run, SHARE, STATE, State, agree};
+use tacita_core::protocol::intersect::buckets::{
+    BucketProtocol, BucketsParty, BucketsRun, BucketsState, KeptRun, Params, SHARE, STATE, agree,
+};
 use tacita_core::{Error, Role};
 
 const LANE_CLOSE: std::ops::Range<u8> = 0x20..0x30;
 
 /// Records both parties of a fresh run with one lane, so that frames come in one order, and the frames that they send.
 fn fresh() -> (Arc<Two>, [Vec<Frame>; 2]) {
-    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 12, 9, 2, 1).unwrap().to_both();
+    let params = Params::new(BucketProtocol::Ecdh(Suite::Ristretto255), 12, 9, 2, 1).unwrap().to_both();
     let role = |role: Role| -> two::Repeated {
         Box::new(move |channel| Kit::new(role, params, 0..9).run(0, channel).map(drop))
     };
@@ -24,12 +26,12 @@ fn fresh() -> (Arc<Two>, [Vec<Frame>; 2]) {
 
 /// Records both parties when they agree on resuming a run of 10 buckets.
 fn resuming() -> (Arc<Two>, [Vec<Frame>; 2]) {
-    let params = Params::new(Protocol::Vole, 12, 9, 10, 1).unwrap();
+    let params = Params::new(BucketProtocol::Vole, 12, 9, 10, 1).unwrap();
     let role = |role: Role| -> two::Repeated {
         Box::new(move |channel| {
-            let run = Run::from_bytes(&[5; 96]).unwrap();
-            let kept = Some(Kept { run: &run, finished: &[1, 9] });
-            let party = Party { place: role as usize, commitment: &[5; 32], kept };
+            let run = BucketsRun::from_bytes(&[5; 96]).unwrap();
+            let kept = Some(KeptRun { run: &run, finished: &[1, 9] });
+            let party = BucketsParty { place: role as usize, commitment: &[5; 32], kept };
             let channels = std::slice::from_mut(channel);
             let agreed = agree(party, &TERMS, &params.shape(), &session(), channels, &mut rng(1))?;
             assert!(agreed.remaining.into_iter().eq([0, 2, 3, 4, 5, 6, 7, 8]));
@@ -136,13 +138,14 @@ fn payloads_of_lane(frames: &[Frame], label: u8) -> Vec<u8> {
 fn a_state_has_one_encoding() {
     for buckets in [1, 7, 8, 9, 64, 1000] {
         let finished: Vec<bool> = (0..buckets).map(|bucket| bucket % 3 == 0).collect();
-        for state in
-            [State::Fresh { commitment: [4; 32] }, State::Resuming { commitment: [4; 32], run: [6; 32], finished }]
-        {
+        for state in [
+            BucketsState::Fresh { commitment: [4; 32] },
+            BucketsState::Resuming { commitment: [4; 32], run: [6; 32], finished },
+        ] {
             let bytes = state.encode();
-            assert_eq!(State::decode(&bytes, buckets).unwrap(), state);
+            assert_eq!(BucketsState::decode(&bytes, buckets).unwrap(), state);
             for wrong in 0..buckets + 20 {
-                let again = State::decode(&bytes, wrong);
+                let again = BucketsState::decode(&bytes, wrong);
                 assert!(again.is_err() || again.unwrap().encode() == bytes);
             }
         }

@@ -6,8 +6,10 @@ use std::sync::atomic::Ordering;
 use crate::support::buckets::*;
 use crate::support::*;
 use tacita_core::primitive::oprf::Suite;
-use tacita_core::protocol::intersect::buckets::{self, Attempt, BucketSource, Params, Party, Protocol, buckets_for};
-use tacita_core::protocol::intersect::ecdh::{self, Domain};
+use tacita_core::protocol::intersect::buckets::{
+    self, AttemptKind, BucketProtocol, BucketSource, BucketsParty, Params, buckets_for,
+};
+use tacita_core::protocol::intersect::ecdh::{self, TagDomain};
 use tacita_core::{Channel, Error, ErrorKind, Item, Result, Role};
 
 /// A whole run, with its traffic, and what it tells both.
@@ -21,11 +23,11 @@ fn check(params: Params, receiver: impl IntoIterator<Item = usize>, sender: impl
     };
     assert_eq!(kits[0].learned().as_ref(), Some(&truth), "{params:?}");
     assert_eq!(kits[1].learned(), params.to_sender.then_some(truth), "{params:?}");
-    let bytes = |role| params.bytes_sent_by(role, Attempt::Fresh).unwrap();
+    let bytes = |role| params.bytes_sent_by(role, AttemptKind::Fresh).unwrap();
     assert_eq!((receiver_traffic.sent, receiver_traffic.received), (bytes(Role::Receiver), bytes(Role::Sender)));
     assert_eq!((sender_traffic.sent, sender_traffic.received), (bytes(Role::Sender), bytes(Role::Receiver)));
     let rounds = [receiver_traffic.rounds, sender_traffic.rounds];
-    assert_eq!(rounds, [params.rounds(Attempt::Fresh).unwrap(); 2], "{params:?}");
+    assert_eq!(rounds, [params.rounds(AttemptKind::Fresh).unwrap(); 2], "{params:?}");
 }
 
 #[test]
@@ -45,8 +47,11 @@ fn small_sets_in_any_number_of_buckets() {
 
 #[test]
 fn many_buckets_on_all_numbers_of_lanes() {
-    let lanes =
-        (1..=4).map(|lanes| (Protocol::Ecdh(Suite::Ristretto255), 400, lanes)).chain([(Protocol::Vole, 5000, 3)]);
+    let lanes = (1..=4).map(|lanes| (BucketProtocol::Ecdh(Suite::Ristretto255), 400, lanes)).chain([(
+        BucketProtocol::Vole,
+        5000,
+        3,
+    )]);
     for (protocol, size, lanes) in lanes {
         let params = Params::new(protocol, size + 1, size, 64, lanes).unwrap();
         check(if lanes % 2 == 0 { params.to_both() } else { params }, 0..=size, size / 3..size / 3 + size);
@@ -56,7 +61,7 @@ fn many_buckets_on_all_numbers_of_lanes() {
 #[test]
 fn large_sets() {
     for (buckets, lanes) in [(2, 2), (7, 3), (64, 4)] {
-        let params = Params::new(Protocol::Vole, 1 << 17, (1 << 16) + 1, buckets, lanes).unwrap();
+        let params = Params::new(BucketProtocol::Vole, 1 << 17, (1 << 16) + 1, buckets, lanes).unwrap();
         check(params.to_both(), 0..1 << 17, (1 << 16) + 77..(1 << 17) + 78);
     }
 }
@@ -64,18 +69,18 @@ fn large_sets() {
 /// A bucket's session is that of its number: with a sender by hand that takes another's nothing is common.
 #[test]
 fn every_bucket_has_a_session_of_its_own() {
-    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 60, 60, 4, 1).unwrap();
+    let params = Params::new(BucketProtocol::Ecdh(Suite::Ristretto255), 60, 60, 4, 1).unwrap();
     for (other, common) in [(0, 60), (1, 0)] {
         let kits = kits(params, 0..60, 0..60);
         let send = |channel: &mut Channel| {
             let (session, mut rng) = (session_of(0), rng(1));
-            let party = Party { place: 1, commitment: &kits[1].commitment, kept: None };
+            let party = BucketsParty { place: 1, commitment: &kits[1].commitment, kept: None };
             let agreed =
                 buckets::agree(party, &TERMS, &params.shape(), &session, std::slice::from_mut(channel), &mut rng)?;
             let source = Memory::new(&kits[1], &agreed.run);
             channel.lanes(vec![rng], u64::MAX, |mut rng, channel| {
                 for bucket in 0..params.buckets {
-                    let domain = Domain::of_session(&session.child("bucket", bucket as u64 ^ other));
+                    let domain = TagDomain::of_session(&session.child("bucket", bucket as u64 ^ other));
                     ecdh::rows::send(&source.load(bucket)?, &domain, &params.bucket(), channel, &mut rng)?;
                 }
                 Ok(())
@@ -150,7 +155,7 @@ fn a_run_that_was_cut_off_is_resumed() {
 /// parties are told what to do.
 #[test]
 fn what_does_not_fit_together_is_refused() {
-    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 10, 10, 4, 2).unwrap();
+    let params = Params::new(BucketProtocol::Ecdh(Suite::Ristretto255), 10, 10, 4, 2).unwrap();
     let stopped = || {
         let kits = kits(params, 0..10, 5..15);
         kits[0].room.store(2, Ordering::SeqCst);
@@ -182,7 +187,7 @@ fn what_does_not_fit_together_is_refused() {
         let own = kits[changed].run.lock().unwrap().clone().unwrap();
         let mut bytes = own.to_bytes();
         bytes[32 + 32 * changed..][..32].fill(9);
-        *kits[changed].run.lock().unwrap() = buckets::Run::from_bytes(&bytes);
+        *kits[changed].run.lock().unwrap() = buckets::BucketsRun::from_bytes(&bytes);
         let (received, sent) = attempt(&kits, 1);
         let ended = [received.unwrap_err(), sent.unwrap_err()];
         terms(&ended[1 - changed], "input has changed");
@@ -220,7 +225,7 @@ impl BucketSource for Crowded {
 
 #[test]
 fn a_bucket_that_overflows_says_so() {
-    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 2000, 2000, 16, 2).unwrap();
+    let params = Params::new(BucketProtocol::Ecdh(Suite::Ristretto255), 2000, 2000, 16, 2).unwrap();
     let bound = params.bound(Role::Receiver);
     assert!((125..400).contains(&bound), "{bound}");
     for crowded in [Role::Receiver, Role::Sender] {
@@ -250,7 +255,7 @@ fn buckets_fit_the_memory() {
     ] {
         let buckets = buckets_for(receiver, sender, lanes, 1, memory, bytes).unwrap();
         let needed = |buckets: usize| {
-            let params = Params::new(Protocol::Vole, receiver, sender, buckets, lanes).unwrap();
+            let params = Params::new(BucketProtocol::Vole, receiver, sender, buckets, lanes).unwrap();
             lanes.min(buckets) as u64 * bytes(params.bound(Role::Receiver), params.bound(Role::Sender))
         };
         assert!(needed(buckets) <= memory && (buckets == 1 || needed(buckets / 2) > memory));
@@ -260,6 +265,9 @@ fn buckets_fit_the_memory() {
     assert_eq!(buckets_for(1 << 33, 1, 1, 1, u64::MAX, bytes).unwrap(), 4);
     assert_eq!(buckets_for(3, 1 << 32, 2, 1, u64::MAX, bytes).unwrap(), 2);
     assert!(buckets_for(1 << 50, 1, 1, 1, u64::MAX, bytes).is_err());
-    assert!(Params::new(Protocol::Vole, 1, 1, 0, 1).is_err() && Params::new(Protocol::Vole, 1, 1, 1, 17).is_err());
-    assert!(Params::new(Protocol::Vole, 1, 1, buckets::MAX_BUCKETS + 1, 1).is_err());
+    assert!(
+        Params::new(BucketProtocol::Vole, 1, 1, 0, 1).is_err()
+            && Params::new(BucketProtocol::Vole, 1, 1, 1, 17).is_err()
+    );
+    assert!(Params::new(BucketProtocol::Vole, 1, 1, buckets::MAX_BUCKETS + 1, 1).is_err());
 }

@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering;
 use crate::support::buckets::*;
 use crate::support::views::*;
 use crate::support::*;
-use tacita_core::channel::{HEADER_BYTES, LEAST_ROOM_BYTES};
+use tacita_core::channel::{HEADER_BYTES, MIN_ROOM_BYTES};
 use tacita_core::primitive::oprf::Suite;
-use tacita_core::protocol::intersect::buckets::{BucketSource, Params, Protocol, SHARE, STATE};
-use tacita_core::protocol::intersect::ecdh::{self, BLINDED, Domain, EVALUATED};
+use tacita_core::protocol::intersect::buckets::{BucketProtocol, BucketSource, Params, SHARE, STATE};
+use tacita_core::protocol::intersect::ecdh::{self, BLINDED, EVALUATED, TagDomain};
 use tacita_core::protocol::intersect::vole::{ENTRIES, MASKED, SEED};
 use tacita_core::{Channel, Item, Role};
 
@@ -73,10 +73,10 @@ fn lengths_follow_from_what_was_agreed_on() {
 #[test]
 fn honest_parties_are_not_too_far_ahead() {
     for (protocol, size) in [
-        (Protocol::Ecdh(Suite::Ristretto255), 1),
-        (Protocol::Ecdh(Suite::Ristretto255), 900),
-        (Protocol::Vole, 1),
-        (Protocol::Vole, 200_000),
+        (BucketProtocol::Ecdh(Suite::Ristretto255), 1),
+        (BucketProtocol::Ecdh(Suite::Ristretto255), 900),
+        (BucketProtocol::Vole, 1),
+        (BucketProtocol::Vole, 200_000),
     ] {
         let params = Params::new(protocol, size, size, 2, 1).unwrap().to_both();
         let kits = kits(params, 0..size, 0..size);
@@ -88,8 +88,8 @@ fn honest_parties_are_not_too_far_ahead() {
         for (role, frames) in [(Role::Receiver, &run.receiver), (Role::Sender, &run.sender)] {
             let of_lane = frames.iter().filter(|frame| LANE_DATA.contains(&frame.kind));
             let bytes: Vec<u64> = of_lane.map(|frame| (HEADER_BYTES + frame.payload.len()) as u64).collect();
-            let room: u64 = bytes.iter().map(|&bytes| bytes.max(LEAST_ROOM_BYTES)).sum();
-            let short = bytes.iter().filter(|&&bytes| bytes < LEAST_ROOM_BYTES).count();
+            let room: u64 = bytes.iter().map(|&bytes| bytes.max(MIN_ROOM_BYTES)).sum();
+            let short = bytes.iter().filter(|&&bytes| bytes < MIN_ROOM_BYTES).count();
             assert!(room <= params.bytes_ahead(role).unwrap(), "{protocol:?} {size} {role:?}: {short} short messages");
         }
     }
@@ -101,7 +101,7 @@ type Intersects<'a> = &'a (dyn Fn(&[Vec<Item>; 2], &ecdh::Params, &mut Channel) 
 /// Leaky: buckets of as many items as fall into them.
 #[test]
 fn buckets_that_are_not_filled_up_are_caught() {
-    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 300, 300, 4, 1).unwrap();
+    let params = Params::new(BucketProtocol::Ecdh(Suite::Ristretto255), 300, 300, 4, 1).unwrap();
     let mut runs = Vec::new();
     for [receiver, sender] in inputs() {
         let kits = kits(params, receiver, sender);
@@ -109,7 +109,7 @@ fn buckets_that_are_not_filled_up_are_caught() {
             let (received, _) = attempt_over(&kits, 0, Channel::pair("receiver", "sender"));
             let run = received.unwrap().0.run;
             let [mine, theirs] = kits.each_ref().map(|kit| Memory::new(kit, &run));
-            let domain = Domain::of_session(&session());
+            let domain = TagDomain::of_session(&session());
             let each = |channel: &mut Channel, role: Intersects| {
                 channel.lanes(vec![()], 1 << 30, |(), channel| {
                     for bucket in 0..4 {
@@ -190,7 +190,7 @@ fn an_attempt_has_keys_of_its_own() {
 #[test]
 fn a_resuming_party_tells_what_is_finished_and_no_more() {
     let states = |keys: [Vec<usize>; 2]| {
-        let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 300, 300, 4, 1).unwrap();
+        let params = Params::new(BucketProtocol::Ecdh(Suite::Ristretto255), 300, 300, 4, 1).unwrap();
         let kits = kits(params, keys[0].clone(), keys[1].clone());
         kits[0].room.store(2, Ordering::SeqCst);
         attempt(&kits, 0).0.unwrap_err();

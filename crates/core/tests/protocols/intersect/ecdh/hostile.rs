@@ -7,7 +7,9 @@ use crate::support::attack::*;
 use crate::support::*;
 use tacita_core::Role;
 use tacita_core::primitive::oprf::Suite;
-use tacita_core::protocol::intersect::ecdh::{BLINDED, COUNT, ENTRIES, EVALUATED, MATCHES, RETURNED_COUNTS, Reveal};
+use tacita_core::protocol::intersect::ecdh::{
+    BLINDED, COUNT, ENTRIES, EVALUATED, MATCHES, RETURNED_COUNTS, ReceiverReveal,
+};
 
 fn case(variant: Variant) -> Case {
     Case::new(variant, items(0..5), items(2..7), 1, 2)
@@ -121,13 +123,13 @@ fn contents_that_no_honest_party_sends() {
         } else if data_kind && label == RETURNED_COUNTS.code {
             add("no rows", change(|frame| frame.payload[..4].fill(0)));
             add("too many rows", change(|frame| frame.payload[..4].fill(0xff)));
-        } else if data_kind && label == ENTRIES.code && matches!(params.reveal, Reveal::Payload { .. }) {
+        } else if data_kind && label == ENTRIES.code && matches!(params.reveal, ReceiverReveal::Payload { .. }) {
             let length = params.entry_bytes();
             if data.payload.len() > length {
                 add("an entry twice", change(move |frame| frame.payload.copy_within(..length, length)));
             }
         }
-        if data_kind && label == MATCHES.code && matches!(params.reveal, Reveal::Payload { .. }) {
+        if data_kind && label == MATCHES.code && matches!(params.reveal, ReceiverReveal::Payload { .. }) {
             // The common items have 1, 2 and 3 rows, so that four of these six marks are whole items only if the one
             // with two is left out; with these seeds it is not.
             let places: Vec<usize> =
@@ -166,7 +168,7 @@ fn rows_that_are_not_authentic() {
 #[test]
 fn the_same_tag_again_and_again() {
     for variant in VARIANTS {
-        if matches!(case(variant).params.reveal, Reveal::Payload { .. }) {
+        if matches!(case(variant).params.reveal, ReceiverReveal::Payload { .. }) {
             continue;
         }
         let case = Case::new(variant, items(0..5), items(0..5), 0, 8);

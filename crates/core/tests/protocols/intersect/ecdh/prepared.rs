@@ -4,9 +4,9 @@ use crate::support::two::conclude;
 use crate::support::*;
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::progress::Progress;
-use tacita_core::protocol::intersect::ecdh::payload::{self, Common};
-use tacita_core::protocol::intersect::ecdh::prepared::{Epoch, Prepared, prepare};
-use tacita_core::protocol::intersect::ecdh::{Domain, ENTRIES, Params, epoch_tag_bytes, rows};
+use tacita_core::protocol::intersect::ecdh::payload::{self, Matches};
+use tacita_core::protocol::intersect::ecdh::prepared::{Epoch, PreparedSender, prepare};
+use tacita_core::protocol::intersect::ecdh::{ENTRIES, Params, TagDomain, epoch_tag_bytes, rows};
 use tacita_core::{Channel, Error, ErrorKind, Item, Result};
 
 const EPOCH: [u8; 32] = [9; 32];
@@ -14,11 +14,11 @@ const EPOCH: [u8; 32] = [9; 32];
 /// Other suites, and how many items are prepared.
 const OTHERS: [(Suite, usize); 2] = [(Suite::P384, 20), (Suite::P521, 20)];
 
-fn prepared(sender: &[Item], with_rows: bool, padding: usize) -> Prepared {
+fn prepared(sender: &[Item], with_rows: bool, padding: usize) -> PreparedSender {
     prepared_in(Suite::Ristretto255, sender, with_rows, padding)
 }
 
-fn prepared_in(suite: Suite, sender: &[Item], with_rows: bool, padding: usize) -> Prepared {
+fn prepared_in(suite: Suite, sender: &[Item], with_rows: bool, padding: usize) -> PreparedSender {
     let rows = payload_of(2, sender, SENDER_ROW_BYTES);
     let entries = padding + if with_rows { rows.rows() } else { sender.len() };
     let tag_bytes = epoch_tag_bytes(1000, 10, entries);
@@ -28,20 +28,26 @@ fn prepared_in(suite: Suite, sender: &[Item], with_rows: bool, padding: usize) -
 }
 
 /// One receiver's run with a prepared sender.
-fn serve(prepared: &Prepared, receiver: &[Item], params: &Params, seed: u8) -> (Result<Learned>, Result<Learned>) {
-    let domain = Domain::of_epoch(prepared.epoch());
+fn serve(
+    prepared: &PreparedSender,
+    receiver: &[Item],
+    params: &Params,
+    seed: u8,
+) -> (Result<Learned>, Result<Learned>) {
+    let domain = TagDomain::of_epoch(prepared.epoch());
     let (receiving, sending) = Channel::pair("receiver", "sender");
     std::thread::scope(|scope| {
         let sent = scope.spawn(|| {
             let role = |channel: &mut Channel| {
                 let learned = prepared.send(params, channel)?;
-                Ok(learned.map_or(Learned::Nothing, |Common { items, payload }| Learned::Payload(items, payload)))
+                Ok(learned.map_or(Learned::Nothing, |Matches { items, payload }| Learned::Payload(items, payload)))
             };
             conclude(sending, role).map(|(learned, _)| learned)
         });
-        let role = |channel: &mut Channel| match params.entry_bytes() == params.tag_bytes {
-            true => rows::receive(receiver, &domain, params, channel, &mut rng(seed)).map(Learned::Rows),
-            false => {
+        let role = |channel: &mut Channel| {
+            if params.entry_bytes() == params.tag_bytes {
+                rows::receive(receiver, &domain, params, channel, &mut rng(seed)).map(Learned::Rows)
+            } else {
                 let own = payload_of(1, receiver, RECEIVER_ROW_BYTES);
                 payload::receive(receiver, Some(&own), &domain, params, channel, &mut rng(seed))
                     .map(|common| Learned::Payload(common.items, common.payload))
@@ -58,14 +64,15 @@ fn many_receivers_get_what_a_fresh_sender_would_give() {
         for (suite, size) in [0, 1, 300].map(|size| (Suite::Ristretto255, size)).into_iter().chain(OTHERS) {
             let sender = items(0..size);
             let original = prepared_in(suite, &sender, with_rows, 4);
-            let prepared = Prepared::from_bytes(&original.to_bytes()).unwrap();
+            let prepared = PreparedSender::from_bytes(&original.to_bytes()).unwrap();
             assert_eq!(*prepared.to_bytes(), *original.to_bytes());
             for (seed, receiver) in (0..).zip([items(0..10), items(290..310), items([]), items(0..10)]) {
                 let case = Case::new(variant, receiver, sender.clone(), 0, 16);
                 let params = prepared.params(case.receiver.len() + 2);
-                let params = match with_rows {
-                    true => params.returning(case.receiver_rows.rows(), RECEIVER_ROW_BYTES),
-                    false => params.to_both(),
+                let params = if with_rows {
+                    params.returning(case.receiver_rows.rows(), RECEIVER_ROW_BYTES)
+                } else {
+                    params.to_both()
                 };
                 let (received, sent) = serve(&prepared, &case.receiver, &params, seed);
                 let (expected, told) = case.expected();
@@ -89,15 +96,16 @@ fn an_epoch_repeats_its_entries_and_another_one_does_not() {
         let epoch = Epoch { id: [8; 32], entries: 50, tag_bytes: 8, suite: Suite::Ristretto255 };
         prepare(&sender, None, epoch, &progress, &mut rng(6)).unwrap()
     });
-    let entries = |prepared: &Prepared| {
+    let entries = |prepared: &PreparedSender| {
         let params = prepared.params(0);
         let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
         prepared.send(&params, &mut sender).unwrap();
         receiver.receive(ENTRIES, 50 * params.tag_bytes).unwrap()
     };
     assert_eq!(entries(&one), entries(&one));
-    let tags =
-        |prepared: &Prepared| entries(prepared).chunks(prepared.params(0).tag_bytes).map(<[u8]>::to_vec).collect();
+    let tags = |prepared: &PreparedSender| {
+        entries(prepared).chunks(prepared.params(0).tag_bytes).map(<[u8]>::to_vec).collect()
+    };
     let (one, other): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (tags(&one), tags(&other));
     assert!(one.iter().all(|tag| other.iter().all(|another| tag[..5] != another[..5])));
 }
@@ -107,7 +115,7 @@ fn parameters_of_something_else_are_refused() {
     let with_rows = prepared(&items(0..5), true, 0);
     let without = prepared(&items(0..5), false, 0);
     let good = without.params(3);
-    let refused = |prepared: &Prepared, params: Params| {
+    let refused = |prepared: &PreparedSender, params: Params| {
         let (_receiver, mut sender) = Channel::pair("receiver", "sender");
         assert!(matches!(prepared.send(&params, &mut sender), Err(Error::Internal(_))));
     };
@@ -125,7 +133,7 @@ fn another_domain_matches_nothing() {
     let prepared = prepared(&items(0..5), false, 0);
     let params = prepared.params(5);
     let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
-    let domain = Domain::of_epoch(&[1; 32]);
+    let domain = TagDomain::of_epoch(&[1; 32]);
     let found = std::thread::scope(|scope| {
         scope.spawn(|| prepared.send(&params, &mut sender).unwrap());
         rows::receive(&items(0..5), &domain, &params, &mut receiver, &mut rng(1)).unwrap()
@@ -137,7 +145,8 @@ fn another_domain_matches_nothing() {
 fn damaged_bytes_are_refused() {
     for with_rows in [false, true] {
         let bytes = prepared(&items(0..4), with_rows, 1).to_bytes();
-        let refused = |bytes: &[u8]| assert_eq!(Prepared::from_bytes(bytes).unwrap_err().kind(), ErrorKind::Input);
+        let refused =
+            |bytes: &[u8]| assert_eq!(PreparedSender::from_bytes(bytes).unwrap_err().kind(), ErrorKind::Input);
         for length in 0..bytes.len() {
             refused(&bytes[..length]);
         }
@@ -149,7 +158,7 @@ fn damaged_bytes_are_refused() {
             let content = changed.len() - 32;
             let checksum = *blake3::hash(&changed[..content]).as_bytes();
             changed[content..].copy_from_slice(&checksum);
-            if let Ok(prepared) = Prepared::from_bytes(&changed) {
+            if let Ok(prepared) = PreparedSender::from_bytes(&changed) {
                 assert_eq!(prepared.to_bytes().len(), bytes.len());
             }
             // Numbers and lengths have one place each: the order's (after 86 bytes and the offsets) must be refused.

@@ -70,7 +70,7 @@ fn unequal_all_and_none() {
 
 #[test]
 fn columns_may_be_empty_and_long() {
-    use tacita_core::protocol::intersect::ecdh::{Domain, Payload, payload};
+    use tacita_core::protocol::intersect::ecdh::{Payload, TagDomain, payload};
     for row_bytes in [0, 300_000] {
         let (mine, theirs) = (items(0..3), items(1..6));
         let rows = |count: usize| {
@@ -80,7 +80,7 @@ fn columns_may_be_empty_and_long() {
         };
         let (my_rows, their_rows) = (rows(3), rows(5));
         let params = Params::payload(3, 5, row_bytes).returning(3, row_bytes);
-        let domain = Domain::of_session(&session());
+        let domain = TagDomain::of_session(&session());
         let (mut receiver, mut sender) = tacita_core::Channel::pair("receiver", "sender");
         let (received, sent) = std::thread::scope(|scope| {
             let sending =

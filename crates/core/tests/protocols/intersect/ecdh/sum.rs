@@ -88,7 +88,8 @@ proptest! {
     ) {
         let mut case = Case::new(Variant::SumBoth, items(0..mine), items(shift..shift + theirs), padding, 2);
         let size = if sums > 3 { KeySize::new(1024).unwrap() } else { short_key() };
-        case.params = Params { chunk: 2, ..Params::sum(mine + padding, theirs + padding, size).of_sums(sums).to_both() };
+        let params = Params::sum(mine + padding, theirs + padding, size);
+        case.params = Params { chunk: 2, ..params.of_sums(sums).to_both() };
         let mut random = rng(seed);
         let mut number = || {
             let [high, low] = [random.next_u64(), random.next_u64()].map(u128::from);

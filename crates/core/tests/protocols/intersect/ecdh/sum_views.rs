@@ -7,24 +7,24 @@ use crate::support::*;
 use rand_core::Rng;
 use tacita_core::primitive::group::{Ristretto255, ScalarField};
 use tacita_core::primitive::ot::Choices;
-use tacita_core::primitive::paillier::{Ciphertexts, Products, SecretKey};
+use tacita_core::primitive::paillier::{CiphertextProducts, PaillierCiphertexts, PaillierSecretKey};
 use tacita_core::protocol::intersect::ecdh::ENTRIES;
 use tacita_core::protocol::intersect::ecdh::sum::{BLINDED_SUM, ENCRYPTED_SUM, PUBLIC_KEY};
 
 const CIPHERTEXT: usize = 128;
 
 /// The sender's key in a run with this seed, which is checked to be the one that travelled.
-fn key_of(seed: u8, recorded: &Recorded) -> SecretKey {
+fn key_of(seed: u8, recorded: &Recorded) -> PaillierSecretKey {
     let mut rng = rng(seed);
     Ristretto255.random_scalars(1, &mut rng);
     rng.fill_bytes(&mut [0; 32]);
-    let key = SecretKey::generate(short_key(), &mut rng);
+    let key = PaillierSecretKey::generate(short_key(), &mut rng);
     assert_eq!(payloads(&recorded.sender, PUBLIC_KEY.code), key.public().to_bytes());
     key
 }
 
 /// The encrypted numbers in the order in which they travelled.
-fn numbers_sent(case: &Case, key: &SecretKey, recorded: &Recorded) -> Ciphertexts {
+fn numbers_sent(case: &Case, key: &PaillierSecretKey, recorded: &Recorded) -> PaillierCiphertexts {
     let entries = payloads(&recorded.sender, ENTRIES.code);
     let ciphertexts = entries.chunks(case.params.entry_bytes()).map(|entry| &entry[case.params.tag_bytes..]);
     key.public().read(&ciphertexts.collect::<Vec<_>>().concat()).unwrap()
@@ -35,18 +35,18 @@ const TRIED: usize = 8;
 
 /// The sender's best attack: it multiplies each choice of its own ciphertexts, takes the plaintexts out of them and out of
 /// what came back, and compares the randomness that is left. All choices that explain what came back.
-fn explanations(key: &SecretKey, own: &Ciphertexts, returned: &Ciphertexts) -> Vec<usize> {
+fn explanations(key: &PaillierSecretKey, own: &PaillierCiphertexts, returned: &PaillierCiphertexts) -> Vec<usize> {
     let public = key.public();
     let mut one = [0; CIPHERTEXT];
     one[0] = 1;
-    let bare = |ciphertexts: &Ciphertexts| {
+    let bare = |ciphertexts: &PaillierCiphertexts| {
         let ones = public.read(&one.repeat(ciphertexts.len())).unwrap();
         public.add(ciphertexts, &public.negate(&public.add_plain(&ones, &key.decrypt(ciphertexts))))
     };
     let returned = bare(returned);
     let choices: Vec<_> =
         (0..1 << TRIED).map(|bits: usize| Choices::from_bits((0..TRIED).map(|row| bits >> row & 1 == 1))).collect();
-    let mut products = Products::new(public, choices.len());
+    let mut products = CiphertextProducts::new(public, choices.len());
     products.multiply(own, &choices);
     let products = bare(&products.finish());
     (0..1 << TRIED).filter(|&bits| products.select([bits]) == returned).collect()
@@ -63,7 +63,7 @@ fn what_the_sender_decrypts_does_not_show_what_was_added_and_without_fresh_rando
         assert_eq!(explanations(&key, &own, &returned), [0; 0], "the choice shows");
         // Leaky: the sum itself, and with R added, but no fresh randomness.
         let bits = 0b1010_0110;
-        let mut product = Products::new(key.public(), 1);
+        let mut product = CiphertextProducts::new(key.public(), 1);
         product.multiply(&own, &[Choices::from_bits((0..TRIED).map(|row| bits >> row & 1 == 1))]);
         let product = product.finish();
         assert_eq!(explanations(&key, &own, &product), [bits]);

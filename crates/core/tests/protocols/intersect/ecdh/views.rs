@@ -7,7 +7,7 @@ use crate::support::views::*;
 use crate::support::*;
 use tacita_core::Item;
 use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
-use tacita_core::primitive::oprf::{Blinds, Key, Suite};
+use tacita_core::primitive::oprf::{Blinds, OprfKey, Suite};
 use tacita_core::protocol::intersect::ecdh::sum::ENCRYPTED_SUM;
 use tacita_core::protocol::intersect::ecdh::{BLINDED, ENTRIES, EVALUATED, MATCHES, RETURNED_ROWS};
 
@@ -210,7 +210,7 @@ fn the_order_of_tags_of_a_count_says_nothing_about_the_senders_order() {
         let mut case = Case::new(Variant::Count, items(0..2), items(0..own), 0, 64);
         case.params.sender_entries = PLACES;
         let recorded = record(&case, (1, run as u8));
-        let elements = Key::random(Suite::Ristretto255, &mut rng(run as u8)).elements(&case.sender).unwrap();
+        let elements = OprfKey::random(Suite::Ristretto255, &mut rng(run as u8)).elements(&case.sender).unwrap();
         let tag_key = session().derive("ecdh count tag");
         let (tags, length) = (payloads(&recorded.sender, ENTRIES.code), case.params.tag_bytes);
         for (from, element) in elements.chunks(32).enumerate() {
@@ -231,7 +231,7 @@ fn no_item_key_or_sealed_row_stands_in_any_frame() {
         let recorded = record(&case, (3, 4));
         let mut secrets: Vec<Vec<u8>> = case.receiver.iter().chain(&case.sender).map(|item| item.0.to_vec()).collect();
         secrets.extend((0..case.sender_rows.items()).map(|item| case.sender_rows.item(item).to_vec()));
-        secrets.push(Key::random(Suite::Ristretto255, &mut rng(4)).to_bytes().to_vec());
+        secrets.push(OprfKey::random(Suite::Ristretto255, &mut rng(4)).to_bytes().to_vec());
         for item in &secrets.clone()[..200] {
             secrets.push(Suite::Ristretto255.hash_to_group(&[item]).unwrap());
         }

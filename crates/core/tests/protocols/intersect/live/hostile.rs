@@ -1,7 +1,9 @@
 //! Tests of messages that no honest peer sends, and of bytes that no list stores.
 
 use proptest::prelude::*;
-use tacita_core::protocol::intersect::live::{Answer, Ask, Facts, List, MAX_CHANGES, MAX_ELEMENTS, Request, Step};
+use tacita_core::protocol::intersect::live::{
+    Facts, List, ListAnswer, ListQuery, ListRequest, ListStep, MAX_CHANGES, MAX_ELEMENTS,
+};
 
 use super::*;
 
@@ -10,45 +12,45 @@ use super::*;
 fn messages_in_a_wrong_form() {
     let list = list(&items(0..5), 8, 1);
     let params = list.params();
-    let question = Question::new(items(0..2), params, &mut rng(1)).unwrap();
-    let asked = Request::Ask(Ask { state: list.state(), blinded: question.blinded().to_vec() }).encode();
+    let question = ListQuestion::new(items(0..2), params, &mut rng(1)).unwrap();
+    let asked = ListRequest::Ask(ListQuery { state: list.state(), blinded: question.blinded().to_vec() }).encode();
     let whole = |length: usize| length == 57 || length == 57 + 32;
     for length in 0..asked.len() {
-        assert_eq!(Request::decode(&asked[..length], params).is_ok(), whole(length), "{length}");
+        assert_eq!(ListRequest::decode(&asked[..length], params).is_ok(), whole(length), "{length}");
     }
-    assert!(Request::decode(&[&asked[..], &[0]].concat(), params).is_err());
-    assert!(Request::decode(&[0, 0], params).is_err() && Request::decode(&[2], params).is_err());
-    assert_eq!(Request::decode(&[0], params), Ok(Request::Fetch));
-    let many = Ask { state: list.state(), blinded: vec![0; (MAX_ELEMENTS + 1) * 32] };
-    assert!(Request::decode(&Request::Ask(many).encode(), params).is_err());
+    assert!(ListRequest::decode(&[&asked[..], &[0]].concat(), params).is_err());
+    assert!(ListRequest::decode(&[0, 0], params).is_err() && ListRequest::decode(&[2], params).is_err());
+    assert_eq!(ListRequest::decode(&[0], params), Ok(ListRequest::Fetch));
+    let many = ListQuery { state: list.state(), blinded: vec![0; (MAX_ELEMENTS + 1) * 32] };
+    assert!(ListRequest::decode(&ListRequest::Ask(many).encode(), params).is_err());
 
     let mut changed = super::list(&items(0..5), 8, 1);
     change(&mut changed, &[], &items([6]));
     let changes: Vec<_> = changed.since(&list.state()).unwrap().collect();
     let evaluated = list.evaluate(question.blinded()).unwrap();
-    let answer = Answer::Answered { left: 1, behind: 0, changes, evaluated };
+    let answer = ListAnswer::Answered { left: 1, behind: 0, changes, evaluated };
     let answer = answer.encode(params);
-    assert!(Answer::decode(&answer, params, 2).is_ok());
+    assert!(ListAnswer::decode(&answer, params, 2).is_ok());
     for length in 0..answer.len() {
-        assert!(Answer::decode(&answer[..length], params, 2).is_err(), "{length}");
+        assert!(ListAnswer::decode(&answer[..length], params, 2).is_err(), "{length}");
     }
-    assert!(Answer::decode(&[&answer[..], &[0]].concat(), params, 2).is_err());
-    assert!([0, 1, 3].iter().all(|&other| Answer::decode(&answer, params, other).is_err()));
+    assert!(ListAnswer::decode(&[&answer[..], &[0]].concat(), params, 2).is_err());
+    assert!([0, 1, 3].iter().all(|&other| ListAnswer::decode(&answer, params, other).is_err()));
     for kind in [0, 1, 3, 255] {
         let other = [&[kind], &answer[1..]].concat();
-        assert!(Answer::decode(&other, params, 2).is_err(), "{kind}");
+        assert!(ListAnswer::decode(&other, params, 2).is_err(), "{kind}");
     }
     // More changes than there are, or may be; a promise of changes without any.
     let with = |at: usize, bytes: &[u8]| {
         let mut other = answer.clone();
         other[at..at + bytes.len()].copy_from_slice(bytes);
-        Answer::decode(&other, params, 2).unwrap_err()
+        ListAnswer::decode(&other, params, 2).unwrap_err()
     };
     assert_eq!(with(17, &u32::MAX.to_le_bytes()), "has more changes than one may have");
     assert_eq!(with(17, &(MAX_CHANGES as u32).to_le_bytes()), "has fewer changes than it says");
     assert_eq!(with(9, &1u64.to_le_bytes()), "has another number of elements than were sent");
-    let nothing = Answer::Answered { left: 1, behind: 1, changes: Vec::new(), evaluated: Vec::new() };
-    assert!(Answer::decode(&nothing.encode(params), params, 2).is_err());
+    let nothing = ListAnswer::Answered { left: 1, behind: 1, changes: Vec::new(), evaluated: Vec::new() };
+    assert!(ListAnswer::decode(&nothing.encode(params), params, 2).is_err());
     let mut facts = Facts { id: [0; 32], state: list.state(), lasts: 1 };
     let encoded = facts.encode();
     for wrong in [&encoded[1..], &[&encoded[..], &[0]].concat()] {
@@ -66,7 +68,7 @@ fn messages_in_a_wrong_form() {
 fn elements_that_are_none() {
     let list = list(&items(0..5), 8, 2);
     let replica = fetch(&list);
-    let question = Question::new(items(0..1), list.params(), &mut rng(1)).unwrap();
+    let question = ListQuestion::new(items(0..1), list.params(), &mut rng(1)).unwrap();
     for bad in [[0u8; 32], [255; 32], {
         let mut odd = [0; 32];
         odd[0] = 1;
@@ -123,20 +125,20 @@ fn stored_lists_that_are_damaged() {
     let mut earlier = stored.to_vec();
     earlier[0] = 1;
     assert!(List::from_bytes(&earlier).is_none());
-    let steps = Step::encode_all(&plan(&list, &items([1]), &[]));
-    assert!(Step::decode_all(&steps[1..]).is_none());
-    assert!(Step::decode_all(&[&[2], &steps[1..]].concat()).is_none());
+    let steps = ListStep::encode_all(&plan(&list, &items([1]), &[]));
+    assert!(ListStep::decode_all(&steps[1..]).is_none());
+    assert!(ListStep::decode_all(&[&[2], &steps[1..]].concat()).is_none());
 }
 
 proptest! {
     #[test]
     fn whatever_comes_is_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let params = params(8);
-        if let Ok(request) = Request::decode(&bytes, &params) {
+        if let Ok(request) = ListRequest::decode(&bytes, &params) {
             prop_assert_eq!(request.encode(), bytes.clone());
         }
         for elements in 0..3 {
-            if let Ok(answer) = Answer::decode(&bytes, &params, elements) {
+            if let Ok(answer) = ListAnswer::decode(&bytes, &params, elements) {
                 prop_assert_eq!(answer.encode(&params), bytes.clone());
             }
         }

@@ -6,7 +6,9 @@ mod views;
 
 use tacita_core::Item;
 use tacita_core::primitive::oprf::Suite;
-use tacita_core::protocol::intersect::live::{Answer, Facts, List, Params, Question, Replica, Request, Step};
+use tacita_core::protocol::intersect::live::{
+    Facts, List, ListAnswer, ListQuestion, ListRequest, ListStep, Params, Replica,
+};
 
 use crate::support::*;
 
@@ -27,7 +29,7 @@ fn fetch(list: &List) -> Replica {
 
 /// Asks which of these items are on the list, by bytes as they travel; the copy is brought up to date first.
 fn ask(list: &List, replica: &mut Replica, items: &[Item], seed: u8) -> Vec<bool> {
-    let question = Question::new(items.to_vec(), list.params(), &mut rng(seed)).unwrap();
+    let question = ListQuestion::new(items.to_vec(), list.params(), &mut rng(seed)).unwrap();
     let evaluated = exchange(list, replica, question.blinded());
     replica.answers(&question, &evaluated).unwrap()
 }
@@ -36,12 +38,14 @@ fn ask(list: &List, replica: &mut Replica, items: &[Item], seed: u8) -> Vec<bool
 fn exchange(list: &List, replica: &mut Replica, blinded: &[u8]) -> Vec<u8> {
     let params = list.params();
     let elements = blinded.len() / params.suite.element_bytes();
-    let ask = tacita_core::protocol::intersect::live::Ask { state: *replica.state(), blinded: blinded.to_vec() };
-    let Ok(Request::Ask(ask)) = Request::decode(&Request::Ask(ask).encode(), params) else { panic!("a request") };
+    let ask = tacita_core::protocol::intersect::live::ListQuery { state: *replica.state(), blinded: blinded.to_vec() };
+    let Ok(ListRequest::Ask(ask)) = ListRequest::decode(&ListRequest::Ask(ask).encode(), params) else {
+        panic!("a request")
+    };
     let changes = list.since(&ask.state).expect("a state of this list").collect();
-    let answer = Answer::Answered { left: 7, behind: 0, changes, evaluated: list.evaluate(&ask.blinded).unwrap() };
-    let answer = Answer::decode(&answer.encode(params), params, elements).unwrap();
-    let Answer::Answered { changes, evaluated, .. } = answer else { panic!("an answer") };
+    let answer = ListAnswer::Answered { left: 7, behind: 0, changes, evaluated: list.evaluate(&ask.blinded).unwrap() };
+    let answer = ListAnswer::decode(&answer.encode(params), params, elements).unwrap();
+    let ListAnswer::Answered { changes, evaluated, .. } = answer else { panic!("an answer") };
     replica.apply(&changes).unwrap();
     assert_eq!(replica.state(), &list.state());
     evaluated
@@ -54,6 +58,6 @@ fn change(list: &mut List, removed: &[Item], added: &[Item]) {
 }
 
 /// Plans the steps of a change, for a list that has room for it.
-fn plan(list: &List, removed: &[Item], added: &[Item]) -> Vec<Step> {
+fn plan(list: &List, removed: &[Item], added: &[Item]) -> Vec<ListStep> {
     list.plan(removed, added).unwrap().expect("room in the epoch")
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rand_core::Rng;
 use tacita_core::Item;
-use tacita_core::protocol::intersect::live::{Draft, List, MAX_CHANGES, MAX_TURNS, Step};
+use tacita_core::protocol::intersect::live::{List, ListDraft, ListStep, MAX_CHANGES, MAX_TURNS};
 
 use super::*;
 
@@ -89,7 +89,7 @@ fn an_epoch_is_over_when_it_has_no_room() {
     let mut many = super::list(&[], 8, 7);
     let room = many.params().max_changes();
     let [on] = plan(&many, &[], &items([0]))[..] else { panic!("one step") };
-    let off = Step { added: false, ..on };
+    let off = ListStep { added: false, ..on };
     (0..room / 2).for_each(|_| many.apply(&[on, off]).unwrap());
     assert_eq!(many.state().version, room as u64);
     assert_eq!(many.plan(&[], &items([1])), Ok(None));
@@ -99,7 +99,7 @@ fn an_epoch_is_over_when_it_has_no_room() {
 /// A list that changes while its next epoch is prepared: that begins with what is on the list then, as if it had always been so.
 #[test]
 fn a_draft_becomes_the_list_as_it_is_at_last() {
-    let mut draft = Draft::new(&items(0..5), [9; 32], params(8), &mut rng(1)).unwrap();
+    let mut draft = ListDraft::new(&items(0..5), [9; 32], params(8), &mut rng(1)).unwrap();
     draft.update(&items(3..10)).unwrap();
     assert!(draft.update(&items(0..9)).unwrap_err().to_string().contains("limits.pad_to"));
     assert!(draft.update(&items([1, 1])).is_err());
@@ -150,9 +150,9 @@ fn a_stored_list_goes_on() {
     let mut back = List::from_bytes(&kept.to_bytes()).unwrap();
     assert_eq!((back.state(), back.items()), (kept.state(), 20));
     let steps = plan(&kept, &items([4, 30]), &items([31, 32]));
-    let written = Step::encode_all(&steps);
+    let written = ListStep::encode_all(&steps);
     kept.apply(&steps).unwrap();
-    back.apply(&Step::decode_all(&written).unwrap()).unwrap();
+    back.apply(&ListStep::decode_all(&written).unwrap()).unwrap();
     assert_eq!((back.state(), back.table()), (kept.state(), kept.table()));
     let asked: Vec<Item> = items([3, 4, 5, 30, 31, 32]);
     assert_eq!(ask(&back, &mut replica, &asked, 3), [false, false, true, false, true, true]);

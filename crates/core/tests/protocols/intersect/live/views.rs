@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use rand_core::Rng;
 use tacita_core::Item;
-use tacita_core::protocol::intersect::live::Draft;
+use tacita_core::protocol::intersect::live::ListDraft;
 
 use super::*;
 use crate::support::views::*;
@@ -28,7 +28,7 @@ fn the_authority_sees_fresh_uniform_elements_whatever_is_asked() {
     let questions: Vec<Vec<u8>> = asked
         .iter()
         .zip(1..)
-        .map(|(asked, seed)| Question::new(asked.clone(), &params(8), &mut rng(seed)).unwrap().blinded().to_vec())
+        .map(|(asked, seed)| ListQuestion::new(asked.clone(), &params(8), &mut rng(seed)).unwrap().blinded().to_vec())
         .collect();
     fresh_elements(&questions).unwrap();
     // One blind for a whole question; no blind at all; the same blinds again.
@@ -164,7 +164,7 @@ fn additions_and_removals_look_alike() {
 #[test]
 fn a_new_epoch_shows_nothing_of_the_one_before() {
     let listed = |item: &Item| items(2..8).contains(item);
-    let mut draft = Draft::new(&items(0..5), [1; 32], params(8), &mut rng(1)).unwrap();
+    let mut draft = ListDraft::new(&items(0..5), [1; 32], params(8), &mut rng(1)).unwrap();
     draft.update(&items(2..8)).unwrap();
     let list = draft.begin(&mut rng(2));
     assert_eq!(list.table().len(), params(8).table_bytes());
@@ -185,7 +185,7 @@ fn a_kept_value_is_worth_nothing_after_a_rotation() {
     let mut seed = || random.next_u32() as u8;
     let mut kept = list(&items(0..4), 8, 1);
     let mut replica = fetch(&kept);
-    let question = Question::new(items([2]), kept.params(), &mut rng(seed())).unwrap();
+    let question = ListQuestion::new(items([2]), kept.params(), &mut rng(seed())).unwrap();
     let evaluated = exchange(&kept, &mut replica, question.blinded());
     assert_eq!(replica.answers(&question, &evaluated), Ok(vec![true]));
     change(&mut kept, &items([2]), &[]);

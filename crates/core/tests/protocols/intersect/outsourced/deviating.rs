@@ -2,13 +2,13 @@
 //! parties that passed on what they were given without re-randomising it.
 
 use chacha20::ChaCha20Rng;
-use tacita_core::depot::{Depot, Parcel, Place, Step, User};
+use tacita_core::depot::{Depot, DepotParty, DepotStep, Parcel, User};
 use tacita_core::primitive::elgamal;
 use tacita_core::primitive::elgamal::threshold::Contribution;
 use tacita_core::primitive::group::{Group, Point, Ristretto255, ScalarField};
 use tacita_core::protocol::intersect::outsourced::meet::meet;
 use tacita_core::protocol::intersect::outsourced::{
-    CATEGORIES, ENTRIES, Met, OPENED, Reveal, STORE, SUM, VALUES, helper,
+    CATEGORIES, ENTRIES, Met, OPENED, OutsourcedReveal, STORE, SUM, VALUES, helper,
 };
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result};
@@ -19,16 +19,14 @@ use crate::support::rng;
 const GROUP: &Ristretto255 = &Ristretto255;
 const BOUND: usize = 8;
 
-fn job(reveal: Reveal) -> Outsourced {
+fn job(reveal: OutsourcedReveal) -> Outsourced {
     Outsourced::new(&[(); 4].map(|()| vec![1, 2]), BOUND, 0, &[0], reveal)
 }
 
 /// A run in which the party at `who` has another program.
 fn with_program(job: &Outsourced, who: usize, program: impl Fn(&User<'_>) -> Result<()> + Sync) -> Vec<Ended> {
-    let part = |me: usize, depot: &User<'_>| match me == who {
-        true => program(depot).map(|()| None),
-        false => job.part(me, depot),
-    };
+    let part =
+        |me: usize, depot: &User<'_>| if me == who { program(depot).map(|()| None) } else { job.part(me, depot) };
     job.run_with(part).0
 }
 
@@ -50,7 +48,7 @@ fn random_pairs(count: usize, rng: &mut ChaCha20Rng) -> Vec<[Point; 2]> {
 }
 
 /// Transcript to which proofs are bound.
-fn about(met: &Met<Ristretto255>, step: Step) -> Transcript {
+fn about(met: &Met<Ristretto255>, step: DepotStep) -> Transcript {
     let mut about = Transcript::new("outsourced decryption");
     about.append("session", met.session.id()).append("step", step.name.as_bytes());
     about.append("part", &0u32.to_le_bytes());
@@ -59,7 +57,7 @@ fn about(met: &Met<Ristretto255>, step: Step) -> Transcript {
 
 /// A store of nothing.
 fn leave_store(job: &Outsourced, me: usize, depot: &User<'_>, rng: &mut ChaCha20Rng) -> Result<()> {
-    let own = Parcel { step: STORE, from: Place::Party(me as u8), to: Place::Helper };
+    let own = Parcel { step: STORE, from: DepotParty::Party(me as u8), to: DepotParty::Helper };
     for (part, bytes) in (0..).zip(job.params.helper_parts()?) {
         depot.leave(own, part, GROUP.encode(&GROUP.random_points(bytes / 32, rng)))?;
     }
@@ -70,7 +68,7 @@ fn leave_store(job: &Outsourced, me: usize, depot: &User<'_>, rng: &mut ChaCha20
 /// not be named for passing on the identity.
 #[test]
 fn a_party_cannot_have_the_next_one_named() {
-    let job = job(Reveal::Count);
+    let job = job(OutsourcedReveal::Count);
     let ends = with_program(&job, 1, |depot| {
         let mut rng = rng(30);
         let (met, post) = meet(GROUP, 1, 4, &Transcript::new("test"), depot, &mut rng)?;
@@ -90,7 +88,7 @@ fn a_party_cannot_have_the_next_one_named() {
 #[test]
 fn a_leader_cannot_have_another_named() {
     for step in [ENTRIES, OPENED] {
-        let job = job(Reveal::Sum { giver: 0, bits: 10 });
+        let job = job(OutsourcedReveal::Sum { giver: 0, bits: 10 });
         let ends = with_program(&job, 0, |depot| {
             let mut rng = rng(31);
             let (met, post) = meet(GROUP, 0, 4, &Transcript::new("test"), depot, &mut rng)?;
@@ -113,7 +111,7 @@ fn a_leader_cannot_have_another_named() {
 /// Checks stores of all others that cancel each other: the helper passes no identity on, for which it would be named.
 #[test]
 fn stores_that_cancel_each_other_do_not_have_the_helper_named() {
-    let job = Outsourced::new(&[(); 3].map(|()| vec![1, 2]), BOUND, 0, &[0], Reveal::Count);
+    let job = Outsourced::new(&[(); 3].map(|()| vec![1, 2]), BOUND, 0, &[0], OutsourcedReveal::Count);
     let points = GROUP.random_points(job.params.helper_parts().unwrap().iter().sum::<usize>() / 32, &mut rng(33));
     let minus = GROUP.subtract(&vec![GROUP.combine(&[], &[]); points.len()], &points);
     let part = |me: usize, depot: &User<'_>| {
@@ -121,7 +119,7 @@ fn stores_that_cancel_each_other_do_not_have_the_helper_named() {
             return job.part(me, depot);
         }
         meet(GROUP, me, 3, &Transcript::new("test"), depot, &mut rng(me as u8))?;
-        let own = Parcel { step: STORE, from: Place::Party(me as u8), to: Place::Helper };
+        let own = Parcel { step: STORE, from: DepotParty::Party(me as u8), to: DepotParty::Helper };
         let mut rest = if me == 1 { &points[..] } else { &minus[..] };
         for (part, bytes) in (0..).zip(job.params.helper_parts()?) {
             let (own_part, after) = rest.split_at(bytes / 32);
@@ -143,7 +141,7 @@ fn stores_that_cancel_each_other_do_not_have_the_helper_named() {
 /// that all have. To the second half of each, the leader has added `mark` times its place times the first half.
 /// Multiplied by whatever number, the halves stay in that proportion.
 fn traced(mark: u64) -> usize {
-    let job = job(Reveal::Count);
+    let job = job(OutsourcedReveal::Count);
     let traced = std::sync::Mutex::new(0);
     let ends = with_program(&job, 0, |depot| {
         let mut rng = rng(32);
@@ -198,7 +196,7 @@ fn in_proportion(pairs: &[[Point; 2]], factor: &<Ristretto255 as ScalarField>::S
 /// the columns, it would tell which items the leader has.
 #[test]
 fn a_helper_cannot_find_in_the_entries_what_it_has_planted() {
-    for reveal in [Reveal::Rows, Reveal::Count] {
+    for reveal in [OutsourcedReveal::Rows, OutsourcedReveal::Count] {
         let (job, factor) = (job(reveal), GROUP.random_scalars(1, &mut rng(40)).remove(0));
         let planted = std::sync::Mutex::new(None);
         let part = |me: usize, depot: &User<'_>| {
@@ -211,7 +209,7 @@ fn a_helper_cannot_find_in_the_entries_what_it_has_planted() {
             })
         };
         let helping = |depot: &User<'_>| {
-            let sum = Parcel { step: SUM, from: Place::Helper, to: Place::Party(0) };
+            let sum = Parcel { step: SUM, from: DepotParty::Helper, to: DepotParty::Party(0) };
             (0..)
                 .zip(job.params.helper_parts()?)
                 .try_for_each(|(part, bytes)| depot.leave(sum, part, proportional(bytes, &factor, &mut rng(41))))
@@ -225,7 +223,7 @@ fn a_helper_cannot_find_in_the_entries_what_it_has_planted() {
 /// A giver that is the next after the leader, and makes up the store of its values: what it has planted is in none of the leader's.
 #[test]
 fn a_giver_cannot_find_in_the_values_what_it_has_planted() {
-    for reveal in [Reveal::Sum { giver: 1, bits: 10 }, Reveal::Counts { giver: 1, categories: 4 }] {
+    for reveal in [OutsourcedReveal::Sum { giver: 1, bits: 10 }, OutsourcedReveal::Counts { giver: 1, categories: 4 }] {
         let (job, factor) = (job(reveal), GROUP.random_scalars(1, &mut rng(42)).remove(0));
         let planted = std::sync::Mutex::new(None);
         with_program(&job, 1, |depot| {
@@ -235,7 +233,7 @@ fn a_giver_cannot_find_in_the_values_what_it_has_planted() {
             for (part, bytes) in (0..).zip(job.params.helper_parts()?) {
                 post.send(VALUES, 0, part, proportional(bytes, &factor, &mut rng))?;
             }
-            if let Reveal::Counts { categories, .. } = reveal {
+            if let OutsourcedReveal::Counts { categories, .. } = reveal {
                 post.send(CATEGORIES, 0, 0, vec![0; categories * (16 + 1 + 255 + 16)])?;
             }
             let values = job.values_given(1, &post, BOUND)?;

@@ -2,13 +2,14 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use tacita_core::depot::{Depot, Parcel, Place, Step, User};
+use tacita_core::depot::{Depot, DepotParty, DepotStep, Parcel, User};
 use tacita_core::primitive::elgamal::threshold::KeyShare;
-use tacita_core::primitive::elgamal::{self, PublicKey};
+use tacita_core::primitive::elgamal::{self, ElGamalPublicKey};
 use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
 use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
 use tacita_core::protocol::intersect::outsourced::{
-    CATEGORIES, ENTRIES, Given, OPENED, Params, Party, Reveal, STORE, SUM, TOLD, VALUES, follow, helper, lead,
+    CATEGORIES, ENTRIES, OPENED, OutsourcedParty, OutsourcedReveal, OutsourcedValues, Params, STORE, SUM, TOLD, VALUES,
+    follow, helper, lead,
 };
 use tacita_core::session::Transcript;
 use tacita_core::{Error, ErrorKind, Item, Result};
@@ -25,7 +26,7 @@ type Helper<'a> = &'a (dyn Fn(&User<'_>) -> Result<()> + Sync);
 /// A depot that changes the first part of one step that its user leaves, or what it tells.
 struct Meddler<'a> {
     depot: &'a User<'a>,
-    step: Option<Step>,
+    step: Option<DepotStep>,
     change: Change<'a>,
     done: Mutex<bool>,
 }
@@ -55,22 +56,25 @@ impl Depot for Meddler<'_> {
         self.depot.collect(parcel, part, length)
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: DepotParty) -> String {
         self.depot.name(place)
     }
 }
 
-fn job(reveal: Reveal) -> Outsourced {
+fn job(reveal: OutsourcedReveal) -> Outsourced {
     let sets: Vec<Vec<usize>> = (0..4).map(|party| (party..30).collect()).collect();
     Outsourced::new(&sets, 32, 0, &[0, 3], reveal)
 }
 
 /// The party at `who` leaves something else in `step`; who ends how.
-fn with_meddler(reveal: Reveal, who: usize, step: Option<Step>, change: Change<'_>) -> Vec<Ended> {
+fn with_meddler(reveal: OutsourcedReveal, who: usize, step: Option<DepotStep>, change: Change<'_>) -> Vec<Ended> {
     let job = job(reveal);
-    let part = |me: usize, depot: &User<'_>| match me == who {
-        true => job.part(me, &Meddler { depot, step, change, done: Mutex::new(false) }),
-        false => job.part(me, depot),
+    let part = |me: usize, depot: &User<'_>| {
+        if me == who {
+            job.part(me, &Meddler { depot, step, change, done: Mutex::new(false) })
+        } else {
+            job.part(me, depot)
+        }
     };
     job.run_with(part).0
 }
@@ -94,14 +98,14 @@ fn all_end(ends: &[Ended], who: usize, name: &str, kinds: &[ErrorKind]) {
 #[test]
 fn parts_that_are_cut_or_changed_on_their_way_end_all() {
     let steps = [
-        (Reveal::Rows, 1, STORE),
-        (Reveal::Rows, 0, ENTRIES),
-        (Reveal::Count, 2, ENTRIES),
-        (Reveal::Rows, 0, TOLD),
-        (Reveal::Sum { giver: 2, bits: 10 }, 2, VALUES),
-        (Reveal::Sum { giver: 2, bits: 10 }, 3, OPENED),
-        (Reveal::Counts { giver: 1, categories: 4 }, 1, CATEGORIES),
-        (Reveal::Counts { giver: 1, categories: 4 }, 1, OPENED),
+        (OutsourcedReveal::Rows, 1, STORE),
+        (OutsourcedReveal::Rows, 0, ENTRIES),
+        (OutsourcedReveal::Count, 2, ENTRIES),
+        (OutsourcedReveal::Rows, 0, TOLD),
+        (OutsourcedReveal::Sum { giver: 2, bits: 10 }, 2, VALUES),
+        (OutsourcedReveal::Sum { giver: 2, bits: 10 }, 3, OPENED),
+        (OutsourcedReveal::Counts { giver: 1, categories: 4 }, 1, CATEGORIES),
+        (OutsourcedReveal::Counts { giver: 1, categories: 4 }, 1, OPENED),
     ];
     for (reveal, who, step) in steps {
         let sealed = step != STORE;
@@ -134,7 +138,7 @@ fn who_does_not_know_the_share_of_a_key_is_named() {
         &|bytes| bytes.truncate(100),
     ];
     for change in changes {
-        let ends = with_meddler(Reveal::Rows, 2, None, change);
+        let ends = with_meddler(OutsourcedReveal::Rows, 2, None, change);
         all_end(&ends, 2, "c", &[ErrorKind::Protocol]);
     }
     assert_eq!(announcement_bytes(&Ristretto255), 192 - 32);
@@ -143,14 +147,15 @@ fn who_does_not_know_the_share_of_a_key_is_named() {
 /// Checks that a party is named if it takes another share off than its own, at any place of the chain and in any step.
 #[test]
 fn who_cheats_in_a_decryption_is_named() {
-    let reveals =
-        [Reveal::Rows, Reveal::Count, Reveal::Sum { giver: 0, bits: 10 }, Reveal::Counts { giver: 3, categories: 4 }];
+    let reveals = [
+        OutsourcedReveal::Rows,
+        OutsourcedReveal::Count,
+        OutsourcedReveal::Sum { giver: 0, bits: 10 },
+        OutsourcedReveal::Counts { giver: 3, categories: 4 },
+    ];
     for (reveal, who) in reveals.into_iter().flat_map(|reveal| [1, 2, 3].map(|who| (reveal, who))) {
         let job = job(reveal);
-        let part = |me: usize, depot: &User<'_>| match me == who {
-            true => cheat(&job, me, depot),
-            false => job.part(me, depot),
-        };
+        let part = |me: usize, depot: &User<'_>| if me == who { cheat(&job, me, depot) } else { job.part(me, depot) };
         all_end(&job.run_with(part).0, who, ["a", "b", "c", "d"][who], &[ErrorKind::Protocol]);
     }
 }
@@ -162,16 +167,16 @@ fn cheat(job: &Outsourced, me: usize, depot: &User<'_>) -> Ended {
     met.share = KeyShare::generate(&Ristretto255, &mut rng);
     let names = [b"x".to_vec()];
     let values = match job.reveal() {
-        Reveal::Counts { giver, .. } if giver == me => Given::Categories(&[], &names),
-        _ => Given::Nothing,
+        OutsourcedReveal::Counts { giver, .. } if giver == me => OutsourcedValues::Categories(&[], &names),
+        _ => OutsourcedValues::Nothing,
     };
-    follow(&Party { me, params: &job.params, items: &[], values, met: &met, post: &post }, &mut rng)
+    follow(&OutsourcedParty { me, params: &job.params, items: &[], values, met: &met, post: &post }, &mut rng)
 }
 
 /// A helper that passes on what is no sum, or not what all have told.
 #[test]
 fn a_helper_that_adds_nothing_up_is_named() {
-    let job = job(Reveal::Rows);
+    let job = job(OutsourcedReveal::Rows);
     let helpers: [Helper<'_>; 2] = [
         &|depot| {
             helper::run(
@@ -197,13 +202,14 @@ fn a_helper_that_adds_nothing_up_is_named() {
 #[test]
 fn a_party_that_leaves_ends_all() {
     for who in 0..4 {
-        let job = job(Reveal::Count);
-        let part = |me: usize, depot: &User<'_>| match me == who {
-            true => {
+        let job = job(OutsourcedReveal::Count);
+        let part = |me: usize, depot: &User<'_>| {
+            if me == who {
                 meet(&Ristretto255, me, 4, &Transcript::new("test"), depot, &mut rng(1))?;
                 Err(Error::Interrupted)
+            } else {
+                job.part(me, depot)
             }
-            false => job.part(me, depot),
         };
         all_end(&job.run_with(part).0, who, ["a", "b", "c", "d"][who], &[ErrorKind::Network]);
     }
@@ -211,27 +217,27 @@ fn a_party_that_leaves_ends_all() {
 
 #[test]
 fn more_items_than_agreed_on_and_other_values_are_refused_before_anything_is_left() {
-    let job = Outsourced::new(&[(0..40).collect(), (0..5).collect()], 32, 0, &[0], Reveal::Rows);
+    let job = Outsourced::new(&[(0..40).collect(), (0..5).collect()], 32, 0, &[0], OutsourcedReveal::Rows);
     let (ends, shelf) = job.run();
     assert_eq!(ends[0].as_ref().unwrap_err().kind(), ErrorKind::Input);
-    assert_eq!(shelf.moved(Place::Party(0))[0], 0);
-    let sum = Outsourced::new(&[vec![1], vec![2]], 2, 0, &[0], Reveal::Sum { giver: 1, bits: 3 });
+    assert_eq!(shelf.moved(DepotParty::Party(0))[0], 0);
+    let sum = Outsourced::new(&[vec![1], vec![2]], 2, 0, &[0], OutsourcedReveal::Sum { giver: 1, bits: 3 });
     let part = |me: usize, depot: &User<'_>| {
         let mut rng = rng(me as u8);
         let (met, post) = meet(&Ristretto255, me, 2, &Transcript::new("test"), depot, &mut rng)?;
-        let values = if me == 1 { Given::Numbers(&[8]) } else { Given::Nothing };
+        let values = if me == 1 { OutsourcedValues::Numbers(&[8]) } else { OutsourcedValues::Nothing };
         let items = [Item([me as u8; 32])];
-        let party = Party { me, params: &sum.params, items: &items, values, met: &met, post: &post };
+        let party = OutsourcedParty { me, params: &sum.params, items: &items, values, met: &met, post: &post };
         if me == 0 { lead(&party, &mut rng).map(Some) } else { follow(&party, &mut rng) }
     };
     let ends = sum.run_with(part).0;
     assert_eq!(ends[1].as_ref().unwrap_err().kind(), ErrorKind::Internal);
-    assert!(Params::new(2, 10, 0, vec![0], Reveal::Sum { giver: 0, bits: 33 }).is_err());
+    assert!(Params::new(2, 10, 0, vec![0], OutsourcedReveal::Sum { giver: 0, bits: 33 }).is_err());
     // A sum that no table of reasonable size finds.
-    let sum = |bound, bits| Params::new(2, bound, 0, vec![0], Reveal::Sum { giver: 0, bits });
+    let sum = |bound, bits| Params::new(2, bound, 0, vec![0], OutsourcedReveal::Sum { giver: 0, bits });
     assert!(sum((1 << 20) - 1, 20).is_ok() && sum(1 << 20, 21).is_err() && sum(1 << 9, 32).is_err());
-    assert!(Params::new(2, 10, 0, vec![1], Reveal::Rows).is_err());
-    assert!(Params::new(1, 10, 0, vec![0], Reveal::Rows).is_err());
+    assert!(Params::new(2, 10, 0, vec![1], OutsourcedReveal::Rows).is_err());
+    assert!(Params::new(1, 10, 0, vec![0], OutsourcedReveal::Rows).is_err());
     let identity = Ristretto255.encode(&[Ristretto255.combine(&[], &[])]);
     assert!(Ristretto255.decode(&identity).is_err());
 }
@@ -239,7 +245,7 @@ fn more_items_than_agreed_on_and_other_values_are_refused_before_anything_is_lef
 /// A giver whose values are longer than agreed: their sum is refused, though it is none that the bound on items would rule out.
 #[test]
 fn values_beyond_what_was_agreed_on_are_refused() {
-    let sum = |bits| Outsourced::new(&[vec![1], vec![1]], 8, 0, &[0], Reveal::Sum { giver: 1, bits });
+    let sum = |bits| Outsourced::new(&[vec![1], vec![1]], 8, 0, &[0], OutsourcedReveal::Sum { giver: 1, bits });
     let (job, longer) = (sum(3), sum(8));
     let part = |me: usize, depot: &User<'_>| if me == 1 { longer.part(me, depot) } else { job.part(me, depot) };
     // One value of 42, where 7 is the largest that there may be.
@@ -250,7 +256,7 @@ fn values_beyond_what_was_agreed_on_are_refused() {
 /// A store in which every item stands for an encryption of 0: the leader finds its dummies, and says that this cannot be.
 #[test]
 fn stores_of_nothing_but_zeros_are_refused() {
-    for reveal in [Reveal::Rows, Reveal::Count] {
+    for reveal in [OutsourcedReveal::Rows, OutsourcedReveal::Count] {
         let job = Outsourced::new(&[vec![1, 2], vec![1, 2]], 8, 0, &[0], reveal);
         let part = |me: usize, depot: &User<'_>| match me {
             0 => job.part(me, depot),
@@ -259,9 +265,15 @@ fn stores_of_nothing_but_zeros_are_refused() {
                 let mut rng = rng(me as u8);
                 let (met, post) = meet(&Ristretto255, me, 2, &Transcript::new("test"), &zeros, &mut rng)?;
                 let joint = met.joint.to_bytes(&Ristretto255);
-                let _ = zeros.joint.set(PublicKey::from_bytes(&Ristretto255, &joint).unwrap());
-                let party =
-                    Party { me, params: &job.params, items: &[], values: Given::Nothing, met: &met, post: &post };
+                let _ = zeros.joint.set(ElGamalPublicKey::from_bytes(&Ristretto255, &joint).unwrap());
+                let party = OutsourcedParty {
+                    me,
+                    params: &job.params,
+                    items: &[],
+                    values: OutsourcedValues::Nothing,
+                    met: &met,
+                    post: &post,
+                };
                 follow(&party, &mut rng)
             }
         };
@@ -273,7 +285,7 @@ fn stores_of_nothing_but_zeros_are_refused() {
 /// A depot in which its user's store is of encryptions of 0, once the key is known.
 struct Zeros<'a> {
     depot: &'a User<'a>,
-    joint: OnceLock<PublicKey<Ristretto255>>,
+    joint: OnceLock<ElGamalPublicKey<Ristretto255>>,
 }
 
 impl Depot for Zeros<'_> {
@@ -296,7 +308,7 @@ impl Depot for Zeros<'_> {
         self.depot.collect(parcel, part, length)
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: DepotParty) -> String {
         self.depot.name(place)
     }
 }

@@ -11,7 +11,7 @@ use tacita_core::primitive::elgamal;
 use tacita_core::primitive::elgamal::threshold::KeyShare;
 use tacita_core::primitive::group::{Group, Point, Ristretto255, ScalarField};
 use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
-use tacita_core::protocol::intersect::outsourced::{ENTRIES, OPENED, Reveal, TOLD};
+use tacita_core::protocol::intersect::outsourced::{ENTRIES, OPENED, OutsourcedReveal, TOLD};
 use tacita_core::session::Transcript;
 
 use crate::support::outsourced::{Outsourced, Recorder, value};
@@ -37,7 +37,7 @@ struct Given {
 }
 
 /// The first six of the leader's items are everybody's.
-fn job(reveal: Reveal) -> Outsourced {
+fn job(reveal: OutsourcedReveal) -> Outsourced {
     let sets: Vec<Vec<usize>> = (0..PARTIES)
         .map(|party| (0..COMMON).chain((COMMON..PLACES).map(|number| number + 100 * party)).collect())
         .collect();
@@ -68,12 +68,12 @@ fn entries_given<D: Depot>(job: &Outsourced, me: usize, post: &Post<'_, D>, valu
 }
 
 fn seen(job: &Outsourced, me: usize, post: &Post<'_, Recorder<'_>>, share: KeyShare<Ristretto255>) -> Result<Given> {
-    let has_values = !matches!(job.reveal(), Reveal::Rows | Reveal::Count);
+    let has_values = !matches!(job.reveal(), OutsourcedReveal::Rows | OutsourcedReveal::Count);
     let entries = entries_given(job, me, post, has_values)?;
     let values = if has_values { job.values_given(me, post, PLACES)? } else { Vec::new() };
     let opened = match job.reveal() {
-        Reveal::Sum { .. } if me == 1 => job.given(me, post, OPENED, 1, false)?.0,
-        Reveal::Counts { .. } if me == 1 => job.given(me, post, OPENED, PLACES, false)?.0,
+        OutsourcedReveal::Sum { .. } if me == 1 => job.given(me, post, OPENED, 1, false)?.0,
+        OutsourcedReveal::Counts { .. } if me == 1 => job.given(me, post, OPENED, PLACES, false)?.0,
         _ => Vec::new(),
     };
     Ok(Given { share, entries, values, opened })
@@ -118,7 +118,11 @@ fn passes() -> impl Iterator<Item = (usize, usize)> {
 /// which.
 #[test]
 fn each_party_alone_hides_which_entry_is_which() {
-    let reveals = [Reveal::Count, Reveal::Sum { giver: 2, bits: 10 }, Reveal::Counts { giver: 1, categories: 4 }];
+    let reveals = [
+        OutsourcedReveal::Count,
+        OutsourcedReveal::Sum { giver: 2, bits: 10 },
+        OutsourcedReveal::Counts { giver: 1, categories: 4 },
+    ];
     for reveal in reveals {
         let job = job(reveal);
         let mut observed = BTreeMap::new();
@@ -129,7 +133,7 @@ fn each_party_alone_hides_which_entry_is_which() {
                 let (before, after) = (zeros(&given, place), zeros(&given, next));
                 assert!([&before, &after].map(|zeros| zeros.iter().filter(|zero| **zero).count()) == [COMMON; 2]);
                 *unmoved.entry(place).or_insert(0) += usize::from(before == after);
-                if let Reveal::Sum { .. } = reveal {
+                if let OutsourcedReveal::Sum { .. } = reveal {
                     let moved = places(&given, place).into_iter().zip(places(&given, next));
                     observed.entry(place).or_insert_with(Vec::new).extend(moved);
                 }
@@ -145,9 +149,12 @@ fn each_party_alone_hides_which_entry_is_which() {
 /// ciphertexts on.
 #[test]
 fn each_party_alone_passes_fresh_ciphertexts_on() {
-    for reveal in
-        [Reveal::Rows, Reveal::Count, Reveal::Sum { giver: 0, bits: 10 }, Reveal::Counts { giver: 3, categories: 4 }]
-    {
+    for reveal in [
+        OutsourcedReveal::Rows,
+        OutsourcedReveal::Count,
+        OutsourcedReveal::Sum { giver: 0, bits: 10 },
+        OutsourcedReveal::Counts { giver: 3, categories: 4 },
+    ] {
         let given = run(&job(reveal), 1);
         let all = |place: usize| {
             let pairs = given[&place].entries.iter().chain(&given[&place].values);
@@ -162,7 +169,7 @@ fn each_party_alone_passes_fresh_ciphertexts_on() {
 /// A leader sends the same entry again and again, and gets different ones back: each is blinded by a factor of its own.
 #[test]
 fn equal_entries_come_back_as_different_ones() {
-    for reveal in [Reveal::Rows, Reveal::Count] {
+    for reveal in [OutsourcedReveal::Rows, OutsourcedReveal::Count] {
         let (job, distinct) = (job(reveal), Mutex::new(0));
         let part = |me: usize, depot: &User<'_>| {
             if me != LEADER {
@@ -186,7 +193,7 @@ fn equal_entries_come_back_as_different_ones() {
 /// does not show which entries are common.
 #[test]
 fn what_is_opened_does_not_show_what_it_was_made_of() {
-    for reveal in [Reveal::Sum { giver: 2, bits: 10 }, Reveal::Counts { giver: 2, categories: 4 }] {
+    for reveal in [OutsourcedReveal::Sum { giver: 2, bits: 10 }, OutsourcedReveal::Counts { giver: 2, categories: 4 }] {
         let given = run(&job(reveal), 2);
         let back = &given[&LEADER];
         let common = zeros(&given, LEADER);
@@ -206,7 +213,7 @@ fn what_is_opened_does_not_show_what_it_was_made_of() {
 fn what_a_learner_is_told_has_no_order_and_no_gaps() {
     let (told, learner) = (Mutex::new(Vec::new()), 2);
     let sets: Vec<Vec<usize>> = (0..PARTIES).map(|party| (0..COMMON).chain([100 + party]).collect()).collect();
-    let job = Outsourced::new(&sets, PLACES, LEADER, &[LEADER, learner], Reveal::Rows);
+    let job = Outsourced::new(&sets, PLACES, LEADER, &[LEADER, learner], OutsourcedReveal::Rows);
     let part = |me: usize, depot: &User<'_>| {
         job.part_then(me, &Recorder::new(depot), &mut rng(me as u8), |_, post| {
             if me == learner {
@@ -224,7 +231,7 @@ fn what_a_learner_is_told_has_no_order_and_no_gaps() {
 /// Returns the second party's announcement to all, and a key between it and the third, with these terms and random
 /// numbers.
 fn met(terms: &str, seed: u8) -> (Vec<u8>, [u8; 32]) {
-    let (job, found) = (job(Reveal::Rows), Mutex::new(None));
+    let (job, found) = (job(OutsourcedReveal::Rows), Mutex::new(None));
     let part = |me: usize, depot: &User<'_>| {
         let depot = Recorder::new(depot);
         let (_, post) = meet(GROUP, me, PARTIES, &Transcript::new(terms), &depot, &mut rng(seed + me as u8))?;

@@ -1,9 +1,9 @@
 //! Results are those of plaintext, whatever the sets are, and as many bytes travel as was said.
 
 use rand_core::Rng;
-use tacita_core::depot::Place;
+use tacita_core::depot::DepotParty;
 use tacita_core::primitive::group::Ristretto255;
-use tacita_core::protocol::intersect::outsourced::Reveal;
+use tacita_core::protocol::intersect::outsourced::OutsourcedReveal;
 use tacita_core::protocol::intersect::outsourced::meet::announcement_bytes;
 
 use crate::support::outsourced::Outsourced;
@@ -14,19 +14,19 @@ fn check(run: &Outsourced) {
     for (me, end) in ends.into_iter().enumerate() {
         assert_eq!(end.unwrap(), run.expected(me), "party {me} of {:?}", run.params);
         let moved = [run.params.bytes_left_by(me).unwrap(), run.params.bytes_collected_by(me).unwrap()];
-        assert_eq!(shelf.moved(Place::Party(me as u8)), moved, "bytes of party {me} of {:?}", run.params);
+        assert_eq!(shelf.moved(DepotParty::Party(me as u8)), moved, "bytes of party {me} of {:?}", run.params);
     }
-    assert_eq!(shelf.moved(Place::Helper), run.params.helper_bytes().unwrap());
+    assert_eq!(shelf.moved(DepotParty::Helper), run.params.helper_bytes().unwrap());
     assert_eq!(announcement_bytes(&Ristretto255), 32 * 2 + 64 + 32);
 }
 
-const REVEALS: [Reveal; 6] = [
-    Reveal::Rows,
-    Reveal::Count,
-    Reveal::Sum { giver: 0, bits: 10 },
-    Reveal::Sum { giver: 1, bits: 10 },
-    Reveal::Counts { giver: 0, categories: 4 },
-    Reveal::Counts { giver: 1, categories: 4000 },
+const REVEALS: [OutsourcedReveal; 6] = [
+    OutsourcedReveal::Rows,
+    OutsourcedReveal::Count,
+    OutsourcedReveal::Sum { giver: 0, bits: 10 },
+    OutsourcedReveal::Sum { giver: 1, bits: 10 },
+    OutsourcedReveal::Counts { giver: 0, categories: 4 },
+    OutsourcedReveal::Counts { giver: 1, categories: 4000 },
 ];
 
 #[test]
@@ -49,7 +49,7 @@ fn empty_single_and_unequal_sets() {
             check(&Outsourced::new(&sets, 145, 0, &[0, 2], reveal));
         }
     }
-    check(&Outsourced::new(&[vec![], vec![]], 0, 1, &[1], Reveal::Rows));
+    check(&Outsourced::new(&[vec![], vec![]], 0, 1, &[1], OutsourcedReveal::Rows));
 }
 
 #[test]
@@ -63,7 +63,13 @@ fn random_sets_of_many_parties_and_of_several_parts() {
                 set
             })
             .collect();
-        check(&Outsourced::new(&sets, items, parties - 1, &[parties - 1], Reveal::Rows));
-        check(&Outsourced::new(&sets, items, parties / 2, &[parties / 2], Reveal::Sum { giver: 0, bits: 12 }));
+        check(&Outsourced::new(&sets, items, parties - 1, &[parties - 1], OutsourcedReveal::Rows));
+        check(&Outsourced::new(
+            &sets,
+            items,
+            parties / 2,
+            &[parties / 2],
+            OutsourcedReveal::Sum { giver: 0, bits: 12 },
+        ));
     }
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, TryCryptoRng, TryRng};
 use tacita_core::Result;
-use tacita_core::depot::{Depot, Parcel, Place, User};
-use tacita_core::protocol::intersect::outsourced::Reveal;
+use tacita_core::depot::{Depot, DepotParty, Parcel, User};
+use tacita_core::protocol::intersect::outsourced::OutsourcedReveal;
 
 use crate::support::outsourced::Outsourced;
 use crate::support::rng;
@@ -73,7 +73,7 @@ impl Depot for Watched<'_> {
         self.depot.collect(parcel, part, length)
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: DepotParty) -> String {
         self.depot.name(place)
     }
 }
@@ -97,12 +97,12 @@ fn seen(job: &Outsourced) -> Vec<(Vec<Seen>, u64)> {
 fn the_helper_cannot_see_how_many_a_party_has_nor_how_many_are_common() {
     const BOUND: usize = 40;
     let reveals = [
-        Reveal::Rows,
-        Reveal::Count,
-        Reveal::Sum { giver: 0, bits: 10 },
-        Reveal::Sum { giver: 1, bits: 10 },
-        Reveal::Counts { giver: 0, categories: 5 },
-        Reveal::Counts { giver: 2, categories: 5 },
+        OutsourcedReveal::Rows,
+        OutsourcedReveal::Count,
+        OutsourcedReveal::Sum { giver: 0, bits: 10 },
+        OutsourcedReveal::Sum { giver: 1, bits: 10 },
+        OutsourcedReveal::Counts { giver: 0, categories: 5 },
+        OutsourcedReveal::Counts { giver: 2, categories: 5 },
     ];
     for reveal in reveals {
         let of = |sets: [Vec<usize>; 3]| seen(&Outsourced::new(&sets, BOUND, 0, &[0, 2], reveal));

@@ -12,7 +12,7 @@ use tacita_core::Result;
 use tacita_core::depot::User;
 use tacita_core::primitive::elgamal::threshold::KeyShare;
 use tacita_core::primitive::group::{Group, Point, Ristretto255};
-use tacita_core::protocol::intersect::outsourced::{ENTRIES, Found, Reveal, helper};
+use tacita_core::protocol::intersect::outsourced::{ENTRIES, OutsourcedResult, OutsourcedReveal, helper};
 
 use crate::support::outsourced::{Ended, Outsourced, Recorder};
 use crate::support::rng;
@@ -25,7 +25,7 @@ struct View {
     /// Whether each entry is 0, where the coalition can tell.
     opened: Vec<Vec<bool>>,
     /// Results that it learns by the protocol.
-    found: BTreeMap<usize, Found>,
+    found: BTreeMap<usize, OutsourcedResult>,
 }
 
 /// Data that a member brings into the coalition.
@@ -55,7 +55,8 @@ fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
             return job.part(me, depot);
         }
         let found = job.part_then(me, &Recorder::new(depot), &mut rng(me as u8 + 1), |met, post| {
-            let (bound, has_values) = (job.params.bound(), !matches!(job.reveal(), Reveal::Rows | Reveal::Count));
+            let (bound, has_values) =
+                (job.params.bound(), !matches!(job.reveal(), OutsourcedReveal::Rows | OutsourcedReveal::Count));
             let entries = job.given(me, post, ENTRIES, bound, has_values)?;
             let values = if has_values { job.values_given(me, post, bound)? } else { Vec::new() };
             members.lock().unwrap().insert(me, Member { share: met.share, entries, values });
@@ -104,7 +105,7 @@ fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
             }
             let zero = |pair: &[Point; 2]| Ristretto255.any_identity(&pair[1..]);
             let mut zeros: Vec<bool> = left.iter().map(zero).collect();
-            if job.reveal() != Reveal::Rows {
+            if job.reveal() != OutsourcedReveal::Rows {
                 // In an order that an honest party has drawn.
                 zeros.sort_unstable();
             }
@@ -127,23 +128,23 @@ fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
 
 #[test]
 fn a_view_says_no_more_than_inputs_and_output() {
-    says_no_more(Reveal::Rows);
+    says_no_more(OutsourcedReveal::Rows);
 }
 
 #[test]
 fn a_view_of_a_count_says_no_more_than_inputs_and_output() {
-    says_no_more(Reveal::Count);
+    says_no_more(OutsourcedReveal::Count);
 }
 
 #[test]
 fn a_view_of_sums_and_counts_says_no_more_than_inputs_and_output() {
-    for reveal in [Reveal::Sum { giver: 1, bits: 10 }, Reveal::Counts { giver: 2, categories: 4 }] {
+    for reveal in [OutsourcedReveal::Sum { giver: 1, bits: 10 }, OutsourcedReveal::Counts { giver: 2, categories: 4 }] {
         says_no_more(reveal);
     }
 }
 
 /// Every coalition, and two worlds that differ in the sets of those outside it and have the same output.
-fn says_no_more(reveal: Reveal) {
+fn says_no_more(reveal: OutsourcedReveal) {
     // The items 0 to 9 are everybody's; what else the honest have is in the others' sets in one world, and not in the other.
     let everybodys = 0..10;
     let alone: [&[usize]; 4] = [&[], &[0], &[1], &[2]];

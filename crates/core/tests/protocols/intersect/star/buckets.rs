@@ -8,14 +8,16 @@ use crate::support::buckets::{Kit, Memory, TERMS, session_of};
 use crate::support::many::{Wire, in_memory, link, run_parties};
 use crate::support::{Frame, Tap, passing, rng, tapped};
 use tacita_core::channel::Traffic;
-use tacita_core::protocol::intersect::buckets::{Agreed, Attempt, HEARD, Kept, Party, Run, SHARE, STATE, agree};
+use tacita_core::protocol::intersect::buckets::{
+    AttemptKind, BucketAgreement, BucketsParty, BucketsRun, HEARD, KeptRun, SHARE, STATE, agree,
+};
 use tacita_core::protocol::intersect::star::buckets::{self, Params};
 use tacita_core::{Channel, Error, ErrorKind, Result};
 
 type Kits = Vec<Kit<Params>>;
 
 /// Result of a party: the agreement, and the traffic of its links.
-type Ended = Result<(Agreed, Vec<Traffic>)>;
+type Ended = Result<(BucketAgreement, Vec<Traffic>)>;
 
 fn kits(sets: &[Vec<usize>], leader: usize, learners: &[usize], buckets: usize) -> Kits {
     let items = sets.iter().map(Vec::len).collect();
@@ -24,16 +26,16 @@ fn kits(sets: &[Vec<usize>], leader: usize, learners: &[usize], buckets: usize) 
 }
 
 /// Starts, or resumes what was kept, as the attempt with this number.
-fn run(kits: &Kits, me: usize, number: u8, channels: &mut [Channel]) -> Result<Agreed> {
+fn run(kits: &Kits, me: usize, number: u8, channels: &mut [Channel]) -> Result<BucketAgreement> {
     let (kit, session, mut rng) = (&kits[me], session_of(number), rng(number.wrapping_mul(16) + me as u8));
     let kept = kit.run.lock().unwrap().clone();
     let finished: Vec<usize> = kit.results.lock().unwrap().keys().copied().collect();
-    let kept = kept.as_ref().map(|run| Kept { run, finished: &finished });
-    let party = Party { place: me, commitment: &kit.commitment, kept };
+    let kept = kept.as_ref().map(|run| KeptRun { run, finished: &finished });
+    let party = BucketsParty { place: me, commitment: &kit.commitment, kept };
     let agreed = agree(party, &TERMS, &kit.params.shape(), &session, channels, &mut rng)?;
     *kit.run.lock().unwrap() = Some(agreed.run.clone());
     let links: Vec<_> = (0..kits.len()).filter(|&peer| peer != me).map(|peer| link(me, peer)).collect();
-    let party = buckets::Party { me, params: &kit.params, session: &session, links: &links };
+    let party = buckets::StarBucketsParty { me, params: &kit.params, session: &session, links: &links };
     buckets::run(party, &agreed.remaining, &Memory::new(kit, &agreed.run), channels, &mut rng)?;
     Ok(agreed)
 }
@@ -89,7 +91,7 @@ fn any_number_of_parties_in_any_number_of_buckets() {
         let sets: Vec<Vec<usize>> = sizes.iter().enumerate().map(set).collect();
         let kits = kits(&sets, leader, learners, buckets);
         let ended = attempt(&kits, 0);
-        assert!(ended.iter().flatten().all(|(agreed, _)| agreed.attempt == Attempt::Fresh));
+        assert!(ended.iter().flatten().all(|(agreed, _)| agreed.attempt == AttemptKind::Fresh));
         check(&kits, ended, learners);
     }
 }
@@ -148,9 +150,10 @@ fn what_does_not_fit_together_is_refused() {
         let kits = stopped();
         *kits[lost].run.lock().unwrap() = None;
         for (me, ended) in attempt(&kits, 1).iter().enumerate() {
-            match me == lost {
-                true => terms(ended, "resumes a run of this job, this party starts a new one"),
-                false => terms(ended, &format!("this party resumes a run of this job, {lost} starts a new one")),
+            if me == lost {
+                terms(ended, "resumes a run of this job, this party starts a new one")
+            } else {
+                terms(ended, &format!("this party resumes a run of this job, {lost} starts a new one"))
             }
         }
     }
@@ -168,7 +171,7 @@ fn what_does_not_fit_together_is_refused() {
         // By the others: it has forgotten what it committed to.
         let mut bytes = kits[changed].run.lock().unwrap().clone().unwrap().to_bytes();
         bytes[32 + 32 * changed..][..32].fill(9);
-        *kits[changed].run.lock().unwrap() = Run::from_bytes(&bytes);
+        *kits[changed].run.lock().unwrap() = BucketsRun::from_bytes(&bytes);
         let ended = attempt(&kits, 1);
         assert!((0..3).filter(|me| *me != changed).any(|me| {
             matches!(&ended[me], Err(Error::Terms(text)) if text.contains(&format!("{changed}'s input has changed")))

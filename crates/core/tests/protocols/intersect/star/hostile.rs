@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use tacita_core::Error;
 use tacita_core::channel::Label;
-use tacita_core::protocol::intersect::entries::ENTRIES;
 use tacita_core::protocol::intersect::opprf::{PROGRAMMED, STORE_SEED};
 use tacita_core::protocol::intersect::star::{COMMON, GIVEN_COUNTS, GIVEN_ROWS};
+use tacita_core::protocol::intersect::tag_exchange::ENTRIES;
 use tacita_core::protocol::intersect::vole::{MASKED, SEED};
 
 use crate::support::many::{Ended, Many, in_memory};
@@ -62,10 +62,11 @@ fn with(
     run(
         case,
         culprit,
-        Arc::new(move |frame| match count.fetch_add(1, Ordering::Relaxed) == number {
-            true => change(frame),
-            false => Some(vec![frame]),
-        }),
+        Arc::new(
+            move |frame| {
+                if count.fetch_add(1, Ordering::Relaxed) == number { change(frame) } else { Some(vec![frame]) }
+            },
+        ),
     )
 }
 

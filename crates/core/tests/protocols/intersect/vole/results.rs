@@ -125,7 +125,7 @@ fn several_runs_at_once_find_what_each_finds_alone() {
         });
         let sessions = [0, 1, 2].map(|run| session().child("run", run));
         let params = cases.each_ref().map(|case| vole::Params { entries: case.params, security: Security::Malicious });
-        let input = |run: usize, items| vole::Input { items, session: &sessions[run], params: &params[run] };
+        let input = |run: usize, items| vole::VoleInput { items, session: &sessions[run], params: &params[run] };
         let receive = |channel: &mut Channel| -> Result<Vec<Learned>> {
             let inputs = [0, 1, 2].map(|run| input(run, &cases[run].receiver[..]));
             Ok(match variant {
@@ -169,7 +169,7 @@ fn several_runs_at_once_are_for_malicious_parties() {
     let params = vole::Params::new(Params::rows(1, 1), Security::SemiHonest).unwrap();
     let (items, session) = (items(0..1), session());
     let (mut one, _other) = Channel::pair("first", "second");
-    for inputs in [&[vole::Input { items: &items, session: &session, params: &params }][..], &[]] {
+    for inputs in [&[vole::VoleInput { items: &items, session: &session, params: &params }][..], &[]] {
         let received = vole::rows::receive_each(inputs, &mut one, &mut rng(1));
         assert_eq!(received.unwrap_err().kind(), ErrorKind::Internal);
         assert_eq!(vole::rows::send_each(inputs, &mut one, &mut rng(1)).unwrap_err().kind(), ErrorKind::Internal);

@@ -22,7 +22,7 @@ use std::fmt;
 
 use super::Summary;
 
-pub use tighten::{Threshold, largest_gap};
+pub use tighten::{PredicateThreshold, largest_gap};
 
 /// The longest text of a predicate, in bytes.
 pub const MAX_BYTES: usize = 4096;
@@ -36,7 +36,7 @@ pub struct Predicate {
 
 /// Lower bounds on a row that passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Least {
+pub struct PredicateMinimum {
     /// Minimum number of reports.
     pub count: u64,
     /// Minimum number of distinct reporters.
@@ -183,7 +183,7 @@ impl Predicate {
 
     /// Returns the lower bounds on a row that passes, as far as thresholds of `count` and `distinct` tell. Conjunctions
     /// take the maximum, disjunctions the minimum, and negations give nothing.
-    pub fn least(&self) -> Least {
+    pub fn least(&self) -> PredicateMinimum {
         self.root.least()
     }
 
@@ -215,14 +215,17 @@ impl Node {
         }
     }
 
-    fn least(&self) -> Least {
+    fn least(&self) -> PredicateMinimum {
         let of_parts = |parts: &[Node], choose: fn(u64, u64) -> u64| {
             let least = parts.iter().map(Node::least);
-            least.reduce(|a, b| Least { count: choose(a.count, b.count), distinct: choose(a.distinct, b.distinct) })
+            least.reduce(|a, b| PredicateMinimum {
+                count: choose(a.count, b.count),
+                distinct: choose(a.distinct, b.distinct),
+            })
         };
         match self {
             Node::Compare(comparison) => comparison.least(),
-            Node::Not(_) => Least::default(),
+            Node::Not(_) => PredicateMinimum::default(),
             Node::All(parts) => of_parts(parts, u64::max).unwrap_or_default(),
             Node::Any(parts) => of_parts(parts, u64::min).unwrap_or_default(),
         }
@@ -239,7 +242,7 @@ impl Node {
 }
 
 impl Comparison {
-    fn least(&self) -> Least {
+    fn least(&self) -> PredicateMinimum {
         let size = match self.relation {
             Relation::AtLeast | Relation::Equal => self.bound.size(),
             Relation::Above => self.bound.size() + 1,
@@ -248,10 +251,10 @@ impl Comparison {
         // The checks keep bounds of counts within 32 bits.
         let least = u64::try_from(size.max(0)).unwrap_or(u64::MAX);
         match self.measure {
-            Measure::Count => Least { count: least, distinct: 0 },
+            Measure::Count => PredicateMinimum { count: least, distinct: 0 },
             // Each reporter has a report.
-            Measure::Distinct => Least { count: least, distinct: least },
-            _ => Least::default(),
+            Measure::Distinct => PredicateMinimum { count: least, distinct: least },
+            _ => PredicateMinimum::default(),
         }
     }
 }
@@ -267,10 +270,7 @@ impl fmt::Display for Node {
         let between = |f: &mut fmt::Formatter<'_>, parts: &[Node], word: &str, looser: fn(&Node) -> bool| {
             for (place, part) in parts.iter().enumerate() {
                 let word = if place > 0 { word } else { "" };
-                match looser(part) {
-                    true => write!(f, "{word}({part})")?,
-                    false => write!(f, "{word}{part}")?,
-                }
+                if looser(part) { write!(f, "{word}({part})")? } else { write!(f, "{word}{part}")? }
             }
             Ok(())
         };

@@ -220,7 +220,7 @@ fn what_passes_has_at_least() {
         ("distinct >= 3 or sum(value) >= 5", 0, 0),
         ("not count < 3", 0, 0),
     ] {
-        assert_eq!(Predicate::parse(text, &numbers()).unwrap().least(), Least { count, distinct }, "{text}");
+        assert_eq!(Predicate::parse(text, &numbers()).unwrap().least(), PredicateMinimum { count, distinct }, "{text}");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::jobs::aggregate::Histogram;
 
 /// A comparison of a predicate with a number, in which a greater number lets fewer rows pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Threshold {
+pub struct PredicateThreshold {
     /// Position among all comparisons, from the left, counted from 0.
     pub place: usize,
     /// Measure that is compared.
@@ -23,19 +23,20 @@ pub struct Threshold {
 impl Predicate {
     /// The thresholds that may be raised: bounds from below on something that must hold, and bounds from above on something that
     /// must not. With either one raised, every row that passes has passed before.
-    pub fn thresholds(&self) -> Vec<Threshold> {
+    pub fn thresholds(&self) -> Vec<PredicateThreshold> {
         let (mut found, mut place) = (Vec::new(), 0);
         self.root.signed(true, &mut |comparison, wanted| {
             // Below a `not`, what is at most the bound does not pass.
             let strict = matches!(comparison.relation, Relation::Above | Relation::AtMost);
-            let threshold = Threshold { place, measure: comparison.measure, bound: comparison.bound.size(), strict };
+            let threshold =
+                PredicateThreshold { place, measure: comparison.measure, bound: comparison.bound.size(), strict };
             found.extend(comparison.may_be_raised(wanted).then_some(threshold));
             place += 1;
         });
         found
     }
 
-    /// The same with a higher threshold. `place` is that of [`Threshold::place`]; a grade's number is its place among the values.
+    /// The same with a higher threshold. `place` is that of [`PredicateThreshold::place`]; a grade's number is its place among the values.
     ///
     /// Errors ([`Error::Input`]): there is no such threshold; `number` is lower than it is, or higher than anything could be.
     pub fn tighten(&self, place: usize, number: i128) -> Result<Predicate> {

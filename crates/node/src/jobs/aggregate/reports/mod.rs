@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use arrow_array::RecordBatch;
 use tacita_core::{Error, Result};
 
-use super::keys::{Packing, Unpackable};
-use super::spec::{KEY_BYTES, MAX_KEY_BYTES, Spec};
+use super::keys::{KeyPacking, Unpackable};
+use super::spec::{AggregateJob, KEY_BYTES, MAX_KEY_BYTES};
 use crate::table::key::build::{Piece, Tally, find_columns, read_pieces, same_key};
 use crate::table::key::parts;
-use crate::table::read::{Kind, ListOptions, Listing, Stream, USUAL_EXPANSION, WantedColumn, lists};
+use crate::table::read::{FileKind, ListOptions, Listing, Stream, USUAL_EXPANSION, WantedColumn, lists};
 use crate::table::text::TextColumn;
 use crate::table::{Duplicates, KeySpec, Lines, Nulls, Origin, ReadOptions, RowCounts, Wanted, Warning, find_column};
 
@@ -26,7 +26,7 @@ const BATCH_BYTES: usize = 4 << 20;
 
 /// Source of a participant's reports.
 #[derive(Debug, Clone)]
-pub struct Input {
+pub struct ReportsInput {
     /// A table or a list, or `-` for standard input.
     pub path: PathBuf,
     /// Options for reading it.
@@ -41,15 +41,15 @@ pub struct Input {
 
 /// Report of a participant on one key.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Report {
-    /// The key as it travels; see [`Packing`].
+pub struct ParticipantReport {
+    /// The key as it travels; see [`KeyPacking`].
     pub key: Vec<u8>,
     /// The place of its value in the domain; 0 where reports carry none.
     pub value: u32,
 }
 
 /// Neither key nor value is shown.
-impl std::fmt::Debug for Report {
+impl std::fmt::Debug for ParticipantReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Report(..)")
     }
@@ -65,7 +65,7 @@ pub struct Reports {
     /// Place and header of the column with values.
     value: Option<(usize, String)>,
     places: Places,
-    packing: Packing,
+    packing: KeyPacking,
     tally: Tally,
     first: Option<RecordBatch>,
     row: usize,
@@ -96,7 +96,7 @@ impl Reports {
     /// Opens the input of `participant`, whose own mapping is looked for among the parties of the job.
     ///
     /// Errors ([`Error::Input`]): it cannot be read, or lacks a column.
-    pub fn open(job: &Spec<'_>, participant: &str, input: &Input) -> Result<Reports> {
+    pub fn open(job: &AggregateJob<'_>, participant: &str, input: &ReportsInput) -> Result<Reports> {
         let spec = job.spec.key_spec(participant, input.allow_unreadable)?;
         let party = job.parties.get(participant);
         let wanted = |name: &str| WantedColumn {
@@ -104,7 +104,7 @@ impl Reports {
             mapped: party.is_some_and(|party| party.columns.contains_key(name)),
         };
         let lists = ListOptions {
-            listing: input.listing.or(party.and_then(|party| party.format).map(Kind::listing)),
+            listing: input.listing.or(party.and_then(|party| party.format).map(FileKind::listing)),
             expand: input.expand.or(party.and_then(|party| party.expand)).unwrap_or(USUAL_EXPANSION),
             columns: job.columns().into_iter().map(wanted).collect(),
         };
@@ -124,7 +124,7 @@ impl Reports {
         Ok(Reports {
             tally: Tally::new(&spec),
             places: Places::of(&job.own.round.values),
-            packing: Packing::of(job),
+            packing: KeyPacking::of(job),
             stream,
             source,
             spec,
@@ -143,7 +143,7 @@ impl Reports {
     /// Errors ([`Error::Input`]): the input is not as it should be; a value that the job does not allow, or a key that is too long,
     /// each with its line; a row without a key or a repeated key, where the job refuses them; more than half of the rows so far
     /// cannot be read.
-    pub fn next_batch(&mut self) -> Result<Option<Vec<Report>>> {
+    pub fn next_batch(&mut self) -> Result<Option<Vec<ParticipantReport>>> {
         loop {
             let mut reports = Vec::new();
             let more = self.next_rows(&mut |report, _| reports.push(report))?;
@@ -155,7 +155,7 @@ impl Reports {
 
     /// Reads like [`Reports::next_batch`], each with the canonical texts of its key's columns; returns false at the
     /// end.
-    fn next_rows(&mut self, each: &mut dyn FnMut(Report, &[&str])) -> Result<bool> {
+    fn next_rows(&mut self, each: &mut dyn FnMut(ParticipantReport, &[&str])) -> Result<bool> {
         let Some(batch) = self.stream.next_batch()? else { return Ok(false) };
         self.first.get_or_insert_with(|| batch.clone());
         let row = self.row;
@@ -191,7 +191,7 @@ impl Reports {
         batch: &RecordBatch,
         pieces: &[Piece],
         lines: Option<&Lines>,
-        each: &mut dyn FnMut(Report, &[&str]),
+        each: &mut dyn FnMut(ParticipantReport, &[&str]),
     ) -> Result<()> {
         let origin = Origin { source: &self.source, lines, first: None };
         let values = match &self.value {
@@ -261,7 +261,7 @@ impl Reports {
                 }
             }
             self.counts.reports += 1;
-            each(Report { key, value: place }, &texts);
+            each(ParticipantReport { key, value: place }, &texts);
         }
         Ok(())
     }
@@ -294,7 +294,7 @@ impl Reports {
 /// are none, nothing is read.
 ///
 /// Errors ([`Error::Rows`]): one of the limits. [`Error::Input`]: as of reading; standard input, which cannot be read again.
-pub fn check_quality(job: &Spec<'_>, participant: &str, input: &Input) -> Result<()> {
+pub fn check_quality(job: &AggregateJob<'_>, participant: &str, input: &ReportsInput) -> Result<()> {
     let limits = &job.spec.limits;
     if limits.max_null.is_none() && limits.max_unreadable.is_none() && job.spec.least_rows().is_none() {
         return Ok(());

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use tacita_core::Result;
 
-use super::{Input, Reports, Spec};
+use super::{AggregateJob, Reports, ReportsInput};
 
 /// The own keys of a participant that stand in a result as hashes: nobody else can tell what they are, but by guessing.
 pub struct Resolver {
@@ -16,7 +16,12 @@ impl Resolver {
     /// Reads the participant's input once more, and keeps the keys that are among `hashes`.
     ///
     /// Errors: as of [`Reports`].
-    pub fn read(job: &Spec<'_>, participant: &str, input: &Input, hashes: &HashSet<Vec<u8>>) -> Result<Resolver> {
+    pub fn read(
+        job: &AggregateJob<'_>,
+        participant: &str,
+        input: &ReportsInput,
+        hashes: &HashSet<Vec<u8>>,
+    ) -> Result<Resolver> {
         let mut reports = Reports::open(job, participant, input)?;
         let mut known = HashMap::new();
         while reports.next_rows(&mut |report, texts| {

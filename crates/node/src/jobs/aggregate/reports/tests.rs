@@ -24,8 +24,8 @@ fn file(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
     (directory, path)
 }
 
-fn input(path: &Path) -> Input {
-    Input {
+fn input(path: &Path) -> ReportsInput {
+    ReportsInput {
         path: path.to_owned(),
         options: ReadOptions::default(),
         listing: None,
@@ -38,7 +38,7 @@ fn input(path: &Path) -> Input {
 fn read(job: &JobSpec, name: &str, text: &str) -> Result<(Vec<(String, u32)>, RowCounts)> {
     let file = file(name, text);
     let spec = Aggregate::of(job).unwrap();
-    let packing = Packing::of(&spec);
+    let packing = KeyPacking::of(&spec);
     let mut reports = Reports::open(&spec, "a", &input(&file.1))?;
     let mut found = Vec::new();
     while let Some(batch) = reports.next_batch()? {
@@ -133,7 +133,7 @@ fn nothing_is_reported_of_a_table_that_cannot_be_read() {
     let spec = Aggregate::of(&job).unwrap();
     let mut reports = Reports::open(&spec, "a", &input(&file.1)).unwrap();
     assert!(reports.next_batch().is_err());
-    let allowed = Input { allow_unreadable: true, ..input(&file.1) };
+    let allowed = ReportsInput { allow_unreadable: true, ..input(&file.1) };
     let mut reports = Reports::open(&spec, "a", &allowed).unwrap();
     assert_eq!(reports.next_batch().unwrap().unwrap().len(), 1);
     assert!(reports.next_batch().unwrap().is_none());

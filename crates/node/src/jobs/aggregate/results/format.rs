@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use tacita_core::{Error, Result};
 
-use super::{Results, lists, misp, stix};
+use super::{RoundResults, lists, misp, stix};
 use crate::base::files::{self, Existing};
 use crate::table::output::Format;
 
@@ -78,7 +78,7 @@ impl FromStr for ResultFormat {
 }
 
 /// Writes a list to a file, or to standard output.
-pub(super) fn write(results: &Results, format: ResultFormat, path: &Path, existing: Existing) -> Result<()> {
+pub(super) fn write(results: &RoundResults, format: ResultFormat, path: &Path, existing: Existing) -> Result<()> {
     let is_output = path.as_os_str() == "-";
     let name = if is_output { "standard output".to_owned() } else { path.display().to_string() };
     let text = match format {
@@ -93,10 +93,11 @@ pub(super) fn write(results: &Results, format: ResultFormat, path: &Path, existi
         Error::Input(text) => Error::Input(format!("{name}: {text}")),
         other => other,
     })?;
-    match is_output {
-        true => std::io::stdout()
+    if is_output {
+        std::io::stdout()
             .write_all(text.as_bytes())
-            .map_err(|error| Error::Input(format!("{name}: cannot be written: {error}"))),
-        false => files::write_over(path, text.as_bytes(), existing),
+            .map_err(|error| Error::Input(format!("{name}: cannot be written: {error}")))
+    } else {
+        files::write_over(path, text.as_bytes(), existing)
     }
 }

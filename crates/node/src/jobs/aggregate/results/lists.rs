@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use tacita_core::{Error, Result};
 
-use super::Results;
+use super::RoundResults;
 use crate::base::text::count;
 
 /// The kernel takes no longer names of sets, in bytes.
@@ -15,7 +15,7 @@ const MAX_SET_NAME: usize = 31;
 const USUAL_ENTRIES: usize = 1 << 16;
 
 /// A key on each line.
-pub(super) fn keys(results: &Results) -> Result<String> {
+pub(super) fn keys(results: &RoundResults) -> Result<String> {
     let mut text = String::new();
     // Which of them, by their order, would not be read as they were written.
     let mut others = Vec::new();
@@ -42,7 +42,7 @@ pub(super) fn keys(results: &Results) -> Result<String> {
 }
 
 /// An address on each line, below a comment that says what they are.
-pub(super) fn netset(results: &Results) -> Result<String> {
+pub(super) fn netset(results: &RoundResults) -> Result<String> {
     let mut text = format!("# {}, round {}, closed {}\n", plain(&results.job), plain(&results.round), results.closed);
     for address in addresses(results, "list of addresses")? {
         // Writing to a text cannot fail.
@@ -52,7 +52,7 @@ pub(super) fn netset(results: &Results) -> Result<String> {
 }
 
 /// Sets for `ipset restore`, one for each version of addresses.
-pub(super) fn ipset(results: &Results) -> Result<String> {
+pub(super) fn ipset(results: &RoundResults) -> Result<String> {
     let all = addresses(results, "set of addresses")?;
     let mut text = String::new();
     for (family, ending, is_v4) in [("inet", "-4", true), ("inet6", "-6", false)] {
@@ -70,7 +70,7 @@ pub(super) fn ipset(results: &Results) -> Result<String> {
     Ok(text)
 }
 
-fn addresses(results: &Results, what: &str) -> Result<Vec<IpAddr>> {
+fn addresses(results: &RoundResults, what: &str) -> Result<Vec<IpAddr>> {
     let read = |(place, (key, _)): (usize, (&str, u64))| {
         key.parse().map_err(|_| {
             Error::Input(format!(

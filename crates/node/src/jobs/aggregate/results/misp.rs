@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
-use super::Results;
+use super::RoundResults;
 use crate::base::text::counted;
 
 /// Attributes of an event that addresses are looked for in.
 const ADDRESSES: [&str; 5] = ["ip-src", "ip-dst", "ip-src|port", "ip-dst|port", "domain|ip"];
 
 /// The text of the file `list.json`.
-pub(super) fn list(results: &Results) -> Result<String> {
+pub(super) fn list(results: &RoundResults) -> Result<String> {
     let keys: Vec<&str> = results.single("warning list")?.map(|(key, _)| key).collect();
     let addresses = results.are_addresses();
     let mut list = Map::new();

@@ -13,9 +13,9 @@ use arrow_schema::{DataType, Field};
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 
-use super::keys::Packing;
+use super::keys::KeyPacking;
 use super::reports::Resolver;
-use super::spec::{Revealed, Spec};
+use super::spec::{AggregateJob, Revealed};
 use super::{Domain, Histogram, Moment};
 use crate::agreement::Terms;
 use crate::agreement::{Answer, Deferred};
@@ -35,7 +35,7 @@ const HASH: &str = "hash";
 /// A key that passed, as the database gives it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ResultRow {
-    /// The key as it travels; see [`Packing`].
+    /// The key as it travels; see [`KeyPacking`].
     pub key: Vec<u8>,
     /// Number of reports with this key.
     pub count: u64,
@@ -51,7 +51,7 @@ impl std::fmt::Debug for ResultRow {
 }
 
 /// Results that a round has revealed.
-pub struct Results {
+pub struct RoundResults {
     /// The job's id, and the round's.
     job: String,
     round: String,
@@ -76,20 +76,20 @@ struct Read {
     values: Vec<u32>,
 }
 
-impl Results {
+impl RoundResults {
     /// The results of a round that was `closed` then, sorted by key. Hashed keys that `resolver` knows get their texts beside the
     /// hash.
     ///
     /// Keys that are none of the job's are left out, and counted: whoever reports may report any bytes.
     pub fn new(
-        job: &Spec<'_>,
+        job: &AggregateJob<'_>,
         round: &str,
         closed: Moment,
         rows: Vec<ResultRow>,
         histogram: Option<Histogram>,
         resolver: Option<&Resolver>,
-    ) -> Results {
-        let packing = Packing::of(job);
+    ) -> RoundResults {
+        let packing = KeyPacking::of(job);
         let key = job.key.as_ref();
         let mut columns: Vec<String> = key.map_or(Vec::new(), |key| key.columns.clone());
         let mut profiles = key.map_or(Vec::new(), |key| key.profiles());
@@ -115,7 +115,7 @@ impl Results {
         };
         let mut rows: Vec<Read> = rows.into_iter().filter_map(read).collect();
         rows.sort_by(|one, other| one.texts.cmp(&other.texts));
-        Results {
+        RoundResults {
             job: job.id.clone(),
             round: round.to_owned(),
             agreement: Terms::of(job.spec).agreement(),
@@ -223,7 +223,7 @@ impl Results {
         self.write_over(path, format, Existing::Replaced)
     }
 
-    /// Writes like [`Results::write`], with the option to keep an existing file.
+    /// Writes like [`RoundResults::write`], with the option to keep an existing file.
     pub fn write_over(&self, path: &Path, format: Option<ResultFormat>, existing: Existing) -> Result<()> {
         match format.map_or_else(|| ResultFormat::of(path), Ok)? {
             ResultFormat::Table(format) => {
@@ -237,7 +237,7 @@ impl Results {
         }
     }
 
-    /// Says which keys [`Results::write`] leaves out of a file of this form, if any are.
+    /// Says which keys [`RoundResults::write`] leaves out of a file of this form, if any are.
     pub fn left_out(&self, path: &Path, format: Option<ResultFormat>) -> Result<Option<Warning>> {
         match format.map_or_else(|| ResultFormat::of(path), Ok)? {
             ResultFormat::Stix => stix::left_out(self),
@@ -274,7 +274,7 @@ impl Results {
 }
 
 /// Numbers only: keys are not shown.
-impl std::fmt::Debug for Results {
+impl std::fmt::Debug for RoundResults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Results").field("round", &self.round).field("keys", &self.len()).finish_non_exhaustive()
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
 use tacita_core::{Error, Result};
 
-use super::Results;
+use super::RoundResults;
 use crate::base::hex::hex;
 use crate::base::text::{acts_on_terminal, counted};
 use crate::table::Warning;
@@ -22,7 +22,7 @@ const SHOWN: usize = 3;
 
 /// The text of the bundle, without the keys that no indicator is written for ([`left_out`]). Its ids come from job, round and key, so that the same results have the same ids at everybody who gets
 /// them.
-pub(super) fn bundle(results: &Results) -> Result<String> {
+pub(super) fn bundle(results: &RoundResults) -> Result<String> {
     // STIX asks for three digits behind the second.
     let moment = results.closed.to_string().replace('Z', ".000Z");
     let namespace = uuid_bytes(&DNS, NAMESPACE.as_bytes());
@@ -58,7 +58,7 @@ pub(super) fn bundle(results: &Results) -> Result<String> {
 }
 
 /// Says which keys are left out of the bundle, if any are.
-pub(super) fn left_out(results: &Results) -> Result<Option<Warning>> {
+pub(super) fn left_out(results: &RoundResults) -> Result<Option<Warning>> {
     let keys = results.single("bundle of indicators")?.map(|(key, _)| key).filter(|key| pattern(key).is_none());
     let mut first = keys.clone().take(SHOWN).map(escaped).collect::<Vec<_>>().join(", ");
     let count = keys.count();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::agreement::JobSpec;
-use crate::jobs::aggregate::{Aggregate, Input, Reports, Summary};
+use crate::jobs::aggregate::{Aggregate, Reports, ReportsInput, Summary};
 use crate::table::ReadOptions;
 
 fn job(key: &str, rest: &str) -> JobSpec {
@@ -21,16 +21,16 @@ const IP: &str = "columns = [\"ip\"]\nnormalize = [\"ip\"]";
 const ADDRESSES: [&str; 4] = ["1.2.3.4", "10.0.0.0", "2001:db8::", "9.9.9.9"];
 
 /// Results with these keys, each with three reports.
-fn results(job: &JobSpec, keys: &[&str]) -> Results {
+fn results(job: &JobSpec, keys: &[&str]) -> RoundResults {
     let spec = Aggregate::of(job).unwrap();
-    let packing = Packing::of(&spec);
+    let packing = KeyPacking::of(&spec);
     let row = |key: &&str| ResultRow { key: packing.pack(&[key]).unwrap(), count: 3, values: vec![2, 0, 0] };
     let rows = keys.iter().rev().map(row).collect();
-    Results::new(&spec, "r1", "2026-11-30T00:00Z".parse().unwrap(), rows, None, None)
+    RoundResults::new(&spec, "r1", "2026-11-30T00:00Z".parse().unwrap(), rows, None, None)
 }
 
 /// Returns the contents written to a file of this name.
-fn written(results: &Results, name: &str) -> (tempfile::TempDir, std::path::PathBuf, String) {
+fn written(results: &RoundResults, name: &str) -> (tempfile::TempDir, std::path::PathBuf, String) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
     results.write(&path, None).unwrap();
@@ -62,7 +62,7 @@ fn keys_that_are_none_are_left_out_and_counted() {
         ResultRow { key: vec![0; 3], count: 2, values: vec![] },
         ResultRow { key: vec![1; 16], count: 2, values: vec![9] },
     ];
-    let found = Results::new(&spec, "r", "2026-11-30T00:00Z".parse().unwrap(), rows, None, None);
+    let found = RoundResults::new(&spec, "r", "2026-11-30T00:00Z".parse().unwrap(), rows, None, None);
     assert_eq!((found.len(), found.unreadable()), (1, 1));
     assert_eq!(written(&found, "r.csv").2, "ip,count,values,sum\n101:101:101:101:101:101:101:101,2,,0\n");
 }
@@ -77,10 +77,15 @@ fn what_is_written_is_read_again() {
         // Lists have no values.
         let bare = JobSpec { job: Arc::new(Aggregate::default()), ..self::job(IP, "") };
         let spec = Aggregate::of(&bare).unwrap();
-        let input =
-            Input { path, options: ReadOptions::default(), listing: None, expand: None, allow_unreadable: false };
+        let input = ReportsInput {
+            path,
+            options: ReadOptions::default(),
+            listing: None,
+            expand: None,
+            allow_unreadable: false,
+        };
         let mut reports = Reports::open(&spec, "a", &input).unwrap();
-        let packing = Packing::of(&spec);
+        let packing = KeyPacking::of(&spec);
         let mut keys = BTreeSet::new();
         while let Some(batch) = reports.next_batch().unwrap() {
             keys.extend(batch.iter().map(|report| packing.unpack(&report.key).unwrap().remove(0)));
@@ -183,7 +188,7 @@ fn lists_of_what_they_are_not_are_refused() {
     let several = job("columns = [\"host\", \"town\"]", "");
     let directory = tempfile::tempdir().unwrap();
     let error =
-        |results: &Results, name: &str| results.write(&directory.path().join(name), None).unwrap_err().to_string();
+        |results: &RoundResults, name: &str| results.write(&directory.path().join(name), None).unwrap_err().to_string();
     for (name, words) in [("r.netset", "addresses"), ("r.ipset", "addresses"), ("r.xyz", ".misp.json")] {
         let said = error(&results(&texts, &["word"]), name);
         assert!(said.contains(words) && !said.contains('\n'), "{said}");
@@ -205,7 +210,7 @@ fn a_histogram_stands_beside() {
     let mut histogram = Histogram::default();
     histogram.add(&row);
     assert_eq!(histogram.count, BTreeMap::from([(2, 1)]));
-    let found = Results::new(&spec, "r", "2026-11-30T00:00Z".parse().unwrap(), vec![], Some(histogram), None);
+    let found = RoundResults::new(&spec, "r", "2026-11-30T00:00Z".parse().unwrap(), vec![], Some(histogram), None);
     let Answer::Tables { line, beside, .. } = found.answer().unwrap() else { panic!("no tables") };
     assert_eq!(line, "keys 0");
     let (what, table) = beside.into_iter().next().unwrap();

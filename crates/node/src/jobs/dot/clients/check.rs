@@ -4,10 +4,10 @@ use tacita_core::Result;
 
 use super::{MAX_CLIENTS, PROTOCOL};
 use crate::agreement::words::bad;
-use crate::agreement::{Of, Party, Reveal, Role};
+use crate::agreement::{JobWith, Party, Reveal, SliceRole};
 use crate::jobs::dot::Dot;
 
-impl Of<'_, Dot> {
+impl JobWith<'_, Dot> {
     /// Roles and slices, and what else such a job cannot have.
     pub(crate) fn check_clients(&self) -> Result<()> {
         let of = |role| {
@@ -19,7 +19,7 @@ impl Of<'_, Dot> {
                 "parties.{name}.role is missing: where one party has a role, all have: use \"client\" or \"server\""
             ));
         }
-        let (servers, clients) = (of(Role::Server), of(Role::Client));
+        let (servers, clients) = (of(SliceRole::Server), of(SliceRole::Client));
         let [(server, its)] = servers[..] else {
             return bad(format!("parties: {} have role = \"server\", and the job needs exactly one", servers.len()));
         };

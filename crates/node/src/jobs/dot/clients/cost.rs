@@ -8,7 +8,7 @@ use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
 use crate::agreement::{Clients, Slices};
 use crate::base::text::count;
 use crate::jobs::dot::methods::Product;
-use crate::jobs::dot::spec::Spec;
+use crate::jobs::dot::spec::DotJob;
 
 /// Chunks, tables and what else does not depend on the job.
 const BASE_MEMORY: u64 = 64 << 20;
@@ -17,7 +17,7 @@ const BASE_MEMORY: u64 = 64 << 20;
 ///
 /// Errors ([`Error::Input`]): the clients' rows together are not as many as the server's; there are products that `modulus`
 /// does not hold.
-pub fn cost(job: &Spec<'_>, roles: &Clients<'_>, rows: &Slices, machine: &Calibration) -> Result<Cost> {
+pub fn cost(job: &DotJob<'_>, roles: &Clients<'_>, rows: &Slices, machine: &Calibration) -> Result<Cost> {
     let together = rows.slices.iter().map(|slice| slice.unwrap_or_default()).sum();
     if together != rows.all {
         return Err(Error::Input(format!(
@@ -39,7 +39,7 @@ pub fn cost(job: &Spec<'_>, roles: &Clients<'_>, rows: &Slices, machine: &Calibr
 }
 
 /// CPU seconds of a party, and bytes that it sends.
-fn share(job: &Spec<'_>, roles: &Clients<'_>, me: &str, rows: &Slices, machine: &Calibration) -> Result<(f64, u64)> {
+fn share(job: &DotJob<'_>, roles: &Clients<'_>, me: &str, rows: &Slices, machine: &Calibration) -> Result<(f64, u64)> {
     let modulus = modulus(job, rows)?;
     let with = |slice: &Option<u64>| params(job, modulus, slice.unwrap_or_default() as usize);
     Ok(match roles.place(me) {
@@ -58,7 +58,7 @@ fn share(job: &Spec<'_>, roles: &Clients<'_>, me: &str, rows: &Slices, machine: 
 }
 
 /// Memory besides the table, in bytes, an estimate from above.
-pub fn memory(job: &Spec<'_>, roles: &Clients<'_>, me: &str, rows: &Slices) -> Result<u64> {
+pub fn memory(job: &DotJob<'_>, roles: &Clients<'_>, me: &str, rows: &Slices) -> Result<u64> {
     let params = params(job, modulus(job, rows)?, 0)?;
     let (shape, ciphertext) = (params.shape(), params.key_size().ciphertext_bytes() as u64);
     let bits = u64::from(shape.integers.bits());

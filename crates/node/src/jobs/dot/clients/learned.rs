@@ -1,13 +1,13 @@
 //! Sentences on what each party of a job with clients learns.
 
-use crate::agreement::{Clients, Glance, Slices};
+use crate::agreement::{Clients, Disclosure, Slices};
 use crate::base::text::count;
 use crate::jobs::dot::learned::ZEROS;
-use crate::jobs::dot::spec::Spec;
+use crate::jobs::dot::spec::DotJob;
 use crate::jobs::learned::filtered;
 
 /// Returns sentences on what `party` learns, with the numbers that it knows.
-pub fn learned(job: &Spec<'_>, roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<String> {
+pub fn learned(job: &DotJob<'_>, roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<String> {
     match roles.place(party) {
         None => of_server(roles, party, rows),
         Some(place) => of_client(job, roles, party, place, rows),
@@ -15,14 +15,14 @@ pub fn learned(job: &Spec<'_>, roles: &Clients<'_>, party: &str, rows: Option<&S
 }
 
 /// Returns the summary of who learns what, one entry for each result.
-pub fn at_a_glance(job: &Spec<'_>, roles: &Clients<'_>) -> Vec<Glance> {
+pub fn at_a_glance(job: &DotJob<'_>, roles: &Clients<'_>) -> Vec<Disclosure> {
     let is_server = |name: &str| name == roles.server;
     // Of two clients, each knows what is not its own.
     let two = roles.clients.len() == 2;
     vec![
-        Glance::new(job, "the sum of the products over all clients' rows", |name| !is_server(name)),
-        Glance::new(job, "how many rows each client has", |name| two || is_server(name)),
-        Glance::given(job, roles.server, "how many rows the server has".into(), |_| true),
+        Disclosure::new(job, "the sum of the products over all clients' rows", |name| !is_server(name)),
+        Disclosure::new(job, "how many rows each client has", |name| two || is_server(name)),
+        Disclosure::given(job, roles.server, "how many rows the server has".into(), |_| true),
     ]
 }
 
@@ -38,7 +38,7 @@ fn of_server(roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<Str
     ]
 }
 
-fn of_client(job: &Spec<'_>, roles: &Clients<'_>, party: &str, place: usize, rows: Option<&Slices>) -> Vec<String> {
+fn of_client(job: &DotJob<'_>, roles: &Clients<'_>, party: &str, place: usize, rows: Option<&Slices>) -> Vec<String> {
     let server = roles.server;
     let [(_, own), (_, theirs)] = job.sides();
     let mut learned = vec![match (own.len(), theirs.len()) {

@@ -15,18 +15,20 @@ use std::time::Duration;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::primitive::paillier::{KeySize, SecretKey};
-use tacita_core::protocol::dot::paillier::{self, Live, Params};
+use tacita_core::primitive::paillier::{KeySize, PaillierSecretKey};
+use tacita_core::protocol::dot::paillier::{self, LiveEncryptions, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shares};
 use tacita_core::{Error, Result, Side};
 
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::{Choice, Chosen, Clients, Found, Glance, Known, Network, Peers, Protocol, Run, Sizes, Slices};
+use crate::agreement::{
+    Choice, Chosen, Clients, Disclosure, KnownSizes, Network, PartContext, Peers, Protocol, RunResult, Sizes, Slices,
+};
 use crate::base::random::fresh_rng;
-use crate::jobs::dot::Brought;
+use crate::jobs::dot::DotInput;
 use crate::jobs::dot::found::Outcome;
-use crate::jobs::dot::methods::{self, Method};
-use crate::jobs::dot::spec::Spec;
+use crate::jobs::dot::methods::{self, DotMethod};
+use crate::jobs::dot::spec::DotJob;
 use crate::transport::links::Links;
 
 use cost::rounds_of_chain;
@@ -41,28 +43,28 @@ pub const PROTOCOL: Protocol = methods::paillier::PROTOCOL;
 /// Time-out of a client for a neighbour that only signals that it is alive. To this fixed time is added the time
 /// that the slowest machine takes to encrypt all numbers under keys of 3072 bits. Longer keys take the third power
 /// of their length.
-const PATIENCE: Duration = Duration::from_secs(30 * 60);
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const ENCRYPTION: Duration = Duration::from_millis(10);
 
 /// Products with clients.
 pub struct WithClients<'a>(pub Clients<'a>);
 
-impl Method for WithClients<'_> {
+impl DotMethod for WithClients<'_> {
     fn protocols(&self) -> Vec<Protocol> {
         vec![PROTOCOL]
     }
 
-    fn choose(&self, _job: &Spec<'_>, _sizes: &BTreeMap<String, Sizes>, _network: Network) -> Result<Choice> {
+    fn choose(&self, _job: &DotJob<'_>, _sizes: &BTreeMap<String, Sizes>, _network: Network) -> Result<Choice> {
         Ok(Choice { chosen: Chosen::only(PROTOCOL), why: "the one for clients".into() })
     }
 
-    fn memory(&self, job: &Spec<'_>, me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+    fn memory(&self, job: &DotJob<'_>, me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
         cost::memory(job, &self.0, me, &self.0.slices(sizes))
     }
 
     fn cost(
         &self,
-        job: &Spec<'_>,
+        job: &DotJob<'_>,
         _chosen: &Chosen,
         sizes: &BTreeMap<String, Sizes>,
         machine: &Calibration,
@@ -70,20 +72,20 @@ impl Method for WithClients<'_> {
         cost::cost(job, &self.0, &self.0.slices(sizes), machine)
     }
 
-    fn learned(&self, job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
+    fn learned(&self, job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         learned(job, &self.0, party, known.slices)
     }
 
-    fn at_a_glance(&self, job: &Spec<'_>) -> Vec<Glance> {
+    fn at_a_glance(&self, job: &DotJob<'_>) -> Vec<Disclosure> {
         at_a_glance(job, &self.0)
     }
 
     /// The clients get the products of all rows, the server nothing.
     ///
     /// Errors: a connection fails, or a peer breaks the protocol; all have then ended.
-    fn run(&self, brought: &Brought, run: Run<'_>) -> Result<Found> {
-        let Run { job, me, rng, peers, .. } = run;
-        let (job, columns, roles) = (&Spec { spec: job, own: &brought.own }, &brought.columns, &self.0);
+    fn run(&self, brought: &DotInput, run: PartContext<'_>) -> Result<RunResult> {
+        let PartContext { job, me, rng, peers, .. } = run;
+        let (job, columns, roles) = (&DotJob { spec: job, own: &brought.own }, &brought.columns, &self.0);
         let Peers::Several { rows, channels, links } = peers else {
             return Err(Error::Internal("clients in another job".into()));
         };
@@ -100,10 +102,10 @@ impl Method for WithClients<'_> {
                 Some(sums.residues().iter().map(|&residue| modulus.integer(residue, signed)).collect())
             }
         };
-        Ok(Found {
+        Ok(RunResult {
             answer: values.map_or(Outcome::Nothing, Outcome::Values).answer(job),
             further_rounds: rounds_of_chain(roles),
-            ..Found::nothing(PROTOCOL, learned(job, roles, me, Some(rows)))
+            ..RunResult::nothing(PROTOCOL, learned(job, roles, me, Some(rows)))
         })
     }
 }
@@ -145,7 +147,7 @@ fn warn_of_slice(me: &str, columns: &Columns, rows: &Slices) {
 
 /// The server's part: it answers all clients at once, each with its own blindings.
 fn serve(
-    job: &Spec<'_>,
+    job: &DotJob<'_>,
     roles: &Clients<'_>,
     columns: &Columns,
     rows: &Slices,
@@ -176,7 +178,7 @@ fn serve(
 
 /// A client's part: it gets its blinded products from the server, and adds them up with the other clients.
 fn ask(
-    job: &Spec<'_>,
+    job: &DotJob<'_>,
     roles: &Clients<'_>,
     place: usize,
     columns: &Columns,
@@ -198,24 +200,24 @@ fn ask(
     }
     let server = server.ok_or_else(|| Error::Internal("no connection to the server".into()))?;
     let params = params(job, modulus(job, rows)?, columns.rows())?;
-    let key = SecretKey::generate(params.key_size(), rng);
-    let mine = paillier::encrypt_over(columns, &params, &mut Live::new(&key, rng), server)?;
+    let key = PaillierSecretKey::generate(params.key_size(), rng);
+    let mine = paillier::encrypt_over(columns, &params, &mut LiveEncryptions::new(&key, rng), server)?;
     paillier::clients::sum_up(&mine, before, after)
 }
 
 /// Returns a client's time-out for a neighbour, which may have many more rows to encrypt.
-fn patience(job: &Spec<'_>, columns: usize, rows: &Slices) -> Duration {
+fn patience(job: &DotJob<'_>, columns: usize, rows: &Slices) -> Duration {
     let length = KeySize::of(job.level).bits() as f64 / 3072.0;
-    PATIENCE + ENCRYPTION.mul_f64(rows.all as f64 * columns as f64 * length.powi(3))
+    TIMEOUT + ENCRYPTION.mul_f64(rows.all as f64 * columns as f64 * length.powi(3))
 }
 
 /// Returns the modulus of all sums.
-fn modulus(job: &Spec<'_>, rows: &Slices) -> Result<Modulus> {
+fn modulus(job: &DotJob<'_>, rows: &Slices) -> Result<Modulus> {
     job.modulus(&job.dot_shape(rows.all as usize)?)
 }
 
 /// Returns the parameters on which the server and a client with so many rows agree. The client is the first party.
-fn params(job: &Spec<'_>, modulus: Modulus, rows: usize) -> Result<Params> {
+fn params(job: &DotJob<'_>, modulus: Modulus, rows: usize) -> Result<Params> {
     let params = Params::new(job.dot_shape(rows)?, modulus, KeySize::of(job.level), None)?.encrypted_by(Side::First);
     Ok(job.own.chunk.map_or(params.clone(), |rows| params.with_chunk(rows as usize)))
 }

@@ -7,10 +7,10 @@ use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares};
 use tacita_core::{Result, Session, Side};
 
-use super::{Cpu, PairMethod, Product, Wanted};
+use super::{Cpu, DotPairMethod, Product, ProductRequest};
 use crate::agreement::Protocol;
 use crate::agreement::cost::Calibration;
-use crate::jobs::dot::Spec;
+use crate::jobs::dot::DotJob;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("lattice");
@@ -26,18 +26,18 @@ const PREPARE: f64 = 8e-9;
 const MULTIPLY: f64 = 0.43e-9;
 const START: f64 = 2e-3;
 
-impl PairMethod for Lattice {
+impl DotPairMethod for Lattice {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
 
     /// One product is so little that the fewest bytes are worth more than a few milliseconds.
-    fn ways(&self, job: &Spec<'_>, products: usize) -> Vec<Option<Extension>> {
+    fn ways(&self, job: &DotJob<'_>, products: usize) -> Vec<Option<Extension>> {
         let worth = products > 1 && job.own.extension.is_none();
         if worth || job.protocol == PROTOCOL { vec![None] } else { Vec::new() }
     }
 
-    fn product(&self, _job: &Spec<'_>, wanted: Wanted) -> Result<Box<dyn Product>> {
+    fn product(&self, _job: &DotJob<'_>, wanted: ProductRequest) -> Result<Box<dyn Product>> {
         Ok(Box::new(Params::new(wanted.shape, wanted.modulus, wanted.learner)?))
     }
 }

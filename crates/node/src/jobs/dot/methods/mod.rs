@@ -17,54 +17,55 @@ use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Level, Result, Session, Side};
 
 use super::clients::{self, WithClients};
-use super::{Brought, Spec};
+use super::{DotInput, DotJob};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{bad, either};
 use crate::agreement::{
-    Choice, Chosen, Found, Glance, JobSpec, Known, Names, Network, Protocol, Reveal, Run, Sizes, Written,
+    Choice, Chosen, Disclosure, JobSpec, KnownSizes, Names, Network, PartContext, Protocol, Reveal, RunResult, Sizes,
+    WrittenNumber,
 };
-use pair::Pair;
+use pair::DotPair;
 
 /// A way to make a job's products: between two parties, or with clients.
-pub trait Method {
+pub trait DotMethod {
     /// The protocols that do it.
     fn protocols(&self) -> Vec<Protocol>;
 
     /// Chooses the protocol that runs.
-    fn choose(&self, job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice>;
+    fn choose(&self, job: &DotJob<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice>;
 
     /// Memory of a party, its table aside, in bytes: an estimate from above.
-    fn memory(&self, job: &Spec<'_>, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64>;
+    fn memory(&self, job: &DotJob<'_>, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64>;
 
     /// Computes the cost to all parties, the handshake aside.
     fn cost(
         &self,
-        job: &Spec<'_>,
+        job: &DotJob<'_>,
         chosen: &Chosen,
         sizes: &BTreeMap<String, Sizes>,
         machine: &Calibration,
     ) -> Result<Cost>;
 
     /// Returns plain sentences on what `party` learns, given what is known.
-    fn learned(&self, job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String>;
+    fn learned(&self, job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String>;
 
     /// Returns a summary of who learns what.
-    fn at_a_glance(&self, job: &Spec<'_>) -> Vec<Glance>;
+    fn at_a_glance(&self, job: &DotJob<'_>) -> Vec<Disclosure>;
 
     /// A party's part.
-    fn run(&self, brought: &Brought, run: Run<'_>) -> Result<Found>;
+    fn run(&self, brought: &DotInput, run: PartContext<'_>) -> Result<RunResult>;
 }
 
 /// The way of a job.
-pub fn of(job: &JobSpec) -> Box<dyn Method + '_> {
+pub fn of(job: &JobSpec) -> Box<dyn DotMethod + '_> {
     match job.clients() {
         Some(roles) => Box::new(WithClients(roles)),
-        None => Box::new(Pair),
+        None => Box::new(DotPair),
     }
 }
 
 /// A protocol that multiplies columns of two parties.
-pub trait PairMethod: Sync {
+pub trait DotPairMethod: Sync {
     /// The word for it in job files.
     fn protocol(&self) -> Protocol;
 
@@ -99,25 +100,25 @@ pub trait PairMethod: Sync {
     }
 
     /// Whether it does what the terms ask, where it is named. The error says what would.
-    fn check(&self, _job: &JobSpec, _keys: &Keys<'_>) -> Result<()> {
+    fn check(&self, _job: &JobSpec, _keys: &ProtocolKeys<'_>) -> Result<()> {
         Ok(())
     }
 
     /// Returns the ways to run the protocol; none if another protocol is better at it and no job names this one.
-    fn ways(&self, job: &Spec<'_>, products: usize) -> Vec<Option<Extension>>;
+    fn ways(&self, job: &DotJob<'_>, products: usize) -> Vec<Option<Extension>>;
 
     /// Whether the terms leave this way of doing it.
-    fn allows(&self, _job: &Spec<'_>, extension: Option<Extension>) -> bool {
+    fn allows(&self, _job: &DotJob<'_>, extension: Option<Extension>) -> bool {
         extension.is_none()
     }
 
     /// A job's products over so many rows.
     ///
     /// Errors: the protocol cannot make them.
-    fn product(&self, job: &Spec<'_>, wanted: Wanted) -> Result<Box<dyn Product>>;
+    fn product(&self, job: &DotJob<'_>, wanted: ProductRequest) -> Result<Box<dyn Product>>;
 
     /// Returns the protocol's form for association rules, which multiplies some pairs of columns at a time.
-    fn of_pairs(&self) -> Option<&dyn Pairs> {
+    fn of_pairs(&self) -> Option<&dyn PairProducts> {
         None
     }
 
@@ -128,7 +129,7 @@ pub trait PairMethod: Sync {
 }
 
 /// A protocol that makes some products of pairs of columns.
-pub trait Pairs: Sync {
+pub trait PairProducts: Sync {
     /// The products of pairs of columns.
     ///
     /// Errors: the protocol cannot make them.
@@ -152,7 +153,7 @@ pub struct PairTerms {
 
 /// Products that a job wants.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct ProductRequest {
     /// Number of columns and rows.
     pub shape: Shape,
     /// Modulus of the sum of shares.
@@ -225,22 +226,23 @@ impl Cpu {
 }
 
 /// The protocols, in the order in which messages list them.
-static METHODS: [&dyn PairMethod; 4] = [&ot::Ot, &lattice::Lattice, &paillier::Paillier, &published::gm_bloom::GmBloom];
+static METHODS: [&dyn DotPairMethod; 4] =
+    [&ot::Ot, &lattice::Lattice, &paillier::Paillier, &published::gm_bloom::GmBloom];
 
 /// Returns all methods for a pair.
-pub fn all() -> impl Iterator<Item = &'static dyn PairMethod> {
+pub fn all() -> impl Iterator<Item = &'static dyn DotPairMethod> {
     METHODS.into_iter()
 }
 
 /// The one that a job names; none: the first party chooses.
-pub fn named(protocol: Protocol) -> Option<&'static dyn PairMethod> {
+pub fn named(protocol: Protocol) -> Option<&'static dyn DotPairMethod> {
     all().find(|method| method.protocol() == protocol)
 }
 
 /// A job's products over `rows` rows, by what was chosen.
 ///
 /// Errors: the protocol cannot make them; the choice is not of this job.
-pub fn product(job: &Spec<'_>, chosen: &Chosen, rows: usize) -> Result<Box<dyn Product>> {
+pub fn product(job: &DotJob<'_>, chosen: &Chosen, rows: usize) -> Result<Box<dyn Product>> {
     let shape = job.dot_shape(rows)?;
     let modulus = job.modulus(&shape)?;
     let learner = match (&job.reveal, &job.reveal_to[..]) {
@@ -249,15 +251,15 @@ pub fn product(job: &Spec<'_>, chosen: &Chosen, rows: usize) -> Result<Box<dyn P
     };
     let method = named(chosen.protocol).filter(|method| method.allows(job, chosen.extension));
     let method = method.ok_or_else(|| Error::Internal(format!("\"{chosen}\" multiplies no columns")))?;
-    method.product(job, Wanted { shape, modulus, extension: chosen.extension, learner })
+    method.product(job, ProductRequest { shape, modulus, extension: chosen.extension, learner })
 }
 
 /// Keys of job files that go with some protocols alone, and what else these look at.
-pub struct Keys<'a> {
+pub struct ProtocolKeys<'a> {
     /// Extension with which oblivious transfers are made.
     pub extension: Option<Extension>,
     /// Fraction of a column's rows that may be ones.
-    pub density: Option<&'a Written>,
+    pub density: Option<&'a WrittenNumber>,
     /// Rows of a column in one message.
     pub chunk: Option<u64>,
     /// The columns by which rows are aligned.
@@ -267,11 +269,11 @@ pub struct Keys<'a> {
 }
 
 /// Whether the protocol that a job names, or any, goes with these keys.
-pub fn check(job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
+pub fn check(job: &JobSpec, keys: &ProtocolKeys<'_>) -> Result<()> {
     // Clients have one protocol, whether the job names it or not.
     let protocol = if job.has_roles() { clients::PROTOCOL } else { job.protocol };
     let named = named(protocol);
-    let those = |does: &dyn Fn(&dyn PairMethod) -> bool| {
+    let those = |does: &dyn Fn(&dyn DotPairMethod) -> bool| {
         either(all().filter(|method| does(*method)).map(|method| method.protocol().name()))
     };
     if keys.chunk.is_some() && !named.is_some_and(|method| method.sends_chunks()) {
@@ -292,12 +294,13 @@ pub fn check(job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
         return bad(format!("level = \"{}\" is available with protocol = {those} only: use \"bits128\"", job.level));
     }
     named.map_or(Ok(()), |method| method.check(job, keys))?;
-    match job.level != Level::Bits128 && keys.row_id.is_some() {
-        true => bad(format!(
+    if job.level != Level::Bits128 && keys.row_id.is_some() {
+        bad(format!(
             "level = \"{}\" is not available with row_id, because the intersection that aligns rows has 128 bits: use \
              \"bits128\", or align rows by position",
             job.level
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }

@@ -6,10 +6,10 @@ use tacita_core::protocol::dot::ot::{self, Extension, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares};
 use tacita_core::{Error, Result, Session, Side};
 
-use super::{Cpu, PairMethod, Product, Wanted};
+use super::{Cpu, DotPairMethod, Product, ProductRequest};
 use crate::agreement::Protocol;
 use crate::agreement::cost::{Calibration, MEASURED};
-use crate::jobs::dot::Spec;
+use crate::jobs::dot::DotJob;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("ot");
@@ -42,7 +42,7 @@ pub fn transfer_seconds(extension: Extension) -> f64 {
     known.map_or(TRANSFERS[2].1, |(_, seconds)| *seconds)
 }
 
-impl PairMethod for Ot {
+impl DotPairMethod for Ot {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
@@ -51,16 +51,16 @@ impl PairMethod for Ot {
         None
     }
 
-    fn ways(&self, job: &Spec<'_>, _products: usize) -> Vec<Option<Extension>> {
+    fn ways(&self, job: &DotJob<'_>, _products: usize) -> Vec<Option<Extension>> {
         let extensions = job.own.extension.map_or(EXTENSIONS.to_vec(), |extension| vec![extension]);
         extensions.into_iter().map(Some).collect()
     }
 
-    fn allows(&self, job: &Spec<'_>, extension: Option<Extension>) -> bool {
+    fn allows(&self, job: &DotJob<'_>, extension: Option<Extension>) -> bool {
         extension.is_some() && (job.own.extension.is_none() || job.own.extension == extension)
     }
 
-    fn product(&self, _job: &Spec<'_>, wanted: Wanted) -> Result<Box<dyn Product>> {
+    fn product(&self, _job: &DotJob<'_>, wanted: ProductRequest) -> Result<Box<dyn Product>> {
         let extension = wanted.extension.ok_or_else(|| Error::Internal("transfers that are made no way".into()))?;
         Ok(Box::new(Params::new(wanted.shape, wanted.modulus, extension, wanted.learner)?))
     }

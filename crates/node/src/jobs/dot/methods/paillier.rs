@@ -8,12 +8,12 @@ use tacita_core::protocol::dot::paillier::{self, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares};
 use tacita_core::{Level, Result, Session, Side};
 
-use super::{Cpu, Keys, PairMethod, PairTerms, Pairs, Product, Wanted};
+use super::{Cpu, DotPairMethod, PairProducts, PairTerms, Product, ProductRequest, ProtocolKeys};
 use crate::agreement::cost::Calibration;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol};
-use crate::jobs::dot::Spec;
-use crate::jobs::paillier::Seconds;
+use crate::jobs::dot::DotJob;
+use crate::jobs::paillier::OperationSeconds;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("paillier");
@@ -21,7 +21,7 @@ pub const PROTOCOL: Protocol = Protocol::named("paillier");
 /// Protocol based on Paillier encryption.
 pub struct Paillier;
 
-impl PairMethod for Paillier {
+impl DotPairMethod for Paillier {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
@@ -38,7 +38,7 @@ impl PairMethod for Paillier {
         true
     }
 
-    fn check(&self, job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
+    fn check(&self, job: &JobSpec, keys: &ProtocolKeys<'_>) -> Result<()> {
         let size = KeySize::of(job.level);
         let most = paillier::max_chunk(size) as u64;
         match keys.chunk {
@@ -50,11 +50,11 @@ impl PairMethod for Paillier {
         }
     }
 
-    fn ways(&self, _job: &Spec<'_>, _products: usize) -> Vec<Option<Extension>> {
+    fn ways(&self, _job: &DotJob<'_>, _products: usize) -> Vec<Option<Extension>> {
         vec![None]
     }
 
-    fn product(&self, job: &Spec<'_>, wanted: Wanted) -> Result<Box<dyn Product>> {
+    fn product(&self, job: &DotJob<'_>, wanted: ProductRequest) -> Result<Box<dyn Product>> {
         let params = Params::new(wanted.shape, wanted.modulus, KeySize::of(job.level), wanted.learner)?;
         Ok(Box::new(match job.own.chunk {
             Some(rows) => params.with_chunk(rows as usize),
@@ -62,12 +62,12 @@ impl PairMethod for Paillier {
         }))
     }
 
-    fn of_pairs(&self) -> Option<&dyn Pairs> {
+    fn of_pairs(&self) -> Option<&dyn PairProducts> {
         Some(self)
     }
 }
 
-impl Pairs for Paillier {
+impl PairProducts for Paillier {
     fn product(
         &self,
         terms: &PairTerms,
@@ -112,7 +112,7 @@ impl Product for Params {
         let (rows, columns, answers) = (shape.rows as f64, shape.columns(encryptor) as f64, self.products() as f64);
         let (numbers, messages) = (rows * columns, columns * shape.rows.div_ceil(self.chunk()) as f64);
         let factors = rows * answers * f64::from(shape.integers.bits());
-        let seconds = Seconds::of(self.key_size(), machine);
+        let seconds = OperationSeconds::of(self.key_size(), machine);
         let encrypting = seconds.key + seconds.encrypt * numbers + seconds.decrypt * answers;
         let answering = seconds.read(numbers, messages) + seconds.multiply * factors + seconds.rerandomize * answers;
         Cpu::of(encryptor, encrypting, answering)

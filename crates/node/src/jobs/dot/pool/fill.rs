@@ -6,9 +6,9 @@ use rand_core::CryptoRng;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::{Error, Level, Result};
 
-use super::key::{Key, check_level};
-use super::segment::{Kind, Writer};
-use super::{FACTS_FILE, Facts, Status, fault, segments, status};
+use super::key::{PoolKey, check_level};
+use super::segment::{SegmentKind, SegmentWriter};
+use super::{FACTS_FILE, Facts, PoolStatus, fault, segments, status};
 use crate::base::folder::{Folder, LEFT_BEHIND};
 use crate::base::text;
 
@@ -36,7 +36,7 @@ pub struct Fill {
 }
 
 /// Fills a pool, and says what it holds then.
-pub fn fill(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Status> {
+pub fn fill(fill: &Fill, rng: &mut impl CryptoRng) -> Result<PoolStatus> {
     let directory = &fill.directory;
     let folder = &Folder::make(directory)?;
     let _lock = folder
@@ -44,7 +44,7 @@ pub fn fill(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Status> {
         .ok_or_else(|| fault(directory, "another process is filling this pool: wait until it ends"))?;
     remove_leavings(folder)?;
     let key = open(fill, folder, rng)?;
-    let mut left = [(Kind::Zero, fill.zeros), (Kind::One, fill.ones)];
+    let mut left = [(SegmentKind::Zero, fill.zeros), (SegmentKind::One, fill.ones)];
     while left.iter().any(|(_, count)| *count > 0) {
         for (kind, left) in left.iter_mut().filter(|(_, count)| *count > 0) {
             let count = SEGMENT_RECORDS.min(*left);
@@ -57,12 +57,12 @@ pub fn fill(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Status> {
 }
 
 /// The pool's key: read, or made with the pool.
-fn open(fill: &Fill, folder: &Folder, rng: &mut impl CryptoRng) -> Result<Key> {
+fn open(fill: &Fill, folder: &Folder, rng: &mut impl CryptoRng) -> Result<PoolKey> {
     let (directory, path) = (&fill.directory, &fill.key_file);
     let known = folder.has(FACTS_FILE).then(|| Facts::read(folder)).transpose()?;
     let size = fill.level.map(KeySize::of);
     let key = match (path.exists(), &known) {
-        (true, _) => Key::load(path)?,
+        (true, _) => PoolKey::load(path)?,
         (false, Some(facts)) => {
             return Err(fault(
                 path,
@@ -74,7 +74,7 @@ fn open(fill: &Fill, folder: &Folder, rng: &mut impl CryptoRng) -> Result<Key> {
             ));
         }
         (false, None) => {
-            let key = Key::create(path, size.unwrap_or(KeySize::of(Level::Bits128)), rng)?;
+            let key = PoolKey::create(path, size.unwrap_or(KeySize::of(Level::Bits128)), rng)?;
             tracing::info!("{}: new key {}; nobody else may have it", path.display(), key.fingerprint());
             key
         }
@@ -97,8 +97,8 @@ fn open(fill: &Fill, folder: &Folder, rng: &mut impl CryptoRng) -> Result<Key> {
 }
 
 /// Writes one segment, which appears whole or not at all.
-fn write(folder: &Folder, key: &Key, kind: Kind, count: u64, rng: &mut impl CryptoRng) -> Result<()> {
-    let (mut writer, name) = Writer::new(kind, key, rng)?;
+fn write(folder: &Folder, key: &PoolKey, kind: SegmentKind, count: u64, rng: &mut impl CryptoRng) -> Result<()> {
+    let (mut writer, name) = SegmentWriter::new(kind, key, rng)?;
     let path = folder.at(&name);
     folder.write_streamed(&name, |file| {
         let failed = |error: std::io::Error| fault(&path, &format!("cannot be written: {error}"));

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
-use tacita_core::primitive::paillier::{KeySize, SecretKey};
+use tacita_core::primitive::paillier::{KeySize, PaillierSecretKey};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
@@ -23,17 +23,17 @@ const HEAD_BYTES: usize = 1 + 4 + SEAL_BYTES;
 const SEGMENT_CONTEXT: &str = "tacita 1 pool segment";
 
 /// A key that was read from its file.
-pub struct Key {
+pub struct PoolKey {
     path: PathBuf,
-    secret: SecretKey,
+    secret: PaillierSecretKey,
     seal: Zeroizing<[u8; SEAL_BYTES]>,
     fingerprint: Fingerprint,
 }
 
-impl Key {
+impl PoolKey {
     /// Makes a key, and the file for it. One that is there stays, and is an error.
-    pub fn create(path: &Path, size: KeySize, rng: &mut impl CryptoRng) -> Result<Key> {
-        let secret = SecretKey::generate(size, rng);
+    pub fn create(path: &Path, size: KeySize, rng: &mut impl CryptoRng) -> Result<PoolKey> {
+        let secret = PaillierSecretKey::generate(size, rng);
         let mut bytes = Zeroizing::new(Vec::with_capacity(HEAD_BYTES + size.secret_key_bytes()));
         let mut seal = Zeroizing::new([0; SEAL_BYTES]);
         rng.fill_bytes(&mut *seal);
@@ -50,11 +50,11 @@ impl Key {
         let file = write_beside(directory, pem.as_bytes(), 0o600)?;
         file.persist_noclobber(path).map_err(|error| failed(error.error))?;
         std::fs::File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)?;
-        Key::load(path)
+        PoolKey::load(path)
     }
 
     /// Reads a key. A file that others than its owner can read is refused.
-    pub fn load(path: &Path) -> Result<Key> {
+    pub fn load(path: &Path) -> Result<PoolKey> {
         let file = std::fs::File::open(path).map_err(|error| {
             fault(path, &format!("cannot read the pool's key: {error}: name its file with --pool-key"))
         })?;
@@ -73,12 +73,12 @@ impl Key {
         }
         let bits = head[1..5].iter().rev().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
         let size = KeySize::new(bits).map_err(|_| fault(path, "damaged: no key has such a length"))?;
-        let secret = SecretKey::from_bytes(size, secret)
+        let secret = PaillierSecretKey::from_bytes(size, secret)
             .map_err(|invalid| fault(path, &format!("damaged: the file holds {invalid}")))?;
         let mut seal = Zeroizing::new([0; SEAL_BYTES]);
         seal.copy_from_slice(&head[5..]);
         let fingerprint = Fingerprint::of(&secret.public().to_bytes());
-        Ok(Key { path: path.to_owned(), secret, seal, fingerprint })
+        Ok(PoolKey { path: path.to_owned(), secret, seal, fingerprint })
     }
 
     /// Returns the path from which the key was read.
@@ -87,7 +87,7 @@ impl Key {
     }
 
     /// Returns Paillier's secret key.
-    pub fn secret(&self) -> &SecretKey {
+    pub fn secret(&self) -> &PaillierSecretKey {
         &self.secret
     }
 
@@ -105,7 +105,7 @@ impl Key {
 }
 
 /// Formats the fingerprint only.
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for PoolKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Key({})", self.fingerprint)
     }
@@ -121,14 +121,15 @@ fn body(text: &str) -> Option<Zeroizing<Vec<u8>>> {
 }
 
 /// Refuses a key of another length than was asked for.
-pub fn check_level(path: &Path, key: &Key, size: KeySize) -> Result<()> {
+pub fn check_level(path: &Path, key: &PoolKey, size: KeySize) -> Result<()> {
     let bits = key.secret().public().size().bits();
-    match bits == size.bits() {
-        true => Ok(()),
-        false => Err(Error::Input(format!(
+    if bits == size.bits() {
+        Ok(())
+    } else {
+        Err(Error::Input(format!(
             "--level: it has keys of {} bits, and {} holds one of {bits}: leave it out, or name another file",
             size.bits(),
             path.display()
-        ))),
+        )))
     }
 }

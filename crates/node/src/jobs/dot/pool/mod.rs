@@ -31,8 +31,8 @@ use crate::base::folder::Folder;
 use crate::base::text;
 use crate::jobs::dot::methods::paillier;
 pub use fill::{Fill, fill};
-use key::Key;
-use segment::{Kind, Segment};
+use key::PoolKey;
+use segment::{Segment, SegmentKind};
 
 const FACTS_FILE: &str = "pool.json";
 const LOCK_FILE: &str = "lock";
@@ -50,14 +50,14 @@ struct Facts {
 }
 
 /// A pool with its key.
-pub struct Pool {
+pub struct EncryptionPool {
     folder: Folder,
-    key: Key,
+    key: PoolKey,
 }
 
 /// Remaining contents of a pool, and the key that they are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct PoolStatus {
     /// Number of encryptions of 1 left.
     pub ones: u64,
     /// Number of encryptions of 0 left.
@@ -98,22 +98,22 @@ impl Disk for Real {
 }
 
 /// Returns the remaining contents of a pool.
-pub fn status(directory: &Path) -> Result<Status> {
+pub fn status(directory: &Path) -> Result<PoolStatus> {
     let folder = open(directory)?;
     let facts = Facts::read(&folder)?;
     let _lock = folder.lock(LOCK_FILE)?;
     let segments = segments(&folder)?;
     let left = |kind| segments.iter().filter(|segment| segment.kind() == kind).map(Segment::records).sum();
-    let (ones, zeros) = (left(Kind::One), left(Kind::Zero));
-    Ok(Status { ones, zeros, key: facts.key, bits: facts.bits, key_file: facts.key_file })
+    let (ones, zeros) = (left(SegmentKind::One), left(SegmentKind::Zero));
+    Ok(PoolStatus { ones, zeros, key: facts.key, bits: facts.bits, key_file: facts.key_file })
 }
 
-impl Pool {
+impl EncryptionPool {
     /// Opens a pool for a run of this job.
     ///
     /// Errors ([`Error::Input`]): the job does not encrypt, or under a key of another length; the pool is damaged, or another
     /// key's, or others can write to it.
-    pub fn open(place: &Place, job: &JobSpec) -> Result<Pool> {
+    pub fn open(place: &Place, job: &JobSpec) -> Result<EncryptionPool> {
         if job.clients().is_some() {
             return Err(Error::Input("--pool is not available for jobs with several clients: leave it out".into()));
         }
@@ -135,9 +135,9 @@ impl Pool {
                 ),
             ));
         }
-        let key = Key::load(place.key_file.as_deref().unwrap_or(&facts.key_file))?;
+        let key = PoolKey::load(place.key_file.as_deref().unwrap_or(&facts.key_file))?;
         facts.check(folder.path(), &key)?;
-        let pool = Pool { folder, key };
+        let pool = EncryptionPool { folder, key };
         let _lock = pool.folder.lock(LOCK_FILE)?;
         pool.segments()?;
         Ok(pool)
@@ -177,7 +177,7 @@ impl Pool {
         let _lock = self.folder.lock(LOCK_FILE)?;
         let segments = self.segments()?;
         let left = |kind| segments.iter().filter(|segment| segment.kind() == kind).map(Segment::records).sum::<u64>();
-        let [zeros, all] = [left(Kind::Zero), left(Kind::Zero) + left(Kind::One)];
+        let [zeros, all] = [left(SegmentKind::Zero), left(SegmentKind::Zero) + left(SegmentKind::One)];
         let count = all.min(count as u64);
         // As many of each as there are for each other.
         let of_zeros = (u128::from(count) * u128::from(zeros) / u128::from(all.max(1))) as u64;
@@ -185,7 +185,7 @@ impl Pool {
         // All the room at once: what grows leaves copies behind.
         let mut bytes = Zeroizing::new(Vec::with_capacity(count as usize * length));
         let (mut integers, mut cuts) = (Vec::new(), Vec::new());
-        for (kind, mut wanted) in [(Kind::Zero, of_zeros), (Kind::One, count - of_zeros)] {
+        for (kind, mut wanted) in [(SegmentKind::Zero, of_zeros), (SegmentKind::One, count - of_zeros)] {
             for segment in segments.iter().filter(|segment| segment.kind() == kind) {
                 let some = wanted.min(segment.records());
                 if some > 0 {
@@ -216,14 +216,14 @@ impl Pool {
     }
 }
 
-impl Store for &Pool {
+impl Store for &EncryptionPool {
     fn take(&mut self, count: usize) -> Result<Taken> {
-        Pool::take(self, count, &mut Real)
+        EncryptionPool::take(self, count, &mut Real)
     }
 }
 
 /// Formats only the location and the key's fingerprint.
-impl std::fmt::Debug for Pool {
+impl std::fmt::Debug for EncryptionPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Pool({}, {})", self.folder.path().display(), self.key.fingerprint())
     }
@@ -249,7 +249,7 @@ impl Facts {
     }
 
     /// Refuses another key than the pool's.
-    fn check(&self, directory: &Path, key: &Key) -> Result<()> {
+    fn check(&self, directory: &Path, key: &PoolKey) -> Result<()> {
         match (self.key == key.fingerprint().to_string(), key.secret().public().size().bits() == self.bits) {
             (true, true) => Ok(()),
             _ => Err(fault(

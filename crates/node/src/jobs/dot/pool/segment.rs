@@ -17,7 +17,7 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::fault;
-use super::key::Key;
+use super::key::PoolKey;
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::identity::FINGERPRINT_BYTES;
@@ -37,7 +37,7 @@ const HEADER_PLACE: u64 = u64::MAX;
 
 /// Integer that the encryptions of a segment hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SegmentKind {
     /// Encryptions of the integer 0.
     Zero,
     /// Encryptions of the integer 1.
@@ -48,34 +48,34 @@ pub enum Kind {
 pub struct Segment {
     name: String,
     path: PathBuf,
-    kind: Kind,
+    kind: SegmentKind,
     size: KeySize,
     header: [u8; HEADER_BYTES],
     records: u64,
 }
 
 /// A segment that is being written.
-pub struct Writer {
+pub struct SegmentWriter {
     cipher: ChaCha20Poly1305,
     header: [u8; HEADER_BYTES],
     record: usize,
     written: u64,
 }
 
-impl Kind {
+impl SegmentKind {
     /// Returns the integer of this kind.
     pub fn integer(self) -> i64 {
         match self {
-            Kind::Zero => 0,
-            Kind::One => 1,
+            SegmentKind::Zero => 0,
+            SegmentKind::One => 1,
         }
     }
 
     /// The word for it in file names and messages.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Zero => "zeros",
-            Kind::One => "ones",
+            SegmentKind::Zero => "zeros",
+            SegmentKind::One => "ones",
         }
     }
 }
@@ -96,11 +96,11 @@ fn id(header: &[u8; HEADER_BYTES]) -> &[u8] {
 }
 
 /// The only name that the file of a segment with this header may have.
-fn name_of(kind: Kind, header: &[u8; HEADER_BYTES]) -> String {
+fn name_of(kind: SegmentKind, header: &[u8; HEADER_BYTES]) -> String {
     format!("{}-{}.{ENDING}", kind.name(), hex(id(header)))
 }
 
-fn cipher(key: &Key, header: &[u8; HEADER_BYTES]) -> ChaCha20Poly1305 {
+fn cipher(key: &PoolKey, header: &[u8; HEADER_BYTES]) -> ChaCha20Poly1305 {
     ChaCha20Poly1305::new((&*key.of_segment(id(header))).into())
 }
 
@@ -115,8 +115,8 @@ impl Segment {
         let mut header = [0; HEADER_BYTES];
         file.read_exact(&mut header).map_err(|_| damaged())?;
         let kind = match (&header[..8] == MAGIC, header[8]) {
-            (true, 0) => Kind::Zero,
-            (true, 1) => Kind::One,
+            (true, 0) => SegmentKind::Zero,
+            (true, 1) => SegmentKind::One,
             _ => return Err(damaged()),
         };
         let bits = header[9..13].iter().rev().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
@@ -134,7 +134,7 @@ impl Segment {
     }
 
     /// Refuses a segment of another key, and one whose header was changed.
-    pub fn check(&self, key: &Key) -> Result<()> {
+    pub fn check(&self, key: &PoolKey) -> Result<()> {
         if self.header[13..13 + FINGERPRINT_BYTES] != key.fingerprint().0 {
             return Err(self.fault("this was made for another key: remove it from this pool"));
         }
@@ -146,7 +146,7 @@ impl Segment {
     }
 
     /// Returns the kind of integer that its encryptions hold.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> SegmentKind {
         self.kind
     }
 
@@ -171,7 +171,7 @@ impl Segment {
     }
 
     /// The last `count` encryptions, opened, one after the other. They are still there.
-    pub fn read_last(&self, file: &File, count: u64, key: &Key) -> Result<Zeroizing<Vec<u8>>> {
+    pub fn read_last(&self, file: &File, count: u64, key: &PoolKey) -> Result<Zeroizing<Vec<u8>>> {
         let (first, record) = (self.records - count, self.record());
         // What was made in advance is secret as long as nobody knows what became of it.
         let mut sealed = Zeroizing::new(vec![0; count as usize * record]);
@@ -207,9 +207,9 @@ impl Segment {
     }
 }
 
-impl Writer {
+impl SegmentWriter {
     /// A new segment of this kind, and the name of its file.
-    pub fn new(kind: Kind, key: &Key, rng: &mut impl CryptoRng) -> Result<(Writer, String)> {
+    pub fn new(kind: SegmentKind, key: &PoolKey, rng: &mut impl CryptoRng) -> Result<(SegmentWriter, String)> {
         let size = key.secret().public().size();
         let mut header = [0; HEADER_BYTES];
         header[..8].copy_from_slice(MAGIC);
@@ -221,7 +221,7 @@ impl Writer {
         let tag = cipher.encrypt_inout_detached(&nonce(HEADER_PLACE), &header[..NAMED_BYTES], (&mut [][..]).into());
         header[NAMED_BYTES..].copy_from_slice(&tag.map_err(|_| Error::Internal("a header cannot be sealed".into()))?);
         let name = name_of(kind, &header);
-        Ok((Writer { cipher, header, record: size.ciphertext_bytes() + TAG_BYTES, written: 0 }, name))
+        Ok((SegmentWriter { cipher, header, record: size.ciphertext_bytes() + TAG_BYTES, written: 0 }, name))
     }
 
     /// The header, which comes first.

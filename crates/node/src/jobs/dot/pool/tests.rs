@@ -10,9 +10,9 @@ use tacita_core::primitive::paillier::KeySize;
 use tacita_core::{Error, Level, Result};
 
 use super::fill::{Fill, fill};
-use super::key::Key;
-use super::segment::{Kind, Segment, Writer};
-use super::{Disk, Facts, LOCK_FILE, Pool, Real, segments, status};
+use super::key::PoolKey;
+use super::segment::{Segment, SegmentKind, SegmentWriter};
+use super::{Disk, EncryptionPool, Facts, LOCK_FILE, Real, segments, status};
 use crate::base::folder::Folder;
 
 /// A pool with two segments of each kind, under a key of 1024 bits.
@@ -31,14 +31,14 @@ impl Home {
         self.0.path().join(name)
     }
 
-    fn fill(&self, ones: u64, zeros: u64) -> Result<super::Status> {
+    fn fill(&self, ones: u64, zeros: u64) -> Result<super::PoolStatus> {
         let key_file = self.at("key");
         let wanted = Fill { directory: self.at("pool"), key_file, level: Some(Level::Paper80), ones, zeros };
         fill(&wanted, &mut ChaCha20Rng::from_seed(rand_seed()))
     }
 
-    fn open(&self, directory: &Path) -> Pool {
-        Pool { folder: Folder::open(directory).unwrap(), key: Key::load(&self.at("key")).unwrap() }
+    fn open(&self, directory: &Path) -> EncryptionPool {
+        EncryptionPool { folder: Folder::open(directory).unwrap(), key: PoolKey::load(&self.at("key")).unwrap() }
     }
 }
 
@@ -49,7 +49,7 @@ fn rand_seed() -> [u8; 32] {
 }
 
 /// The encryptions that a pool still gives: all of them, at most three at a time.
-fn all(pool: &Pool) -> Vec<Vec<u8>> {
+fn all(pool: &EncryptionPool) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     loop {
         let taken = pool.take(3, &mut Real).unwrap();
@@ -301,8 +301,8 @@ fn a_segment_under_a_second_name_is_refused() {
 fn two_segments_of_one_id_are_refused() {
     let home = Home::new(1, 0);
     let pool = home.open(&home.at("pool"));
-    for kind in [Kind::One, Kind::Zero] {
-        let (writer, name) = Writer::new(kind, &pool.key, &mut ChaCha20Rng::from_seed([1; 32])).unwrap();
+    for kind in [SegmentKind::One, SegmentKind::Zero] {
+        let (writer, name) = SegmentWriter::new(kind, &pool.key, &mut ChaCha20Rng::from_seed([1; 32])).unwrap();
         pool.folder.write(&name, writer.header()).unwrap();
     }
     for error in [pool.take(2, &mut Real).unwrap_err(), status(&home.at("pool")).unwrap_err()] {
@@ -320,12 +320,12 @@ fn keys_are_private_files_that_are_never_replaced() {
     assert_eq!(std::fs::metadata(home.at("pool")).unwrap().permissions().mode() & 0o777, 0o700);
     let text = std::fs::read_to_string(&path).unwrap();
     let rng = &mut ChaCha20Rng::from_seed(rand_seed());
-    assert!(Key::create(&path, KeySize::new(512).unwrap(), rng).is_err());
+    assert!(PoolKey::create(&path, KeySize::new(512).unwrap(), rng).is_err());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
-    let key = Key::load(&path).unwrap();
+    let key = PoolKey::load(&path).unwrap();
     assert!(!format!("{key:?} {:?}", home.open(&home.at("pool"))).contains(&text[40..60]));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-    assert!(Key::load(&path).unwrap_err().to_string().contains("chmod 600"));
+    assert!(PoolKey::load(&path).unwrap_err().to_string().contains("chmod 600"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     // A changed letter anywhere, a file that is cut off, no key at all: refused, and nothing of it said.
     let lines: Vec<_> = text.lines().collect();
@@ -335,9 +335,9 @@ fn keys_are_private_files_that_are_never_replaced() {
         changed[line].replace_range(0..1, letter);
         std::fs::write(&path, changed.join("\n")).unwrap();
         // The sealing key has nothing to be checked against but what it has sealed.
-        match Key::load(&path) {
+        match PoolKey::load(&path) {
             Ok(changed) => {
-                let pool = Pool { folder: Folder::open(&home.at("pool")).unwrap(), key: changed };
+                let pool = EncryptionPool { folder: Folder::open(&home.at("pool")).unwrap(), key: changed };
                 assert!(pool.take(1, &mut Real).unwrap_err().to_string().contains("damaged"), "line {line}");
             }
             Err(error) => assert!(matches!(&error, Error::Input(text) if !text.contains(lines[line])), "{error}"),
@@ -345,7 +345,7 @@ fn keys_are_private_files_that_are_never_replaced() {
     }
     for bad in ["", "key", &text[..text.len() / 2]] {
         std::fs::write(&path, bad).unwrap();
-        assert!(matches!(Key::load(&path), Err(Error::Input(_))));
+        assert!(matches!(PoolKey::load(&path), Err(Error::Input(_))));
     }
 }
 
@@ -358,7 +358,7 @@ fn leavings_of_a_killed_filling_are_removed_and_two_at_once_are_refused() {
     // A segment that was emptied, and not yet removed.
     let pool = home.open(&directory);
     let rng = &mut ChaCha20Rng::from_seed(rand_seed());
-    let (writer, name) = Writer::new(Kind::One, &pool.key, rng).unwrap();
+    let (writer, name) = SegmentWriter::new(SegmentKind::One, &pool.key, rng).unwrap();
     let empty = directory.join(&name);
     pool.folder.write(&name, writer.header()).unwrap();
     assert_eq!(Segment::read(&pool.folder, name).unwrap().records(), 0);

@@ -12,34 +12,34 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
-use tacita_core::protocol::intersect::entries::Payload;
+use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Answer, Deferred, JobSpec};
 use crate::jobs::intersect::load::NUMBER_BYTES;
-use crate::jobs::intersect::{Brought, Found, Loaded};
-use crate::jobs::on_disk::rows::OnDisk;
-use crate::table::output::Rows;
+use crate::jobs::intersect::{IntersectInput, IntersectResult, Loaded};
+use crate::jobs::on_disk::rows::SortedRows;
+use crate::table::output::RowSource;
 use crate::table::payload::PayloadSchema;
 use crate::table::select::check_joined;
 use crate::table::{Selection, Table};
 
 /// The answer, of a party that brought this for each key and found that. `peer` is the other one.
-pub fn of(peer: &str, each: &[(JobSpec, Brought)], found: Vec<Found>) -> Result<Deferred<Answer>> {
+pub fn of(peer: &str, each: &[(JobSpec, IntersectInput)], found: Vec<IntersectResult>) -> Result<Deferred<Answer>> {
     let (mut in_memory, mut on_disk) = (Vec::new(), Vec::new());
     let mut table = None;
     for ((_, brought), found) in each.iter().zip(found) {
         match (brought, found) {
-            (_, Found::Nothing) => return Ok(Box::new(|| Ok(Answer::Nothing))),
-            (Brought::Table(loaded), Found::Rows(common)) => {
+            (_, IntersectResult::Nothing) => return Ok(Box::new(|| Ok(Answer::Nothing))),
+            (IntersectInput::Table(loaded), IntersectResult::Rows(common)) => {
                 table = Some(loaded.table().clone());
                 in_memory.push(Matches { loaded: loaded.clone(), common, given: None });
             }
-            (Brought::Table(loaded), Found::Payload(common, given)) => {
+            (IntersectInput::Table(loaded), IntersectResult::Payload(common, given)) => {
                 table = Some(loaded.table().clone());
                 in_memory.push(Matches { loaded: loaded.clone(), common, given });
             }
-            (Brought::Disk(disk), Found::OnDisk) => on_disk.push(disk.clone()),
+            (IntersectInput::Disk(disk), IntersectResult::OnDisk) => on_disk.push(disk.clone()),
             _ => return Err(Error::Internal("several keys have found something else than rows".into())),
         }
     }
@@ -124,14 +124,14 @@ impl Seen {
 /// The rows that are common by several keys, on disk: those of each, without those that were there before.
 struct Union {
     /// Rows by each key, with the number of each row in its last column.
-    parts: Vec<OnDisk>,
+    parts: Vec<SortedRows>,
     schema: SchemaRef,
     /// Number of rows, once all have been read.
     rows: OnceLock<usize>,
 }
 
 impl Union {
-    fn new(parts: Vec<OnDisk>) -> Result<Union> {
+    fn new(parts: Vec<SortedRows>) -> Result<Union> {
         let numbered = parts.first().map(|part| part.schema()).ok_or_else(|| Error::Internal("no key".into()))?;
         let own = numbered.fields()[..numbered.fields().len() - 1].to_vec();
         let schema = Schema::new_with_metadata(own, numbered.metadata().clone()).into();
@@ -148,7 +148,7 @@ impl Union {
     }
 }
 
-impl Rows for Union {
+impl RowSource for Union {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }

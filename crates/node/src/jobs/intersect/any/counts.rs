@@ -70,16 +70,16 @@ impl Counts {
                 lacking = both(&lacking, other[place].lacking());
             }
             for (row, unreadable) in lacking.iter().copied() {
-                match unreadable {
-                    true => self.rows.unreadable += 1,
-                    false if self.nulls == Nulls::Error => {
-                        return Err(Error::Input(format!(
-                            "{}, {}: no value for any of the keys; fill one in, remove the row, or agree on nulls = \"skip\"",
-                            origin.source,
-                            origin.place(origin.number(row as usize)),
-                        )));
-                    }
-                    false => self.rows.nulls += 1,
+                if unreadable {
+                    self.rows.unreadable += 1
+                } else if self.nulls == Nulls::Error {
+                    return Err(Error::Input(format!(
+                        "{}, {}: no value for any of the keys; fill one in, remove the row, or agree on nulls = \"skip\"",
+                        origin.source,
+                        origin.place(origin.number(row as usize)),
+                    )));
+                } else {
+                    self.rows.nulls += 1
                 }
             }
             self.rows.items += piece.rows() - lacking.len();

@@ -20,9 +20,11 @@ use tacita_core::{Error, Result, Security};
 
 use super::load::{Loaded, NumberKey};
 use super::sizes::peer_schema;
-use super::{Brought, Found, disk, hint, load, run, sizes};
-use crate::agreement::handshake::Agreed;
-use crate::agreement::{self, JobSpec, Known, Left, OnDisk, Pair, Part, Run, Sizes, Source};
+use super::{IntersectInput, IntersectResult, disk, hint, load, run, sizes};
+use crate::agreement::handshake::HandshakeResult;
+use crate::agreement::{
+    self, DiskOptions, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, ResumePoint, Sizes, Source,
+};
 use crate::base::files::is_read_once;
 use crate::base::folder::Folder;
 use crate::table::RowCounts;
@@ -33,7 +35,7 @@ pub use spec::check;
 /// Input that a party brings to an intersection by several keys.
 pub struct Alternatives {
     /// The job of each key, and what the party brings to it.
-    each: Vec<(JobSpec, Brought)>,
+    each: Vec<(JobSpec, IntersectInput)>,
     counts: RowCounts,
     /// Directory of the work, if it is on disk.
     directory: Option<PathBuf>,
@@ -71,7 +73,7 @@ pub fn load_all(job: &JobSpec, me: &str, source: &Source) -> Result<Alternatives
         // Nobody else can then put another directory in the place of one in it.
         drop(Folder::make(&work.directory)?);
         let bring = |(number, job): (usize, JobSpec)| {
-            let work = OnDisk { directory: directory_of(&work.directory, number), ..work.clone() };
+            let work = DiskOptions { directory: directory_of(&work.directory, number), ..work.clone() };
             let source = Source::Disk {
                 path: path.clone(),
                 options: options.clone(),
@@ -98,34 +100,43 @@ pub fn load_all(job: &JobSpec, me: &str, source: &Source) -> Result<Alternatives
     let mut warned = Warned::default();
     let bring = |job: JobSpec| {
         let loaded = Loaded::with(&job, me, table.clone(), allow_unreadable, Some(&numbers), &mut warned)?;
-        Ok((job, Brought::Table(loaded.into())))
+        Ok((job, IntersectInput::Table(loaded.into())))
     };
     let each = jobs.into_iter().map(bring).collect::<Result<_>>()?;
     Ok(Alternatives { each, counts, directory: None })
 }
 
 /// A run on disk that was cut off when only the result was left to be written.
-pub fn left(job: &JobSpec, me: &str, work: &OnDisk, done: Left) -> Result<Option<(Alternatives, agreement::Found)>> {
+pub fn left(
+    job: &JobSpec,
+    me: &str,
+    work: &DiskOptions,
+    done: ResumePoint,
+) -> Result<Option<(Alternatives, agreement::RunResult)>> {
     let mut each = Vec::new();
     for (number, job) in job.alternatives().into_iter().enumerate() {
-        let work = OnDisk { directory: directory_of(&work.directory, number), ..work.clone() };
+        let work = DiskOptions { directory: directory_of(&work.directory, number), ..work.clone() };
         let Some(disk) = super::left_disk(&job, me, &work, done)? else { return Ok(None) };
-        each.push((job, Brought::Disk(disk.into())));
+        each.push((job, IntersectInput::Disk(disk.into())));
     }
     let all = on_disk(&each)?;
     let (protocol, counts) = (all[0].protocol(job)?, all[0].together().unwrap_or_default());
     let part = Alternatives { each, counts, directory: Some(work.directory.clone()) };
-    let found = part.each.iter().map(|_| if job.learns(me) { Found::OnDisk } else { Found::Nothing }).collect();
-    let learned = super::learned::intersect(job, me, Known::default());
-    let found = part.found(job, me, found, agreement::Found::nothing(protocol, learned))?;
+    let found = part
+        .each
+        .iter()
+        .map(|_| if job.learns(me) { IntersectResult::OnDisk } else { IntersectResult::Nothing })
+        .collect();
+    let learned = super::learned::intersect(job, me, KnownSizes::default());
+    let found = part.found(job, me, found, agreement::RunResult::nothing(protocol, learned))?;
     Ok(Some((part, found)))
 }
 
 /// Returns the inputs that are on disk.
-fn on_disk(each: &[(JobSpec, Brought)]) -> Result<Vec<&disk::Disk>> {
-    fn disk((_, brought): &(JobSpec, Brought)) -> Option<&disk::Disk> {
+fn on_disk(each: &[(JobSpec, IntersectInput)]) -> Result<Vec<&disk::Disk>> {
+    fn disk((_, brought): &(JobSpec, IntersectInput)) -> Option<&disk::Disk> {
         match brought {
-            Brought::Disk(disk) => Some(disk),
+            IntersectInput::Disk(disk) => Some(disk),
             _ => None,
         }
     }
@@ -133,7 +144,7 @@ fn on_disk(each: &[(JobSpec, Brought)]) -> Result<Vec<&disk::Disk>> {
     all.filter(|all| !all.is_empty()).ok_or_else(|| Error::Internal("a table on disk that is in memory".into()))
 }
 
-impl Part for Alternatives {
+impl PartyInput for Alternatives {
     fn sizes(&self) -> Sizes {
         Sizes::of_alternatives(self.each.iter().map(|(_, brought)| brought.sizes()).collect())
     }
@@ -157,9 +168,9 @@ impl Part for Alternatives {
         Ok(())
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
-        let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
-        let of_key = |number: usize| Agreed {
+    fn run(&mut self, run: PartContext<'_>) -> Result<agreement::RunResult> {
+        let PairContext { job, me, agreed, channel, rng, .. } = run.pair()?;
+        let of_key = |number: usize| HandshakeResult {
             session: agreed.session.child("alternative", number as u64),
             chosen: agreed.chosen,
             own_sizes: agreed.own_sizes.any[number].clone(),
@@ -168,7 +179,7 @@ impl Part for Alternatives {
         let of_keys: Vec<_> = (0..self.each.len()).map(of_key).collect();
         let all = match job.security {
             Security::SemiHonest => {
-                let one = |((job, brought), agreed): (&(JobSpec, Brought), &Agreed)| {
+                let one = |((job, brought), agreed): (&(JobSpec, IntersectInput), &HandshakeResult)| {
                     channel.count_rounds_anew();
                     run::run(job, me, brought, agreed, channel, rng)
                 };
@@ -178,7 +189,7 @@ impl Part for Alternatives {
         };
         if all.iter().all(|found| found.is_nothing_in_common(job)) {
             for ((job, brought), theirs) in self.each.iter().zip(&agreed.peer_sizes.any) {
-                if let Brought::Table(loaded) = brought
+                if let IntersectInput::Table(loaded) = brought
                     && !loaded.keys.is_empty()
                     && theirs.items > 0
                 {
@@ -186,8 +197,8 @@ impl Part for Alternatives {
                 }
             }
         }
-        let learned = super::learned::intersect(job, me, Known::of(agreed));
-        self.found(job, me, all, agreement::Found::nothing(agreed.chosen.protocol, learned))
+        let learned = super::learned::intersect(job, me, KnownSizes::of(agreed));
+        self.found(job, me, all, agreement::RunResult::nothing(agreed.chosen.protocol, learned))
     }
 
     fn ended(&self) -> Result<()> {
@@ -207,11 +218,17 @@ impl Part for Alternatives {
 
 impl Alternatives {
     /// Combines the results of all keys for the caller that runs the party. `nothing` is the result without an answer.
-    fn found(&self, job: &JobSpec, me: &str, all: Vec<Found>, nothing: agreement::Found) -> Result<agreement::Found> {
-        let key = |((job, brought), found): (&(JobSpec, Brought), &Found)| {
+    fn found(
+        &self,
+        job: &JobSpec,
+        me: &str,
+        all: Vec<IntersectResult>,
+        nothing: agreement::RunResult,
+    ) -> Result<agreement::RunResult> {
+        let key = |((job, brought), found): (&(JobSpec, IntersectInput), &IntersectResult)| {
             let columns = job.key.as_ref().map(|key| key.columns.clone());
             let mut key = json!({ "columns": columns, "rows": brought.rows() });
-            if let Found::Rows(common) | Found::Payload(common, _) = found {
+            if let IntersectResult::Rows(common) | IntersectResult::Payload(common, _) = found {
                 key["common"] = common.len().into();
             }
             key
@@ -219,7 +236,7 @@ impl Alternatives {
         let keys: Vec<_> = self.each.iter().zip(&all).map(key).collect();
         let work: Vec<_> = self.each.iter().filter_map(|(_, brought)| brought.work()).collect();
         let answer = answer::of(job.peer_of(me), &self.each, all)?;
-        let found = agreement::Found { answer, ..nothing }.with("keys", keys)?;
+        let found = agreement::RunResult { answer, ..nothing }.with("keys", keys)?;
         if work.is_empty() { Ok(found) } else { found.with("work", work) }
     }
 }

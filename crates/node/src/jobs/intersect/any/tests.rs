@@ -15,8 +15,10 @@ use tacita_core::session::Transcript;
 use tacita_core::{Chance, Result, Role, Security, Session};
 
 use super::{Alternatives, load_all};
-use crate::agreement::handshake::Agreed;
-use crate::agreement::{Chosen, JobSpec, MAX_ALTERNATIVES, Part, Peers, Protocol, Run, Sizes, Source, Work};
+use crate::agreement::handshake::HandshakeResult;
+use crate::agreement::{
+    Chosen, DiskRun, JobSpec, MAX_ALTERNATIVES, PartContext, PartyInput, Peers, Protocol, Sizes, Source,
+};
 use crate::jobs::intersect::{disk, params};
 use crate::table::ReadOptions;
 
@@ -55,7 +57,7 @@ fn chances_of_several_keys_stay_below_the_whole() {
             assert!(8 * (several.tag_bytes as u32) >= Chance::Tag.bits() + 3 + 40, "{reveal}");
         }
     }
-    let on_disk = Sizes { work: Some(Work { memory: 1 << 24, kept: None }), entries: 0, ..sizes };
+    let on_disk = Sizes { work: Some(DiskRun { memory: 1 << 24, kept: None }), entries: 0, ..sizes };
     let buckets = |job: &JobSpec| disk::params(job, "a", Protocol::named("vole"), &on_disk, &on_disk).unwrap();
     let (one, several) = (buckets(&job("columns = [\"x\"]", "rows")), buckets(&job(all, "rows").alternatives()[0]));
     assert!(several.bound(Role::Receiver) > one.bound(Role::Receiver));
@@ -93,7 +95,7 @@ fn malicious(reveal: &str, party: &str) -> (JobSpec, Alternatives) {
 fn no_key_is_answered_before_all_are_bound() {
     for reveal in ["rows", "payload"] {
         let [(job, mut sender), (_, receiver)] = ["b", "a"].map(|party| malicious(reveal, party));
-        let agreed = Agreed {
+        let agreed = HandshakeResult {
             session: Session::new(Transcript::new("test")),
             chosen: Chosen::only(Protocol::named("vole")),
             own_sizes: sender.sizes(),
@@ -105,7 +107,7 @@ fn no_key_is_answered_before_all_are_bound() {
             let sends = scope.spawn(|| {
                 let peers = Peers::One { agreed: &agreed, channel: &mut to_receiver };
                 let rng = &mut ChaCha20Rng::from_seed([1; 32]);
-                let ran = sender.run(Run { job: &job, me: "b", peers, allowed: None, rng });
+                let ran = sender.run(PartContext { job: &job, me: "b", peers, allowed: None, rng });
                 ran.inspect_err(|error| to_receiver.handle().interrupt(error.clone())).map(drop)
             });
             let answered = is_bound(&job, &agreed, &mut channel).and_then(|()| {
@@ -120,7 +122,7 @@ fn no_key_is_answered_before_all_are_bound() {
 }
 
 /// The receiver's program by the first key, with any store.
-fn is_bound(job: &JobSpec, agreed: &Agreed, channel: &mut Channel) -> Result<()> {
+fn is_bound(job: &JobSpec, agreed: &HandshakeResult, channel: &mut Channel) -> Result<()> {
     let (session, rng) = (agreed.session.child("alternative", 0), &mut ChaCha20Rng::from_seed([2; 32]));
     let sizes = params(&job.alternatives()[0], "a", &agreed.peer_sizes.any[0], &agreed.own_sizes.any[0]);
     let columns = okvs::Params::new(sizes.receiver_items, sizes.store_bits)?.columns();

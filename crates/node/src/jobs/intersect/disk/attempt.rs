@@ -3,24 +3,24 @@
 use std::sync::atomic::Ordering;
 
 use rand_core::CryptoRng;
-use tacita_core::protocol::intersect::buckets::{self, BucketSource, Run};
+use tacita_core::protocol::intersect::buckets::{self, BucketSource, BucketsRun};
 use tacita_core::{Error, Progress, Result};
 
-use super::buckets::{InMemory, OnDisk};
-use super::{Agreed as Kept, Disk};
+use super::buckets::{DiskBuckets, MemoryBuckets};
+use super::{Disk, DiskAgreement};
 use crate::agreement::{self, JobSpec, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::base::text::{count, counted};
 use crate::jobs::on_disk::RESULT;
 use crate::jobs::on_disk::memory::for_buckets;
-use crate::table::Keys;
+use crate::table::TableKeys;
 
 /// Location of a party's table.
-pub enum Party<'a> {
+pub enum TablePlace<'a> {
     /// Table that is on disk.
     Disk(&'a Disk),
     /// Table that is in memory.
-    Memory(&'a Keys),
+    Memory(&'a TableKeys),
 }
 
 /// An attempt, with whoever takes part in it.
@@ -44,7 +44,7 @@ pub trait Attempt {
     fn rng(&mut self) -> &mut dyn CryptoRng;
 
     /// Agrees on a fresh run, or on resuming the one that is kept.
-    fn agree(&mut self, commitment: &[u8; 32], kept: Option<buckets::Kept<'_>>) -> Result<buckets::Agreed>;
+    fn agree(&mut self, commitment: &[u8; 32], kept: Option<buckets::KeptRun<'_>>) -> Result<buckets::BucketAgreement>;
 
     /// Does the buckets that remain.
     fn run(&mut self, remaining: &[usize], source: &dyn BucketSource) -> Result<()>;
@@ -52,15 +52,15 @@ pub trait Attempt {
 
 /// Runs all buckets that are left. Returns the numbers of the common keys of a table in memory, ascending; those of one
 /// on disk are there.
-pub fn run_attempt(party: Party<'_>, mut attempt: impl Attempt) -> Result<Option<Vec<usize>>> {
+pub fn run_attempt(party: TablePlace<'_>, mut attempt: impl Attempt) -> Result<Option<Vec<usize>>> {
     match party {
-        Party::Disk(disk) => disk.run_attempt(attempt).map(|()| None),
-        Party::Memory(keys) => {
+        TablePlace::Disk(disk) => disk.run_attempt(attempt).map(|()| None),
+        TablePlace::Memory(keys) => {
             // Nothing of this run is ever resumed by a party that keeps nothing: it is committed to nothing.
             let mut commitment = [0; 32];
             attempt.rng().fill_bytes(&mut commitment);
             let agreed = attempt.agree(&commitment, None)?;
-            let source = InMemory::make(keys, &agreed.run.item_key(), attempt.buckets());
+            let source = MemoryBuckets::make(keys, &agreed.run.item_key(), attempt.buckets());
             attempt.run(&agreed.remaining, &source)?;
             Ok(Some(source.common()))
         }
@@ -74,17 +74,17 @@ pub fn terms_of(job: &JobSpec) -> Result<[u8; 32]> {
 }
 
 /// The run that parties of these sizes go on with: all have kept it.
-pub fn resumed<'a>(own: &'a Sizes, others: impl IntoIterator<Item = &'a Sizes>) -> Option<&'a agreement::Kept> {
+pub fn resumed<'a>(own: &'a Sizes, others: impl IntoIterator<Item = &'a Sizes>) -> Option<&'a agreement::ResumableRun> {
     let own = kept(own)?;
     others.into_iter().all(|theirs| kept(theirs).is_some_and(|theirs| same(own, theirs))).then_some(own)
 }
 
 /// Whether these are one run: its fingerprint is of the other two, but a peer can say what it likes.
-fn same(own: &agreement::Kept, theirs: &agreement::Kept) -> bool {
+fn same(own: &agreement::ResumableRun, theirs: &agreement::ResumableRun) -> bool {
     (&own.run, own.buckets, &own.protocol) == (&theirs.run, theirs.buckets, &theirs.protocol)
 }
 
-fn kept(sizes: &Sizes) -> Option<&agreement::Kept> {
+fn kept(sizes: &Sizes) -> Option<&agreement::ResumableRun> {
     sizes.work.as_ref()?.kept.as_ref()
 }
 
@@ -136,10 +136,10 @@ impl Disk {
     fn run_attempt(&self, mut attempt: impl Attempt) -> Result<()> {
         let commitment = self.commitment()?;
         let (kept, finished) = self.kept(attempt.resumes())?;
-        let kept = kept.as_ref().map(|run| buckets::Kept { run, finished: &finished });
+        let kept = kept.as_ref().map(|run| buckets::KeptRun { run, finished: &finished });
         let agreed = attempt.agree(&commitment, kept)?;
         let (run, buckets) = (hex(&agreed.run.to_bytes()), attempt.buckets());
-        self.keep(Kept { run: run.clone(), protocol: attempt.protocol().into(), buckets })?;
+        self.keep(DiskAgreement { run: run.clone(), protocol: attempt.protocol().into(), buckets })?;
         tracing::info!(
             "{} of {} left, {} at a time",
             count(agreed.remaining.len() as u64),
@@ -148,7 +148,7 @@ impl Disk {
         );
         let room = (self.memory - for_buckets(self.memory)) as usize;
         let (directory, sorted, item_key) = (self.table.directory(), self.table.sorted(), agreed.run.item_key());
-        let source = OnDisk::make(directory, &run, sorted, &item_key, buckets, room, attempt.progress())?;
+        let source = DiskBuckets::make(directory, &run, sorted, &item_key, buckets, room, attempt.progress())?;
         attempt.run(&agreed.remaining, &source)?;
         self.done.store(agreed.remaining.len(), Ordering::Relaxed);
         Ok(())
@@ -164,7 +164,7 @@ impl Disk {
     }
 
     /// The run that is resumed, and its finished buckets. What is kept of one that is not resumed goes.
-    fn kept(&self, resumes: bool) -> Result<(Option<Run>, Vec<usize>)> {
+    fn kept(&self, resumes: bool) -> Result<(Option<BucketsRun>, Vec<usize>)> {
         let directory = self.table.directory();
         if !resumes {
             let keeps = self.table.state().run.is_some();
@@ -175,13 +175,13 @@ impl Disk {
             return Ok((None, Vec::new()));
         }
         let state = self.table.state();
-        let run = state.run.as_ref().and_then(|kept| unhex(&kept.run)).and_then(|bytes| Run::from_bytes(&bytes));
+        let run = state.run.as_ref().and_then(|kept| unhex(&kept.run)).and_then(|bytes| BucketsRun::from_bytes(&bytes));
         let run = run.ok_or_else(|| Error::Internal("no run is kept".into()))?;
         Ok((Some(run), super::buckets::finished(directory)?))
     }
 
     /// Keeps the run that was agreed on.
-    fn keep(&self, run: Kept) -> Result<()> {
+    fn keep(&self, run: DiskAgreement) -> Result<()> {
         self.table.note(|state| state.run = Some(run))
     }
 }
@@ -189,18 +189,18 @@ impl Disk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agreement::Work;
+    use crate::agreement::DiskRun;
 
     const NAMES: [&str; 3] = ["a", "b", "c"];
 
     fn on_disk(kept: Option<(char, u64, u64)>) -> Sizes {
-        let kept = kept.map(|(run, finished, buckets)| agreement::Kept {
+        let kept = kept.map(|(run, finished, buckets)| agreement::ResumableRun {
             run: run.into(),
             finished,
             buckets,
             protocol: "star".into(),
         });
-        Sizes { items: 9, work: Some(Work { memory: 1 << 30, kept }), ..Sizes::default() }
+        Sizes { items: 9, work: Some(DiskRun { memory: 1 << 30, kept }), ..Sizes::default() }
     }
 
     /// Whatever each has kept, all come to the same: they resume, begin anew, or end with an error that names another.

@@ -8,30 +8,30 @@ use tacita_core::protocol::intersect::buckets::{BucketSource, bucket_of};
 use tacita_core::{ITEM_BYTES, Item, Progress, Result, Role};
 
 use crate::jobs::on_disk::directory::{Directory, Sorted};
-use crate::jobs::on_disk::prepare::Keys;
+use crate::jobs::on_disk::prepare::SortedKeys;
 use crate::jobs::on_disk::{BUCKETS, RESULT};
-use crate::store::seal::{Place, Readable};
+use crate::store::seal::{Readable, RecordOffset};
 use crate::table;
 
 /// An item on disk, with the number of its key.
 const ENTRY_BYTES: usize = ITEM_BYTES + 4;
 
 /// Maximum number of bytes that one bucket buffers before they are written.
-const MOST_BUFFER_BYTES: usize = 1800 * ENTRY_BYTES;
+const MAX_BUFFER_BYTES: usize = 1800 * ENTRY_BYTES;
 
 /// Buckets in a file, one for all of them.
-pub struct OnDisk<'a> {
+pub struct DiskBuckets<'a> {
     directory: &'a Directory,
     /// Run for which results are sealed.
     run: &'a str,
     file: Readable,
     /// Places of the parts of each bucket.
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<RecordOffset>>,
     /// The numbers of the keys of the buckets that are being done.
     loaded: Mutex<BTreeMap<usize, Vec<u32>>>,
 }
 
-impl<'a> OnDisk<'a> {
+impl<'a> DiskBuckets<'a> {
     /// Hashes the keys of a sorted table, and sorts their items into buckets.
     pub fn make(
         directory: &'a Directory,
@@ -41,12 +41,12 @@ impl<'a> OnDisk<'a> {
         buckets: usize,
         memory: usize,
         progress: &Progress,
-    ) -> Result<OnDisk<'a>> {
+    ) -> Result<DiskBuckets<'a>> {
         progress.start("hashing", sorted.counts.items);
         directory.note_needed(sorted.counts.items as u64 * (ENTRY_BYTES as u64 + 4));
-        let mut keys = Keys::open(directory)?;
+        let mut keys = SortedKeys::open(directory)?;
         let mut file = directory.create_file(BUCKETS, BUCKETS)?;
-        let room = (memory / buckets).clamp(ENTRY_BYTES, MOST_BUFFER_BYTES);
+        let room = (memory / buckets).clamp(ENTRY_BYTES, MAX_BUFFER_BYTES);
         let mut buffers: Vec<Vec<u8>> = vec![Vec::new(); buckets];
         let mut places = vec![Vec::new(); buckets];
         let mut number = 0u32;
@@ -68,11 +68,11 @@ impl<'a> OnDisk<'a> {
                 places.push(file.write(buffer)?);
             }
         }
-        Ok(OnDisk { directory, run, file: file.readable()?, places, loaded: Mutex::default() })
+        Ok(DiskBuckets { directory, run, file: file.readable()?, places, loaded: Mutex::default() })
     }
 }
 
-impl BucketSource for OnDisk<'_> {
+impl BucketSource for DiskBuckets<'_> {
     fn load(&self, bucket: usize) -> Result<Vec<Item>> {
         let (mut items, mut numbers) = (Vec::new(), Vec::new());
         for place in &self.places[bucket] {
@@ -125,7 +125,7 @@ pub fn common(directory: &Directory, run: &str, items: usize) -> Result<Vec<u64>
 }
 
 /// Buckets in memory: of a party whose table is there, too.
-pub struct InMemory {
+pub struct MemoryBuckets {
     items: Vec<Item>,
     /// Numbers of the keys, bucket by bucket, and where each bucket starts.
     order: Vec<u32>,
@@ -133,9 +133,9 @@ pub struct InMemory {
     common: Mutex<Vec<usize>>,
 }
 
-impl InMemory {
+impl MemoryBuckets {
     /// Sorts the items of these keys into buckets.
-    pub fn make(keys: &table::Keys, item_key: &[u8; 32], buckets: usize) -> InMemory {
+    pub fn make(keys: &table::TableKeys, item_key: &[u8; 32], buckets: usize) -> MemoryBuckets {
         let items: Vec<_> = (0..keys.len()).into_par_iter().map(|index| Item::new(item_key, keys.key(index))).collect();
         let mut starts = vec![0; buckets + 1];
         items.iter().for_each(|item| starts[bucket_of(item, buckets) + 1] += 1);
@@ -146,7 +146,7 @@ impl InMemory {
             order[*next] = number as u32;
             *next += 1;
         }
-        InMemory { items, order, starts, common: Mutex::default() }
+        MemoryBuckets { items, order, starts, common: Mutex::default() }
     }
 
     /// The numbers of the keys that are common, ascending.
@@ -161,7 +161,7 @@ impl InMemory {
     }
 }
 
-impl BucketSource for InMemory {
+impl BucketSource for MemoryBuckets {
     fn load(&self, bucket: usize) -> Result<Vec<Item>> {
         Ok(self.numbers(bucket).iter().map(|&number| self.items[number as usize]).collect())
     }

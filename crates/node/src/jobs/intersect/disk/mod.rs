@@ -15,18 +15,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result, Security};
 
-pub use self::attempt::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
+pub use self::attempt::{Attempt, TablePlace, check_fresh, resumed, run_attempt, terms_of};
 pub use self::run::{LANES, bucketed, buckets_of, check_sizes, is_bucketed, params, run};
-use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Topology, Work as WorkSizes};
+use crate::agreement::{DiskOptions, DiskRun, JobSpec, Protocol, ResumableRun, Reveal, Sizes, Topology};
 use crate::jobs::intersect::{check_limits, methods};
-use crate::jobs::on_disk::rows::OnDisk;
+use crate::jobs::on_disk::rows::SortedRows;
 use crate::jobs::on_disk::table::{Loading, SortedTable};
 use crate::jobs::on_disk::{self, memory};
 use crate::table::{ReadOptions, RowCounts};
 
 /// A table on disk, in the order of its keys, and how far the run has come.
 pub struct Disk {
-    table: SortedTable<Agreed>,
+    table: SortedTable<DiskAgreement>,
     sizes: Sizes,
     /// Memory for data, in bytes.
     memory: u64,
@@ -36,7 +36,7 @@ pub struct Disk {
 
 /// Outcome of the agreement with the others.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Agreed {
+pub struct DiskAgreement {
     /// The run's seed and commitments, in hexadecimal.
     pub run: String,
     /// Name of the protocol.
@@ -96,7 +96,7 @@ impl Disk {
         path: &Path,
         options: &ReadOptions,
         allow_unreadable: bool,
-        work: &Work,
+        work: &DiskOptions,
     ) -> Result<Disk> {
         check_job(job)?;
         let spec = job.key_spec(me, allow_unreadable)?;
@@ -106,7 +106,7 @@ impl Disk {
         let mut sizes = Sizes { items: table.sorted().counts.items as u64, ..Sizes::default() };
         check_limits(job, me, &path.display().to_string(), &mut sizes)?;
         let kept = match &table.state().run {
-            Some(run) => Some(Kept {
+            Some(run) => Some(ResumableRun {
                 run: run::public_id(run),
                 finished: buckets::finished(table.directory())?.len() as u64,
                 buckets: run.buckets as u64,
@@ -114,13 +114,13 @@ impl Disk {
             }),
             None => None,
         };
-        sizes.work = Some(WorkSizes { memory: memory::for_buckets(memory), kept });
+        sizes.work = Some(DiskRun { memory: memory::for_buckets(memory), kept });
         Ok(Disk { table, sizes, memory, done: AtomicUsize::new(0) })
     }
 
     /// A run in the directory of which all parties have all they need of each other, so that only the result is to be
     /// written.
-    pub fn ended(job: &JobSpec, me: &str, work: &Work) -> Result<Option<Disk>> {
+    pub fn ended(job: &JobSpec, me: &str, work: &DiskOptions) -> Result<Option<Disk>> {
         if !work.resume || !on_disk::holds_run(&work.directory) {
             return Ok(None);
         }
@@ -129,7 +129,7 @@ impl Disk {
     }
 
     /// A run in the directory of which this party, which learns, has all it needs of the others.
-    pub fn complete(job: &JobSpec, me: &str, work: &Work) -> Result<Option<Disk>> {
+    pub fn complete(job: &JobSpec, me: &str, work: &DiskOptions) -> Result<Option<Disk>> {
         if !work.resume || !job.learns(me) {
             return Ok(None);
         }
@@ -140,7 +140,7 @@ impl Disk {
     }
 
     /// The run in the directory, if its table has been sorted.
-    fn reopen(job: &JobSpec, me: &str, work: &Work) -> Result<Option<Disk>> {
+    fn reopen(job: &JobSpec, me: &str, work: &DiskOptions) -> Result<Option<Disk>> {
         let Some(table) = SortedTable::reopen(job, me, work)? else { return Ok(None) };
         let (memory, done) = (memory::for_data(work.memory), AtomicUsize::new(0));
         Ok(Some(Disk { table, sizes: Sizes::default(), memory, done }))
@@ -185,11 +185,11 @@ impl Disk {
     }
 
     /// The rows that are common.
-    pub fn common(&self) -> Result<OnDisk> {
+    pub fn common(&self) -> Result<SortedRows> {
         let run = self.table.state().run.as_ref().map(|run| run.run.clone());
         let run = run.ok_or_else(|| Error::Internal("nothing has run".into()))?;
         let bits = buckets::common(self.table.directory(), &run, self.table.sorted().counts.items)?;
-        OnDisk::common(self.table.directory().clone(), bits)
+        SortedRows::common(self.table.directory().clone(), bits)
     }
 
     /// Removes the run's files, now that it has succeeded.

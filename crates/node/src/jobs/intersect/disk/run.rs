@@ -7,15 +7,15 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets::{self, BucketSource, MAX_BUCKETS, Params, buckets_for};
 use tacita_core::{Error, Level, Progress, Result, Role};
 
-use super::attempt::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
+use super::attempt::{Attempt, TablePlace, check_fresh, resumed, run_attempt, terms_of};
 use super::buckets::role;
-use super::{Agreed as Kept, check_job};
-use crate::agreement::handshake::Agreed;
+use super::{DiskAgreement, check_job};
+use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{JobSpec, Protocol, Sizes};
 use crate::base::hex::unhex;
 use crate::jobs::intersect::memory::of_bucket;
 use crate::jobs::intersect::methods::{self, Bucketed};
-use crate::jobs::on_disk::memory::{LEAST_BYTES, for_buckets};
+use crate::jobs::on_disk::memory::{MIN_BYTES, for_buckets};
 
 /// Buckets in flight at once: one travels while another is computed.
 pub const LANES: usize = 4;
@@ -33,15 +33,16 @@ pub fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()
     if job.bucket().is_some() || check_job(job).is_err() {
         return refuse("it has its table on disk, which this job cannot use");
     }
-    if work.memory < for_buckets(LEAST_BYTES) {
+    if work.memory < for_buckets(MIN_BYTES) {
         return refuse("it has its table on disk, and no memory for any of it");
     }
     let Some(kept) = &work.kept else { return Ok(()) };
     let bounded = (1..=MAX_BUCKETS as u64).contains(&kept.buckets) && kept.finished <= kept.buckets;
     let known = methods::of(job).in_buckets_called(&kept.protocol).is_some();
-    match bounded && known && unhex(&kept.run).is_some_and(|run| run.len() == 32) {
-        true => Ok(()),
-        false => refuse("it announces a run that cannot be"),
+    if bounded && known && unhex(&kept.run).is_some_and(|run| run.len() == 32) {
+        Ok(())
+    } else {
+        refuse("it announces a run that cannot be")
     }
 }
 
@@ -85,7 +86,7 @@ pub fn buckets_of(
 }
 
 /// Fingerprint of a kept run, by which parties see that they have kept the same.
-pub fn public_id(kept: &Kept) -> String {
+pub fn public_id(kept: &DiskAgreement) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("tacita 1 work run");
     hasher.update(kept.run.as_bytes()).update(&(kept.buckets as u64).to_le_bytes()).update(kept.protocol.as_bytes());
     hasher.finalize().to_hex().to_string()
@@ -96,8 +97,8 @@ pub fn public_id(kept: &Kept) -> String {
 pub fn run(
     job: &JobSpec,
     me: &str,
-    party: Party<'_>,
-    agreed: &Agreed,
+    party: TablePlace<'_>,
+    agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Vec<usize>>> {
@@ -118,7 +119,7 @@ struct Between<'a, R> {
     role: Role,
     resumes: bool,
     terms: [u8; 32],
-    agreed: &'a Agreed,
+    agreed: &'a HandshakeResult,
     progress: Arc<Progress>,
     channel: &'a mut Channel,
     rng: &'a mut R,
@@ -149,12 +150,12 @@ impl<R: CryptoRng> Attempt for Between<'_, R> {
         self.rng
     }
 
-    fn agree(&mut self, commitment: &[u8; 32], kept: Option<buckets::Kept<'_>>) -> Result<buckets::Agreed> {
+    fn agree(&mut self, commitment: &[u8; 32], kept: Option<buckets::KeptRun<'_>>) -> Result<buckets::BucketAgreement> {
         let place = match self.role {
             Role::Receiver => 0,
             Role::Sender => 1,
         };
-        let (party, shape) = (buckets::Party { place, commitment, kept }, self.params.shape());
+        let (party, shape) = (buckets::BucketsParty { place, commitment, kept }, self.params.shape());
         let channels = std::slice::from_mut(&mut *self.channel);
         buckets::agree(party, &self.terms, &shape, &self.agreed.session, channels, self.rng)
     }
@@ -171,7 +172,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::agreement::{Bucket, Work};
+    use crate::agreement::{Bucket, DiskRun};
     use crate::jobs::on_disk::memory::FIXED_BYTES;
 
     /// Checks that a bucket's tables are in memory, where its answers are recorded; any other location is refused.
@@ -185,7 +186,7 @@ mod tests {
             Bucket { session, number: 0, of: 2, attempt: 0, bounds, counts: None, facts, told: None, pooled: None };
         let bucket = job.of_bucket(bucket, Protocol::named("vole"), &BTreeMap::new()).unwrap();
         let (channel, _other) = Channel::pair("a", "b");
-        let work = Some(Work { memory: for_buckets(LEAST_BYTES), kept: None });
+        let work = Some(DiskRun { memory: for_buckets(MIN_BYTES), kept: None });
         let (own, theirs) = (Sizes { items: 10, ..Sizes::default() }, Sizes { items: 10, work, ..Sizes::default() });
         let check = |job: &JobSpec, theirs: &Sizes| crate::jobs::intersect::check_peer(job, &own, theirs, &channel);
         check(&job, &theirs).unwrap();
@@ -207,9 +208,9 @@ mod tests {
             for (memory, receives) in
                 [1 << 20, 1 << 30, 1 << 35].into_iter().flat_map(|memory| [(memory, true), (memory, false)])
             {
-                let own = Sizes { items, work: Some(Work { memory, kept: None }), ..Sizes::default() };
+                let own = Sizes { items, work: Some(DiskRun { memory, kept: None }), ..Sizes::default() };
                 let peer =
-                    Sizes { items: claimed, work: Some(Work { memory: u64::MAX, kept: None }), ..Sizes::default() };
+                    Sizes { items: claimed, work: Some(DiskRun { memory: u64::MAX, kept: None }), ..Sizes::default() };
                 let (receiver, sender) = if receives { (&own, &peer) } else { (&peer, &own) };
                 let Ok(buckets) = buckets_of(protocol, level, receiver, sender, 1) else {
                     refused += 1;

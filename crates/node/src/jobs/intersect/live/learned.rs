@@ -1,7 +1,7 @@
 //! Plain sentences on who learns what from a live list.
 
 use super::{DEFAULT_ROTATE_WITHIN, Live, Quota};
-use crate::agreement::{Glance, JobSpec, Key, KeyVerdict};
+use crate::agreement::{Disclosure, JobSpec, KeyVerdict, MatchKey};
 use crate::base::text::{count, counted};
 use crate::jobs::learned::list;
 
@@ -19,21 +19,18 @@ pub fn protocol(live: &Live) -> String {
 pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     let desk = job.receiver();
     let authority = job.peer_of(desk);
-    match party == desk {
-        true => of_desk(job, desk, authority),
-        false => of_authority(desk, authority),
-    }
+    if party == desk { of_desk(job, desk, authority) } else { of_authority(desk, authority) }
 }
 
 /// Returns the summary of who learns what, one entry for each result.
-pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+pub fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
     let desk = job.receiver();
     let authority = job.peer_of(desk);
     vec![
-        Glance::new(job, "whether a row that is asked for is on the list", |name| name == desk),
-        Glance::given(job, authority, "when the list changes".into(), |_| true),
-        Glance::given(job, desk, "which rows are asked for".into(), |_| false),
-        Glance::given(job, desk, "when a desk asks, and for how many keys".into(), |_| true),
+        Disclosure::new(job, "whether a row that is asked for is on the list", |name| name == desk),
+        Disclosure::given(job, authority, "when the list changes".into(), |_| true),
+        Disclosure::given(job, desk, "which rows are asked for".into(), |_| false),
+        Disclosure::given(job, desk, "when a desk asks, and for how many keys".into(), |_| true),
     ]
 }
 
@@ -75,7 +72,7 @@ fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {
 }
 
 /// The several keys of a job, and which of them make a possible match alone.
-fn several(key: &Key) -> Vec<String> {
+fn several(key: &MatchKey) -> Vec<String> {
     let one = |(number, columns): (usize, &Vec<String>)| match key.verdict(number) {
         KeyVerdict::Match => list(columns),
         KeyVerdict::Possible => format!("{} (a possible match)", list(columns)),

@@ -12,25 +12,25 @@ use tacita_core::protocol::intersect::live::Params;
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Security};
 
-use super::methods::{self, Method, Pair, ecdh};
+use super::methods::{self, IntersectMethod, IntersectPair, ecdh};
 use super::prepared::{DEFAULT_MAX_CLIENTS, MAX_TOTAL_QUERIES};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Chosen, Duplicates, Glance, JobSpec, KeyVerdict, Known, Part, Protocol, Reveal, Sizes, Source, Terms,
-    Topology,
+    Ability, Chosen, Disclosure, Duplicates, JobSpec, KeyVerdict, KnownSizes, PartyInput, Protocol, Reveal, Sizes,
+    Source, Terms, Topology,
 };
 use crate::base::text;
 
 pub use learned::{at_a_glance, learned, protocol};
-pub use reader::{Asked, Field, Reader};
-pub use roll::{Roll, RollChange, Row, RowsRead};
+pub use reader::{KeyReader, QueryColumn, QueryRow};
+pub use roll::{EncodedRow, Roll, RollChange, RowsRead};
 
 /// Default period in seconds within which the key is rotated, again and again, unless the terms say otherwise.
 pub const DEFAULT_ROTATE_WITHIN: u64 = 24 * 3600;
 
 /// The shortest such time.
-const LEAST_ROTATE_WITHIN: u64 = 10;
+const MIN_ROTATE_WITHIN: u64 = 10;
 
 /// Maximum lifetime of a key, in days.
 pub const EPOCH_DAYS: u64 = 30;
@@ -160,7 +160,7 @@ fn not_run<T>(job: &JobSpec) -> Result<T> {
 /// The protocol of a list that is served, which is one between two parties again and again.
 pub struct LiveList;
 
-impl Method for LiveList {
+impl IntersectMethod for LiveList {
     fn protocol(&self) -> Protocol {
         ecdh::PROTOCOL
     }
@@ -196,21 +196,21 @@ impl Method for LiveList {
         ONCE.cost(job, chosen, sizes, machine)
     }
 
-    fn learned(&self, job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+    fn learned(&self, job: &JobSpec, party: &str, _known: KnownSizes<'_>) -> Vec<String> {
         learned(job, party)
     }
 
-    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Disclosure> {
         at_a_glance(job)
     }
 
-    fn load(&self, job: &JobSpec, _me: &str, _source: &Source) -> Result<Box<dyn Part>> {
+    fn load(&self, job: &JobSpec, _me: &str, _source: &Source) -> Result<Box<dyn PartyInput>> {
         not_run(job)
     }
 }
 
 /// Protocol that stands for the work for one client.
-const ONCE: Pair = Pair(&ecdh::Ecdh);
+const ONCE: IntersectPair = IntersectPair(&ecdh::Ecdh);
 
 /// Checks what a job for a live list has to be, and that no other has what is for them alone.
 pub(super) fn check(job: &JobSpec) -> Result<()> {
@@ -289,8 +289,8 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         ));
     }
     let longest = EPOCH_DAYS * 24 * 3600;
-    if limits.rotate_within.is_some_and(|seconds| !(LEAST_ROTATE_WITHIN..=longest).contains(&seconds)) {
-        return bad(format!("limits.rotate_within: use {LEAST_ROTATE_WITHIN}s to {EPOCH_DAYS}d"));
+    if limits.rotate_within.is_some_and(|seconds| !(MIN_ROTATE_WITHIN..=longest).contains(&seconds)) {
+        return bad(format!("limits.rotate_within: use {MIN_ROTATE_WITHIN}s to {EPOCH_DAYS}d"));
     }
     params(job).map(drop)
 }

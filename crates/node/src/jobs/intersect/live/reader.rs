@@ -11,7 +11,7 @@ use crate::table::normalize::{Profile, Reading};
 use crate::table::text::TextColumn;
 
 /// Reads rows as keys.
-pub struct Reader {
+pub struct KeyReader {
     /// Logical names, headers and profiles of all columns of the keys, each once.
     columns: Vec<(String, String, Profile)>,
     /// The columns of each key, by their place among all.
@@ -20,7 +20,7 @@ pub struct Reader {
 
 /// A column that somebody is asked for by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
+pub struct QueryColumn {
     /// Header of the field.
     pub header: String,
     /// Profiles with which its values are read: several if several columns of the keys stand under one header.
@@ -29,7 +29,7 @@ pub struct Field {
 
 /// Somebody who is asked for.
 #[derive(Clone)]
-pub struct Asked {
+pub struct QueryRow {
     /// The keys that there are, encoded; none where a part is missing or cannot be read.
     pub keys: Vec<Option<Vec<u8>>>,
     /// Headers whose value no profile of theirs can read.
@@ -38,7 +38,7 @@ pub struct Asked {
     pub missing: Vec<String>,
 }
 
-impl Asked {
+impl QueryRow {
     /// Whether it can be asked for: there is a key, and nothing that could not be read.
     pub fn can_be_asked(&self) -> bool {
         self.unreadable.is_empty() && self.has_key()
@@ -72,7 +72,7 @@ impl Asked {
 }
 
 /// Keys are never printed.
-impl std::fmt::Debug for Asked {
+impl std::fmt::Debug for QueryRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Asked({} keys)", self.keys.iter().flatten().count())
     }
@@ -85,37 +85,38 @@ struct Seen {
     unreadable: bool,
 }
 
-impl Reader {
+impl KeyReader {
     /// For what the party `me` writes.
-    pub fn new(live: &Live, me: &str) -> Result<Reader> {
+    pub fn new(live: &Live, me: &str) -> Result<KeyReader> {
         let key = live.job.key.as_ref().ok_or_else(|| Error::Internal("a list without a key".into()))?;
         let column =
             |(name, profile): (&String, Profile)| (name.clone(), live.job.header(me, name).to_owned(), profile);
         let columns: Vec<_> = key.columns.iter().zip(live.job.profiles(me)).map(column).collect();
         let place = |name: &String| key.columns.iter().position(|column| column == name);
-        let keys = match key.any.is_empty() {
-            true => vec![(0..columns.len()).collect()],
-            false => key.any.iter().map(|columns| columns.iter().filter_map(place).collect()).collect(),
+        let keys = if key.any.is_empty() {
+            vec![(0..columns.len()).collect()]
+        } else {
+            key.any.iter().map(|columns| columns.iter().filter_map(place).collect()).collect()
         };
-        Ok(Reader { columns, keys })
+        Ok(KeyReader { columns, keys })
     }
 
     /// The columns that somebody is asked for by, each header once.
-    pub fn fields(&self) -> Vec<Field> {
+    pub fn fields(&self) -> Vec<QueryColumn> {
         self.fields_of(0..self.columns.len())
     }
 
     /// Returns the fields of one key.
-    pub fn fields_of_key(&self, key: usize) -> Vec<Field> {
+    pub fn fields_of_key(&self, key: usize) -> Vec<QueryColumn> {
         self.fields_of(self.keys[key].iter().copied())
     }
 
-    fn fields_of(&self, columns: impl Iterator<Item = usize>) -> Vec<Field> {
-        let mut fields: Vec<Field> = Vec::new();
+    fn fields_of(&self, columns: impl Iterator<Item = usize>) -> Vec<QueryColumn> {
+        let mut fields: Vec<QueryColumn> = Vec::new();
         for (_, header, profile) in columns.map(|column| &self.columns[column]) {
             match fields.iter_mut().find(|field| field.header == *header) {
                 Some(field) => field.profiles.push(*profile),
-                None => fields.push(Field { header: header.clone(), profiles: vec![*profile] }),
+                None => fields.push(QueryColumn { header: header.clone(), profiles: vec![*profile] }),
             }
         }
         fields
@@ -130,7 +131,7 @@ impl Reader {
 
     /// The keys of somebody of whom `value` says what stands under a header. A value that one profile reads and another does not, as a
     /// year alone, makes the keys that it can.
-    pub fn read<'a>(&self, value: impl Fn(&str) -> &'a str) -> Asked {
+    pub fn read<'a>(&self, value: impl Fn(&str) -> &'a str) -> QueryRow {
         let mut seen: Vec<(&str, Seen)> = Vec::new();
         let mut canonical = String::new();
         let mut parts: Vec<Option<Vec<u8>>> = Vec::with_capacity(self.columns.len());
@@ -164,7 +165,7 @@ impl Reader {
             let parts: Option<Vec<&[u8]>> = columns.iter().map(|&column| parts[column].as_deref()).collect();
             parts.map(|parts| parts.concat())
         };
-        Asked {
+        QueryRow {
             keys: self.keys.iter().map(key).collect(),
             unreadable: of(|seen| seen.unreadable && !seen.read),
             missing: of(|seen| !seen.unreadable && !seen.read),
@@ -180,7 +181,7 @@ impl Reader {
         table: &Table,
         names: &BTreeMap<String, String>,
         reference: Option<&str>,
-    ) -> Result<Vec<(Asked, String)>> {
+    ) -> Result<Vec<(QueryRow, String)>> {
         let mut rows = Vec::with_capacity(table.rows());
         self.visit(table, names, reference, |_, asked, reference| rows.push((asked(), reference.to_owned())))?;
         Ok(rows)
@@ -192,7 +193,7 @@ impl Reader {
         table: &Table,
         names: &BTreeMap<String, String>,
         reference: Option<&str>,
-        mut visit: impl FnMut(usize, &dyn Fn() -> Asked, &str),
+        mut visit: impl FnMut(usize, &dyn Fn() -> QueryRow, &str),
     ) -> Result<()> {
         let mut places = Vec::new();
         for (name, header, _) in &self.columns {

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use tacita_core::{Error, Item, Result};
 
-use super::{Live, Reader};
+use super::{KeyReader, Live};
 use crate::base::text::{count, counted};
-use crate::table::{Duplicates, KeySpec, Keys, Table, Warning};
+use crate::table::{Duplicates, KeySpec, Table, TableKeys, Warning};
 use crate::watch::warn_own_user;
 
 /// The rows of a list. A row is its keys; rows with the same keys are one.
 #[derive(Clone, Default)]
 pub struct Roll {
-    rows: HashSet<Row>,
+    rows: HashSet<EncodedRow>,
     /// Number of rows that have each key.
     keys: HashMap<(u32, Key), u32>,
 }
 
 /// The keys of a row, encoded: for each, one byte that says whether it is there, its length, and it.
-pub type Row = Vec<u8>;
+pub type EncodedRow = Vec<u8>;
 type Key = Vec<u8>;
 
 /// Changes made by adding or removing rows.
@@ -27,14 +27,14 @@ pub struct RollChange {
     /// Rows that were not as was said: on the list already, or not on it.
     pub left_out: usize,
     /// The rows that change.
-    pub rows: Vec<Row>,
+    pub rows: Vec<EncodedRow>,
 }
 
 /// Contents of a table for a list.
 #[derive(Default)]
 pub struct RowsRead {
     /// The rows that can be found, encoded.
-    pub rows: Vec<Row>,
+    pub rows: Vec<EncodedRow>,
     /// Rows of the table.
     pub read: usize,
     /// Rows without any key, which nobody would find: how many.
@@ -85,14 +85,14 @@ impl Roll {
     /// Errors ([`Error::Input`]): a column is missing; more than half of the rows have a value that no profile of its column reads, unless
     /// that is allowed.
     pub fn read(live: &Live, table: &Table, allow_unreadable: bool) -> Result<RowsRead> {
-        let mut rows: Vec<Row> = vec![Row::default(); table.rows()];
+        let mut rows: Vec<EncodedRow> = vec![EncodedRow::default(); table.rows()];
         let (mut has_key, mut lacks_key) = (vec![false; table.rows()], vec![false; table.rows()]);
         let several = live.keys() > 1;
         let mut warnings = Vec::new();
         for job in live.jobs() {
             // Of several keys, another one may read what this one cannot: that is counted below.
             let spec = job.key_spec(&live.authority, allow_unreadable || several)?;
-            let (keys, told) = Keys::build(table, &KeySpec { duplicates: Duplicates::All, ..spec })?;
+            let (keys, told) = TableKeys::build(table, &KeySpec { duplicates: Duplicates::All, ..spec })?;
             warnings.push((keys.counts().unreadable > 0, told));
             let mut of_row: Vec<Option<usize>> = vec![None; table.rows()];
             for key in 0..keys.len() {
@@ -146,15 +146,15 @@ impl Roll {
     }
 
     /// Returns those of `rows` that would be added or removed, each once.
-    pub fn plan(&self, rows: Vec<Row>, added: bool) -> RollChange {
+    pub fn plan(&self, rows: Vec<EncodedRow>, added: bool) -> RollChange {
         let (mut seen, all) = (HashSet::new(), rows.len());
-        let rows: Vec<Row> =
+        let rows: Vec<EncodedRow> =
             rows.into_iter().filter(|row| self.rows.contains(row) != added && seen.insert(row.clone())).collect();
         RollChange { left_out: all - rows.len(), rows }
     }
 
     /// The items that these rows bring, of those that would be added, or take with them, of those that would go.
-    pub fn items(&self, live: &Live, rows: &[Row], added: bool, item_keys: &[[u8; 32]]) -> Result<Vec<Item>> {
+    pub fn items(&self, live: &Live, rows: &[EncodedRow], added: bool, item_keys: &[[u8; 32]]) -> Result<Vec<Item>> {
         let mut changed: HashMap<(u32, Key), u32> = HashMap::new();
         for row in rows {
             parts(live, row)?.into_iter().for_each(|key| *changed.entry(key).or_default() += 1);
@@ -168,19 +168,20 @@ impl Roll {
     }
 
     /// Adds rows, or takes them off, as they were planned.
-    pub fn apply(&mut self, live: &Live, rows: &[Row], added: bool) -> Result<()> {
+    pub fn apply(&mut self, live: &Live, rows: &[EncodedRow], added: bool) -> Result<()> {
         for row in rows {
             let changes = if added { self.rows.insert(row.clone()) } else { self.rows.remove(row) };
             if !changes {
                 continue;
             }
             for key in parts(live, row)? {
-                match added {
-                    true => *self.keys.entry(key).or_default() += 1,
-                    false => match self.keys.get_mut(&key) {
+                if added {
+                    *self.keys.entry(key).or_default() += 1
+                } else {
+                    match self.keys.get_mut(&key) {
                         Some(count) if *count > 1 => *count -= 1,
                         _ => drop(self.keys.remove(&key)),
-                    },
+                    }
                 }
             }
         }
@@ -199,7 +200,7 @@ impl RowsRead {
         if !lacks_key.contains(&true) {
             return Ok(0);
         }
-        let reader = Reader::new(live, &live.authority)?;
+        let reader = KeyReader::new(live, &live.authority)?;
         let (names, mut unreadable) = (reader.key_names(), 0);
         reader.visit(table, &BTreeMap::new(), None, |row, asked, _| {
             if !lacks_key[row] {
@@ -208,24 +209,21 @@ impl RowsRead {
             let asked = asked();
             unreadable += usize::from(!asked.unreadable.is_empty());
             let place = table.place(row);
-            match asked.has_key() {
-                false => {
-                    self.lost += 1;
-                    if self.lost_places.len() < MAX_LOST_PLACES {
-                        self.lost_places.push(format!("{place}: {}", asked.why_not()));
-                    }
+            if asked.has_key() {
+                self.partial += 1;
+                if self.partial == 1 {
+                    let by: Vec<_> = names
+                        .iter()
+                        .zip(&asked.keys)
+                        .filter(|(_, key)| key.is_some())
+                        .map(|(name, _)| name.as_str())
+                        .collect();
+                    self.partial_place = format!("{place}: by {}", by.join("; "));
                 }
-                true => {
-                    self.partial += 1;
-                    if self.partial == 1 {
-                        let by: Vec<_> = names
-                            .iter()
-                            .zip(&asked.keys)
-                            .filter(|(_, key)| key.is_some())
-                            .map(|(name, _)| name.as_str())
-                            .collect();
-                        self.partial_place = format!("{place}: by {}", by.join("; "));
-                    }
+            } else {
+                self.lost += 1;
+                if self.lost_places.len() < MAX_LOST_PLACES {
+                    self.lost_places.push(format!("{place}: {}", asked.why_not()));
                 }
             }
         })?;

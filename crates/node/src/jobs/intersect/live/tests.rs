@@ -29,7 +29,7 @@ fn table(text: &str) -> Table {
 #[test]
 fn a_value_that_one_profile_reads_makes_the_keys_that_it_can() {
     let live = live(SOFT);
-    let reader = Reader::new(&live, "desk").unwrap();
+    let reader = KeyReader::new(&live, "desk").unwrap();
     assert_eq!(live.verdicts(), [KeyVerdict::Match, KeyVerdict::Possible]);
     assert_eq!(reader.fields().len(), 2, "one field for both columns of one header");
     let rows = table("name,dob\nA,1948-05-21\nA,1948\nA,spring\nA,\n,\n");
@@ -56,7 +56,7 @@ fn a_value_that_one_profile_reads_makes_the_keys_that_it_can() {
 #[test]
 fn columns_of_another_name_are_read_and_references_have_to_be_there() {
     let live = live(SOFT);
-    let reader = Reader::new(&live, "desk").unwrap();
+    let reader = KeyReader::new(&live, "desk").unwrap();
     let (rows, names) = (table("who,born,pnr\nA,1948,r1\n"), [("name", "who"), ("dob", "born")]);
     let names = names.map(|(header, own)| (header.to_owned(), own.to_owned())).into();
     assert_eq!(reader.read_table(&rows, &names, Some("pnr")).unwrap()[0].1, "r1");

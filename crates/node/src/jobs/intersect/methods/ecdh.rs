@@ -5,17 +5,17 @@ use tacita_core::channel::Channel;
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::intersect::buckets;
-use tacita_core::protocol::intersect::ecdh::{Domain, count, payload, rows, sum};
-use tacita_core::protocol::intersect::entries::{CHUNK, Params, ReturnedRows};
+use tacita_core::protocol::intersect::ecdh::{TagDomain, count, payload, rows, sum};
+use tacita_core::protocol::intersect::tag_exchange::{CHUNK, Params, ReturnedRows};
 use tacita_core::{Error, Level, Result, Role, Security};
 
-use super::{Bucketed, Cost, PairMethod, Setting};
+use super::{Bucketed, IntersectCost, IntersectPairMethod, MethodContext};
 use crate::agreement::cost::{Calibration, P384_PASSES, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
-use crate::jobs::intersect::found::Found;
+use crate::jobs::intersect::found::IntersectResult;
 use crate::jobs::intersect::memory;
-use crate::jobs::paillier::Seconds;
+use crate::jobs::paillier::OperationSeconds;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("ecdh");
@@ -23,7 +23,7 @@ pub const PROTOCOL: Protocol = Protocol::named("ecdh");
 /// Protocol based on Diffie-Hellman.
 pub struct Ecdh;
 
-impl PairMethod for Ecdh {
+impl IntersectPairMethod for Ecdh {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
@@ -53,17 +53,23 @@ impl PairMethod for Ecdh {
         Some(self)
     }
 
-    fn cost(&self, job: &JobSpec, params: Params, returned: ReturnedRows, machine: &Calibration) -> Result<Cost> {
+    fn cost(
+        &self,
+        job: &JobSpec,
+        params: Params,
+        returned: ReturnedRows,
+        machine: &Calibration,
+    ) -> Result<IntersectCost> {
         let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
         let [mut receiver, mut sender] = passes(job.level, asked, sent, machine);
         if let Reveal::Sum(_) = job.reveal {
-            let seconds = Seconds::of(KeySize::of(job.level), Some(machine));
+            let seconds = OperationSeconds::of(KeySize::of(job.level), Some(machine));
             let lists = params.sender_entries.div_ceil(CHUNK) as f64;
             receiver += seconds.read(sent, lists) + seconds.multiply * sent + seconds.rerandomize;
             sender += seconds.key + seconds.encrypt * sent + seconds.decrypt;
         }
         let role = |role, cpu| RoleCost { cpu, bytes: params.bytes_sent_by(role, returned), ..RoleCost::default() };
-        Ok(Cost {
+        Ok(IntersectCost {
             receiver: role(Role::Receiver, receiver),
             sender: role(Role::Sender, sender),
             rounds: params.rounds(returned),
@@ -74,24 +80,26 @@ impl PairMethod for Ecdh {
         Ok(memory::of_entries(job, receives, &params, 0))
     }
 
-    fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+    fn run(&self, run: MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult> {
         let (items, params, session) = (&run.items[..], &run.params, &run.agreed.session);
-        let domain = run.epoch.map_or_else(|| Domain::of_session(session), |epoch| Domain::of_epoch(&epoch));
+        let domain = run.epoch.map_or_else(|| TagDomain::of_session(session), |epoch| TagDomain::of_epoch(&epoch));
         match (&run.job.reveal, run.receives()) {
-            (Reveal::Rows, true) => Ok(Found::Rows(rows::receive(items, &domain, params, channel, rng)?)),
+            (Reveal::Rows, true) => Ok(IntersectResult::Rows(rows::receive(items, &domain, params, channel, rng)?)),
             (Reveal::Rows, false) => {
                 let common = rows::send(items, &domain, params, channel, rng)?;
-                Ok(common.map_or(Found::Nothing, Found::Rows))
+                Ok(common.map_or(IntersectResult::Nothing, IntersectResult::Rows))
             }
-            (Reveal::Count, true) => Ok(Found::Count(count::receive(items, session, params, channel, rng)? as u64)),
+            (Reveal::Count, true) => {
+                Ok(IntersectResult::Count(count::receive(items, session, params, channel, rng)? as u64))
+            }
             (Reveal::Count, false) => {
                 let count = count::send(items, session, params, channel, rng)?;
-                Ok(count.map_or(Found::Nothing, |count| Found::Count(count as u64)))
+                Ok(count.map_or(IntersectResult::Nothing, |count| IntersectResult::Count(count as u64)))
             }
-            (Reveal::Sum(_), true) => Ok(Found::Sum(sum::receive(items, session, params, channel, rng)?)),
+            (Reveal::Sum(_), true) => Ok(IntersectResult::Sum(sum::receive(items, session, params, channel, rng)?)),
             (Reveal::Sum(_), false) => {
                 let total = sum::send(items, run.loaded.numbers_to_send()?, session, params, channel, rng)?;
-                Ok(total.map_or(Found::Nothing, Found::Sum))
+                Ok(total.map_or(IntersectResult::Nothing, IntersectResult::Sum))
             }
             (Reveal::Payload, true) => {
                 run.payload(payload::receive(items, run.loaded.given_rows(), &domain, params, channel, rng)?)
@@ -106,8 +114,8 @@ impl PairMethod for Ecdh {
 }
 
 impl Bucketed for Ecdh {
-    fn protocol(&self, level: Level) -> buckets::Protocol {
-        buckets::Protocol::Ecdh(suite(level))
+    fn protocol(&self, level: Level) -> buckets::BucketProtocol {
+        buckets::BucketProtocol::Ecdh(suite(level))
     }
 
     fn cpu(&self, level: Level, asked: f64, sent: f64, _buckets: f64, machine: &Calibration) -> [f64; 2] {

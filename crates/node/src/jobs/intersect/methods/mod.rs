@@ -11,24 +11,24 @@ use chacha20::ChaCha20Rng;
 use serde_json::Value;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets;
-use tacita_core::protocol::intersect::entries::{Common, Params, ReturnedRows};
+use tacita_core::protocol::intersect::tag_exchange::{Matches, Params, ReturnedRows};
 use tacita_core::{Error, Item, Level, Result};
 
 use super::Intersect;
-use super::found::{Found, found_payload};
+use super::found::{IntersectResult, found_payload};
 use super::live::LiveList;
 use super::load::Loaded;
 use super::outsourced::{Outsourced, OutsourcedBloom};
-use super::star::Star;
+use super::star::StarMethod;
 use crate::agreement::cost::{Calibration, Cost as WholeCost, RoleCost};
-use crate::agreement::handshake::Agreed;
+use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{
-    Ability, Choice, Chosen, Glance, JobSpec, Known, Network, Part, Protocol, Sizes, Source, Topology,
+    Ability, Choice, Chosen, Disclosure, JobSpec, KnownSizes, Network, PartyInput, Protocol, Sizes, Source, Topology,
 };
-pub use pair::{Pair, check as check_pair};
+pub use pair::{IntersectPair, check as check_pair};
 
 /// A protocol of an intersection, among any number of parties: all that the job asks of it.
-pub trait Method: Sync {
+pub trait IntersectMethod: Sync {
     /// The word for it in job files.
     fn protocol(&self) -> Protocol;
 
@@ -44,7 +44,7 @@ pub trait Method: Sync {
     }
 
     /// The same as a protocol between two parties.
-    fn pair(&self) -> Option<&'static dyn PairMethod> {
+    fn pair(&self) -> Option<&'static dyn IntersectPairMethod> {
         None
     }
 
@@ -102,17 +102,17 @@ pub trait Method: Sync {
     ) -> Result<WholeCost>;
 
     /// Returns plain sentences on what `party` learns, given what is known.
-    fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
+    fn learned(&self, job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String>;
 
     /// Returns a summary of who learns what.
-    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance>;
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Disclosure>;
 
     /// Reads a party's data.
-    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>>;
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn PartyInput>>;
 }
 
 /// A protocol of an intersection between two parties.
-pub trait PairMethod: Sync {
+pub trait IntersectPairMethod: Sync {
     /// The word for it in job files.
     fn protocol(&self) -> Protocol;
 
@@ -144,7 +144,13 @@ pub trait PairMethod: Sync {
     }
 
     /// Returns the cost on such a machine.
-    fn cost(&self, job: &JobSpec, params: Params, returned: ReturnedRows, machine: &Calibration) -> Result<Cost>;
+    fn cost(
+        &self,
+        job: &JobSpec,
+        params: Params,
+        returned: ReturnedRows,
+        machine: &Calibration,
+    ) -> Result<IntersectCost>;
 
     /// Memory of the receiver or of the sender, which has `items` keys, in bytes: its table aside, an estimate from above.
     fn memory(&self, job: &JobSpec, receives: bool, items: u64, params: Params) -> Result<u64>;
@@ -153,11 +159,16 @@ pub trait PairMethod: Sync {
     fn learned(&self, _job: &JobSpec, _party: &str, _learned: &mut Vec<String>) {}
 
     /// Runs the protocol for this party.
-    fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found>;
+    fn run(&self, run: MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult>;
 
     /// Runs it by several keys among malicious parties, who are bound to what they bring by all of them before anybody learns anything by
     /// one. This ends the channel's job. Returns what was found by each.
-    fn run_each(&self, _runs: &[Setting<'_>], _channel: &mut Channel, _rng: &mut ChaCha20Rng) -> Result<Vec<Found>> {
+    fn run_each(
+        &self,
+        _runs: &[MethodContext<'_>],
+        _channel: &mut Channel,
+        _rng: &mut ChaCha20Rng,
+    ) -> Result<Vec<IntersectResult>> {
         Err(Error::Internal(format!("{} among malicious parties", self.protocol().name())))
     }
 }
@@ -165,7 +176,7 @@ pub trait PairMethod: Sync {
 /// A protocol that runs bucket by bucket.
 pub trait Bucketed {
     /// Returns the protocol's identifier in core.
-    fn protocol(&self, level: Level) -> buckets::Protocol;
+    fn protocol(&self, level: Level) -> buckets::BucketProtocol;
 
     /// CPU seconds of receiver and sender for so many items of both in so many buckets.
     fn cpu(&self, level: Level, asked: f64, sent: f64, buckets: f64, machine: &Calibration) -> [f64; 2];
@@ -178,12 +189,12 @@ pub trait Bucketed {
 }
 
 /// The protocols, in the order in which messages list them. A word may stand for several, of which each is for other jobs.
-static METHODS: [&dyn Method; 9] = [
-    &Pair(&vole::Vole),
-    &Pair(&ecdh::Ecdh),
-    &Pair(&published::bloom::Bloom),
-    &Pair(&published::polynomial::Polynomial),
-    &Star,
+static METHODS: [&dyn IntersectMethod; 9] = [
+    &IntersectPair(&vole::Vole),
+    &IntersectPair(&ecdh::Ecdh),
+    &IntersectPair(&published::bloom::Bloom),
+    &IntersectPair(&published::polynomial::Polynomial),
+    &StarMethod,
     &published::kissner_song::KissnerSong,
     &Outsourced,
     &OutsourcedBloom,
@@ -202,45 +213,45 @@ pub fn protocols(parties: Option<usize>) -> Vec<Protocol> {
 }
 
 /// The one that a job goes by, or one of those among which its first party chooses.
-pub fn of(job: &JobSpec) -> &'static dyn Method {
-    let goes_by = |method: &&dyn Method| {
+pub fn of(job: &JobSpec) -> &'static dyn IntersectMethod {
+    let goes_by = |method: &&dyn IntersectMethod| {
         let named = method.protocol() == job.protocol && method.is_for(job.parties.0.len());
         named || (job.protocol.is_auto() && method.is_usual(job))
     };
-    match METHODS.into_iter().find(goes_by).unwrap_or(&Pair(&vole::Vole)) {
+    match METHODS.into_iter().find(goes_by).unwrap_or(&IntersectPair(&vole::Vole)) {
         method if method.topology() == Topology::Pair && job.clients.is_some() => &LiveList,
         method => method,
     }
 }
 
 /// Returns the protocols between two parties.
-pub fn of_two() -> impl Iterator<Item = &'static dyn PairMethod> {
+pub fn of_two() -> impl Iterator<Item = &'static dyn IntersectPairMethod> {
     METHODS.into_iter().filter_map(|method| method.pair())
 }
 
 /// Returns the protocols between two parties among which the first party chooses, with the advantage of each.
-pub fn automatic() -> impl Iterator<Item = &'static dyn PairMethod> {
+pub fn automatic() -> impl Iterator<Item = &'static dyn IntersectPairMethod> {
     of_two().filter(|method| method.advantage().is_some())
 }
 
 /// The one between two that a job names; none: the first party chooses.
-pub fn named(protocol: Protocol) -> Option<&'static dyn PairMethod> {
+pub fn named(protocol: Protocol) -> Option<&'static dyn IntersectPairMethod> {
     of_two().find(|method| method.protocol() == protocol)
 }
 
 /// The one between two that was chosen.
-pub fn chosen(protocol: Protocol) -> Result<&'static dyn PairMethod> {
+pub fn chosen(protocol: Protocol) -> Result<&'static dyn IntersectPairMethod> {
     named(protocol).ok_or_else(|| Error::Internal(format!("an intersection by {}", protocol.name())))
 }
 
 /// The one between two that is called so.
-pub fn called(name: &str) -> Option<&'static dyn PairMethod> {
+pub fn called(name: &str) -> Option<&'static dyn IntersectPairMethod> {
     of_two().find(|method| method.protocol().name() == name)
 }
 
 /// Cost of an intersection for both roles.
 #[derive(Debug)]
-pub struct Cost {
+pub struct IntersectCost {
     /// Cost for the receiver.
     pub receiver: RoleCost,
     /// Cost for the sender.
@@ -250,7 +261,7 @@ pub struct Cost {
 }
 
 /// Context in which a party runs a protocol.
-pub struct Setting<'a> {
+pub struct MethodContext<'a> {
     /// Job that is run.
     pub job: &'a JobSpec,
     /// Name of this party.
@@ -264,22 +275,22 @@ pub struct Setting<'a> {
     /// Parameters that both parties derive from terms and sizes.
     pub params: Params,
     /// Outcome of the handshake.
-    pub agreed: &'a Agreed,
+    pub agreed: &'a HandshakeResult,
 }
 
-impl Setting<'_> {
+impl MethodContext<'_> {
     /// Whether this party is the receiver.
     pub fn receives(&self) -> bool {
         self.me == self.job.receiver()
     }
 
     /// Returns the receiver's result, with the sender's rows.
-    pub fn payload(&self, common: Common) -> Result<Found> {
+    pub fn payload(&self, common: Matches) -> Result<IntersectResult> {
         found_payload(self.job, self.me, common, &self.agreed.peer_sizes)
     }
 
     /// Returns the sender's result, if it is told.
-    pub fn returned_payload(&self, common: Option<Common>) -> Result<Found> {
-        common.map_or(Ok(Found::Nothing), |common| self.payload(common))
+    pub fn returned_payload(&self, common: Option<Matches>) -> Result<IntersectResult> {
+        common.map_or(Ok(IntersectResult::Nothing), |common| self.payload(common))
     }
 }

@@ -5,19 +5,20 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tacita_core::{Result, Role, Security};
 
-use super::{Method, PairMethod};
+use super::{IntersectMethod, IntersectPairMethod};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Choice, Chosen, Glance, JobSpec, Known, Network, Part, Protocol, Reveal, Sizes, Source, Topology,
+    Ability, Choice, Chosen, Disclosure, JobSpec, KnownSizes, Network, PartyInput, Protocol, Reveal, Sizes, Source,
+    Topology,
 };
 use crate::jobs::intersect::{Intersect, any, choose, cost, disk, learned, load, memory, methods, multiset};
 use crate::jobs::on_disk;
 
 /// A protocol between two parties.
-pub struct Pair(pub &'static dyn PairMethod);
+pub struct IntersectPair(pub &'static dyn IntersectPairMethod);
 
-impl Method for Pair {
+impl IntersectMethod for IntersectPair {
     fn protocol(&self) -> Protocol {
         self.0.protocol()
     }
@@ -34,7 +35,7 @@ impl Method for Pair {
         self.is_for(job.parties.0.len()) && job.helper.is_none()
     }
 
-    fn pair(&self) -> Option<&'static dyn PairMethod> {
+    fn pair(&self) -> Option<&'static dyn IntersectPairMethod> {
         Some(self.0)
     }
 
@@ -107,18 +108,19 @@ impl Method for Pair {
         cost::intersection_cost(chosen, job, sizes, machine)
     }
 
-    fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    fn learned(&self, job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         learned::intersect(job, party, known)
     }
 
-    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Disclosure> {
         learned::at_a_glance(job)
     }
 
-    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
-        match job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
-            true => Ok(Box::new(any::load_all(job, me, source)?)),
-            false => Ok(Box::new(load(job, me, source)?)),
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn PartyInput>> {
+        if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
+            Ok(Box::new(any::load_all(job, me, source)?))
+        } else {
+            Ok(Box::new(load(job, me, source)?))
         }
     }
 }

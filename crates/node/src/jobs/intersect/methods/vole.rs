@@ -3,15 +3,15 @@
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets;
-use tacita_core::protocol::intersect::entries::{Params, ReturnedRows};
+use tacita_core::protocol::intersect::tag_exchange::{Params, ReturnedRows};
 use tacita_core::protocol::intersect::vole::{self, payload, rows};
 use tacita_core::{Error, Level, Result, Role};
 
-use super::{Bucketed, Cost, PairMethod, Setting};
+use super::{Bucketed, IntersectCost, IntersectPairMethod, MethodContext};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
-use crate::jobs::intersect::found::Found;
+use crate::jobs::intersect::found::IntersectResult;
 use crate::jobs::intersect::memory;
 
 /// The word for it.
@@ -33,7 +33,7 @@ const SENDER_ENTRY_BYTES: u64 = 100;
 /// Bytes that the receiver sends for each of its items, rounded up: its share of the masked store.
 const MASKED_BYTES: u64 = 22;
 
-impl PairMethod for Vole {
+impl IntersectPairMethod for Vole {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
@@ -56,14 +56,20 @@ impl PairMethod for Vole {
         Some(self)
     }
 
-    fn cost(&self, job: &JobSpec, params: Params, returned: ReturnedRows, machine: &Calibration) -> Result<Cost> {
+    fn cost(
+        &self,
+        job: &JobSpec,
+        params: Params,
+        returned: ReturnedRows,
+        machine: &Calibration,
+    ) -> Result<IntersectCost> {
         let [receiver, sender] =
             self.cpu(job.level, params.receiver_items as f64, params.sender_entries as f64, 1.0, machine);
         let params = vole::Params::new(params, job.security)?;
         let role = |role, cpu| -> Result<RoleCost> {
             Ok(RoleCost { cpu, bytes: params.bytes_sent_by(role, returned)?, ..RoleCost::default() })
         };
-        Ok(Cost {
+        Ok(IntersectCost {
             receiver: role(Role::Receiver, receiver)?,
             sender: role(Role::Sender, sender)?,
             rounds: params.rounds(returned),
@@ -75,14 +81,14 @@ impl PairMethod for Vole {
         Ok(memory::of_entries(job, receives, &params, more(receives, &params)))
     }
 
-    fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+    fn run(&self, run: MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult> {
         let (items, session) = (&run.items[..], &run.agreed.session);
         let params = &vole::Params::new(run.params, run.job.security)?;
         match (&run.job.reveal, run.receives()) {
-            (Reveal::Rows, true) => Ok(Found::Rows(rows::receive(items, session, params, channel, rng)?)),
+            (Reveal::Rows, true) => Ok(IntersectResult::Rows(rows::receive(items, session, params, channel, rng)?)),
             (Reveal::Rows, false) => {
                 let common = rows::send(items, session, params, channel, rng)?;
-                Ok(common.map_or(Found::Nothing, Found::Rows))
+                Ok(common.map_or(IntersectResult::Nothing, IntersectResult::Rows))
             }
             (Reveal::Payload, true) => {
                 run.payload(payload::receive(items, run.loaded.given_rows(), session, params, channel, rng)?)
@@ -95,18 +101,23 @@ impl PairMethod for Vole {
         }
     }
 
-    fn run_each(&self, runs: &[Setting<'_>], channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Vec<Found>> {
+    fn run_each(
+        &self,
+        runs: &[MethodContext<'_>],
+        channel: &mut Channel,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Vec<IntersectResult>> {
         let params = runs.iter().map(|run| vole::Params::new(run.params, run.job.security));
         let params = params.collect::<Result<Vec<_>>>()?;
         let input = |(run, params)| {
-            let run: &Setting<'_> = run;
-            vole::Input { items: &run.items, session: &run.agreed.session, params }
+            let run: &MethodContext<'_> = run;
+            vole::VoleInput { items: &run.items, session: &run.agreed.session, params }
         };
         let inputs: Vec<_> = runs.iter().zip(&params).map(input).collect();
         let first = runs.first().ok_or_else(|| Error::Internal("no key".into()))?;
         match (&first.job.reveal, first.receives()) {
             (Reveal::Rows, true) => {
-                Ok(rows::receive_each(&inputs, channel, rng)?.into_iter().map(Found::Rows).collect())
+                Ok(rows::receive_each(&inputs, channel, rng)?.into_iter().map(IntersectResult::Rows).collect())
             }
             (Reveal::Payload, true) => {
                 let common = payload::receive_each(&inputs, channel, rng)?;
@@ -115,7 +126,7 @@ impl PairMethod for Vole {
             (Reveal::Rows, false) => {
                 rows::send_each(&inputs, channel, rng)?;
                 channel.conclude()?;
-                Ok(runs.iter().map(|_| Found::Nothing).collect())
+                Ok(runs.iter().map(|_| IntersectResult::Nothing).collect())
             }
             (Reveal::Payload, false) => {
                 let given = runs.iter().map(|run| run.loaded.rows_to_send(run.items.len()));
@@ -123,7 +134,7 @@ impl PairMethod for Vole {
                 let inputs: Vec<_> = inputs.into_iter().zip(given.iter().map(|rows| &**rows)).collect();
                 payload::send_each(&inputs, channel, rng)?;
                 channel.conclude()?;
-                Ok(runs.iter().map(|_| Found::Nothing).collect())
+                Ok(runs.iter().map(|_| IntersectResult::Nothing).collect())
             }
             (reveal, _) => Err(Error::Internal(format!("vole reveals no {reveal}"))),
         }
@@ -131,8 +142,8 @@ impl PairMethod for Vole {
 }
 
 impl Bucketed for Vole {
-    fn protocol(&self, _level: Level) -> buckets::Protocol {
-        buckets::Protocol::Vole
+    fn protocol(&self, _level: Level) -> buckets::BucketProtocol {
+        buckets::BucketProtocol::Vole
     }
 
     fn cpu(&self, _level: Level, asked: f64, sent: f64, buckets: f64, machine: &Calibration) -> [f64; 2] {
@@ -147,18 +158,16 @@ impl Bucketed for Vole {
 
     fn received(&self, receives: bool, params: &Params) -> u64 {
         let (asked, sent) = (params.receiver_items as u64, params.sender_entries as u64);
-        match receives {
-            true => memory::of_tags(params),
-            false => asked.saturating_mul(MASKED_BYTES).saturating_add(sent / 8),
-        }
+        if receives { memory::of_tags(params) } else { asked.saturating_mul(MASKED_BYTES).saturating_add(sent / 8) }
     }
 }
 
 /// Returns the memory that the protocol holds besides what all protocols do.
 fn more(receives: bool, params: &Params) -> u64 {
     let (asked, sent) = (params.receiver_items as u64, params.sender_entries as u64);
-    match receives {
-        true => asked.saturating_mul(RECEIVER_BYTES),
-        false => asked.saturating_mul(SENDER_BYTES).saturating_add(sent.saturating_mul(SENDER_ENTRY_BYTES)),
+    if receives {
+        asked.saturating_mul(RECEIVER_BYTES)
+    } else {
+        asked.saturating_mul(SENDER_BYTES).saturating_add(sent.saturating_mul(SENDER_ENTRY_BYTES))
     }
 }

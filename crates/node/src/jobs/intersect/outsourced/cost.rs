@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tacita_core::Result;
 use tacita_core::primitive::elgamal::small;
-use tacita_core::protocol::intersect::outsourced::{Params, Reveal};
+use tacita_core::protocol::intersect::outsourced::{OutsourcedReveal, Params};
 
 use super::{PROTOCOL, helper_learns, params};
 use crate::agreement::JobSpec;
@@ -36,9 +36,9 @@ pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
     let params = params(job)?;
     let bound = params.bound() as f64;
     let [leaders, others] = match params.reveal() {
-        Reveal::Rows | Reveal::Count => [0.0; 2],
-        Reveal::Sum { .. } => SUM,
-        Reveal::Counts { .. } => COUNTS,
+        OutsourcedReveal::Rows | OutsourcedReveal::Count => [0.0; 2],
+        OutsourcedReveal::Sum { .. } => SUM,
+        OutsourcedReveal::Counts { .. } => COUNTS,
     };
     let mut roles = BTreeMap::new();
     for (place, name) in job.parties.names().into_iter().enumerate() {
@@ -60,7 +60,7 @@ pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
 /// Rows of the table by which the leader finds a sum, if it is the largest that there may be.
 fn most_steps(params: &Params) -> u64 {
     match params.reveal() {
-        Reveal::Sum { bits, .. } => small::most_steps((params.bound() as u64) << bits),
+        OutsourcedReveal::Sum { bits, .. } => small::most_steps((params.bound() as u64) << bits),
         _ => 0,
     }
 }

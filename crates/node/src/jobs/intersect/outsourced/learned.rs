@@ -5,7 +5,7 @@ use tacita_core::primitive::published::bloom::Rate;
 use super::super::Intersect;
 use super::super::learned::{hint_of_size, limit, of_sum};
 use super::published::bloom;
-use crate::agreement::{Glance, JobSpec, Protocol, Reveal};
+use crate::agreement::{Disclosure, JobSpec, Protocol, Reveal};
 use crate::base::text::{count, names};
 use crate::jobs::learned::{have, list, result_from, unchecked_keys, which_keys};
 
@@ -113,13 +113,12 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
         learned.push(result_from(party, leader));
     }
     if others.len() > 1 {
-        learned.push(match job.learns(party) {
-            true => format!(
+        learned.push(if job.learns(party) {
+            format!(
                 "{party} and others, not all, learn no more than their own results say, if they pool what they see."
-            ),
-            false => {
-                format!("{party} and others learn no more than the learners among them, if they pool what they see.")
-            }
+            )
+        } else {
+            format!("{party} and others learn no more than the learners among them, if they pool what they see.")
         });
     }
     learned.extend(in_the_helpers_place(job, party));
@@ -172,7 +171,7 @@ fn of_counts(party: &str, gives: bool) -> Vec<String> {
 }
 
 /// Returns the summary of who learns what, one entry for each result.
-pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+pub fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
     let what = match &job.reveal {
         Reveal::Count => "how many keys all have".into(),
         Reveal::Sum(summed) => {
@@ -184,14 +183,16 @@ pub fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     if job.protocol == bloom::PROTOCOL {
         let what = wrong(job).map_or(what.clone(), |rate| format!("{what}, and up to {rate} of the others with them"));
         return vec![
-            Glance::new(job, what, |name| job.learns(name)),
-            Glance::new(job, "of every key that can be guessed: whether all others have it", |name| job.learns(name)),
+            Disclosure::new(job, what, |name| job.learns(name)),
+            Disclosure::new(job, "of every key that can be guessed: whether all others have it", |name| {
+                job.learns(name)
+            }),
         ];
     }
     vec![
-        Glance::new(job, what, |name| job.learns(name)),
-        Glance::new(job, "of a key that not all have: who has it", |_| false),
-        Glance::new(job, "how many keys each of the others has", |_| false),
+        Disclosure::new(job, what, |name| job.learns(name)),
+        Disclosure::new(job, "of a key that not all have: who has it", |_| false),
+        Disclosure::new(job, "how many keys each of the others has", |_| false),
     ]
 }
 

@@ -15,12 +15,12 @@ use tacita_core::protocol::intersect::outsourced::meet::announcement_bytes;
 use tacita_core::protocol::intersect::outsourced::{self, MAX_CATEGORIES, Params, helper};
 use tacita_core::{Error, Result, Security};
 
-use super::methods::Method;
+use super::methods::IntersectMethod;
 use super::sizes::quota_limit;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Terms, Topology,
+    Ability, Chosen, Disclosure, JobSpec, KnownSizes, PartyInput, Protocol, Reveal, Sizes, Source, Terms, Topology,
 };
 use crate::transport::Peer;
 use crate::transport::depot::Expected;
@@ -37,7 +37,7 @@ pub const PROTOCOL: Protocol = Protocol::named("outsourced");
 /// The protocol.
 pub struct Outsourced;
 
-impl Method for Outsourced {
+impl IntersectMethod for Outsourced {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
@@ -90,15 +90,15 @@ impl Method for Outsourced {
         cost::cost(job, machine)
     }
 
-    fn learned(&self, job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+    fn learned(&self, job: &JobSpec, party: &str, _known: KnownSizes<'_>) -> Vec<String> {
         learned::learned(job, party)
     }
 
-    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Disclosure> {
         learned::at_a_glance(job)
     }
 
-    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn PartyInput>> {
         Ok(Box::new(part::OutsourcedInput::load(job, me, source)?))
     }
 }
@@ -164,13 +164,13 @@ pub fn params(job: &JobSpec) -> Result<Params> {
         place(job, giver)
     };
     let reveal = match job.reveal {
-        Reveal::Rows => outsourced::Reveal::Rows,
-        Reveal::Count => outsourced::Reveal::Count,
+        Reveal::Rows => outsourced::OutsourcedReveal::Rows,
+        Reveal::Count => outsourced::OutsourcedReveal::Count,
         Reveal::Sum(_) => match Params::value_bits(bound) {
             0 => return bad(format!("limits.pad_to = {bound}: so many values cannot be summed; agree on fewer")),
-            bits => outsourced::Reveal::Sum { giver: giver()?, bits },
+            bits => outsourced::OutsourcedReveal::Sum { giver: giver()?, bits },
         },
-        Reveal::CountsBy(_) => outsourced::Reveal::Counts { giver: giver()?, categories: MAX_CATEGORIES },
+        Reveal::CountsBy(_) => outsourced::OutsourcedReveal::Counts { giver: giver()?, categories: MAX_CATEGORIES },
         _ => return Err(Error::Internal("a reveal of another job".into())),
     };
     Params::new(job.parties.0.len(), bound, place(job, job.receiver())?, learners, reveal)
@@ -220,9 +220,10 @@ impl Helping {
                 job.protocol.name()
             ));
         }
-        let work = match job.protocol == bloom::PROTOCOL {
-            true => Work::Published(bloom::params(job)?),
-            false => Work::Sound(params(job)?),
+        let work = if job.protocol == bloom::PROTOCOL {
+            Work::Published(bloom::params(job)?)
+        } else {
+            Work::Sound(params(job)?)
         };
         Ok(Helping { id: job.id.clone(), terms: Terms::of(job), parties, work })
     }

@@ -5,25 +5,25 @@ use tacita_core::channel::Channel;
 use tacita_core::primitive::group::Ristretto255;
 use tacita_core::protocol::intersect::ecdh;
 use tacita_core::protocol::intersect::outsourced::meet::meet;
-use tacita_core::protocol::intersect::outsourced::{Found as Common, Party, follow, lead};
+use tacita_core::protocol::intersect::outsourced::{OutsourcedParty, OutsourcedResult, follow, lead};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result};
 
 use super::super::found;
-use super::super::{Brought, Loaded, hint};
+use super::super::{IntersectInput, Loaded, hint};
 use super::learned::learned;
 use super::published::bloom;
 use super::values::Values;
 use super::{PROTOCOL, params, place};
-use crate::agreement::{Answer, Found, JobSpec, Part, Peers, Run, Sizes, Source, Terms};
+use crate::agreement::{Answer, JobSpec, PartContext, PartyInput, Peers, RunResult, Sizes, Source, Terms};
 use crate::base::text::{count, counted};
 use crate::table::RowCounts;
 use crate::table::output::counts;
-use crate::transport::depot::Client;
+use crate::transport::depot::DepotClient;
 
 /// Input that a party brings.
 pub struct OutsourcedInput {
-    brought: Brought,
+    brought: IntersectInput,
     values: Values,
 }
 
@@ -32,14 +32,14 @@ impl OutsourcedInput {
     pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<OutsourcedInput> {
         let brought = super::super::load(job, me, source)?;
         let values = match &brought {
-            Brought::Table(loaded) => Values::of(job, me, loaded)?,
+            IntersectInput::Table(loaded) => Values::of(job, me, loaded)?,
             _ => return Err(Error::Internal("a table on disk in a run through a helper".into())),
         };
         Ok(OutsourcedInput { brought, values })
     }
 }
 
-impl Part for OutsourcedInput {
+impl PartyInput for OutsourcedInput {
     fn sizes(&self) -> Sizes {
         self.brought.sizes()
     }
@@ -52,35 +52,34 @@ impl Part for OutsourcedInput {
         refuse_peer()
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<Found> {
-        let Run { job, me, rng, peers, .. } = run;
+    fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
+        let PartContext { job, me, rng, peers, .. } = run;
         let (depot, loaded) = at_helper(peers, &self.brought)?;
         let (own, learned, params) = (place(job, me)?, learned(job, me), params(job)?);
         let (met, post) = meet(&Ristretto255, own, job.parties.0.len(), &terms(job), depot, rng)?;
         tracing::info!("all parties are there");
         let items = loaded.items(&met.session.derive("item"));
         let values = self.values.given();
-        let party = Party { me: own, params: &params, items: &items, values, met: &met, post: &post };
-        let found = match own == params.leader() {
-            true => Some(lead(&party, rng)?),
-            false => follow(&party, rng)?,
-        };
+        let party = OutsourcedParty { me: own, params: &params, items: &items, values, met: &met, post: &post };
+        let found = if own == params.leader() { Some(lead(&party, rng)?) } else { follow(&party, rng)? };
         let mut all = match found {
-            None => Found::nothing(PROTOCOL, learned),
-            Some(Common::Rows(common)) => {
+            None => RunResult::nothing(PROTOCOL, learned),
+            Some(OutsourcedResult::Rows(common)) => {
                 if common.is_empty() && !loaded.keys().is_empty() {
                     hint::warn_of_nothing(job, me, loaded);
                 }
-                self.brought.found(job, me, found::Found::Rows(common), PROTOCOL, learned)?
+                self.brought.found(job, me, found::IntersectResult::Rows(common), PROTOCOL, learned)?
             }
-            Some(Common::Count(count)) => self.brought.found(job, me, found::Found::Count(count), PROTOCOL, learned)?,
-            Some(Common::Sum(count, sum)) => {
+            Some(OutsourcedResult::Count(count)) => {
+                self.brought.found(job, me, found::IntersectResult::Count(count), PROTOCOL, learned)?
+            }
+            Some(OutsourcedResult::Sum(count, sum)) => {
                 let total = ecdh::sum::Total { count: count as _, sums: vec![i128::from(sum)] };
-                self.brought.found(job, me, found::Found::Sum(total), PROTOCOL, learned)?
+                self.brought.found(job, me, found::IntersectResult::Sum(total), PROTOCOL, learned)?
             }
-            Some(Common::Counts(of_names)) => {
+            Some(OutsourcedResult::Counts(of_names)) => {
                 let (column, limit) = (job.reveal.columns().concat(), job.limits.min_result);
-                Found::new(PROTOCOL, learned, move || counted_by(column, of_names, limit))
+                RunResult::new(PROTOCOL, learned, move || counted_by(column, of_names, limit))
             }
         };
         all.further_rounds = params.rounds();
@@ -89,7 +88,7 @@ impl Part for OutsourcedInput {
 }
 
 /// Input of a party to the published form.
-pub struct BloomInput(Brought);
+pub struct BloomInput(IntersectInput);
 
 impl BloomInput {
     /// Reads and normalises a party's data.
@@ -98,7 +97,7 @@ impl BloomInput {
     }
 }
 
-impl Part for BloomInput {
+impl PartyInput for BloomInput {
     fn sizes(&self) -> Sizes {
         self.0.sizes()
     }
@@ -111,21 +110,21 @@ impl Part for BloomInput {
         refuse_peer()
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<Found> {
-        let Run { job, me, rng, peers, .. } = run;
+    fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
+        let PartContext { job, me, rng, peers, .. } = run;
         let (depot, loaded) = at_helper(peers, &self.0)?;
         let published = bloom::params(job)?;
         let common = published.run(place(job, me)?, &terms(job), loaded, depot, rng)?;
-        let found = common.map_or(found::Found::Nothing, found::Found::Rows);
+        let found = common.map_or(found::IntersectResult::Nothing, found::IntersectResult::Rows);
         let found = self.0.found(job, me, found, bloom::PROTOCOL, learned(job, me))?;
-        Ok(Found { further_rounds: published.rounds(), ..found })
+        Ok(RunResult { further_rounds: published.rounds(), ..found })
     }
 }
 
 /// The helper, and the own table in memory.
-fn at_helper<'a>(peers: Peers<'a>, brought: &'a Brought) -> Result<(&'a Client, &'a Loaded)> {
+fn at_helper<'a>(peers: Peers<'a>, brought: &'a IntersectInput) -> Result<(&'a DepotClient, &'a Loaded)> {
     match (peers, brought) {
-        (Peers::Depot(depot), Brought::Table(loaded)) => Ok((depot, loaded)),
+        (Peers::Depot(depot), IntersectInput::Table(loaded)) => Ok((depot, loaded)),
         _ => Err(Error::Internal("a run through a helper without a depot".into())),
     }
 }

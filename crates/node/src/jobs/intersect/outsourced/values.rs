@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use arrow_schema::DataType;
-use tacita_core::protocol::intersect::outsourced::{Given, MAX_CATEGORIES, MAX_NAME_BYTES, Params};
+use tacita_core::protocol::intersect::outsourced::{MAX_CATEGORIES, MAX_NAME_BYTES, OutsourcedValues, Params};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
@@ -34,11 +34,11 @@ impl Values {
     }
 
     /// The same for the protocol.
-    pub fn given(&self) -> Given<'_> {
+    pub fn given(&self) -> OutsourcedValues<'_> {
         match self {
-            Values::Nothing => Given::Nothing,
-            Values::Numbers(numbers) => Given::Numbers(numbers),
-            Values::Categories(of_keys, names) => Given::Categories(of_keys, names),
+            Values::Nothing => OutsourcedValues::Nothing,
+            Values::Numbers(numbers) => OutsourcedValues::Numbers(numbers),
+            Values::Categories(of_keys, names) => OutsourcedValues::Categories(of_keys, names),
         }
     }
 }

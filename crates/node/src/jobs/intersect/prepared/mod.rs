@@ -24,11 +24,11 @@ use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::base::text::{self, pasted};
 
-use crate::jobs::intersect::{Found, Loaded, empty_rows, item_key_of_epoch, methods};
-use crate::store::seal::Key;
+use crate::jobs::intersect::{IntersectResult, Loaded, empty_rows, item_key_of_epoch, methods};
+use crate::store::seal::SealKey;
 use crate::table::RowCounts;
 use quota::Ledger;
-pub use quota::{DEFAULT_MAX_CLIENTS, DEFAULT_RUNS, MAX_TOTAL_QUERIES, Quota};
+pub use quota::{DEFAULT_MAX_CLIENTS, DEFAULT_RUNS, EpochQuota, MAX_TOTAL_QUERIES};
 
 const SECRET_FILE: &str = "prepared.bin";
 const FACTS_FILE: &str = "prepared.json";
@@ -39,10 +39,10 @@ const LOCK_FILE: &str = "lock";
 const VERSION: u32 = 3;
 
 /// A prepared part that has been read, and fits the job.
-pub struct Prepared {
+pub struct PreparedPart {
     folder: Folder,
     facts: Facts,
-    part: ecdh::prepared::Prepared,
+    part: ecdh::prepared::PreparedSender,
 }
 
 /// Properties that are kept besides the secret part.
@@ -126,9 +126,9 @@ pub fn prepare(
     folder.write(FACTS_FILE, format!("{text}\n").as_bytes())
 }
 
-impl Prepared {
+impl PreparedPart {
     /// Opens what was prepared in `directory`, and checks that it was prepared for this job.
-    pub fn open(directory: &Path, job: &JobSpec, me: &str) -> Result<Prepared> {
+    pub fn open(directory: &Path, job: &JobSpec, me: &str) -> Result<PreparedPart> {
         check_job(job, me)?;
         let shown = directory.display();
         let bad = |text: String| Error::Input(format!("{shown}: {text}"));
@@ -154,10 +154,10 @@ impl Prepared {
                     .into(),
             ));
         }
-        let part = ecdh::prepared::Prepared::from_bytes(&read(&folder, SECRET_FILE)?).map_err(|_| damaged())?;
+        let part = ecdh::prepared::PreparedSender::from_bytes(&read(&folder, SECRET_FILE)?).map_err(|_| damaged())?;
         // A ledger that cannot be used is told before anybody is waited for.
-        tracing::info!("{shown}: {}", Ledger::read(&folder, &ledger_key(&part))?.told(Quota::of(job)));
-        Ok(Prepared { folder, facts, part })
+        tracing::info!("{shown}: {}", Ledger::read(&folder, &ledger_key(&part))?.told(EpochQuota::of(job)));
+        Ok(PreparedPart { folder, facts, part })
     }
 
     /// Refuses a table that is not the one that was prepared.
@@ -182,7 +182,7 @@ impl Prepared {
     }
 
     /// Answers one client, after its keys have been charged to its quota.
-    pub fn send(&self, job: &JobSpec, me: &str, params: &Params, channel: &mut Channel) -> Result<Found> {
+    pub fn send(&self, job: &JobSpec, me: &str, params: &Params, channel: &mut Channel) -> Result<IntersectResult> {
         let client = job.party(job.peer_of(me))?.identity;
         let client = client.ok_or_else(|| Error::Input("a prepared part needs the client's identity".into()))?;
         {
@@ -190,21 +190,22 @@ impl Prepared {
             self.check_epoch()?;
             let (key, queries) = (ledger_key(&self.part), params.receiver_items as u64);
             let name = channel.peer();
-            Ledger::charge(&self.folder, &key, Quota::of(job), &client.to_string(), queries, name)?;
+            Ledger::charge(&self.folder, &key, EpochQuota::of(job), &client.to_string(), queries, name)?;
         }
         self.part.send(params, channel)?;
-        Ok(Found::Nothing)
+        Ok(IntersectResult::Nothing)
     }
 
     /// Refuses to go on with a part that was replaced since it was read.
     fn check_epoch(&self) -> Result<()> {
         let facts = serde_json::from_slice::<Value>(&read(&self.folder, FACTS_FILE)?).unwrap_or_default();
-        match facts["epoch"] == self.facts.epoch {
-            true => Ok(()),
-            false => Err(Error::Input(format!(
+        if facts["epoch"] == self.facts.epoch {
+            Ok(())
+        } else {
+            Err(Error::Input(format!(
                 "{}: the prepared part was replaced during this run: run again",
                 self.folder.path().display()
-            ))),
+            )))
         }
     }
 }
@@ -231,10 +232,10 @@ pub fn check_job(job: &JobSpec, sender: &str) -> Result<()> {
     if job.limits.max_rows.is_none() && job.limits.pad_to.is_none() {
         return bad("limits.max_rows is missing: a prepared part must know how many keys a client may bring".into());
     }
-    if Quota::of(job).total() > MAX_TOTAL_QUERIES {
+    if EpochQuota::of(job).total() > MAX_TOTAL_QUERIES {
         return bad(format!(
             "limits: max_queries times max_clients is {}, and one key answers at most {}: lower one of them",
-            text::count(Quota::of(job).total()),
+            text::count(EpochQuota::of(job).total()),
             text::count(MAX_TOTAL_QUERIES)
         ));
     }
@@ -243,7 +244,7 @@ pub fn check_job(job: &JobSpec, sender: &str) -> Result<()> {
 
 /// Length of the tags of a prepared part of these sizes, for as many queries as the terms allow.
 pub fn tag_bytes(job: &JobSpec, sizes: &Sizes) -> usize {
-    let queries = Quota::of(job).total() as usize;
+    let queries = EpochQuota::of(job).total() as usize;
     match job.reveal {
         Reveal::Payload => ecdh::epoch_tag_bytes(queries, queries, entries(sizes)),
         _ => ecdh::tag_bytes(queries, entries(sizes)),
@@ -294,8 +295,8 @@ fn data(loaded: &Loaded) -> String {
 }
 
 /// The key that the ledger of a part is sealed with.
-fn ledger_key(part: &ecdh::prepared::Prepared) -> Key {
-    Key::new(part.derive("ledger"))
+fn ledger_key(part: &ecdh::prepared::PreparedSender) -> SealKey {
+    SealKey::new(part.derive("ledger"))
 }
 
 /// Reads a file, which nobody else may be able to read.

@@ -10,7 +10,7 @@ use crate::agreement::JobSpec;
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::base::text;
-use crate::store::seal::{self, Key, Reader};
+use crate::store::seal::{self, SealKey, SealedReader};
 
 const LEDGER_FILE: &str = "clients.sealed";
 const MARK_FILE: &str = "clients.mark";
@@ -28,18 +28,18 @@ pub const MAX_TOTAL_QUERIES: u64 = 1 << 40;
 /// Limits on the queries of clients in one epoch. The quota follows from the terms, so that both sides derive the
 /// tags' length from it.
 #[derive(Debug, Clone, Copy)]
-pub struct Quota {
+pub struct EpochQuota {
     /// Keys of one client, in all runs together.
     pub max_queries: u64,
     /// Maximum number of clients.
     pub max_clients: u64,
 }
 
-impl Quota {
+impl EpochQuota {
     /// The quota of a job.
-    pub fn of(job: &JobSpec) -> Quota {
+    pub fn of(job: &JobSpec) -> EpochQuota {
         let client_rows = job.limits.pad_to.or(job.limits.max_rows).unwrap_or_default();
-        Quota {
+        EpochQuota {
             max_queries: job.limits.max_queries.unwrap_or(client_rows.saturating_mul(DEFAULT_RUNS)),
             max_clients: job.limits.max_clients.unwrap_or(DEFAULT_MAX_CLIENTS),
         }
@@ -76,7 +76,7 @@ struct Mark {
 
 impl Ledger {
     /// Writes the ledger of a new epoch: nobody has asked for anything yet.
-    pub(super) fn begin(folder: &Folder, key: &Key) -> Result<()> {
+    pub(super) fn begin(folder: &Folder, key: &SealKey) -> Result<()> {
         Ledger { number: 0, before: String::new(), clients: BTreeMap::new() }.write(folder, key)
     }
 
@@ -84,8 +84,8 @@ impl Ledger {
     /// all the same. The caller holds the lock. `name` is what messages call the client.
     pub(super) fn charge(
         folder: &Folder,
-        key: &Key,
-        quota: Quota,
+        key: &SealKey,
+        quota: EpochQuota,
         client: &str,
         queries: u64,
         name: &str,
@@ -127,7 +127,7 @@ impl Ledger {
     }
 
     /// Returns the summary that the owner is told.
-    pub(super) fn told(&self, quota: Quota) -> String {
+    pub(super) fn told(&self, quota: EpochQuota) -> String {
         let keys = self.clients.values().fold(0, |keys: u64, asked| keys.saturating_add(*asked));
         format!(
             "{} asked so far, for {} in all; no more than {} may, for {} each",
@@ -139,7 +139,7 @@ impl Ledger {
     }
 
     /// Reads the ledger that was written last. The caller holds the lock.
-    pub(super) fn read(folder: &Folder, key: &Key) -> Result<Ledger> {
+    pub(super) fn read(folder: &Folder, key: &SealKey) -> Result<Ledger> {
         let (mut ledger, id): (Ledger, _) = get(folder, LEDGER_FILE, key)?;
         let (mark, _): (Mark, _) = get(folder, MARK_FILE, key)?;
         if (mark.number, &mark.ledger) != (ledger.number, &id) {
@@ -159,24 +159,24 @@ impl Ledger {
         Ok(ledger)
     }
 
-    fn write(&self, folder: &Folder, key: &Key) -> Result<()> {
+    fn write(&self, folder: &Folder, key: &SealKey) -> Result<()> {
         let ledger = put(folder, LEDGER_FILE, key, self)?;
         put(folder, MARK_FILE, key, &Mark { number: self.number, ledger }).map(drop)
     }
 }
 
 /// Seals a file, on disk before this returns. Returns its random name, in hexadecimal.
-fn put(folder: &Folder, name: &str, key: &Key, content: &impl Serialize) -> Result<String> {
+fn put(folder: &Folder, name: &str, key: &SealKey, content: &impl Serialize) -> Result<String> {
     let bytes = serde_json::to_vec(content).map_err(|error| Error::Internal(error.to_string()))?;
     let advice = "make room, then run the command again".into();
     seal::put(folder, name, key, name, bytes, advice).map(|id| hex(&id))
 }
 
 /// Returns the contents of a sealed file, and its random name in hexadecimal.
-fn get<T: DeserializeOwned>(folder: &Folder, name: &str, key: &Key) -> Result<(T, String)> {
+fn get<T: DeserializeOwned>(folder: &Folder, name: &str, key: &SealKey) -> Result<(T, String)> {
     folder.read(name).map_err(|error| bad(folder, name, &format!("cannot read: {error}")))?;
     let damaged = || bad(folder, name, "damaged, or of another part");
-    let reader = Reader::open(folder, name, key, name).map_err(|_| damaged())?;
+    let reader = SealedReader::open(folder, name, key, name).map_err(|_| damaged())?;
     let id = hex(&reader.id());
     let content = reader.only().map_err(|_| damaged())?;
     Ok((serde_json::from_slice(&content).map_err(|_| damaged())?, id))
@@ -190,10 +190,10 @@ fn bad(folder: &Folder, name: &str, what: &str) -> Error {
 mod tests {
     use super::*;
 
-    const QUOTA: Quota = Quota { max_queries: 100, max_clients: 3 };
+    const QUOTA: EpochQuota = EpochQuota { max_queries: 100, max_clients: 3 };
 
-    fn key() -> Key {
-        Key::new(zeroize::Zeroizing::new([7; 32]))
+    fn key() -> SealKey {
+        SealKey::new(zeroize::Zeroizing::new([7; 32]))
     }
 
     fn asked(folder: &Folder) -> BTreeMap<String, u64> {
@@ -262,7 +262,7 @@ mod tests {
         std::fs::write(folder.at(LEDGER_FILE), mark).unwrap();
         refused(&folder, &[LEDGER_FILE, "damaged"]);
         std::fs::write(folder.at(LEDGER_FILE), ledger).unwrap();
-        let other = Key::new(zeroize::Zeroizing::new([8; 32]));
+        let other = SealKey::new(zeroize::Zeroizing::new([8; 32]));
         assert!(Ledger::read(&folder, &other).is_err());
         assert_eq!(asked(&folder)["a"], 40);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tacita_core::Result;
-use tacita_core::protocol::intersect::buckets::Attempt;
+use tacita_core::protocol::intersect::buckets::AttemptKind;
 use tacita_core::protocol::intersect::star::{Gives, Params};
 
 use super::{disk, params};
@@ -54,13 +54,14 @@ fn cost_of_buckets(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Cal
     let mut roles = BTreeMap::new();
     for (place, name) in job.parties.names().into_iter().enumerate() {
         let (sizes, on_disk) = (&sizes[name], sizes[name].work.is_some());
-        let bytes = sent(&params.bucket().items, place, |other| params.bytes_sent_by(place, other, Attempt::Fresh))?;
+        let bytes =
+            sent(&params.bucket().items, place, |other| params.bytes_sent_by(place, other, AttemptKind::Fresh))?;
         let sorted = if on_disk { SORTED_ROW * sizes.items as f64 } else { 0.0 };
         let cpu = sorted + params.buckets() as f64 * cpu(params.bucket(), place, machine);
         let disk = on_disk.then(|| sorted_bytes(sizes.items, job.learns(name)));
         roles.insert(name.to_owned(), RoleCost { cpu, bytes, disk });
     }
-    Ok(Cost { roles, rounds: params.rounds(Attempt::Fresh), buckets: Some(params.buckets()), ..Cost::default() })
+    Ok(Cost { roles, rounds: params.rounds(AttemptKind::Fresh), buckets: Some(params.buckets()), ..Cost::default() })
 }
 
 /// Bytes that the party at `place` sends to all others.
@@ -105,13 +106,12 @@ pub fn longest(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Duratio
 /// Memory of a party, its table aside, in bytes: an estimate from above.
 pub fn memory(job: &JobSpec, me: &str, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
     let place = super::place(job, me)?;
-    let bytes = match disk::is_bucketed(sizes) {
-        false => of_run(&params(job, sizes)?, place),
-        true => {
-            let own = &sizes[me];
-            let in_memory = if own.work.is_none() { own.items.saturating_mul(ITEM_IN_MEMORY_BYTES) } else { 0 };
-            of_bucket(disk::params(job, sizes)?.bucket(), place).saturating_add(in_memory)
-        }
+    let bytes = if disk::is_bucketed(sizes) {
+        let own = &sizes[me];
+        let in_memory = if own.work.is_none() { own.items.saturating_mul(ITEM_IN_MEMORY_BYTES) } else { 0 };
+        of_bucket(disk::params(job, sizes)?.bucket(), place).saturating_add(in_memory)
+    } else {
+        of_run(&params(job, sizes)?, place)
     };
     Ok(bytes.saturating_add(FIXED_BYTES))
 }
@@ -128,26 +128,23 @@ fn of_run(params: &Params, me: usize) -> u64 {
     // Peers claim these numbers, as large as they like.
     let entries = |gives: &Gives| (gives.rows as u64).saturating_mul(3 * gives.row_bytes as u64 + 160);
     let together = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
-    match me == params.leader {
-        true => {
-            let links = (params.items.len() - 1) as u64;
-            let stores = (0..params.items.len()).filter(|place| *place != me).map(|place| items(place) * 21 * planes);
-            let own = items(me).saturating_mul(LEADER_BYTES + links * (LINK_BYTES + 16 * planes));
-            // What it forwards is there once more for each who hears it, in memory that doubles as it grows.
-            let hear = params.learners.len() as u64 - 1;
-            let forward = |gives: &Gives| (gives.rows as u64).saturating_mul((gives.row_bytes as u64 + 4) * 2 * hear);
-            let forwarded = together(&mut params.givers.iter().map(forward));
-            let tags = params.items.iter().min().map_or(0, |least| (*least as u64).saturating_mul(TAG_BYTES * hear));
-            let received = together(&mut params.givers.iter().map(entries));
-            let parts = [own, together(&mut { stores }), received, forwarded, tags];
-            together(&mut parts.into_iter())
-        }
-        false => {
-            let own = items(me).saturating_mul(OWN_BYTES + 64 * planes);
-            let given = params.givers.iter().filter(|gives| gives.party == me || params.learners.contains(&me));
-            let asked = items(params.leader).saturating_mul(OTHER_BYTES);
-            asked.saturating_add(own).saturating_add(together(&mut given.map(entries)))
-        }
+    if me == params.leader {
+        let links = (params.items.len() - 1) as u64;
+        let stores = (0..params.items.len()).filter(|place| *place != me).map(|place| items(place) * 21 * planes);
+        let own = items(me).saturating_mul(LEADER_BYTES + links * (LINK_BYTES + 16 * planes));
+        // What it forwards is there once more for each who hears it, in memory that doubles as it grows.
+        let hear = params.learners.len() as u64 - 1;
+        let forward = |gives: &Gives| (gives.rows as u64).saturating_mul((gives.row_bytes as u64 + 4) * 2 * hear);
+        let forwarded = together(&mut params.givers.iter().map(forward));
+        let tags = params.items.iter().min().map_or(0, |least| (*least as u64).saturating_mul(TAG_BYTES * hear));
+        let received = together(&mut params.givers.iter().map(entries));
+        let parts = [own, together(&mut { stores }), received, forwarded, tags];
+        together(&mut parts.into_iter())
+    } else {
+        let own = items(me).saturating_mul(OWN_BYTES + 64 * planes);
+        let given = params.givers.iter().filter(|gives| gives.party == me || params.learners.contains(&me));
+        let asked = items(params.leader).saturating_mul(OTHER_BYTES);
+        asked.saturating_add(own).saturating_add(together(&mut given.map(entries)))
     }
 }
 

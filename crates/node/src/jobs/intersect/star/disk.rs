@@ -6,11 +6,11 @@ use std::sync::Arc;
 use rand_core::CryptoRng;
 use tacita_core::channel::{Channel, conclude_all_for};
 use tacita_core::protocol::intersect::buckets::{self, BucketSource};
-use tacita_core::protocol::intersect::star::Link;
+use tacita_core::protocol::intersect::star::StarLink;
 use tacita_core::protocol::intersect::star::buckets::{self as star_buckets, Params};
 use tacita_core::{Error, Progress, Result};
 
-use super::super::disk::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
+use super::super::disk::{Attempt, TablePlace, check_fresh, resumed, run_attempt, terms_of};
 use super::cost::of_bucket;
 use super::{PROTOCOL, parties};
 use crate::agreement::{JobSpec, Sizes, mesh};
@@ -54,9 +54,9 @@ pub fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> 
 pub fn run(
     job: &JobSpec,
     me: &str,
-    party: Party<'_>,
-    agreed: &mesh::Agreed,
-    links: &[Link],
+    party: TablePlace<'_>,
+    agreed: &mesh::MeshAgreement,
+    links: &[StarLink],
     channels: &mut [Channel],
     rng: &mut (impl CryptoRng + Send),
 ) -> Result<Option<Vec<usize>>> {
@@ -68,14 +68,14 @@ pub fn run(
         check_fresh(job, me, own, &others).map_err(|error| conclude_all_for(channels, error))?;
     }
     let (me, terms) = (super::place(job, me)?, terms_of(job)?);
-    let party_of_run = star_buckets::Party { me, params: &params, session: &agreed.session, links };
+    let party_of_run = star_buckets::StarBucketsParty { me, params: &params, session: &agreed.session, links };
     let progress = channels.first().map(|channel| channel.progress().clone()).unwrap_or_default();
     run_attempt(party, Among { party: party_of_run, resumes, terms, progress, channels, rng })
 }
 
 /// An attempt of all parties.
 struct Among<'a, R> {
-    party: star_buckets::Party<'a>,
+    party: star_buckets::StarBucketsParty<'a>,
     resumes: bool,
     terms: [u8; 32],
     progress: Arc<Progress>,
@@ -108,8 +108,8 @@ impl<R: CryptoRng + Send> Attempt for Among<'_, R> {
         self.rng
     }
 
-    fn agree(&mut self, commitment: &[u8; 32], kept: Option<buckets::Kept<'_>>) -> Result<buckets::Agreed> {
-        let party = buckets::Party { place: self.party.me, commitment, kept };
+    fn agree(&mut self, commitment: &[u8; 32], kept: Option<buckets::KeptRun<'_>>) -> Result<buckets::BucketAgreement> {
+        let party = buckets::BucketsParty { place: self.party.me, commitment, kept };
         buckets::agree(party, &self.terms, &self.party.params.shape(), self.party.session, self.channels, self.rng)
     }
 
@@ -121,7 +121,7 @@ impl<R: CryptoRng + Send> Attempt for Among<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agreement::Work;
+    use crate::agreement::DiskRun;
 
     /// Whatever the others claim, a bucket fits the memory that a party has for it; or the job is refused for that, with the name of
     /// who has too little.
@@ -134,7 +134,7 @@ mod tests {
         for (a, b, c) in counts.iter().flat_map(|a| counts.iter().flat_map(move |b| counts.map(|c| (*a, *b, c)))) {
             for memory in [196_608, 64 << 20, 1 << 32] {
                 let sizes =
-                    |items, memory| Sizes { items, work: Some(Work { memory, kept: None }), ..Sizes::default() };
+                    |items, memory| Sizes { items, work: Some(DiskRun { memory, kept: None }), ..Sizes::default() };
                 let all = [("a", sizes(a, memory)), ("b", sizes(b, u64::MAX)), ("c", sizes(c, 1 << 40))];
                 let all: BTreeMap<String, Sizes> = all.map(|(name, sizes)| (name.to_owned(), sizes)).into();
                 match params(&job, &all) {

@@ -2,12 +2,12 @@
 
 use super::super::learned::{hint_of_size, limit, on_disk, one_row_a_key};
 use super::super::load::given_columns;
-use crate::agreement::{Glance, JobSpec, Known, Reveal};
+use crate::agreement::{Disclosure, JobSpec, KnownSizes, Reveal};
 use crate::base::text::{count, counted, names};
 use crate::jobs::learned::{have, list, no_common_keys, result_from};
 
 /// Returns what `party` learns, given what is known.
-pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+pub(super) fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     let others = job.others(party);
     let all = names(&others);
     let leader = job.receiver();
@@ -15,9 +15,10 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<Strin
     if job.learns(party) {
         learned.push(format!("{party} learns which of its own rows have a key that {all} {} too.", have(&others)));
         for giver in givers(job, party) {
-            let rows = match one_row_a_key(job) {
-                true => String::new(),
-                false => format!(", and how many rows {giver} has for each of them"),
+            let rows = if one_row_a_key(job) {
+                String::new()
+            } else {
+                format!(", and how many rows {giver} has for each of them")
             };
             learned.push(format!("{party} learns {giver}'s {} for those keys{rows}.", list(job.given_by(giver))));
         }
@@ -26,12 +27,9 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<Strin
         learned.extend(no_common_keys(party, "all have", ""));
     }
     if others.len() > 1 {
-        learned.push(match job.learns(party) {
-            true => format!(
+        learned.push(if job.learns(party) { format!(
                 "{party} does not learn who has a key of its own that not all have, how many do, or what anybody gives for it."
-            ),
-            false => format!("{party} does not learn who else has a key of its own, nor how many do."),
-        });
+            ) } else { format!("{party} does not learn who else has a key of its own, nor how many do.") });
     }
     sizes(job, party, known, &mut learned);
     let works_on_disk =
@@ -56,16 +54,18 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<Strin
 }
 
 /// Returns the summary of who learns what, one entry for each result.
-pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
     let givers: Vec<_> = job.parties.names().into_iter().filter(|giver| given_columns(job, giver).is_some()).collect();
-    let mut all = vec![Glance::new(job, "which of its own rows all have", |name| job.learns(name))];
+    let mut all = vec![Disclosure::new(job, "which of its own rows all have", |name| job.learns(name))];
     all.extend(givers.iter().map(|giver| {
-        Glance::given(job, giver, format!("{giver}'s {} for them", list(job.given_by(giver))), |name| job.learns(name))
+        Disclosure::given(job, giver, format!("{giver}'s {} for them", list(job.given_by(giver))), |name| {
+            job.learns(name)
+        })
     }));
-    all.push(Glance::new(job, "of a key that not all have: who has it", |_| false));
-    all.push(Glance::new(job, "how many keys each of the others has", |_| job.limits.pad_to.is_none()));
+    all.push(Disclosure::new(job, "of a key that not all have: who has it", |_| false));
+    all.push(Disclosure::new(job, "how many keys each of the others has", |_| job.limits.pad_to.is_none()));
     if !givers.is_empty() {
-        all.push(Glance::new(job, "types and greatest lengths of given columns", |_| true));
+        all.push(Disclosure::new(job, "types and greatest lengths of given columns", |_| true));
     }
     all
 }
@@ -91,7 +91,7 @@ fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>
     ));
 }
 
-fn sizes(job: &JobSpec, party: &str, known: Known<'_>, learned: &mut Vec<String>) {
+fn sizes(job: &JobSpec, party: &str, known: KnownSizes<'_>, learned: &mut Vec<String>) {
     let things = "distinct keys";
     let others = job.others(party);
     if let Some(bound) = job.limits.pad_to {

@@ -12,11 +12,13 @@ use tacita_core::protocol::intersect::star::{Gives, Params};
 use tacita_core::{Error, Result, Security};
 
 use super::load::given_columns;
-use super::methods::Method;
+use super::methods::IntersectMethod;
 use super::sizes::quota_limit;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
-use crate::agreement::{Ability, Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Topology};
+use crate::agreement::{
+    Ability, Chosen, Disclosure, JobSpec, KnownSizes, PartyInput, Protocol, Reveal, Sizes, Source, Topology,
+};
 
 use cost::longest;
 pub(super) use learned::at_a_glance;
@@ -25,9 +27,9 @@ pub(super) use learned::at_a_glance;
 const PROTOCOL: Protocol = Protocol::named("star");
 
 /// The protocol.
-pub struct Star;
+pub struct StarMethod;
 
-impl Method for Star {
+impl IntersectMethod for StarMethod {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
@@ -64,9 +66,10 @@ impl Method for Star {
     }
 
     fn why(&self, job: &JobSpec) -> &'static str {
-        match job.protocol.is_auto() {
-            true => "it is the one for more than two parties that does what the job asks",
-            false => "the job names it",
+        if job.protocol.is_auto() {
+            "it is the one for more than two parties that does what the job asks"
+        } else {
+            "the job names it"
         }
     }
 
@@ -88,15 +91,15 @@ impl Method for Star {
         cost::cost(job, sizes, machine)
     }
 
-    fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    fn learned(&self, job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         learned::learned(job, party, known)
     }
 
-    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Disclosure> {
         at_a_glance(job)
     }
 
-    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn PartyInput>> {
         Ok(Box::new(part::StarInput::load(job, me, source)?))
     }
 }

@@ -3,23 +3,25 @@
 use std::sync::Arc;
 
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::entries::Payload;
-use tacita_core::protocol::intersect::star::{self, Common, Link};
+use tacita_core::protocol::intersect::star::{self, StarLink, StarMatches};
+use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::{Error, Result};
 
-use super::super::disk::Party;
+use super::super::disk::TablePlace;
 use super::super::found::{self, given_table};
 use super::super::shown::Shown;
 use super::super::sizes::peer_schema;
-use super::super::{Brought, Loaded, hint};
+use super::super::{IntersectInput, Loaded, hint};
 use super::learned::learned;
 use super::{PROTOCOL, disk, longest, params, place};
-use crate::agreement::{Answer, Deferred, Found, JobSpec, Known, Part, Peers, Run, Sizes, Source, mesh};
+use crate::agreement::{
+    Answer, Deferred, JobSpec, KnownSizes, PartContext, PartyInput, Peers, RunResult, Sizes, Source, mesh,
+};
 use crate::table::payload::PayloadSchema;
 use crate::table::{RowCounts, Selection};
 
 /// Input that a party brings.
-pub struct StarInput(Brought);
+pub struct StarInput(IntersectInput);
 
 impl StarInput {
     /// Reads and normalises a party's data.
@@ -28,7 +30,7 @@ impl StarInput {
     }
 }
 
-impl Part for StarInput {
+impl PartyInput for StarInput {
     fn sizes(&self) -> Sizes {
         self.0.sizes()
     }
@@ -41,40 +43,41 @@ impl Part for StarInput {
         self.0.check_peer(job, theirs, channel)
     }
 
-    fn run(&mut self, run: Run<'_>) -> Result<Found> {
-        let Run { job, me, rng, peers, .. } = run;
+    fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
+        let PartContext { job, me, rng, peers, .. } = run;
         let Peers::Mesh { agreed, channels } = peers else {
             return Err(Error::Internal("a star between two ends".into()));
         };
-        let link = |pair: &mesh::Pair| {
-            Ok(Link { peer: place(job, &pair.peer)?, session: pair.session.clone(), seed: pair.seed.clone() })
+        let link = |pair: &mesh::MeshConnection| {
+            Ok(StarLink { peer: place(job, &pair.peer)?, session: pair.session.clone(), seed: pair.seed.clone() })
         };
         let links = agreed.pairs.iter().map(link).collect::<Result<Vec<_>>>()?;
         // Who is done with the leader, or has nothing to do with another, waits while others work.
         let longest = longest(job, &agreed.sizes)?;
         channels.iter_mut().for_each(|channel| channel.allow_longer(longest));
-        let learned = learned(job, me, Known { all: Some(&agreed.sizes), ..Known::default() });
+        let learned = learned(job, me, KnownSizes { all: Some(&agreed.sizes), ..KnownSizes::default() });
         if disk::is_bucketed(&agreed.sizes) {
             let common = disk::run(job, me, self.party()?, agreed, &links, channels, rng)?;
             let found = match (job.learns(me), common) {
-                (false, _) => found::Found::Nothing,
-                (true, Some(common)) => found::Found::Rows(common),
-                (true, None) => found::Found::OnDisk,
+                (false, _) => found::IntersectResult::Nothing,
+                (true, Some(common)) => found::IntersectResult::Rows(common),
+                (true, None) => found::IntersectResult::OnDisk,
             };
-            if let (Brought::Table(loaded), true) = (&self.0, found.is_nothing_in_common(job)) {
+            if let (IntersectInput::Table(loaded), true) = (&self.0, found.is_nothing_in_common(job)) {
                 warn_of_nothing(job, me, loaded, agreed);
             }
             return self.0.found(job, me, found, PROTOCOL, learned);
         }
-        let Brought::Table(loaded) = &self.0 else {
+        let IntersectInput::Table(loaded) = &self.0 else {
             return Err(Error::Internal("a table on disk in a run in memory".into()));
         };
         let items = loaded.items(&agreed.session.derive("item"));
         let params = params(job, &agreed.sizes)?;
         let (session, rows) = (&agreed.session, loaded.given_rows());
-        let party = star::Party { me: place(job, me)?, items: &items, rows, params: &params, session, links: &links };
+        let party =
+            star::StarParty { me: place(job, me)?, items: &items, rows, params: &params, session, links: &links };
         let answer = match star::run(party, channels, rng)? {
-            None => Found::nothing(PROTOCOL, Vec::new()).answer,
+            None => RunResult::nothing(PROTOCOL, Vec::new()).answer,
             Some(common) => {
                 if common.items.is_empty() {
                     warn_of_nothing(job, me, loaded, agreed);
@@ -82,7 +85,7 @@ impl Part for StarInput {
                 answer(loaded, (job, me), agreed, common)?
             }
         };
-        Ok(Found { answer, ..Found::nothing(PROTOCOL, learned) })
+        Ok(RunResult { answer, ..RunResult::nothing(PROTOCOL, learned) })
     }
 
     fn ended(&self) -> Result<()> {
@@ -95,17 +98,17 @@ impl Part for StarInput {
 }
 
 impl StarInput {
-    fn party(&self) -> Result<Party<'_>> {
+    fn party(&self) -> Result<TablePlace<'_>> {
         match &self.0 {
-            Brought::Disk(disk) => Ok(Party::Disk(disk)),
-            Brought::Table(loaded) => Ok(Party::Memory(&loaded.keys)),
-            Brought::Prepared(_) => Err(Error::Internal("a prepared part of a star".into())),
+            IntersectInput::Disk(disk) => Ok(TablePlace::Disk(disk)),
+            IntersectInput::Table(loaded) => Ok(TablePlace::Memory(&loaded.keys)),
+            IntersectInput::Prepared(_) => Err(Error::Internal("a prepared part of a star".into())),
         }
     }
 }
 
 /// Says what to look at if nothing is common though all have keys.
-fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded, agreed: &mesh::Agreed) {
+fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded, agreed: &mesh::MeshAgreement) {
     let all_have_some = agreed.sizes.values().all(|sizes| sizes.items > 0);
     match agreed.pairs.len() {
         _ if !all_have_some || loaded.keys.is_empty() => (),
@@ -120,8 +123,8 @@ fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded, agreed: &mesh::Agre
 fn answer(
     loaded: &Arc<Loaded>,
     (job, me): (&JobSpec, &str),
-    agreed: &mesh::Agreed,
-    common: Common,
+    agreed: &mesh::MeshAgreement,
+    common: StarMatches,
 ) -> Result<Deferred<Answer>> {
     let names = job.parties.names();
     let schema = |(place, rows): (usize, Payload)| {

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use tacita_core::protocol::union::InMemory;
+use tacita_core::protocol::union::MemorySpace;
 
 use super::super::directory::Owner;
 use super::*;
@@ -14,7 +14,7 @@ fn with_directory<T>(run: impl FnOnce(&Directory) -> T) -> T {
     run(&directory)
 }
 
-fn sorted(room: &dyn union::Room, bytes: usize, records: &[u8], added: usize) -> Vec<u8> {
+fn sorted(room: &dyn union::SortSpace, bytes: usize, records: &[u8], added: usize) -> Vec<u8> {
     let mut sorter = room.sorter(bytes).unwrap();
     records.chunks(bytes * added).for_each(|some| sorter.add(some).unwrap());
     let mut all = Vec::new();
@@ -41,12 +41,15 @@ proptest! {
         added in 1usize..500,
         memory in 2_000usize..100_000,
     ) {
-        let record = |value: &u32| (0..bytes).map(|byte| if byte < 10 { 7 } else { value.rotate_left(byte as u32) as u8 }).collect::<Vec<_>>();
+        let record = |value: &u32| {
+            let byte = |byte| if byte < 10 { 7 } else { value.rotate_left(byte as u32) as u8 };
+            (0..bytes).map(byte).collect::<Vec<_>>()
+        };
         let records: Vec<u8> = values.iter().flat_map(record).collect();
         let (on_disk, left) = with_directory(|directory| {
-            (sorted(&Room { directory, memory }, bytes, &records, added), runs_left(directory))
+            (sorted(&DiskSortSpace { directory, memory }, bytes, &records, added), runs_left(directory))
         });
-        prop_assert_eq!(on_disk, sorted(&InMemory, bytes, &records, added));
+        prop_assert_eq!(on_disk, sorted(&MemorySpace, bytes, &records, added));
         prop_assert_eq!(left, 0);
     }
 }
@@ -58,7 +61,7 @@ fn more_runs_than_are_merged_at_a_time() {
     for memory in [1, 4_000, 200_000] {
         let some = if memory == 1 { &records[..800] } else { &records };
         with_directory(|directory| {
-            assert_eq!(sorted(&Room { directory, memory }, 4, some, 333), sorted(&InMemory, 4, some, 333));
+            assert_eq!(sorted(&DiskSortSpace { directory, memory }, 4, some, 333), sorted(&MemorySpace, 4, some, 333));
         });
     }
 }

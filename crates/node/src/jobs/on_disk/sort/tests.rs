@@ -26,7 +26,7 @@ fn sorted(keys: &[String], batch_rows: usize, memory: usize) -> (Vec<(String, u3
     let own = Schema::new(vec![Field::new("key", DataType::Utf8, true), Field::new("row", DataType::UInt32, false)]);
     let added: Vec<_> =
         own.fields().iter().cloned().chain([Arc::new(Field::new("", DataType::Binary, false))]).collect();
-    let mut sorter = Sorter::new(&directory, &own, memory);
+    let mut sorter = RowSorter::new(&directory, &own, memory);
     let origin = Origin { source: "test", lines: None, first: None };
     for (position, some) in keys.chunks(batch_rows).enumerate() {
         let first = position * batch_rows;

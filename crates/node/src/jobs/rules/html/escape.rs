@@ -10,10 +10,7 @@ pub fn visible(text: &str) -> String {
     }
     let mut visible = String::with_capacity(text.len());
     for c in text.chars() {
-        match hides(c) {
-            true => visible.extend(c.escape_unicode()),
-            false => visible.push(c),
-        }
+        if hides(c) { visible.extend(c.escape_unicode()) } else { visible.push(c) }
     }
     visible
 }

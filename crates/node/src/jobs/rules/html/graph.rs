@@ -6,11 +6,11 @@ use std::fmt::Write;
 
 use super::escape::{short, text, visible};
 use super::numbers::{factor, percent};
-use super::{Item, Report};
+use super::{ItemView, RulesReport};
 use crate::base::text::{count, counted};
 
 /// Maximum number of items drawn, and of pairs for each of them: more could not be told apart.
-const MOST_ITEMS: usize = 40;
+const MAX_ITEMS: usize = 40;
 const PAIRS_AN_ITEM: f64 = 2.5;
 /// Up to so many items, their names lie flat; more of them stand out like rays.
 const FLAT_ITEMS: usize = 14;
@@ -20,7 +20,7 @@ const RADIUS: f64 = 220.0;
 
 /// An item of the graph.
 struct Node<'a> {
-    item: &'a Item,
+    item: &'a ItemView,
     support: f64,
     /// Coordinates relative to the centre of the circle.
     x: f64,
@@ -37,7 +37,7 @@ struct Edge {
 }
 
 /// The section with the graph and the same in words; nothing if no pair of items is frequent.
-pub fn section(page: &mut String, report: &Report) {
+pub fn section(page: &mut String, report: &RulesReport) {
     let supports = supports(report);
     let all = nodes(&supports);
     let edges = edges(report, &all);
@@ -54,9 +54,12 @@ pub fn section(page: &mut String, report: &Report) {
     );
     let (items, of_items) = (all.len(), supports.len());
     let (pairs, of_pairs) = (edges.len().min((items as f64 * PAIRS_AN_ITEM) as usize), edges.len());
-    let some = |part: usize, all: usize, noun: &str, which: &str| match part < all {
-        true => format!("the {} {which}, out of {}", counted(part as u64, noun), count(all as u64)),
-        false => counted(all as u64, noun),
+    let some = |part: usize, all: usize, noun: &str, which: &str| {
+        if part < all {
+            format!("the {} {which}, out of {}", counted(part as u64, noun), count(all as u64))
+        } else {
+            counted(all as u64, noun)
+        }
     };
     let _ = writeln!(
         page,
@@ -81,7 +84,7 @@ pub fn section(page: &mut String, report: &Report) {
 }
 
 /// An item's name with its owner's mark and name.
-fn named(report: &Report, item: &Item) -> String {
+fn named(report: &RulesReport, item: &ItemView) -> String {
     let name = short(&visible(&item.name), 80);
     let owner = &report.parties[item.party];
     format!("<span class=\"mark p{}\"></span><bdi>{}</bdi> (<bdi>{}</bdi>)", item.party, text(&name), text(owner))
@@ -89,9 +92,9 @@ fn named(report: &Report, item: &Item) -> String {
 
 /// The share of the transactions that have an item: as counted, or as it follows from a rule on the item alone. If there
 /// is neither (only sets of both parties' items are listed), the share of the most frequent set with it.
-fn supports(report: &Report) -> BTreeMap<&Item, f64> {
+fn supports(report: &RulesReport) -> BTreeMap<&ItemView, f64> {
     let mut exact = BTreeMap::new();
-    let mut bounds: BTreeMap<&Item, f64> = BTreeMap::new();
+    let mut bounds: BTreeMap<&ItemView, f64> = BTreeMap::new();
     for set in &report.itemsets {
         let share = share(report, set.count);
         if let [item] = &set.items[..] {
@@ -119,24 +122,24 @@ fn supports(report: &Report) -> BTreeMap<&Item, f64> {
     bounds
 }
 
-fn share(report: &Report, count: u64) -> f64 {
+fn share(report: &RulesReport, count: u64) -> f64 {
     count as f64 / report.rows.max(1) as f64
 }
 
 /// The most frequent items on a circle: the first party's on its left half, the second's on its right, as far as their
 /// numbers allow it. Each party's start at the top.
-fn nodes<'a>(supports: &BTreeMap<&'a Item, f64>) -> Vec<Node<'a>> {
+fn nodes<'a>(supports: &BTreeMap<&'a ItemView, f64>) -> Vec<Node<'a>> {
     let mut chosen: Vec<_> = supports.iter().map(|(item, support)| (*item, *support)).collect();
     // The order by name comes from the map, and this sort keeps it.
     chosen.sort_by(|a, b| b.1.total_cmp(&a.1));
-    chosen.truncate(MOST_ITEMS);
+    chosen.truncate(MAX_ITEMS);
     let of = |party| chosen.iter().filter(move |(item, _)| item.party == party);
     let sizes = [of(0).count(), of(1).count()];
     debug_assert_eq!(sizes[0] + sizes[1], chosen.len(), "a party is neither 0 nor 1");
     let parts = sizes.iter().filter(|size| **size > 0).count();
     // There is space for one more item after each party's last one.
     let step = 2.0 * PI / (chosen.len() + parts).max(1) as f64;
-    let place = |(item, support): (&'a Item, f64), position: usize| {
+    let place = |(item, support): (&'a ItemView, f64), position: usize| {
         let turn = step * (position + 1) as f64;
         let angle = if item.party == 0 { -PI / 2.0 - turn } else { -PI / 2.0 + turn };
         Node { item, support, x: RADIUS * angle.cos(), y: RADIUS * angle.sin(), angle }
@@ -146,10 +149,10 @@ fn nodes<'a>(supports: &BTreeMap<&'a Item, f64>) -> Vec<Node<'a>> {
 }
 
 /// The frequent pairs of the nodes' items, the highest lift first: sets of two items, and rules from one item to one.
-fn edges(report: &Report, nodes: &[Node<'_>]) -> Vec<Edge> {
+fn edges(report: &RulesReport, nodes: &[Node<'_>]) -> Vec<Edge> {
     let places: BTreeMap<_, _> = nodes.iter().enumerate().map(|(place, node)| (node.item, place)).collect();
     let mut pairs: BTreeMap<[usize; 2], (f64, f64)> = BTreeMap::new();
-    let ends = |a: &Item, b: &Item| {
+    let ends = |a: &ItemView, b: &ItemView| {
         let (a, b) = (*places.get(a)?, *places.get(b)?);
         Some([a.min(b), a.max(b)])
     };
@@ -248,20 +251,23 @@ fn draw(svg: &mut String, place: usize, node: &Node<'_>, radius: f64, flat: bool
     let (x, y) = (x + 16.0 * angle.cos(), y + 16.0 * angle.sin());
     let leftwards = angle.cos() < -1e-9;
     let turn = angle.to_degrees() + if leftwards { 180.0 } else { 0.0 };
-    let anchor = match flat {
-        true if angle.cos().abs() < 0.1 => "middle",
-        _ if leftwards => "end",
-        _ => "start",
+    let anchor = if flat && angle.cos().abs() < 0.1 {
+        "middle"
+    } else if leftwards {
+        "end"
+    } else {
+        "start"
     };
     // The middle of small letters is that much above the line that they stand on.
-    let place = match flat {
-        true => format!("x=\"{x:.1}\" y=\"{:.1}\"", y + 4.5 + 8.0 * angle.sin()),
-        false => format!("transform=\"translate({x:.1} {y:.1}) rotate({turn:.1})\" y=\"4.5\""),
+    let place = if flat {
+        format!("x=\"{x:.1}\" y=\"{:.1}\"", y + 4.5 + 8.0 * angle.sin())
+    } else {
+        format!("transform=\"translate({x:.1} {y:.1}) rotate({turn:.1})\" y=\"4.5\"")
     };
     let _ = writeln!(svg, "<text {place} text-anchor=\"{anchor}\">{}</text>\n</g>", label(item, LABEL));
 }
 
 /// An item's name, at most so long, ready to stand in the page.
-fn label(item: &Item, most: usize) -> String {
+fn label(item: &ItemView, most: usize) -> String {
     text(&short(&visible(&item.name), most))
 }

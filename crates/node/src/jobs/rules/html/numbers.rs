@@ -41,10 +41,7 @@ fn with_more(number: f64, more: usize) -> String {
 
 /// Ten significant digits, from which a share's count of rows follows; or null for what JSON has no number for.
 pub fn json_number(number: f64) -> Value {
-    match number.is_finite() {
-        true => json!(rounded(number, 10)),
-        false => Value::Null,
-    }
+    if number.is_finite() { json!(rounded(number, 10)) } else { Value::Null }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Rule;
+use super::RuleView;
 use super::numbers::{factor, factors, percent};
 use crate::base::text::{count, counted};
 
@@ -16,7 +16,7 @@ const BOTTOM: f64 = 384.0;
 const SHADES: usize = 6;
 
 /// The plot. Points are drawn in the order of their lift, the highest on top, and numbered as the rules are.
-pub fn svg(rows: u64, rules: &[&Rule]) -> String {
+pub fn svg(rows: u64, rules: &[&RuleView]) -> String {
     let shown: Vec<_> = rules
         .iter()
         .enumerate()
@@ -104,29 +104,28 @@ impl Axis {
             let pad = (most / least).powf(0.04);
             (least / pad, most * pad)
         } else {
-            match most > least {
-                true => (least - (most - least) * 0.04, most + (most - least) * 0.04),
+            if most > least {
+                (least - (most - least) * 0.04, most + (most - least) * 0.04)
+            } else {
                 // Around a single number, but not beyond what a share can be.
-                false => ((least - 0.1 * most.abs() - 0.001).max(0.0), (most + 0.1 * most.abs() + 0.001).min(1.0)),
+                ((least - 0.1 * most.abs() - 0.001).max(0.0), (most + 0.1 * most.abs() + 0.001).min(1.0))
             }
         };
         Axis { least, most, low, high, from, to, log }
     }
 
     fn place(&self, number: f64) -> f64 {
-        let part = match self.log {
-            true => (number / self.low).ln() / (self.high / self.low).ln(),
-            false => (number - self.low) / (self.high - self.low),
+        let part = if self.log {
+            (number / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (number - self.low) / (self.high - self.low)
         };
         self.from + part * (self.to - self.from)
     }
 
     /// Round numbers on it. None is below 0 or above 100 %.
     fn ticks(&self) -> Vec<f64> {
-        match self.log {
-            true => self.log_ticks(),
-            false => self.even_ticks(),
-        }
+        if self.log { self.log_ticks() } else { self.even_ticks() }
     }
 
     fn even_ticks(&self) -> Vec<f64> {

@@ -26,17 +26,17 @@ const HOSTILE: [&str; 18] = [
     "javascript:alert(1)//\\u003cscript\\u003e",
 ];
 
-fn item(party: usize, name: &str) -> Item {
-    Item { party, name: name.into() }
+fn item(party: usize, name: &str) -> ItemView {
+    ItemView { party, name: name.into() }
 }
 
 /// A report on these names, alternately of one party and the other, in which all numbers differ.
-fn report(names: &[String]) -> Report {
+fn report(names: &[String]) -> RulesReport {
     let items: Vec<_> = names.iter().enumerate().map(|(i, name)| item(i % 2, name)).collect();
-    let single = |(i, item): (usize, &Item)| Itemset { items: vec![item.clone()], count: 5000 - i as u64 };
-    let pair = |(i, pair): (usize, &[Item])| Itemset { items: pair.to_vec(), count: 2000 - i as u64 };
+    let single = |(i, item): (usize, &ItemView)| Itemset { items: vec![item.clone()], count: 5000 - i as u64 };
+    let pair = |(i, pair): (usize, &[ItemView])| Itemset { items: pair.to_vec(), count: 2000 - i as u64 };
     let itemsets = items.iter().enumerate().map(single).chain(items.windows(2).enumerate().map(pair)).collect();
-    let rule = |(i, three): (usize, &[Item])| Rule {
+    let rule = |(i, three): (usize, &[ItemView])| RuleView {
         antecedents: three[..2].to_vec(),
         consequents: three[2..].to_vec(),
         support: 0.01 + i as f64 / 100.0,
@@ -46,7 +46,7 @@ fn report(names: &[String]) -> Report {
         conviction: if i == 0 { f64::INFINITY } else { 1.0 + i as f64 },
     };
     let first = names.first().cloned().unwrap_or_default();
-    Report {
+    RulesReport {
         id: first.clone(),
         parties: [first.clone(), names.last().cloned().unwrap_or_default()],
         rows: 10_000,
@@ -257,14 +257,14 @@ fn many_rules_make_a_page_of_bounded_size() {
     let names: Vec<_> = (0..400).map(|i| format!("an item with the number {i}")).collect();
     let mut report = report(&names);
     let some = report.rules.clone();
-    while report.rules.len() < MOST_RULES {
+    while report.rules.len() < MAX_RULES {
         report.rules.extend_from_slice(&some);
     }
-    report.rules.truncate(MOST_RULES);
+    report.rules.truncate(MAX_RULES);
     let full = page(&report);
     assert!(full.len() < 2_500_000, "{}", full.len());
     assert!(!full.contains("of the highest lift, out of 10,0"));
-    report.rules.push(Rule { lift: 1e-3, ..some[0].clone() });
+    report.rules.push(RuleView { lift: 1e-3, ..some[0].clone() });
     let over = page(&report);
     assert!(over.contains("This page has the 10,000 rules of the highest lift, out of 10,001."));
     assert!(over.len() < full.len() + 1000);
@@ -272,7 +272,7 @@ fn many_rules_make_a_page_of_bounded_size() {
 
 #[test]
 fn rules_are_ranked_by_lift() {
-    let rule = |name: &str, lift, confidence| Rule {
+    let rule = |name: &str, lift, confidence| RuleView {
         antecedents: vec![item(0, name)],
         consequents: vec![item(1, "z")],
         support: 0.1,

@@ -3,21 +3,21 @@
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::lattice::{self, BATCHES, Params, WORK_SECONDS};
-use tacita_core::protocol::rules::Batch;
+use tacita_core::protocol::rules::ProductBatch;
 use tacita_core::{Error, Result, Session, Side};
 
-use super::parts::{self, MOST, Part, part_columns, parts};
-use super::{Cost, Wanted};
+use super::parts::{self, MAX_COLUMNS, ProductPart, part_columns, parts};
+use super::{ProductsCost, Wanted};
 
 /// Bytes that a batch holds besides the items: columns of a part, their sums (with the usual ring of degree 8192 and three
 /// primes), and what is prepared at a time.
 pub fn memory(rows: u64) -> u64 {
-    let sums = MOST as u64 * 16 * 8192 * 3;
+    let sums = MAX_COLUMNS as u64 * 16 * 8192 * 3;
     rows / 8 * part_columns(rows as usize) as u64 + sums + (128 << 20)
 }
 
 /// One party sends its columns encrypted, the other one multiplies them.
-pub struct Encrypted<'a> {
+pub struct EncryptedProducts<'a> {
     session: &'a Session,
     /// Parts that can still be made: the noise hides no more.
     pub(super) left: usize,
@@ -30,16 +30,16 @@ fn too_many() -> Error {
     ))
 }
 
-fn params(part: &Part) -> Result<Params> {
+fn params(part: &ProductPart) -> Result<Params> {
     Params::of_pairs(part.shape, part.modulus, &part.pairs)
 }
 
 /// Returns the cost of products, if `left` parts can still be made. Errors: they cannot be made.
-pub fn cost(parts: &[Wanted], left: usize) -> Result<Cost> {
+pub fn cost(parts: &[Wanted], left: usize) -> Result<ProductsCost> {
     if parts.iter().map(parts::count).sum::<usize>() > left {
         return Err(too_many());
     }
-    let mut cost = Cost { seconds: 0.0, bytes: 0 };
+    let mut cost = ProductsCost { seconds: 0.0, bytes: 0 };
     for wanted in parts {
         for part in self::parts(wanted) {
             let params = params(&part)?;
@@ -50,9 +50,9 @@ pub fn cost(parts: &[Wanted], left: usize) -> Result<Cost> {
     Ok(cost)
 }
 
-impl<'a> Encrypted<'a> {
-    pub fn new(session: &'a Session) -> Encrypted<'a> {
-        Encrypted { session, left: BATCHES }
+impl<'a> EncryptedProducts<'a> {
+    pub fn new(session: &'a Session) -> EncryptedProducts<'a> {
+        EncryptedProducts { session, left: BATCHES }
     }
 
     /// Returns whether these parts can be made.
@@ -64,7 +64,7 @@ impl<'a> Encrypted<'a> {
     pub fn products(
         &mut self,
         wanted: &Wanted,
-        batch: &Batch<'_>,
+        batch: &ProductBatch<'_>,
         channel: &mut Channel,
         rng: &mut ChaCha20Rng,
         residues: &mut [u128],

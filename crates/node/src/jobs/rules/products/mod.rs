@@ -13,7 +13,7 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::protocol::dot::lattice::BATCHES;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Modulus, Shares};
-use tacita_core::protocol::rules::{Batch, Params, ScalarProducts, Way};
+use tacita_core::protocol::rules::{Params, ProductBatch, ScalarProducts, Way};
 use tacita_core::{Error, Result, Session, Side};
 use zeroize::Zeroizing;
 
@@ -21,14 +21,14 @@ use crate::agreement::{Chosen, Protocol};
 use crate::base::usage::round;
 use crate::jobs::dot::methods::{lattice, ot};
 use crate::jobs::rules::choose::bandwidth_for;
-use crate::jobs::rules::spec::Spec;
-use encrypted::Encrypted;
-use named::Named;
+use crate::jobs::rules::spec::RulesJob;
+use encrypted::EncryptedProducts;
+use named::NamedProducts;
 use transfers::Transfers;
 
 /// Estimated cost of products: CPU seconds of both parties together, and bytes both ways.
 #[derive(Debug, Clone, Copy)]
-pub struct Cost {
+pub struct ProductsCost {
     /// CPU seconds on one thread.
     pub seconds: f64,
     /// Bytes both ways, without the set-up.
@@ -47,7 +47,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(batch: &Batch<'_>) -> Wanted {
+    fn of(batch: &ProductBatch<'_>) -> Wanted {
         Wanted::new(batch.rows(), batch.modulus(), batch.pairs().to_vec())
     }
 
@@ -110,13 +110,13 @@ fn parts_of(way: Way, wanted: Wanted) -> Vec<Wanted> {
 /// those under encryption.
 fn cheapest(
     wanted: &Wanted,
-    transfers: Option<impl Fn(&[Wanted]) -> Result<Cost>>,
+    transfers: Option<impl Fn(&[Wanted]) -> Result<ProductsCost>>,
     encrypted: Option<usize>,
     bandwidth: f64,
-) -> Result<(Way, Cost)> {
+) -> Result<(Way, ProductsCost)> {
     // The two parties compute at the same time, and as much.
-    let time = |cost: &Cost| cost.seconds / 2.0 + cost.bytes as f64 * 8.0 / bandwidth;
-    let (mut best, mut refused): (Option<(Way, Cost)>, _) = (None, None);
+    let time = |cost: &ProductsCost| cost.seconds / 2.0 + cost.bytes as f64 * 8.0 / bandwidth;
+    let (mut best, mut refused): (Option<(Way, ProductsCost)>, _) = (None, None);
     for split in [false, true] {
         let way = |encrypted| Way { encrypted, split };
         let parts = parts_of(way(false), wanted.clone());
@@ -135,8 +135,8 @@ fn cheapest(
 }
 
 /// Bytes that a batch over so many rows holds besides the items, an estimate from above.
-pub fn memory(job: &Spec<'_>, chosen: &Chosen, rows: u64) -> Result<u64> {
-    match named::Terms::of(job)? {
+pub fn memory(job: &RulesJob<'_>, chosen: &Chosen, rows: u64) -> Result<u64> {
+    match named::ProductTerms::of(job)? {
         Some(terms) => terms.memory(rows, &job.mining(rows as usize)?),
         None if chosen.protocol == lattice::PROTOCOL => Ok(encrypted::memory(rows)),
         None => Ok(0),
@@ -145,10 +145,15 @@ pub fn memory(job: &Spec<'_>, chosen: &Chosen, rows: u64) -> Result<u64> {
 
 /// Estimates the cost of all products of `items` items of each party, by the choice made, and returns the protocol
 /// that would make them.
-pub fn estimate(job: &Spec<'_>, chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Protocol, Cost)> {
+pub fn estimate(
+    job: &RulesJob<'_>,
+    chosen: &Chosen,
+    params: &Params,
+    items: [u32; 2],
+) -> Result<(Protocol, ProductsCost)> {
     let pairs = (0..items[0]).flat_map(|first| (0..items[1]).map(move |second| (first, second)));
     let wanted = Wanted::new(params.rows, params.modulus()?, pairs.collect());
-    if let Some(terms) = named::Terms::of(job)? {
+    if let Some(terms) = named::ProductTerms::of(job)? {
         return Ok((terms.protocol(), terms.cost(&wanted)?));
     }
     let transfers = match chosen.extension {
@@ -162,7 +167,7 @@ pub fn estimate(job: &Spec<'_>, chosen: &Chosen, params: &Params, items: [u32; 2
 
 /// Statistics of a level: its mixed candidates, up to where the next one begins.
 #[derive(Debug, Clone, Serialize)]
-pub struct Level {
+pub struct LevelCost {
     /// Items of each candidate.
     pub length: usize,
     /// Scalar products: the candidates with items of both parties.
@@ -178,34 +183,34 @@ pub struct Level {
 }
 
 /// The scalar products of a run.
-pub struct Products<'a> {
+pub struct RunProducts<'a> {
     transfers: Option<Transfers<'a>>,
-    encrypted: Option<Encrypted<'a>>,
-    named: Option<Named<'a>>,
+    encrypted: Option<EncryptedProducts<'a>>,
+    named: Option<NamedProducts<'a>>,
     /// Bits a second that are assumed where both could be.
     bandwidth: f64,
     rng: ChaCha20Rng,
-    levels: Vec<Level>,
+    levels: Vec<LevelCost>,
     /// Start of the last level, and the traffic up to then.
     began: Option<(Instant, Traffic)>,
 }
 
-impl<'a> Products<'a> {
+impl<'a> RunProducts<'a> {
     /// Creates the products by the protocol that the job names, or that was chosen.
-    pub fn new(job: &Spec<'_>, session: &'a Session, chosen: &Chosen, rng: ChaCha20Rng) -> Result<Products<'a>> {
+    pub fn new(job: &RulesJob<'_>, session: &'a Session, chosen: &Chosen, rng: ChaCha20Rng) -> Result<RunProducts<'a>> {
         let transfers = match chosen.extension {
             Some(Extension::SoftSpoken(k)) => Some(Transfers::new(session, k)?),
             Some(Extension::Silent) => return Err(Error::Internal("rules by silent transfers".into())),
             None => None,
         };
-        let encrypted = (chosen.protocol == lattice::PROTOCOL).then(|| Encrypted::new(session));
-        let named = named::Terms::of(job)?.map(|terms| Named::new(terms, session));
+        let encrypted = (chosen.protocol == lattice::PROTOCOL).then(|| EncryptedProducts::new(session));
+        let named = named::ProductTerms::of(job)?.map(|terms| NamedProducts::new(terms, session));
         let bandwidth = bandwidth_for(chosen.extension);
-        Ok(Products { transfers, encrypted, named, bandwidth, rng, levels: Vec::new(), began: None })
+        Ok(RunProducts { transfers, encrypted, named, bandwidth, rng, levels: Vec::new(), began: None })
     }
 
     /// Returns the statistics of each level, if all are done.
-    pub fn levels(mut self, traffic: Traffic) -> Vec<Level> {
+    pub fn levels(mut self, traffic: Traffic) -> Vec<LevelCost> {
         self.end(traffic);
         self.levels
     }
@@ -235,8 +240,8 @@ impl<'a> Products<'a> {
     }
 }
 
-impl ScalarProducts for Products<'_> {
-    fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel) -> Result<Shares> {
+impl ScalarProducts for RunProducts<'_> {
+    fn products(&mut self, batch: &ProductBatch<'_>, channel: &mut Channel) -> Result<Shares> {
         self.end(channel.traffic());
         self.began = Some((Instant::now(), channel.traffic()));
         let wanted = Wanted::of(batch);
@@ -247,7 +252,7 @@ impl ScalarProducts for Products<'_> {
                 (protocol(way), parts_of(way, wanted))
             }
         };
-        self.levels.push(Level {
+        self.levels.push(LevelCost {
             length: batch.length(),
             products: batch.pairs().len(),
             protocol: protocol.name(),
@@ -307,10 +312,10 @@ mod tests {
         let session = Session::new(tacita_core::session::Transcript::new("test"));
         let own = Rules::default();
         let job = JobSpec::new(std::sync::Arc::new(own.clone()), "test", Parties::default());
-        let job = Spec { spec: &job, own: &own };
+        let job = RulesJob { spec: &job, own: &own };
         let way = |choice: &str, left: usize, payload: &[u8]| {
             let chosen = Chosen::read(&job, choice).unwrap();
-            let mut products = Products::new(&job, &session, &chosen, ChaCha20Rng::from_seed([1; 32])).unwrap();
+            let mut products = RunProducts::new(&job, &session, &chosen, ChaCha20Rng::from_seed([1; 32])).unwrap();
             if let Some(encrypted) = &mut products.encrypted {
                 encrypted.left = left;
             }
@@ -350,7 +355,7 @@ mod tests {
         // With less noise left than there are parts, nothing is begun.
         let (way, _) = cheapest(&wanted(&all), Some(transfers), Some(0), 1e9).unwrap();
         assert_eq!(protocol(way), ot::PROTOCOL);
-        let none = None::<fn(&[Wanted]) -> Result<Cost>>;
+        let none = None::<fn(&[Wanted]) -> Result<ProductsCost>>;
         assert!(matches!(cheapest(&wanted(&all), none, Some(0), 1e9), Err(Error::Input(_))));
     }
 }

@@ -5,29 +5,29 @@ use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::Modulus;
 use tacita_core::protocol::rules::support::Fraction;
-use tacita_core::protocol::rules::{Batch, Params};
+use tacita_core::protocol::rules::{Params, ProductBatch};
 use tacita_core::{Result, Session, Side};
 
-use super::parts::{MOST, Part, part_columns, parts};
-use super::{Cost, Wanted};
+use super::parts::{MAX_COLUMNS, ProductPart, part_columns, parts};
+use super::{ProductsCost, Wanted};
 use crate::agreement::Protocol;
-use crate::jobs::dot::methods::{self, PairTerms, Pairs, Product};
-use crate::jobs::rules::spec::Spec;
+use crate::jobs::dot::methods::{self, PairProducts, PairTerms, Product};
+use crate::jobs::rules::spec::RulesJob;
 
 /// Terms of a protocol that a job names.
 #[derive(Clone, Copy)]
-pub struct Terms {
+pub struct ProductTerms {
     protocol: Protocol,
-    pairs: &'static dyn Pairs,
+    pairs: &'static dyn PairProducts,
     terms: PairTerms,
 }
 
-impl Terms {
+impl ProductTerms {
     /// Returns the terms for the protocol that the job names, if it is one of these.
-    pub fn of(job: &Spec<'_>) -> Result<Option<Terms>> {
+    pub fn of(job: &RulesJob<'_>) -> Result<Option<ProductTerms>> {
         let Some(pairs) = methods::named(job.protocol).and_then(|method| method.of_pairs()) else { return Ok(None) };
         let terms = PairTerms { level: job.level, density: job.density()?.unwrap_or(Fraction::ONE) };
-        Ok(Some(Terms { protocol: job.protocol, pairs, terms }))
+        Ok(Some(ProductTerms { protocol: job.protocol, pairs, terms }))
     }
 
     /// Returns the protocol that the job names.
@@ -35,13 +35,13 @@ impl Terms {
         self.protocol
     }
 
-    fn product(&self, part: &Part) -> Result<Box<dyn Product>> {
+    fn product(&self, part: &ProductPart) -> Result<Box<dyn Product>> {
         self.pairs.product(&self.terms, part.shape, part.modulus, &part.pairs)
     }
 
     /// Returns the cost of products. Errors: they cannot be made.
-    pub fn cost(&self, wanted: &Wanted) -> Result<Cost> {
-        let mut cost = Cost { seconds: 0.0, bytes: 0 };
+    pub fn cost(&self, wanted: &Wanted) -> Result<ProductsCost> {
+        let mut cost = ProductsCost { seconds: 0.0, bytes: 0 };
         for part in parts(wanted) {
             let product = self.product(&part)?;
             let cpu = product.cpu(None);
@@ -54,7 +54,7 @@ impl Terms {
     /// Bytes that a batch holds besides the items, at most: columns of a part, and what the protocol keeps for all products of
     /// these.
     pub fn memory(&self, rows: u64, params: &Params) -> Result<u64> {
-        let columns = part_columns(rows as usize).min(MOST) as u32;
+        let columns = part_columns(rows as usize).min(MAX_COLUMNS) as u32;
         let pairs = (0..columns).flat_map(|first| (0..columns).map(move |second| (first, second)));
         let pairs: Vec<_> = pairs.take(params.max_candidates).collect();
         let modulus = Modulus::power_of_two(u64::BITS - rows.leading_zeros().min(u64::BITS - 1))?;
@@ -65,16 +65,16 @@ impl Terms {
 }
 
 /// A run's products by such a protocol.
-pub struct Named<'a> {
-    terms: Terms,
+pub struct NamedProducts<'a> {
+    terms: ProductTerms,
     session: &'a Session,
     /// Parts that have been made.
     parts: u64,
 }
 
-impl<'a> Named<'a> {
-    pub fn new(terms: Terms, session: &'a Session) -> Named<'a> {
-        Named { terms, session, parts: 0 }
+impl<'a> NamedProducts<'a> {
+    pub fn new(terms: ProductTerms, session: &'a Session) -> NamedProducts<'a> {
+        NamedProducts { terms, session, parts: 0 }
     }
 
     /// Returns the protocol that the job names.
@@ -86,7 +86,7 @@ impl<'a> Named<'a> {
     pub fn products(
         &mut self,
         wanted: &Wanted,
-        batch: &Batch<'_>,
+        batch: &ProductBatch<'_>,
         channel: &mut Channel,
         rng: &mut ChaCha20Rng,
         residues: &mut [u128],

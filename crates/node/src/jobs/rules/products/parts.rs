@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
-use tacita_core::protocol::rules::Batch;
+use tacita_core::protocol::rules::ProductBatch;
 
 use super::{Wanted, column};
 use tacita_core::Side;
@@ -12,15 +12,15 @@ use tacita_core::Side;
 /// Columns of a party in one part: so many that they take this many bytes, within limits.
 const PART_BYTES: usize = 128 << 20;
 const FEWEST: usize = 64;
-pub const MOST: usize = 512;
+pub const MAX_COLUMNS: usize = 512;
 
 /// Columns of a party in one part.
 pub fn part_columns(rows: usize) -> usize {
-    (PART_BYTES * 8 / rows.max(1)).clamp(FEWEST, MOST)
+    (PART_BYTES * 8 / rows.max(1)).clamp(FEWEST, MAX_COLUMNS)
 }
 
 /// Products of some columns here with some there.
-pub struct Part {
+pub struct ProductPart {
     /// Columns and rows that are used.
     pub shape: Shape,
     /// Modulus of the sum of shares.
@@ -33,13 +33,13 @@ pub struct Part {
     order: Vec<usize>,
 }
 
-impl Part {
-    fn new(wanted: Wanted) -> Part {
+impl ProductPart {
+    fn new(wanted: Wanted) -> ProductPart {
         let columns = [Side::First, Side::Second].map(|side| wanted.columns(side));
         let place = |side: usize, column| columns[side].partition_point(|&other| other < column) as u32;
         let pairs = wanted.pairs.iter().map(|&(first, second)| (place(0, first), place(1, second)));
         let (first, second) = (columns[0].len(), columns[1].len());
-        Part {
+        ProductPart {
             shape: Shape { rows: wanted.rows, first, second, integers: Integers::BINARY },
             modulus: wanted.modulus,
             pairs: pairs.collect(),
@@ -49,7 +49,7 @@ impl Part {
     }
 
     /// Returns this party's columns in the part.
-    pub fn own(&self, batch: &Batch<'_>) -> Columns {
+    pub fn own(&self, batch: &ProductBatch<'_>) -> Columns {
         let mut own = Columns::new(Integers::BINARY, batch.rows());
         self.columns[batch.side() as usize].iter().for_each(|&index| {
             own.push_bits(batch.column(index as usize).to_choices());
@@ -64,8 +64,8 @@ impl Part {
 }
 
 /// Splits the wanted products into parts that fit memory, in order.
-pub fn parts(wanted: &Wanted) -> impl Iterator<Item = Part> {
-    blocks(wanted).into_values().map(|places| Part::new(wanted.some(places)))
+pub fn parts(wanted: &Wanted) -> impl Iterator<Item = ProductPart> {
+    blocks(wanted).into_values().map(|places| ProductPart::new(wanted.some(places)))
 }
 
 /// Returns the number of parts in which the wanted products are made.

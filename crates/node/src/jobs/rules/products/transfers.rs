@@ -4,11 +4,11 @@ use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::ot::softspoken::{Params, RandomReceiver, RandomSender};
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::dot::ot::pairs::{self, Pairs};
-use tacita_core::protocol::rules::Batch;
+use tacita_core::protocol::dot::ot::pairs::{self, ProductPairs};
+use tacita_core::protocol::rules::ProductBatch;
 use tacita_core::{Result, Security, Session, Side};
 
-use super::{Cost, Wanted, column};
+use super::{ProductsCost, Wanted, column};
 use crate::jobs::dot::methods::ot::{START, WORD, transfer_seconds};
 
 /// Each column of the party with fewer columns chooses, and has one transfer a row, whatever it is multiplied with.
@@ -24,7 +24,7 @@ pub struct Transfers<'a> {
 /// Products as the transfers see them: by the chooser's columns, and then by the other's.
 struct ByChooser {
     chooser: Side,
-    pairs: Pairs,
+    pairs: ProductPairs,
     /// Position of each product in the batch.
     order: Vec<usize>,
 }
@@ -44,7 +44,7 @@ impl ByChooser {
             let (column, partner) = by_chooser(place);
             partners[column as usize].push(partner);
         }
-        let pairs = Pairs::new(wanted.rows, wanted.modulus, partners, batch)?;
+        let pairs = ProductPairs::new(wanted.rows, wanted.modulus, partners, batch)?;
         let order = places.into_iter().map(|place| wanted.order[place]).collect();
         Ok(ByChooser { chooser, pairs, order })
     }
@@ -65,8 +65,8 @@ fn purpose(chooser: Side) -> &'static str {
 }
 
 /// Returns the cost of products with SoftSpoken's parameter `k`, without the set-up. Errors: they cannot be made.
-pub fn cost(parts: &[Wanted], k: usize) -> Result<Cost> {
-    let mut cost = Cost { seconds: 0.0, bytes: 0 };
+pub fn cost(parts: &[Wanted], k: usize) -> Result<ProductsCost> {
+    let mut cost = ProductsCost { seconds: 0.0, bytes: 0 };
     for wanted in parts {
         let ByChooser { pairs, .. } = ByChooser::new(wanted, 0)?;
         let (transfers, numbers) = (pairs.transfers(), (pairs.products() * wanted.rows) as f64);
@@ -84,7 +84,7 @@ impl<'a> Transfers<'a> {
     }
 
     /// Returns the cost of parts of a batch, as the first party sees it. Errors: they cannot be made.
-    pub fn cost(&self, parts: &[Wanted]) -> Result<Cost> {
+    pub fn cost(&self, parts: &[Wanted]) -> Result<ProductsCost> {
         let mut cost = cost(parts, self.k)?;
         // Whoever asks is the first party.
         for (chooser, ready) in [(Side::First, self.receiver.is_some()), (Side::Second, self.sender.is_some())] {
@@ -99,7 +99,7 @@ impl<'a> Transfers<'a> {
     pub fn products(
         &mut self,
         wanted: &Wanted,
-        batch: &Batch<'_>,
+        batch: &ProductBatch<'_>,
         channel: &mut Channel,
         rng: &mut ChaCha20Rng,
         residues: &mut [u128],

@@ -8,18 +8,18 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_schema::Schema;
 use rand_core::Rng;
-use tacita_core::protocol::union::{Given, Items, Sorter};
+use tacita_core::protocol::union::{ItemSource, SenderItems, Sorter};
 use tacita_core::{Error, ITEM_BYTES, Item, Progress, Result};
 use zeroize::Zeroizing;
 
 use super::{Agreed, Disk};
 use crate::agreement::JobSpec;
-use crate::jobs::on_disk::prepare::Keys;
+use crate::jobs::on_disk::prepare::SortedKeys;
 use crate::jobs::on_disk::records::{ByPlace, FileWriter};
 use crate::jobs::on_disk::rows::{Batches, key_numbers};
 use crate::jobs::on_disk::table::SortedTable;
 use crate::jobs::on_disk::{GIVEN, ITEMS, ROWS};
-use crate::jobs::union::load::{COUNT_BYTES, LEAST_TEXT_BYTES, counts_rows, given_headers};
+use crate::jobs::union::load::{COUNT_BYTES, MIN_TEXT_BYTES, counts_rows, given_headers};
 use crate::store::seal::damaged;
 use crate::table::payload::{Layout, PayloadSchema};
 
@@ -68,7 +68,7 @@ impl Measured {
         }
         measured.layout.settle()?;
         if longest.is_none() {
-            measured.layout.round(LEAST_TEXT_BYTES)?;
+            measured.layout.round(MIN_TEXT_BYTES)?;
         }
         if let Some(filling) = measured.layout.filling(|number| place(lines, number)) {
             tracing::warn!("{filling}");
@@ -108,7 +108,7 @@ pub(crate) struct OnDisk {
     payloads: ByPlace,
 }
 
-impl Items for OnDisk {
+impl ItemSource for OnDisk {
     fn count(&self) -> usize {
         self.items.count()
     }
@@ -119,7 +119,7 @@ impl Items for OnDisk {
     }
 }
 
-impl Given for OnDisk {
+impl SenderItems for OnDisk {
     fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>> {
         self.payloads.read(range)
     }
@@ -171,7 +171,7 @@ impl Disk {
     ) -> Result<usize> {
         let measured = self.measured.as_ref().ok_or_else(|| Error::Internal("nothing is given".into()))?;
         let directory = self.table.directory();
-        let mut keys = Keys::open(directory)?;
+        let mut keys = SortedKeys::open(directory)?;
         let mut items = Vec::new().into_iter();
         let mut payload = Zeroizing::new(Vec::with_capacity(payload_bytes));
         let (mut key, mut rows, mut handed) = (None, 0u32, 0);

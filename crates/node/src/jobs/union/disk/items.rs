@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use tacita_core::protocol::union::Items;
+use tacita_core::protocol::union::ItemSource;
 use tacita_core::{Error, Item, Result};
 use zeroize::Zeroizing;
 
 use super::Disk;
-use crate::jobs::on_disk::prepare::Keys;
+use crate::jobs::on_disk::prepare::SortedKeys;
 
 /// Items that are asked for one range after the other.
 pub(crate) struct Streamed {
@@ -20,7 +20,7 @@ pub(crate) struct Streamed {
 
 /// Position up to which the items have been read.
 struct At {
-    keys: Keys,
+    keys: SortedKeys,
     ready: std::vec::IntoIter<Item>,
     next: usize,
 }
@@ -28,13 +28,13 @@ struct At {
 impl Disk {
     /// The items of the keys, in their order.
     pub fn items(&self, item_key: &[u8; 32]) -> Result<Streamed> {
-        let at = At { keys: Keys::open(self.table.directory())?, ready: Vec::new().into_iter(), next: 0 };
+        let at = At { keys: SortedKeys::open(self.table.directory())?, ready: Vec::new().into_iter(), next: 0 };
         let count = self.table.sorted().counts.items;
         Ok(Streamed { count, item_key: Zeroizing::new(*item_key), at: Mutex::new(at) })
     }
 }
 
-impl Items for Streamed {
+impl ItemSource for Streamed {
     fn count(&self) -> usize {
         self.count
     }

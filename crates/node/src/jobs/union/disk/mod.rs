@@ -19,10 +19,10 @@ use self::given::Measured;
 use super::found::{All, Own};
 use super::load::{announce, check_limits, check_names, filling};
 use super::sizes::sends;
-use crate::agreement::{Duplicates, JobSpec, OnDisk as Work, Protocol, Reveal, Sizes};
+use crate::agreement::{DiskOptions, Duplicates, JobSpec, Protocol, Reveal, Sizes};
 use crate::base::hex::hex;
-use crate::jobs::on_disk::records::{FileWriter, Room};
-use crate::jobs::on_disk::rows::{Batches, OnDisk as Rows};
+use crate::jobs::on_disk::records::{DiskSortSpace, FileWriter};
+use crate::jobs::on_disk::rows::{Batches, SortedRows};
 use crate::jobs::on_disk::table::{Loading, SortedTable};
 use crate::jobs::on_disk::{GIVEN, ITEMS, RECEIVED, ROWS, RUNS, memory};
 use crate::jobs::polynomials::is_of_polynomials;
@@ -88,7 +88,7 @@ impl Disk {
         path: &Path,
         options: &ReadOptions,
         allow_unreadable: bool,
-        work: &Work,
+        work: &DiskOptions,
     ) -> Result<Disk> {
         check_job(job)?;
         let spec = job.key_spec(me, allow_unreadable)?;
@@ -102,35 +102,34 @@ impl Disk {
         let mut sizes = Sizes { items: counts.items as u64, on_disk: true, ..Sizes::default() };
         let first = job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::First);
         let rows = if first { counts.items } else { counts.items + counts.duplicates } as u64;
-        let measured = match sends(job, me) {
-            true => {
-                let measured = Measured::of(job, me, &table, &source)?;
-                let (most, place) = (measured.most_rows(), || measured.fullest());
-                announce(job, me, measured.schema(), most, &mut sizes, &source, place)?;
-                if let Some(filling) = filling(&sizes, rows, most, &source, place) {
-                    tracing::warn!("{filling}");
-                }
-                Some(measured)
+        let measured = if sends(job, me) {
+            let measured = Measured::of(job, me, &table, &source)?;
+            let (most, place) = (measured.most_rows(), || measured.fullest());
+            announce(job, me, measured.schema(), most, &mut sizes, &source, place)?;
+            if let Some(filling) = filling(&sizes, rows, most, &source, place) {
+                tracing::warn!("{filling}");
             }
-            false => None,
+            Some(measured)
+        } else {
+            None
         };
         check_limits(job, me, &source, rows, &mut sizes)?;
         Ok(Disk { table, sizes, measured, source, memory })
     }
 
     /// A run in the directory of which both parties have all they need of each other, so that only the result is to be written.
-    pub fn ended(job: &JobSpec, me: &str, path: &Path, work: &Work) -> Result<Option<Disk>> {
+    pub fn ended(job: &JobSpec, me: &str, path: &Path, work: &DiskOptions) -> Result<Option<Disk>> {
         Ok(Disk::reopen(job, me, path, work)?.filter(|disk| disk.table.state().ended))
     }
 
     /// A run in the directory of which this party, which learns, has all it needs of the other.
-    pub fn complete(job: &JobSpec, me: &str, path: &Path, work: &Work) -> Result<Option<Disk>> {
+    pub fn complete(job: &JobSpec, me: &str, path: &Path, work: &DiskOptions) -> Result<Option<Disk>> {
         let has_all = |disk: &Disk| disk.table.state().run.as_ref().is_some_and(|run| run.received.is_some());
         Ok(Disk::reopen(job, me, path, work)?.filter(|disk| job.learns(me) && has_all(disk)))
     }
 
     /// The run in the directory, if it is to be resumed and its table has been sorted.
-    fn reopen(job: &JobSpec, me: &str, path: &Path, work: &Work) -> Result<Option<Disk>> {
+    fn reopen(job: &JobSpec, me: &str, path: &Path, work: &DiskOptions) -> Result<Option<Disk>> {
         if !work.resume || !crate::jobs::on_disk::holds_run(&work.directory) {
             return Ok(None);
         }
@@ -156,9 +155,9 @@ impl Disk {
     }
 
     /// Returns the space for sorting tags at a party that has bits for so many items.
-    pub fn room(&self, items: usize) -> Room<'_> {
-        let memory = self.memory.saturating_sub(bits(items as u64)).max(memory::LEAST_BYTES);
-        Room { directory: self.table.directory(), memory: memory as usize }
+    pub fn room(&self, items: usize) -> DiskSortSpace<'_> {
+        let memory = self.memory.saturating_sub(bits(items as u64)).max(memory::MIN_BYTES);
+        DiskSortSpace { directory: self.table.directory(), memory: memory as usize }
     }
 
     /// Removes what was given, which no other run uses.
@@ -220,9 +219,9 @@ impl Disk {
     /// Returns all rows: the own ones, and those that were received.
     pub fn all(&self, job: &JobSpec, me: &str) -> Result<All> {
         let theirs = order::by_key(self, job, me)?;
-        let own = Rows::sorted(self.table.directory().clone())?;
+        let own = SortedRows::sorted(self.table.directory().clone())?;
         // Where the party gives, too, each row has its number at the end.
-        let columns = output::Rows::schema(&own).fields().len() - usize::from(sends(job, me));
+        let columns = output::RowSource::schema(&own).fields().len() - usize::from(sends(job, me));
         All::new(job, me, Own { rows: Box::new(own), columns, source: &self.source }, Box::new(theirs))
     }
 }

@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 use super::Disk;
 use crate::agreement::JobSpec;
 use crate::base::hex::unhex;
-use crate::jobs::on_disk::rows::OnDisk as Rows;
-use crate::jobs::on_disk::sort::{Sorter, to_bytes};
+use crate::jobs::on_disk::rows::SortedRows;
+use crate::jobs::on_disk::sort::{RowSorter, to_bytes};
 use crate::jobs::on_disk::{RECEIVED, RUNS, THEIRS};
 use crate::jobs::union::received::Form;
 use crate::store::seal::damaged;
@@ -19,13 +19,13 @@ use crate::table::key::build::{find_columns, read_pieces};
 const DECODED_PART: usize = 64;
 
 /// Rows decoded at once take between this many bytes ...
-const LEAST_DECODED: usize = 64 << 10;
+const MIN_DECODED: usize = 64 << 10;
 
 /// ... and that many.
-const MOST_DECODED: usize = 4 << 20;
+const MAX_DECODED: usize = 4 << 20;
 
 /// Takes what this party lacked from what was received, and puts its rows into the order of their keys.
-pub(super) fn by_key(disk: &Disk, job: &JobSpec, me: &str) -> Result<Rows> {
+pub(super) fn by_key(disk: &Disk, job: &JobSpec, me: &str) -> Result<SortedRows> {
     let directory = disk.table.directory();
     RUNS.remove_all(directory)?;
     let agreed = disk.agreed()?;
@@ -39,8 +39,8 @@ pub(super) fn by_key(disk: &Disk, job: &JobSpec, me: &str) -> Result<Rows> {
     let schema = form.schema.arrow(&form.peer);
     let columns = find_columns(&form.peer, &schema, &form.spec)?;
     let origin = Origin { source: &form.peer, lines: None, first: None };
-    let mut sorter = Sorter::new(directory, &schema, disk.memory as usize);
-    let at_once = (disk.memory as usize / DECODED_PART).clamp(LEAST_DECODED, MOST_DECODED);
+    let mut sorter = RowSorter::new(directory, &schema, disk.memory as usize);
+    let at_once = (disk.memory as usize / DECODED_PART).clamp(MIN_DECODED, MAX_DECODED);
     let mut rows = Zeroizing::new(Vec::new());
     let mut add = |rows: &mut Vec<u8>| -> Result<()> {
         let batch = form.schema.decode_rows(rows, &form.peer)?;
@@ -73,5 +73,5 @@ pub(super) fn by_key(disk: &Disk, job: &JobSpec, me: &str) -> Result<Rows> {
         theirs.write(to_bytes(&chunk.select(&all, Vec::new(), &schema)?)?).map(drop)
     })?;
     theirs.end()?;
-    Rows::plain(directory.clone(), THEIRS)
+    SortedRows::plain(directory.clone(), THEIRS)
 }

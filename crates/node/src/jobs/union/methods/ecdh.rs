@@ -5,8 +5,8 @@ use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::ecdh::count;
-use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
-use tacita_core::protocol::union::{InMemory, Shuffled, ecdh};
+use tacita_core::protocol::intersect::tag_exchange::{self, ReturnedRows};
+use tacita_core::protocol::union::{MemorySpace, ShuffledItems, ecdh};
 use tacita_core::{Level, Result, Role, Security};
 use zeroize::Zeroizing;
 
@@ -15,7 +15,7 @@ use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::jobs::intersect::methods::ecdh::{PROTOCOL, passes};
-use crate::jobs::union::Brought;
+use crate::jobs::union::UnionInput;
 use crate::jobs::union::disk::Disk;
 
 /// Protocol based on Diffie-Hellman.
@@ -85,10 +85,11 @@ impl Method for Ecdh {
         let (asked, sent) = (sizes.asks.items, sizes.has.items);
         let payload = if sizes.job.reveal == Reveal::Count { 0 } else { sizes.params().payload_bytes as u64 };
         let each = |items: u64, bytes: u64| items.saturating_mul(bytes);
-        let bytes = match receives {
+        let bytes = if receives {
             // What comes is held as it came, as rows, and as rows in order.
-            true => each(asked, RECEIVER_ITEM).saturating_add(each(sent, TAG.saturating_add(4 * payload))),
-            false => each(asked, TAG).saturating_add(each(sent, RECEIVER_ITEM)),
+            each(asked, RECEIVER_ITEM).saturating_add(each(sent, TAG.saturating_add(4 * payload)))
+        } else {
+            each(asked, TAG).saturating_add(each(sent, RECEIVER_ITEM))
         };
         Ok(bytes.saturating_add(FIXED))
     }
@@ -97,17 +98,18 @@ impl Method for Ecdh {
         let (session, sizes) = (setting.session, setting.sizes());
         let item_key = session.derive("item");
         let loaded = match setting.brought {
-            Brought::Table(loaded) => loaded,
-            Brought::Disk(disk) => return run_on_disk(disk, &item_key, setting, channel, rng),
+            UnionInput::Table(loaded) => loaded,
+            UnionInput::Disk(disk) => return run_on_disk(disk, &item_key, setting, channel, rng),
         };
         let items = loaded.items(&item_key);
         if setting.job.reveal == Reveal::Count {
             let params = counting(&sizes);
             let all = sizes.asks.items + sizes.has.items;
             let together = |common: usize| Found::Count(all - common as u64);
-            return match setting.receives() {
-                true => count::receive(&items, session, &params, channel, rng).map(together),
-                false => Ok(count::send(&items, session, &params, channel, rng)?.map_or(Found::Nothing, together)),
+            return if setting.receives() {
+                count::receive(&items, session, &params, channel, rng).map(together)
+            } else {
+                Ok(count::send(&items, session, &params, channel, rng)?.map_or(Found::Nothing, together))
             };
         }
         let params = sizes.params();
@@ -117,13 +119,13 @@ impl Method for Ecdh {
                 payloads.extend_from_slice(payload);
                 Ok(())
             };
-            ecdh::receive(&items[..], &InMemory, session, &params, channel, rng, &mut take)?;
+            ecdh::receive(&items[..], &MemorySpace, session, &params, channel, rng, &mut take)?;
             return Ok(Found::Payloads(payloads));
         }
         let giver = loaded.giver(setting.job, setting.me)?;
         let payload = |key: usize, out: &mut Vec<u8>| giver.give(key, out);
-        let given = Shuffled::new(&items, &payload, rng)?;
-        ecdh::send(&given, &InMemory, session, &params, channel, rng)?;
+        let given = ShuffledItems::new(&items, &payload, rng)?;
+        ecdh::send(&given, &MemorySpace, session, &params, channel, rng)?;
         Ok(Found::Nothing)
     }
 }
@@ -152,8 +154,8 @@ fn run_on_disk(
 }
 
 /// Returns the parameters that both parties derive from terms and sizes, if only a number is revealed.
-fn counting(sizes: &Pair<'_>) -> entries::Params {
-    let params = entries::Params::count(sizes.asks.items as usize, sizes.has.items as usize);
+fn counting(sizes: &Pair<'_>) -> tag_exchange::Params {
+    let params = tag_exchange::Params::count(sizes.asks.items as usize, sizes.has.items as usize);
     let suite = Suite::of(sizes.job.level).unwrap_or(Suite::Ristretto255);
     match sizes.job.reveal_to.len() {
         ..2 => params.in_suite(suite),

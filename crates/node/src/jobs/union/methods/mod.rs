@@ -5,14 +5,14 @@ mod published;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::published::intersect::{self, polynomial::Wanted};
+use tacita_core::protocol::published::intersect::{self, polynomial::PolynomialRequest};
 use tacita_core::session::Session;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::{Brought, Union, sizes};
+use super::{Union, UnionInput, sizes};
 use crate::agreement::cost::{Calibration, RoleCost};
-use crate::agreement::handshake::Agreed;
+use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{JobSpec, Protocol, Reveal, Sizes};
 
 /// A protocol of a union.
@@ -93,13 +93,13 @@ pub(super) struct Setting<'a> {
     /// Name of this party.
     pub me: &'a str,
     /// Input of this party.
-    pub brought: &'a Brought,
+    pub brought: &'a UnionInput,
     /// Party that learns in this run.
     pub receiver: &'a str,
     /// The session of this run.
     pub session: &'a Session,
     /// Outcome of the handshake.
-    pub agreed: &'a Agreed,
+    pub agreed: &'a HandshakeResult,
 }
 
 impl Setting<'_> {
@@ -118,11 +118,11 @@ impl Setting<'_> {
 
 impl Pair<'_> {
     /// Returns the requested properties of polynomials.
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> PolynomialRequest {
         let own = Union::of(self.job).polynomials();
-        Wanted {
+        PolynomialRequest {
             level: self.job.level,
-            reveal: intersect::polynomial::Reveal::Count,
+            reveal: intersect::polynomial::PolynomialReveal::Count,
             strategy: own.strategy(),
             bins: own.bins(),
             runs: self.job.reveal_to.len(),

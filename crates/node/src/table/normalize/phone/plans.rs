@@ -104,10 +104,7 @@ impl Plan {
         let Some(end) = self.within.end(digits) else { return digits.into() };
         let shorter = self.rewritten.and_then(|rule| self.within.replaced(digits, rule));
         let shorter = shorter.map_or(Cow::Borrowed(&digits[end..]), Cow::Owned);
-        match self.has(digits) && !self.has(&shorter) {
-            true => digits.into(),
-            false => shorter,
-        }
+        if self.has(digits) && !self.has(&shorter) { digits.into() } else { shorter }
     }
 
     /// Whether 0 is what is dialled in front of a number within the country.

@@ -120,9 +120,10 @@ impl Dictionaries {
         if checked.is_delta {
             self.copied = self.copied.saturating_add(self.bytes);
         }
-        match self.copied <= memory.saturating_mul(COPIES) {
-            true => Ok(()),
-            false => Err(unreadable(name, "it adds to its dictionaries too often: write it in larger batches")),
+        if self.copied <= memory.saturating_mul(COPIES) {
+            Ok(())
+        } else {
+            Err(unreadable(name, "it adds to its dictionaries too often: write it in larger batches"))
         }
     }
 }

@@ -15,7 +15,8 @@ use std::str::FromStr;
 use tacita_core::{Error, Result};
 
 use super::{
-    Form, Hint, Kind, Packing, ReadOptions, STANDARD_INPUT, Stream, encoding, open_file, refuse_sheet, told_ending,
+    Compression, FileForm, FileKind, Hint, ReadOptions, STANDARD_INPUT, Stream, encoding, open_file, refuse_sheet,
+    told_ending,
 };
 use source::Lists;
 
@@ -96,8 +97,8 @@ impl FromStr for Listing {
 /// Errors: as there; the file is neither, and nothing says what it is; more than the key is wanted of a list of keys.
 pub fn open(path: &Path, lists: &ListOptions, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
     let ending = told_ending(path)?;
-    let told = Kind::of(&ending).map(|(kind, _)| kind);
-    if told.is_some_and(Kind::is_typed) {
+    let told = FileKind::of(&ending).map(|(kind, _)| kind);
+    if told.is_some_and(FileKind::is_typed) {
         return match lists.listing {
             None | Some(Listing::Table) => super::open(path, options, batch_bytes),
             Some(other) => Err(Error::Input(format!(
@@ -109,15 +110,14 @@ pub fn open(path: &Path, lists: &ListOptions, options: &ReadOptions, batch_bytes
     }
     let is_stdin = path.as_os_str() == "-";
     let name = if is_stdin { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
-    refuse_sheet(&name, told.unwrap_or(Kind::Table), options)?;
-    let (inner, packed) = Packing::of(&ending);
-    let (input, units): (Box<dyn Read + Send>, Option<u64>) = match is_stdin {
-        true => (Box::new(io::stdin()), None),
-        false => {
-            let file = open_file(path, &name)?;
-            let units = file.metadata().ok().filter(|_| packed == Packing::None).map(|facts| facts.len());
-            (packed.unpack(file, &name)?, units)
-        }
+    refuse_sheet(&name, told.unwrap_or(FileKind::Table), options)?;
+    let (inner, packed) = Compression::of(&ending);
+    let (input, units): (Box<dyn Read + Send>, Option<u64>) = if is_stdin {
+        (Box::new(io::stdin()), None)
+    } else {
+        let file = open_file(path, &name)?;
+        let units = file.metadata().ok().filter(|_| packed == Compression::None).map(|facts| facts.len());
+        (packed.unpack(file, &name)?, units)
     };
     let mut stream = of_text(input, &name, inner, lists, options, batch_bytes)?;
     stream.form.packed = packed;
@@ -165,7 +165,7 @@ fn of_text(
     let (input, ..) = super::text_of(input, name, options)?;
     let lists = Lists::new(Box::new(input), name, listing, lists, options.skip, batch_bytes)?;
     let schema = lists.schema();
-    let form = Form { name: listing.shown(), packed: Packing::None, text: None, sheet: None };
+    let form = FileForm { name: listing.shown(), packed: Compression::None, text: None, sheet: None };
     Ok(Stream::of(name, form, schema, Box::new(lists), None, options))
 }
 

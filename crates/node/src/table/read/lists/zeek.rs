@@ -42,10 +42,7 @@ impl Log {
     fn header(&mut self, line: &str) -> Result<(), String> {
         if let Some(written) = line.strip_prefix("separator ") {
             self.separator = unescaped(written);
-            return match self.separator.is_empty() {
-                true => Err("#separator names none".into()),
-                false => Ok(()),
-            };
+            return if self.separator.is_empty() { Err("#separator names none".into()) } else { Ok(()) };
         }
         let mut words = line.split(self.separator.as_str());
         match words.next() {
@@ -54,7 +51,9 @@ impl Log {
             Some("fields") => {
                 let names: Vec<&str> = words.collect();
                 let place = |column: &WantedColumn| {
-                    self.names(column).into_iter().find_map(|name| names.iter().position(|field| *field == name)).ok_or_else(
+                    let found =
+                        self.names(column).into_iter().find_map(|name| names.iter().position(|field| *field == name));
+                    found.ok_or_else(
                         || {
                             format!(
                                 "no field {:?}; the log has {}; if another one holds it, map it: `columns = {{ ... }}` in [parties.X] of the \
@@ -97,12 +96,9 @@ impl Log {
     }
 
     fn object(&self, line: &str) -> Result<Vec<Option<String>>, String> {
-        let object: Value = serde_json::from_str(line).map_err(|error| match error.is_eof() {
-            true => "is no JSON object, which a log of Zeek has on each line. MISP's warning lists, STIX bundles and other JSON \
+        let object: Value = serde_json::from_str(line).map_err(|error| if error.is_eof() { "is no JSON object, which a log of Zeek has on each line. MISP's warning lists, STIX bundles and other JSON \
                      over several lines are not read: give the keys as a list or a table"
-                .to_owned(),
-            false => "is no JSON object".to_owned(),
-        })?;
+                .to_owned() } else { "is no JSON object".to_owned() })?;
         let find = |name: &str| -> Option<&Value> {
             object.get(name).or_else(|| name.split('.').try_fold(&object, |inner, part| inner.get(part)))
         };

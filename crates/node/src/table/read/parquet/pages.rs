@@ -312,10 +312,7 @@ impl Pages {
     }
 
     fn charge(&self, bytes: u64) -> Result<()> {
-        match self.allowance.take(bytes) {
-            true => Ok(()),
-            false => Err(self.too_large(bytes)),
-        }
+        if self.allowance.take(bytes) { Ok(()) } else { Err(self.too_large(bytes)) }
     }
 }
 

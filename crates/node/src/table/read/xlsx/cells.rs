@@ -51,9 +51,10 @@ fn number(number: f64) -> String {
 fn padded(number: String, style: Option<&Style>) -> String {
     let code = style.and_then(|style| style.number_format.as_ref()).map_or("", |format| &format.format_code);
     let is_zeros = code.len() > 1 && code.bytes().all(|byte| byte == b'0');
-    match is_zeros && number.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => format!("{number:0>width$}", width = code.len()),
-        false => number,
+    if is_zeros && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        format!("{number:0>width$}", width = code.len())
+    } else {
+        number
     }
 }
 

@@ -19,10 +19,10 @@ fn items(numbers: &[u8]) -> Vec<Item> {
 /// total count, and the receiver's data of each part.
 fn run(asked: &[&[u8]; BUCKETS], own: &[&[u8]; BUCKETS], part: u64) -> (u64, Vec<Part>) {
     let suite = Suite::Ristretto255;
-    let pool = Pool::of_parts(suite, (BUCKETS * ROOM) as u64, (BUCKETS * ROOM) as u64, part);
+    let pool = TagPool::of_parts(suite, (BUCKETS * ROOM) as u64, (BUCKETS * ROOM) as u64, part);
     let params = Params::count(ROOM, ROOM);
     let rng = |seed: u8| ChaCha20Rng::from_seed([seed; 32]);
-    let (blind, key) = (Key::random(suite, &mut rng(1)), Key::random(suite, &mut rng(2)));
+    let (blind, key) = (OprfKey::random(suite, &mut rng(1)), OprfKey::random(suite, &mut rng(2)));
     let answered: Vec<Answered> = (0..BUCKETS)
         .map(|bucket| {
             let (mut to_sender, mut to_receiver) = Channel::pair("receiver", "sender");
@@ -51,7 +51,7 @@ fn run(asked: &[&[u8]; BUCKETS], own: &[&[u8]; BUCKETS], part: u64) -> (u64, Vec
                 send(elements, tags, &pool, &mut to_receiver, &mut rng).unwrap();
             }
         });
-        let mut left = Left::all(&pool);
+        let mut left = PoolRemainder::all(&pool);
         let parts: Vec<_> = (0..pool.parts()).map(|_| receive(&pool, &mut left, &mut to_sender).unwrap()).collect();
         left.check(&to_sender).unwrap();
         parts
@@ -84,7 +84,7 @@ fn a_part_is_as_long_wherever_items_are_and_says_nothing_of_their_buckets() {
     let tags = |part: &Part| part.1.chunks(7).map(<[u8]>::to_vec).collect::<Vec<_>>();
     assert!(tags(&one[0]).is_sorted() && tags(&other[0]).is_sorted());
     let evaluated = |numbers: &[u8]| {
-        let random = |seed: u8| Key::random(Suite::Ristretto255, &mut ChaCha20Rng::from_seed([seed; 32]));
+        let random = |seed: u8| OprfKey::random(Suite::Ristretto255, &mut ChaCha20Rng::from_seed([seed; 32]));
         random(2).blind_evaluate(&random(1).elements(&items(numbers)).unwrap()).unwrap()
     };
     for (part, _) in [&one[0], &other[0]] {
@@ -102,11 +102,11 @@ fn a_part_is_as_long_wherever_items_are_and_says_nothing_of_their_buckets() {
 
 #[test]
 fn parts_that_cannot_be_are_refused() {
-    let pool = Pool::of_parts(Suite::Ristretto255, 8, 8, 4);
+    let pool = TagPool::of_parts(Suite::Ristretto255, 8, 8, 4);
     let said = |counts: [u64; 2]| {
         let (mut to_sender, mut to_receiver) = Channel::pair("receiver", "sender");
         to_receiver.send(PART, counts.iter().flat_map(|count| count.to_le_bytes()).collect()).unwrap();
-        let mut left = Left::all(&pool);
+        let mut left = PoolRemainder::all(&pool);
         let received = receive(&pool, &mut left, &mut to_sender);
         received.and_then(|_| left.check(&to_sender))
     };
@@ -125,7 +125,7 @@ fn parts_that_cannot_be_are_refused() {
         "two of the sender's agree by chance"
     );
     assert!(
-        open(&[255; 32], &Key::random(Suite::Ristretto255, &mut ChaCha20Rng::from_seed([3; 32])), &TAG_KEY, &pool)
+        open(&[255; 32], &OprfKey::random(Suite::Ristretto255, &mut ChaCha20Rng::from_seed([3; 32])), &TAG_KEY, &pool)
             .is_err()
     );
 }

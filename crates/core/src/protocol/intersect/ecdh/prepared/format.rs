@@ -18,15 +18,15 @@
 
 use zeroize::Zeroizing;
 
-use super::Prepared;
+use super::PreparedSender;
 use crate::error::{Error, Result};
-use crate::primitive::oprf::{Key, Suite};
-use crate::protocol::intersect::entries::{Entries, SEAL_BYTES};
+use crate::primitive::oprf::{OprfKey, Suite};
+use crate::protocol::intersect::tag_exchange::{Entries, SEAL_BYTES};
 
 const MAGIC: &[u8; 8] = b"TACITAP2";
 const CHECKSUM_BYTES: usize = 32;
 
-impl Prepared {
+impl PreparedSender {
     /// The prepared sender as bytes. They hold the secret key.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let entries = &self.entries;
@@ -49,7 +49,7 @@ impl Prepared {
     }
 
     /// The prepared sender that `bytes` hold. Fails with [`Error::Input`] if they are of another kind or damaged.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Prepared> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<PreparedSender> {
         let damaged = || Error::Input("the prepared data are damaged: prepare them again".into());
         if !bytes.starts_with(MAGIC) {
             return Err(Error::Input("these are no prepared data of this version: prepare them again".into()));
@@ -64,7 +64,7 @@ impl Prepared {
 }
 
 /// Everything after the magic and before the checksum.
-fn parse(bytes: &[u8]) -> Option<Prepared> {
+fn parse(bytes: &[u8]) -> Option<PreparedSender> {
     let mut rest = bytes;
     let mut take = |length: usize| -> Option<&[u8]> {
         let (taken, after) = rest.split_at_checked(length)?;
@@ -81,7 +81,7 @@ fn parse(bytes: &[u8]) -> Option<Prepared> {
         _ => return None,
     };
     let tag_bytes = usize::from(tag_bytes);
-    let key = Key::from_bytes(suite, take(suite.key_bytes())?)?;
+    let key = OprfKey::from_bytes(suite, take(suite.key_bytes())?)?;
     let offsets = numbers(take(items.checked_add(1)?.checked_mul(4)?)?);
     let order = numbers(take(count.checked_mul(4)?)?);
     let entry_bytes = tag_bytes + row_bytes.map_or(0, |row_bytes| row_bytes + SEAL_BYTES);
@@ -96,7 +96,7 @@ fn parse(bytes: &[u8]) -> Option<Prepared> {
     let valid =
         rest.is_empty() && (1..=32).contains(&tag_bytes) && increasing && single && last <= count && permutation;
     let entries = Entries { offsets, entry_bytes, bytes: entries, order };
-    valid.then_some(Prepared { epoch, tag_bytes, row_bytes, key, entries })
+    valid.then_some(PreparedSender { epoch, tag_bytes, row_bytes, key, entries })
 }
 
 fn suite_code(suite: Suite) -> u8 {

@@ -1,6 +1,6 @@
 //! The published basic protocol (section 3.1), for comparison: not secure where a participant and the database put together what they see.
 //!
-//! The participant has F(k) itself ([`Form::Plain`](super::Form::Plain)), reports it with [`super::report`], and the proxy passes on what it has got.
+//! The participant has F(k) itself ([`Form::Plain`](super::TransferForm::Plain)), reports it with [`super::report`], and the proxy passes on what it has got.
 //! So a participant knows the row of each of its keys, and the ciphertexts of its reports where they lie in the database's.
 
 use crate::primitive::group::Embedding;

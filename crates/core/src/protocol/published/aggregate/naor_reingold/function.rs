@@ -30,12 +30,11 @@ pub fn inputs<G: Group>(params: &Params<G>, keys: &[Zeroizing<Vec<u8>>]) -> Zero
     let mut inputs = Zeroizing::new(vec![0; length * keys.len()]);
     let hash_key = params.session.derive("naor-reingold input");
     for (input, key) in inputs.chunks_mut(length).zip(keys) {
-        match params.key_bytes() <= MAX_INPUT_BYTES {
-            true => input.copy_from_slice(&key[..length]),
-            false => {
-                let hash = Zeroizing::new(*blake3::keyed_hash(&hash_key, key).as_bytes());
-                input.copy_from_slice(&hash[..length]);
-            }
+        if params.key_bytes() <= MAX_INPUT_BYTES {
+            input.copy_from_slice(&key[..length])
+        } else {
+            let hash = Zeroizing::new(*blake3::keyed_hash(&hash_key, key).as_bytes());
+            input.copy_from_slice(&hash[..length]);
         }
     }
     inputs
@@ -51,16 +50,16 @@ pub(super) fn bit(input: &[u8], index: usize) -> u8 {
 ///
 /// Naor & Reingold, "Number-theoretic constructions of efficient pseudo-random functions" (FOCS 1997), construction 4.1. The paper on
 /// aggregation leaves a out; then F(0) is the generator, and whoever sees rows sees which one is 0's.
-pub struct Function<G: Group> {
+pub struct PseudorandomFunction<G: Group> {
     whole: G::Scalar,
     factors: Vec<G::Scalar>,
 }
 
-impl<G: Group + Sync> Function<G> {
+impl<G: Group + Sync> PseudorandomFunction<G> {
     /// A fresh random key for inputs of so many bytes.
-    pub fn generate(group: &G, input_bytes: usize, rng: &mut impl CryptoRng) -> Function<G> {
+    pub fn generate(group: &G, input_bytes: usize, rng: &mut impl CryptoRng) -> PseudorandomFunction<G> {
         let whole = group.random_scalars(1, rng).remove(0);
-        Function { whole, factors: group.random_scalars(8 * input_bytes, rng) }
+        PseudorandomFunction { whole, factors: group.random_scalars(8 * input_bytes, rng) }
     }
 
     /// Bytes of an input.
@@ -89,14 +88,14 @@ impl<G: Group + Sync> Function<G> {
         (&self.whole, &self.factors)
     }
 
-    /// Length of [`Function::to_bytes`] in bytes.
+    /// Length of [`PseudorandomFunction::to_bytes`] in bytes.
     pub fn bytes(group: &G, input_bytes: usize) -> usize {
         (1 + 8 * input_bytes) * group.scalar_bytes()
     }
 
     /// The key, which is secret.
     pub fn to_bytes(&self, group: &G) -> Zeroizing<Vec<u8>> {
-        let mut bytes = Zeroizing::new(Vec::with_capacity(Function::bytes(group, self.input_bytes())));
+        let mut bytes = Zeroizing::new(Vec::with_capacity(PseudorandomFunction::bytes(group, self.input_bytes())));
         for scalar in std::iter::once(&self.whole).chain(&self.factors) {
             bytes.extend_from_slice(&group.encode_scalar(scalar));
         }
@@ -104,24 +103,24 @@ impl<G: Group + Sync> Function<G> {
     }
 
     /// The key that `bytes` encode, for inputs of so many bytes.
-    pub fn from_bytes(group: &G, input_bytes: usize, bytes: &[u8]) -> Option<Function<G>> {
-        if bytes.len() != Function::bytes(group, input_bytes) {
+    pub fn from_bytes(group: &G, input_bytes: usize, bytes: &[u8]) -> Option<PseudorandomFunction<G>> {
+        if bytes.len() != PseudorandomFunction::bytes(group, input_bytes) {
             return None;
         }
         let mut scalars = bytes.chunks(group.scalar_bytes()).map(|bytes| group.decode_scalar(bytes));
         let whole = scalars.next()??;
-        Some(Function { whole, factors: scalars.collect::<Option<_>>()? })
+        Some(PseudorandomFunction { whole, factors: scalars.collect::<Option<_>>()? })
     }
 }
 
-impl<G: Group> Drop for Function<G> {
+impl<G: Group> Drop for PseudorandomFunction<G> {
     fn drop(&mut self) {
         self.whole.zeroize();
         self.factors.zeroize();
     }
 }
 
-impl<G: Group> fmt::Debug for Function<G> {
+impl<G: Group> fmt::Debug for PseudorandomFunction<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Function({} bits)", self.factors.len())
     }

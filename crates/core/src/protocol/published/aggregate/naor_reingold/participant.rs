@@ -13,7 +13,7 @@ use crate::primitive::ot::softspoken::RandomReceiver;
 use crate::primitive::ot::{Choices, RandomOtReceiver, chosen};
 use crate::protocol::aggregate::report::{check, encrypt, with_rows};
 use crate::protocol::aggregate::{Entry, Params, RoundKeys};
-use crate::protocol::intersect::entries::Frames;
+use crate::protocol::intersect::tag_exchange::Frames;
 use crate::session::Session;
 
 /// Sets up transfers with a proxy that does [`super::proxy::connect`], for any number of reports. `session` is one of this connection alone.

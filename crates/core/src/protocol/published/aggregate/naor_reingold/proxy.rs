@@ -2,8 +2,8 @@
 
 use rand_core::CryptoRng;
 
-use super::transfer::{Form, Offer, offer};
-use super::{BLINDS, ProxyKey, REPORTS, Reporting};
+use super::transfer::{Offer, TransferForm, offer};
+use super::{BLINDS, NaorReingoldProxyKey, REPORTS, Reporting};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::group::Embedding;
@@ -11,7 +11,7 @@ use crate::primitive::ot::softspoken::RandomSender;
 use crate::primitive::ot::{RandomOtSender, chosen};
 use crate::protocol::aggregate::blind::{Checked, check, entries};
 use crate::protocol::aggregate::{Params, Refused, RoundKeys};
-use crate::protocol::intersect::entries::Frames;
+use crate::protocol::intersect::tag_exchange::Frames;
 use crate::session::Session;
 
 /// The other side of [`super::participant::connect`].
@@ -26,7 +26,7 @@ pub fn connect(session: &Session, channel: &mut Channel, rng: &mut impl CryptoRn
 /// have been taken then.
 pub fn receive<G: Embedding + Sync>(
     reporting: &Reporting<G>,
-    key: &ProxyKey<G>,
+    key: &NaorReingoldProxyKey<G>,
     count: usize,
     ot: &mut impl RandomOtSender,
     channel: &mut Channel,
@@ -37,7 +37,7 @@ pub fn receive<G: Embedding + Sync>(
     let group = params.group();
     for places in reporting.stages(count) {
         let count = places.len();
-        let Offer { pairs, blinds, unblind: inverses } = offer(group, &key.function, count, Form::Blinded, rng);
+        let Offer { pairs, blinds, unblind: inverses } = offer(group, &key.function, count, TransferForm::Blinded, rng);
         chosen::send(ot, group.scalar_bytes(), &pairs, channel)?;
         Frames::new(count, group.point_bytes(), usize::MAX).send(BLINDS, &blinds, channel)?;
         let reports = Frames::new(count, params.report_bytes(), usize::MAX).receive(REPORTS, channel)?;
@@ -52,7 +52,7 @@ pub fn receive<G: Embedding + Sync>(
 /// Checks the reports of one participant, of which the first has this number, and makes an entry of each, as
 /// [`blind`](crate::protocol::aggregate::blind()) does in `dh`: with the inverses that were drawn for these reports.
 pub fn unblind<G: Embedding + Sync>(
-    (params, keys, key): (&Params<G>, &RoundKeys<G>, &ProxyKey<G>),
+    (params, keys, key): (&Params<G>, &RoundKeys<G>, &NaorReingoldProxyKey<G>),
     (participant, first): (&str, u64),
     reports: &[u8],
     inverses: &[G::Scalar],

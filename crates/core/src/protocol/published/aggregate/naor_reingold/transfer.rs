@@ -11,11 +11,11 @@ use rand_core::{CryptoRng, SeedableRng};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::function::Function;
+use super::function::PseudorandomFunction;
 use crate::error::Result;
 use crate::primitive::group::Group;
 use crate::primitive::ot::softspoken;
-use crate::protocol::intersect::entries::items;
+use crate::protocol::intersect::tag_exchange::items;
 use crate::security::Security;
 
 /// Purpose for which transfers are set up.
@@ -44,7 +44,7 @@ pub struct Offer<G: Group> {
 
 /// Function of an input that the participant gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum TransferForm {
     /// r F(x), of which the proxy makes F(x) under encryption: the extended protocol.
     Blinded,
     /// F(x) itself, r being 1: the basic protocol.
@@ -54,9 +54,9 @@ pub enum Form {
 /// Draws the proxy's offer for `count` inputs.
 pub fn offer<G: Group + Sync>(
     group: &G,
-    function: &Function<G>,
+    function: &PseudorandomFunction<G>,
     count: usize,
-    form: Form,
+    form: TransferForm,
     rng: &mut impl CryptoRng,
 ) -> Offer<G> {
     let (whole, factors) = function.scalars();
@@ -83,8 +83,8 @@ pub fn offer<G: Group + Sync>(
     });
     let products: Vec<G::Scalar> = products.collect();
     let unblind = match form {
-        Form::Blinded => group.random_scalars(count, rng),
-        Form::Plain => vec![group.scalar(1); count],
+        TransferForm::Blinded => group.random_scalars(count, rng),
+        TransferForm::Plain => vec![group.scalar(1); count],
     };
     // The blind is of a / (u_1 ... u_m / r).
     let inverse: Vec<G::Scalar> = products.iter().zip(&unblind).map(|(product, r)| group.times(product, r)).collect();

@@ -8,8 +8,8 @@ use super::{BITS, Execution, LABELLED, PUBLIC_KEY, holds};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::ot::Choices;
-use crate::primitive::published::goldwasser_micali::SecretKey;
-use crate::protocol::published::intersect::bloom::Receiver;
+use crate::primitive::published::goldwasser_micali::GmSecretKey;
+use crate::protocol::published::intersect::bloom::BloomReceiver;
 
 /// The products of each of the own columns with its partners, one after the other.
 pub(super) fn run(
@@ -25,7 +25,7 @@ pub(super) fn run(
     let mut counts = Zeroizing::new(Vec::with_capacity(params.products()));
 
     // 1.1
-    let key = SecretKey::generate(params.lengths().key, rng);
+    let key = GmSecretKey::generate(params.lengths().key, rng);
     channel.send(PUBLIC_KEY, key.public().to_bytes())?;
     for (index, column) in columns.iter().enumerate() {
         // 1.2
@@ -47,7 +47,7 @@ pub(super) fn run(
             // 2.1, 2.2
             let intersection = match &mut intersection {
                 Some(intersection) => intersection,
-                none => none.insert(Receiver::setup(bloom, execution.session, execution.purpose(), channel, rng)?),
+                none => none.insert(BloomReceiver::setup(bloom, execution.session, execution.purpose(), channel, rng)?),
             };
             let items = labels::items(own, &item_key, counts.len());
             let common = intersection.intersect(&items, bloom, counts.len() as u64, channel)?;
@@ -59,13 +59,13 @@ pub(super) fn run(
 
 /// Labels that the counter is told of the rows.
 struct Labelled {
-    labels: Zeroizing<Vec<labels::Label>>,
+    labels: Zeroizing<Vec<labels::BloomLabel>>,
     /// For each label whether it is that of one of the own ones.
     bits: Zeroizing<Vec<bool>>,
 }
 
 impl Labelled {
-    fn receive(key: &SecretKey, execution: &Execution<'_>, channel: &mut Channel) -> Result<Labelled> {
+    fn receive(key: &GmSecretKey, execution: &Execution<'_>, channel: &mut Channel) -> Result<Labelled> {
         let (params, rows) = (execution.params, execution.params.shape().rows);
         let strength = params.lengths().strength;
         channel.progress().start("decrypting", rows);

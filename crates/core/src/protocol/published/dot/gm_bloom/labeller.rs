@@ -8,9 +8,9 @@ use super::{BITS, Execution, LABELLED, PUBLIC_KEY, holds};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::ot::Choices;
-use crate::primitive::published::goldwasser_micali::{Ciphertexts, PublicKey};
+use crate::primitive::published::goldwasser_micali::{GmCiphertexts, GmPublicKey};
 use crate::primitive::shuffle::random_order;
-use crate::protocol::published::intersect::bloom::Sender;
+use crate::protocol::published::intersect::bloom::BloomSender;
 
 pub(super) fn run(
     columns: &[Choices],
@@ -25,7 +25,8 @@ pub(super) fn run(
     let (mut intersection, mut product) = (None, 0);
 
     let payload = channel.receive(PUBLIC_KEY, size.modulus_bytes())?;
-    let key = PublicKey::from_bytes(size, &payload).map_err(|invalid| channel.violation(holds(PUBLIC_KEY, invalid)))?;
+    let key =
+        GmPublicKey::from_bytes(size, &payload).map_err(|invalid| channel.violation(holds(PUBLIC_KEY, invalid)))?;
     for column in 0..params.shape().columns(execution.counter) {
         let ciphertexts = receive(&key, execution, channel)?;
         for partner in params.partners(execution.counter, column) {
@@ -36,7 +37,7 @@ pub(super) fn run(
             // 2.1
             let intersection = match &mut intersection {
                 Some(intersection) => intersection,
-                none => none.insert(Sender::setup(bloom, execution.session, execution.purpose(), channel, rng)?),
+                none => none.insert(BloomSender::setup(bloom, execution.session, execution.purpose(), channel, rng)?),
             };
             let bits = Zeroizing::new(columns[partner].iter().collect::<Vec<bool>>());
             let items = labels::items(labels::chosen(&mut labels, &bits), &item_key, product);
@@ -48,7 +49,7 @@ pub(super) fn run(
 }
 
 /// One of the counter's columns. All of it is kept: the first row may be the last in the order in which it goes back.
-fn receive(key: &PublicKey, execution: &Execution<'_>, channel: &mut Channel) -> Result<Ciphertexts> {
+fn receive(key: &GmPublicKey, execution: &Execution<'_>, channel: &mut Channel) -> Result<GmCiphertexts> {
     let (params, rows) = (execution.params, execution.params.shape().rows);
     channel.progress().start("receiving encrypted bits", rows);
     let mut ciphertexts = key.no_ciphertexts();
@@ -62,9 +63,9 @@ fn receive(key: &PublicKey, execution: &Execution<'_>, channel: &mut Channel) ->
 
 /// Labels and ciphertexts in random order. The counter knows the ciphertexts that it has made: they go back as others.
 fn answer(
-    key: &PublicKey,
-    ciphertexts: &Ciphertexts,
-    labels: &[labels::Label],
+    key: &GmPublicKey,
+    ciphertexts: &GmCiphertexts,
+    labels: &[labels::BloomLabel],
     execution: &Execution<'_>,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,

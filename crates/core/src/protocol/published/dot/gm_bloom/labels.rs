@@ -10,10 +10,10 @@ use crate::primitive::kernel::mask::mask;
 use crate::primitive::published::bloom::Strength;
 
 /// A label, in its lowest bits.
-pub(crate) type Label = u128;
+pub(crate) type BloomLabel = u128;
 
 /// Step 1.3: `count` distinct labels, otherwise uniformly random.
-pub(crate) fn random(count: usize, strength: Strength, rng: &mut impl CryptoRng) -> Zeroizing<Vec<Label>> {
+pub(crate) fn random(count: usize, strength: Strength, rng: &mut impl CryptoRng) -> Zeroizing<Vec<BloomLabel>> {
     let mut bytes = Zeroizing::new([0; 16]);
     loop {
         let mut labels = Zeroizing::new(Vec::with_capacity(count));
@@ -28,19 +28,19 @@ pub(crate) fn random(count: usize, strength: Strength, rng: &mut impl CryptoRng)
 }
 
 /// Whether no label is there twice.
-pub(crate) fn distinct(labels: &[Label]) -> bool {
+pub(crate) fn distinct(labels: &[BloomLabel]) -> bool {
     let mut sorted = Zeroizing::new(labels.to_vec());
     sorted.sort_unstable();
     sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 /// Writes labels in their encoding on the wire: little-endian, k bits each.
-pub(crate) fn write(labels: impl IntoIterator<Item = Label>, strength: Strength, message: &mut Vec<u8>) {
+pub(crate) fn write(labels: impl IntoIterator<Item = BloomLabel>, strength: Strength, message: &mut Vec<u8>) {
     labels.into_iter().for_each(|label| message.extend_from_slice(&label.to_le_bytes()[..strength.slot_bytes()]));
 }
 
 /// Reads labels from their encoding on the wire.
-pub(crate) fn read(bytes: &[u8], strength: Strength) -> impl Iterator<Item = Label> {
+pub(crate) fn read(bytes: &[u8], strength: Strength) -> impl Iterator<Item = BloomLabel> {
     bytes.chunks_exact(strength.slot_bytes()).map(|bytes| {
         let mut label = [0; 16];
         label[..bytes.len()].copy_from_slice(bytes);
@@ -56,7 +56,7 @@ pub(crate) fn read(bytes: &[u8], strength: Strength) -> impl Iterator<Item = Lab
 /// # Panics
 ///
 /// If bits and labels are not equally many.
-pub(crate) fn chosen<'a>(labels: &'a mut [Label], bits: &[bool]) -> &'a [Label] {
+pub(crate) fn chosen<'a>(labels: &'a mut [BloomLabel], bits: &[bool]) -> &'a [BloomLabel] {
     assert_eq!(labels.len(), bits.len(), "a bit for each label");
     let mut before = Zeroizing::new(vec![0; bits.len() + 1]);
     for (index, bit) in bits.iter().enumerate() {
@@ -67,7 +67,7 @@ pub(crate) fn chosen<'a>(labels: &'a mut [Label], bits: &[bool]) -> &'a [Label] 
 }
 
 /// Moves the labels that are set to the front. `before` says how many are set before each place, and before the end.
-fn compact(labels: &mut [Label], before: &[usize]) {
+fn compact(labels: &mut [BloomLabel], before: &[usize]) {
     if labels.len() < 2 {
         return;
     }
@@ -82,7 +82,7 @@ fn compact(labels: &mut [Label], before: &[usize]) {
 }
 
 /// Moves the labels that are set to the places from `start` on, round the end. As many labels as a power of two.
-fn rotate(labels: &mut [Label], before: &[usize], start: usize) {
+fn rotate(labels: &mut [BloomLabel], before: &[usize], start: usize) {
     let half = labels.len() / 2;
     if half == 0 {
         return;
@@ -97,15 +97,15 @@ fn rotate(labels: &mut [Label], before: &[usize], start: usize) {
 }
 
 /// Swaps two labels, or not.
-fn swap(one: &mut Label, other: &mut Label, swaps: bool) {
+fn swap(one: &mut BloomLabel, other: &mut BloomLabel, swaps: bool) {
     let difference = (*one ^ *other) & mask(swaps);
     *one ^= difference;
     *other ^= difference;
 }
 
 /// Items for the intersection of the product number `index`.
-pub(crate) fn items(labels: &[Label], key: &[u8; 32], index: usize) -> Zeroizing<Vec<Item>> {
-    let item = |label: &Label| {
+pub(crate) fn items(labels: &[BloomLabel], key: &[u8; 32], index: usize) -> Zeroizing<Vec<Item>> {
+    let item = |label: &BloomLabel| {
         let mut bytes = Zeroizing::new([0; 24]);
         bytes[..8].copy_from_slice(&(index as u64).to_le_bytes());
         bytes[8..].copy_from_slice(&label.to_le_bytes());
@@ -134,7 +134,7 @@ mod tests {
                 let bits: Vec<bool> = (0..count).map(|_| rng.next_u32() % 10 < density).collect();
                 let labels = random(count, Strength::Bits80, &mut rng);
                 assert!(labels.iter().all(|label| label >> 80 == 0) && distinct(&labels));
-                let mut expected: Vec<Label> =
+                let mut expected: Vec<BloomLabel> =
                     labels.iter().zip(&bits).filter(|(_, bit)| **bit).map(|(label, _)| *label).collect();
                 let mut moved = labels.to_vec();
                 let mut found = chosen(&mut moved, &bits).to_vec();

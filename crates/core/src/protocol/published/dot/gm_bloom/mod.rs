@@ -28,7 +28,7 @@ use zeroize::Zeroizing;
 use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
 use crate::primitive::ot::Choices;
-use crate::primitive::published::goldwasser_micali::Invalid;
+use crate::primitive::published::goldwasser_micali::GmFormatError;
 use crate::protocol::dot::{Columns, Shares};
 use crate::role::Side;
 use crate::session::Session;
@@ -109,6 +109,6 @@ fn internal(what: impl Into<String>) -> Error {
 }
 
 /// Describes the fault in the contents of a message.
-fn holds(label: Label, invalid: Invalid) -> String {
+fn holds(label: Label, invalid: GmFormatError) -> String {
     format!("`{}` holds {invalid}", label.name)
 }

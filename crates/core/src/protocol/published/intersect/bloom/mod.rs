@@ -13,7 +13,7 @@
 //! malicious form does not prevent that (Rindal & Rosulek, "Improved private set intersection against malicious
 //! adversaries", EUROCRYPT 2017).
 //!
-//! The OTs are SoftSpoken's, set up once for any number of runs ([`Receiver`], [`Sender`]). All keys of a run are derived
+//! The OTs are SoftSpoken's, set up once for any number of runs ([`BloomReceiver`], [`BloomSender`]). All keys of a run are derived
 //! from the session, the purpose of the set-up and the number of the run. What each role learns, and why, is in
 //! `docs/protocols/bloom.md`.
 
@@ -24,8 +24,8 @@ mod sender;
 pub use crate::primitive::published::bloom::Strength;
 pub use crate::protocol::published::labels::bloom::SLOTS;
 pub use params::Params;
-pub use receiver::{Receiver, receive};
-pub use sender::{Sender, send, send_over};
+pub use receiver::{BloomReceiver, receive};
+pub use sender::{BloomSender, send, send_over};
 
 use crate::primitive::kernel::{Block, RekeyedHash};
 use crate::primitive::published::bloom::{Hashes, PIECE};

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::ot::softspoken::{self, MAX_K};
 use crate::primitive::published::bloom::{PIECE, Strength};
-use crate::protocol::intersect::entries::items::all_distinct;
+use crate::protocol::intersect::tag_exchange::items::all_distinct;
 use crate::role::Role;
 use crate::security::Security;
 
@@ -99,9 +99,6 @@ impl Params {
                 self.bound
             )));
         }
-        match all_distinct(items) {
-            true => Ok(()),
-            false => Err(Error::Internal("bloom: the items are not distinct".into())),
-        }
+        if all_distinct(items) { Ok(()) } else { Err(Error::Internal("bloom: the items are not distinct".into())) }
     }
 }

@@ -22,14 +22,14 @@ const AHEAD: usize = 3;
 
 /// The receiver, with OTs for any number of runs.
 #[derive(Debug)]
-pub struct Receiver {
+pub struct BloomReceiver {
     ot: CorrelatedReceiver,
     session: Session,
     purpose: String,
 }
 
-impl Receiver {
-    /// Sets up OTs with a peer that sets up a [`Sender`](super::Sender), both with the same `purpose`, which nothing else in
+impl BloomReceiver {
+    /// Sets up OTs with a peer that sets up a [`Sender`](super::BloomSender), both with the same `purpose`, which nothing else in
     /// the session has, and with parameters that have the same extension as those of all runs.
     pub fn setup(
         params: &Params,
@@ -37,9 +37,9 @@ impl Receiver {
         purpose: &str,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-    ) -> Result<Receiver> {
+    ) -> Result<BloomReceiver> {
         let ot = CorrelatedReceiver::setup(params.extension(), session, &format!("bloom {purpose}"), channel, rng)?;
-        Ok(Receiver { ot, session: session.clone(), purpose: purpose.into() })
+        Ok(BloomReceiver { ot, session: session.clone(), purpose: purpose.into() })
     }
 
     /// One run. `run` is another number in each run over this set-up. As [`receive`] otherwise.
@@ -72,10 +72,10 @@ pub fn receive(
     if params.slots() == 0 {
         return Ok(Vec::new());
     }
-    Receiver::setup(params, session, PURPOSE, channel, rng)?.intersect(items, params, 0, channel)
+    BloomReceiver::setup(params, session, PURPOSE, channel, rng)?.intersect(items, params, 0, channel)
 }
 
-/// Runs the receiver's role as [`Receiver::intersect`] does, with OTs from elsewhere; `run` is the purpose and the
+/// Runs the receiver's role as [`BloomReceiver::intersect`] does, with OTs from elsewhere; `run` is the purpose and the
 /// number of the run.
 pub(crate) fn receive_over(
     items: &[Item],

@@ -13,28 +13,28 @@ use crate::primitive::kernel::block::{self, BLOCK_BYTES, Block};
 use crate::primitive::ot::CorrelatedOtSender;
 use crate::primitive::ot::softspoken::CorrelatedSender;
 use crate::primitive::published::bloom::{Garbled, PIECE};
-use crate::protocol::intersect::entries::items::fork;
+use crate::protocol::intersect::tag_exchange::items::fork;
 use crate::session::Session;
 
 /// The sender, with OTs for any number of runs.
-pub struct Sender {
+pub struct BloomSender {
     ot: CorrelatedSender,
     session: Session,
     purpose: String,
     rng: ChaCha20Rng,
 }
 
-impl Sender {
-    /// The other side of [`Receiver::setup`](super::Receiver::setup).
+impl BloomSender {
+    /// The other side of [`Receiver::setup`](super::BloomReceiver::setup).
     pub fn setup(
         params: &Params,
         session: &Session,
         purpose: &str,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-    ) -> Result<Sender> {
+    ) -> Result<BloomSender> {
         let ot = CorrelatedSender::setup(params.extension(), session, &format!("bloom {purpose}"), channel, rng)?;
-        Ok(Sender { ot, session: session.clone(), purpose: purpose.into(), rng: fork(rng) })
+        Ok(BloomSender { ot, session: session.clone(), purpose: purpose.into(), rng: fork(rng) })
     }
 
     /// One run. `run` is another number in each run over this set-up. As [`send`] otherwise.
@@ -44,7 +44,7 @@ impl Sender {
     }
 }
 
-impl std::fmt::Debug for Sender {
+impl std::fmt::Debug for BloomSender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Sender(..)")
     }
@@ -68,10 +68,10 @@ pub fn send(
     if params.slots() == 0 {
         return Ok(());
     }
-    Sender::setup(params, session, PURPOSE, channel, rng)?.intersect(items, params, 0, channel)
+    BloomSender::setup(params, session, PURPOSE, channel, rng)?.intersect(items, params, 0, channel)
 }
 
-/// Runs the sender's role as [`Sender::intersect`] does, with OTs from elsewhere; `run` is the purpose and the number
+/// Runs the sender's role as [`BloomSender::intersect`] does, with OTs from elsewhere; `run` is the purpose and the number
 /// of the run.
 pub fn send_over(
     items: &[Item],

@@ -3,11 +3,11 @@
 use rand_core::CryptoRng;
 
 use super::keys::Keys;
-use super::{PARTIAL, Party};
+use super::{KissnerSongParty, PARTIAL};
 use crate::channel::{Channel, Incoming, Outgoing, each};
 use crate::error::{Error, Result};
 use crate::primitive::elgamal::Ciphertext;
-use crate::primitive::elgamal::threshold::{self, Contribution, Told};
+use crate::primitive::elgamal::threshold::{self, Contribution, ThresholdView};
 use crate::primitive::group::{DecodeError, Group};
 use crate::primitive::proof::Proof;
 use crate::primitive::published::polynomial::{Module, Points};
@@ -16,7 +16,7 @@ use crate::protocol::published::intersect::polynomial::frames;
 /// Opens the ciphertexts jointly. Returns their plaintexts times the generator, if the party learns.
 pub(super) fn open<G: Group + Sync>(
     group: &G,
-    party: &Party<'_>,
+    party: &KissnerSongParty<'_>,
     keys: &Keys<G>,
     ciphertexts: &[Ciphertext<G>],
     channels: &mut [Channel],
@@ -29,9 +29,8 @@ pub(super) fn open<G: Group + Sync>(
         party.of_others(|place| party.suspects(place, &params.all_before(place), channels).unwrap_or_default());
     let is_before = party.of_others(|place| params.before(me).contains(&place));
     let states = is_before.into_iter().zip(&suspects).collect();
-    let mut told = each(channels, states, |(is_before, suspects), channel| match is_before {
-        true => receive(group, ciphertexts.len(), suspects, channel.halves().1).map(Some),
-        false => Ok(None),
+    let mut told = each(channels, states, |(is_before, suspects), channel| {
+        if is_before { receive(group, ciphertexts.len(), suspects, channel.halves().1).map(Some) } else { Ok(None) }
     })?;
     let given: Vec<&[G::Point]> = told.iter().flatten().map(|contribution| &contribution.sums[..]).collect();
     let own = keys.share.contribute(group, me, ciphertexts, &given, &keys.transcript, rng);
@@ -67,7 +66,7 @@ pub(super) fn open<G: Group + Sync>(
 /// Names the party that has not added what it should.
 fn check<G: Group + Sync>(
     group: &G,
-    party: &Party<'_>,
+    party: &KissnerSongParty<'_>,
     keys: &Keys<G>,
     ciphertexts: &[Ciphertext<G>],
     all: &[Contribution<G>],
@@ -77,7 +76,7 @@ fn check<G: Group + Sync>(
     let before: Vec<Vec<usize>> = (0..all.len()).map(|place| party.params.before(place)).collect();
     let given: Vec<Vec<&[G::Point]>> =
         before.iter().map(|places| places.iter().map(|&place| &all[place].sums[..]).collect()).collect();
-    let told = party.of_others(|place| Told {
+    let told = party.of_others(|place| ThresholdView {
         place,
         key: &keys.of_parties[place],
         given: &given[place],

@@ -2,10 +2,10 @@
 
 use rand_core::CryptoRng;
 
-use super::{KEY, Party};
+use super::{KEY, KissnerSongParty};
 use crate::channel::{Channel, each};
 use crate::error::Result;
-use crate::primitive::elgamal::PublicKey;
+use crate::primitive::elgamal::ElGamalPublicKey;
 use crate::primitive::elgamal::threshold::{KeyShare, VerificationKey, joint_key};
 use crate::primitive::group::Group;
 use crate::primitive::proof::Proof;
@@ -15,7 +15,7 @@ use crate::session::Transcript;
 pub(super) struct Keys<G: Group> {
     pub share: KeyShare<G>,
     /// Joint public key under which all parties encrypt.
-    pub joint: PublicKey<G>,
+    pub joint: ElGamalPublicKey<G>,
     /// Every party's, by place.
     pub of_parties: Vec<VerificationKey<G>>,
     /// Session and keys, to which decryptions are bound.
@@ -25,7 +25,7 @@ pub(super) struct Keys<G: Group> {
 /// Every party tells all others its key, with a proof that it knows its share: or the last to speak could choose the joint one.
 pub(super) fn agree<G: Group + Sync>(
     group: &G,
-    party: &Party<'_>,
+    party: &KissnerSongParty<'_>,
     channels: &mut [Channel],
     rng: &mut impl CryptoRng,
 ) -> Result<Keys<G>> {

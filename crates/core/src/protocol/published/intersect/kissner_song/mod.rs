@@ -45,19 +45,19 @@ use crate::item::Item;
 use crate::primitive::elgamal::threshold::Culprit;
 use crate::primitive::group::Group;
 use crate::primitive::published::polynomial::Points;
-use crate::protocol::intersect::entries::items::{Padded, check_count, fork};
+use crate::protocol::intersect::tag_exchange::items::{Padded, check_count, fork};
 use crate::protocol::published::intersect::polynomial::bins::root;
 use crate::protocol::published::intersect::polynomial::form::Form;
 use crate::session::{Session, Transcript};
 
-pub use crate::primitive::elgamal::threshold::Order;
+pub use crate::primitive::elgamal::threshold::PartyOrder;
 pub use crate::protocol::published::intersect::polynomial::Strategy;
 pub use crate::protocol::published::labels::kissner_song::{KEY, PARTIAL, POLYNOMIAL, SUM, WHOLE};
 pub use params::Params;
 
 /// A party of a run.
 #[derive(Clone, Copy)]
-pub struct Party<'a> {
+pub struct KissnerSongParty<'a> {
     /// Place of this party.
     pub me: usize,
     /// Items of this party: distinct, and made with a key of the run's session.
@@ -74,12 +74,12 @@ pub struct Party<'a> {
 /// Errors: the group has no roots of unity for [`Strategy::Fft`]; a peer breaks the protocol, or a connection fails; all have then ended.
 pub fn run<G: Group + Sync>(
     group: &G,
-    party: Party<'_>,
+    party: KissnerSongParty<'_>,
     channels: &mut [Channel],
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Vec<usize>>> {
     party.check(group, channels)?;
-    let Party { me, items, params, .. } = party;
+    let KissnerSongParty { me, items, params, .. } = party;
     if params.bound == 0 {
         // Nothing is common, as all know.
         return Ok(params.learners.contains(&me).then(Vec::new));
@@ -97,7 +97,7 @@ pub fn run<G: Group + Sync>(
 /// Steps 1 to 5 with these roots and factors: p times the generator, coefficient by coefficient or at points, if the party learns.
 fn open<G: Group + Sync>(
     group: &G,
-    party: &Party<'_>,
+    party: &KissnerSongParty<'_>,
     roots: &[G::Scalar],
     factors: &[Vec<G::Scalar>],
     channels: &mut [Channel],
@@ -108,14 +108,15 @@ fn open<G: Group + Sync>(
     decryption::open(group, party, &keys, &product, channels, rng)
 }
 
-impl Party<'_> {
+impl KissnerSongParty<'_> {
     /// Refuses what does not fit what was agreed on.
     fn check<G: Group>(&self, group: &G, channels: &[Channel]) -> Result<()> {
         self.params.check(group)?;
         check_count(self.items, self.params.bound)?;
-        match self.me < self.params.parties && channels.len() == self.params.parties - 1 {
-            true => Ok(()),
-            false => Err(Error::Internal("kissner-song: not a channel to each other party".into())),
+        if self.me < self.params.parties && channels.len() == self.params.parties - 1 {
+            Ok(())
+        } else {
+            Err(Error::Internal("kissner-song: not a channel to each other party".into()))
         }
     }
 

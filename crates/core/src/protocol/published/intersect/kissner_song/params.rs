@@ -1,12 +1,12 @@
 //! Parameters that all parties agree on before the first message, and the costs that follow from them.
 
-use super::{Order, Strategy};
+use super::{PartyOrder, Strategy};
 use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::group::Group;
 use crate::primitive::proof::Proof;
 use crate::primitive::published::polynomial;
-use crate::protocol::intersect::entries::framed_bytes;
+use crate::protocol::intersect::tag_exchange::framed_bytes;
 use crate::protocol::published::intersect::polynomial::CHUNK;
 
 /// Agreed public values of one run. All parties must use equal ones.
@@ -21,7 +21,7 @@ pub struct Params {
     /// Form in which polynomials travel and are multiplied.
     pub strategy: Strategy,
     /// Order in which parties decrypt, those who learn after all others.
-    pub order: Order,
+    pub order: PartyOrder,
 }
 
 /// Messages of one label between two parties, as seen from one of them.
@@ -46,14 +46,15 @@ impl Params {
         if bound > u32::MAX as usize {
             return Err(Error::Input("a set has 2^32 items or more".into()));
         }
-        Ok(Params { parties, bound, learners, strategy: Strategy::Schoolbook, order: Order::Chain })
+        Ok(Params { parties, bound, learners, strategy: Strategy::Schoolbook, order: PartyOrder::Chain })
     }
 
     /// Refuses a strategy for which the group's scalars lack roots of unity.
     pub(super) fn check<G: Group>(&self, group: &G) -> Result<()> {
-        match self.strategy != Strategy::Fft || polynomial::Strategy::Fft.can(group, 2 * self.opened()) {
-            true => Ok(()),
-            false => Err(Error::Input(format!("strategy = \"{}\" needs a group with roots of unity", self.strategy))),
+        if self.strategy != Strategy::Fft || polynomial::MultiplyStrategy::Fft.can(group, 2 * self.opened()) {
+            Ok(())
+        } else {
+            Err(Error::Input(format!("strategy = \"{}\" needs a group with roots of unity", self.strategy)))
         }
     }
 
@@ -115,9 +116,10 @@ impl Params {
         let key = message(point + Proof::bytes(group, 1, 1)) + framed_bytes(self.told(), 2 * point, CHUNK);
         let next = if from + 1 == to { whole } else { 0 };
         let all = if from + 1 == self.parties { whole } else { 0 };
-        let partial = match self.gives(from, to) {
-            true => message(Proof::bytes(group, 2, 1)) + framed_bytes(self.opened(), point, CHUNK),
-            false => 0,
+        let partial = if self.gives(from, to) {
+            message(Proof::bytes(group, 2, 1)) + framed_bytes(self.opened(), point, CHUNK)
+        } else {
+            0
         };
         key + next + all + partial + close
     }

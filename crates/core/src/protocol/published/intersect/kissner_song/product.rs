@@ -5,19 +5,19 @@ use std::slice;
 use rand_core::CryptoRng;
 
 use super::keys::Keys;
-use super::{POLYNOMIAL, Party, SUM, WHOLE};
+use super::{KissnerSongParty, POLYNOMIAL, SUM, WHOLE};
 use crate::channel::{Channel, Label, each};
 use crate::error::{Error, Result};
 use crate::primitive::elgamal::Ciphertext;
 use crate::primitive::group::Group;
-use crate::primitive::published::polynomial::Encrypted;
+use crate::primitive::published::polynomial::EncryptedModule;
 use crate::primitive::published::polynomial::Module;
 use crate::protocol::published::intersect::polynomial::messages;
 
 /// p, of which each party adds for everybody's polynomial its product with a factor of the party's own.
 pub(super) fn of_all<G: Group + Sync>(
     group: &G,
-    party: &Party<'_>,
+    party: &KissnerSongParty<'_>,
     keys: &Keys<G>,
     roots: &[G::Scalar],
     factors: &[Vec<G::Scalar>],
@@ -30,7 +30,7 @@ pub(super) fn of_all<G: Group + Sync>(
     let before = party.of_others(|place| place + 1 == me);
     let received = each(channels, before, |is_before, channel| receive_if(is_before, group, party, SUM, channel))?;
     let sum = match received.into_iter().flatten().next() {
-        Some(sum) => Encrypted(group).add(&sum, &own),
+        Some(sum) => EncryptedModule(group).add(&sum, &own),
         None => own,
     };
     // 4. The last party has all of it, and tells the others. (In the paper it tells the first, which does that.)
@@ -53,7 +53,7 @@ pub(super) fn of_all<G: Group + Sync>(
 /// Step 1: what this party adds. That of its own polynomial is encrypted afresh, and with it all.
 fn products<G: Group + Sync>(
     group: &G,
-    party: &Party<'_>,
+    party: &KissnerSongParty<'_>,
     keys: &Keys<G>,
     roots: &[G::Scalar],
     factors: &[Vec<G::Scalar>],
@@ -78,19 +78,16 @@ fn products<G: Group + Sync>(
     })?;
     let known = form.multiply_known(group, roots, &factors[party.me]);
     let known = keys.joint.encrypt(group, &known, rng);
-    Ok(products.iter().fold(known, |sum, product| Encrypted(group).add(&sum, product)))
+    Ok(products.iter().fold(known, |sum, product| EncryptedModule(group).add(&sum, product)))
 }
 
 /// The sum that comes over a channel, if one does.
 fn receive_if<G: Group>(
     comes: bool,
     group: &G,
-    party: &Party<'_>,
+    party: &KissnerSongParty<'_>,
     label: Label,
     channel: &mut Channel,
 ) -> Result<Option<Vec<Ciphertext<G>>>> {
-    match comes {
-        true => messages::receive(group, label, party.params.opened(), channel.halves().1).map(Some),
-        false => Ok(None),
-    }
+    if comes { messages::receive(group, label, party.params.opened(), channel.halves().1).map(Some) } else { Ok(None) }
 }

@@ -7,19 +7,21 @@ use std::ops::Range;
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
-use super::{POLYNOMIAL, Params, Party, SUM, WHOLE, keys, open};
+use super::{KissnerSongParty, POLYNOMIAL, Params, SUM, WHOLE, keys, open};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::elgamal::Ciphertext;
 use crate::primitive::group::{Group, ModP, Ristretto255, ScalarField};
-use crate::primitive::published::polynomial::Encrypted;
-use crate::primitive::published::polynomial::{Module, Scalars, Strategy, divide, evaluate_one, expand, multiply};
+use crate::primitive::published::polynomial::EncryptedModule;
+use crate::primitive::published::polynomial::{
+    Module, MultiplyStrategy, Scalars, divide, evaluate_one, expand, multiply,
+};
 use crate::protocol::published::intersect::polynomial::{CHUNK, messages};
 use crate::session::{Session, Transcript};
 
 type Scalar = <ModP as ScalarField>::Scalar;
 
-const STRATEGY: Strategy = Strategy::Schoolbook;
+const STRATEGY: MultiplyStrategy = MultiplyStrategy::Schoolbook;
 const ORDER: usize = 1019;
 const RUNS: usize = 400;
 
@@ -134,7 +136,7 @@ fn run<G: Group + Sync>(
     }
     let session = Session::new(Transcript::new("test"));
     let part = |me: usize, mut channels: Vec<Channel>, mut rng: ChaCha20Rng| -> Result<_> {
-        let party = Party { me, items: &[], params, session: &session };
+        let party = KissnerSongParty { me, items: &[], params, session: &session };
         let opened = open(group, &party, &roots[me], &factors[me], &mut channels, &mut rng)?;
         channels.into_iter().try_for_each(|channel| channel.finish().map(drop))?;
         Ok(opened)
@@ -194,7 +196,7 @@ fn what_a_party_adds_is_fresh() {
     let group = Ristretto255;
     let params = Params::new(2, 3, vec![0]).unwrap();
     let session = Session::new(Transcript::new("test"));
-    let party = |me| Party { me, items: &[], params: &params, session: &session };
+    let party = |me| KissnerSongParty { me, items: &[], params: &params, session: &session };
     let mut rng = ChaCha20Rng::from_seed([20; 32]);
     let roots = group.random_scalars(3, &mut rng);
     let factors = [group.random_scalars(4, &mut rng), group.random_scalars(4, &mut rng)];
@@ -214,12 +216,12 @@ fn what_a_party_adds_is_fresh() {
         let whole = messages::receive(&group, WHOLE, params.opened(), incoming).unwrap();
         drop(first);
         let bare = form.multiply(&group, &own, &factors[..1]);
-        (bare, Encrypted(&group).subtract(&whole, &sum))
+        (bare, EncryptedModule(&group).subtract(&whole, &sum))
     });
     let known = group.multiply_generator(&group.random_scalars(params.opened(), &mut rng));
     let zero = group.combine(&[], &[]);
     let known: Vec<_> = known.into_iter().map(|point| [zero.clone(), point]).collect();
-    let without = Encrypted(&group).add(&bare, &known);
+    let without = EncryptedModule(&group).add(&bare, &known);
     let alike = |added: &[Ciphertext<Ristretto255>]| {
         let firsts =
             |all: &[Ciphertext<Ristretto255>]| -> Vec<_> { all.iter().map(|[first, _]| first.clone()).collect() };

@@ -3,22 +3,25 @@
 use rand_core::CryptoRng;
 
 use super::params::ciphertext_bytes;
-use super::{FILTER, Party, SHARE, SUMS, TOTAL};
-use crate::depot::{Depot, Parcel, Place};
+use super::{FILTER, OutsourcedBloomParty, SHARE, SUMS, TOTAL};
+use crate::depot::{Depot, DepotParty, Parcel};
 use crate::error::{Error, Result};
-use crate::primitive::elgamal::threshold::{Contribution, Told, check, open};
+use crate::primitive::elgamal::threshold::{Contribution, ThresholdView, check, open};
 use crate::primitive::elgamal::{self, Ciphertext};
 use crate::primitive::group::Group;
 use crate::primitive::proof::Proof;
 use crate::primitive::published::bloom::Plain;
-use crate::protocol::intersect::entries::items::fork;
+use crate::protocol::intersect::tag_exchange::items::fork;
 use crate::session::Transcript;
 use zeroize::Zeroizing;
 
 /// Takes part, and returns which of its items are common, ascending, but for false positives; nothing if it does not learn.
 ///
 /// Errors: [`Error::Input`] for more items than agreed on; [`Error::Protocol`] by the name of whoever breaks the protocol.
-pub fn run<G: Group + Sync, D: Depot>(party: &Party<'_, G, D>, rng: &mut impl CryptoRng) -> Result<Option<Vec<usize>>> {
+pub fn run<G: Group + Sync, D: Depot>(
+    party: &OutsourcedBloomParty<'_, G, D>,
+    rng: &mut impl CryptoRng,
+) -> Result<Option<Vec<usize>>> {
     let hashes = party.hashes();
     let mut common = Plain::empty(hashes.slots());
     let mut slot = 0;
@@ -37,7 +40,7 @@ pub fn run<G: Group + Sync, D: Depot>(party: &Party<'_, G, D>, rng: &mut impl Cr
 /// Takes part, and gives `learn`, if this party learns, all slots from the first to the last as they are decrypted: a random scalar times
 /// the number of parties that have not set it.
 pub fn decrypted<G: Group + Sync, D: Depot>(
-    party: &Party<'_, G, D>,
+    party: &OutsourcedBloomParty<'_, G, D>,
     rng: &mut impl CryptoRng,
     mut learn: impl FnMut(&[G::Point]),
 ) -> Result<()> {
@@ -61,7 +64,7 @@ pub fn decrypted<G: Group + Sync, D: Depot>(
     })
 }
 
-impl<G: Group + Sync, D: Depot> Party<'_, G, D> {
+impl<G: Group + Sync, D: Depot> OutsourcedBloomParty<'_, G, D> {
     /// Parts of a filter, with the number of slots in each.
     fn parts(&self) -> impl Iterator<Item = (u32, usize)> {
         (0..).zip(self.params.parts(self.group))
@@ -70,7 +73,7 @@ impl<G: Group + Sync, D: Depot> Party<'_, G, D> {
     /// Step 2: the own filter, encrypted, for the helper to add.
     fn leave_filter(&self, rng: &mut impl CryptoRng) -> Result<()> {
         let filter = Plain::new(self.items, &self.hashes());
-        let own = Parcel { step: FILTER, from: Place::Party(self.me as u8), to: Place::Helper };
+        let own = Parcel { step: FILTER, from: DepotParty::Party(self.me as u8), to: DepotParty::Helper };
         let mut from = 0;
         for (part, slots) in self.parts() {
             let bits = (from..from + slots).map(|slot| filter.bit(slot));
@@ -83,10 +86,10 @@ impl<G: Group + Sync, D: Depot> Party<'_, G, D> {
 
     /// Step 3: what the helper has made of all filters.
     fn sums(&self, part: u32, slots: usize) -> Result<Vec<Ciphertext<G>>> {
-        let sums = Parcel { step: SUMS, from: Place::Helper, to: Place::Party(self.me as u8) };
+        let sums = Parcel { step: SUMS, from: DepotParty::Helper, to: DepotParty::Party(self.me as u8) };
         let bytes = self.post.depot.collect(sums, part, slots * ciphertext_bytes(self.group))?;
         elgamal::decode(self.group, &bytes).map_err(|error| Error::Protocol {
-            peer: self.post.depot.name(Place::Helper),
+            peer: self.post.depot.name(DepotParty::Helper),
             check: format!("`{}` {error}", SUMS.name),
         })
     }
@@ -171,7 +174,7 @@ impl<G: Group + Sync, D: Depot> Party<'_, G, D> {
         let own = before.split_off(before.len() - sums.len());
         let proof = Proof::decode(group, proof, 2, 1).ok_or_else(|| wrong(&"holds no proof"))?;
         let contribution = Contribution { sums: own, proof };
-        let told = Told { place: from, key: &self.met.keys[from], given: &[], contribution: &contribution };
+        let told = ThresholdView { place: from, key: &self.met.keys[from], given: &[], contribution: &contribution };
         check(group, sums, &[told], &self.about(part), rng)
             .map_err(|_| wrong(&"is not made with the share that its sender has"))?;
         Ok(if before.is_empty() { contribution.sums } else { group.add(&before, &contribution.sums) })

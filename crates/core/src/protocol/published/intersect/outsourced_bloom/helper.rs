@@ -5,7 +5,7 @@ use rand_core::{CryptoRng, SeedableRng};
 
 use super::params::ciphertext_bytes;
 use super::{FILTER, Params, SUMS};
-use crate::depot::{Depot, Parcel, Place};
+use crate::depot::{Depot, DepotParty, Parcel};
 use crate::error::{Error, Result};
 use crate::primitive::group::Group;
 
@@ -41,7 +41,7 @@ fn randomise<G: Group>(
     let factors = group.random_scalars(slots, rng);
     let factors: Vec<_> = factors.into_iter().flat_map(|factor| [factor.clone(), factor]).collect();
     let sums = group.multiply_each_encode(&sums, &factors);
-    let leave = |party| depot.leave(Parcel { step: SUMS, from: Place::Helper, to: party }, part, sums.clone());
+    let leave = |party| depot.leave(Parcel { step: SUMS, from: DepotParty::Helper, to: party }, part, sums.clone());
     places(params).try_for_each(leave)
 }
 
@@ -49,7 +49,7 @@ fn randomise<G: Group>(
 fn added<G: Group>(params: &Params, group: &G, depot: &impl Depot, part: u32, slots: usize) -> Result<Vec<G::Point>> {
     let mut sum: Option<Vec<G::Point>> = None;
     for party in places(params) {
-        let filter = Parcel { step: FILTER, from: party, to: Place::Helper };
+        let filter = Parcel { step: FILTER, from: party, to: DepotParty::Helper };
         let bytes = depot.collect(filter, part, slots * ciphertext_bytes(group))?;
         let points = group.decode(&bytes).map_err(|error| Error::Protocol {
             peer: depot.name(party),
@@ -63,6 +63,6 @@ fn added<G: Group>(params: &Params, group: &G, depot: &impl Depot, part: u32, sl
     Ok(sum.unwrap_or_default())
 }
 
-fn places(params: &Params) -> impl Iterator<Item = Place> {
-    (0..params.parties()).map(|place| Place::Party(place as u8))
+fn places(params: &Params) -> impl Iterator<Item = DepotParty> {
+    (0..params.parties()).map(|place| DepotParty::Party(place as u8))
 }

@@ -5,7 +5,7 @@
 //! 1. All tell their public keys ([`meet`](crate::protocol::intersect::outsourced::meet)). The joint key is the sum (exponential ElGamal, all of n).
 //! 2. Each party makes the Bloom filter of its items and sends the helper, for each slot, an encryption of 0 if it is set or of -1.
 //! 3. The helper adds these slot by slot, multiplies each sum by a fresh random scalar, and gives them to all.
-//! 4. All decrypt together, in an agreed order ([`Order`]). Who learns sees 0 in the slots that all parties have set; an
+//! 4. All decrypt together, in an agreed order ([`PartyOrder`]). Who learns sees 0 in the slots that all parties have set; an
 //!    item whose slots are all 0 is common, but for false positives.
 //!
 //! What it gives away:
@@ -24,26 +24,26 @@ mod params;
 pub use decrypt::{decrypted, run};
 pub use params::Params;
 
-use crate::depot::{Post, Step};
+use crate::depot::{DepotStep, Post};
 use crate::item::Item;
 #[cfg(doc)]
-use crate::primitive::elgamal::threshold::Order;
+use crate::primitive::elgamal::threshold::PartyOrder;
 use crate::primitive::group::Group;
 use crate::primitive::published::bloom::Hashes;
 
 use crate::protocol::intersect::outsourced::Met;
 
 /// Party to helper: its filter, encrypted.
-pub const FILTER: Step = Step { code: 1, name: "encrypted filter" };
+pub const FILTER: DepotStep = DepotStep { code: 1, name: "encrypted filter" };
 /// Helper to each party: the sums of all filters, randomised.
-pub const SUMS: Step = Step { code: 2, name: "sum of filters" };
+pub const SUMS: DepotStep = DepotStep { code: 2, name: "sum of filters" };
 /// Party to party: its share of a decryption.
-pub const SHARE: Step = Step { code: 3, name: "share of the decryption" };
+pub const SHARE: DepotStep = DepotStep { code: 3, name: "share of the decryption" };
 /// The last learner to the others: all shares together.
-pub(crate) const TOTAL: Step = Step { code: 4, name: "shares of all" };
+pub(crate) const TOTAL: DepotStep = DepotStep { code: 4, name: "shares of all" };
 
 /// A party of a run.
-pub struct Party<'a, G: Group, D> {
+pub struct OutsourcedBloomParty<'a, G: Group, D> {
     /// Place of this party.
     pub me: usize,
     /// Group in which all parties compute.
@@ -58,7 +58,7 @@ pub struct Party<'a, G: Group, D> {
     pub post: &'a Post<'a, D>,
 }
 
-impl<G: Group, D> Party<'_, G, D> {
+impl<G: Group, D> OutsourcedBloomParty<'_, G, D> {
     /// The places of items in this run's filters, which nobody knew before all had told their keys.
     pub fn hashes(&self) -> Hashes {
         Hashes::of(self.params.sizes(), &self.met.session.derive("outsourced bloom"))

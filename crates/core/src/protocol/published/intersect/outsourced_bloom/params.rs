@@ -2,10 +2,10 @@
 
 use crate::depot::SEAL_BYTES;
 use crate::error::{Error, Result};
-use crate::primitive::elgamal::threshold::Order;
+use crate::primitive::elgamal::threshold::PartyOrder;
 use crate::primitive::group::Group;
 use crate::primitive::proof::Proof;
-use crate::primitive::published::bloom::{Rate, Sizes};
+use crate::primitive::published::bloom::{FilterSizes, Rate};
 
 /// The most slots in a part of a parcel, and the most bytes of their ciphertexts.
 const PART: usize = 1 << 12;
@@ -15,9 +15,9 @@ const PART_BYTES: usize = 1 << 19;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Params {
     parties: usize,
-    sizes: Sizes,
+    sizes: FilterSizes,
     bound: usize,
-    order: Order,
+    order: PartyOrder,
     learners: Vec<usize>,
 }
 
@@ -26,7 +26,7 @@ impl Params {
     /// that rate, decrypting in that order.
     ///
     /// Errors: [`Error::Input`] for more items than a filter can have.
-    pub fn new(parties: usize, bound: usize, rate: Rate, order: Order, learners: Vec<usize>) -> Result<Params> {
+    pub fn new(parties: usize, bound: usize, rate: Rate, order: PartyOrder, learners: Vec<usize>) -> Result<Params> {
         let ascending = learners.windows(2).all(|pair| pair[0] < pair[1]);
         let places = learners.iter().all(|place| *place < parties);
         if !(2..=255).contains(&parties) || !ascending || !places || learners.is_empty() {
@@ -61,7 +61,7 @@ impl Params {
     }
 
     /// Sizes of a filter.
-    pub fn sizes(&self) -> Sizes {
+    pub fn sizes(&self) -> FilterSizes {
         self.sizes
     }
 
@@ -90,14 +90,14 @@ impl Params {
 
     /// Whether the party at `place` works out all shares together, and is not told them.
     pub(super) fn opens(&self, place: usize) -> bool {
-        place == self.last() || self.order == Order::Alone && self.learners.contains(&place)
+        place == self.last() || self.order == PartyOrder::Alone && self.learners.contains(&place)
     }
 
     /// Parties that give the one at `place` the values to which it adds its own share. If each is alone, the parties
     /// that give a learner a share.
     pub(super) fn before(&self, place: usize) -> Vec<usize> {
         match self.order {
-            Order::Alone if self.opens(place) => (0..self.parties).filter(|other| *other != place).collect(),
+            PartyOrder::Alone if self.opens(place) => (0..self.parties).filter(|other| *other != place).collect(),
             order => {
                 let line = self.line();
                 let at = line.iter().position(|other| *other == place).unwrap_or_default();
@@ -113,13 +113,13 @@ impl Params {
 
     /// Whether the party at `place` passes on, beside its own share, the sum of those before it.
     pub(super) fn passes_on(&self, place: usize) -> bool {
-        self.order != Order::Alone && !self.before(place).is_empty()
+        self.order != PartyOrder::Alone && !self.before(place).is_empty()
     }
 
     /// Parties to which the one at `place` tells all shares together.
     pub(super) fn tells(&self, place: usize) -> &[usize] {
         let all_but_last = &self.learners[..self.learners.len() - 1];
-        if place == self.last() && self.order != Order::Alone { all_but_last } else { &[] }
+        if place == self.last() && self.order != PartyOrder::Alone { all_but_last } else { &[] }
     }
 
     /// Bytes of a part of `slots` slots that the party at `place` gives to others.

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::item::{ITEM_BYTES, Item};
 use crate::primitive::group::ScalarField;
 use crate::protocol::intersect::buckets::bucket_of;
-use crate::protocol::intersect::entries::items::Padded;
+use crate::protocol::intersect::tag_exchange::items::Padded;
 use crate::role::Role;
 
 /// Domain of the hash that makes roots of items. These are bound to the session already.

@@ -1,6 +1,6 @@
 //! Estimates of the work of a run.
 
-use super::{Curve, Params, Reveal};
+use super::{Curve, Params, PolynomialReveal};
 use crate::primitive::group::Ristretto255;
 use crate::primitive::published::polynomial::{Module, Points};
 use crate::role::Role;
@@ -14,14 +14,14 @@ const SCALAR: f64 = 0.004;
 
 /// The work of a run, in multiplications of a point in ristretto255.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cost {
+pub struct PolynomialCost {
     /// Work of the receiver.
     pub receiver: f64,
     /// Work of the sender.
     pub sender: f64,
 }
 
-impl Cost {
+impl PolynomialCost {
     /// Returns the work of both parties.
     pub fn work(&self) -> f64 {
         self.receiver + self.sender
@@ -41,12 +41,12 @@ impl Curve {
 }
 
 /// The work of a run with these parameters.
-pub(super) fn of(params: &Params) -> Cost {
+pub(super) fn of(params: &Params) -> PolynomialCost {
     of_looking_at(params, params.items(Role::Receiver))
 }
 
 /// The same where the receiver looks at so many items.
-pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> Cost {
+pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> PolynomialCost {
     let bins = params.bins() as f64;
     let sent = params.items(Role::Sender) as f64;
     let portions = params.portions().len() as f64;
@@ -54,7 +54,7 @@ pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> C
     let [first, second] = [Role::Receiver, Role::Sender].map(|role| params.bound(role));
     let count = params.answers_of_bin();
     let up = bins * params.ciphertexts_of_bin() as f64;
-    let down = if params.reveal() == Reveal::Rows { bins * count as f64 } else { sent };
+    let down = if params.reveal() == PolynomialReveal::Rows { bins * count as f64 } else { sent };
     let strategy = params.strategy().of_coefficients();
 
     // Ciphertexts: made by who has the secret key, read, decrypted; read, made with the public key.
@@ -67,7 +67,7 @@ pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> C
         None => points * count as f64 * (<Points<'_, Ristretto255> as Module>::IN_SUM + 5.0 * SCALAR),
     };
     match params.reveal() {
-        Reveal::Rows => {
+        PolynomialReveal::Rows => {
             receiver += evaluate(evaluated(looked_at), looked_at);
             sender += match strategy {
                 Some(strategy) => {
@@ -77,7 +77,7 @@ pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> C
                 None => 2.0 * down,
             };
         }
-        Reveal::Count => {
+        PolynomialReveal::Count => {
             sender += 2.0 * evaluate(evaluated(params.items(Role::Sender)), second) + 2.0 * sent;
         }
     }
@@ -85,10 +85,10 @@ pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> C
         // Values of what is known: of products of differences, and of polynomials.
         let values = bins * count as f64 * SCALAR;
         receiver += values * 2.0 * first as f64;
-        if params.reveal() == Reveal::Rows {
+        if params.reveal() == PolynomialReveal::Rows {
             sender += values * 2.0 * (first + 2 * second) as f64;
         }
     }
     let times = params.curve().times_ristretto();
-    Cost { receiver: receiver * times, sender: sender * times }
+    PolynomialCost { receiver: receiver * times, sender: sender * times }
 }

@@ -2,12 +2,12 @@
 
 use rand_core::CryptoRng;
 
-use super::{Params, Reveal, values};
+use super::{Params, PolynomialReveal, values};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
 use crate::primitive::shuffle::random_order;
-use crate::protocol::intersect::entries::items::fork;
+use crate::protocol::intersect::tag_exchange::items::fork;
 use crate::role::Role;
 
 /// The receiver's role: returns how many items are common. Items must be distinct, and made with a key of this session.
@@ -15,7 +15,7 @@ use crate::role::Role;
 /// Errors: [`Error::NotReady`](crate::Error::NotReady) if the items do not fit their bins, before anything is sent; the channel
 /// fails, or the peer breaks the protocol.
 pub fn receive(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<usize> {
-    params.check(Role::Receiver, items, Reveal::Count)?;
+    params.check(Role::Receiver, items, PolynomialReveal::Count)?;
     if params.is_empty() {
         return Ok(0);
     }
@@ -28,7 +28,7 @@ pub fn receive(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut
 ///
 /// Errors: those of [`receive`].
 pub fn send(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
-    params.check(Role::Sender, items, Reveal::Count)?;
+    params.check(Role::Sender, items, PolynomialReveal::Count)?;
     if params.is_empty() {
         return Ok(());
     }

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use super::Params;
 use crate::primitive::elgamal::Ciphertext;
 use crate::primitive::group::Group;
-use crate::primitive::published::polynomial::Encrypted;
+use crate::primitive::published::polynomial::EncryptedModule;
 use crate::primitive::published::polynomial::{
-    Module, Scalars, Strategy, evaluate_and_tell, evaluate_one, expand, multiply,
+    Module, MultiplyStrategy, Scalars, evaluate_and_tell, evaluate_one, expand, multiply,
 };
 
 /// The form in which the polynomials of bins travel.
@@ -16,7 +16,7 @@ pub(in crate::protocol) enum Form<G: Group> {
     /// Coefficients, the lowest first. Of monic polynomials the highest one does not travel.
     Coefficients {
         /// Strategy by which they are multiplied.
-        strategy: Strategy,
+        strategy: MultiplyStrategy,
         /// Whether values at many points are made in a tree, and not one by one.
         by_tree: bool,
     },
@@ -85,7 +85,7 @@ impl<G: Group + Sync> Form<G> {
         polynomials: &[Ciphertext<G>],
         factors: &[Vec<G::Scalar>],
     ) -> Vec<Ciphertext<G>> {
-        let module = Encrypted(group);
+        let module = EncryptedModule(group);
         match self {
             Form::Coefficients { strategy, .. } => {
                 let product = |(polynomial, factor): (&[Ciphertext<G>], &Vec<G::Scalar>)| {
@@ -168,14 +168,14 @@ pub(super) fn bin_by_bin<T: Sync>(travelled: &[T], bins: usize) -> impl IndexedP
 
 /// Appends the highest coefficient, which hides nothing: 1.
 fn monic<G: Group + Sync>(group: &G, polynomial: &[Ciphertext<G>]) -> Vec<Ciphertext<G>> {
-    let [zero, _] = Encrypted(group).zero();
+    let [zero, _] = EncryptedModule(group).zero();
     let one = group.multiply_generator(&[group.scalar(1)]).remove(0);
     [polynomial, &[[zero, one]]].concat()
 }
 
 /// Strategy for multiplying scalars, if nobody else chooses it.
-fn fastest<G: Group + Sync>(group: &G, count: usize) -> Strategy {
-    Strategy::fastest(&Scalars(group), count + 1, count + 1)
+fn fastest<G: Group + Sync>(group: &G, count: usize) -> MultiplyStrategy {
+    MultiplyStrategy::fastest(&Scalars(group), count + 1, count + 1)
 }
 
 /// The values at points of the polynomial with these coefficients.

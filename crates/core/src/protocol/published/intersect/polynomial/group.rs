@@ -81,6 +81,6 @@ impl Curve {
 
     /// Whether there are roots of unity to multiply polynomials whose product has so many coefficients.
     pub(super) fn has_roots_for(self, coefficients: usize) -> bool {
-        with!(self, |group| polynomial::Strategy::Fft.can(group, coefficients))
+        with!(self, |group| polynomial::MultiplyStrategy::Fft.can(group, coefficients))
     }
 }

@@ -3,7 +3,7 @@
 use super::params::frames;
 use crate::channel::{Incoming, Label, Outgoing};
 use crate::error::Result;
-use crate::primitive::elgamal::{self, Ciphertext, PublicKey};
+use crate::primitive::elgamal::{self, Ciphertext, ElGamalPublicKey};
 use crate::primitive::group::Group;
 
 /// Sends ciphertexts, in as many messages as they take.
@@ -41,7 +41,7 @@ pub(in crate::protocol) fn receive_key<G: Group + Sync>(
     group: &G,
     label: Label,
     incoming: &mut Incoming,
-) -> Result<PublicKey<G>> {
+) -> Result<ElGamalPublicKey<G>> {
     let bytes = incoming.receive(label, group.point_bytes())?;
-    PublicKey::from_bytes(group, &bytes).map_err(|error| incoming.violation(format!("`{}` {error}", label.name)))
+    ElGamalPublicKey::from_bytes(group, &bytes).map_err(|error| incoming.violation(format!("`{}` {error}", label.name)))
 }

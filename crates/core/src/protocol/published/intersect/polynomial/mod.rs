@@ -31,7 +31,7 @@ mod tests;
 pub(in crate::protocol) mod values;
 
 pub use crate::protocol::published::labels::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY};
-pub(crate) use cost::Cost;
+pub(crate) use cost::PolynomialCost;
 pub use group::Curve;
 pub(in crate::protocol) use params::{CHUNK, frames};
-pub use params::{MAX_BINS, Params, Reveal, Strategy, Wanted};
+pub use params::{MAX_BINS, Params, PolynomialRequest, PolynomialReveal, Strategy};

@@ -4,16 +4,16 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::cost::{self, Cost};
+use super::cost::{self, PolynomialCost};
 use super::group::Curve;
 use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::okvs;
 use crate::primitive::published::polynomial;
-use crate::protocol::intersect::entries::Frames;
-use crate::protocol::intersect::entries::framed_bytes;
-use crate::protocol::intersect::entries::items::all_distinct;
+use crate::protocol::intersect::tag_exchange::Frames;
+use crate::protocol::intersect::tag_exchange::framed_bytes;
+use crate::protocol::intersect::tag_exchange::items::all_distinct;
 use crate::role::Role;
 use crate::security::{Chance, Level};
 
@@ -40,7 +40,7 @@ pub enum Strategy {
 
 /// Result that the receiver learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reveal {
+pub enum PolynomialReveal {
     /// Receiver's items that are common.
     Rows,
     /// Number of common items.
@@ -52,7 +52,7 @@ pub enum Reveal {
 pub struct Params {
     curve: Curve,
     strategy: Strategy,
-    reveal: Reveal,
+    reveal: PolynomialReveal,
     receiver_items: usize,
     sender_items: usize,
     bins: usize,
@@ -63,11 +63,11 @@ pub struct Params {
 
 /// Requirements on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PolynomialRequest {
     /// Level of computational security.
     pub level: Level,
     /// Result that the receiver learns.
-    pub reveal: Reveal,
+    pub reveal: PolynomialReveal,
     /// One, or whichever takes least work.
     pub strategy: Option<Strategy>,
     /// Number of bins: 1 for the protocol as it was published; if `None`, the number that takes least work.
@@ -93,12 +93,12 @@ impl Strategy {
     }
 
     /// Returns the strategy for multiplying coefficients; `None` if values travel.
-    pub(super) fn of_coefficients(self) -> Option<polynomial::Strategy> {
+    pub(super) fn of_coefficients(self) -> Option<polynomial::MultiplyStrategy> {
         match self {
-            Strategy::Schoolbook => Some(polynomial::Strategy::Schoolbook),
-            Strategy::Karatsuba => Some(polynomial::Strategy::Karatsuba),
-            Strategy::Toom3 => Some(polynomial::Strategy::Toom3),
-            Strategy::Fft => Some(polynomial::Strategy::Fft),
+            Strategy::Schoolbook => Some(polynomial::MultiplyStrategy::Schoolbook),
+            Strategy::Karatsuba => Some(polynomial::MultiplyStrategy::Karatsuba),
+            Strategy::Toom3 => Some(polynomial::MultiplyStrategy::Toom3),
+            Strategy::Fft => Some(polynomial::MultiplyStrategy::Fft),
             Strategy::Points => None,
         }
     }
@@ -137,7 +137,7 @@ impl Params {
     ///
     /// Errors ([`Error::Input`]): there is no group for that level, or none with roots of unity for [`Strategy::Fft`]; bins that are
     /// none, or more than [`MAX_BINS`]; sets of 2^32 items or more.
-    pub fn new(wanted: Wanted, receiver_items: usize, sender_items: usize) -> Result<Params> {
+    pub fn new(wanted: PolynomialRequest, receiver_items: usize, sender_items: usize) -> Result<Params> {
         if receiver_items.max(sender_items) > u32::MAX as usize {
             return Err(Error::Input("a set has 2^32 items or more".into()));
         }
@@ -157,7 +157,7 @@ impl Params {
         let curves: Vec<_> = strategies.iter().filter_map(|&strategy| of(strategy)).collect();
         let each = curves.iter().flat_map(|&(curve, strategy)| {
             bins.iter().map(move |&bins| {
-                let Wanted { reveal, runs, .. } = wanted;
+                let PolynomialRequest { reveal, runs, .. } = wanted;
                 let bits = overflow_bits(bins * runs);
                 let bounds = [receiver_items, sender_items].map(|items| okvs::bin_capacity(items, bins, bits));
                 Params { curve, strategy, reveal, receiver_items, sender_items, bins, bounds, runs }
@@ -190,7 +190,7 @@ impl Params {
     }
 
     /// Returns what the receiver learns.
-    pub fn reveal(&self) -> Reveal {
+    pub fn reveal(&self) -> PolynomialReveal {
         self.reveal
     }
 
@@ -229,8 +229,8 @@ impl Params {
     /// Coefficients, or values, of the polynomial that is opened for a bin: of h, or of φ itself in a count.
     pub(in crate::protocol) fn answers_of_bin(&self) -> usize {
         match self.reveal {
-            Reveal::Rows => self.bound(Role::Receiver) + self.bound(Role::Sender) + 1,
-            Reveal::Count => self.bound(Role::Receiver) + 1,
+            PolynomialReveal::Rows => self.bound(Role::Receiver) + self.bound(Role::Sender) + 1,
+            PolynomialReveal::Count => self.bound(Role::Receiver) + 1,
         }
     }
 
@@ -264,7 +264,7 @@ impl Params {
     }
 
     /// Returns the cost of a run, in operations of the group.
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self) -> PolynomialCost {
         cost::of(self)
     }
 
@@ -282,8 +282,8 @@ impl Params {
             (Role::Receiver, _) => {
                 (HEADER_BYTES + self.curve.point_bytes()) as u64 + in_portions(self.ciphertexts_of_bin())
             }
-            (Role::Sender, Reveal::Rows) => in_portions(self.answers_of_bin()),
-            (Role::Sender, Reveal::Count) => framed(self.sender_items),
+            (Role::Sender, PolynomialReveal::Rows) => in_portions(self.answers_of_bin()),
+            (Role::Sender, PolynomialReveal::Count) => framed(self.sender_items),
         }
     }
 
@@ -297,7 +297,9 @@ impl Params {
         let point = self.curve.point_memory() as u64;
         let portion = CHUNK.max(self.answers_of_bin()) as u64;
         let shuffled = match (role, self.reveal) {
-            (Role::Sender, Reveal::Count) => self.sender_items as u64 * (4 + 2 * self.ciphertext_bytes() as u64),
+            (Role::Sender, PolynomialReveal::Count) => {
+                self.sender_items as u64 * (4 + 2 * self.ciphertext_bytes() as u64)
+            }
             _ => 0,
         };
         let fixed = self.bins as u64 * 8 + 40 * portion * point + (32 << 20);
@@ -310,7 +312,7 @@ impl Params {
     }
 
     /// Refuses more items than were agreed on, and items that are not distinct.
-    pub(in crate::protocol) fn check(&self, role: Role, items: &[Item], reveal: Reveal) -> Result<()> {
+    pub(in crate::protocol) fn check(&self, role: Role, items: &[Item], reveal: PolynomialReveal) -> Result<()> {
         let wrong = if self.reveal != reveal {
             "the parameters are for something else to be revealed".to_owned()
         } else if items.len() > self.items(role) {

@@ -11,15 +11,15 @@ use super::bins::Bins;
 use super::form::Form;
 use super::group::with;
 use super::messages;
-use super::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, Reveal};
+use super::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, PolynomialReveal};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::elgamal::SecretKey;
+use crate::primitive::elgamal::ElGamalSecretKey;
 use crate::primitive::group::Group;
-use crate::primitive::published::polynomial::Encrypted;
+use crate::primitive::published::polynomial::EncryptedModule;
 use crate::primitive::published::polynomial::{Module, Points};
-use crate::protocol::intersect::entries::items::fork;
+use crate::protocol::intersect::tag_exchange::items::fork;
 use crate::role::Role;
 
 /// The receiver's role (KK's client): returns the indices of the items that are common, ascending. Items must be distinct, and made
@@ -28,7 +28,7 @@ use crate::role::Role;
 /// Errors: [`Error::NotReady`](crate::Error::NotReady) if the items do not fit their bins, before anything is sent; the channel
 /// fails, or the peer breaks the protocol.
 pub fn receive(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<usize>> {
-    params.check(Role::Receiver, items, Reveal::Rows)?;
+    params.check(Role::Receiver, items, PolynomialReveal::Rows)?;
     receive_by(items, params, channel, fork(rng))
 }
 
@@ -36,7 +36,7 @@ pub fn receive(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut
 ///
 /// Errors: those of [`receive`].
 pub fn send(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
-    params.check(Role::Sender, items, Reveal::Rows)?;
+    params.check(Role::Sender, items, PolynomialReveal::Rows)?;
     send_by(items, params, channel, fork(rng))
 }
 
@@ -81,7 +81,7 @@ pub(in crate::protocol) fn roots_in<G: Group + Sync>(
     let done = |values| progress.advance(values);
 
     // 1. A key.
-    let secret = SecretKey::generate(group, &mut rng);
+    let secret = ElGamalSecretKey::generate(group, &mut rng);
     let mut others = fork(&mut rng);
     channel.send(PUBLIC_KEY, secret.public(group).to_bytes(group))?;
     let mut found = Vec::new();
@@ -154,7 +154,7 @@ pub fn send_in<G: Group + Sync>(
         let hidden = form.multiply(group, &polynomials, &first);
         let known: Vec<_> = parallel::numbers(roots.len(), 1, |i| form.multiply_known(group, &roots[i], &second[i]));
         // γ2 ψ is added as fresh ciphertexts, and with it a fresh [0] to everything: see the module's documentation.
-        let answers = Encrypted(group).add(&hidden, &key.encrypt(group, &known.concat(), &mut rng));
+        let answers = EncryptedModule(group).add(&hidden, &key.encrypt(group, &known.concat(), &mut rng));
         // 6.
         messages::send(group, ANSWERS, &answers, outgoing)?;
         progress.advance(portion.len());

@@ -7,11 +7,11 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 use super::bins::root;
-use super::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, Reveal, Strategy, Wanted, rows, values};
+use super::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, PolynomialRequest, PolynomialReveal, Strategy, rows, values};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::elgamal::{self, SecretKey};
+use crate::primitive::elgamal::{self, ElGamalSecretKey};
 use crate::primitive::group::{Group, ModP, ScalarField};
 use crate::primitive::okvs;
 use crate::primitive::published::polynomial::{self, Module, Scalars, divide, evaluate_one, expand, multiply};
@@ -20,22 +20,23 @@ use crate::security::Level;
 
 type Scalar = <ModP as ScalarField>::Scalar;
 
-const STRATEGY: polynomial::Strategy = polynomial::Strategy::Schoolbook;
+const STRATEGY: polynomial::MultiplyStrategy = polynomial::MultiplyStrategy::Schoolbook;
 const ORDER: usize = 1019;
 
 fn polynomial_of(group: &ModP, items: &[Item]) -> Vec<Scalar> {
     expand(group, STRATEGY, &items.iter().map(|item| root(group, item)).collect::<Vec<_>>())
 }
 
-fn params(reveal: Reveal, mine: &[Item], theirs: &[Item]) -> Params {
+fn params(reveal: PolynomialReveal, mine: &[Item], theirs: &[Item]) -> Params {
     let (strategy, bins) = (Some(Strategy::Schoolbook), Some(1));
-    Params::new(Wanted { level: Level::Bits128, reveal, strategy, bins, runs: 1 }, mine.len(), theirs.len()).unwrap()
+    Params::new(PolynomialRequest { level: Level::Bits128, reveal, strategy, bins, runs: 1 }, mine.len(), theirs.len())
+        .unwrap()
 }
 
 /// h, as the receiver opens it in a run with the real sender. None, if somebody refuses the identity, which in so small a group comes
 /// by chance.
 fn opened(group: &ModP, mine: &[Item], theirs: &[Item], rng: &mut ChaCha20Rng) -> Option<Vec<Scalar>> {
-    let params = params(Reveal::Rows, mine, theirs);
+    let params = params(PolynomialReveal::Rows, mine, theirs);
     let senders = ChaCha20Rng::from_rng(rng);
     let send = |channel: &mut Channel| rows::send_in(group, theirs, &params, channel, senders);
     let logarithms = answered(group, mine, params.answers_of_bin(), rng, send)?;
@@ -50,7 +51,7 @@ fn answered(
     rng: &mut ChaCha20Rng,
     sender: impl FnOnce(&mut Channel) -> Result<()> + Send,
 ) -> Option<Vec<u64>> {
-    let secret = SecretKey::generate(group, rng);
+    let secret = ElGamalSecretKey::generate(group, rng);
     let encrypted = secret.encrypt(group, &polynomial_of(group, mine)[..mine.len()], rng);
     let (mut channel, mut other) = Channel::pair("sender", "receiver");
     let receive = |channel: &mut Channel| -> Result<Vec<u8>> {
@@ -147,7 +148,7 @@ fn values_tell_only_whether_they_are_zero() {
     let items: Vec<Item> = (0..5).map(|number: u8| Item([number; 32])).collect();
     let (mine, theirs) = (&items[..3], &items[2..]);
     let mut rng = ChaCha20Rng::from_seed([3; 32]);
-    let params = params(Reveal::Count, mine, theirs);
+    let params = params(PolynomialReveal::Count, mine, theirs);
     let as_given: values::Order<'_> = &|bins, _| bins.places();
     let run = |_| {
         let senders = ChaCha20Rng::from_rng(&mut rng);

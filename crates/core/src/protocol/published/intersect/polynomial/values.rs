@@ -15,9 +15,9 @@ use super::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::elgamal::{self, Ciphertext, SecretKey};
+use crate::primitive::elgamal::{self, Ciphertext, ElGamalSecretKey};
 use crate::primitive::group::Group;
-use crate::primitive::published::polynomial::Encrypted;
+use crate::primitive::published::polynomial::EncryptedModule;
 use crate::primitive::published::polynomial::Module;
 use crate::role::Role;
 
@@ -63,7 +63,7 @@ fn receive_in<G: Group + Sync>(
 
     // 1. to 4. A key, and φ of each bin, encrypted.
     progress.start("encrypting polynomials", params.bins());
-    let secret = SecretKey::generate(group, &mut rng);
+    let secret = ElGamalSecretKey::generate(group, &mut rng);
     outgoing.send(PUBLIC_KEY, secret.public(group).to_bytes(group))?;
     for portion in params.portions() {
         let polynomials = form.of_bins(group, &bins.roots(group, &portion, &mut rng));
@@ -93,7 +93,7 @@ pub(super) fn send_in<G: Group + Sync>(
 ) -> Result<()> {
     let bins = Bins::new(items, Role::Sender, params, &mut rng)?;
     let form = Form::new(group, params);
-    let module = Encrypted(group);
+    let module = EncryptedModule(group);
     let progress = channel.progress().clone();
     let (outgoing, incoming) = channel.halves();
 

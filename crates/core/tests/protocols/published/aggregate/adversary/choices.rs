@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use tacita_core::primitive::group::{Group, ScalarField};
 use tacita_core::primitive::kernel::block::{BLOCK_BITS, Block};
 use tacita_core::primitive::ot::chosen;
-use tacita_core::protocol::aggregate::{Answer, Least};
+use tacita_core::protocol::aggregate::{RevealThreshold, RowAnswer};
 use tacita_core::protocol::published::aggregate::naor_reingold::{
-    BLINDS, Form, Offer, REPORTS, evaluate, offer, proxy,
+    BLINDS, Offer, REPORTS, TransferForm, evaluate, offer, proxy,
 };
 use tacita_core::{Channel, Result};
 
@@ -114,8 +114,8 @@ fn a_participant_has_one_evaluation_of_each_key_whatever_its_choices() {
         let mut round = victim();
         assert!(read.unwrap() == secrets(&round), "{ot:?}: all secrets of the function");
         for (row, key) in round.open(&entries.unwrap()).rows.iter().zip(&keys) {
-            let answer = round.ask(std::slice::from_ref(row), Least { count: 1, distinct: 1 });
-            assert_eq!(answer, Answer::Key(key.to_vec()), "{ot:?}: keys that it has not chosen");
+            let answer = round.ask(std::slice::from_ref(row), RevealThreshold { count: 1, distinct: 1 });
+            assert_eq!(answer, RowAnswer::Key(key.to_vec()), "{ot:?}: keys that it has not chosen");
         }
     }
     for ot in [Ot::Real, Ot::Written(Check::All)] {
@@ -140,7 +140,7 @@ fn receive_masked(round: &mut Round, masks: Masks, connection: &str, seed: u64, 
     }
     let rng = &mut rng(seed);
     let mut ot = proxy::connect(&session(connection), channel, rng)?;
-    let Offer { pairs, blinds, unblind } = offer(&GROUP, round.proxy.function(), 1, Form::Blinded, rng);
+    let Offer { pairs, blinds, unblind } = offer(&GROUP, round.proxy.function(), 1, TransferForm::Blinded, rng);
     let scalars = GROUP.random_scalars(2, rng);
     let blind = GROUP.decode(&blinds).unwrap().remove(0);
     chosen::send(&mut ot, MESSAGE_BYTES, &pairs.repeat(2), channel)?;

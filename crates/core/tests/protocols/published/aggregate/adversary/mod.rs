@@ -71,7 +71,7 @@ fn receive(round: &Round, ot: Ot, connection: &str, count: usize, seed: u64, cha
         }
         Ot::Written(check) => {
             let rng = &mut rng(seed);
-            let mut base = real_base::Receiver::new(&session, INSTANCE, rng);
+            let mut base = real_base::BaseOtReceiver::new(&session, INSTANCE, rng);
             let keys = Keys::of(&params, Form::Sound, &session, INSTANCE);
             let mut ot = Sender::setup(keys, Block::random(rng), check, &mut base, channel)?;
             receive_over(round, &mut ot, count, seed, channel)

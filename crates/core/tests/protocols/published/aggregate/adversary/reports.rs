@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand_core::Rng;
 use tacita_core::primitive::group::{Group, ScalarField};
-use tacita_core::protocol::aggregate::{Entry, Least};
+use tacita_core::protocol::aggregate::{Entry, RevealThreshold};
 use tacita_core::protocol::published::aggregate::naor_reingold::evaluate;
 
 use super::stage::{Round, round};
@@ -16,7 +16,7 @@ use crate::aggregate::round::{Revealed, entry, passes, rng};
 /// Everybody reports one of these keys with one of three values.
 const VALUES: u32 = 3;
 
-const LEAST: Least = Least { count: 3, distinct: 2 };
+const THRESHOLD: RevealThreshold = RevealThreshold { count: 3, distinct: 2 };
 
 /// One report: of which input it is evaluated, what is made of that, and what is said of it.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +92,7 @@ fn expected(claims: &[Claim]) -> Revealed {
         values.entry(key).or_default().push(value);
         reporters.entry(key).or_default().insert(who);
     }
-    let enough = |key: &u8, values: &Vec<u32>| values.len() >= LEAST.count as usize && reporters[key].len() >= 2;
+    let enough = |key: &u8, values: &Vec<u32>| values.len() >= THRESHOLD.count as usize && reporters[key].len() >= 2;
     values.retain(|key, values| {
         values.sort_unstable();
         enough(key, values)
@@ -116,11 +116,11 @@ fn whatever_a_participant_reports_others_count_as_they_do() {
             .collect();
         let mut round = round(1, VALUES, true, 1);
         let all = [others(&mut round), claimed(true, &claims, seed)].concat();
-        assert_eq!(round.reveal(&all, LEAST), expected(&claims), "{claims:?}");
+        assert_eq!(round.reveal(&all, THRESHOLD), expected(&claims), "{claims:?}");
         honest += usize::from(expected(&claims) != expected(&[]));
         // A database that takes whatever is in a row for reports of its key.
         let mut all_of_rows: Vec<Vec<u32>> = Vec::new();
-        for row in round.rows(&all).into_values().filter(|row| passes(row, LEAST)) {
+        for row in round.rows(&all).into_values().filter(|row| passes(row, THRESHOLD)) {
             let mut values: Vec<u32> = row.iter().map(|entry| entry.value).collect();
             values.sort_unstable();
             all_of_rows.push(values);
@@ -140,7 +140,7 @@ fn one_participant_is_one_however_often_it_reports_a_key() {
         let claims = [0, 1, 2].map(|value| Claim::honest(9, value));
         let entries = claimed(distinct, &claims, 12);
         let mut round = round(1, VALUES, distinct, 1);
-        let least = Least { count: 3, distinct: if distinct { 2 } else { 0 } };
+        let least = RevealThreshold { count: 3, distinct: if distinct { 2 } else { 0 } };
         let revealed = round.reveal(&entries, least);
         assert_eq!(revealed.contains_key(&vec![9]), !distinct);
     }

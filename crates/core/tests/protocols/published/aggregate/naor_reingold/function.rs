@@ -7,7 +7,7 @@ use tacita_core::Level;
 use tacita_core::primitive::group::{Embedding, Group, ModP, Ristretto255, ScalarField};
 use tacita_core::protocol::aggregate::Params;
 use tacita_core::protocol::published::aggregate::naor_reingold::{
-    Form, Function, MAX_INPUT_BYTES, evaluate, inputs, offer,
+    MAX_INPUT_BYTES, PseudorandomFunction, TransferForm, evaluate, inputs, offer,
 };
 use zeroize::Zeroizing;
 
@@ -45,14 +45,14 @@ fn some_inputs(bytes: usize) -> Vec<u8> {
 
 fn agrees<G: Group + Sync>(group: &G, bytes: usize) {
     let rng = &mut rng(2);
-    let function = Function::generate(group, bytes, rng);
+    let function = PseudorandomFunction::generate(group, bytes, rng);
     let key = function.to_bytes(group);
     let inputs = some_inputs(bytes);
     let count = inputs.len() / bytes;
     let expected: Vec<u8> = inputs.chunks(bytes).flat_map(|input| direct(group, &key, input)).collect();
     assert_eq!(group.encode(&function.evaluate(group, &inputs)), expected);
 
-    let made = offer(group, &function, count, Form::Blinded, rng);
+    let made = offer(group, &function, count, TransferForm::Blinded, rng);
     let blinds = group.decode(&made.blinds).unwrap();
     let chosen = choose(&made.pairs, group.scalar_bytes(), &inputs);
     let blinded = evaluate(group, bytes, &blinds, &chosen);
@@ -65,7 +65,7 @@ fn agrees<G: Group + Sync>(group: &G, bytes: usize) {
             .all(|(a, b)| a != b)
     );
 
-    let made = offer(group, &function, count, Form::Plain, rng);
+    let made = offer(group, &function, count, TransferForm::Plain, rng);
     let blinds = group.decode(&made.blinds).unwrap();
     let chosen = choose(&made.pairs, group.scalar_bytes(), &inputs);
     assert_eq!(group.encode(&evaluate(group, bytes, &blinds, &chosen)), expected);
@@ -82,10 +82,10 @@ fn the_function_and_its_oblivious_evaluation_agree_with_a_direct_one() {
 
 #[test]
 fn no_inputs_and_more_than_one_thread_takes_at_once() {
-    let function = Function::generate(&Ristretto255, 2, &mut rng(1));
+    let function = PseudorandomFunction::generate(&Ristretto255, 2, &mut rng(1));
     for count in [0, 1, 31, 32, 33, 200] {
         let inputs: Vec<u8> = (0..count as u16).flat_map(u16::to_le_bytes).collect();
-        let made = offer(&Ristretto255, &function, count, Form::Blinded, &mut rng(2));
+        let made = offer(&Ristretto255, &function, count, TransferForm::Blinded, &mut rng(2));
         let blinds = Ristretto255.decode(&made.blinds).unwrap();
         let blinded = evaluate(&Ristretto255, 2, &blinds, &choose(&made.pairs, 32, &inputs));
         let expected = Ristretto255.encode(&function.evaluate(&Ristretto255, &inputs));
@@ -95,19 +95,19 @@ fn no_inputs_and_more_than_one_thread_takes_at_once() {
 
 #[test]
 fn keys_survive_their_encoding_and_others_are_refused() {
-    let function = Function::generate(&Ristretto255, 4, &mut rng(1));
+    let function = PseudorandomFunction::generate(&Ristretto255, 4, &mut rng(1));
     let bytes = function.to_bytes(&Ristretto255);
-    assert_eq!(bytes.len(), Function::bytes(&Ristretto255, 4));
-    let again = Function::from_bytes(&Ristretto255, 4, &bytes).unwrap();
+    assert_eq!(bytes.len(), PseudorandomFunction::bytes(&Ristretto255, 4));
+    let again = PseudorandomFunction::from_bytes(&Ristretto255, 4, &bytes).unwrap();
     assert_eq!(*again.to_bytes(&Ristretto255), *bytes);
     assert_eq!(format!("{again:?}"), "Function(32 bits)");
     for (bytes, input_bytes) in [(&bytes[..], 5), (&bytes[1..], 4), (&[], 4), (&bytes[..32], 4)] {
-        assert!(Function::from_bytes(&Ristretto255, input_bytes, bytes).is_none());
+        assert!(PseudorandomFunction::from_bytes(&Ristretto255, input_bytes, bytes).is_none());
     }
     for place in [0, 32, bytes.len() - 32] {
         let mut zero = bytes.to_vec();
         zero[place..place + 32].fill(0);
-        assert!(Function::from_bytes(&Ristretto255, 4, &zero).is_none());
+        assert!(PseudorandomFunction::from_bytes(&Ristretto255, 4, &zero).is_none());
     }
 }
 
@@ -115,12 +115,12 @@ fn keys_survive_their_encoding_and_others_are_refused() {
 #[test]
 fn the_row_of_no_key_is_known_beforehand() {
     let generator = Ristretto255.encode(&Ristretto255.multiply_generator(&[Ristretto255.scalar(1)]));
-    let function = Function::generate(&Ristretto255, 4, &mut rng(1));
+    let function = PseudorandomFunction::generate(&Ristretto255, 4, &mut rng(1));
     assert_ne!(Ristretto255.encode(&function.evaluate(&Ristretto255, &[0; 4])), generator);
     let mut published = function.to_bytes(&Ristretto255).to_vec();
     published[..32].fill(0);
     published[0] = 1;
-    let published = Function::from_bytes(&Ristretto255, 4, &published).unwrap();
+    let published = PseudorandomFunction::from_bytes(&Ristretto255, 4, &published).unwrap();
     assert_eq!(Ristretto255.encode(&published.evaluate(&Ristretto255, &[0; 4])), generator);
 }
 
@@ -147,9 +147,9 @@ fn inputs_are_keys_or_hashes_of_them() {
 /// Checks that all values which a participant gets are new and uniform each time, even for one input again and again.
 #[test]
 fn what_a_participant_gets_is_uniform_whatever_its_input() {
-    let function = Function::generate(&Ristretto255, 4, &mut rng(1));
+    let function = PseudorandomFunction::generate(&Ristretto255, 4, &mut rng(1));
     for input in [[0; 4], [0xff; 4], [1, 2, 3, 4]] {
-        let check = |form: Form, seeds: [u8; 2]| -> Result<(), String> {
+        let check = |form: TransferForm, seeds: [u8; 2]| -> Result<(), String> {
             let inputs = input.repeat(64);
             let mut seen = HashSet::new();
             let mut bytes = Vec::new();
@@ -168,10 +168,10 @@ fn what_a_participant_gets_is_uniform_whatever_its_input() {
             }
             uniform("bytes", &byte_counts(bytes.into_iter()))
         };
-        check(Form::Blinded, [2, 3]).unwrap();
+        check(TransferForm::Blinded, [2, 3]).unwrap();
         // Leaky: the basic protocol, whose values are those of the input; and a proxy that draws the same again.
-        check(Form::Plain, [2, 3]).unwrap_err();
-        check(Form::Blinded, [2, 2]).unwrap_err();
+        check(TransferForm::Plain, [2, 3]).unwrap_err();
+        check(TransferForm::Blinded, [2, 2]).unwrap_err();
     }
 }
 
@@ -180,12 +180,12 @@ fn what_a_participant_gets_is_uniform_whatever_its_input() {
 #[test]
 fn parts_of_two_evaluations_make_no_third() {
     let (group, rng) = (Ristretto255, &mut rng(1));
-    let function = Function::generate(&group, 1, rng);
+    let function = PseudorandomFunction::generate(&group, 1, rng);
     let all: Vec<u8> = (0..=255).collect();
     let rows: HashSet<Vec<u8>> =
         group.encode(&function.evaluate(&group, &all)).chunks(32).map(<[u8]>::to_vec).collect();
     assert_eq!(rows.len(), 256);
-    let made = offer(&group, &function, 2, Form::Blinded, rng);
+    let made = offer(&group, &function, 2, TransferForm::Blinded, rng);
     let blinds = group.decode(&made.blinds).unwrap();
     let chosen = choose(&made.pairs, 32, &[0b1010_1010, 0b0101_0101]);
     let (first, second) = chosen.split_at(8 * 32);
@@ -210,10 +210,10 @@ fn parts_of_two_evaluations_make_no_third() {
 #[test]
 fn messages_that_are_no_scalars_count_as_one() {
     let group = Ristretto255;
-    let function = Function::generate(&group, 1, &mut rng(1));
+    let function = PseudorandomFunction::generate(&group, 1, &mut rng(1));
     for (input, branch) in [(0u8, 0usize), (0, 1), (255, 0), (255, 1)] {
         for wrong in [[0; 32], [0xff; 32]] {
-            let mut made = offer(&group, &function, 1, Form::Blinded, &mut rng(2));
+            let mut made = offer(&group, &function, 1, TransferForm::Blinded, &mut rng(2));
             made.pairs[32 * branch..][..32].copy_from_slice(&wrong);
             let chosen = choose(&made.pairs, 32, &[input]);
             let values = evaluate(&group, 1, &group.decode(&made.blinds).unwrap(), &chosen);

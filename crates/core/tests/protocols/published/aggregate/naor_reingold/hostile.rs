@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
 use tacita_core::primitive::ot::MESSAGES;
-use tacita_core::protocol::aggregate::{Answer, Dropped, Entry, Least, Refused, Row, Why};
-use tacita_core::protocol::published::aggregate::naor_reingold::{BLINDS, Form, REPORTS};
+use tacita_core::protocol::aggregate::{Dropped, Entry, Refused, ReportRow, RevealThreshold, RowAnswer, Why};
+use tacita_core::protocol::published::aggregate::naor_reingold::{BLINDS, REPORTS, TransferForm};
 
 use super::round::{Round, round};
 use crate::aggregate::round::{Revealed, entry};
 use crate::support::attack::{in_all_wrong_forms, no_points, oversized, run_all, says, sent};
 use crate::support::two::{self, CULPRITS, Two, on_payload};
 
-const LEAST: Least = Least { count: 2, distinct: 2 };
+const THRESHOLD: RevealThreshold = RevealThreshold { count: 2, distinct: 2 };
 
 /// The entries of two honest participants, who both have the key 7, of which one alone has 8.
 fn honest(round: &mut Round) -> Vec<u8> {
@@ -34,7 +34,7 @@ fn reported(
     key: u8,
     change: impl Fn(&Ristretto255, &mut Vec<Point>),
 ) -> Vec<u8> {
-    let (made, mut values) = round.evaluated(&[input], Form::Blinded);
+    let (made, mut values) = round.evaluated(&[input], TransferForm::Blinded);
     change(&Ristretto255, &mut values);
     let reports = round.report((who, 0), &[entry([key], 1)], values);
     round.unblind((who, 0), &reports, &made).unwrap()
@@ -50,21 +50,21 @@ fn another_key_under_the_row_of_one_is_found_and_counts_for_nothing() {
     for (input, sealed) in [(7, 9), (8, 9), (9, 7)] {
         let wrong = reported(&mut round, "c", input, sealed, |_, _| ());
         let all = [&honest[..], &wrong].concat();
-        assert_eq!(round.reveal(&all, LEAST), expected());
+        assert_eq!(round.reveal(&all, THRESHOLD), expected());
         // The database sees three entries of the row of 7, and is told which of them is none of it.
         let rows = round.open(&all).rows;
-        let row: Vec<Row> = rows.iter().filter(|row| row.id == rows[0].id).cloned().collect();
-        let answer = round.ask(&row, LEAST);
+        let row: Vec<ReportRow> = rows.iter().filter(|row| row.id == rows[0].id).cloned().collect();
+        let answer = round.ask(&row, THRESHOLD);
         match input {
-            7 => assert_eq!((row.len(), answer), (3, Answer::Inconsistent(vec![2]))),
-            _ => assert_eq!((row.len(), answer), (2, Answer::Key(vec![7]))),
+            7 => assert_eq!((row.len(), answer), (3, RowAnswer::Inconsistent(vec![2]))),
+            _ => assert_eq!((row.len(), answer), (2, RowAnswer::Key(vec![7]))),
         }
     }
     // Of 8 there is one honest report: a wrong one makes two of them for the database, and the oracle says which is wrong.
     let wrong = reported(&mut round, "c", 8, 9, |_, _| ());
     let rows = round.open(&[honest, wrong].concat()).rows;
-    let row: Vec<Row> = rows.iter().filter(|row| row.id == rows[1].id).cloned().collect();
-    assert_eq!((row.len(), round.ask(&row, LEAST)), (2, Answer::Inconsistent(vec![1])));
+    let row: Vec<ReportRow> = rows.iter().filter(|row| row.id == rows[1].id).cloned().collect();
+    assert_eq!((row.len(), round.ask(&row, THRESHOLD)), (2, RowAnswer::Inconsistent(vec![1])));
 }
 
 #[test]
@@ -85,12 +85,16 @@ fn values_that_are_no_keys_are_in_rows_of_their_own() {
         }
         let rows = round.open(&entries).rows;
         assert!(rows[3..].iter().all(|row| rows[..3].iter().all(|honest| honest.id != row.id)), "{what}");
-        assert_eq!(round.reveal(&entries, LEAST), expected(), "{what}");
+        assert_eq!(round.reveal(&entries, THRESHOLD), expected(), "{what}");
         // The two are in one row where both are the same multiple of F(7): the oracle tells no key of it.
         let multiples = ["twice the value", "a multiple"].contains(&what);
         assert_eq!(rows[3].id == rows[4].id, multiples, "{what}");
         let all = (0..rows[3..].len() as u32).collect();
-        assert_eq!(round.ask(&rows[3..], Least { count: 1, distinct: 1 }), Answer::Inconsistent(all), "{what}");
+        assert_eq!(
+            round.ask(&rows[3..], RevealThreshold { count: 1, distinct: 1 }),
+            RowAnswer::Inconsistent(all),
+            "{what}"
+        );
     }
 }
 
@@ -100,7 +104,7 @@ fn the_identity_is_dropped() {
     let mut entries = honest(&mut round);
     entries.extend(reported(&mut round, "c", 7, 7, |group, values| *values = group.subtract(values, values)));
     assert_eq!(round.open(&entries).dropped, Dropped { identity: 1, outside_domain: 0 });
-    assert_eq!(round.reveal(&entries, LEAST), expected());
+    assert_eq!(round.reveal(&entries, THRESHOLD), expected());
 }
 
 /// Checks a participant that mixes two keys' transfers. The bits that it chooses are its own affair. If it puts the
@@ -109,7 +113,7 @@ fn the_identity_is_dropped() {
 fn messages_of_one_key_with_the_blind_of_another() {
     let mut round = round(1, 2, true, 1);
     let honest = honest(&mut round);
-    let (mut made, _) = round.evaluated(&[7, 7], Form::Blinded);
+    let (mut made, _) = round.evaluated(&[7, 7], TransferForm::Blinded);
     let half = made.pairs.len() / 2;
     made.pairs.rotate_left(half);
     let chosen = super::round::choose(&made.pairs, 32, &[7, 7]);
@@ -121,13 +125,13 @@ fn messages_of_one_key_with_the_blind_of_another() {
     let all = [honest, wrong].concat();
     let rows = round.open(&all).rows;
     assert!(rows[3].id != rows[4].id && rows[3..].iter().all(|row| row.id != rows[0].id));
-    assert_eq!(round.reveal(&all, LEAST), expected());
+    assert_eq!(round.reveal(&all, THRESHOLD), expected());
 }
 
 #[test]
 fn reports_of_others_of_other_places_and_of_other_bytes_are_refused() {
     let mut round = round(1, 2, true, 1);
-    let (made, values) = round.evaluated(&[7, 8], Form::Blinded);
+    let (made, values) = round.evaluated(&[7, 8], TransferForm::Blinded);
     let pairs = [entry([7], 0), entry([8], 1)];
     let reports = round.report(("c", 0), &pairs, values);
     let length = round.params.report_bytes();
@@ -157,9 +161,9 @@ fn reports_of_others_of_other_places_and_of_other_bytes_are_refused() {
 #[test]
 fn replays_are_refused_without_values_too() {
     let mut round = round(1, 0, true, 1);
-    let (made, values) = round.evaluated(&[7], Form::Blinded);
+    let (made, values) = round.evaluated(&[7], TransferForm::Blinded);
     let report = round.report(("c", 0), &[entry([7], 0)], values);
-    let (again, _) = round.evaluated(&[7], Form::Blinded);
+    let (again, _) = round.evaluated(&[7], TransferForm::Blinded);
     assert!(round.unblind(("c", 0), &report, &made).is_ok());
     for (who, number) in [("d", 0), ("c", 1)] {
         let refused = Err(Refused { index: number, why: Why::Proof });

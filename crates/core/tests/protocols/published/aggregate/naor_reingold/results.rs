@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use tacita_core::Level;
 use tacita_core::primitive::group::{Embedding, ModP};
-use tacita_core::protocol::aggregate::{Entry, Least, Params};
-use tacita_core::protocol::published::aggregate::naor_reingold::{ProxyKey, memory_of_stage, stage};
+use tacita_core::protocol::aggregate::{Entry, Params, RevealThreshold};
+use tacita_core::protocol::published::aggregate::naor_reingold::{NaorReingoldProxyKey, memory_of_stage, stage};
 
 use super::round::{Round, round, round_of};
 use crate::aggregate::results::truth;
@@ -22,7 +22,12 @@ fn reported(pairs: Vec<(usize, u8, u32)>, key_bytes: usize, values: u32) -> Vec<
     reported
 }
 
-fn agrees<G: Embedding + Sync>(round: &mut Round<G>, reported: &[(String, Vec<Entry>)], least: Least, stage: usize) {
+fn agrees<G: Embedding + Sync>(
+    round: &mut Round<G>,
+    reported: &[(String, Vec<Entry>)],
+    least: RevealThreshold,
+    stage: usize,
+) {
     let mut entries = Vec::new();
     for (participant, pairs) in reported {
         entries.extend(round.submit(participant, pairs, stage));
@@ -45,7 +50,7 @@ proptest! {
         seed: u64,
     ) {
         let mut round = round(key_bytes, values, distinct, seed);
-        let least = Least { count: count.max(1), distinct: if distinct { different } else { 0 } };
+        let least = RevealThreshold { count: count.max(1), distinct: if distinct { different } else { 0 } };
         agrees(&mut round, &reported(pairs, key_bytes, values), least, stage);
     }
 }
@@ -56,7 +61,7 @@ fn sizes_and_stages() {
         for stage in [1, 2, 3, 7, 8, 1000] {
             let mut round = round(4, 2, true, 1);
             let pairs = (0..count).map(|number| (number % 2, number as u8 % 3, number as u32)).collect();
-            agrees(&mut round, &reported(pairs, 4, 2), Least { count: 2, distinct: 1 }, stage);
+            agrees(&mut round, &reported(pairs, 4, 2), RevealThreshold { count: 2, distinct: 1 }, stage);
         }
     }
 }
@@ -65,7 +70,7 @@ fn sizes_and_stages() {
 fn a_group_modulo_p() {
     let params = Params::in_group(ModP::of(Level::Paper80), session("one"), 5, 3, true).unwrap();
     let pairs = vec![(0, 1, 2), (1, 1, 0), (2, 1, 1), (0, 2, 0), (1, 3, 1), (3, 3, 1), (4, 4, 1), (2, 5, 2)];
-    agrees(&mut round_of(params, 1), &reported(pairs, 5, 3), Least { count: 2, distinct: 2 }, 2);
+    agrees(&mut round_of(params, 1), &reported(pairs, 5, 3), RevealThreshold { count: 2, distinct: 2 }, 2);
 }
 
 /// Over real transfers, with stages that end within chunks of the extension, and at their ends.
@@ -85,7 +90,7 @@ fn everything_that_it_is_made_of() {
         let lengths: Vec<usize> = stages.iter().map(|entries| entries.len() / round.params.entry_bytes()).collect();
         assert!(lengths.iter().take(lengths.len().saturating_sub(1)).all(|length| *length == stage));
         assert_eq!(lengths.iter().sum::<usize>(), count);
-        let least = Least { count: 2, distinct: 1 };
+        let least = RevealThreshold { count: 2, distinct: 1 };
         assert_eq!(round.reveal(&stages.concat(), least), truth(&[("a".into(), entries.to_vec())], least));
     }
 }
@@ -93,17 +98,17 @@ fn everything_that_it_is_made_of() {
 #[test]
 fn keys_survive_their_encoding_and_those_of_others_are_refused() {
     let params = |key_bytes| Params::new(session("one"), key_bytes, 2, true).unwrap();
-    let key = ProxyKey::generate(&params(4), &mut rng(1));
+    let key = NaorReingoldProxyKey::generate(&params(4), &mut rng(1));
     let bytes = key.to_bytes(&params(4));
-    let again = ProxyKey::from_bytes(&params(4), &bytes).unwrap();
+    let again = NaorReingoldProxyKey::from_bytes(&params(4), &bytes).unwrap();
     assert_eq!(*again.to_bytes(&params(4)), *bytes);
     assert_eq!(format!("{key:?}"), "ProxyKey(..)");
-    assert!(ProxyKey::from_bytes(&params(5), &bytes).is_none());
+    assert!(NaorReingoldProxyKey::from_bytes(&params(5), &bytes).is_none());
     for end in [0, 1, 2, 34, bytes.len() - 1] {
-        assert!(ProxyKey::from_bytes(&params(4), &bytes[..end]).is_none());
+        assert!(NaorReingoldProxyKey::from_bytes(&params(4), &bytes[..end]).is_none());
     }
     let of_dh = tacita_core::protocol::aggregate::ProxyKey::generate(&params(4), &mut rng(1)).to_bytes(&params(4));
-    assert!(ProxyKey::from_bytes(&params(4), &of_dh).is_none());
+    assert!(NaorReingoldProxyKey::from_bytes(&params(4), &of_dh).is_none());
     assert!(tacita_core::protocol::aggregate::ProxyKey::from_bytes(&params(4), &bytes).is_none());
 }
 

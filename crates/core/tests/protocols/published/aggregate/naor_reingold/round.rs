@@ -6,7 +6,7 @@ use tacita_core::primitive::group::{Embedding, Ristretto255};
 use tacita_core::primitive::ot::ideal;
 use tacita_core::protocol::aggregate::{Entry, Opened, Params, Refused, open};
 use tacita_core::protocol::published::aggregate::naor_reingold::{
-    Form, Offer, ProxyKey, Reporting, evaluate, offer, participant, proxy, report, unblind,
+    NaorReingoldProxyKey, Offer, Reporting, TransferForm, evaluate, offer, participant, proxy, report, unblind,
 };
 use tacita_core::{Channel, Result};
 
@@ -23,7 +23,7 @@ pub fn choose(pairs: &[u8], scalar_bytes: usize, inputs: &[u8]) -> Vec<u8> {
 }
 
 /// A round of this protocol.
-pub type Round<G = Ristretto255> = crate::aggregate::round::Round<ProxyKey<G>, G>;
+pub type Round<G = Ristretto255> = crate::aggregate::round::Round<NaorReingoldProxyKey<G>, G>;
 
 pub fn round(key_bytes: usize, values: u32, distinct: bool, seed: u64) -> Round {
     round_of(Params::new(session("one"), key_bytes, values, distinct).unwrap(), seed)
@@ -31,7 +31,7 @@ pub fn round(key_bytes: usize, values: u32, distinct: bool, seed: u64) -> Round 
 
 pub fn round_of<G: Embedding + Sync>(params: Params<G>, seed: u64) -> Round<G> {
     let mut rng = rng(seed);
-    let proxy = ProxyKey::generate(&params, &mut rng);
+    let proxy = NaorReingoldProxyKey::generate(&params, &mut rng);
     Round::of(params, proxy, rng)
 }
 
@@ -99,7 +99,7 @@ impl<G: Embedding + Sync> Round<G> {
 
     /// Returns the values that the proxy draws for so many keys, and the values that a participant that chooses these
     /// inputs has of them.
-    pub fn evaluated(&mut self, inputs: &[u8], form: Form) -> (Offer<G>, Vec<G::Point>) {
+    pub fn evaluated(&mut self, inputs: &[u8], form: TransferForm) -> (Offer<G>, Vec<G::Point>) {
         let (group, length) = (self.params.group(), self.proxy.function().input_bytes());
         let made = offer(group, self.proxy.function(), inputs.len() / length, form, &mut self.rng);
         let chosen = choose(&made.pairs, group.scalar_bytes(), inputs);

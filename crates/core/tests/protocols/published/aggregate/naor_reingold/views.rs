@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use tacita_core::primitive::group::{Embedding, Group, Ristretto255, ScalarField};
 use tacita_core::primitive::ot::MESSAGES;
-use tacita_core::protocol::aggregate::{Entry, Row};
-use tacita_core::protocol::published::aggregate::naor_reingold::{BLINDS, Form, REPORTS, basic};
+use tacita_core::protocol::aggregate::{Entry, ReportRow};
+use tacita_core::protocol::published::aggregate::naor_reingold::{BLINDS, REPORTS, TransferForm, basic};
 
 use super::round::{Round, round};
 use crate::aggregate::round::entry;
@@ -81,7 +81,7 @@ fn the_proxy_cannot_open_a_report() {
     let key = round.proxy.to_bytes(&round.params);
     let p = group.decode_scalar(&key[key.len() - 32..]).unwrap();
     let input = [7];
-    let (made, values) = round.evaluated(&input, Form::Blinded);
+    let (made, values) = round.evaluated(&input, TransferForm::Blinded);
     let row = group.encode(&round.proxy.function().evaluate(&group, &input));
     let report = round.report(("a", 0), &[entry(input, 0)], values.clone());
     // What it finds in a report: whether the first ciphertext is of the row, and the key in the other.
@@ -115,7 +115,7 @@ struct Kept {
 
 /// Links reports to rows, as a participant and the database can do together: the row of each of the participant's
 /// reports. They compare values, doubled as often as rows are, quotients of values, and the points of ciphertexts.
-fn linked(round: &Round, kept: &Kept, rows: &[Row]) -> Vec<Option<usize>> {
+fn linked(round: &Round, kept: &Kept, rows: &[ReportRow]) -> Vec<Option<usize>> {
     let group = Ristretto255;
     let decode = |bytes: &[u8]| group.decode(bytes).unwrap();
     let ids: Vec<Vec<u8>> = rows.iter().map(|row| row.id.to_vec()).collect();
@@ -127,7 +127,7 @@ fn linked(round: &Round, kept: &Kept, rows: &[Row]) -> Vec<Option<usize>> {
         let by_value = |row: &Vec<u8>| (1..=8).any(|factor| times(value, factor) == *row);
         // 2. The database strips its layer of the key's ciphertext: its first point is the participant's, times anything small.
         let mask = &report[64..96];
-        let by_mask = |row: &Row| (1..=8).any(|factor| times(mask, factor) == row.sealed[..32]);
+        let by_mask = |row: &ReportRow| (1..=8).any(|factor| times(mask, factor) == row.sealed[..32]);
         ids.iter().position(by_value).or_else(|| rows.iter().position(by_mask))
     };
     kept.reports.chunks(report_bytes).enumerate().map(of_report).collect()
@@ -137,14 +137,14 @@ fn linked(round: &Round, kept: &Kept, rows: &[Row]) -> Vec<Option<usize>> {
 fn the_basic_protocol_links_a_key_to_its_row_and_the_extended_one_does_not() {
     let inputs = [7, 8, 9];
     let entries = inputs.map(|key| entry([key], 0));
-    for (form, expected) in [(Form::Plain, [Some(0), Some(1), Some(2)]), (Form::Blinded, [None; 3])] {
+    for (form, expected) in [(TransferForm::Plain, [Some(0), Some(1), Some(2)]), (TransferForm::Blinded, [None; 3])] {
         let mut round = round(1, 0, false, 1);
         let (made, values) = round.evaluated(&inputs, form);
         let kept = Ristretto255.encode(&values);
         let reports = round.report(("a", 0), &entries, values);
         let passed = match form {
-            Form::Plain => basic::pass(&round.params, &reports).unwrap(),
-            Form::Blinded => round.unblind(("a", 0), &reports, &made).unwrap(),
+            TransferForm::Plain => basic::pass(&round.params, &reports).unwrap(),
+            TransferForm::Blinded => round.unblind(("a", 0), &reports, &made).unwrap(),
         };
         let rows = round.open(&passed).rows;
         assert_eq!(rows.len(), 3);
@@ -152,8 +152,8 @@ fn the_basic_protocol_links_a_key_to_its_row_and_the_extended_one_does_not() {
         assert_eq!(linked(&round, &kept, &rows), expected, "{form:?}");
         // Each half of the extended protocol alone does not do: re-randomised rows of plain values, values with r whose ciphertexts pass.
         let half = match form {
-            Form::Plain => round.unblind(("a", 0), &kept.reports, &made).unwrap(),
-            Form::Blinded => basic::pass(&round.params, &kept.reports).unwrap(),
+            TransferForm::Plain => round.unblind(("a", 0), &kept.reports, &made).unwrap(),
+            TransferForm::Blinded => basic::pass(&round.params, &kept.reports).unwrap(),
         };
         let rows = round.open(&half).rows;
         assert_eq!(linked(&round, &kept, &rows), [Some(0), Some(1), Some(2)], "half of {form:?}");
@@ -166,12 +166,12 @@ fn the_basic_protocol_links_a_key_to_its_row_and_the_extended_one_does_not() {
 fn the_database_sees_equal_rows_and_nothing_else_that_is_equal() {
     let mut round = round(4, 2, true, 1);
     let entries = [[1; 4], [1; 4], [2; 4]].map(|key| entry(key, 0));
-    let mut opened: Vec<Row> = Vec::new();
+    let mut opened: Vec<ReportRow> = Vec::new();
     for who in ["a", "b"] {
         let entries = round.submit(who, &entries, 2);
         opened.extend(round.open(&entries).rows);
     }
-    let different = |of: &dyn Fn(&Row) -> Vec<u8>| opened.iter().map(of).collect::<HashSet<_>>().len();
+    let different = |of: &dyn Fn(&ReportRow) -> Vec<u8>| opened.iter().map(of).collect::<HashSet<_>>().len();
     assert_eq!(different(&|row| row.id.to_vec()), 2);
     assert_eq!(different(&|row| row.tag.to_vec()), 4);
     assert_eq!(different(&|row| row.sealed[..32].to_vec()), 6);

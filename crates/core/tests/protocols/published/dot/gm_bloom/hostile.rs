@@ -8,7 +8,7 @@ use crate::support::attack::{Attack, Mutation, Parties, Sent, change, in_all_wro
 use crate::support::dot::Dot;
 use crate::support::{Frame, rng, session, short_key};
 use tacita_core::primitive::published::bloom::Strength;
-use tacita_core::primitive::published::goldwasser_micali::{Invalid, PublicKey};
+use tacita_core::primitive::published::goldwasser_micali::{GmFormatError, GmPublicKey};
 use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::published::dot::gm_bloom::{self, BITS, LABELLED, Lengths, PUBLIC_KEY, Params};
 use tacita_core::protocol::published::intersect::bloom::SLOTS;
@@ -77,9 +77,9 @@ fn every_message_in_a_wrong_form() {
 }
 
 /// A number whose Jacobi symbol is -1.
-fn of_neither_bit(key: &PublicKey) -> Vec<u8> {
+fn of_neither_bit(key: &GmPublicKey) -> Vec<u8> {
     let number = |small: u8| [&[small][..], &[0; BYTES - 1]].concat();
-    (2..).map(number).find(|bytes| key.read(bytes) == Err(Invalid::Symbol)).unwrap()
+    (2..).map(number).find(|bytes| key.read(bytes) == Err(GmFormatError::Symbol)).unwrap()
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn ciphertexts_that_are_none() {
     for variant in [Variant::Value, Variant::Matrix] {
         let frames = frames(variant);
         let modulus = frames.iter().find(|frame| frame.3.label == PUBLIC_KEY.code).unwrap().3.payload.clone();
-        let key = PublicKey::from_bytes(short_key(), &modulus).unwrap();
+        let key = GmPublicKey::from_bytes(short_key(), &modulus).unwrap();
         let kinds: [(&str, Vec<u8>, Expected); 4] = [
             ("0", vec![0; BYTES], |error| says(error, "a ciphertext that is 0")),
             ("N", modulus.clone(), |error| says(error, "not below N")),

@@ -7,7 +7,7 @@ use crate::support::dot::{Dot, Source};
 use crate::support::views::*;
 use crate::support::{Frame, lengths, payloads, rng, session, short_key, two};
 use tacita_core::primitive::published::bloom::Strength;
-use tacita_core::primitive::published::goldwasser_micali::SecretKey;
+use tacita_core::primitive::published::goldwasser_micali::GmSecretKey;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::protocol::published::dot::gm_bloom::{self, BITS, LABELLED, Lengths, PUBLIC_KEY, Params};
@@ -33,7 +33,7 @@ struct Recorded {
     /// Frames of the counter and the labeller.
     frames: [Vec<Frame>; 2],
     /// The counter's, which its seed determines.
-    key: SecretKey,
+    key: GmSecretKey,
 }
 
 /// One run over a wire tap; the first party counts.
@@ -44,7 +44,7 @@ fn record(params: &Params, first: &Columns, second: &Columns, seeds: [u8; 2]) ->
         }
     };
     let (frames, _) = two::record(&own(Side::First, first), &own(Side::Second, second));
-    let key = SecretKey::generate(short_key(), &mut rng(seeds[0]));
+    let key = GmSecretKey::generate(short_key(), &mut rng(seeds[0]));
     assert_eq!(payloads(&frames[0], PUBLIC_KEY.code), key.public().to_bytes());
     Recorded { frames, key }
 }
@@ -114,7 +114,7 @@ fn the_counter_does_not_recognise_its_ciphertexts_and_without_fresh_randomness_i
         runs.push(low(&ciphertexts));
     }
     // As fresh encryptions, which a simulator makes of the number of ones alone.
-    let key = SecretKey::generate(short_key(), &mut rng(9));
+    let key = GmSecretKey::generate(short_key(), &mut rng(9));
     let simulated = key.public().encrypt(&[true; 300], &mut rng(10));
     fresh_entries(&[&runs[..], &[low(simulated.as_bytes())]].concat(), BYTES - 8, rows).unwrap();
 }
@@ -157,9 +157,10 @@ fn lengths_do_not_depend_on_the_number_of_ones() {
 
 /// The parts of the form with two outputs say what the product is, within a few of its square roots.
 fn estimates(parts: &[u128], product: f64) -> Check {
-    match parts.iter().all(|&part| (2.0 * part as f64 - product).abs() <= 6.0 * product.sqrt()) {
-        true => Ok(()),
-        false => Err("a part says nothing of the product".into()),
+    if parts.iter().all(|&part| (2.0 * part as f64 - product).abs() <= 6.0 * product.sqrt()) {
+        Ok(())
+    } else {
+        Err("a part says nothing of the product".into())
     }
 }
 

@@ -4,7 +4,7 @@ use crate::support::two::run;
 use crate::support::{items, rng, session};
 use rand_core::Rng;
 use tacita_core::channel::{Channel, HEADER_BYTES};
-use tacita_core::protocol::published::intersect::bloom::{self, Params, Receiver, Sender, Strength};
+use tacita_core::protocol::published::intersect::bloom::{self, BloomReceiver, BloomSender, Params, Strength};
 use tacita_core::{Error, ErrorKind, Item, Role};
 
 const STRENGTHS: [Strength; 3] = [Strength::Bits80, Strength::Bits112, Strength::Bits128];
@@ -65,11 +65,11 @@ fn every_run_has_keys_of_its_own() {
     let params = Params::new(50, Strength::Bits80, 4).unwrap();
     for (number, common) in [(7, 50), (8, 0)] {
         let receive = |channel: &mut Channel| {
-            let mut receiver = Receiver::setup(&params, &session(), "test", channel, &mut rng(1))?;
+            let mut receiver = BloomReceiver::setup(&params, &session(), "test", channel, &mut rng(1))?;
             Ok(receiver.intersect(&items(0..50), &params, 7, channel)?.len())
         };
         let send = |channel: &mut Channel| {
-            let mut sender = Sender::setup(&params, &session(), "test", channel, &mut rng(2))?;
+            let mut sender = BloomSender::setup(&params, &session(), "test", channel, &mut rng(2))?;
             sender.intersect(&items(0..50), &params, number, channel).map(|()| common)
         };
         let (received, sent) = run(&receive, &send);
@@ -85,13 +85,13 @@ fn many_runs_over_one_set_up() {
     let cases: Vec<_> = (0..20).map(|_| (size(), size(), size())).chain([(0, 0, 0), (1, 1, 0)]).collect();
     let params = |one: usize, other: usize| Params::new(one.max(other), Strength::Bits112, 4).unwrap();
     let receive = |channel: &mut Channel| {
-        let mut receiver = Receiver::setup(&params(0, 0), &session(), "test", channel, &mut rng(1))?;
+        let mut receiver = BloomReceiver::setup(&params(0, 0), &session(), "test", channel, &mut rng(1))?;
         let runs = (0..).zip(&cases);
         runs.map(|(run, &(mine, theirs, _))| receiver.intersect(&items(0..mine), &params(mine, theirs), run, channel))
             .collect()
     };
     let send = |channel: &mut Channel| {
-        let mut sender = Sender::setup(&params(0, 0), &session(), "test", channel, &mut rng(2))?;
+        let mut sender = BloomSender::setup(&params(0, 0), &session(), "test", channel, &mut rng(2))?;
         (0..).zip(&cases).try_for_each(|(run, &(mine, theirs, first))| {
             sender.intersect(&items(first..first + theirs), &params(mine, theirs), run, channel)
         })?;

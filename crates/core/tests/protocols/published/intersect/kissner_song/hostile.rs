@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use tacita_core::Error;
 use tacita_core::channel::Label;
 use tacita_core::primitive::group::Ristretto255;
-use tacita_core::protocol::published::intersect::kissner_song::{KEY, Order, PARTIAL, POLYNOMIAL, Params, SUM, WHOLE};
+use tacita_core::protocol::published::intersect::kissner_song::{
+    KEY, PARTIAL, POLYNOMIAL, Params, PartyOrder, SUM, WHOLE,
+};
 
 use super::{Ended, expected, run_over};
 use crate::support::many::in_memory;
@@ -27,7 +29,7 @@ fn sets() -> Vec<Vec<usize>> {
     vec![(0..5).collect(), (2..7).collect(), (1..6).collect()]
 }
 
-fn params(order: Order) -> Params {
+fn params(order: PartyOrder) -> Params {
     Params { order, ..Params::new(3, 6, vec![LEARNER]).unwrap() }
 }
 
@@ -64,9 +66,12 @@ fn with(
     change: impl Fn(Frame) -> Option<Frame> + Send + Sync + 'static,
 ) -> Vec<Ended> {
     let count = AtomicUsize::new(0);
-    let tap = move |frame: Frame| match frame.kind == Frame::DATA && count.fetch_add(1, Ordering::Relaxed) == number {
-        true => change(frame).map(|frame| vec![frame]),
-        false => Some(vec![frame]),
+    let tap = move |frame: Frame| {
+        if frame.kind == Frame::DATA && count.fetch_add(1, Ordering::Relaxed) == number {
+            change(frame).map(|frame| vec![frame])
+        } else {
+            Some(vec![frame])
+        }
     };
     run(params, culprit, Arc::new(tap))
 }
@@ -78,7 +83,7 @@ fn all_end(ended: &[Ended], culprit: usize, expects: fn(&Error) -> bool, about: 
     assert!(error.is_some_and(expects), "{about}: {error:?}");
     for (me, ended) in ended.iter().enumerate().filter(|(me, _)| *me != culprit) {
         if let Ok((learned, _)) = ended {
-            assert_eq!(*learned, expected(&sets(), &params(Order::Chain), me), "{about}");
+            assert_eq!(*learned, expected(&sets(), &params(PartyOrder::Chain), me), "{about}");
         }
     }
 }
@@ -90,7 +95,7 @@ fn ends(error: &Error) -> bool {
 
 #[test]
 fn messages_in_wrong_forms_end_the_run() {
-    for order in [Order::Chain, Order::Alone] {
+    for order in [PartyOrder::Chain, PartyOrder::Alone] {
         for culprit in [LEARNER, OTHER] {
             let params = params(order);
             for (number, frame) in messages(&params, culprit).iter().enumerate() {
@@ -120,7 +125,7 @@ fn messages_in_wrong_forms_end_the_run() {
 /// Every message is among those that the test above changes.
 #[test]
 fn every_message_is_attacked() {
-    let params = params(Order::Chain);
+    let params = params(PartyOrder::Chain);
     let labels: Vec<u8> =
         [LEARNER, OTHER].iter().flat_map(|&culprit| messages(&params, culprit)).map(|frame| frame.label).collect();
     for label in [KEY, POLYNOMIAL, SUM, WHOLE, PARTIAL] {
@@ -129,7 +134,7 @@ fn every_message_is_attacked() {
 }
 
 /// Returns the learner's error when the other exchanges two elements in one of its messages, which stay what they are.
-fn exchanged(order: Order, label: Label, nth: usize, first: usize, second: usize) -> Error {
+fn exchanged(order: PartyOrder, label: Label, nth: usize, first: usize, second: usize) -> Error {
     let params = params(order);
     let messages = messages(&params, OTHER);
     let number = messages.iter().enumerate().filter(|(_, frame)| frame.label == label.code).nth(nth).unwrap().0;
@@ -150,13 +155,13 @@ fn whoever_proves_or_decrypts_wrongly_is_named() {
         _ => false,
     };
     // Key and commitment.
-    let error = exchanged(Order::Chain, KEY, 0, 0, 1);
+    let error = exchanged(PartyOrder::Chain, KEY, 0, 0, 1);
     assert!(of_tapped(&error, "does not prove that it knows its key"), "{error:?}");
     for (nth, first, second) in [(0, 0, 1), (1, 0, 1), (1, 3, 12)] {
-        let error = exchanged(Order::Alone, PARTIAL, nth, first, second);
+        let error = exchanged(PartyOrder::Alone, PARTIAL, nth, first, second);
         assert!(of_tapped(&error, "partial decryption is wrong"), "{error:?}");
         // In a line, it may be whoever has told it something else than the learner.
-        let error = exchanged(Order::Chain, PARTIAL, nth, first, second);
+        let error = exchanged(PartyOrder::Chain, PARTIAL, nth, first, second);
         let named = matches!(&error, Error::Protocol { peer, .. } if peer == "sender, or 0,");
         assert!(named, "{error:?}");
     }
@@ -165,7 +170,7 @@ fn whoever_proves_or_decrypts_wrongly_is_named() {
 /// Whoever is in a line may have made the sum of somebody after it the identity, of which nobody may be told more than that.
 #[test]
 fn who_sends_the_identity_as_a_sum_may_have_been_made_to() {
-    for (order, name) in [(Order::Chain, "sender, or 0,"), (Order::Alone, "sender")] {
+    for (order, name) in [(PartyOrder::Chain, "sender, or 0,"), (PartyOrder::Alone, "sender")] {
         let params = params(order);
         let messages = messages(&params, OTHER);
         // The first is the proof.
@@ -182,7 +187,7 @@ fn who_sends_the_identity_as_a_sum_may_have_been_made_to() {
 /// The key is right, and the response of its proof one bit off.
 #[test]
 fn a_key_with_another_proof_is_refused() {
-    let ended = with(&params(Order::Alone), OTHER, 0, |mut frame| {
+    let ended = with(&params(PartyOrder::Alone), OTHER, 0, |mut frame| {
         assert_eq!(frame.label, KEY.code);
         frame.payload[2 * BYTES] ^= 1;
         Some(frame)

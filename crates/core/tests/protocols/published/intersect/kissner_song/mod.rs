@@ -6,7 +6,7 @@ mod results;
 use tacita_core::Result;
 use tacita_core::channel::Traffic;
 use tacita_core::primitive::group::Group;
-use tacita_core::protocol::published::intersect::kissner_song::{Params, Party, run};
+use tacita_core::protocol::published::intersect::kissner_song::{KissnerSongParty, Params, run};
 
 use crate::support::many::{Wire, run_parties};
 use crate::support::{items, rng, session};
@@ -19,7 +19,7 @@ fn run_over<G: Group + Sync>(group: &G, sets: &[Vec<usize>], params: &Params, wi
     let session = session();
     run_parties(sets.len(), wire, |me, channels| {
         let items = items(sets[me].iter().copied());
-        let party = Party { me, items: &items, params, session: &session };
+        let party = KissnerSongParty { me, items: &items, params, session: &session };
         run(group, party, channels, &mut rng(me as u8 + 1))
     })
 }

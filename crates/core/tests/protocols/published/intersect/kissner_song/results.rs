@@ -3,7 +3,7 @@
 use rand_core::Rng;
 use tacita_core::primitive::group::{Group, ModP, Ristretto255};
 use tacita_core::primitive::published::Pallas;
-use tacita_core::protocol::published::intersect::kissner_song::{Order, Params, Strategy};
+use tacita_core::protocol::published::intersect::kissner_song::{Params, PartyOrder, Strategy};
 use tacita_core::security::Level;
 
 use super::{expected, run_over};
@@ -57,7 +57,7 @@ fn in_group<G: Group + Sync>(group: &G, cases: &[&[usize]], seed: u8) {
         let (sets, parties) = (random_sets(sizes, seed + number as u8), sizes.len());
         let bound = sizes.iter().copied().max().unwrap() + number % 3;
         let all: Vec<usize> = (0..parties).collect();
-        for (learners, order) in [(vec![number % parties], Order::Chain), (all, Order::Alone)] {
+        for (learners, order) in [(vec![number % parties], PartyOrder::Chain), (all, PartyOrder::Alone)] {
             let params = Params { order, ..Params::new(parties, bound, learners).unwrap() };
             check(group, &sets, &params);
         }
@@ -79,7 +79,7 @@ fn so_do_they_in_a_group_of_the_papers() {
 fn whoever_learns_does_so_in_every_order_and_by_every_strategy() {
     let sets = random_sets(&[6, 9, 8, 7], 3);
     for learners in [vec![0], vec![3], vec![1, 2], vec![0, 3], vec![0, 1, 2, 3]] {
-        for order in Order::ALL {
+        for order in PartyOrder::ALL {
             let params = Params { order, ..Params::new(4, 9, learners.clone()).unwrap() };
             check(&Ristretto255, &sets, &params);
         }

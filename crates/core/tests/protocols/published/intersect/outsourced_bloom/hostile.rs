@@ -1,19 +1,19 @@
 //! Whoever sends what is none, or proves what is wrong, is named, and nobody has a result.
 
-use tacita_core::depot::{Depot, Parcel, Place, User};
-use tacita_core::primitive::elgamal::threshold::{KeyShare, Order};
+use tacita_core::depot::{Depot, DepotParty, Parcel, User};
+use tacita_core::primitive::elgamal::threshold::{KeyShare, PartyOrder};
 use tacita_core::primitive::group::Ristretto255;
 use tacita_core::primitive::published::bloom::Rate;
 use tacita_core::protocol::intersect::outsourced::Met;
 use tacita_core::protocol::intersect::outsourced::meet::meet;
-use tacita_core::protocol::published::intersect::outsourced_bloom::{FILTER, Party, SUMS, run};
+use tacita_core::protocol::published::intersect::outsourced_bloom::{FILTER, OutsourcedBloomParty, SUMS, run};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Item, Result};
 
 use crate::support::published::outsourced_bloom::{Blooms, Ended, item};
 use crate::support::rng;
 
-fn three(order: Order) -> Blooms<'static, Ristretto255> {
+fn three(order: PartyOrder) -> Blooms<'static, Ristretto255> {
     let sets: Vec<Vec<usize>> = (0..3).map(|party| (party..20 + party).collect()).collect();
     Blooms::new(&Ristretto255, &sets, 20, Rate::Negligible, order, &[0, 2])
 }
@@ -53,13 +53,13 @@ impl Depot for Meddler<'_> {
         Ok(bytes)
     }
 
-    fn name(&self, place: Place) -> String {
+    fn name(&self, place: DepotParty) -> String {
         self.depot.name(place)
     }
 }
 
 /// Runs the parties with party 1 acting so, and returns how each ends.
-fn with(order: Order, act: impl Fn(&Blooms<'_, Ristretto255>, &User<'_>) -> Ended + Sync) -> Vec<Ended> {
+fn with(order: PartyOrder, act: impl Fn(&Blooms<'_, Ristretto255>, &User<'_>) -> Ended + Sync) -> Vec<Ended> {
     let job = three(order);
     job.run_with(|me, depot| if me == 1 { act(&job, depot) } else { job.part(me, depot) }).0
 }
@@ -78,7 +78,7 @@ fn names_the_second(ends: &[Ended]) {
 fn whoever_leaves_no_filter_is_named() {
     let changes: [fn(&mut Vec<u8>); 3] = [|bytes| bytes[0] ^= 1, |bytes| bytes.truncate(64), |bytes| bytes.push(0)];
     for change in changes {
-        names_the_second(&with(Order::Chain, |job, depot| {
+        names_the_second(&with(PartyOrder::Chain, |job, depot| {
             job.part(1, &Meddler { depot, code: FILTER.code, leaving: true, change })
         }));
     }
@@ -87,21 +87,27 @@ fn whoever_leaves_no_filter_is_named() {
 #[test]
 fn who_cannot_prove_its_share_is_named() {
     // The proof is behind the key.
-    names_the_second(&with(Order::Chain, |job, depot| {
+    names_the_second(&with(PartyOrder::Chain, |job, depot| {
         job.part(1, &Meddler { depot, code: 0, leaving: true, change: |own| own[40] ^= 1 })
     }));
 }
 
 #[test]
 fn whoever_decrypts_with_another_share_is_named() {
-    for order in Order::ALL {
+    for order in PartyOrder::ALL {
         let ends = with(order, |job, depot| {
             let (met, post) = meet(&Ristretto255, 1, 3, &Transcript::new("test"), depot, &mut rng(2))?;
             let met = Met { share: KeyShare::generate(&Ristretto255, &mut rng(77)), ..met };
             let items: Vec<Item> =
                 job.sets[1].iter().map(|&number| item(&met.session.derive("item"), number)).collect();
-            let party =
-                Party { me: 1, group: &Ristretto255, params: &job.params, items: &items, met: &met, post: &post };
+            let party = OutsourcedBloomParty {
+                me: 1,
+                group: &Ristretto255,
+                params: &job.params,
+                items: &items,
+                met: &met,
+                post: &post,
+            };
             run(&party, &mut rng(51))
         });
         names_the_second(&ends);
@@ -111,7 +117,7 @@ fn whoever_decrypts_with_another_share_is_named() {
 /// A parcel between two that is not as it was left is the helper's doing, or its sender's.
 #[test]
 fn what_the_helper_changes_is_found() {
-    let job = three(Order::Chain);
+    let job = three(PartyOrder::Chain);
     let (ends, _) = job.run_with(|me, depot| match me {
         0 => job.part(0, &Meddler { depot, code: SUMS.code, leaving: false, change: |bytes| bytes[5] ^= 1 }),
         me => job.part(me, depot),
@@ -123,14 +129,15 @@ fn what_the_helper_changes_is_found() {
 
 #[test]
 fn a_party_that_leaves_ends_it_for_all() {
-    let ends =
-        with(Order::Tree, |job, depot| job.with_party(1, depot, |_, _| Err(Error::Input("its table is gone".into()))));
+    let ends = with(PartyOrder::Tree, |job, depot| {
+        job.with_party(1, depot, |_, _| Err(Error::Input("its table is gone".into())))
+    });
     names_the_second(&ends);
 }
 
 #[test]
 fn more_items_than_agreed_on_are_refused() {
     let sets = vec![(0..21).collect(), (0..5).collect()];
-    let job = Blooms::new(&Ristretto255, &sets, 20, Rate::Negligible, Order::Chain, &[0]);
+    let job = Blooms::new(&Ristretto255, &sets, 20, Rate::Negligible, PartyOrder::Chain, &[0]);
     assert!(matches!(job.run().0[0], Err(Error::Input(_))));
 }

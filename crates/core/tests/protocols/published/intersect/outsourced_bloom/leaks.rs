@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 use tacita_core::Item;
-use tacita_core::depot::{Depot, Parcel, Place, Shelf};
-use tacita_core::primitive::elgamal::threshold::Order;
+use tacita_core::depot::{Depot, DepotParty, Parcel, Shelf};
+use tacita_core::primitive::elgamal::threshold::PartyOrder;
 use tacita_core::primitive::group::{Group, Point, Ristretto255, ScalarField};
 use tacita_core::primitive::published::bloom::{Hashes, Plain, Rate};
 use tacita_core::protocol::published::intersect::outsourced_bloom::{FILTER, SUMS, decrypted, helper};
@@ -34,7 +34,7 @@ impl View {
 }
 
 fn bloom(sets: &[Vec<usize>], bound: usize, rate: Rate) -> Blooms<'static, Ristretto255> {
-    Blooms::new(&Ristretto255, sets, bound, rate, Order::Chain, &[0])
+    Blooms::new(&Ristretto255, sets, bound, rate, PartyOrder::Chain, &[0])
 }
 
 /// An honest run, of which the learner, party 0, keeps what it sees.
@@ -142,13 +142,16 @@ fn each_part_has_scalars_of_its_own() {
     let sums = |part: u32, seed: u8| {
         let shelf = Shelf::new(&["a", "b"]);
         let length = 64 * slots(bound)[part as usize];
-        for place in [0, 1].map(Place::Party) {
+        for place in [0, 1].map(DepotParty::Party) {
             let filter = Ristretto255.encode(&points).into_iter().cycle().take(length).collect();
-            shelf.user(place).leave(Parcel { step: FILTER, from: place, to: Place::Helper }, part, filter).unwrap();
+            shelf
+                .user(place)
+                .leave(Parcel { step: FILTER, from: place, to: DepotParty::Helper }, part, filter)
+                .unwrap();
         }
-        helper::add(&params, &Ristretto255, &shelf.user(Place::Helper), part, &[seed; 32]).unwrap();
-        let sums = Parcel { step: SUMS, from: Place::Helper, to: Place::Party(0) };
-        shelf.user(Place::Party(0)).collect(sums, part, length).unwrap()[..64 * count].to_vec()
+        helper::add(&params, &Ristretto255, &shelf.user(DepotParty::Helper), part, &[seed; 32]).unwrap();
+        let sums = Parcel { step: SUMS, from: DepotParty::Helper, to: DepotParty::Party(0) };
+        shelf.user(DepotParty::Party(0)).collect(sums, part, length).unwrap()[..64 * count].to_vec()
     };
     assert!(sums(0, 1) != sums(1, 1) && sums(0, 1) != sums(0, 2));
     assert_eq!(sums(1, 1), sums(1, 1));

@@ -1,8 +1,8 @@
 //! Results are those of plaintext, but for as many false positives as agreed, and as many bytes travel as was said.
 
 use tacita_core::Level;
-use tacita_core::depot::Place;
-use tacita_core::primitive::elgamal::threshold::Order;
+use tacita_core::depot::DepotParty;
+use tacita_core::primitive::elgamal::threshold::PartyOrder;
 use tacita_core::primitive::group::{Group, ModP, P384, Ristretto255};
 use tacita_core::primitive::published::bloom::Rate;
 
@@ -12,10 +12,10 @@ fn check<G: Group + Sync>(run: &Blooms<'_, G>) {
     let (ends, shelf) = run.run();
     for (me, end) in ends.into_iter().enumerate() {
         assert_eq!(end.unwrap(), run.expected(me), "party {me} of {:?}", run.params);
-        let [left, _] = shelf.moved(Place::Party(me as u8));
+        let [left, _] = shelf.moved(DepotParty::Party(me as u8));
         assert_eq!(left, run.params.bytes_left_by(run.group, me), "bytes of party {me} of {:?}", run.params);
     }
-    assert_eq!(shelf.moved(Place::Helper), run.params.helper_bytes(run.group));
+    assert_eq!(shelf.moved(DepotParty::Helper), run.params.helper_bytes(run.group));
 }
 
 fn overlapping(parties: usize) -> Vec<Vec<usize>> {
@@ -25,7 +25,7 @@ fn overlapping(parties: usize) -> Vec<Vec<usize>> {
 #[test]
 fn every_order_of_any_number_of_parties_is_exact() {
     for parties in [2, 3, 4, 5, 8, 16] {
-        for order in Order::ALL {
+        for order in PartyOrder::ALL {
             let sets = overlapping(parties);
             check(&Blooms::new(&Ristretto255, &sets, 24, Rate::Negligible, order, &[0]));
             if parties < 6 {
@@ -39,7 +39,7 @@ fn every_order_of_any_number_of_parties_is_exact() {
 
 #[test]
 fn other_groups() {
-    for order in Order::ALL {
+    for order in PartyOrder::ALL {
         let group = ModP::of(Level::Paper80);
         check(&Blooms::new(&group, &overlapping(3), 24, Rate::Negligible, order, &[1]));
         check(&Blooms::new(&P384::new(), &overlapping(2), 24, Rate::Published, order, &[0, 1]));
@@ -51,9 +51,9 @@ fn empty_single_and_unequal_sets() {
     let small: [Vec<usize>; 3] = [vec![], vec![7], (5..80).collect()];
     for (first, second) in (0..3).flat_map(|first| (0..3).map(move |second| (first, second))) {
         let sets = [small[first].clone(), small[second].clone(), small[2].clone()];
-        check(&Blooms::new(&Ristretto255, &sets, 75, Rate::Negligible, Order::Chain, &[0, 2]));
+        check(&Blooms::new(&Ristretto255, &sets, 75, Rate::Negligible, PartyOrder::Chain, &[0, 2]));
     }
-    check(&Blooms::new(&Ristretto255, &[vec![], vec![]], 0, Rate::Published, Order::Chain, &[1]));
+    check(&Blooms::new(&Ristretto255, &[vec![], vec![]], 0, Rate::Published, PartyOrder::Chain, &[1]));
 }
 
 /// Also where filters have several parts.
@@ -61,7 +61,7 @@ fn empty_single_and_unequal_sets() {
 fn false_positives_are_as_many_as_agreed() {
     let size = 1 << 10;
     let sets = [(0..size).collect(), (size - 5..2 * size - 5).collect()];
-    let run = Blooms::new(&Ristretto255, &sets, size, Rate::Published, Order::Alone, &[0, 1]);
+    let run = Blooms::new(&Ristretto255, &sets, size, Rate::Published, PartyOrder::Alone, &[0, 1]);
     let (ends, _) = run.run();
     let mut found = 0;
     for (me, end) in ends.into_iter().enumerate() {

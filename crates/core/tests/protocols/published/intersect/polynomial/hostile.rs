@@ -8,15 +8,15 @@ use crate::support::attack::{no_elements, no_points, run_all, sent};
 use crate::support::two::{Repeated, Two, run_over, wrong_forms};
 use crate::support::{Frame, Tap, items, passing, recorded, tapped};
 use tacita_core::protocol::published::intersect::polynomial::{
-    ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, Reveal, Strategy,
+    ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, PolynomialReveal, Strategy,
 };
 
 /// A count by points, rows by coefficients in one bin, and in a group of another form.
 fn cases() -> Vec<Params> {
     let cases = [
-        (Reveal::Count, Strategy::Points, 3),
-        (Reveal::Rows, Strategy::Karatsuba, 1),
-        (Reveal::Rows, Strategy::Fft, 2),
+        (PolynomialReveal::Count, Strategy::Points, 3),
+        (PolynomialReveal::Rows, Strategy::Karatsuba, 1),
+        (PolynomialReveal::Rows, Strategy::Fft, 2),
     ];
     cases.map(|(reveal, strategy, bins)| Params::new(wanted(reveal, Some(strategy), Some(bins)), 9, 7).unwrap()).into()
 }

@@ -7,26 +7,28 @@ mod views;
 use crate::support::rng;
 use crate::support::two::{Ended, run_over};
 use tacita_core::channel::Channel;
-use tacita_core::protocol::published::intersect::polynomial::{Params, Reveal, Strategy, Wanted, count, rows};
+use tacita_core::protocol::published::intersect::polynomial::{
+    Params, PolynomialRequest, PolynomialReveal, Strategy, count, rows,
+};
 use tacita_core::{Item, Level, Result};
 
 /// Requirements on a run of both parties, at 128 bits.
-fn wanted(reveal: Reveal, strategy: Option<Strategy>, bins: Option<usize>) -> Wanted {
-    Wanted { level: Level::Bits128, reveal, strategy, bins, runs: 1 }
+fn wanted(reveal: PolynomialReveal, strategy: Option<Strategy>, bins: Option<usize>) -> PolynomialRequest {
+    PolynomialRequest { level: Level::Bits128, reveal, strategy, bins, runs: 1 }
 }
 
 /// Returns what the receiver learns: its common items, or as many zeros as there are.
 fn receive(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> Result<Vec<usize>> {
     match params.reveal() {
-        Reveal::Rows => rows::receive(items, params, channel, &mut rng(seed)),
-        Reveal::Count => count::receive(items, params, channel, &mut rng(seed)).map(|count| vec![0; count]),
+        PolynomialReveal::Rows => rows::receive(items, params, channel, &mut rng(seed)),
+        PolynomialReveal::Count => count::receive(items, params, channel, &mut rng(seed)).map(|count| vec![0; count]),
     }
 }
 
 fn send(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> Result<Vec<usize>> {
     match params.reveal() {
-        Reveal::Rows => rows::send(items, params, channel, &mut rng(seed)),
-        Reveal::Count => count::send(items, params, channel, &mut rng(seed)),
+        PolynomialReveal::Rows => rows::send(items, params, channel, &mut rng(seed)),
+        PolynomialReveal::Count => count::send(items, params, channel, &mut rng(seed)),
     }?;
     Ok(Vec::new())
 }

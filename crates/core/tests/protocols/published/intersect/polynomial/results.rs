@@ -7,11 +7,11 @@ use crate::support::{items, rng};
 use rand_core::Rng;
 use tacita_core::channel::{Channel, HEADER_BYTES};
 use tacita_core::protocol::published::intersect::polynomial::{
-    Curve, MAX_BINS, Params, Reveal, Strategy, Wanted, count, rows,
+    Curve, MAX_BINS, Params, PolynomialRequest, PolynomialReveal, Strategy, count, rows,
 };
 use tacita_core::{Error, ErrorKind, Item, Level, Role};
 
-const REVEALS: [Reveal; 2] = [Reveal::Rows, Reveal::Count];
+const REVEALS: [PolynomialReveal; 2] = [PolynomialReveal::Rows, PolynomialReveal::Count];
 
 /// Checks that both parties learn just what they should, and send as much as was counted beforehand.
 fn check(mine: &[Item], theirs: &[Item], params: &Params) {
@@ -20,8 +20,8 @@ fn check(mine: &[Item], theirs: &[Item], params: &Params) {
     let set: HashSet<&Item> = theirs.iter().collect();
     let common: Vec<usize> = (0..mine.len()).filter(|&index| set.contains(&mine[index])).collect();
     match params.reveal() {
-        Reveal::Rows => assert_eq!(received, common, "{params:?}"),
-        Reveal::Count => assert_eq!(received.len(), common.len(), "{params:?}"),
+        PolynomialReveal::Rows => assert_eq!(received, common, "{params:?}"),
+        PolynomialReveal::Count => assert_eq!(received.len(), common.len(), "{params:?}"),
     }
     assert_eq!(
         [sender_traffic.sent, receiver_traffic.sent],
@@ -72,7 +72,7 @@ fn several_messages() {
         let params = Params::new(wanted(reveal, None, Some(1)), 20, 4200).unwrap();
         check(&items(0..20), &items(10..4210), &params);
     }
-    let params = Params::new(wanted(Reveal::Rows, None, None), 3000, 2000).unwrap();
+    let params = Params::new(wanted(PolynomialReveal::Rows, None, None), 3000, 2000).unwrap();
     check(&items(0..3000), &items(1500..3500), &params);
 }
 
@@ -80,15 +80,16 @@ fn several_messages() {
 fn higher_levels() {
     for (level, curve) in [(Level::Bits192, Curve::P384), (Level::Bits256, Curve::P521)] {
         for (reveal, strategy) in REVEALS.into_iter().zip([Some(Strategy::Karatsuba), None]) {
-            let params = Params::new(Wanted { level, ..wanted(reveal, strategy, None) }, 12, 7).unwrap();
+            let params = Params::new(PolynomialRequest { level, ..wanted(reveal, strategy, None) }, 12, 7).unwrap();
             assert_eq!(params.curve(), curve);
             check(&items(0..12), &items(9..16), &params);
         }
-        let fft = Params::new(Wanted { level, ..wanted(Reveal::Rows, Some(Strategy::Fft), None) }, 5, 5);
+        let fft =
+            Params::new(PolynomialRequest { level, ..wanted(PolynomialReveal::Rows, Some(Strategy::Fft), None) }, 5, 5);
         assert!(matches!(fft, Err(Error::Input(_))), "no roots of unity");
     }
     for level in [Level::Paper80, Level::Bits112] {
-        assert!(Params::new(Wanted { level, ..wanted(Reveal::Rows, None, None) }, 5, 5).is_err());
+        assert!(Params::new(PolynomialRequest { level, ..wanted(PolynomialReveal::Rows, None, None) }, 5, 5).is_err());
     }
 }
 
@@ -128,7 +129,7 @@ fn the_choice_takes_the_least_work() {
 /// Before anything is sent: the peer sees nothing but the end.
 #[test]
 fn what_a_caller_does_wrong_is_an_error() {
-    let params = Params::new(wanted(Reveal::Rows, None, None), 2, 2).unwrap();
+    let params = Params::new(wanted(PolynomialReveal::Rows, None, None), 2, 2).unwrap();
     let (mut end, _other) = Channel::pair("one", "other");
     for wrong in [items(0..3), items([1, 1])] {
         let errors = [
@@ -140,17 +141,17 @@ fn what_a_caller_does_wrong_is_an_error() {
     }
     assert_eq!(end.traffic().sent, 0);
     for (bins, receiver) in [(Some(0), 10), (Some(MAX_BINS + 1), 10), (None, 1 << 32)] {
-        let params = Params::new(wanted(Reveal::Rows, None, bins), receiver, 10);
+        let params = Params::new(wanted(PolynomialReveal::Rows, None, bins), receiver, 10);
         assert!(matches!(params, Err(Error::Input(_))), "{bins:?} {receiver}");
     }
-    let nothing = Params::new(wanted(Reveal::Rows, None, None), 0, 10).unwrap();
+    let nothing = Params::new(wanted(PolynomialReveal::Rows, None, None), 0, 10).unwrap();
     assert_eq!(nothing.bytes_sent_by(Role::Sender), HEADER_BYTES as u64);
 }
 
 /// Items that do not fit their bins, which does not happen by chance: nothing is sent.
 #[test]
 fn items_that_do_not_fit_are_an_error() {
-    let params = Params::new(wanted(Reveal::Rows, Some(Strategy::Points), Some(512)), 400, 400).unwrap();
+    let params = Params::new(wanted(PolynomialReveal::Rows, Some(Strategy::Points), Some(512)), 400, 400).unwrap();
     let bound = params.bound(Role::Receiver);
     assert!(bound < 40);
     // The bytes that choose the bin are the same.

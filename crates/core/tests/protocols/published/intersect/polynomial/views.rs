@@ -7,13 +7,13 @@ use crate::support::two::record;
 use crate::support::views::{ORDERS, PLACES, fresh_points, hides_order};
 use crate::support::{Frame, items, lengths, payloads, rng};
 use tacita_core::channel::Channel;
-use tacita_core::primitive::elgamal::{self, PublicKey, SecretKey};
+use tacita_core::primitive::elgamal::{self, ElGamalPublicKey, ElGamalSecretKey};
 use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
 use tacita_core::primitive::published::polynomial::{
-    self, Encrypted, Module, Points, Scalars, evaluate_one, expand, multiply,
+    self, EncryptedModule, Module, Points, Scalars, evaluate_one, expand, multiply,
 };
 use tacita_core::protocol::published::intersect::polynomial::{
-    ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, Reveal, Strategy, count, rows,
+    ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, PolynomialReveal, Strategy, count, rows,
 };
 use tacita_core::{Item, Result, Role};
 
@@ -27,7 +27,7 @@ fn frames(mine: &[Item], theirs: &[Item], params: &Params, seed: u8) -> [Vec<Fra
 fn all_params() -> Vec<Params> {
     let strategies = [Strategy::Schoolbook, Strategy::Points, Strategy::Toom3];
     let each = strategies.into_iter().flat_map(|strategy| {
-        [Reveal::Rows, Reveal::Count]
+        [PolynomialReveal::Rows, PolynomialReveal::Count]
             .map(|reveal| wanted(reveal, Some(strategy), Some(if strategy == Strategy::Toom3 { 1 } else { 4 })))
     });
     each.map(|wanted| Params::new(wanted, SIZE, SIZE).unwrap()).collect()
@@ -65,9 +65,9 @@ fn the_sender_sees_fresh_ciphertexts() {
         fresh_points(&runs.collect::<Vec<_>>()).unwrap();
     }
     // Leaky: coefficients under one randomness, with which equal sets look alike.
-    let secret = SecretKey::generate(&Ristretto255, &mut rng(1));
+    let secret = ElGamalSecretKey::generate(&Ristretto255, &mut rng(1));
     let roots = Ristretto255.random_scalars(SIZE, &mut rng(2));
-    let coefficients = expand(&Ristretto255, polynomial::Strategy::Schoolbook, &roots);
+    let coefficients = expand(&Ristretto255, polynomial::MultiplyStrategy::Schoolbook, &roots);
     let leaky = |_| elgamal::encode(&Ristretto255, &secret.encrypt(&Ristretto255, &coefficients, &mut rng(3)));
     fresh_points(&[0, 1].map(leaky)).unwrap_err();
 }
@@ -85,17 +85,17 @@ fn tells(asked: &Receiver, item: &Item) -> bool {
 
 /// A sender that adds γ2 ψ either with a fresh [0], or with no randomness.
 fn weakened(mine: &[Item], theirs: &[Item], fresh: bool, channel: &mut Channel) -> Result<()> {
-    let key = PublicKey::from_bytes(&GROUP, &channel.receive(PUBLIC_KEY, 32)?).unwrap();
+    let key = ElGamalPublicKey::from_bytes(&GROUP, &channel.receive(PUBLIC_KEY, 32)?).unwrap();
     let mut phi = elgamal::decode(&GROUP, &channel.receive(POLYNOMIALS, mine.len() * 64)?).unwrap();
     let plain = |scalars: &[Scalar]| -> Vec<_> {
         GROUP.multiply_generator(scalars).into_iter().map(|point| [Points(&GROUP).zero(), point]).collect()
     };
     phi.extend(plain(&[GROUP.scalar(1)]));
     let [first, second] = [theirs, mine].map(|set| GROUP.random_scalars(set.len() + 1, &mut rng(set.len() as u8)));
-    let hidden = multiply(&Encrypted(&GROUP), STRATEGY, &first, &phi);
+    let hidden = multiply(&EncryptedModule(&GROUP), STRATEGY, &first, &phi);
     let known = multiply(&Scalars(&GROUP), STRATEGY, &second, &polynomial_of(theirs));
     let added = if fresh { key.encrypt(&GROUP, &known, &mut rng(99)) } else { plain(&known) };
-    channel.send(ANSWERS, elgamal::encode(&GROUP, &Encrypted(&GROUP).add(&hidden, &added)))
+    channel.send(ANSWERS, elgamal::encode(&GROUP, &EncryptedModule(&GROUP).add(&hidden, &added)))
 }
 
 /// Checks that a receiver with the randomness that it has chosen cannot test items that it has not asked for. This is
@@ -109,7 +109,7 @@ fn the_receiver_cannot_test_other_items() {
     assert!(!others.iter().any(|item| tells(&plain, item)), "and no others");
     let not_common = &theirs[2..];
     assert!(!not_common.iter().any(|item| tells(&hidden, item)), "the [0] is what hides them");
-    let params = Params::new(wanted(Reveal::Rows, Some(Strategy::Schoolbook), Some(1)), 6, 8).unwrap();
+    let params = Params::new(wanted(PolynomialReveal::Rows, Some(Strategy::Schoolbook), Some(1)), 6, 8).unwrap();
     let honest = ask(&mine, |channel| rows::send(&theirs, &params, channel, &mut rng(7)), 15);
     assert!(!not_common.iter().chain(&others).any(|item| tells(&honest, item)));
 }
@@ -127,11 +127,11 @@ fn tells_of_a_count(asked: &Receiver, item: &Item) -> bool {
 
 /// A sender of a count that adds a fresh [0] to each answer, or nothing.
 fn weakened_count(asked: usize, theirs: &[Item], fresh: bool, channel: &mut Channel) -> Result<()> {
-    let key = PublicKey::from_bytes(&GROUP, &channel.receive(PUBLIC_KEY, 32)?).unwrap();
+    let key = ElGamalPublicKey::from_bytes(&GROUP, &channel.receive(PUBLIC_KEY, 32)?).unwrap();
     let mut phi = elgamal::decode(&GROUP, &channel.receive(POLYNOMIALS, asked * 64)?).unwrap();
     phi.push([Points(&GROUP).zero(), GROUP.multiply_generator(&[GROUP.scalar(1)]).remove(0)]);
-    let values: Vec<_> = theirs.iter().map(|item| evaluate_one(&Encrypted(&GROUP), &phi, &root(item))).collect();
-    let answers = Encrypted(&GROUP).multiply_each(&values, &GROUP.random_scalars(theirs.len(), &mut rng(98)));
+    let values: Vec<_> = theirs.iter().map(|item| evaluate_one(&EncryptedModule(&GROUP), &phi, &root(item))).collect();
+    let answers = EncryptedModule(&GROUP).multiply_each(&values, &GROUP.random_scalars(theirs.len(), &mut rng(98)));
     let answers = if fresh { key.rerandomize(&GROUP, &answers, &mut rng(99)) } else { answers };
     channel.send(ANSWERS, elgamal::encode(&GROUP, &answers))
 }
@@ -146,7 +146,7 @@ fn the_receiver_of_a_count_cannot_test_other_items() {
     assert!(not_common.iter().all(|item| tells_of_a_count(&plain, item)), "all of the sender's");
     assert!(!others.iter().any(|item| tells_of_a_count(&plain, item)), "and no others");
     assert!(!not_common.iter().any(|item| tells_of_a_count(&hidden, item)), "the [0] is what hides them");
-    let params = Params::new(wanted(Reveal::Count, Some(Strategy::Schoolbook), Some(1)), 6, 8).unwrap();
+    let params = Params::new(wanted(PolynomialReveal::Count, Some(Strategy::Schoolbook), Some(1)), 6, 8).unwrap();
     let honest = ask(&mine, |channel| count::send(&theirs, &params, channel, &mut rng(7)), 8);
     assert!(!not_common.iter().chain(&others).any(|item| tells_of_a_count(&honest, item)));
 }
@@ -154,7 +154,7 @@ fn the_receiver_of_a_count_cannot_test_other_items() {
 /// Answers of a count come in an order that the sender draws: where the one that is 0 stands says nothing of where the sender has the item.
 #[test]
 fn answers_of_a_count_have_no_order() {
-    let params = Params::new(wanted(Reveal::Count, Some(Strategy::Schoolbook), Some(1)), 1, PLACES).unwrap();
+    let params = Params::new(wanted(PolynomialReveal::Count, Some(Strategy::Schoolbook), Some(1)), 1, PLACES).unwrap();
     let observe = |run: usize| {
         let own = run % PLACES;
         let theirs = items(0..PLACES);

@@ -6,12 +6,12 @@ mod views;
 
 use crate::support::rng;
 use crate::support::two::{Ended, run_over};
-use tacita_core::protocol::published::intersect::polynomial::{Reveal, Strategy, Wanted};
+use tacita_core::protocol::published::intersect::polynomial::{PolynomialRequest, PolynomialReveal, Strategy};
 use tacita_core::protocol::published::union::polynomial::{self, Params};
 use tacita_core::{Channel, Item, Level, Result};
 
-fn wanted(strategy: Option<Strategy>, bins: Option<usize>) -> Wanted {
-    Wanted { level: Level::Bits128, reveal: Reveal::Rows, strategy, bins, runs: 1 }
+fn wanted(strategy: Option<Strategy>, bins: Option<usize>) -> PolynomialRequest {
+    PolynomialRequest { level: Level::Bits128, reveal: PolynomialReveal::Rows, strategy, bins, runs: 1 }
 }
 
 fn receive(

@@ -6,7 +6,7 @@ use super::{run, wanted};
 use crate::support::items;
 use crate::union::ended;
 use proptest::prelude::*;
-use tacita_core::protocol::published::intersect::polynomial::{Curve, Strategy, Wanted};
+use tacita_core::protocol::published::intersect::polynomial::{Curve, PolynomialRequest, Strategy};
 use tacita_core::protocol::published::union::polynomial::Params;
 use tacita_core::{Channel, Error, ErrorKind, Item, Level, Role};
 
@@ -78,12 +78,15 @@ fn several_messages() {
 fn higher_levels() {
     for (level, curve) in [(Level::Bits192, Curve::P384), (Level::Bits256, Curve::P521)] {
         for strategy in [Some(Strategy::Karatsuba), None] {
-            let params = Params::new(Wanted { level, ..wanted(strategy, None) }, 9, 7).unwrap();
+            let params = Params::new(PolynomialRequest { level, ..wanted(strategy, None) }, 9, 7).unwrap();
             assert_eq!(params.polynomials().curve(), curve);
             check(&items(0..9), &items(5..20), &items(6..13), &params);
         }
     }
-    assert!(matches!(Params::new(Wanted { level: Level::Paper80, ..wanted(None, None) }, 9, 7), Err(Error::Input(_))));
+    assert!(matches!(
+        Params::new(PolynomialRequest { level: Level::Paper80, ..wanted(None, None) }, 9, 7),
+        Err(Error::Input(_))
+    ));
 }
 
 /// Before anything is sent: the peer sees nothing but the end.

@@ -9,7 +9,7 @@ use crate::support::{Frame, items, lengths, payloads, rng};
 use tacita_core::channel::Channel;
 use tacita_core::primitive::elgamal;
 use tacita_core::primitive::group::{Group, ScalarField};
-use tacita_core::primitive::published::polynomial::{Encrypted, Module, Points, divide, evaluate_one, multiply};
+use tacita_core::primitive::published::polynomial::{EncryptedModule, Module, Points, divide, evaluate_one, multiply};
 use tacita_core::protocol::published::intersect::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Strategy};
 use tacita_core::protocol::published::union::polynomial::Params;
 use tacita_core::{Item, Result, Role};
@@ -65,7 +65,7 @@ fn weakened(mine: &[Item], theirs: &[Item], channel: &mut Channel) -> Result<()>
     channel.receive(PUBLIC_KEY, 32)?;
     let mut phi = elgamal::decode(&GROUP, &channel.receive(POLYNOMIALS, mine.len() * 64)?).unwrap();
     phi.push([Points(&GROUP).zero(), GROUP.multiply_generator(&[GROUP.scalar(1)]).remove(0)]);
-    let product = multiply(&Encrypted(&GROUP), STRATEGY, &polynomial_of(theirs), &phi);
+    let product = multiply(&EncryptedModule(&GROUP), STRATEGY, &polynomial_of(theirs), &phi);
     channel.send(ANSWERS, elgamal::encode(&GROUP, &product))
 }
 

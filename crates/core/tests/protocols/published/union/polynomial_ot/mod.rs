@@ -7,13 +7,13 @@ mod views;
 use crate::support::two::{Ended, run_over};
 use crate::support::{rng, session};
 use crate::union::{Received, given_for};
-use tacita_core::protocol::published::intersect::polynomial::{Reveal, Strategy, Wanted};
+use tacita_core::protocol::published::intersect::polynomial::{PolynomialRequest, PolynomialReveal, Strategy};
 use tacita_core::protocol::published::union::polynomial_ot::{self, Params};
-use tacita_core::protocol::union::{Given, Shuffled};
+use tacita_core::protocol::union::{SenderItems, ShuffledItems};
 use tacita_core::{Channel, Item, Level, Result};
 
-fn wanted(strategy: Option<Strategy>, bins: Option<usize>) -> Wanted {
-    Wanted { level: Level::Bits128, reveal: Reveal::Count, strategy, bins, runs: 1 }
+fn wanted(strategy: Option<Strategy>, bins: Option<usize>) -> PolynomialRequest {
+    PolynomialRequest { level: Level::Bits128, reveal: PolynomialReveal::Count, strategy, bins, runs: 1 }
 }
 
 fn receive(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> Result<Received> {
@@ -29,10 +29,10 @@ fn receive(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> 
 fn send(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {
     let bytes = params.payload_bytes();
     let payload = |index: usize, out: &mut Vec<u8>| out.extend(given_for(&items[index], bytes));
-    send_given(&Shuffled::new(items, &payload, &mut rng(seed ^ 0x80))?, params, channel, seed)
+    send_given(&ShuffledItems::new(items, &payload, &mut rng(seed ^ 0x80))?, params, channel, seed)
 }
 
-fn send_given(given: &dyn Given, params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {
+fn send_given(given: &dyn SenderItems, params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {
     polynomial_ot::send(given, &session(), params, channel, &mut rng(seed))
 }
 

@@ -5,7 +5,7 @@ use crate::support::items;
 use crate::union::{ended, is_union};
 use proptest::prelude::*;
 use tacita_core::channel::HEADER_BYTES;
-use tacita_core::protocol::published::intersect::polynomial::{Strategy, Wanted};
+use tacita_core::protocol::published::intersect::polynomial::{PolynomialRequest, Strategy};
 use tacita_core::protocol::published::union::polynomial_ot::Params;
 use tacita_core::{Error, Item, Level, Role};
 
@@ -56,7 +56,7 @@ fn several_messages() {
 #[test]
 fn what_cannot_work_is_refused() {
     for level in [Level::Paper80, Level::Bits112, Level::Bits192, Level::Bits256] {
-        let params = Params::new(Wanted { level, ..wanted(None, None) }, 5, 5, 1);
+        let params = Params::new(PolynomialRequest { level, ..wanted(None, None) }, 5, 5, 1);
         assert!(matches!(params, Err(Error::Input(_))), "{level}");
     }
     let too_long = Params::new(wanted(None, None), 5, 5, (1 << 20) + 1).unwrap_err().to_string();

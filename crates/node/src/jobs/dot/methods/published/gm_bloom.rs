@@ -7,12 +7,12 @@ use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::protocol::published::dot::gm_bloom::{self, Lengths, Params};
 use tacita_core::{Level, Result, Session, Side};
 
-use super::super::{Cpu, Keys, PairMethod, PairTerms, Pairs, Product, Wanted, ot};
+use super::super::{Cpu, DotPairMethod, PairProducts, PairTerms, Product, ProductRequest, ProtocolKeys, ot};
 use crate::agreement::cost::Calibration;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
-use crate::jobs::dot::{Spec, density};
-use crate::jobs::paillier::Seconds;
+use crate::jobs::dot::{DotJob, density};
+use crate::jobs::paillier::OperationSeconds;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("gm-bloom");
@@ -30,7 +30,7 @@ const READ: f64 = 25e-6;
 const RENEW: f64 = 15e-6;
 const SLOT: f64 = 45e-9;
 
-impl PairMethod for GmBloom {
+impl DotPairMethod for GmBloom {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
@@ -55,7 +55,7 @@ impl PairMethod for GmBloom {
         Some("\"gm-bloom\" multiplies zeros and ones alone: name another protocol for other numbers")
     }
 
-    fn check(&self, job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
+    fn check(&self, job: &JobSpec, keys: &ProtocolKeys<'_>) -> Result<()> {
         density::of(job, keys.density)?;
         match keys.numbers {
             (Integers::BINARY, 0) => Ok(()),
@@ -66,12 +66,12 @@ impl PairMethod for GmBloom {
         }
     }
 
-    fn ways(&self, _job: &Spec<'_>, _products: usize) -> Vec<Option<Extension>> {
+    fn ways(&self, _job: &DotJob<'_>, _products: usize) -> Vec<Option<Extension>> {
         vec![None]
     }
 
-    fn product(&self, job: &Spec<'_>, wanted: Wanted) -> Result<Box<dyn Product>> {
-        let Wanted { shape, modulus, learner, .. } = wanted;
+    fn product(&self, job: &DotJob<'_>, wanted: ProductRequest) -> Result<Box<dyn Product>> {
+        let ProductRequest { shape, modulus, learner, .. } = wanted;
         let lengths = Lengths::of(job.level)?;
         let bound = job.most_ones(shape.rows)?.unwrap_or(shape.rows);
         Ok(Box::new(match job.reveal {
@@ -80,7 +80,7 @@ impl PairMethod for GmBloom {
         }))
     }
 
-    fn of_pairs(&self) -> Option<&dyn Pairs> {
+    fn of_pairs(&self) -> Option<&dyn PairProducts> {
         Some(self)
     }
 
@@ -95,7 +95,7 @@ impl PairMethod for GmBloom {
     }
 }
 
-impl Pairs for GmBloom {
+impl PairProducts for GmBloom {
     fn product(
         &self,
         terms: &PairTerms,
@@ -139,7 +139,7 @@ impl Product for Params {
         }
         let (shape, products) = (Params::shape(self), self.products() as f64);
         let size = self.lengths().key;
-        let (longer, key) = (size.bits() as f64 / 3072.0, Seconds::of(size, None).key);
+        let (longer, key) = (size.bits() as f64 / 3072.0, OperationSeconds::of(size, None).key);
         let (rows, slots) = (shape.rows as f64, SLOT * self.bloom().slots() as f64 * products);
         let execution = |counter: Side| {
             let columns = shape.columns(counter) as f64;

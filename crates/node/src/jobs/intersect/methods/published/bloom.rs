@@ -2,15 +2,15 @@
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
+use tacita_core::protocol::intersect::tag_exchange::{self, ReturnedRows};
 use tacita_core::protocol::published::intersect::bloom;
 use tacita_core::{Error, Result, Role, Security};
 
-use super::super::{Cost, PairMethod, Setting};
+use super::super::{IntersectCost, IntersectPairMethod, MethodContext};
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
-use crate::jobs::intersect::found::Found;
+use crate::jobs::intersect::found::IntersectResult;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("bloom");
@@ -28,7 +28,7 @@ const SENDER_SLOT: f64 = 20e-9;
 /// Memory of a party for each of its items beside the protocol's, in bytes.
 const ITEM_BYTES: u64 = 96;
 
-impl PairMethod for Bloom {
+impl IntersectPairMethod for Bloom {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
@@ -75,10 +75,10 @@ impl PairMethod for Bloom {
     fn cost(
         &self,
         job: &JobSpec,
-        params: entries::Params,
+        params: tag_exchange::Params,
         _returned: ReturnedRows,
         machine: &Calibration,
-    ) -> Result<Cost> {
+    ) -> Result<IntersectCost> {
         let params = filters(job, &params)?;
         let slots = params.slots() as f64;
         let cpu = |slot| if slots > 0.0 { machine.ot_start + slots * (machine.ot_transfer / 2.0 + slot) } else { 0.0 };
@@ -87,14 +87,14 @@ impl PairMethod for Bloom {
             bytes: params.bytes_sent_by(role) + CLOSE_BYTES,
             ..RoleCost::default()
         };
-        Ok(Cost {
+        Ok(IntersectCost {
             receiver: role(Role::Receiver, RECEIVER_SLOT),
             sender: role(Role::Sender, SENDER_SLOT),
             rounds: params.rounds(),
         })
     }
 
-    fn memory(&self, job: &JobSpec, receives: bool, items: u64, params: entries::Params) -> Result<u64> {
+    fn memory(&self, job: &JobSpec, receives: bool, items: u64, params: tag_exchange::Params) -> Result<u64> {
         let params = filters(job, &params)?;
         let kept = if receives { params.memory_of_receiver(items) } else { params.memory_of_sender(items) };
         Ok(kept + items * ITEM_BYTES)
@@ -109,17 +109,18 @@ impl PairMethod for Bloom {
         }
     }
 
-    fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+    fn run(&self, run: MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult> {
         let (params, session) = (filters(run.job, &run.params)?, &run.agreed.session);
-        match run.receives() {
-            true => Ok(Found::Rows(bloom::receive(&run.items, &params, session, channel, rng)?)),
-            false => bloom::send(&run.items, &params, session, channel, rng).map(|()| Found::Nothing),
+        if run.receives() {
+            Ok(IntersectResult::Rows(bloom::receive(&run.items, &params, session, channel, rng)?))
+        } else {
+            bloom::send(&run.items, &params, session, channel, rng).map(|()| IntersectResult::Nothing)
         }
     }
 }
 
 /// Filters for the larger set of `sizes`.
-fn filters(job: &JobSpec, sizes: &entries::Params) -> Result<bloom::Params> {
+fn filters(job: &JobSpec, sizes: &tag_exchange::Params) -> Result<bloom::Params> {
     match bloom::Strength::of(job.level) {
         Some(strength) => bloom::Params::new(sizes.receiver_items.max(sizes.sender_entries), strength, EXTENSION),
         None => Err(Error::Internal(format!("bloom of level {}", job.level))),

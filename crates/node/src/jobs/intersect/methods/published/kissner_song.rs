@@ -6,19 +6,20 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::published::intersect::kissner_song::{Params, Party, Strategy, run};
+use tacita_core::protocol::published::intersect::kissner_song::{KissnerSongParty, Params, Strategy, run};
 use tacita_core::{Error, Result};
 
 use super::polynomial;
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Chosen, Found, Glance, JobSpec, Known, Part, Peers, Protocol, Reveal, Run, Sizes, Source, Topology,
+    Ability, Chosen, Disclosure, JobSpec, KnownSizes, PartContext, PartyInput, Peers, Protocol, Reveal, RunResult,
+    Sizes, Source, Topology,
 };
 use crate::base::text::{count, names};
 use crate::jobs::intersect::learned::{hint_of_size, limit};
-use crate::jobs::intersect::methods::Method;
-use crate::jobs::intersect::{Brought, Intersect, found, hint, in_group, load, star};
+use crate::jobs::intersect::methods::IntersectMethod;
+use crate::jobs::intersect::{Intersect, IntersectInput, found, hint, in_group, load, star};
 use crate::jobs::learned::{have, no_common_keys};
 use crate::jobs::polynomials::POLYNOMIAL;
 use crate::table::RowCounts;
@@ -35,7 +36,7 @@ const MAX_UNAGREED_KEYS: u64 = 20_000;
 /// The protocol.
 pub struct KissnerSong;
 
-impl Method for KissnerSong {
+impl IntersectMethod for KissnerSong {
     fn protocol(&self) -> Protocol {
         POLYNOMIAL
     }
@@ -105,15 +106,15 @@ impl Method for KissnerSong {
         Ok(Cost { roles, rounds: params.rounds(), ..Cost::default() })
     }
 
-    fn learned(&self, job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    fn learned(&self, job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         learned(job, party, known)
     }
 
-    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Disclosure> {
         star::at_a_glance(job)
     }
 
-    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn PartyInput>> {
         Ok(Box::new(Several::load(job, me, source)?))
     }
 }
@@ -155,7 +156,7 @@ fn work(params: &Params) -> f64 {
 }
 
 /// Returns what `party` learns, given what is known.
-fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     let others = job.others(party);
     let (all, have) = (names(&others), have(&others));
     let mut learned = Vec::new();
@@ -197,7 +198,7 @@ fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
 }
 
 /// Input that a party brings.
-struct Several(Brought);
+struct Several(IntersectInput);
 
 impl Several {
     /// Reads and normalises a party's data.
@@ -208,7 +209,7 @@ impl Several {
     }
 }
 
-impl Part for Several {
+impl PartyInput for Several {
     fn sizes(&self) -> Sizes {
         self.0.sizes()
     }
@@ -222,9 +223,9 @@ impl Part for Several {
         check_work(job, "it claims", theirs.items).map_err(|check| channel.violation(check))
     }
 
-    fn run(&mut self, run_of: Run<'_>) -> Result<Found> {
-        let Run { job, me, rng, peers, .. } = run_of;
-        let (Peers::Mesh { agreed, channels }, Brought::Table(loaded)) = (peers, &self.0) else {
+    fn run(&mut self, run_of: PartContext<'_>) -> Result<RunResult> {
+        let PartContext { job, me, rng, peers, .. } = run_of;
+        let (Peers::Mesh { agreed, channels }, IntersectInput::Table(loaded)) = (peers, &self.0) else {
             return Err(Error::Internal("polynomials of several between two ends".into()));
         };
         let params = params(job, &agreed.sizes)?;
@@ -233,13 +234,19 @@ impl Part for Several {
         channels.iter_mut().for_each(|channel| channel.allow_longer(patience.max(Duration::from_secs(60))));
         let items = loaded.items(&agreed.session.derive("item"));
         let place = job.parties.position(me).unwrap_or_default();
-        let party = Party { me: place, items: &items, params: &params, session: &agreed.session };
+        let party = KissnerSongParty { me: place, items: &items, params: &params, session: &agreed.session };
         let common = in_group!(job.level, group => run(group, party, channels, rng))?;
         if common.as_ref().is_some_and(Vec::is_empty) && !loaded.keys().is_empty() {
             hint::warn_of_nothing(job, me, loaded);
         }
-        let learned = learned(job, me, Known { all: Some(&agreed.sizes), ..Known::default() });
-        self.0.found(job, me, common.map_or(found::Found::Nothing, found::Found::Rows), POLYNOMIAL, learned)
+        let learned = learned(job, me, KnownSizes { all: Some(&agreed.sizes), ..KnownSizes::default() });
+        self.0.found(
+            job,
+            me,
+            common.map_or(found::IntersectResult::Nothing, found::IntersectResult::Rows),
+            POLYNOMIAL,
+            learned,
+        )
     }
 }
 

@@ -5,17 +5,17 @@ use std::time::Duration;
 use chacha20::ChaCha20Rng;
 use serde_json::Value;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
-use tacita_core::protocol::published::intersect::polynomial::{self, Curve, Params, Strategy, Wanted};
+use tacita_core::protocol::intersect::tag_exchange::{self, ReturnedRows};
+use tacita_core::protocol::published::intersect::polynomial::{self, Curve, Params, PolynomialRequest, Strategy};
 use tacita_core::{Level, Result, Role, Security};
 
-use super::super::{Cost, PairMethod, Setting};
+use super::super::{IntersectCost, IntersectPairMethod, MethodContext};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::base::text::count;
 use crate::jobs::intersect::Intersect;
-use crate::jobs::intersect::found::Found;
+use crate::jobs::intersect::found::IntersectResult;
 use crate::jobs::polynomials::POLYNOMIAL;
 
 /// The protocol. It costs far more than others that do the same.
@@ -28,14 +28,14 @@ pub(in crate::jobs) const MULTIPLICATION: f64 = 0.6;
 const SLOW_MULTIPLICATION: f64 = 200e-6;
 
 /// Minimum time-out for a peer that is busy computing.
-const PATIENCE: Duration = Duration::from_secs(30 * 60);
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Returns the time-out for a peer that may be busy with so many multiplications.
 pub(in crate::jobs) fn patience(work: f64) -> Duration {
-    PATIENCE + Duration::from_secs_f64(work * SLOW_MULTIPLICATION)
+    TIMEOUT + Duration::from_secs_f64(work * SLOW_MULTIPLICATION)
 }
 
-impl PairMethod for Polynomial {
+impl IntersectPairMethod for Polynomial {
     fn protocol(&self) -> Protocol {
         POLYNOMIAL
     }
@@ -92,17 +92,17 @@ impl PairMethod for Polynomial {
         None
     }
 
-    fn way(&self, job: &JobSpec, params: entries::Params) -> Result<Option<String>> {
+    fn way(&self, job: &JobSpec, params: tag_exchange::Params) -> Result<Option<String>> {
         Ok(Some(way(&polynomials(job, &params)?)))
     }
 
     fn cost(
         &self,
         job: &JobSpec,
-        params: entries::Params,
+        params: tag_exchange::Params,
         _returned: ReturnedRows,
         machine: &Calibration,
-    ) -> Result<Cost> {
+    ) -> Result<IntersectCost> {
         let params = polynomials(job, &params)?;
         let work = params.cost();
         let role = |role, multiplications: f64| RoleCost {
@@ -110,14 +110,14 @@ impl PairMethod for Polynomial {
             bytes: params.bytes_sent_by(role),
             ..RoleCost::default()
         };
-        Ok(Cost {
+        Ok(IntersectCost {
             receiver: role(Role::Receiver, work.receiver),
             sender: role(Role::Sender, work.sender),
             rounds: params.rounds(),
         })
     }
 
-    fn memory(&self, job: &JobSpec, receives: bool, _items: u64, params: entries::Params) -> Result<u64> {
+    fn memory(&self, job: &JobSpec, receives: bool, _items: u64, params: tag_exchange::Params) -> Result<u64> {
         let role = if receives { Role::Receiver } else { Role::Sender };
         Ok(polynomials(job, &params)?.memory(role))
     }
@@ -145,15 +145,19 @@ impl PairMethod for Polynomial {
         });
     }
 
-    fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+    fn run(&self, run: MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult> {
         let (items, params) = (&run.items[..], polynomials(run.job, &run.params)?);
         channel.set_patience(patience(params.cost().work()));
         tracing::info!("{}", way(&params));
         match (&run.job.reveal, run.receives()) {
-            (Reveal::Count, true) => Ok(Found::Count(polynomial::count::receive(items, &params, channel, rng)? as u64)),
-            (Reveal::Count, false) => polynomial::count::send(items, &params, channel, rng).map(|()| Found::Nothing),
-            (_, true) => Ok(Found::Rows(polynomial::rows::receive(items, &params, channel, rng)?)),
-            (_, false) => polynomial::rows::send(items, &params, channel, rng).map(|()| Found::Nothing),
+            (Reveal::Count, true) => {
+                Ok(IntersectResult::Count(polynomial::count::receive(items, &params, channel, rng)? as u64))
+            }
+            (Reveal::Count, false) => {
+                polynomial::count::send(items, &params, channel, rng).map(|()| IntersectResult::Nothing)
+            }
+            (_, true) => Ok(IntersectResult::Rows(polynomial::rows::receive(items, &params, channel, rng)?)),
+            (_, false) => polynomial::rows::send(items, &params, channel, rng).map(|()| IntersectResult::Nothing),
         }
     }
 }
@@ -168,12 +172,12 @@ pub(in crate::jobs) fn way(params: &Params) -> String {
 }
 
 /// Returns the parameters that both parties derive from terms and sizes.
-fn polynomials(job: &JobSpec, sizes: &entries::Params) -> Result<Params> {
+fn polynomials(job: &JobSpec, sizes: &tag_exchange::Params) -> Result<Params> {
     let reveal = match job.reveal {
-        Reveal::Count => polynomial::Reveal::Count,
-        _ => polynomial::Reveal::Rows,
+        Reveal::Count => polynomial::PolynomialReveal::Count,
+        _ => polynomial::PolynomialReveal::Rows,
     };
     let (strategy, bins) = (Intersect::of(job).polynomials().strategy(), Intersect::of(job).polynomials().bins());
-    let wanted = Wanted { level: job.level, reveal, strategy, bins, runs: job.runs_in_all() };
+    let wanted = PolynomialRequest { level: job.level, reveal, strategy, bins, runs: job.runs_in_all() };
     Params::new(wanted, sizes.receiver_items, sizes.sender_entries)
 }

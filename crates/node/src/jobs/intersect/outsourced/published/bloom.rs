@@ -8,19 +8,21 @@ use serde_json::Value;
 use tacita_core::depot::Depot;
 use tacita_core::primitive::group::Group;
 use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
-use tacita_core::protocol::published::intersect::outsourced_bloom::{Params, Party, helper, run};
+use tacita_core::protocol::published::intersect::outsourced_bloom::{OutsourcedBloomParty, Params, helper, run};
 use tacita_core::session::Transcript;
 use tacita_core::{Level, Result};
 
-use super::super::super::methods::Method;
+use super::super::super::methods::IntersectMethod;
 use super::super::super::{Intersect, Loaded, in_group};
 use super::super::cost::memory_of_items;
 use super::super::part::BloomInput;
 use super::super::{check, helper_learns, learned, place, refuse_work};
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
 use crate::agreement::words::bad;
-use crate::agreement::{Ability, Chosen, Glance, JobSpec, Known, Part, Protocol, Reveal, Sizes, Source, Topology};
-use crate::transport::depot::Client;
+use crate::agreement::{
+    Ability, Chosen, Disclosure, JobSpec, KnownSizes, PartyInput, Protocol, Reveal, Sizes, Source, Topology,
+};
+use crate::transport::depot::DepotClient;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("outsourced-bloom");
@@ -32,7 +34,7 @@ const LEAK: &str =
 /// The protocol.
 pub struct OutsourcedBloom;
 
-impl Method for OutsourcedBloom {
+impl IntersectMethod for OutsourcedBloom {
     fn protocol(&self) -> Protocol {
         PROTOCOL
     }
@@ -87,15 +89,15 @@ impl Method for OutsourcedBloom {
         Ok(params(job)?.cost(job, machine))
     }
 
-    fn learned(&self, job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+    fn learned(&self, job: &JobSpec, party: &str, _known: KnownSizes<'_>) -> Vec<String> {
         learned::learned(job, party)
     }
 
-    fn at_a_glance(&self, job: &JobSpec) -> Vec<Glance> {
+    fn at_a_glance(&self, job: &JobSpec) -> Vec<Disclosure> {
         learned::at_a_glance(job)
     }
 
-    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn Part>> {
+    fn load(&self, job: &JobSpec, me: &str, source: &Source) -> Result<Box<dyn PartyInput>> {
         Ok(Box::new(BloomInput::load(job, me, source)?))
     }
 }
@@ -159,7 +161,7 @@ impl Published {
         me: usize,
         terms: &Transcript,
         loaded: &Loaded,
-        depot: &Client,
+        depot: &DepotClient,
         rng: &mut ChaCha20Rng,
     ) -> Result<Option<Vec<usize>>> {
         in_group!(self.level, group => self.run_in(group, me, terms, loaded, depot, rng))
@@ -171,13 +173,13 @@ impl Published {
         me: usize,
         terms: &Transcript,
         loaded: &Loaded,
-        depot: &Client,
+        depot: &DepotClient,
         rng: &mut ChaCha20Rng,
     ) -> Result<Option<Vec<usize>>> {
         let (met, post) = meet(group, me, self.params.parties(), terms, depot, rng)?;
         tracing::info!("all parties are there");
         let items = loaded.items(&met.session.derive("item"));
-        run(&Party { me, group, params: &self.params, items: &items, met: &met, post: &post }, rng)
+        run(&OutsourcedBloomParty { me, group, params: &self.params, items: &items, met: &met, post: &post }, rng)
     }
 
     /// Returns the cost for all parties and the helper.

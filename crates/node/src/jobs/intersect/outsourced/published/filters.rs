@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tacita_core::Result;
-use tacita_core::primitive::elgamal::threshold::Order;
+use tacita_core::primitive::elgamal::threshold::PartyOrder;
 use tacita_core::primitive::published::bloom::Rate;
 
 use super::bloom;
@@ -13,15 +13,15 @@ use crate::agreement::words::bad;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filters {
     /// Order in which the parties decrypt; absent: in a chain.
-    pub decryption: Option<Order>,
+    pub decryption: Option<PartyOrder>,
     /// Rate at which a key that not all have is taken for a common one; absent: negligible.
     pub false_positives: Option<Rate>,
 }
 
 impl Filters {
     /// The order in which the parties decrypt.
-    pub fn order(&self) -> Order {
-        self.decryption.unwrap_or(Order::Chain)
+    pub fn order(&self) -> PartyOrder {
+        self.decryption.unwrap_or(PartyOrder::Chain)
     }
 
     /// Returns the rate at which a key is wrongly in the result.

@@ -3,7 +3,7 @@
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::published::union::polynomial_ot::{self, Params};
-use tacita_core::protocol::union::Shuffled;
+use tacita_core::protocol::union::ShuffledItems;
 use tacita_core::{Result, Role, Security};
 use zeroize::Zeroizing;
 
@@ -62,10 +62,7 @@ impl Method for PolynomialOt {
     fn memory(&self, sizes: &Pair<'_>, receives: bool) -> Result<u64> {
         let params = params(sizes)?;
         let given = sizes.has.items.saturating_mul(4 * params.payload_bytes() as u64);
-        Ok(match receives {
-            true => params.memory(Role::Receiver).saturating_add(given),
-            false => params.memory(Role::Sender),
-        })
+        Ok(if receives { params.memory(Role::Receiver).saturating_add(given) } else { params.memory(Role::Sender) })
     }
 
     fn run(&self, setting: &Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
@@ -85,7 +82,7 @@ impl Method for PolynomialOt {
         }
         let giver = loaded.giver(setting.job, setting.me)?;
         let payload = |key: usize, out: &mut Vec<u8>| giver.give(key, out);
-        let given = Shuffled::new(&items, &payload, rng)?;
+        let given = ShuffledItems::new(&items, &payload, rng)?;
         polynomial_ot::send(&given, setting.session, &params, channel, rng)?;
         Ok(Found::Nothing)
     }
