@@ -332,6 +332,9 @@ impl PlanCommand {
     }
 }
 
+/// Heading of what a party lacks. The sentences below the table say what it can learn otherwise.
+const LACKS: &str = "Does not learn by itself, if all follow the protocol (exceptions below)";
+
 /// Prints who learns what, as a table with a row for each party.
 fn glance(things: &[Disclosure], names: &[&str]) -> Result<()> {
     if things.is_empty() {
@@ -340,7 +343,7 @@ fn glance(things: &[Disclosure], names: &[&str]) -> Result<()> {
     let width = |texts: &mut dyn Iterator<Item = &str>| texts.map(|text| text.chars().count()).max().unwrap_or(0);
     let first = width(&mut names.iter().copied().chain(["Party"]));
     let second = width(&mut things.iter().map(|thing| thing.what.as_str()).chain(["Learns"]));
-    print(format_args!("\n{:first$}  {:second$}  Does not learn", "Party", "Learns"))?;
+    print(format_args!("\n{:first$}  {:second$}  {LACKS}", "Party", "Learns"))?;
     for name in names {
         let others = things.iter().filter(|thing| thing.owner.as_deref() != Some(name));
         let (learns, lacks): (Vec<_>, Vec<_>) =

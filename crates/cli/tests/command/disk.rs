@@ -72,9 +72,7 @@ fn compare(home: &Home, terms: &str, inputs: [&str; 2], format: &str) -> Value {
         // The peer is told of the work on disk, and nothing else is another.
         let Value::Array(mut learned) = said(&report, "learned") else { panic!("{report}") };
         let of_disk = |sentence: &Value| {
-            [" it works on disk.", " if the run is resumed."]
-                .iter()
-                .any(|end| sentence.as_str().unwrap().ends_with(end))
+            [" works on disk.", " if the run is resumed."].iter().any(|end| sentence.as_str().unwrap().ends_with(end))
         };
         learned.retain(|sentence| !of_disk(sentence));
         assert_eq!(said(&expected, "learned"), json!(learned));

@@ -69,8 +69,8 @@ fn parts_are_opened_as_shares_are_and_called_what_they_are() {
         let files = ["a", "b"].map(|party| home.at(&format!("parts/{party}.json")));
         for (name, file) in ["a", "b"].iter().zip(&files) {
             let learned = report["parties"][name]["learned"].to_string();
-            let part = if *name == "a" { "about half" } else { "the exact product over half of its ones" };
-            assert!(learned.contains("no uniformly random shares") && learned.contains(part), "{learned}");
+            let part = if *name == "a" { "about half" } else { "the exact product over a random half of its ones" };
+            assert!(learned.contains("not uniformly random shares") && learned.contains(part), "{learned}");
             assert_eq!(json(file)["telling"], true);
             let part: i64 = json(file)["values"][0].as_str().unwrap().parse().unwrap();
             assert!((2 * part - value).pow(2) < 36 * value, "{part} of {value}");

@@ -161,9 +161,9 @@ fn sizes_alone_are_enough_and_missing_ones_are_asked_for() {
         assert!(plan.stdout.contains(word), "{}", plan.stdout);
     }
     for row in [
-        "Party  Learns                           Does not learn",
-        "a      which of its own rows both have\n       how many keys the other has",
-        "b      how many keys the other has      which of its own rows both have",
+        "Party  Learns                               Does not learn by itself, if all follow the protocol (exceptions below)",
+        "a      which of its own rows both have\n       exactly how many keys the other has",
+        "b      exactly how many keys the other has  which of its own rows both have",
     ] {
         assert!(plan.stdout.contains(row), "{row}: {}", plan.stdout);
     }

@@ -237,7 +237,7 @@ impl JobSpec {
                 limits.join(", ")
             ));
             learned.push(format!(
-                "{party} learns which limit it was, and no number, if a party ends the run because its rows do not keep to it."
+                "{party} learns which limit it is, and no number, if a party ends the run because its rows do not keep to one."
             ));
         }
         learned

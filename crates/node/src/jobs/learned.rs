@@ -6,11 +6,11 @@ use crate::agreement::JobSpec;
 pub(crate) fn filtered(job: &JobSpec, party: &str, what: &str) -> Vec<String> {
     let Some(limit) = job.limits.min_result else { return Vec::new() };
     vec![
-        format!("{party} learns only that a {what} is below {limit}, if it is."),
+        format!("{party} is told only that a {what} is below {limit}, if it is."),
         format!(
-            "{party} can learn that number, too, if whoever runs its program looks at it: limits.min_result is a filter on the output."
+            "{party} can learn that number, too, if it inspects or changes its own program: limits.min_result is a filter on the output."
         ),
-        "Whoever brings larger numbers or more keys gets above the limit.".into(),
+        "A party can get above the limit by bringing larger numbers or more keys.".into(),
     ]
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn filtered(job: &JobSpec, party: &str, what: &str) -> Vec<String> {
 pub(crate) fn which_keys(party: &str) -> [String; 2] {
     [
         format!("{party} learns which keys are common if none or all of its own are."),
-        format!("{party} can learn whether one key is common, by two runs that differ in that key alone."),
+        format!("{party} can learn whether a given key is common from two runs that differ only in that key."),
     ]
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn which_keys(party: &str) -> [String; 2] {
 pub(crate) fn no_common_keys(party: &str, whose: &str, besides: &str) -> [String; 2] {
     [
         format!("{party} does not learn which keys {whose} in common, nor how many{besides}."),
-        format!("{party} can learn that none are common if a party has no key."),
+        format!("{party} learns that no keys are common if it has none itself, or learns that another party has none."),
     ]
 }
 

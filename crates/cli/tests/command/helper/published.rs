@@ -80,7 +80,7 @@ fn the_rate_of_the_paper_is_kept_and_said() {
         let published = rate != "2^-40";
         // Of 450 further keys, 3 are expected at most.
         assert!(wrong <= if published { 16 } else { 0 }, "{wrong} at {rate}");
-        let said = "takes up to 0.65% of its other keys for such";
+        let said = "takes up to 0.65% of its other keys for common ones";
         assert_eq!(plan.contains(said), published, "{plan}");
         assert_eq!(report["parties"]["a"]["learned"].to_string().contains(said), published);
         assert!(!report["parties"]["c"]["learned"].to_string().contains("0.65%"));

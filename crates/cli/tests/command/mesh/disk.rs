@@ -81,7 +81,8 @@ fn tables_larger_than_memory_are_intersected_bucket_by_bucket() {
         assert_eq!(files(&home.at(&format!("work/{name}"))), [""; 0]);
         let sentences = party["learned"].to_string();
         let others: Vec<_> = NAMES.into_iter().filter(|other| *other != name).collect();
-        let said = format!("the buckets of {} may take: they work on disk", others.join(" and "));
+        let others = others.join(" and ");
+        let said = format!("the buckets of {others} may take: {others} work on disk");
         assert!(sentences.contains(&said), "{sentences}");
     }
 }

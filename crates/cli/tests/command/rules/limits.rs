@@ -54,7 +54,7 @@ fn a_part_of_few_common_rows_is_warned_of_and_can_be_refused() {
     assert!(!ended.stderr.contains("a fraction of the common rows"), "{}", ended.stderr);
     let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
     assert!(
-        learned.contains("The run ends before anything is counted if both have fewer than 1 row in common"),
+        learned.contains("The run ends before anything is counted if the two have fewer than 1 row in common"),
         "{learned}"
     );
     let planned = tacita(&["plan", &home.file("job.toml", &job(part)), "--rows", "a=90", "--rows", "b=90"]).well();
@@ -78,8 +78,8 @@ fn an_item_in_all_rows_or_two_that_differ_in_one_tell_what_the_sentences_say() {
     assert_eq!((count("all|bread").as_deref(), count("bread|but").as_deref()), (Some("3"), Some("2")));
     let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
     for words in [
-        "b learns all of a's frequent itemsets if all rows hold some item of b's",
-        "from two items of b's that differ in one row",
+        "b learns all of a's frequent itemsets if one item of b's is in every row",
+        "from two items of b's that differ only in that row",
     ] {
         assert!(learned.contains(words), "{learned}");
     }

@@ -101,7 +101,7 @@ fn learners_hear_how_many_rows_the_others_could_not_use() {
     let reports = NAMES.map(|name| json(pair.out(name, "report.json")));
     assert_eq!(reports[0]["quality"], json!({ "insurer": { "nulls": 1, "unreadable": 2 } }));
     assert!(reports[1].get("quality").is_none(), "{}", reports[1]);
-    let sentence = "hospital learns of insurer how many rows are without a key";
+    let sentence = "hospital learns how many rows of insurer are without a key";
     assert!(reports[0]["learned"].to_string().contains(sentence), "{}", reports[0]);
     assert!(!reports[1]["learned"].to_string().contains("without a key"), "{}", reports[1]);
     let job = pair.home.at("hospital.toml");

@@ -28,14 +28,20 @@ pub(super) fn at_a_glance(job: &AggregateJob<'_>) -> Vec<Disclosure> {
         parties: parties.iter().map(|name| (*name).to_owned()).collect(),
         owner: None,
     };
+    let mut row_readers = vec!["database"];
+    // A histogram tells those who get results, too.
+    if job.revealed().histogram {
+        row_readers.extend(audience.participants.then_some(PARTICIPANTS));
+        row_readers.extend(audience.names.iter().copied());
+    }
     let mut lines = vec![
-        line("who reports, when, and how much", &["proxy"]),
-        line("how many reports each row has, without its key", &["database"]),
+        line("which participant reports, when, and how many reports", &["proxy"]),
+        line("how many reports each row has, whether or not it passes", &row_readers),
     ];
     if job.own.round.values.has_values() {
-        lines.push(line("the values of each row, without its key", &["database"]));
+        lines.push(line("the values of each row, whether or not it passes", &["database"]));
     }
-    lines.push(Disclosure { what: "keys that pass".into(), parties: readers, owner: None });
+    lines.push(Disclosure { what: format!("{} that pass", keys(job)), parties: readers, owner: None });
     lines
 }
 
@@ -90,7 +96,7 @@ fn proxy(job: &AggregateJob<'_>) -> Vec<String> {
             count(round.min_participants.into()),
             share(job)
         ),
-        "proxy learns which of them it has sent, and no result.".into(),
+        "proxy learns which reports it has sent on, and no result.".into(),
     ];
     if job.tags() {
         learned.push(
@@ -145,13 +151,18 @@ fn oracle(job: &AggregateJob<'_>) -> Vec<String> {
         .collect();
     if bounds.is_empty() {
         learned.push(format!(
-            "oracle does not learn whether {} holds, since it asks for no number of reports. The database gets every key that it asks for.",
+            "oracle cannot check whether {} holds, since it asks for no number of reports. The database gets every key that it asks for.",
             round.reveal_when
         ));
     } else {
         learned.push(format!("oracle tells no key for fewer than {}.", bounds.join(" or ")));
-        learned.push(format!("oracle does not learn whether the rest of {} holds.", round.reveal_when));
-        learned.push("A database that does not follow the protocol can show oracle one report several times.".into());
+        learned.push(format!(
+            "oracle cannot check the rest of {}: it relies on the database for that.",
+            round.reveal_when
+        ));
+        learned.push(
+            "A database that does not follow the protocol can show oracle one report several times, and so get past these numbers.".into(),
+        );
     }
     learned.push(collusion());
     learned
@@ -204,8 +215,8 @@ fn database(job: &AggregateJob<'_>) -> Vec<String> {
         None => "Nothing in the job limits how often: agree on round.max_reports".into(),
     };
     learned.push(format!(
-        "database and a participant that does not follow the protocol can test whether a key of its choice was reported, one for each \
-         report of that participant. {quota}."
+        "database and a participant that does not follow the protocol can learn together whether a key of their choice was reported, \
+         one key for each report of that participant. {quota}."
     ));
     learned.push(collusion());
     learned
@@ -241,17 +252,19 @@ fn participant(job: &AggregateJob<'_>, name: &str) -> Vec<String> {
             if !readers.contains(&"database") {
                 readers.push("database");
             }
-            vec![format!("{name} does not learn a result: {} and the oracle do.", names(&readers))]
+            vec![format!("{name} does not learn a result: {} do, and so does the oracle.", names(&readers))]
         }
     };
-    let raised = if round.tighten { ", the condition as the operator has raised it" } else { "" };
+    let raised = if round.tighten { ", and the condition as the operator has raised it" } else { "" };
     learned.push(format!("{name} learns which rounds there are and how far they are{raised}."));
     learned.push(format!(
-        "{name} learns how many reports there are, of how many participants or how many of one, if a round cannot be shuffled."
+        "{name} learns how many reports a round has, and of how many participants or how many of one, if it cannot be shuffled."
     ));
     learned.push(format!("{name} learns nothing else about other reports."));
     learned.push(format!("proxy, oracle and database learn of {name}'s reports what is said of these roles."));
-    learned.push("proxy learns who reports and not what; database learns what and not who.".into());
+    learned.push(
+        "proxy learns who reports, not what; database learns how often each key is reported and which keys pass, not who reports.".into(),
+    );
     if job.chosen() == NAOR_REINGOLD {
         learned.push(format!(
             "{name} does not learn the row of any of its keys: the proxy gives each under a blind that {name} does not know, fresh for each \

@@ -19,8 +19,8 @@ pub(crate) fn density(
         && density != Fraction::ONE
     {
         learned.push(format!(
-            "{party} learns that {whose} of {peer}'s {what} more than {density} of the rows, rounded up, the agreed density, if the run \
-             goes on."
+            "{party} learns that {whose} of {peer}'s {what} more than {density} of the rows, rounded up (the agreed density), if the \
+             run goes on."
         ));
         learned.push(format!("{party} can learn a hint of {peer}'s numbers of ones from how long {peer} takes."));
     }
@@ -55,7 +55,7 @@ pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&JobSpec>) -> Ve
     match alignment {
         Some(alignment) => vec![
             Disclosure::new(job, "which of its own rows both have", |_| true),
-            Disclosure::new(job, "how many row ids the other has", |_| alignment.limits.pad_to.is_none()),
+            Disclosure::new(job, "exactly how many row ids the other has", |_| alignment.limits.pad_to.is_none()),
         ],
         None => vec![Disclosure::new(job, "how many rows the other has", |_| true)],
     }

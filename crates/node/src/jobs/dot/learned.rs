@@ -31,7 +31,7 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
         Reveal::Shares if let Some(part) = telling(job, party) => {
             learned.push(format!("{party} learns much of each product from the part that it gets: {part}."));
             learned.push(format!(
-                "{party} gets no uniformly random shares: where a share must say nothing, use protocol = \"ot\"."
+                "{party}'s parts are not uniformly random shares: where a share must say nothing, use protocol = \"ot\"."
             ));
             learned.push(format!(
                 "{party} learns more from columns that overlap and from runs that are repeated, since each is split anew: many tell all."
@@ -49,8 +49,8 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
         _ if job.learns(party) => {
             learned.push(format!("{party} learns {products}."));
             learned.push(format!(
-                "{party} can learn more than a sum seems to tell: {peer}'s number in one row, if all of its own numbers but that row's are \
-                 0. Nothing checks what numbers a party brings."
+                "{party} can learn single numbers of {peer}'s by the choice of its own: for example that in one row, if its own \
+                 number there is the only one that is not 0. Nothing checks what numbers a party brings."
             ));
             learned.extend(filtered(job, party, "value"));
         }
@@ -71,10 +71,13 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
 
 /// Returns the summary of who learns what, one entry for each result.
 pub(crate) fn at_a_glance(job: &DotJob<'_>) -> Vec<Disclosure> {
-    let mut all =
-        vec![Disclosure::new(job, "the scalar products", |name| job.learns(name) && job.reveal != Reveal::Shares)];
-    if job.reveal == Reveal::Shares {
-        all.push(Disclosure::new(job, "much of each product, from its share", |name| telling(job, name).is_some()));
+    let in_shares = job.reveal == Reveal::Shares;
+    let tells = |name: &str| in_shares && telling(job, name).is_some();
+    let mut all = Vec::new();
+    if job.parties.names().into_iter().any(tells) {
+        all.push(Disclosure::new(job, "much of each product, from its part", tells));
+    } else {
+        all.push(Disclosure::new(job, "the scalar products", |name| job.learns(name) && !in_shares));
     }
     all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
     all

@@ -75,7 +75,7 @@ pub(crate) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
 
 /// Whether sizes are learned.
 pub(crate) fn sizes_at_a_glance(job: &JobSpec, things: &str) -> Disclosure {
-    Disclosure::new(job, format!("how many {things} the other has"), |_| job.limits.pad_to.is_none())
+    Disclosure::new(job, format!("exactly how many {things} the other has"), |_| job.limits.pad_to.is_none())
 }
 
 /// Sentences on a receiver whose sender answers from a prepared part.
@@ -93,11 +93,11 @@ fn prepared(party: &str, peer: &str) -> [String; 3] {
 pub(super) fn on_disk(party: &str, peers: &[&str]) -> [String; 2] {
     let all = names(peers);
     let (work, have, their) = match peers.len() {
-        1 => ("it works", "has", "its"),
-        _ => ("they work", "have", "their"),
+        1 => ("works", "has", "its"),
+        _ => ("work", "have", "their"),
     };
     [
-        format!("{party} learns how much memory the buckets of {all} may take: {work} on disk."),
+        format!("{party} learns how much memory the buckets of {all} may take: {all} {work} on disk."),
         format!(
             "{party} learns which buckets {all} {have} finished, and whether {their} keys are the same as before, if the run is \
              resumed."
@@ -164,7 +164,7 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 "{party} learns, for each of its own keys, the smaller of two numbers: of its own rows with that key, and of {peer}'s."
             ));
             learned.push(format!(
-                "{party} learns {peer}'s number exactly if it is less than its own; otherwise, only that it is at least its own."
+                "{party} learns {peer}'s number exactly if that is less than {party}'s own; otherwise, only that it is not less."
             ));
             learned.push(format!(
                 "{party} can learn more of {peer}'s number if it brings more rows with a key. Nothing checks how often {party} has a \
@@ -191,10 +191,13 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 "{party} learns how many rows the two have in common, each key as often as both have it, not which."
             ));
             learned.push(format!("{party} learns which rows are common if none or all of its own are."));
-            learned.push(format!("{party} can learn of a row's key by two runs that differ in that row alone."));
+            learned.push(format!(
+                "{party} can learn whether {peer} has more rows with a key than a number of its choice, from two \
+                 runs that differ only in one row with that key."
+            ));
             learned.push(format!(
                 "{party} can learn which keys are common, and how often, if it has them in different numbers of rows, or has one key \
-                 alone. How often it has its keys weighs them in that number."
+                 alone. Each key counts at most as often as it has rows with it."
             ));
             learned.extend(filtered(job, party, "count"));
         }
@@ -222,7 +225,7 @@ pub(super) fn of_sum(party: &str, gives: bool) -> Vec<String> {
     }
     vec![
         format!(
-            "{party} can learn more than a sum seems to tell if it is over few keys: over one key, it is that key's."
+            "{party} can learn more about single keys if a sum is over few of them: a sum over one key is that key's."
         ),
         unchecked_keys(party),
     ]

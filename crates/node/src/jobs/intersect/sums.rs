@@ -114,9 +114,9 @@ pub(super) fn learned(job: &JobSpec, party: &str, whose: &str, summed: &Summed) 
             _ if summed.mean => ("the count, a sum or a number of values", "all numbers"),
             _ => ("the count or a sum", "all numbers"),
         };
-        learned.push(format!("{party} learns only that {what} is below {limit}, if it is."));
+        learned.push(format!("{party} is told only that {what} is below {limit}, if it is."));
         learned.push(format!(
-            "{party} can learn {numbers}, too, if whoever runs its program looks at them: limits.min_result is a filter on the output."
+            "{party} can learn {numbers}, too, if it inspects or changes its own program: limits.min_result is a filter on the output."
         ));
     }
     learned

@@ -31,16 +31,16 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
                  lift are computed from that."
             ));
         learned.push(format!(
-                "{party} can also add that number up, from the counts of that itemset with each of its own items, if these share out all \
-                 rows, as the values of one column do."
+                "{party} can also compute that number from the counts of that itemset with several of its own items, if it learns all \
+                 of these counts and each row has exactly one of these items, as with the values of one column."
             ));
         learned.push(format!(
             "{party} learns how many of {peer}'s items are frequent, and the names of those that stand in a frequent \
                  itemset with items of both."
         ));
         learned.push(format!(
-                "{party} learns all of {peer}'s frequent itemsets if all rows hold some item of {party}'s: each makes one of both with that \
-                 item, in as many rows."
+                "{party} learns all of {peer}'s frequent itemsets if one item of {party}'s is in every row: each makes one of both \
+                 with that item, in as many rows."
             ));
     } else {
         learned.push(format!(
@@ -61,14 +61,14 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
              would not."
         ));
         learned.push(format!(
-            "{party} learns, for each frequent item of its own and each of {peer}'s, how many rows hold both."
+            "{party} learns, for each frequent item of its own and each frequent item of {peer}'s, how many rows hold both."
         ));
         learned.push(format!("{party} learns the same of a longer candidate if {contained} frequent."));
     }
     if job.support_of_common_rows() {
         let against = match job.limits.min_rows {
             Some(least) => format!(
-                "limits.min_rows ends the run before anything is counted if both have fewer than {} in common.",
+                "limits.min_rows ends the run before anything is counted if the two have fewer than {} in common.",
                 counted(least, "row")
             ),
             None => {
@@ -83,14 +83,16 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         learned.push(against);
     } else if let Some(least) = job.limits.min_rows {
         learned.push(format!(
-            "The run ends before anything is counted if both have fewer than {} in common.",
+            "The run ends before anything is counted if the two have fewer than {} in common.",
             counted(least, "row")
         ));
     }
-    learned.push(format!("{party} can learn of few rows, or of one, from a frequent itemset if min_support is low."));
     learned.push(format!(
-        "{party} can learn what {peer} has in one row, whatever min_support is, from two items of {party}'s that differ in one row: their \
-         counts differ by it. Nothing checks what baskets a party brings."
+        "{party} can learn about few rows, or a single one, from a frequent itemset if min_support is low."
+    ));
+    learned.push(format!(
+        "{party} can learn what {peer} has in one row, whatever min_support is, from two items of {party}'s that differ only in that \
+         row: their counts with {peer}'s items differ by it. Nothing checks what baskets a party brings."
     ));
     let bins = job.own.bins.iter().filter(|(_, bins)| matches!(bins, Bins::Quantiles(_)));
     let bins: Vec<String> = bins.map(|(column, _)| column.escape_debug().to_string()).collect();

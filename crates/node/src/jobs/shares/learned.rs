@@ -21,9 +21,9 @@ pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) ->
         (None, false) => vec![format!("{party} learns no number.")],
     };
     if job.own.operation == Some(Operation::Sum) && job.learns(party) && known.items != Some(1) {
-        learned.push(format!("{party} can take off from the sum what it knows of the numbers."));
+        learned.push(format!("{party} can subtract from the sum what it knows of the numbers."));
         learned.push(format!(
-            "{party} learns one number from the sum if all others come from columns of its own that it filled with zeros, or so that it \
+            "{party} can learn one number from the sum if all others come from columns of its own that it filled with zeros, or so that it \
              knows the products. Nothing checks what numbers a party brought."
         ));
     }
@@ -66,15 +66,15 @@ fn compared(party: &str, peer: &str, threshold: &Threshold, known: KnownSizes<'_
     vec![
         format!("{party} learns {what}."),
         format!(
-            "{party} learns the number itself if only one number gives the answer: yes at the most that there can be, or no at one above \
-             the least."
+            "{party} learns the number itself if only one number gives that answer: yes if the threshold is the greatest possible \
+             number, no if it is one above the least."
         ),
-        format!("{party} learns the number from either answer if it is of a single row of zeros and ones."),
+        format!("{party} learns the number from either answer if it comes from a single row of zeros and ones."),
         format!(
-            "{party} can learn one of {peer}'s rows from an answer if it knows the number but for that row. Nothing checks what numbers a \
+            "{party} can learn what {peer} has in one row from an answer if it knows the number but for that row. Nothing checks what numbers a \
              party brought."
         ),
-        format!("{party} can learn such a row from answers to several thresholds, too, over shares of several runs."),
+        format!("{party} can learn that from answers to several thresholds, too, over shares of several runs."),
     ]
 }
 

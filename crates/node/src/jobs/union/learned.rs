@@ -24,7 +24,9 @@ pub(super) fn union(job: &JobSpec, party: &str, known: KnownSizes) -> Vec<String
         (_, true) => rows(job, party, peer, &mut learned),
         (_, false) => {
             learned.push(format!("{party} does not learn which of its keys {peer} has, nor how many."));
-            learned.push(format!("{party} can learn that {peer} has none of them if a party has no key."));
+            learned.push(format!(
+                "{party} learns that {peer} has none of them if it has no key itself, or learns that {peer} has none."
+            ));
         }
     }
     sizes(job, party, peer, known, &mut learned);
@@ -48,12 +50,15 @@ pub(super) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
         _ if job.protocol == POLYNOMIAL => "which of the keys to be tried are in the union",
         _ => "the other's keys that it lacks",
     };
+    let own = if job.protocol == POLYNOMIAL {
+        "which of its own keys the other has"
+    } else {
+        "which of its own keys the other has, beyond what numbers and lengths tell"
+    };
     vec![
         Disclosure::new(job, result, |name| job.learns(name)),
-        Disclosure::new(job, "which of its own keys the other has", |name| {
-            job.learns(name) && job.protocol == POLYNOMIAL
-        }),
-        Disclosure::new(job, "how many keys the other has", |name| {
+        Disclosure::new(job, own, |name| job.learns(name) && job.protocol == POLYNOMIAL),
+        Disclosure::new(job, "exactly how many keys the other has", |name| {
             job.limits.pad_to.is_none() || !job.learns(job.peer_of(name))
         }),
     ]
@@ -133,14 +138,14 @@ fn sizes(job: &JobSpec, party: &str, peer: &str, known: KnownSizes, learned: &mu
     learned.push(format!("{party} learns, of all that {peer} gives, common keys included, the types{longest}."));
     if job.limits.max_text.is_none() {
         learned.push(format!(
-            "{party} learns that a text of a common key is so long if nothing that it gets is. If it has only one such key, it learns that \
-             this key is common. limits.max_text hides that."
+            "{party} learns that a text of a common key has that length if no text that it gets has. If it has only one such key, it \
+             learns that this key is common. limits.max_text hides that."
         ));
     }
     if job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All) {
         learned.push(format!(
             "{party} learns how many rows {peer} has of the key of which it has most, rounded up to a power of two."
         ));
-        learned.push(format!("{party} learns that a common key has so many rows if no key that it gets has."));
+        learned.push(format!("{party} learns that a common key has that many rows if no key that it gets has."));
     }
 }

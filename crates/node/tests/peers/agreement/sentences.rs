@@ -28,7 +28,7 @@ fn what_a_form_gives_away_is_said() {
         ("answers from a prepared part", [&rows, "a"], prepared, [&rows, "b"], prepared),
         ("works on disk", [&rows, "a"], on_disk, [&rows, "a"], plain),
         ("a filter on the output", [&small, "a"], plain, [&count, "a"], plain),
-        ("no uniformly random shares", [&telling, "a"], plain, [&dot, "a"], plain),
+        ("not uniformly random shares", [&telling, "a"], plain, [&dot, "a"], plain),
         ("the agreed density", [&sparse, "b"], plain, [&telling, "b"], plain),
         ("if b brings nothing", [&changed(&union, "[\"a\"]", "[\"b\"]"), "a"], plain, [&union, "a"], plain),
         ("is in the helper's place", [&outsourced, "a"], plain, [&helped, "a"], plain),

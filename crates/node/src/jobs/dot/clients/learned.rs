@@ -53,8 +53,8 @@ fn of_client(job: &DotJob<'_>, roles: &Clients<'_>, party: &str, place: usize, r
     learned.push("A client without rows, or with zeros alone, adds 0: the sum is that of the others.".into());
     learned.push(format!("{party} can learn the sum of one client alone if all the others add 0."));
     learned.push(format!(
-        "{party} can learn more than a sum seems to tell: {server}'s number in one row, if all of the clients' numbers but that row's \
-         are 0. Nothing checks what numbers a party brings."
+        "{party} can learn single numbers of {server}'s if the clients' numbers allow it: for example that in one row, if the \
+         clients' number there is the only one that is not 0. Nothing checks what numbers a party brings."
     ));
     learned.extend(filtered(job, party, "value"));
     let all = rows.map_or(String::new(), |rows| format!(" ({})", count(rows.all)));
@@ -69,7 +69,7 @@ fn of_client(job: &DotJob<'_>, roles: &Clients<'_>, party: &str, place: usize, r
     let groups = [before, &roles.clients[place..=place], after].into_iter().filter(|group| !group.is_empty());
     let groups: Vec<_> = groups.map(|group| format!("over the rows of {}", group.join(" and "))).collect();
     learned.push(format!(
-        "{party} and {server} can learn the sums {}, each by itself, if they put together what they have.",
+        "{party} and {server} can learn the sums {}, each by itself, if they pool what they have.",
         groups.join(", ")
     ));
     learned.push(format!("{party} learns nothing else about the others' data, as long as all follow the protocol."));

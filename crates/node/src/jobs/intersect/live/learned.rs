@@ -63,7 +63,7 @@ fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {
         ),
         format!("{desk} learns when {authority} changes its key: every {within}, whatever happens to the list."),
         format!(
-            "{desk} also learns when the key changes because its owner wants it, or because it has no room for more changes of the list."
+            "{desk} also learns when the key changes at another time: its owner wants it, or it has no room for more changes of the list."
         ),
         format!("{desk} cannot look for anything that it kept once the key has changed."),
         format!("{desk} learns which version {authority} runs, and by which kinds of profiles it normalises its key."),
@@ -83,7 +83,8 @@ fn several(key: &MatchKey) -> Vec<String> {
 fn of_authority(desk: &str, authority: &str) -> Vec<String> {
     vec![
         format!(
-            "{authority} does not learn whom {desk} asks for, nor whether anybody was on the list, not even with unlimited computing power."
+            "{authority} does not learn whom {desk} asks for, nor whether anybody was on the list, even if it can compute discrete \
+             logarithms."
         ),
         format!(
             "{authority} learns which of the desks asks, when, and for how many keys at a time, and when it is connected."

@@ -43,6 +43,7 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
     let leader = job.receiver();
     let mut learned = Vec::new();
     let every = have(&others);
+    let each = if others.len() == 1 { "has" } else { "each have" };
     let every_party = names(&[&others[..], &[party]].concat());
     if job.learns(party) {
         learned.push(match &job.reveal {
@@ -70,7 +71,7 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
         if job.protocol == bloom::PROTOCOL {
             if let Some(rate) = wrong(job) {
                 learned.push(format!(
-                    "{party} takes up to {rate} of its other keys for such, too, and does not learn which. false_positives = \"{rate}\" is the \
+                    "{party} takes up to {rate} of its other keys for common ones, too, and does not learn which. false_positives = \"{rate}\" is the \
                      rate of the paper; with \"2^-40\", there are as good as none."
                 ));
             }
@@ -89,12 +90,12 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
         }
         if job.limits.min_result.is_some() && job.reveal != Reveal::Rows {
             learned.push(format!(
-                "{party} can learn smaller numbers, too, if its program is changed: that program applies limits.min_result."
+                "{party} can learn smaller numbers, too, if it changes its own program: limits.min_result is a filter on the output."
             ));
         }
     } else {
         learned.push(format!("{party} does not learn which keys all have in common, nor how many."));
-        learned.push(format!("{party} learns that none are common if it has no key itself."));
+        learned.push(format!("{party} learns that no keys are common if it has none itself."));
     }
     if others.len() > 1 && !(job.protocol == bloom::PROTOCOL && job.learns(party)) {
         learned.push(format!("{party} does not learn who has a key that not all have, nor how many do."));
@@ -104,22 +105,20 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
         return learned;
     }
     learned.push(format!(
-        "{party} does not learn how many keys {all} {every}, beyond what the result says and that they are no more than {}: all that is \
+        "{party} does not learn how many keys {all} {each}, beyond what the result says and that they are no more than {}: all that is \
          sent has the length for that.",
         count(job.limits.pad_to.unwrap_or_default())
     ));
-    learned.push(hint_of_size(party, "one"));
+    learned.push(hint_of_size(party, "a party"));
     if job.learns(party) && party != leader {
         learned.push(result_from(party, leader));
     }
     if others.len() > 1 {
-        learned.push(if job.learns(party) {
-            format!(
-                "{party} and others, not all, learn no more than their own results say, if they pool what they see."
-            )
-        } else {
-            format!("{party} and others learn no more than the learners among them, if they pool what they see.")
-        });
+        learned.push(if job.learns(party) { format!(
+                "{party} and some of the others, not all, learn no more than their own results say, if they pool what they see."
+            ) } else {
+                format!("{party} and some of the others, not all, learn no more than the learners among them, if they pool what they see.")
+            });
     }
     learned.extend(in_the_helpers_place(job, party));
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
@@ -144,8 +143,8 @@ fn in_the_helpers_place(job: &JobSpec, party: &str) -> Vec<String> {
             ),
             format!("{party} learns nothing else by that if it follows the protocol."),
             format!(
-                "{party} can test up to {keys} keys for each other party alone if it does not follow the protocol. That takes two parties \
-                 if a [helper] is named, or if the first party does not learn."
+                "{party} can test up to {keys} keys for each other party alone if it does not follow the protocol. With a [helper], \
+                 or with a first party that does not learn, that takes two that pool what they see."
             ),
         ],
         (false, true) => vec![format!(
@@ -161,11 +160,15 @@ fn of_counts(party: &str, gives: bool) -> Vec<String> {
     if gives {
         return vec![
             format!("{party} can learn which keys are common from counts of its own categories."),
-            format!("{party} learns whether a key is common if it alone has its category: the count says it."),
+            format!(
+                "{party} learns whether a key is common if none of its other keys has the same category: the count says it."
+            ),
         ];
     }
     vec![
-        format!("{party} can learn more than counts seem to tell if they are of few keys: of one key, its category."),
+        format!(
+            "{party} can learn more about single keys if counts are over few of them: counts over one key tell its category."
+        ),
         unchecked_keys(party),
     ]
 }
@@ -189,11 +192,14 @@ pub fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
             }),
         ];
     }
-    vec![
+    let mut things = vec![
         Disclosure::new(job, what, |name| job.learns(name)),
-        Disclosure::new(job, "of a key that not all have: who has it", |_| false),
-        Disclosure::new(job, "how many keys each of the others has", |_| false),
-    ]
+        Disclosure::new(job, "exactly how many keys each of the others has", |_| false),
+    ];
+    if job.parties.names().len() > 2 {
+        things.push(Disclosure::new(job, "of a key that not all have: who else has it", |_| false));
+    }
+    things
 }
 
 /// Returns the rate at which keys are wrongly in the result of the published form, unless it is negligible.

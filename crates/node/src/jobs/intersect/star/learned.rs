@@ -62,8 +62,10 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> 
             job.learns(name)
         })
     }));
-    all.push(Disclosure::new(job, "of a key that not all have: who has it", |_| false));
-    all.push(Disclosure::new(job, "how many keys each of the others has", |_| job.limits.pad_to.is_none()));
+    if job.parties.names().len() > 2 {
+        all.push(Disclosure::new(job, "of a key that not all have: who else has it", |_| false));
+    }
+    all.push(Disclosure::new(job, "exactly how many keys each of the others has", |_| job.limits.pad_to.is_none()));
     if !givers.is_empty() {
         all.push(Disclosure::new(job, "types and greatest lengths of given columns", |_| true));
     }
@@ -99,10 +101,10 @@ fn sizes(job: &JobSpec, party: &str, known: KnownSizes<'_>, learned: &mut Vec<St
             "{party} does not learn how many {things} {} {}, beyond what the result says and that they are no more than {}: all sets are \
              padded to that.",
             names(&others),
-            have(&others),
+            if others.len() == 1 { "has" } else { "each have" },
             count(bound)
         ));
-        learned.push(hint_of_size(party, "one"));
+        learned.push(hint_of_size(party, "a party"));
     } else {
         let of = |name: &&str| match known.all.and_then(|all| all.get(*name)) {
             Some(sizes) => format!("{name} has ({})", count(sizes.items)),

@@ -88,7 +88,7 @@ impl DotPairMethod for GmBloom {
         Some(match side {
             Side::First => "about half, so that twice the part is the product, give or take twice its square root",
             Side::Second => {
-                "the exact product over half of its ones, at random, and it knows which. That is nearly what the other half \
+                "the exact product over a random half of its ones, and it knows which half. That is nearly what the other half \
                  would give, and more than the product says about the rows of that half"
             }
         })

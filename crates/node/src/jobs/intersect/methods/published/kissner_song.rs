@@ -171,11 +171,11 @@ fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     match job.limits.pad_to {
         Some(bound) => {
             learned.push(format!(
-                "{party} does not learn how many distinct keys {all} {have}, beyond what the result says and that they are no more than \
+                "{party} does not learn how many distinct keys {all} each have, beyond what the result says and that they are no more than \
                  {}: all sets are padded to that.",
                 count(bound)
             ));
-            learned.push(hint_of_size(party, "one"));
+            learned.push(hint_of_size(party, "a party"));
         }
         None => {
             let of = |name: &&str| match known.all.and_then(|all| all.get(*name)) {
@@ -191,7 +191,8 @@ fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         "{party} learns which version {all} run, and by which kinds of profiles they normalise their keys."
     ));
     learned.push(format!(
-        "{party} and others, not all, learn no more than the learners among them, if they pool what they see: which keys all have."
+        "{party} and some of the others, not all, learn no more than the learners among them, which keys all have, if they pool what \
+         they see."
     ));
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned
