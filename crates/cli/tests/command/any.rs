@@ -152,7 +152,12 @@ fn sizes_are_told_by_key_or_hidden() {
     for (limits, words) in [
         (
             "",
-            &["by `name` and `dob` (", "by `nhs` (", "by `zip` and `name` (", "no row of insurer has a key of one of its own rows"][..],
+            &[
+                "by `name` and `dob` (",
+                "by `nhs` (",
+                "by `zip` and `name` (",
+                "no row of insurer has a key of one of its own rows",
+            ][..],
         ),
         ("[limits]\npad_to = 100\n", &["does not learn how many keys insurer has"]),
     ] {

@@ -415,7 +415,7 @@ fn what_cannot_be_is_refused() {
         tacita(&[&fixed[..], more].concat())
     };
     changed("", "");
-    run(&["--listen", ":7400"]).failed(2, &["--listen: the job has a relay", "leave it out"]);
+    run(&["--listen", ":7400"]).failed(2, &["--listen: the job has a relay", "leave --listen out"]);
     changed(&format!("address = \"{}\"", meeting.address), "");
     run(&[]).failed(2, &["relay.address is missing"]);
     changed(&meeting.address, "nowhere");

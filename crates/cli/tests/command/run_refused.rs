@@ -90,7 +90,7 @@ fn a_certificate_of_another_key_is_refused() {
     let pair = pair(TERMS);
     let crt = |name: &str| pair.home.at(&format!("{name}/identity.crt"));
     std::fs::copy(crt("hospital"), crt("insurer")).unwrap();
-    pair.start("insurer", &[]).end().failed(2, &["identity.crt", "another key"]);
+    pair.start("insurer", &[]).end().failed(2, &["identity.crt", "does not belong to the key"]);
 
     // The identities of the two parties swapped in one of the job files.
     let swapped = pair.job(&format!(

@@ -104,7 +104,9 @@ fn help_lists_what_is_accepted() {
                 "--strategy" | "--bins" if command == "intersect" => &["--protocol", "polynomial"],
                 "--strategy" | "--bins" if command == "union" => &["--protocol", "polynomial-ot"],
                 "--candidates" => &["--protocol", "polynomial", "--allow-insecure"],
-                "--pad-to" | "--normalize" if !["intersect", "union"].contains(&command) => &["--row-id", "id"],
+                "--pad-to" | "--normalize" | "--null-words" if !["intersect", "union"].contains(&command) => {
+                    &["--row-id", "id"]
+                }
                 "--pool-key" => &["--pool", &places[1], "--protocol", "paillier"],
                 "--scale" if command == "intersect" => &["--reveal", "sum:age", "--peer-gives", "age"],
                 "--min-result" if command == "union" => &["--reveal", "count"],

@@ -22,7 +22,7 @@ fn decode(bytes: &[u8]) -> Result<String, &'static str> {
     let text = encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark..]);
     match text {
         Some(text) if !text.contains('\0') => Ok(with_lf(text).trim_end_matches(CTRL_Z).to_owned()),
-        _ => Err("is no text in UTF-8 or UTF-16: save it as UTF-8"),
+        _ => Err("is not valid text in UTF-8 or UTF-16: save it as UTF-8"),
     }
 }
 
