@@ -20,6 +20,7 @@ macro_rules! measures {
 measures! {
     aggregate_dh ["4", "--runs", "1"]
     aggregate_store ["2000", "--batch", "300"]
+    align ["4", "--runs", "1"]
     desk ["20", "--desks", "3", "--seconds", "1"]
     dot_lattice ["1000", "--runs", "1"]
     dot_ot ["3", "--runs", "1"]

@@ -71,7 +71,7 @@ fn what_are_no_claims_is_refused() {
     refused(
         &one.client.ask(&ApiRequest::post(jump, vec![1; 16], 1 << 16), ONCE).unwrap(),
         400,
-        "does not follow an earlier",
+        "no session that follows",
     );
     refused(&one.claim(vec![]), 400, "whole number of claims");
     refused(&one.claim(vec![1; 17]), 400, "whole number of claims");

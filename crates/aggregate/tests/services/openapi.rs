@@ -49,7 +49,7 @@ fn below(document: &BTreeMap<String, String>, key: &str) -> BTreeSet<String> {
 #[test]
 fn routes_are_those_of_the_document() {
     let mut routed = BTreeSet::new();
-    for file in ["proxy/routes.rs", "database/routes.rs", "oracle/mod.rs", "here.rs", "peers.rs"] {
+    for file in ["proxy/routes.rs", "database/routes.rs", "oracle/mod.rs", "hello.rs", "peers.rs"] {
         let text = std::fs::read_to_string(root().join("crates/aggregate/src").join(file)).unwrap();
         let of_file: Vec<&str> = text.split(".route(\"").skip(1).collect();
         assert!(!of_file.is_empty(), "{file}");
