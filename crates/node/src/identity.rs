@@ -362,7 +362,7 @@ mod tests {
         Identity::create(one.path(), "a").unwrap();
         Identity::create(other.path(), "b").unwrap();
         std::fs::copy(other.path().join(CERTIFICATE_FILE), one.path().join(CERTIFICATE_FILE)).unwrap();
-        assert!(Identity::load(one.path()).unwrap_err().to_string().contains("another key"));
+        assert!(Identity::load(one.path()).unwrap_err().to_string().contains("does not belong to the key"));
         for damage in ["", "garbage", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
             std::fs::write(other.path().join(CERTIFICATE_FILE), damage).unwrap();
             assert!(matches!(Identity::load(other.path()), Err(Error::Input(_))));

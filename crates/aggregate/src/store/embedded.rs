@@ -3,9 +3,9 @@
 //! A report's key is its row, its batch and its place in the batch, so that reading a tree in order groups it by rows. The mark of a batch and its
 //! reports are one atomic write to the journal, which is flushed before a call returns. A round is removed by removing its tree.
 //!
-//! What the files show to whoever reads them is what the database's operator sees: which reports have a key in common, what their values are, and
-//! which are of one participant within a row. No key and no participant follows from them without a secret of the proxy. They are not sealed,
-//! since the order that groups the rows would still show most of this: the directory is its owner's alone; encrypt its disk.
+//! The files show what the database's operator sees: which reports have a key in common, their values, and which are of one participant within a
+//! row. Neither keys nor participants follow from them without a secret of the proxy. They are not sealed, since the order that groups the rows
+//! would still show most of this: the directory is its owner's alone; encrypt its disk.
 
 mod disk;
 mod key;
@@ -50,10 +50,9 @@ const THREADS: usize = 2;
 
 /// Disk space that is left free for merging tables, up to so much of what there is.
 const MERGE_BYTES: u64 = 768 << 20;
-/// Part of `MERGE_BYTES` that is left free for a change of a round's state, too. It takes little. Without it a round
-/// could be neither closed nor removed, which is what gives room.
+/// Part of `MERGE_BYTES` left free for changes of a round's state: closing or removing a round gives room, and takes little.
 const STATE_RESERVE_BYTES: u64 = 16 << 20;
-/// More waits to be merged, or to be written, than this: whoever brings more waits.
+/// Tables and memory tables that may wait to be merged or written before a writer has to wait.
 const MAX_UNMERGED: usize = 18;
 const MAX_UNWRITTEN: usize = 2;
 const WAIT: Duration = Duration::from_millis(10);
@@ -81,9 +80,7 @@ pub(super) struct Sizes {
 pub(super) const SIZES: Sizes = Sizes { reserve: 256 << 20, memory: 32 << 20 };
 
 impl Embedded {
-    /// Opens a directory, which is made if it is not there.
-    ///
-    /// Errors ([`Error::Input`]): others can write to it; another process has it open; its files are damaged, or not of this version.
+    /// Opens a directory, which is made if it is not there. Errors ([`Error::Input`]): others can write to it; another process has it open; its files are damaged, or not of this version.
     pub fn open(path: &Path) -> Result<Embedded> {
         Embedded::sized(path, SIZES)
     }

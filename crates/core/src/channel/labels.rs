@@ -261,14 +261,12 @@ labels! {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::super::Channel;
     use super::*;
     use crate::error::Error;
-    use crate::protocol::published;
 
     #[test]
     fn an_answer_is_noted_once_before_it_leaves() {
@@ -345,13 +343,5 @@ mod tests {
         });
         assert!(matches!(&answered, Err(Error::Internal(what)) if what == "a full disk"), "{answered:?}");
         assert!(heard.is_err());
-    }
-
-    #[test]
-    fn no_two_labels_have_one_code_or_one_name() {
-        let all = [ALL, published::labels::ALL].concat();
-        let codes: BTreeSet<u8> = all.iter().map(|label| label.code).collect();
-        let names: BTreeSet<&str> = all.iter().map(|label| label.name).collect();
-        assert_eq!((codes.len(), names.len()), (all.len(), all.len()));
     }
 }

@@ -97,25 +97,19 @@ pub struct Served {
 }
 
 impl JobSpec {
-    /// Returns the methods for running the job distributed over many machines.
-    ///
-    /// Errors ([`Error::Input`]): it is not.
+    /// Returns the methods for running the job distributed over many machines. Errors ([`Error::Input`]): it is not.
     pub fn distributed(&self) -> Result<&dyn Distributed> {
         let missing = || Error::Input(format!("job \"{}\" runs on one machine of each party", self.job.name()));
         self.job.distributed().ok_or_else(missing)
     }
 
-    /// Returns the methods for adding up the shares of its buckets.
-    ///
-    /// Errors ([`Error::Input`]): they are not.
+    /// Returns the methods for adding up the shares of its buckets. Errors ([`Error::Input`]): they are not.
     pub fn sums(&self) -> Result<&dyn BucketSums> {
         let missing = || Error::Input(format!("job \"{}\" leaves no shares that add up", self.job.name()));
         self.distributed()?.sums().ok_or_else(missing)
     }
 
-    /// Returns the methods for counting repeatedly in its buckets.
-    ///
-    /// Errors ([`Error::Input`]): they are not.
+    /// Returns the methods for counting repeatedly in its buckets. Errors ([`Error::Input`]): they are not.
     pub fn repeated_counts(&self) -> Result<&dyn RepeatedCounts> {
         let missing = || Error::Input(format!("job \"{}\" counts once", self.job.name()));
         self.distributed()?.counts().ok_or_else(missing)

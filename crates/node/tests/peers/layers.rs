@@ -33,6 +33,7 @@ const CRATES: [Crate; 6] = [
         apart: &[],
         circles: &[
             "channel",
+            "primitive",
             "primitive/kernel",
             "primitive/kernel/edwards",
             "primitive/vole/code",
@@ -61,6 +62,7 @@ const CRATES: [Crate; 6] = [
             "jobs",
             "jobs/dot",
             "jobs/intersect",
+            "jobs/intersect/outsourced",
             "jobs/intersect/star",
             "jobs/rules",
             "jobs/union",

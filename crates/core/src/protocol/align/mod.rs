@@ -2,7 +2,7 @@
 //!
 //! Private-ID: Buddhavarapu, Knox, Mohassel, Sengupta, Taubeneck & Vlaskin, "Private matching for compute" (2020), for the
 //! functionality; for the protocol Garimella, Mohassel, Rosulek, Sadeghian & Singh, "Private set operations from oblivious
-//! switching" (PKC 2021), Private-ID from two OPRFs and a union, with the union of Chen, Zhang, Liu & Tu (PKC 2024). Its steps:
+//! switching" (PKC 2021), Private-ID from two OPRFs and a union, with the union of Chen, Zhang, Zhang, Dong & Liu (PKC 2024). Its steps:
 //!
 //! 1. OPRF with the second party's key at the first party's items ([`ids()`]).
 //! 2. OPRF with the first party's key at the second party's items. Now each party has both functions at its own items, and

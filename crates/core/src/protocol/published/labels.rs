@@ -54,3 +54,19 @@ labels! {
         REPORTS = 106, "reports";
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::channel;
+
+    #[test]
+    fn no_two_labels_have_one_code_or_one_name() {
+        let all = [channel::labels::ALL, ALL].concat();
+        let codes: BTreeSet<u8> = all.iter().map(|label| label.code).collect();
+        let names: BTreeSet<&str> = all.iter().map(|label| label.name).collect();
+        assert_eq!((codes.len(), names.len()), (all.len(), all.len()));
+    }
+}

@@ -1,6 +1,6 @@
 //! `ecdh`: the membership test from a commutative function, which is a Diffie-Hellman exponentiation of hashes.
 //!
-//! Chen, Zhang, Liu & Tu (PKC 2024), figure 4 (multi-query reverse private membership test from a commutative weak pseudorandom
+//! Chen, Zhang, Zhang, Dong & Liu (PKC 2024), figure 4 (multi-query reverse private membership test from a commutative weak pseudorandom
 //! function, here k H(x) in ristretto255) inside figure 3 (union from such a test and OT). Their server is the receiver, their client the
 //! sender:
 //!

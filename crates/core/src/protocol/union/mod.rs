@@ -1,7 +1,7 @@
 //! Union of two sets: the receiver learns the sender's items that it lacks, with what the sender gives for them, and how many the two
 //! have in common, but not which of its own the sender has. The sender learns nothing.
 //!
-//! The protocols share a frame (Chen, Zhang, Liu & Tu, "Private set operations from multi-query reverse private membership test", PKC
+//! The protocols share a frame (Chen, Zhang, Zhang, Dong & Liu, "Private set operations from multi-query reverse private membership test", PKC
 //! 2024, section 4; before them Kolesnikov, Rosulek, Trieu & Wang, "Scalable private set union from symmetric-key techniques", ASIACRYPT
 //! 2019): a reverse private membership test tells the receiver for each of the sender's items, which it does not see, whether it
 //! has it; and one oblivious transfer for each item ([`transfer`]) hands it over if it has not.

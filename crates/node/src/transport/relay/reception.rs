@@ -138,7 +138,7 @@ mod tests {
             let more: &[u8] = if extra { b"!" } else { b"" };
             guest.writer().write_all(&[&asked[..], more].concat()).unwrap();
             if extra {
-                assert!(carry(&mut guest, &mut host).unwrap_err().contains("asks for"));
+                assert!(carry(&mut guest, &mut host).unwrap_err().contains("unknown to this version"));
                 continue;
             }
             assert_eq!(carry(&mut guest, &mut host), Ok(Some((party.fingerprint(), request))));

@@ -144,7 +144,7 @@ fn nothing_is_reported_of_a_table_that_cannot_be_read() {
 fn networks_are_expanded_as_far_as_the_job_file_says() {
     let job = job(IP, "", "[parties.a]\nexpand = 4");
     assert_eq!(keys(&job, "t.txt", "10.0.0.0/30\n"), ["10.0.0.0", "10.0.0.1", "10.0.0.2", "10.0.0.3"]);
-    assert!(error(&job, "t.txt", "10.0.0.0/29\n").contains("have 8 addresses, and 4 may be"));
+    assert!(error(&job, "t.txt", "10.0.0.0/29\n").contains("have 8 addresses, and 4 are allowed"));
     let listed = self::job("columns = [\"host\"]", "", "[parties.a]\nformat = \"list\"");
     assert_eq!(keys(&listed, "hosts", "a.example\nb.example # two\n"), ["a.example", "b.example"]);
 }

@@ -72,7 +72,10 @@ fn addresses_and_networks_are_read() {
         ["1.2.3.4", "10.0.0.0", "10.0.0.1", "10.0.0.2", "10.0.0.3", "2001:db8::", "2001:db8::1", "9.9.9.9", "nonsense"];
     assert_eq!(found, expected);
     let error = rows(text, None, &KEY, 5).unwrap_err().to_string();
-    assert!(error.contains("it, line 5: networks and ranges up to here have 6 addresses, and 5 may be"), "{error}");
+    assert!(
+        error.contains("it, line 5: networks and ranges up to here have 6 addresses, and 5 are allowed"),
+        "{error}"
+    );
     let error = rows("1.2.3.4\n::/0\n", None, &KEY, 1 << 40).unwrap_err().to_string();
     assert!(error.contains("line 2") && error.contains("more than 2^64"), "{error}");
     // More than a batch.
