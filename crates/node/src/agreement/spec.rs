@@ -219,7 +219,7 @@ impl JobSpec {
         self.job.item_noun(self)
     }
 
-    /// Returns the singular of [`JobSpec::things`].
+    /// Returns the singular of [`JobSpec::item_noun`].
     pub fn thing(&self) -> &'static str {
         self.item_noun().trim_end_matches('s')
     }
