@@ -15,10 +15,14 @@ from . import errors, learn, plot
 from ._identity import Identity
 from ._job import Job
 from ._keys import JobKeys
+from ._local import Local, local
 from ._pair import Pair, dot, intersect, union
 from ._plan import Plan, plan
+from ._profiles import date, phone, timestamp
 from ._progress import Progress, ShowProgress
+from ._questions import Aggregate, Dot, Intersect, Question, Rules, Shares, Union
 from ._result import Result, Simulation
+from ._reveal import Count, Counts, Frequent, Keys, Mean, Payload, Reveal, Rows, Sum, Value
 from ._round import results, submit
 from ._rules import frequent_itemsets, rules, rules_table
 from ._run import run, simulate
@@ -36,30 +40,51 @@ from .errors import (
 )
 
 __all__ = [
+    "Aggregate",
     "AuthenticationError",
+    "Count",
+    "Counts",
     "Data",
+    "Dot",
     "Error",
+    "Frequent",
     "Identity",
     "InputError",
     "InternalError",
+    "Intersect",
     "Job",
     "JobKeys",
+    "Keys",
+    "Local",
+    "Mean",
     "NetworkError",
     "NotReadyError",
     "Pair",
+    "Payload",
     "Plan",
     "Progress",
     "ProtocolError",
+    "Question",
     "Result",
+    "Reveal",
+    "Rows",
+    "Rules",
+    "Shares",
     "ShowProgress",
     "Simulation",
+    "Sum",
     "TermsError",
+    "Union",
+    "Value",
     "__version__",
+    "date",
     "dot",
     "errors",
     "frequent_itemsets",
     "intersect",
     "learn",
+    "local",
+    "phone",
     "plan",
     "plot",
     "results",
@@ -68,5 +93,6 @@ __all__ = [
     "run",
     "simulate",
     "submit",
+    "timestamp",
     "union",
 ]
