@@ -386,14 +386,14 @@ def test_participants_are_asked_for_what_many_report() -> None:
 
 
 def tables_of(seed: int) -> tuple[pandas.DataFrame, pandas.DataFrame]:
-    """Two tables whose keys overlap, with keys that are missing, or there several times, and an index that is no range."""
+    """Two tables whose keys overlap, with keys that are missing, or there several times, and labels that are no numbers of rows."""
     rng = numpy.random.default_rng(seed)
     numbers = [pandas.array(rng.integers(0, 40, size), dtype="Int64") for size in (30, 25)]
     for column in numbers:
         column[rng.random(len(column)) < 0.1] = pandas.NA
     made = [lambda ids: ids, lambda ids: ids.astype("string"), lambda ids: pandas.Series(pandas.to_datetime("2026-01-01") + pandas.to_timedelta(ids, unit="D"))]
     ids = [pandas.Series(made[seed % 3](pandas.Series(column))) for column in numbers]
-    mine = pandas.DataFrame({"id": ids[0], "x": numpy.arange(30)}).set_axis(rng.permutation(30) + 100)
+    mine = pandas.DataFrame({"id": ids[0], "x": numpy.arange(30)}).set_axis(rng.permutation(30) + 100 if seed % 2 else range(100, 130))
     other = pandas.DataFrame({"id": ids[1], "o": pandas.array([None if one % 7 == 0 else 2**53 + one for one in range(25)], dtype="Int64")})
     return mine, other
 
