@@ -1,12 +1,14 @@
 """Tacita: joint answers over data that nobody shows.
 
-Two or more parties learn an intersection, a union, a dot product or association rules of their tables, and nothing else of each other's data. A `Job` says
-what is asked; `simulate` tries it in this process, `plan` says what it will cost and reveal, and `run` is one party of it, with the others elsewhere.
+Two or more parties learn an intersection, a union, a dot product or association rules of their tables, and nothing else of each other's data. A question, as
+`Intersect`, says what is asked; `local` answers it in this process, and says what it will cost and reveal; `run` is one party of it, with the others
+elsewhere. A `Job` is any question by the keys of its job file.
 
 >>> import pandas as pd, tacita
->>> job = tacita.Job(job="intersect", id="demo", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
->>> tables = {"a": pd.DataFrame({"id": [1, 2], "x": [5, 6]}), "b": pd.DataFrame({"id": [2, 3]})}
->>> tacita.simulate(job, tables)["a"].to_pandas()
+>>> hospital, insurer = pd.DataFrame({"id": [1, 2], "x": [5, 6]}), pd.DataFrame({"id": [2, 3]})
+>>> session = tacita.local({"hospital": hospital, "insurer": insurer})
+>>> answers = session.ask(tacita.Intersect(key=["id"], reveal=tacita.Rows(to="hospital")))
+>>> hospital[answers["hospital"].mask]
    id  x
 1   2  6
 """

@@ -116,18 +116,9 @@ class Question:
     def _check(self) -> Job:
         """The job that this is, with parties that stand in for those that it does not name."""
         keys = self._keys()
-        if not self._wants_parties:
-            return Job(**keys)
-        named = _named_parties(keys)
-        try:
-            return Job(**keys, parties=_filled(named, 2))
-        except InputError:
-            # Some protocols are for three and more.
-            try:
-                return Job(**keys, parties=_filled(named, 3))
-            except InputError:
-                pass
-            raise
+        if self._wants_parties:
+            keys["parties"] = _stand_ins(keys)
+        return Job(**keys)
 
     def _among(self, parties: Sequence[str]) -> Job:
         """The job that this is among these parties, unless it names its own."""
@@ -539,7 +530,7 @@ class Shares(Question):
     --------
     >>> import tacita
     >>> tacita.Shares(operation="at_least:100", reveal=tacita.Value(to=["shop", "bakery"]))
-    Shares(reveal=Value(to=('shop', 'bakery')), operation='at_least:100')
+    Shares(operation='at_least:100', reveal=Value(to=('shop', 'bakery')))
     """
 
     kind: ClassVar[str] = "shares"
@@ -553,18 +544,14 @@ KINDS: dict[str, Any] = {kind.kind: kind for kind in (Intersect, Union, Dot, Rul
 """The classes by the word for them in job files."""
 
 
-def _named_parties(keys: Mapping[str, Any]) -> list[str]:
-    """The parties that are named somewhere in the keys, each once."""
+def _stand_ins(keys: Mapping[str, Any]) -> list[str]:
+    """The parties that are named somewhere in the keys, each once, and others if those are fewer than two."""
     learners = keys.get("reveal_to", ())
     named = [*([learners] if isinstance(learners, str) else learners), *keys.get("gives", ())]
     named += keys["column"] if isinstance(keys.get("column"), Mapping) else []
-    return list(dict.fromkeys(named))
-
-
-def _filled(names: list[str], count: int) -> list[str]:
-    """These names, and others until there are so many."""
-    others = (f"party_{number}" for number in range(1, count + len(names) + 1))
-    return names + [name for name in others if name not in names][: max(0, count - len(names))]
+    others = (name for name in ("party_1", "party_2", "party_3", "party_4") if name not in named)
+    named = list(dict.fromkeys(named))
+    return named + [next(others) for _ in range(len(named), 2)]
 
 
 def _keys_of(text: str, is_json: bool) -> dict[str, Any]:

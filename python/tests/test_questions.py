@@ -351,6 +351,16 @@ def test_a_session_knows_the_parties_and_a_question_may_name_its_own() -> None:
         tacita.local(MINE)  # type: ignore[arg-type]
 
 
+def test_a_question_without_parties_is_for_those_that_are_there() -> None:
+    three = tacita.local({name: MINE for name in "abc"})
+    assert three.ask(tacita.Intersect(key=["id"], reveal_to="a"))["a"].value == {"rows": 4}
+    with pytest.raises(tacita.InputError, match='"vole" is not for .* with 3 parties'):
+        three.ask(tacita.Intersect(key=["id"], reveal_to="a", protocol="vole"))
+    # Names that stand in for parties are no others'.
+    for learners in (["party_1"], ["party_2", "party_1"], list("abc")):
+        assert tacita.Intersect(key=["id"], reveal_to=learners).parties is None
+
+
 def test_a_reader_answers_one_question() -> None:
     session = tacita.local({"a": pyarrow.Table.from_pandas(MINE).to_reader(), "b": OTHER})
     question = tacita.Intersect(key=["id"], reveal=tacita.Rows(to="a"))
