@@ -61,6 +61,8 @@ class Local:
     def check(self, question: Question) -> Plan:
         """Says what a question will cost, and what each party will learn. It counts the tables and sends nothing.
 
+        Not of an `Aggregate`, of which ``tacita plan`` says it.
+
         Parameters
         ----------
         question : Question

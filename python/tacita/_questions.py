@@ -84,7 +84,7 @@ class Question:
         if not self.kind:
             raise TypeError("a question is an Intersect, Union, Dot, Rules, Aggregate or Shares")
         for name, value in plain_keys({name: value for name, value in self._arguments().items() if name != "reveal"}).items():
-            if name == "parties" and not isinstance(self.parties, Mapping):
+            if name == "parties" and not isinstance(self.parties, (str, Mapping)):
                 value = list(value)
             # Plain values of its own: what the caller changes later is not in the question.
             object.__setattr__(self, name, json.loads(json_of(name, value)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ._arguments import ordered
 from ._keys import Names
+from .errors import _input
 
 __all__ = ["Count", "Counts", "Frequent", "Keys", "Mean", "Payload", "Reveal", "Rows", "Sum", "Value"]
 
@@ -251,4 +252,6 @@ def _names(what: str, names: Names, is_ordered: bool = True) -> tuple[str, ...]:
     """One name, or several, as several."""
     if isinstance(names, str):
         return (names,)
+    if not isinstance(names, Iterable):
+        raise _input(f"{what} = {names!r}: give a name, or a list of names")
     return tuple(ordered(what, names) if is_ordered else sorted(names) if isinstance(names, (set, frozenset)) else names)

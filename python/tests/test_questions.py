@@ -181,9 +181,12 @@ def test_an_argument_that_there_is_not_is_a_type_error() -> None:
         ("scale", {"scale": 1 + 2j}),
         ("parties", {"parties": {"a", "b"}}),
         ("reveal_to", {"parties": ["b", "c"]}),
+        ("parties", {"parties": "ab"}),
     ],
 )
 def test_an_error_names_the_argument(name: str, wrong: dict[str, Any]) -> None:
+    with pytest.raises(tacita.InputError, match="^to = 5: give a name"):
+        tacita.Rows(to=5)  # type: ignore[arg-type]
     with pytest.raises(tacita.InputError) as raised:
         tacita.Intersect(**{"key": ["id"], "reveal_to": ["a"], **wrong})
     assert re.search(rf"\b{name}\b", raised.value.message) and not re.search(r"at line|party_\d", raised.value.message), raised.value.message
@@ -388,7 +391,11 @@ def test_participants_are_asked_for_what_many_report() -> None:
     question = tacita.Aggregate(
         key={"columns": ["address"], "normalize": ["ip"]}, round={"reveal_when": "distinct >= 3"}, reveal=tacita.Keys(to="participants")
     )
-    answers = tacita.local(tables).ask(question)
+    session = tacita.local(tables)
+    # `tacita plan` says it, from numbers of reports.
+    with pytest.raises(tacita.InputError, match="no party is called"):
+        session.check(question)
+    answers = session.ask(question)
     assert {name: answer.table.to_pylist() for name, answer in answers.items()} == dict.fromkeys("xyz", [{"address": "192.0.2.7", "count": 3}])
 
 
