@@ -1,12 +1,14 @@
 """Tacita: joint answers over data that nobody shows.
 
-Two or more parties learn an intersection, a union, a dot product or association rules of their tables, and nothing else of each other's data. A `Job` says
-what is asked; `simulate` tries it in this process, `plan` says what it will cost and reveal, and `run` is one party of it, with the others elsewhere.
+Two or more parties learn an intersection, a union, a dot product or association rules of their tables, and nothing else of each other's data. A question, as
+`Intersect`, says what is asked; `local` answers it in this process, and says what it will cost and reveal; `run` is one party of it, with the others
+elsewhere. A `Job` is any question by the keys of its job file.
 
 >>> import pandas as pd, tacita
->>> job = tacita.Job(job="intersect", id="demo", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
->>> tables = {"a": pd.DataFrame({"id": [1, 2], "x": [5, 6]}), "b": pd.DataFrame({"id": [2, 3]})}
->>> tacita.simulate(job, tables)["a"].to_pandas()
+>>> hospital, insurer = pd.DataFrame({"id": [1, 2], "x": [5, 6]}), pd.DataFrame({"id": [2, 3]})
+>>> session = tacita.local({"hospital": hospital, "insurer": insurer})
+>>> answers = session.ask(tacita.Intersect(key=["id"], reveal=tacita.Rows(to="hospital")))
+>>> hospital[answers["hospital"].mask]
    id  x
 1   2  6
 """
@@ -15,10 +17,14 @@ from . import errors, learn, plot
 from ._identity import Identity
 from ._job import Job
 from ._keys import JobKeys
+from ._local import Local, local
 from ._pair import Pair, dot, intersect, union
 from ._plan import Plan, plan
+from ._profiles import date, phone, timestamp
 from ._progress import Progress, ShowProgress
+from ._questions import Aggregate, Dot, Intersect, Question, Rules, Shares, Union
 from ._result import Result, Simulation
+from ._reveal import Count, Counts, Frequent, Keys, Mean, Payload, Reveal, Rows, Sum, Value
 from ._round import results, submit
 from ._rules import frequent_itemsets, rules, rules_table
 from ._run import run, simulate
@@ -36,30 +42,51 @@ from .errors import (
 )
 
 __all__ = [
+    "Aggregate",
     "AuthenticationError",
+    "Count",
+    "Counts",
     "Data",
+    "Dot",
     "Error",
+    "Frequent",
     "Identity",
     "InputError",
     "InternalError",
+    "Intersect",
     "Job",
     "JobKeys",
+    "Keys",
+    "Local",
+    "Mean",
     "NetworkError",
     "NotReadyError",
     "Pair",
+    "Payload",
     "Plan",
     "Progress",
     "ProtocolError",
+    "Question",
     "Result",
+    "Reveal",
+    "Rows",
+    "Rules",
+    "Shares",
     "ShowProgress",
     "Simulation",
+    "Sum",
     "TermsError",
+    "Union",
+    "Value",
     "__version__",
+    "date",
     "dot",
     "errors",
     "frequent_itemsets",
     "intersect",
     "learn",
+    "local",
+    "phone",
     "plan",
     "plot",
     "results",
@@ -68,5 +95,6 @@ __all__ = [
     "run",
     "simulate",
     "submit",
+    "timestamp",
     "union",
 ]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     # Nothing imports it when the package runs.
     from typing_extensions import Unpack
 
-__all__ = ["Job"]
+__all__ = ["Job", "json_of", "write_job_file"]
 
 
 class Job:
@@ -50,14 +50,13 @@ class Job:
 
     def __init__(self, **keys: Unpack[JobKeys]) -> None:
         """A job with these keys of a job file. Raises `InputError` where they make no job."""
+        # Each key stands on a line of its own, so that the line of an error tells which argument it is about.
+        plain = {name: json_of(name, value) for name, value in plain_keys(keys).items()}
+        text = "{" + " ,\n".join(f"{json.dumps(name)}: {value}" for name, value in plain.items()) + " }"
         try:
-            text = json.dumps(plain_keys(keys), default=_plain, allow_nan=False)
             self._spec = _tacita.Spec.parse(text, True)
         except InputError as error:
-            # Arguments have no lines.
-            raise _input(re.sub(r",? at line \d+ column \d+$", "", error.message)) from None
-        except (TypeError, ValueError) as error:
-            raise _input(f"no job: {error}") from None
+            raise _input(_with_argument(error.message, list(plain))) from None
 
     @classmethod
     def load(cls, path: Path) -> Job:
@@ -89,15 +88,7 @@ class Job:
         wants_json = file.suffix.lower() == ".json"
         if wants_json and not (is_json or text.lstrip().startswith("{")):
             raise _input(f"{file}: this job was read from TOML: give a name that ends in .toml")
-        if not wants_json:
-            text = self.to_toml()
-        try:
-            with open(file, "w" if overwrite else "x", encoding="utf-8", newline="\n") as written:
-                written.write(text if text.endswith("\n") else f"{text}\n")
-        except FileExistsError:
-            raise _input(f"{file}: it is there already: give another name, or overwrite=True") from None
-        except OSError as error:
-            raise _input(f"{file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        write_job_file(file, text if wants_json else self.to_toml(), overwrite)
 
     def __eq__(self, other: object) -> bool:
         return self._spec.same(other._spec) if isinstance(other, Job) else NotImplemented
@@ -176,6 +167,34 @@ class Job:
     def _repr_html_(self) -> str:
         rows = [(name, "<br>".join(self.learned(name))) for name in self.parties]
         return page(repr(self), table(("party", "will learn"), rows, raw=1))
+
+
+def write_job_file(file: pathlib.Path, text: str, overwrite: bool) -> None:
+    """Writes the text of a job file. A file that is there stays, unless `overwrite`."""
+    try:
+        with open(file, "w" if overwrite else "x", encoding="utf-8", newline="\n") as written:
+            written.write(text if text.endswith("\n") else f"{text}\n")
+    except FileExistsError:
+        raise _input(f"{file}: it is there already: give another name, or overwrite=True") from None
+    except OSError as error:
+        raise _input(f"{file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def json_of(name: str, value: Any) -> str:
+    """An argument as JSON. Raises `InputError`, which names it, where JSON has no word for it."""
+    try:
+        return json.dumps(value, default=_plain, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise _input(f"{name}: {error}") from None
+
+
+def _with_argument(message: str, names: list[str]) -> str:
+    """An error of the parser with the name of the argument in place of the line."""
+    place = re.search(r",? at line (\d+) column \d+$", message)
+    if place is None:
+        return message
+    told, name = message[: place.start()], names[min(int(place[1]), len(names)) - 1]
+    return told if re.search(rf"\b{name}\b", told) else f"{name}: {told}"
 
 
 def _unpickled(text: str, is_json: bool) -> Job:

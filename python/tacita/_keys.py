@@ -3,13 +3,147 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict, Union
+from typing import Any, Literal, TypedDict, Union
 
 from ._arguments import ordered
 
-__all__ = ["JobKeys", "plain_keys"]
+__all__ = ["JobKeys", "KeyTable", "LimitsTable", "MemberTable", "Names", "ParticipantsTable", "Parties", "PartyTable", "RoundTable", "plain_keys"]
 
 Names = Union[str, Sequence[str]]
+"""One name, or several."""
+
+Profiles = Union[Sequence[str], Mapping[str, str]]
+"""A profile for each key column, or profiles by column."""
+
+Items = Union[str, Sequence[str], Mapping[str, Any]]
+"""``"*"``, columns, or a table as ``{"column": "items", "separator": "|"}``."""
+
+
+class KeyTable(TypedDict, total=False):
+    """The table ``key`` of a job file."""
+
+    columns: Sequence[str]
+    """Agreed names of the key columns."""
+    any: Sequence[Union[Sequence[str], Mapping[str, Any]]]
+    """In place of `columns`: several keys, of which one is enough."""
+    normalize: Profiles
+    """How key columns are normalised; ``none`` by default."""
+    duplicates: Literal["all", "first", "error", "multiset"]
+    """Treatment of rows with equal keys; ``all`` by default."""
+    nulls: Literal["skip", "error"]
+    """Treatment of rows without a key; ``skip`` by default."""
+
+
+class LimitsTable(TypedDict, total=False):
+    """The table ``limits`` of a job file."""
+
+    max_rows: int
+    """A party that has more rows is refused."""
+    pad_to: int
+    """Sizes are padded to this bound and not revealed."""
+    min_rows: int
+    """A party that has fewer keys is refused."""
+    max_null: Union[int, float, str]
+    """Rows without a key that a party may have: a number, or a share as ``"1%"``."""
+    max_unreadable: Union[int, float, str]
+    """Rows with an unreadable key that a party may have."""
+    max_text: int
+    """Bytes of a given text, to which all are padded."""
+    min_result: int
+    """Numbers below this are reported as below it."""
+    max_queries: int
+    """Keys that one client may query in all."""
+    max_clients: int
+    """Clients that may query."""
+    daily_queries: int
+    """Keys that one client may query on one day."""
+    rotate_within: str
+    """Period within which a live list rotates its key, as ``"24h"``."""
+
+
+class MemberTable(TypedDict, total=False):
+    """Where a relay, a helper or a service is."""
+
+    address: str
+    """Listening address, as ``host:port``."""
+    identity: str
+    """Fingerprint of its public key."""
+
+
+class PartyTable(MemberTable, total=False):
+    """A party's own part of a job file."""
+
+    columns: Mapping[str, str]
+    """Own headers by agreed name, where they differ."""
+    normalize: Profiles
+    """Own profiles, where they differ."""
+    role: Literal["client", "server"]
+    """``dot`` among several: whose slices make up one side."""
+    slice: int
+    """Number of a client's slice, from 1 on."""
+    skip: int
+    """Lines above the header of a text file."""
+    decimal: str
+    """Decimal mark of numbers that are text; a point by default."""
+    nulls: Sequence[str]
+    """Words that stand for no value in key columns."""
+    header: bool
+    """Whether a text file has a header; ``True`` by default."""
+    sheet: str
+    """Name of a workbook's sheet."""
+    format: str
+    """Format of a file whose name does not tell."""
+    expand: int
+    """Addresses into which networks of a list are expanded, at most."""
+    items: Items
+    """``rules``: source of the party's own items."""
+    show: Mapping[str, Any]
+    """Own output: which rows, rules and itemsets it has."""
+
+
+class _RoundTable(TypedDict):
+    """What a round cannot do without."""
+
+    reveal_when: str
+    """Condition for revealing a key, as ``"distinct >= 3"``."""
+
+
+class RoundTable(_RoundTable, total=False):
+    """The table ``round`` of a job ``aggregate``."""
+
+    values: Union[Sequence[int], Sequence[str], Mapping[str, int]]
+    """Values that reports may carry: numbers, grades, or ``{"min": 1, "max": 100}``."""
+    key_bytes: int
+    """Length of a key at most; 16 by default."""
+    keys: Literal["embedded", "hashed"]
+    """Form in which keys travel; ``embedded`` by default."""
+    value: str
+    """Column with the values; ``value`` by default."""
+    min_participants: int
+    """Distinct participants in a shuffle, at least; 2 by default."""
+    max_share: Union[float, str]
+    """Share of a shuffle that may come from one participant."""
+    batch_size: int
+    """Reports that are shuffled at once; by default all of a round."""
+    close_at: Any
+    """Closing time of the round, as text or as a ``datetime``."""
+    tighten: bool
+    """Whether the database's operator may raise thresholds."""
+    max_reports: int
+    """Reports of one participant, at most."""
+
+
+class ParticipantsTable(TypedDict, total=False):
+    """The table ``participants`` of a job ``aggregate``."""
+
+    ca: str
+    """Fingerprint of the authority that has signed certificates."""
+    allow: Any
+    """Path of a file that lists participants."""
+
+
+Parties = Union[Sequence[str], Mapping[str, PartyTable]]
+"""Names, or tables by name where a party has settings of its own."""
 
 
 class JobKeys(TypedDict, total=False):
@@ -37,6 +171,8 @@ class JobKeys(TypedDict, total=False):
     """How many decimals numbers have."""
     limits: Mapping[str, Any]
     """Bounds that the parties agree on."""
+    quality: str
+    """Whether learners are told how many rows others could not use: ``hidden`` if not said, or ``told``."""
     clients: Mapping[str, Any]
     """Who may ask a party that stands and answers."""
     relay: Mapping[str, Any]
@@ -77,8 +213,14 @@ class JobKeys(TypedDict, total=False):
     """``rules``: most candidates that are counted."""
     max_rules: int
     """``rules``: most rules that are made."""
-    bins: Mapping[str, Any]
-    """``rules``: how numbers become items."""
+    bins: Any
+    """``rules``: how numbers become items. ``intersect`` and ``union`` by `polynomial`: into how many bins keys go."""
+    strategy: str
+    """``intersect``, ``union`` by `polynomial`: how polynomials travel and are multiplied."""
+    decryption: str
+    """``intersect`` by `outsourced-bloom`: the order in which parties decrypt."""
+    false_positives: str
+    """``intersect`` by `outsourced-bloom`: how often a key is wrongly in the result."""
     operation: Any
     """``shares``: what is done with shares."""
     round: Mapping[str, Any]

@@ -405,7 +405,7 @@ ARGUMENTS: dict[str, tuple[Callable[[tacita.Job, dict[str, pyarrow.Table]], obje
     "an object": (lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": object()}}), "object is no value"),
     "no number": (
         lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": float("nan")}}),
-        "no job: Out of range",
+        "^limits: Out of range",
     ),
 }
 

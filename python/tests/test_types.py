@@ -34,6 +34,22 @@ def common(hospital: pl.DataFrame, insurer: pl.DataFrame) -> int:
     print(rows, again.warnings, kept == job, kept.to_toml(), again.to_pandas(dtype_backend="pyarrow"))
     two: tacita.Result = tacita.union(insurer, "SHA256:...", "id", key=["name"], connect="h:7400", max_rows=10)
     print(two.value)
+    question = tacita.Intersect(
+        key={"columns": ["name", "born"], "normalize": ["name", tacita.date("DMY")], "duplicates": "first"},
+        reveal=tacita.Payload(to="hospital", gives={"insurer": ["plan"]}), limits={"max_rows": 1000},
+        parties={"hospital": {}, "insurer": {"columns": {"name": "insured"}}},
+    )
+    with tacita.local({"hospital": hospital, "insurer": insurer}) as session:
+        costs: tacita.Plan = session.check(question)
+        answers = session.ask(question, progress=False)
+        answer: tacita.Result = answers["hospital"]
+    question.save("job.toml", overwrite=True)
+    saved: tacita.Intersect = tacita.Intersect.from_file("job.toml")
+    some: tacita.Question = tacita.Question.from_file("job.toml")
+    print(costs.seconds, answer.join(hospital), saved == some, saved.fingerprint, some.terms()["id"], tacita.run(saved.job, "hospital", hospital, "id"))
+    round: tacita.Aggregate = tacita.Aggregate(key="ip", round={"reveal_when": "distinct >= 3"}, reveal=tacita.Keys(to="participants"))
+    rules = tacita.Rules(min_support="1%", items={"column": "items"}, bins={"age": 4, "cost": [10.5, 20]}, reveal_to=["hospital", "insurer"])
+    print(round, rules, tacita.Dot(column={"a": "x", "b": ["y", "z"]}, reveal=tacita.Value(to="a")), tacita.Shares(operation="open", reveal_to="a"))
     return frame.height + len(again.learned)
 """
 
@@ -45,6 +61,11 @@ tacita.intersect("table.csv", "SHA256:...", "id", key=["id"], lissten=":7400")
 tacita.learn.KNeighborsClassifier("five")
 tacita.Job(job="intersect", id="x", revael="rows")
 tacita.Job(job="intersect", id=5)
+tacita.Intersect(key=["id"], revael="rows")
+tacita.Intersect(reveal_to="a")
+tacita.Intersect(key=["id"], reveal=tacita.Value(to="a"))
+tacita.Union(key={"colums": ["id"]}, reveal_to="a")
+tacita.Dot(security="honest", reveal_to="a")
 """
 
 
@@ -59,7 +80,7 @@ def test_a_users_sample_passes_strictly(tmp_path: pathlib.Path) -> None:
     ran = mypy(SAMPLE, tmp_path / "sample.py")
     assert ran.returncode == 0, ran.stdout
     ran = mypy(WRONG, tmp_path / "wrong.py")
-    assert ran.returncode == 1 and ran.stdout.count("[arg-type]") == 3 and ran.stdout.count("[call-arg]") == 2, ran.stdout
+    assert ran.returncode == 1 and ran.stdout.count("[arg-type]") == 6 and ran.stdout.count("[call-arg]") == 4, ran.stdout
 
 
 def test_the_package_itself_passes_strictly(tmp_path: pathlib.Path) -> None:
