@@ -52,7 +52,7 @@ class Job:
         """A job with these keys of a job file. Raises `InputError` where they make no job."""
         # Each key stands on a line of its own, so that the line of an error tells which argument it is about.
         plain = {name: json_of(name, value) for name, value in plain_keys(keys).items()}
-        text = "{" + " ,\n".join(f"{json.dumps(name)}: {value}" for name, value in plain.items()) + " }"
+        text = "{" + " ,\n".join(f"{json.dumps(name)}: {value}" for name, value in plain.items()) + " \n}"
         try:
             self._spec = _tacita.Spec.parse(text, True)
         except InputError as error:
@@ -193,7 +193,11 @@ def _with_argument(message: str, names: list[str]) -> str:
     place = re.search(r",? at line (\d+) column \d+$", message)
     if place is None:
         return message
-    told, name = message[: place.start()], names[min(int(place[1]), len(names)) - 1]
+    told, line = message[: place.start()], int(place[1])
+    if line > len(names):
+        # A key is missing, which no argument stands for.
+        return told
+    name = names[line - 1]
     return told if re.search(rf"\b{name}\b", told) else f"{name}: {told}"
 
 
