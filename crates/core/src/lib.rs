@@ -9,7 +9,7 @@
 //! `primitive/`. Protocols in `protocol/published/` are there to be compared, and what only these are made of is in
 //! `primitive/published/`: nothing else here names either.
 //!
-//! What is public is what another crate, a test program, a measurement or a fuzz target names.
+//! An item is public if another crate, a test program, a measurement or a fuzz target names it.
 
 #![warn(unreachable_pub)]
 

@@ -149,21 +149,21 @@ pub struct JobInfo {
     pub name: &'static str,
     /// The question in plain words.
     pub about: &'static str,
-    /// Returns the questions for the author of a job file about the job's own keys, and about the match keys.
+    /// Questions for the author of a job file about the job's own keys, and about the match keys.
     pub questions: &'static [InitQuestion],
-    /// Returns the default of `reveal` for job files that leave it out.
+    /// Default of `reveal` for job files that leave it out.
     pub usual_reveal: Reveal,
     /// The fewest keys that a party may bring where the file does not say; 0 means any number.
     pub usual_min_rows: u64,
-    /// Returns the kinds of result that can be revealed: see [`Reveal::kind`].
+    /// Kinds of result that can be revealed: see [`Reveal::kind`].
     pub reveals: &'static [&'static str],
     /// The keys that name the columns of a party, for messages.
     pub columns_from: &'static str,
-    /// Returns the side outputs: for each, the part added to its file name, and its noun in messages.
+    /// Side outputs: for each, the part added to its file name, and its noun in messages.
     pub beside: &'static [(&'static str, &'static str)],
-    /// Returns the maximum number of parties if all are connected.
+    /// Maximum number of parties if all are connected.
     pub most_parties: usize,
-    /// Returns the serving roles, in a job that is not run between its parties.
+    /// Serving roles, in a job that is not run between its parties.
     pub served: Option<Served>,
 }
 
@@ -173,7 +173,7 @@ impl dyn Job + '_ {
         self.info().name
     }
 
-    /// Returns the serving roles, in a job that is not run between its parties.
+    /// Serving roles, in a job that is not run between its parties.
     pub fn served(&self) -> Option<Served> {
         self.info().served
     }

@@ -40,7 +40,7 @@ pub struct Plan {
     /// Points to consider before the job is run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Returns a summary of who learns what.
+    /// Summary of who learns what.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at_a_glance: Vec<Disclosure>,
     /// The helper's share, in a job with one.
