@@ -5,7 +5,7 @@ use super::thrift::{FALSE, I32, LIST, Reader, STRUCT, TRUE};
 use crate::table::budget::MAX_COLUMNS;
 
 /// Levels of the schema at most. A list takes two of them.
-const MAX_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 32;
 
 /// Maximum ratio of a footer's decoded size to its own length: the lists in it hold elements of one byte that become
 /// structures.
