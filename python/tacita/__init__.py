@@ -1,7 +1,7 @@
 """Tacita: joint answers over data that nobody shows.
 
 Two or more parties learn an intersection, a union, a dot product or association rules of their tables, and nothing else of each other's data. A question, as
-`Intersect`, says what is asked; `local` answers it in this process, and says what it will cost and reveal; `run` is one party of it, with the others
+`Intersect`, says what is asked; `local` answers it in this process, and says what it will cost and reveal; `connect` answers it with parties
 elsewhere. A `Job` is any question by the keys of its job file.
 
 >>> import pandas as pd, tacita
@@ -14,6 +14,7 @@ elsewhere. A `Job` is any question by the keys of its job file.
 """
 
 from . import errors, learn, plot
+from ._connect import Running, Session, connect
 from ._identity import Identity
 from ._job import Job
 from ._keys import JobKeys
@@ -71,6 +72,8 @@ __all__ = [
     "Reveal",
     "Rows",
     "Rules",
+    "Running",
+    "Session",
     "Shares",
     "ShowProgress",
     "Simulation",
@@ -79,6 +82,7 @@ __all__ = [
     "Union",
     "Value",
     "__version__",
+    "connect",
     "date",
     "dot",
     "errors",

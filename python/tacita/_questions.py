@@ -124,6 +124,15 @@ class Question:
         """The job that this is among these parties, unless it names its own."""
         return Job(**self._keys(), parties=list(parties)) if self._wants_parties else self._checked
 
+    def _between(self, members: Mapping[str, Mapping[str, Any]]) -> Job:
+        """The job that this is between parties with these addresses and identities. Its own names have to be theirs, in any order."""
+        if self.parties is None:
+            return Job(**self._keys(), parties=members)
+        own: Mapping[str, Any] = self.parties if isinstance(self.parties, Mapping) else {name: {} for name in self.parties}
+        if set(own) != set(members):
+            raise _input(f"parties: the question is for {', '.join(own)}, and the session is one of {', '.join(members)}")
+        return Job(**{**self._keys(), "parties": {name: {**settings, **members[name]} for name, settings in own.items()}})
+
     @property
     def job(self) -> Job:
         """The `Job` that this is, as `run`, `plan`, `rules` and `simulate` take it. The question must name its parties."""

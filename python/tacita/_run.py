@@ -114,7 +114,46 @@ def run(
     Result(a: rows 3)
     >>> other.join()
     """
-    spec, owner = _spec_of(job), _inner(identity)
+    return run_party(
+        job,
+        party,
+        data,
+        _inner(identity),
+        listen=listen,
+        timeout=timeout,
+        patience=patience,
+        memory=memory,
+        pool=pool,
+        pool_key=pool_key,
+        allow_unreadable=allow_unreadable,
+        allow_insecure=allow_insecure,
+        tell=tell,
+        confirm=confirm,
+        progress=progress,
+    )
+
+
+def run_party(
+    job: Job,
+    party: str,
+    data: Data,
+    identity: _tacita.Identity,
+    *,
+    listen: Optional[str] = None,
+    timeout: float,
+    patience: float,
+    memory: Optional[float],
+    pool: Optional[Path] = None,
+    pool_key: Optional[Path] = None,
+    allow_unreadable: bool,
+    allow_insecure: bool,
+    tell: Tell,
+    confirm: Confirm,
+    progress: ShowProgress,
+    cancel: Optional[_tacita.Cancel] = None,
+) -> Result:
+    """The same, which `cancel` ends from another thread."""
+    spec = _spec_of(job)
     times = {"timeout": seconds_of("timeout", timeout), "patience": seconds_of("patience", patience)}
     before_run(job, party, tell, confirm)
     with watching(progress) as raw, named():
@@ -122,7 +161,7 @@ def run(
             spec,
             party,
             data,
-            owner,
+            identity,
             listen=listen,
             announce=None,
             **times,
@@ -132,6 +171,7 @@ def run(
             allow_unreadable=allow_unreadable,
             allow_insecure=allow_insecure,
             progress=raw,
+            cancel=cancel,
         )
     return Result(party, outcome)
 

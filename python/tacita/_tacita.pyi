@@ -4,6 +4,7 @@ from typing import Any, final
 
 __all__ = [
     "ArrowTable",
+    "Cancel",
     "Commitment",
     "Drivers",
     "Identity",
@@ -49,6 +50,10 @@ class Identity:
     def load(directory: str | os.PathLike[str]) -> Identity: ...
     @property
     def fingerprint(self) -> str: ...
+
+@final
+class Cancel:
+    def cancel(self) -> bool: ...
 
 @final
 class Spec:
@@ -229,6 +234,7 @@ def run(
     allow_unreadable: bool,
     allow_insecure: bool,
     progress: Callable[[str, str, int, int, int, int], object] | None,
+    cancel: Cancel | None,
 ) -> Outcome: ...
 def simulate(
     spec: Spec,

@@ -43,7 +43,7 @@ mod _tacita {
     #[pymodule_export]
     use super::round::{results, submit};
     #[pymodule_export]
-    use super::run::run;
+    use super::run::{Canceller, run};
     #[pymodule_export]
     use super::simulate::simulate;
     #[pymodule_export]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::PoolPlace;
-use tacita_node::base::cancel::Cancel;
+use tacita_node::base::cancel::{Cancel, Cancelled};
 use tacita_node::base::files::{Existing, scratch};
 use tacita_node::run::addresses::meeting;
 use tacita_node::run::connect::ConnectPlan;
@@ -21,10 +21,27 @@ use crate::outcome::Outcome;
 use crate::spec::Spec;
 use crate::work::{Shown, cancels, wait};
 
+/// Ends a run from another thread.
+#[pyclass(frozen, name = "Cancel", module = "tacita._tacita")]
+pub struct Canceller(Cancel);
+
+#[pymethods]
+impl Canceller {
+    #[new]
+    fn new() -> Canceller {
+        Canceller(Cancel::default())
+    }
+
+    /// Ends the run, and returns whether it does: one that writes its result goes on.
+    fn cancel(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.0.cancel()) != Cancelled::Writing
+    }
+}
+
 /// Runs a party of a job to its end. Times are in seconds, `memory` in bytes.
 #[pyfunction]
 #[pyo3(signature = (spec, party, data, identity, *, listen, announce, timeout, patience, memory, pool, pool_key,
-    allow_unreadable, allow_insecure, progress))]
+    allow_unreadable, allow_insecure, progress, cancel))]
 #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
 pub fn run(
     py: Python<'_>,
@@ -42,10 +59,11 @@ pub fn run(
     allow_unreadable: bool,
     allow_insecure: bool,
     progress: Option<&Bound<'_, PyAny>>,
+    cancel: Option<&Canceller>,
 ) -> PyResult<Outcome> {
     let of = if spec.job.bucket().is_some() { Data::of_bucket } else { Data::of };
     let data = of(data, &party)?;
-    let (shown, cancel) = (Shown::default(), Cancel::default());
+    let (shown, cancel) = (Shown::default(), cancel.map(|canceller| canceller.0.clone()).unwrap_or_default());
     // It goes when the waiting ends, whatever the work is still at.
     let scratch = scratch().map_err(|error| raise(py, error))?;
     let work = {
