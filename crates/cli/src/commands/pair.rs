@@ -159,7 +159,11 @@ impl PairOptions {
         if job.learns(&me) && keeps_a_table(&job.reveal) && self.common.output.is_none() && besides.0.html.is_none() {
             return Err(Error::Input(format!(
                 "{me} learns {}, but no output is given: use --output FILE, or --output - for standard output",
-                if matches!(job.reveal, Reveal::Rows | Reveal::Payload) { "rows" } else { "rules" }
+                match job.reveal {
+                    Reveal::Rows | Reveal::Payload => "rows",
+                    Reveal::Cells => "cells",
+                    _ => "rules",
+                }
             )));
         }
         let peer = Peer { name, pin: self.peer };
@@ -187,7 +191,7 @@ impl PairOptions {
 
 /// Whether what is learned is a table, of which one line on standard output says little.
 pub fn keeps_a_table(reveal: &Reveal) -> bool {
-    matches!(reveal, Reveal::Rows | Reveal::Payload | Reveal::Frequent | Reveal::Counts)
+    matches!(reveal, Reveal::Rows | Reveal::Payload | Reveal::Frequent | Reveal::Counts | Reveal::Cells)
 }
 
 /// `A,NAME=HEADER` as the agreed names, and this party's headers where they differ.

@@ -48,7 +48,7 @@ impl Ability {
                 "--pool is for job = \"dot\" with protocol = \"paillier\": leave it out, or agree on that protocol"
                     .into()
             }
-            Ability::Page => format!("--html is for job = \"rules\", and this is \"{job}\""),
+            Ability::Page => format!("--html is for job = \"rules\" or \"crosstab\", and this is \"{job}\""),
             Ability::SeveralInputs => format!("job = \"{job}\" takes one table of each party"),
             Ability::Candidates => {
                 "keys to be tried are for job = \"union\" with protocol = \"polynomial\", at the party that learns"
@@ -75,6 +75,8 @@ pub enum CommonKey {
     PadTo,
     /// `limits.min_result`
     MinResult,
+    /// `limits.min_cell`
+    MinCell,
     /// `limits.max_queries` and `limits.max_clients`
     Queries,
     /// `[helper]`

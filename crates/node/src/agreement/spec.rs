@@ -74,6 +74,8 @@ pub struct Limits {
     pub max_text: Option<u64>,
     /// Numbers below this are reported as below it.
     pub min_result: Option<u64>,
+    /// The least count of a cross table's cell that may be opened; 5 if nothing is said.
+    pub min_cell: Option<u64>,
     /// Maximum number of keys that one client may query at a prepared sender, in all runs together; at a live list,
     /// over its lifetime.
     pub max_queries: Option<u64>,

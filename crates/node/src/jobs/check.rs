@@ -56,6 +56,7 @@ impl JobSpec {
             ("limits.pad_to", limits.pad_to.is_some(), CommonKey::PadTo),
             ("limits.max_text", limits.max_text.is_some(), CommonKey::Gives),
             ("limits.min_result", limits.min_result.is_some(), CommonKey::MinResult),
+            ("limits.min_cell", limits.min_cell.is_some(), CommonKey::MinCell),
             ("limits.max_queries", limits.max_queries.is_some(), CommonKey::Queries),
             ("limits.max_clients", limits.max_clients.is_some(), CommonKey::Queries),
             ("[helper]", self.helper.is_some(), CommonKey::Helper),

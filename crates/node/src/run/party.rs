@@ -177,6 +177,7 @@ impl PartyRun {
             job: &self.job,
             me: &self.me,
             memory: self.memory,
+            secret: &self.identity.lasting_secret(),
             bandwidth: self.meeting.shape.bandwidth,
             screen: &self.screen,
         };

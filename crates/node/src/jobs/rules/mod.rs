@@ -94,7 +94,7 @@ impl PartyInput for RulesInput {
     }
 
     fn run(&mut self, run: PartContext<'_>) -> Result<agreement::RunResult> {
-        let PairContext { job, me, agreed, allowed, channel, rng } = run.pair()?;
+        let PairContext { job, me, agreed, allowed, channel, rng, .. } = run.pair()?;
         let own = self.own.clone();
         let job = &RulesJob { spec: job, own: &own };
         if job.bucket().is_some() {
