@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 use super::run::{PageOptions, PartyOptions, StockOptions};
 use super::{arguments, help};
 use crate::console::LogOptions;
-use tacita_node::agreement::{Ability, Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
+use tacita_node::agreement::{Ability, AlignWay, Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs;
 use tacita_node::run::connect::ConnectPlan;
@@ -89,6 +89,24 @@ pub enum ReceiverOption {
     Peer,
     /// Both parties.
     Both,
+}
+
+/// Options on how rows are aligned.
+#[derive(Args)]
+pub struct AlignOptions {
+    /// Columns to align rows by, in place of their position. NAME=HEADER if this table's header differs.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::MATCHING)]
+    pub row_id: Vec<String>,
+    /// With --row-id: hidden, so that neither party learns which rows match, or rows, which shows both [default: hidden].
+    #[arg(long, value_name = "WAY", help_heading = help::MATCHING)]
+    alignment: Option<String>,
+}
+
+impl AlignOptions {
+    /// Returns the way to align rows, if one is named.
+    pub fn way(&self) -> Result<Option<AlignWay>> {
+        self.alignment.as_deref().map(str::parse).transpose()
+    }
 }
 
 impl PairOptions {

@@ -73,6 +73,8 @@ pub enum CommonKey {
     Items,
     /// `limits.pad_to`
     PadTo,
+    /// `alignment`
+    Alignment,
     /// `limits.min_result`
     MinResult,
     /// `limits.min_cell`
@@ -244,7 +246,7 @@ pub trait Job: Any + Debug + Send + Sync {
         None
     }
 
-    /// The intersection with which it aligns rows before.
+    /// The intersection of ids by which it aligns rows before: how they are read, whether their rows are shown or not.
     fn alignment(&self, _spec: &JobSpec) -> Option<JobSpec> {
         None
     }

@@ -188,6 +188,7 @@ impl PartyRun {
             extras.insert("quality".into(), json!(unusable));
         }
         let mut report = self.report(&*part, found.protocol, &choice, learned, extras);
+        report.rows.common = found.common;
         report.seconds.load = round(load);
         report.seconds.connect = round(connect);
         report.seconds.setup = round(setup);
