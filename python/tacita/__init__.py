@@ -23,9 +23,9 @@ from ._pair import Pair, dot, intersect, union
 from ._plan import Plan, plan
 from ._profiles import date, phone, timestamp
 from ._progress import Progress, ShowProgress
-from ._questions import Aggregate, Dot, Intersect, Question, Rules, Shares, Union
+from ._questions import Aggregate, Crosstab, Dot, Intersect, Question, Rules, Shares, Union
 from ._result import Result, Simulation
-from ._reveal import Count, Counts, Frequent, Keys, Mean, Payload, Reveal, Rows, Sum, Value
+from ._reveal import Cells, Count, Counts, Frequent, Keys, Mean, Payload, Reveal, Rows, Sum, Value
 from ._round import results, submit
 from ._rules import frequent_itemsets, rules, rules_table
 from ._run import run, simulate
@@ -45,8 +45,10 @@ from .errors import (
 __all__ = [
     "Aggregate",
     "AuthenticationError",
+    "Cells",
     "Count",
     "Counts",
+    "Crosstab",
     "Data",
     "Dot",
     "Error",

@@ -51,6 +51,8 @@ class LimitsTable(TypedDict, total=False):
     """Bytes of a given text, to which all are padded."""
     min_result: int
     """Numbers below this are reported as below it."""
+    min_cell: int
+    """Rows that a cell of a cross table needs to be open; 5 by default."""
     max_queries: int
     """Keys that one client may query in all."""
     max_clients: int
@@ -184,11 +186,11 @@ class JobKeys(TypedDict, total=False):
     column: Union[Names, Mapping[str, Names]]
     """``dot``: the columns that are multiplied."""
     row_id: Names
-    """``dot``, ``rules``: what rows are aligned by."""
+    """``dot``, ``rules``, ``crosstab``: what rows are aligned by."""
     bits: int
-    """``dot``: of numbers, at most."""
+    """``dot``, ``crosstab``: of numbers, at most."""
     signed: bool
-    """``dot``: whether numbers may be below zero."""
+    """``dot``, ``crosstab``: whether numbers may be below zero."""
     modulus: Any
     """``dot``: what sums are taken modulo."""
     extension: str
@@ -214,7 +216,15 @@ class JobKeys(TypedDict, total=False):
     max_rules: int
     """``rules``: most rules that are made."""
     bins: Any
-    """``rules``: how numbers become items. ``intersect`` and ``union`` by `polynomial`: into how many bins keys go."""
+    """``rules``, ``crosstab``: how numbers become items or categories. ``intersect`` and ``union`` by `polynomial`: into how many bins keys go."""
+    rows: Names
+    """``crosstab``: columns whose categories are the rows of the table."""
+    columns: Names
+    """``crosstab``: columns whose categories are the columns of the table."""
+    measure: str
+    """``crosstab``: what a cell has."""
+    categories: Mapping[str, Sequence[str]]
+    """``crosstab``: the categories of columns, where they are agreed on."""
     strategy: str
     """``intersect``, ``union`` by `polynomial`: how polynomials travel and are multiplied."""
     decryption: str

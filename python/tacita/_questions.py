@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from ._arguments import check_path
 from ._job import Job, json_of, write_job_file
 from ._keys import Items, KeyTable, LimitsTable, MemberTable, Names, ParticipantsTable, Parties, RoundTable, plain_keys
-from ._reveal import Count, Counts, Frequent, Keys, Mean, Payload, Reveal, Rows, Sum, Value
+from ._reveal import Cells, Count, Counts, Frequent, Keys, Mean, Payload, Reveal, Rows, Sum, Value
 from ._types import Path
 from .errors import InputError, _input
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Aggregate", "Dot", "Intersect", "Question", "Rules", "Shares", "Union"]
+__all__ = ["Aggregate", "Crosstab", "Dot", "Intersect", "Question", "Rules", "Shares", "Union"]
 
 Polynomials = Literal["auto", "schoolbook", "karatsuba", "toom3", "fft", "points"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Question:
-    """A question to the tables of several parties: base class of `Intersect`, `Union`, `Dot`, `Rules`, `Aggregate` and `Shares`.
+    """A question to the tables of several parties: base class of `Intersect`, `Union`, `Dot`, `Rules`, `Crosstab`, `Aggregate` and
+    `Shares`.
 
     The arguments are the keys of a job file. They are checked when the question is made. Questions that say the same are equal; they can be
     copied, pickled, and used as keys of a dictionary.
@@ -82,7 +83,7 @@ class Question:
 
     def __post_init__(self) -> None:
         if not self.kind:
-            raise TypeError("a question is an Intersect, Union, Dot, Rules, Aggregate or Shares")
+            raise TypeError("a question is an Intersect, Union, Dot, Rules, Crosstab, Aggregate or Shares")
         for name, value in plain_keys({name: value for name, value in self._arguments().items() if name != "reveal"}).items():
             if name == "parties" and not isinstance(self.parties, (str, Mapping)):
                 value = list(value)
@@ -473,6 +474,78 @@ class Rules(Question):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Crosstab(Question):
+    """Asks how many rows are in each category here and there, or what a column adds up to in them.
+
+    Cells in fewer than ``limits={"min_cell": 5}`` rows stay closed, and others with them, so that open cells and margins tell none of their
+    counts.
+
+    Parameters
+    ----------
+    rows : str or sequence of str
+        Columns whose categories are the rows of the table. Each is of the party whose table has it; of two that have one of the same name, of
+        the one that maps it.
+    columns : str or sequence of str
+        Columns whose categories are the columns of the table.
+    measure : str, optional
+        ``count`` (the default), ``sum:COLUMN`` or ``mean:COLUMN``. The party with this column learns counts alone.
+    reveal : str or Reveal, optional
+        ``cells``; or `Cells`.
+    row_id : str or sequence of str, optional
+        Columns by which rows are aligned. By default they are aligned by position.
+    key : str, sequence of str, or mapping, optional
+        Profiles of the columns in `row_id`: see `Intersect`.
+    bins : mapping of str to sequence of float, optional
+        Bounds of the bins of columns of numbers: ``{"age": [18, 40, 65]}``.
+    categories : mapping of str to sequence of str, optional
+        The categories of columns, where they are agreed on. By default they are those that a table has.
+    bits : int, optional
+        Length of the measure's numbers; 32 by default.
+    signed : bool, optional
+        Whether the measure has negative numbers; true by default.
+    scale : int, optional
+        Decimals of the measure.
+    relay : mapping, optional
+        Where parties meet that can only dial out.
+
+    See Also
+    --------
+    Question : The parameters that all questions have.
+
+    Examples
+    --------
+    >>> import pandas as pd, tacita
+    >>> clinic = pd.DataFrame({"age": ["old"] * 11 + ["young"] * 12})
+    >>> lab = pd.DataFrame({"test": (["pos"] * 5 + ["neg"] * 6) * 2 + ["neg"]})
+    >>> question = tacita.Crosstab(rows=["age"], columns=["test"], reveal=tacita.Cells(to="clinic"))
+    >>> answer = tacita.local({"clinic": clinic, "lab": lab}).ask(question)["clinic"]
+    >>> answer.value
+    {'cells': 4, 'closed': 0}
+    >>> answer.to_pandas()
+         age test  count
+    0    old  neg      6
+    1    old  pos      5
+    2  young  neg      7
+    3  young  pos      5
+    """
+
+    kind: ClassVar[str] = "crosstab"
+
+    rows: Names
+    columns: Names
+    measure: str | None = None
+    reveal: str | Cells | None = None
+    row_id: Names | None = None
+    key: Names | KeyTable | None = None
+    bins: Mapping[str, Sequence[float]] | None = None
+    categories: Mapping[str, Sequence[str]] | None = None
+    bits: int | None = None
+    signed: bool | None = None
+    scale: int | None = None
+    relay: MemberTable | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Aggregate(Question):
     """Asks which keys many participants report.
 
@@ -549,7 +622,7 @@ class Shares(Question):
     relay: MemberTable | None = None
 
 
-KINDS: dict[str, Any] = {kind.kind: kind for kind in (Intersect, Union, Dot, Rules, Aggregate, Shares)}
+KINDS: dict[str, Any] = {kind.kind: kind for kind in (Intersect, Union, Dot, Rules, Crosstab, Aggregate, Shares)}
 """The classes by the word for them in job files."""
 
 

@@ -9,7 +9,7 @@ from ._arguments import ordered
 from ._keys import Names
 from .errors import _input
 
-__all__ = ["Count", "Counts", "Frequent", "Keys", "Mean", "Payload", "Reveal", "Rows", "Sum", "Value"]
+__all__ = ["Cells", "Count", "Counts", "Frequent", "Keys", "Mean", "Payload", "Reveal", "Rows", "Sum", "Value"]
 
 
 @dataclass(frozen=True)
@@ -217,6 +217,23 @@ class Frequent(Reveal):
     >>> import tacita
     >>> tacita.Frequent(to=["shop", "bakery"]).word
     'frequent'
+    """
+
+
+@dataclass(frozen=True)
+class Cells(Reveal):
+    """The open cells of a `Crosstab`.
+
+    Parameters
+    ----------
+    to : str or sequence of str
+        Names of the parties that learn the cells.
+
+    Examples
+    --------
+    >>> import tacita
+    >>> tacita.Cells(to="clinic").word
+    'cells'
     """
 
 

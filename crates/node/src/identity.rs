@@ -47,6 +47,11 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// A secret that stays the same as long as the identity's key, and that its other uses tell nothing of.
+    pub fn lasting_secret(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(blake3::derive_key("tacita 1 lasting secret", &self.key))
+    }
+
     /// Makes a new identity in `directory`, which is created if need be. A key that is already there stays.
     pub fn create(directory: &Path, name: &str) -> Result<Identity> {
         let now = SystemTime::now();

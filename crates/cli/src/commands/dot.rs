@@ -6,7 +6,7 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::help;
-use super::pair::{MinimumOption, PairOptions, ReceiverOption, named_columns};
+use super::pair::{AlignOptions, MinimumOption, PairOptions, ReceiverOption, named_columns};
 use super::run::{PageOptions, StockOptions};
 use crate::console::LogOptions;
 use tacita_node::agreement::{JobSpec, MatchKey, Names, WrittenNumber};
@@ -30,10 +30,8 @@ pub struct DotOptions {
     /// Agreed names of the peer's columns, if they differ from this party's.
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::NUMBERS)]
     peer_column: Vec<String>,
-    /// Columns to align rows by, in place of their position. NAME=HEADER if this table's header differs. An
-    /// intersection runs first: both parties learn which of their rows match.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::MATCHING)]
-    row_id: Vec<String>,
+    #[command(flatten)]
+    align: AlignOptions,
     /// Result: value, or shares. Each party keeps its share in --output, to be opened, added or compared later.
     #[arg(long, default_value = "value", help_heading = help::RESULT)]
     reveal: String,
@@ -76,7 +74,7 @@ impl DotOptions {
             }
             several => named_columns("column", several)?,
         };
-        let (row_id, of_ids) = named_columns("row-id", &self.row_id)?;
+        let (row_id, of_ids) = named_columns("row-id", &self.align.row_id)?;
         mapping.extend(of_ids);
         let modulus = self.modulus.as_deref().map(str::parse).transpose()?;
         let extension = self.extension.as_deref().map(str::parse).transpose()?;
@@ -102,6 +100,7 @@ impl DotOptions {
         let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             key: (!row_id.is_empty()).then_some(key),
+            alignment: self.align.way()?,
             scale: Some(self.scale),
             ..self.pair.job(Arc::new(own), ReceiverOption::Me, mapping)?
         };

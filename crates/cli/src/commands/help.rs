@@ -22,11 +22,12 @@ pub const RESOURCES: &str = "Storage and resources";
 pub const RESULT: &str = "Result";
 pub const ROUND: &str = "Round";
 pub const RULES: &str = "Rules";
+pub const TABLE: &str = "Table";
 pub const TERMS: &str = "Terms";
 
 /// Groups of commands in `tacita --help`.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Jobs", &["run", "intersect", "union", "dot", "rules"]),
+    ("Jobs", &["run", "intersect", "union", "dot", "rules", "crosstab"]),
     ("Prepare and check", &["demo", "init", "inspect", "plan", "doctor", "simulate", "prepare", "pool"]),
     ("Standing services", &["serve", "desk", "relay", "helper"]),
     ("Aggregation", &["submit", "results", "round", "proxy", "oracle", "database", "key"]),

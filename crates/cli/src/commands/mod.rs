@@ -2,6 +2,7 @@
 
 mod arguments;
 mod completions;
+mod crosstab;
 mod demo;
 mod desk;
 mod doctor;
@@ -106,6 +107,7 @@ enum Command {
     Union(Box<union::UnionOptions>),
     Dot(Box<dot::DotOptions>),
     Rules(Box<rules::RulesOptions>),
+    Crosstab(Box<crosstab::CrosstabOptions>),
     Demo(demo::Demo),
     Init(Box<init::Init>),
     Inspect(inspect::Inspect),
@@ -205,6 +207,7 @@ impl Cli {
             Command::Union(command) => command.execute(voice),
             Command::Dot(command) => command.execute(voice),
             Command::Rules(command) => command.execute(voice),
+            Command::Crosstab(command) => command.execute(voice),
             Command::Prepare(command) => command.execute(),
             Command::Serve(command) => command.execute(),
             Command::Desk(command) => command.execute(),

@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 use super::run::{PageOptions, PartyOptions, StockOptions};
 use super::{arguments, help};
 use crate::console::LogOptions;
-use tacita_node::agreement::{Ability, Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
+use tacita_node::agreement::{Ability, AlignWay, Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs;
 use tacita_node::run::connect::ConnectPlan;
@@ -91,6 +91,24 @@ pub enum ReceiverOption {
     Both,
 }
 
+/// Options on how rows are aligned.
+#[derive(Args)]
+pub struct AlignOptions {
+    /// Columns to align rows by, in place of their position. NAME=HEADER if this table's header differs.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::MATCHING)]
+    pub row_id: Vec<String>,
+    /// With --row-id: hidden, so that neither party learns which rows match, or rows, which shows both [default: hidden].
+    #[arg(long, value_name = "WAY", help_heading = help::MATCHING)]
+    alignment: Option<String>,
+}
+
+impl AlignOptions {
+    /// Returns the way to align rows, if one is named.
+    pub fn way(&self) -> Result<Option<AlignWay>> {
+        self.alignment.as_deref().map(str::parse).transpose()
+    }
+}
+
 impl PairOptions {
     /// Returns this party's name and the peer's name.
     pub fn names(&self) -> Result<(String, String)> {
@@ -159,7 +177,11 @@ impl PairOptions {
         if job.learns(&me) && keeps_a_table(&job.reveal) && self.common.output.is_none() && besides.0.html.is_none() {
             return Err(Error::Input(format!(
                 "{me} learns {}, but no output is given: use --output FILE, or --output - for standard output",
-                if matches!(job.reveal, Reveal::Rows | Reveal::Payload) { "rows" } else { "rules" }
+                match job.reveal {
+                    Reveal::Rows | Reveal::Payload => "rows",
+                    Reveal::Cells => "cells",
+                    _ => "rules",
+                }
             )));
         }
         let peer = Peer { name, pin: self.peer };
@@ -187,7 +209,7 @@ impl PairOptions {
 
 /// Whether what is learned is a table, of which one line on standard output says little.
 pub fn keeps_a_table(reveal: &Reveal) -> bool {
-    matches!(reveal, Reveal::Rows | Reveal::Payload | Reveal::Frequent | Reveal::Counts)
+    matches!(reveal, Reveal::Rows | Reveal::Payload | Reveal::Frequent | Reveal::Counts | Reveal::Cells)
 }
 
 /// `A,NAME=HEADER` as the agreed names, and this party's headers where they differ.

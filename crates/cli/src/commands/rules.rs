@@ -7,7 +7,7 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::help;
-use super::pair::{PairOptions, ReceiverOption, named_columns};
+use super::pair::{AlignOptions, PairOptions, ReceiverOption, named_columns};
 use super::run::{OUTPUT_OF_RULES, PageOptions, StockOptions};
 use crate::console::LogOptions;
 use tacita_node::agreement::{
@@ -72,10 +72,8 @@ pub struct RulesOptions {
     /// Bins of a column of numbers: a count, as age=4, or bounds, as age=18:40:65. Both parties give the same.
     #[arg(long, value_name = "COLUMN=BINS", value_delimiter = ',', help_heading = help::INPUT)]
     bins: Vec<String>,
-    /// Columns to align rows by, in place of their position. NAME=HEADER if this table's header differs. An
-    /// intersection runs first: both parties learn which of their rows match.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::MATCHING)]
-    row_id: Vec<String>,
+    #[command(flatten)]
+    align: AlignOptions,
     /// Oblivious transfer extension: softspoken-1 to softspoken-8 [default: chosen by the network].
     #[arg(long, value_name = "HOW", help_heading = help::PROTOCOL)]
     extension: Option<String>,
@@ -107,7 +105,7 @@ pub struct RulesOptions {
 impl RulesOptions {
     /// Carries the command out.
     pub fn execute(self, voice: LogOptions) -> Result<()> {
-        let (row_id, mapping) = named_columns("row-id", &self.row_id)?;
+        let (row_id, mapping) = named_columns("row-id", &self.align.row_id)?;
         let key = MatchKey { columns: row_id.clone(), ..MatchKey::default() };
         let items = match &self.items[..] {
             [] => ItemsFrom::Basket(Basket {
@@ -137,6 +135,7 @@ impl RulesOptions {
         let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             key: (!row_id.is_empty()).then_some(key),
+            alignment: self.align.way()?,
             ..self.pair.job(Arc::new(own), ReceiverOption::Both, mapping)?
         };
         if let Some(own) = job.parties.get_mut(&me) {

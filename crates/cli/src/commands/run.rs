@@ -100,7 +100,7 @@ pub const OUTPUT_OF_RULES: &str = "Output file: CSV, Parquet, Arrow, JSON or .xl
 #[derive(Args, Default)]
 #[command(next_help_heading = help::RESULT)]
 pub struct PageOptions {
-    /// HTML file for a page with plots and tables (job "rules").
+    /// HTML file for a page with plots and tables (job "rules" or "crosstab").
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

@@ -36,6 +36,7 @@ pub fn show(run: PartyRun) -> Result<()> {
             Reveal::Frequent | Reveal::Counts => {
                 tracing::info!("the rules were not written: run again with --output FILE");
             }
+            Reveal::Cells => tracing::info!("the cells were not written: run again with --output FILE"),
             _ => (),
         }
     }

@@ -58,7 +58,7 @@ pub struct Simulate {
     /// Format of the files in --output.
     #[arg(long, value_name = "csv|parquet|arrow|json|xlsx", default_value = "csv", help_heading = help::RESULT)]
     format: Format,
-    /// HTML file for a page with plots and tables (job "rules").
+    /// HTML file for a page with plots and tables (job "rules" or "crosstab").
     #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
     html: Option<PathBuf>,
     /// JSON file for the reports of all parties.

@@ -179,6 +179,14 @@ labels! {
         WAY = 35, "way";
     }
 
+    /// Messages of [`crate::protocol::crosstab`].
+    crosstab {
+        /// Both parties, simultaneously: which of the job's columns the party has.
+        OWNED = 46, "owned columns";
+        /// Both parties, simultaneously: the number of the party's categories.
+        CATEGORIES = 47, "categories";
+    }
+
     /// Messages of [`crate::primitive::ot`].
     ot {
         /// Base OT, receiver to sender: two points an OT.

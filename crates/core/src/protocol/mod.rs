@@ -2,6 +2,7 @@
 
 pub mod aggregate;
 pub mod align;
+pub mod crosstab;
 pub mod dot;
 pub mod intersect;
 pub mod published;

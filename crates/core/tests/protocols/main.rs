@@ -7,6 +7,7 @@ mod adversary;
 mod aggregate;
 mod align;
 mod channel;
+mod crosstab;
 mod dot;
 mod intersect;
 mod ot;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tacita_core::protocol::dot::ot::Extension;
 
-use super::{JobSpec, Protocol};
+use super::{AlignWay, JobSpec, Protocol};
 
 /// Protocol choice of a run. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`,
 /// `lattice or ot softspoken-4`.
@@ -17,7 +17,7 @@ pub struct Chosen {
     pub or: Option<Protocol>,
     /// Extension with which oblivious transfers are made, if there is a choice.
     pub extension: Option<Extension>,
-    /// The intersection that aligns rows before.
+    /// The protocol that aligns rows before: [`AlignWay::HIDDEN`], or an intersection.
     pub alignment: Option<Protocol>,
 }
 
@@ -59,7 +59,11 @@ impl Chosen {
         let (answer, alignment) = match text.split_once(" after ") {
             Some((answer, name)) => {
                 let alignment = job.job.alignment(job)?;
-                (answer, Some(called(alignment.job.protocols(&alignment), name)?))
+                let known = match job.align_way() {
+                    AlignWay::Hidden => vec![AlignWay::HIDDEN],
+                    AlignWay::Rows => alignment.job.protocols(&alignment),
+                };
+                (answer, Some(called(known, name)?))
             }
             None => (text, None),
         };

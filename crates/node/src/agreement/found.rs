@@ -19,6 +19,8 @@ pub struct RunResult {
     pub protocol: Protocol,
     /// Sentences that state what the party learned.
     pub learned: Vec<String>,
+    /// Number of rows that both parties have, where rows are aligned by ids.
+    pub common: Option<usize>,
     /// Flights that no connection of this party has seen.
     pub further_rounds: u32,
     /// Further entries of the report, by key.
@@ -80,7 +82,15 @@ impl RunResult {
         learned: Vec<String>,
         answer: impl FnOnce() -> Result<Answer> + Send + 'static,
     ) -> RunResult {
-        RunResult { answer: Box::new(answer), protocol, learned, further_rounds: 0, extras: Map::new(), page: None }
+        RunResult {
+            answer: Box::new(answer),
+            protocol,
+            learned,
+            common: None,
+            further_rounds: 0,
+            extras: Map::new(),
+            page: None,
+        }
     }
 
     /// Adds to what the report says.

@@ -48,7 +48,7 @@ impl Ability {
                 "--pool is for job = \"dot\" with protocol = \"paillier\": leave it out, or agree on that protocol"
                     .into()
             }
-            Ability::Page => format!("--html is for job = \"rules\", and this is \"{job}\""),
+            Ability::Page => format!("--html is for job = \"rules\" or \"crosstab\", and this is \"{job}\""),
             Ability::SeveralInputs => format!("job = \"{job}\" takes one table of each party"),
             Ability::Candidates => {
                 "keys to be tried are for job = \"union\" with protocol = \"polynomial\", at the party that learns"
@@ -73,8 +73,12 @@ pub enum CommonKey {
     Items,
     /// `limits.pad_to`
     PadTo,
+    /// `alignment`
+    Alignment,
     /// `limits.min_result`
     MinResult,
+    /// `limits.min_cell`
+    MinCell,
     /// `limits.max_queries` and `limits.max_clients`
     Queries,
     /// `[helper]`
@@ -242,7 +246,7 @@ pub trait Job: Any + Debug + Send + Sync {
         None
     }
 
-    /// The intersection with which it aligns rows before.
+    /// The intersection of ids by which it aligns rows before: how they are read, whether their rows are shown or not.
     fn alignment(&self, _spec: &JobSpec) -> Option<JobSpec> {
         None
     }

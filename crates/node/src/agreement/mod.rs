@@ -1,6 +1,7 @@
 //! Agreement between parties: jobs and their terms, sizes and choices, and the handshake that settles them. [`Job`]
 //! and [`PartyInput`] are the required interfaces; the modules of [`jobs`](crate::jobs) implement them.
 
+mod align;
 pub(crate) mod check;
 mod chosen;
 pub mod cost;
@@ -30,6 +31,7 @@ mod topology;
 pub(crate) mod words;
 pub(crate) mod written;
 
+pub use align::AlignWay;
 pub use check::check_name;
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use distributed::{Bucket, BucketCounts, BucketProposal, MAX_SPREAD_ROWS, Pooled, Spread};

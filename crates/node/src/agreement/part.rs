@@ -73,6 +73,8 @@ pub struct PartContext<'a> {
     pub peers: Peers<'a>,
     /// Memory limit set by the user, for needs that show only during the run.
     pub allowed: Option<u64>,
+    /// Secret of the party that is the same in all its runs, as long as it keeps its identity.
+    pub secret: &'a [u8; 32],
     /// Random number generator of the run.
     pub rng: &'a mut ChaCha20Rng,
 }
@@ -118,6 +120,8 @@ pub struct PairContext<'a> {
     pub allowed: Option<u64>,
     /// Connection to the peer.
     pub channel: &'a mut Channel,
+    /// Secret of the party that is the same in all its runs, as long as it keeps its identity.
+    pub secret: &'a [u8; 32],
     /// Random number generator of the run.
     pub rng: &'a mut ChaCha20Rng,
 }
@@ -144,9 +148,9 @@ impl<'a> Peers<'a> {
 impl<'a> PartContext<'a> {
     /// The same for a job that is between two.
     pub fn pair(self) -> Result<PairContext<'a>> {
-        let PartContext { job, me, peers, allowed, rng } = self;
+        let PartContext { job, me, peers, allowed, secret, rng } = self;
         match peers {
-            Peers::One { agreed, channel } => Ok(PairContext { job, me, agreed, allowed, channel, rng }),
+            Peers::One { agreed, channel } => Ok(PairContext { job, me, agreed, allowed, secret, channel, rng }),
             Peers::Mesh { .. } | Peers::Several { .. } | Peers::Depot(_) => {
                 Err(Error::Internal(format!("{} has one peer in this job", me)))
             }

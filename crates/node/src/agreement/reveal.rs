@@ -30,6 +30,8 @@ pub enum Reveal {
     Frequent,
     /// Same as `Frequent`, plus the counts of all candidates with items of both parties.
     Counts,
+    /// Cells of a cross table that enough rows are in.
+    Cells,
     /// Keys that enough have reported, with how many reports there are.
     Keys {
         /// And with what values.
@@ -62,6 +64,7 @@ impl Reveal {
             Reveal::Shares => "shares",
             Reveal::Frequent => "frequent",
             Reveal::Counts => "counts",
+            Reveal::Cells => "cells",
             Reveal::Keys { values: false, histogram: false } => "keys",
             Reveal::Keys { values: true, histogram: false } => "keys+values",
             Reveal::Keys { values: false, histogram: true } => "keys+histogram",
@@ -93,13 +96,14 @@ impl FromStr for Reveal {
             Reveal::Shares,
             Reveal::Frequent,
             Reveal::Counts,
+            Reveal::Cells,
             Reveal::Keys { values: false, histogram: false },
             Reveal::Keys { values: true, histogram: false },
             Reveal::Keys { values: false, histogram: true },
             Reveal::Keys { values: true, histogram: true },
         ];
         let instead = "\"rows\", \"count\", \"sum:COLUMN\", \"mean:COLUMN\", \"counts:COLUMN\" or \"payload\" (intersect), \"value\" or \"shares\" (dot), \
-                       \"frequent\" or \"counts\" (rules), \"keys\" or \"keys+values\" (aggregate; each also +histogram)";
+                       \"frequent\" or \"counts\" (rules), \"cells\" (crosstab), \"keys\" or \"keys+values\" (aggregate; each also +histogram)";
         let summed = |(word, columns): (&str, &str)| match word {
             "sum" | "mean" => Summed::parse(columns, word == "mean").map(Reveal::Sum),
             _ => None,

@@ -10,7 +10,9 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tacita_core::{Error, Level, Result, Security};
 
 use super::words::{maybe_from_word, maybe_seconds};
-use super::{ItemsFrom, Job, MatchKey, Profiles, Protocol, Quality, Reveal, RowShare, Show, SliceRole, Spread};
+use super::{
+    AlignWay, ItemsFrom, Job, MatchKey, Profiles, Protocol, Quality, Reveal, RowShare, Show, SliceRole, Spread,
+};
 use crate::base::text::meant;
 use crate::identity::Fingerprint;
 use crate::table::read::FileKind;
@@ -38,6 +40,8 @@ pub struct JobSpec {
     pub gives: BTreeMap<String, Vec<String>>,
     /// Key by which rows are matched.
     pub key: Option<MatchKey>,
+    /// How rows are aligned by `row_id`; absent: the usual way. See [`JobSpec::align_way`].
+    pub alignment: Option<AlignWay>,
     /// Number of decimals that numbers have; see [`JobSpec::decimals`] and [`JobSpec::summed_decimals`].
     pub scale: Option<u32>,
     /// Bounds that the parties agree on.
@@ -74,6 +78,8 @@ pub struct Limits {
     pub max_text: Option<u64>,
     /// Numbers below this are reported as below it.
     pub min_result: Option<u64>,
+    /// The least count of a cross table's cell that may be opened; 5 if nothing is said.
+    pub min_cell: Option<u64>,
     /// Maximum number of keys that one client may query at a prepared sender, in all runs together; at a live list,
     /// over its lifetime.
     pub max_queries: Option<u64>,
@@ -189,6 +195,7 @@ impl JobSpec {
             reveal_to: Vec::new(),
             gives: BTreeMap::new(),
             key: None,
+            alignment: None,
             scale: None,
             limits: Limits::default(),
             quality: Quality::default(),
@@ -212,6 +219,11 @@ impl JobSpec {
     /// The one other party of a job for two.
     pub fn peer_of(&self, name: &str) -> &str {
         self.parties.0.iter().map(|(party, _)| party.as_str()).find(|party| *party != name).unwrap_or_default()
+    }
+
+    /// The way in which rows are aligned by `row_id`, in a job that does.
+    pub fn align_way(&self) -> AlignWay {
+        self.alignment.unwrap_or_default()
     }
 
     /// Returns the noun for the items that the job counts, for messages.

@@ -51,6 +51,9 @@ impl Terms {
             }
             put("key", terms);
         }
+        if job.job.alignment(job).is_some() {
+            put("alignment", job.align_way().name().into());
+        }
         for (name, value) in job.job.terms(job) {
             put(name, value);
         }

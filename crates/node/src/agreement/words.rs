@@ -44,7 +44,7 @@ macro_rules! deserialize_from_word {
     )*};
 }
 
-deserialize_from_word!(super::Reveal, Duplicates, Nulls, Profile, Fingerprint);
+deserialize_from_word!(super::AlignWay, super::Reveal, Duplicates, Nulls, Profile, Fingerprint);
 
 /// Reads a time, as `24h`, `90min` or `45s`, as seconds.
 pub(super) fn maybe_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<u64>, D::Error> {

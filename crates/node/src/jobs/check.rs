@@ -45,6 +45,7 @@ impl JobSpec {
         let present = [
             ("gives", !self.gives.is_empty(), CommonKey::Gives),
             ("[key]", self.key.is_some(), CommonKey::Key),
+            ("alignment", self.alignment.is_some(), CommonKey::Alignment),
             ("parties.NAME.role and slice", self.has_roles(), CommonKey::Roles),
             ("scale", self.scale.is_some(), CommonKey::Scale),
             ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), CommonKey::Items),
@@ -56,6 +57,7 @@ impl JobSpec {
             ("limits.pad_to", limits.pad_to.is_some(), CommonKey::PadTo),
             ("limits.max_text", limits.max_text.is_some(), CommonKey::Gives),
             ("limits.min_result", limits.min_result.is_some(), CommonKey::MinResult),
+            ("limits.min_cell", limits.min_cell.is_some(), CommonKey::MinCell),
             ("limits.max_queries", limits.max_queries.is_some(), CommonKey::Queries),
             ("limits.max_clients", limits.max_clients.is_some(), CommonKey::Queries),
             ("[helper]", self.helper.is_some(), CommonKey::Helper),

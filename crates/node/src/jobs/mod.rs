@@ -3,6 +3,7 @@
 pub mod aggregate;
 pub mod aligned;
 mod check;
+pub mod crosstab;
 pub mod dot;
 pub mod intersect;
 mod learned;
@@ -57,12 +58,13 @@ impl Kind {
 }
 
 /// Registry of all kinds of job.
-static JOBS: [Kind; 6] = [
+static JOBS: [Kind; 7] = [
     Kind::of::<intersect::Intersect>("intersect"),
     Kind::of::<union::Union>("union"),
     Kind::of::<dot::Dot>("dot"),
     Kind::of::<shares::SharesSpec>("shares"),
     Kind::of::<rules::Rules>("rules"),
+    Kind::of::<crosstab::Crosstab>("crosstab"),
     Kind::of::<aggregate::Aggregate>("aggregate"),
 ];
 

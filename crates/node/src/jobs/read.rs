@@ -14,7 +14,9 @@ use tacita_core::{Error, Level, Result, Security};
 use super::check::foreign;
 use super::{JOBS, Kind, ParseJob};
 use crate::agreement::words::{either, from_word};
-use crate::agreement::{Admitted, Job, JobSpec, Limits, MatchKey, Member, Names, Parties, Protocol, Quality, Reveal};
+use crate::agreement::{
+    Admitted, AlignWay, Job, JobSpec, Limits, MatchKey, Member, Names, Parties, Protocol, Quality, Reveal,
+};
 use crate::base::text::{meant, nearest, shown};
 use crate::base::text_file::read_text;
 
@@ -41,6 +43,8 @@ struct Common {
     gives: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     key: Option<MatchKey>,
+    #[serde(default)]
+    alignment: Option<AlignWay>,
     #[serde(default)]
     scale: Option<u32>,
     #[serde(default)]
@@ -126,6 +130,7 @@ impl JobSpec {
             reveal_to: common.reveal_to,
             gives: common.gives,
             key: common.key,
+            alignment: common.alignment,
             scale: common.scale,
             limits: common.limits,
             quality: common.quality,

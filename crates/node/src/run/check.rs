@@ -99,6 +99,7 @@ impl PartyRun {
                 Reveal::Frequent | Reveal::Counts => {
                     tracing::warn!("no --output FILE: the rules will be counted, and not kept");
                 }
+                Reveal::Cells => tracing::warn!("no --output FILE: the cells will be counted, and not kept"),
                 _ => (),
             },
             None => (),

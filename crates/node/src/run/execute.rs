@@ -31,6 +31,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) me: &'a str,
     /// Memory that the job may use, in bytes.
     pub(crate) memory: Option<u64>,
+    /// Secret of the party that is the same in all its runs.
+    pub(crate) secret: &'a [u8; 32],
     /// Bits a second of the network, if that is known.
     pub(crate) bandwidth: Option<u64>,
     /// Screen for messages during the run.
@@ -107,7 +109,8 @@ impl RunContext<'_> {
         peers.channels().iter_mut().for_each(|channel| job.note_answer(channel));
         let watcher = self.watch(&mut peers);
         let helper = peers.helper();
-        let found = part.run(PartContext { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
+        let found =
+            part.run(PartContext { job, me, peers, allowed: self.memory, secret: self.secret, rng: &mut fresh_rng()? });
         let found = found.and_then(|found| helper.map_or(Ok(()), DepotClient::done).map(|()| found));
         drop(watcher);
         Ok(Executed {

@@ -177,6 +177,7 @@ impl PartyRun {
             job: &self.job,
             me: &self.me,
             memory: self.memory,
+            secret: &self.identity.lasting_secret(),
             bandwidth: self.meeting.shape.bandwidth,
             screen: &self.screen,
         };
@@ -187,6 +188,7 @@ impl PartyRun {
             extras.insert("quality".into(), json!(unusable));
         }
         let mut report = self.report(&*part, found.protocol, &choice, learned, extras);
+        report.rows.common = found.common;
         report.seconds.load = round(load);
         report.seconds.connect = round(connect);
         report.seconds.setup = round(setup);

@@ -1,6 +1,7 @@
 //! Scalar products by whole processes: tables in, values and shares out, against sums that were computed without the
 //! program; and the opening of shares.
 
+mod hidden;
 mod products;
 mod refused;
 mod shares;

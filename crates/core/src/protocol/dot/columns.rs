@@ -150,6 +150,28 @@ impl Columns {
         Columns { integers: self.integers, rows: rows.len(), columns }
     }
 
+    /// The same columns over `rows` rows: each row that has a place at that, and zeros elsewhere.
+    ///
+    /// # Panics
+    ///
+    /// If there are more places than rows, or a place is not there.
+    pub fn scatter(&self, rows: usize, places: &[Option<u32>]) -> Columns {
+        let placed = || places.iter().enumerate().filter_map(|(row, place)| place.map(|place| (row, place as usize)));
+        let column = |column: &Column| match column {
+            Column::Bits(bits) => {
+                let mut scattered = Zeroizing::new(vec![false; rows]);
+                placed().for_each(|(row, place)| scattered[place] = bits.get(row));
+                Column::Bits(Choices::from_bits(scattered.iter().copied()))
+            }
+            Column::Words(words) => {
+                let mut scattered = vec![0; rows];
+                placed().for_each(|(row, place)| scattered[place] = words[row]);
+                Column::Words(scattered)
+            }
+        };
+        Columns { integers: self.integers, rows, columns: self.columns.iter().map(column).collect() }
+    }
+
     /// Returns the range of the integers that the columns hold.
     pub(crate) fn integers(&self) -> Integers {
         self.integers

@@ -1,21 +1,44 @@
-//! Number of rows to work on.
+//! Number of rows to work on, and the cost of aligning them.
 
 use std::collections::BTreeMap;
 
 use tacita_core::{Error, Result};
 
-use crate::agreement::{JobSpec, Sizes};
+use super::{Alignment, hidden};
+use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost};
+use crate::agreement::{AlignWay, Chosen, JobSpec, Sizes};
+use crate::jobs::intersect::cost::intersection_cost;
 
-/// The most rows that both parties have: no more than the shorter table.
-pub(crate) fn common_rows(job: &JobSpec, by_position: bool, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-    let names = job.parties.names();
-    let [first, second] = [names[0], names[1]].map(|name| sizes[name].items);
-    if by_position && first != second {
-        Err(Error::Input(format!(
-            "rows are aligned by position, so both parties need the same number of them: {} has {first}, {} {second}",
-            names[0], names[1]
-        )))
-    } else {
-        Ok(first.min(second))
+/// What a plan says of figures that are for the most rows that there can be.
+pub(crate) const NO_COMMON_ROWS: &str =
+    "; products go over the rows of either party, and none common is assumed, which costs most";
+
+/// The most rows that products go over: as many as both have by position, the shorter table's by shown rows, and those of both
+/// tables by hidden ones.
+pub(crate) fn most_rows(job: &JobSpec, alignment: Option<&Alignment>, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+    let [(first, of_first), (second, of_second)] = job.both(sizes);
+    let (one, other) = (of_first.items, of_second.items);
+    match alignment.map(|alignment| alignment.way) {
+        None if one != other => Err(Error::Input(format!(
+            "rows are aligned by position, so both parties need the same number of them: {first} has {one}, {second} {other}"
+        ))),
+        None | Some(AlignWay::Rows) => Ok(one.min(other)),
+        Some(AlignWay::Hidden) => Ok(one.saturating_add(other)),
     }
+}
+
+/// Computes the cost of aligning rows, without the closing frame; `None` where they are aligned by position.
+pub(crate) fn alignment_cost(
+    alignment: Option<&Alignment>,
+    chosen: &Chosen,
+    sizes: &BTreeMap<String, Sizes>,
+    calibration: &Calibration,
+) -> Result<Option<Cost>> {
+    let Some((alignment, protocol)) = alignment.zip(chosen.alignment) else { return Ok(None) };
+    let mut cost = match alignment.way {
+        AlignWay::Hidden => return hidden::cost(&alignment.ids, alignment.ids.both(sizes), calibration).map(Some),
+        AlignWay::Rows => intersection_cost(&Chosen::only(protocol), &alignment.ids, sizes, calibration)?,
+    };
+    cost.roles.values_mut().for_each(|role| role.bytes -= CLOSE_BYTES);
+    Ok(Some(cost))
 }

@@ -3,7 +3,8 @@
 use tacita_core::Result;
 use tacita_core::protocol::rules::support::Fraction;
 
-use crate::agreement::{Disclosure, JobSpec, KnownSizes};
+use super::Alignment;
+use crate::agreement::{AlignWay, Disclosure, JobSpec, KnownSizes};
 use crate::base::text::count;
 use crate::jobs::intersect::learned::sizes;
 
@@ -27,8 +28,8 @@ pub(crate) fn density(
 }
 
 /// Appends what `party` learns about rows, in jobs over rows that both have.
-pub(crate) fn alignment(
-    alignment: Option<&JobSpec>,
+pub(crate) fn of_rows(
+    alignment: Option<&Alignment>,
     party: &str,
     peer: &str,
     known: KnownSizes<'_>,
@@ -37,10 +38,13 @@ pub(crate) fn alignment(
     match alignment {
         Some(alignment) => {
             let rows = known.common.map_or(String::new(), |rows| format!(" ({})", count(rows)));
-            learned.push(format!(
-                "{party} learns which of its own rows have an id that {peer} has too{rows}: rows are aligned by an intersection first."
-            ));
-            sizes(alignment, party, peer, KnownSizes { common: None, ..known }, learned);
+            match alignment.way {
+                AlignWay::Hidden => learned.extend(hidden(party, peer, &rows)),
+                AlignWay::Rows => learned.push(format!(
+                    "{party} learns which of its own rows have an id that {peer} has too{rows}: rows are aligned by an intersection first."
+                )),
+            }
+            sizes(&alignment.ids, party, peer, KnownSizes { common: None, ..known }, learned);
         }
         None => {
             let rows = known.items.map_or(String::new(), |rows| format!(" ({})", count(rows)));
@@ -50,13 +54,34 @@ pub(crate) fn alignment(
     }
 }
 
+/// Sentences on what `party` learns of rows in a common order that hides which are common.
+fn hidden(party: &str, peer: &str, rows: &str) -> [String; 5] {
+    [
+        format!(
+            "{party} learns how many rows have an id that both have{rows}, and not which: rows are in a hidden common order."
+        ),
+        format!("{party} learns which of its own rows are common if none or all of them are."),
+        format!("{party} can learn whether a given row is common from two runs that differ only in that row."),
+        format!(
+            "{party} can learn exactly which of its rows are common if it breaks the protocol and leaves its own rows out of the common \
+             order: {peer} would not notice."
+        ),
+        format!("{party} can choose which ids it brings: nothing checks them."),
+    ]
+}
+
 /// Returns what both parties learn of rows, for the table of a plan.
-pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&JobSpec>) -> Vec<Disclosure> {
+pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&Alignment>) -> Vec<Disclosure> {
     match alignment {
-        Some(alignment) => vec![
-            Disclosure::new(job, "which of its own rows both have", |_| true),
-            Disclosure::new(job, "exactly how many row ids the other has", |_| alignment.limits.pad_to.is_none()),
-        ],
+        Some(Alignment { ids, way }) => {
+            let shown = *way == AlignWay::Rows;
+            let mut all = vec![Disclosure::new(job, "which of its own rows both have", |_| shown)];
+            if !shown {
+                all.push(Disclosure::new(job, "how many rows both have", |_| true));
+            }
+            all.push(Disclosure::new(job, "exactly how many row ids the other has", |_| ids.limits.pad_to.is_none()));
+            all
+        }
         None => vec![Disclosure::new(job, "how many rows the other has", |_| true)],
     }
 }

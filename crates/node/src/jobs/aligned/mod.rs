@@ -1,7 +1,9 @@
-//! Rows that both parties have, by position or by ids: what scalar products and association rules work on.
+//! Rows that two parties work on together, by position or by ids: what scalar products and association rules work on.
 
 pub mod cost;
+mod hidden;
 pub mod learned;
+mod rows;
 pub mod spec;
 
 use std::collections::BTreeMap;
@@ -12,36 +14,72 @@ use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::HandshakeResult;
-use crate::agreement::{Chosen, JobSpec, Network, Protocol, Sizes};
+use crate::agreement::{AlignWay, Chosen, JobSpec, Network, Protocol, Sizes};
 use crate::base::text::{count, counted};
 use crate::jobs::intersect;
 
+pub use rows::AlignedRows;
+
+/// The way in which a job aligns rows by ids.
+#[derive(Debug, Clone)]
+pub struct Alignment {
+    /// The intersection of ids, to both parties: it says how they are read, and finds common rows that are shown.
+    pub ids: JobSpec,
+    /// Whether common rows are hidden.
+    pub way: AlignWay,
+}
+
+impl Alignment {
+    /// Memory besides the tables, in bytes, an estimate from above.
+    pub fn memory(&self, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
+        match (self.way, chosen.alignment) {
+            (AlignWay::Hidden, _) => Ok(hidden::memory(&self.ids, me, own, theirs)),
+            (AlignWay::Rows, Some(protocol)) => {
+                intersect::memory::needed(&self.ids, me, &Chosen::only(protocol), own, theirs)
+            }
+            (AlignWay::Rows, None) => Ok(0),
+        }
+    }
+
+    /// The party that sends the last message.
+    pub(crate) fn ends(&self) -> &str {
+        match self.way {
+            AlignWay::Hidden => self.ids.parties.names().first().copied().unwrap_or_default(),
+            AlignWay::Rows => self.ids.receiver(),
+        }
+    }
+}
+
 /// Chooses the protocol that aligns rows, as the first party does.
 pub fn choose(
-    alignment: Option<&JobSpec>,
+    alignment: Option<&Alignment>,
     sizes: &BTreeMap<String, Sizes>,
     network: Network,
 ) -> Result<Option<Protocol>> {
-    let choose = |job: &JobSpec| Ok(job.job.choose(job, sizes, network)?.chosen.protocol);
+    let choose = |alignment: &Alignment| match alignment.way {
+        AlignWay::Hidden => Ok(AlignWay::HIDDEN),
+        AlignWay::Rows => Ok(alignment.ids.job.choose(&alignment.ids, sizes, network)?.chosen.protocol),
+    };
     alignment.map(choose).transpose()
 }
 
 /// Whether the terms allow the peer to choose this for aligning rows.
-pub fn allows(alignment: Option<&JobSpec>, chosen: &Chosen) -> bool {
+pub fn allows(alignment: Option<&Alignment>, chosen: &Chosen) -> bool {
     match (alignment, chosen.alignment) {
-        (Some(job), Some(protocol)) => job.job.allows(job, &Chosen::only(protocol)),
+        (Some(Alignment { way: AlignWay::Hidden, .. }), Some(protocol)) => protocol == AlignWay::HIDDEN,
+        (Some(Alignment { ids, .. }), Some(protocol)) => ids.job.allows(ids, &Chosen::only(protocol)),
         (None, None) => true,
         _ => false,
     }
 }
 
 /// Checks that the peer's sizes fit: as many rows by position, or what an intersection asks for.
-pub fn check_peer(alignment: Option<&JobSpec>, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
+pub fn check_peer(alignment: Option<&Alignment>, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
     theirs.refuse(true, true, true, channel)?;
     if let Some(alignment) = alignment {
         return match theirs.epoch {
             Some(_) => Err(channel.violation("it announces a prepared part where none can be used")),
-            None => intersect::check_peer(alignment, own, theirs, channel),
+            None => intersect::check_peer(&alignment.ids, own, theirs, channel),
         };
     }
     if (Sizes { items: theirs.items, ..Sizes::default() }) != *theirs {
@@ -60,18 +98,17 @@ pub fn check_peer(alignment: Option<&JobSpec>, own: &Sizes, theirs: &Sizes, chan
     }
 }
 
-/// The own rows that both parties have, in the same order at both; `None` where rows are aligned by position. `ids` is the
-/// table with the ids, where they are not.
+/// Aligns the rows of a table of `rows`, in the same order at both parties: by `ids`, the table with its ids, or by position.
 pub fn align(
-    alignment: Option<&JobSpec>,
+    alignment: Option<&Alignment>,
     me: &str,
-    ids: Option<&Arc<intersect::Loaded>>,
+    (rows, ids): (usize, Option<&Arc<intersect::Loaded>>),
     agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
-) -> Result<Option<Vec<u32>>> {
+) -> Result<AlignedRows> {
     let (Some(alignment), Some(ids), Some(protocol)) = (alignment, ids, agreed.chosen.alignment) else {
-        return Ok(None);
+        return Ok(AlignedRows::by_position(rows));
     };
     let agreed = HandshakeResult {
         session: agreed.session.child("alignment", 0),
@@ -79,12 +116,18 @@ pub fn align(
         own_sizes: agreed.own_sizes.clone(),
         peer_sizes: agreed.peer_sizes.clone(),
     };
-    let brought = intersect::IntersectInput::Table(ids.clone());
-    let rows = intersect::run(alignment, me, &brought, &agreed, channel, rng)?.rows_of(ids)?;
-    let (own, theirs) = (agreed.own_sizes.items, agreed.peer_sizes.items);
-    tracing::info!("aligned by ids: {} in common, of {} here", counted(rows.len() as u64, "row"), count(own));
-    if rows.is_empty() && own > 0 && theirs > 0 {
-        intersect::hint::warn_of_nothing(alignment, me, ids);
+    let aligned = match alignment.way {
+        AlignWay::Hidden => hidden::run(&alignment.ids, me, ids, &agreed, channel, rng)?,
+        AlignWay::Rows => {
+            let brought = intersect::IntersectInput::Table(ids.clone());
+            let common = intersect::run(&alignment.ids, me, &brought, &agreed, channel, rng)?.rows_of(ids)?;
+            let common_rows = counted(common.len() as u64, "row");
+            tracing::info!("aligned by ids: {common_rows} in common, of {} here", count(agreed.own_sizes.items));
+            AlignedRows::shown(rows, &common)
+        }
+    };
+    if aligned.common() == 0 && agreed.own_sizes.items > 0 && agreed.peer_sizes.items > 0 {
+        intersect::hint::warn_of_nothing(&alignment.ids, me, ids);
     }
-    Ok(Some(rows))
+    Ok(aligned)
 }

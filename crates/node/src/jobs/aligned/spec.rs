@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use tacita_core::Result;
 
+use super::Alignment;
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::words::{bad, check_distinct};
-use crate::agreement::{Duplicates, JobSpec, Limits, MatchKey, Names, Nulls, Profiles};
+use crate::agreement::{AlignWay, Duplicates, JobSpec, Limits, MatchKey, Names, Nulls, Profiles};
 use crate::jobs::intersect::Intersect;
 use crate::table::Profile;
 
-/// The intersection with which a job aligns rows by `row_id`, if it does: to both parties. Each id stands for one row.
-pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
+/// The way in which a job aligns rows by `row_id`, if it does. Each id stands for one row.
+pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<Alignment> {
     let columns = row_id?.all().to_vec();
     let profiles = |of_key: Vec<Profile>| -> Profiles {
         let position = |name| job.key.as_ref().and_then(|key| key.columns.iter().position(|column| column == name));
@@ -24,7 +25,7 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
         party.columns.retain(|logical, _| columns.contains(logical));
         party.items = None;
     }
-    Some(JobSpec {
+    let ids = JobSpec {
         security: job.security,
         level: job.level,
         reveal_to: job.parties.names().into_iter().map(str::to_owned).collect(),
@@ -38,7 +39,19 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
         limits: Limits { min_rows: None, ..job.limits.clone() },
         spread: job.spread.clone(),
         ..JobSpec::new(Arc::new(Intersect::default()), &job.id, parties)
-    })
+    };
+    Some(Alignment { ids, way: job.align_way() })
+}
+
+/// Refuses rows that are hidden on many machines: the union of each bucket would show how many of its rows are common.
+pub(crate) fn refuse_hidden_in_buckets(alignment: Option<&Alignment>) -> Result<()> {
+    match alignment {
+        Some(Alignment { way: AlignWay::Hidden, .. }) => bad(
+            "this job runs on one machine of each party: over many, alignment = \"hidden\" would show how many rows of each bucket are \
+             common. Agree on alignment = \"rows\", which shows both parties which rows are common, or run it on one machine",
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Checks the columns by which rows are aligned.
@@ -66,6 +79,12 @@ pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<(
                         [key] to align them by position",
             );
         }
+        (None, None) if job.alignment.is_some() => {
+            return bad(
+                "alignment: it says how rows are aligned by row_id, and the job has none: name the columns, as row_id = [\"name\"], or \
+                 leave it out",
+            );
+        }
         (None, None) if job.limits.pad_to.is_some() => {
             return bad(
                 "limits.pad_to: rows aligned by position are equally many at both parties, so there is nothing to hide: leave it out",
@@ -83,7 +102,7 @@ pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<(
         job.check_key()?;
     }
     match alignment(job, row_id) {
-        Some(alignment) => alignment.check(),
+        Some(alignment) => alignment.ids.check(),
         None => Ok(()),
     }
 }

@@ -8,12 +8,13 @@ use super::methods::{self, DotPairMethod};
 use super::spec::DotJob;
 use crate::agreement::{Choice, Chosen, Network, Sizes};
 use crate::base::text;
-use crate::jobs::aligned;
+use crate::jobs::aligned::{self, cost::most_rows};
 
 pub(crate) fn choose_dot(job: &DotJob<'_>, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
     let alignment = aligned::choose(job.alignment().as_ref(), sizes, network)?;
-    // Of aligned rows there are no more than the shorter table has.
-    let rows = job.both(sizes).map(|(_, sizes)| sizes.items).into_iter().min().unwrap_or_default() as usize;
+    let shorter = job.both(sizes).map(|(_, sizes)| sizes.items).into_iter().min().unwrap_or_default();
+    // Tables of another number of rows by position are refused later.
+    let rows = most_rows(job, job.alignment().as_ref(), sizes).unwrap_or(shorter) as usize;
     let products = job.dot_shape(rows)?.products();
     let named = |method: &&dyn DotPairMethod| {
         if job.protocol.is_auto() { !method.is_published() } else { job.protocol == method.protocol() }

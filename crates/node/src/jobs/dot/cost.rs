@@ -6,11 +6,10 @@ use tacita_core::protocol::dot::reveal_bytes;
 use tacita_core::{Result, Side};
 
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
-use crate::agreement::{Chosen, Reveal, Sizes};
-use crate::jobs::aligned::cost::common_rows;
+use crate::agreement::{AlignWay, Chosen, Reveal, Sizes};
+use crate::jobs::aligned::cost::{NO_COMMON_ROWS, alignment_cost, most_rows};
 use crate::jobs::dot::methods;
 use crate::jobs::dot::spec::DotJob;
-use crate::jobs::intersect::cost::intersection_cost;
 
 /// Computes the cost of the protocol for both parties, memory aside.
 pub(crate) fn dot_cost(
@@ -21,7 +20,8 @@ pub(crate) fn dot_cost(
 ) -> Result<Cost> {
     let names = job.parties.names();
     let [first, second] = [names[0], names[1]];
-    let rows = common_rows(job, job.own.row_id.is_none(), sizes)?;
+    let alignment = job.alignment();
+    let rows = most_rows(job, alignment.as_ref(), sizes)?;
     let product = methods::product(job, chosen, rows as usize)?;
     let cpu = product.cpu(Some(calibration));
     let party = |side| if side == Side::First { first } else { second };
@@ -38,15 +38,16 @@ pub(crate) fn dot_cost(
     let follows = learns(product.ends().other()) && product.rounds() > 0;
     let opens = learns(Side::First) || learns(Side::Second);
     let mut rounds = product.rounds() + u32::from(opens && (!follows || learns(product.ends())));
-    if let (Some(alignment), Some(protocol)) = (job.alignment(), chosen.alignment) {
-        let cost = intersection_cost(&Chosen::only(protocol), &alignment, sizes, calibration)?;
-        // It ends with a message of its receiver; what begins with one of the same party goes on in that flight.
-        let joined = product.rounds() > 0 && alignment.receiver() == party(product.begins());
+    let aligning = alignment_cost(alignment.as_ref(), chosen, sizes, calibration)?;
+    if let Some((alignment, cost)) = alignment.as_ref().zip(aligning) {
+        // What begins with a message of the party that sent the last one goes on in that flight.
+        let joined = product.rounds() > 0 && alignment.ends() == party(product.begins());
         rounds += cost.rounds - u32::from(joined);
         for (name, role) in &mut roles {
             role.cpu += cost.roles[name].cpu;
-            role.bytes += cost.roles[name].bytes - CLOSE_BYTES;
+            role.bytes += cost.roles[name].bytes;
         }
     }
-    Ok(Cost { roles, rounds, ..Cost::default() })
+    let hidden = alignment.is_some_and(|alignment| alignment.way == AlignWay::Hidden);
+    Ok(Cost { roles, rounds, assumed: hidden.then_some(NO_COMMON_ROWS), ..Cost::default() })
 }

@@ -10,6 +10,7 @@ use super::methods::ot;
 use super::spec::DotJob;
 use super::{read_columns, refuse_blank_line};
 use crate::agreement::{Answer, JobSpec, Reveal};
+use crate::jobs::aligned;
 use crate::jobs::numbers::ShareFile;
 use crate::table::Table;
 
@@ -19,6 +20,7 @@ pub fn in_buckets(job: &DotJob<'_>) -> Result<JobSpec> {
     if job.clients().is_some() {
         return bad("several have the rows of one side (role, slice)");
     }
+    aligned::spec::refuse_hidden_in_buckets(job.alignment().as_ref())?;
     if !job.protocol.is_auto() && job.protocol != ot::PROTOCOL {
         return bad(&format!(
             "protocol = \"{}\" hides numbers only approximately, and each bucket would reveal more: leave it out, or use \"{}\"",

@@ -11,7 +11,8 @@ use crate::jobs::numbers::{self, ShareFile, Value};
 
 /// Result of a scalar product for a party.
 pub struct DotResult {
-    pub(super) rows: usize,
+    /// Rows that both parties have.
+    pub(super) common: usize,
     pub(super) outcome: Outcome,
     pub(super) encryptions: Option<EncryptionCounts>,
 }

@@ -89,7 +89,8 @@ impl Job for Dot {
     }
 
     fn has(&self, key: CommonKey) -> bool {
-        matches!(key, CommonKey::Key | CommonKey::Roles | CommonKey::Scale | CommonKey::PadTo | CommonKey::MinResult)
+        use CommonKey::{Alignment, Key, MinResult, PadTo, Roles, Scale};
+        matches!(key, Alignment | Key | Roles | Scale | PadTo | MinResult)
     }
 
     fn check_parties(&self, spec: &JobSpec) -> Result<()> {
@@ -164,7 +165,7 @@ impl Job for Dot {
     }
 
     fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
-        self.of(spec).alignment()
+        self.of(spec).alignment().map(|alignment| alignment.ids)
     }
 
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {

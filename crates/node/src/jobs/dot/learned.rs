@@ -1,8 +1,8 @@
 //! Plain sentences on who learns what in a scalar product.
 
-use crate::agreement::{Chosen, Disclosure, KnownSizes, Reveal};
+use crate::agreement::{AlignWay, Chosen, Disclosure, KnownSizes, Reveal};
 use crate::base::text::count;
-use crate::jobs::aligned::learned::{alignment, density, rows_at_a_glance};
+use crate::jobs::aligned::learned::{density, of_rows, rows_at_a_glance};
 use crate::jobs::dot::spec::DotJob;
 use crate::jobs::dot::{methods, side};
 use crate::jobs::learned::filtered;
@@ -17,7 +17,7 @@ fn telling(job: &DotJob<'_>, party: &str) -> Option<&'static str> {
 
 /// Returns what `party` learns in a scalar product.
 pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
-    let peer = job.peer_of(party);
+    let (peer, alignment) = (job.peer_of(party), job.alignment());
     let mut learned = Vec::new();
     let (own, theirs) = (job.columns_of(party), job.columns_of(peer));
     let products = match (own.len(), theirs.len()) {
@@ -56,6 +56,14 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
         }
         _ => learned.push(format!("{party} learns no product{ZEROS}.")),
     }
+    if job.learns(party)
+        && job.reveal != Reveal::Shares
+        && alignment.as_ref().is_some_and(|it| it.way == AlignWay::Hidden)
+    {
+        learned.push(format!(
+            "{party} can learn that one of its rows is common from a product that is not 0, if its number is 0 in all its other rows."
+        ));
+    }
     if let Ok(product) = methods::product(job, &Chosen::only(job.protocol), 0)
         && product.pooled().is_some_and(|params| params.encryptor() != side(job, party))
     {
@@ -64,7 +72,7 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
         ));
     }
     density(job.density(), ["no column", "has ones in"], [party, peer], &mut learned);
-    alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
+    of_rows(alignment.as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
 }

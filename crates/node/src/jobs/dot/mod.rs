@@ -20,8 +20,8 @@ use tacita_core::protocol::dot::Columns;
 use tacita_core::{Error, Result, Side};
 
 use crate::agreement::{Chosen, JobSpec, PartContext, PartyInput, PoolPlace, RunResult, Sizes, Source};
+use crate::jobs::aligned::cost::most_rows;
 use crate::jobs::dot::pool::EncryptionPool;
-use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::jobs::{aligned, intersect};
 use crate::table::{RowCounts, Table, numbers};
 
@@ -58,7 +58,7 @@ impl DotInput {
             intersect::check_limits(job, me, table.source(), &mut sizes.clone())?;
             return Ok(DotInput { own: job.own.clone(), columns, rows, ids: None, sizes, pool });
         };
-        let loaded = intersect::Loaded::of(&alignment, me, table, allow_unreadable)?;
+        let loaded = intersect::Loaded::of(&alignment.ids, me, table, allow_unreadable)?;
         let mut identified = vec![false; loaded.table().rows()];
         for key in 0..loaded.keys().len() {
             loaded.keys().rows(key).iter().for_each(|&row| identified[row as usize] = true);
@@ -120,12 +120,14 @@ pub fn memory(job: &DotJob<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: 
     let shape = job.dot_shape(0)?;
     let columns = if side(job, me) == Side::First { shape.first } else { shape.second } as u64;
     let bytes = if shape.integers.bits() == 1 { 1 } else { 32 };
-    let columns = own.items * columns * bytes / 8;
-    let product = methods::product(job, chosen, own.items.min(theirs.items) as usize)?;
-    let alignment = job.alignment().zip(chosen.alignment);
-    let alignment =
-        alignment.map_or(Ok(0), |(job, protocol)| of_intersection(&job, me, &Chosen::only(protocol), own, theirs))?;
-    Ok(product.memory() + 2 * columns + alignment)
+    let columns = |rows: u64| rows * columns * bytes / 8;
+    let alignment = job.alignment();
+    // Tables of another number of rows by position are refused later.
+    let sizes = job.sizes_of_both(me, own, theirs);
+    let rows = most_rows(job, alignment.as_ref(), &sizes).unwrap_or(own.items.min(theirs.items));
+    let product = methods::product(job, chosen, rows as usize)?;
+    let alignment = alignment.map_or(Ok(0), |alignment| alignment.memory(me, chosen, own, theirs))?;
+    Ok(product.memory() + columns(own.items) + columns(rows) + alignment)
 }
 
 /// An error about a number, with what the named protocol has to do with it.

@@ -39,8 +39,9 @@ pub fn run(
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
 ) -> Result<DotResult> {
-    let aligned = align(job.alignment().as_ref(), me, brought.ids.as_ref(), agreed, channel, rng)?;
-    let aligned = aligned.map(|rows| brought.columns.select(&rows));
+    let table = (brought.columns.rows(), brought.ids.as_ref());
+    let rows = align(job.alignment().as_ref(), me, table, agreed, channel, rng)?;
+    let aligned = rows.columns(&brought.columns);
     let columns = aligned.as_ref().unwrap_or(&brought.columns);
     check_density(job, me, columns)?;
     let product = methods::product(job, &agreed.chosen, columns.rows())?;
@@ -68,7 +69,7 @@ pub fn run(
         }
         _ => open(job, me, &shares, channel)?,
     };
-    Ok(DotResult { rows: columns.rows(), outcome, encryptions })
+    Ok(DotResult { common: rows.common(), outcome, encryptions })
 }
 
 /// Returns a warning for the user about a modulus that may not hold the product.

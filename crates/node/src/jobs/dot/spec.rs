@@ -9,8 +9,8 @@ use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Result};
 
 use crate::agreement::words::maybe_from_word;
-use crate::agreement::{Clients, JobSpec, JobWith, Names, Reveal, WrittenNumber};
-use crate::jobs::aligned;
+use crate::agreement::{Clients, JobWith, Names, Reveal, WrittenNumber};
+use crate::jobs::aligned::{self, Alignment};
 use crate::jobs::dot::density;
 
 /// The logical name of the column where a job does not say any.
@@ -119,8 +119,8 @@ impl DotJob<'_> {
         }
     }
 
-    /// The intersection with which rows are aligned, if they are: by `row_id`, to both parties.
-    pub fn alignment(&self) -> Option<JobSpec> {
+    /// The way in which rows are aligned by `row_id`, if they are.
+    pub fn alignment(&self) -> Option<Alignment> {
         aligned::spec::alignment(self, self.own.row_id.as_ref())
     }
 

@@ -212,7 +212,7 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
             learned.extend(sums::learned(job, party, &whose, summed));
             learned.extend(of_sum(party, gives));
         }
-        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts | Reveal::Keys { .. } => (),
+        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts | Reveal::Cells | Reveal::Keys { .. } => (),
     }
 }
 

@@ -109,6 +109,7 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
         Reveal::Value
         | Reveal::Shares
         | Reveal::Frequent
+        | Reveal::Cells
         | Reveal::Counts
         | Reveal::CountsBy(_)
         | Reveal::Keys { .. } => Params::rows(receiver_items, sender_items),

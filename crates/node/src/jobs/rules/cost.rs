@@ -9,9 +9,8 @@ use tacita_core::channel::HEADER_BYTES;
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost};
 use crate::agreement::{Chosen, Sizes};
 use crate::base::text;
-use crate::jobs::aligned::cost::common_rows;
+use crate::jobs::aligned::cost::{alignment_cost, most_rows};
 use crate::jobs::dot::methods::ot::transfer_seconds;
-use crate::jobs::intersect::cost::intersection_cost;
 use crate::jobs::rules;
 use crate::jobs::rules::spec::RulesJob;
 
@@ -25,18 +24,13 @@ pub(crate) fn rules_cost(
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Cost> {
-    common_rows(job, job.own.row_id.is_none(), sizes)?;
-    let mut cost = match (job.alignment(), chosen.alignment) {
-        (Some(alignment), Some(protocol)) => {
-            intersection_cost(&Chosen::only(protocol), &alignment, sizes, calibration)?
-        }
-        _ => {
-            let closing = RoleCost { bytes: CLOSE_BYTES, ..RoleCost::default() };
-            let roles = job.parties.names().into_iter().map(|name| (name.to_owned(), closing)).collect();
-            Cost { roles, ..Cost::default() }
-        }
-    };
-    cost.roles.values_mut().for_each(|role| role.bytes += ITEMS_BYTES);
+    let alignment = job.alignment();
+    most_rows(job, alignment.as_ref(), sizes)?;
+    let mut cost = alignment_cost(alignment.as_ref(), chosen, sizes, calibration)?.unwrap_or_else(|| {
+        let roles = job.parties.names().into_iter().map(|name| (name.to_owned(), RoleCost::default())).collect();
+        Cost { roles, ..Cost::default() }
+    });
+    cost.roles.values_mut().for_each(|role| role.bytes += ITEMS_BYTES + CLOSE_BYTES);
     cost.rounds += 1;
     cost.notes = rules_notes(chosen, job, sizes, calibration)?;
     Ok(cost)
@@ -51,7 +45,7 @@ pub(crate) fn of_items(
     items: [u32; 2],
 ) -> Result<Cost> {
     let names = job.parties.names();
-    let rows = common_rows(job, job.own.row_id.is_none(), sizes)?;
+    let rows = most_rows(job, job.alignment().as_ref(), sizes)?;
     if items.contains(&0) {
         return Ok(Cost::default());
     }
@@ -82,7 +76,7 @@ fn rules_notes(
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Vec<String>> {
-    let rows = common_rows(job, job.own.row_id.is_none(), sizes)?;
+    let rows = most_rows(job, job.alignment().as_ref(), sizes)?;
     let params = job.mining(rows as usize)?;
     // A level of pairs, by what would make it.
     let level = |items: u32| -> Result<String> {

@@ -16,9 +16,9 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, Basket, Choice, Chosen, CommonKey, Disclosure, Distributed, Gathered, InitQuestion,
-    ItemsFrom, Job, JobInfo, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace, Protocol, RepeatedCounts,
-    Reveal, Sizes, Source,
+    Ability, AlignWay, Answer, Answering, Basket, Choice, Chosen, CommonKey, Disclosure, Distributed, Gathered,
+    InitQuestion, ItemsFrom, Job, JobInfo, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace, Protocol,
+    RepeatedCounts, Reveal, Sizes, Source,
 };
 use crate::jobs::dot::density;
 use crate::jobs::dot::methods::{self, ProtocolKeys, lattice, ot};
@@ -130,7 +130,8 @@ impl Job for Rules {
     }
 
     fn has(&self, key: CommonKey) -> bool {
-        matches!(key, CommonKey::Key | CommonKey::Items | CommonKey::PadTo | CommonKey::Show)
+        use CommonKey::{Alignment, Items, Key, PadTo, Show};
+        matches!(key, Alignment | Key | Items | PadTo | Show)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -200,6 +201,9 @@ impl Job for Rules {
             }
         }
         check_bins(&self.bins)?;
+        if self.row_id.is_some() && spec.align_way() == AlignWay::Hidden {
+            return bad("alignment = \"hidden\" is not available for job = \"rules\": use \"rows\"");
+        }
         aligned::spec::check_alignment(spec, self.row_id.as_ref())
     }
 
@@ -239,7 +243,7 @@ impl Job for Rules {
     }
 
     fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
-        self.of(spec).alignment()
+        self.of(spec).alignment().map(|alignment| alignment.ids)
     }
 
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {

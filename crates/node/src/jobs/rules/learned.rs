@@ -4,7 +4,7 @@ use tacita_core::protocol::rules::support::Support;
 
 use crate::agreement::{Disclosure, KnownSizes, Reveal};
 use crate::base::text::counted;
-use crate::jobs::aligned::learned::{alignment, density, rows_at_a_glance};
+use crate::jobs::aligned::learned::{density, of_rows, rows_at_a_glance};
 use crate::jobs::learned::list;
 use crate::jobs::rules::spec::{Bins, RulesJob};
 
@@ -114,7 +114,7 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         learned.push(names);
     }
     density(job.density(), ["no frequent item", "is in"], [party, peer], &mut learned);
-    alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
+    of_rows(job.alignment().as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
 }

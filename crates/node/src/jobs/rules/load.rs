@@ -46,13 +46,13 @@ impl RulesInput {
         };
         let mut items = items(job, me, &table)?;
         if matches!(job.items_of(me), ItemsFrom::Basket(Basket { long: true, .. })) {
-            items = items.gathered(&intersect::first_rows(&alignment, me, &table)?);
+            items = items.gathered(&intersect::first_rows(&alignment.ids, me, &table)?);
             // The first row of an id stands for its basket.
-            if let Some(key) = &mut alignment.key {
+            if let Some(key) = &mut alignment.ids.key {
                 key.duplicates = Duplicates::First;
             }
         }
-        let loaded = intersect::Loaded::of(&alignment, me, table, allow_unreadable)?;
+        let loaded = intersect::Loaded::of(&alignment.ids, me, table, allow_unreadable)?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
         Ok(RulesInput { own: job.own.clone(), items, rows, ids: Some(Arc::new(loaded)), sizes })
     }

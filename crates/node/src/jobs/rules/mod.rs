@@ -28,8 +28,9 @@ use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{self, Chosen, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, Protocol, Sizes};
 use crate::base::memory::Limit;
 use crate::base::text;
-use crate::jobs::intersect::memory::needed as of_intersection;
-use crate::jobs::{aligned, intersect};
+use crate::jobs::aligned::cost::most_rows;
+use crate::jobs::aligned::{self, AlignedRows};
+use crate::jobs::intersect;
 use crate::table::RowCounts;
 use crate::table::baskets::BasketItems;
 
@@ -94,26 +95,42 @@ impl PartyInput for RulesInput {
     }
 
     fn run(&mut self, run: PartContext<'_>) -> Result<agreement::RunResult> {
-        let PairContext { job, me, agreed, allowed, channel, rng } = run.pair()?;
+        let PairContext { job, me, agreed, allowed, channel, rng, .. } = run.pair()?;
         let own = self.own.clone();
         let job = &RulesJob { spec: job, own: &own };
         if job.bucket().is_some() {
-            let aligned = aligned::align(job.alignment().as_ref(), me, self.ids.as_ref(), agreed, channel, rng)?;
-            let answer =
-                distributed::aligned(self, &Common::new(self.items.rows(), aligned.as_deref()), &agreed.session)?;
+            let rows = self.align(job, me, agreed, channel, rng)?;
+            let answer = distributed::aligned_rows(self, &rows, &agreed.session)?;
             return Ok(agreement::RunResult::new(agreed.chosen.protocol, Vec::new(), move || Ok(answer)));
         }
         let found = self::run(job, me, self, agreed, allowed, channel, rng)?;
         let common = Some(found.named.rows.into());
+        let aligned = job.alignment().map(|_| found.named.rows as usize);
         let learned = learned::rules(job, me, KnownSizes { common, ..KnownSizes::of(agreed) });
         let (protocol, levels) = (found.protocol(&agreed.chosen), found.levels);
         let named = Arc::new(found.named);
         let show = job.show(me);
         let found = agreement::RunResult {
             page: Some(Box::new(ForReaders { own, named: named.clone() })),
+            common: aligned,
             ..agreement::RunResult::new(protocol, learned, move || Ok(output::answer(&named, &show)))
         };
         if levels.is_empty() { Ok(found) } else { found.with("levels", levels) }
+    }
+}
+
+impl RulesInput {
+    /// Aligns rows with those of the peer.
+    fn align(
+        &self,
+        job: &RulesJob<'_>,
+        me: &str,
+        agreed: &HandshakeResult,
+        channel: &mut Channel,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<AlignedRows> {
+        let table = (self.items.rows(), self.ids.as_ref());
+        aligned::align(job.alignment().as_ref(), me, table, agreed, channel, rng)
     }
 }
 
@@ -123,10 +140,11 @@ pub fn memory(job: &RulesJob<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs
     let params = job.mining(0)?;
     let candidates = (params.max_candidates as u64).saturating_mul(CANDIDATE_BYTES);
     let rules = (params.max_rules as u64).saturating_mul(RULE_BYTES);
-    let alignment = job.alignment().zip(chosen.alignment);
-    let alignment =
-        alignment.map_or(Ok(0), |(job, protocol)| of_intersection(&job, me, &Chosen::only(protocol), own, theirs))?;
-    let products = products::memory(job, chosen, own.items.min(theirs.items))?;
+    let alignment = job.alignment();
+    // Tables of another number of rows by position are refused later.
+    let rows = most_rows(job, alignment.as_ref(), &job.sizes_of_both(me, own, theirs));
+    let products = products::memory(job, chosen, rows.unwrap_or(own.items.min(theirs.items)))?;
+    let alignment = alignment.map_or(Ok(0), |alignment| alignment.memory(me, chosen, own, theirs))?;
     Ok([candidates, rules, products, alignment].into_iter().fold(128 << 20, u64::saturating_add))
 }
 
@@ -141,9 +159,8 @@ fn run(
     rng: &mut ChaCha20Rng,
 ) -> Result<Found> {
     warn_of_common_rows(job, channel.peer());
-    let aligned = aligned::align(job.alignment().as_ref(), me, brought.ids.as_ref(), agreed, channel, rng)?;
-    let common = Common::new(brought.items.rows(), aligned.as_deref());
-    let rows = common.rows;
+    let aligned = brought.align(job, me, agreed, channel, rng)?;
+    let rows = aligned.common();
     if let Some(least) = job.limits.min_rows.filter(|least| *least > rows as u64) {
         // Both know both numbers.
         return Err(channel.conclude_for(Error::Input(format!(
@@ -154,8 +171,8 @@ fn run(
     }
     let params = job.mining(rows)?;
     warn_of_minimum(&params);
-    let binned = brought.items.binned(|row| common.place(row).is_some(), job.bound_rows(params.minimum));
-    let items = Aligned::new([&brought.items, &binned], &common, params.minimum);
+    let binned = brought.items.binned(|row| aligned.place(row).is_some(), job.bound_rows(params.minimum));
+    let items = Aligned::new([&brought.items, &binned], &aligned, params.minimum);
     items.check_density(job)?;
     let others = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;
     items.check_memory(&params, others, Limit::of(allowed))?;
@@ -199,63 +216,37 @@ fn warn_of_minimum(params: &Params) {
     }
 }
 
-/// The rows that both have.
-struct Common {
-    rows: usize,
-    /// Place of each own row among the common ones; absent where rows are aligned by position.
-    places: Option<Vec<Option<usize>>>,
-}
-
-impl Common {
-    /// Builds the set of so many own rows, or of those that were aligned.
-    fn new(rows: usize, aligned: Option<&[u32]>) -> Common {
-        let places = aligned.map(|aligned| {
-            let mut places = vec![None; rows];
-            aligned.iter().enumerate().for_each(|(place, &row)| places[row as usize] = Some(place));
-            places
-        });
-        Common { rows: aligned.map_or(rows, <[u32]>::len), places }
-    }
-
-    /// Returns the place of an own row among the common ones.
-    fn place(&self, row: u32) -> Option<usize> {
-        match &self.places {
-            None => Some(row as usize),
-            Some(places) => places[row as usize],
-        }
-    }
-
-    /// Returns the common rows of an item, each once, from its own rows, ascending.
-    fn of(&self, rows: &[u32]) -> impl Iterator<Item = usize> {
-        let once = rows.iter().enumerate().filter(|(index, row)| *index == 0 || rows[index - 1] != **row);
-        once.filter_map(|(_, &row)| self.place(row))
-    }
+/// Returns the places of an item's rows, each once, from its own rows, ascending.
+fn places<'a>(aligned: &'a AlignedRows, rows: &'a [u32]) -> impl Iterator<Item = usize> + 'a {
+    let once = rows.iter().enumerate().filter(|(index, row)| *index == 0 || rows[index - 1] != **row);
+    once.filter_map(|(_, &row)| aligned.place(row))
 }
 
 /// A party's items over the rows that both have.
 struct Aligned<'a> {
-    common: &'a Common,
+    rows: &'a AlignedRows,
     /// The items that are in enough of these rows: their names, and the own rows that hold them.
     frequent: Vec<(&'a str, &'a [u32])>,
 }
 
 impl<'a> Aligned<'a> {
     /// Counts the rows of each item, from the list of them: items that are rare cost no more than that.
-    fn new(kinds: [&'a BasketItems; 2], common: &'a Common, minimum: usize) -> Aligned<'a> {
+    fn new(kinds: [&'a BasketItems; 2], rows: &'a AlignedRows, minimum: usize) -> Aligned<'a> {
         let items =
             kinds.into_iter().flat_map(|items| (0..items.len()).map(|item| (items.name(item), items.rows_of(item))));
-        Aligned { common, frequent: items.filter(|(_, rows)| common.of(rows).count() >= minimum).collect() }
+        let enough = |(_, own): &(&str, &[u32])| places(rows, own).count() >= minimum;
+        Aligned { rows, frequent: items.filter(enough).collect() }
     }
 
     /// Refuses an item in more rows than the terms allow, where the protocol has such a bound. No itemset is in more.
     fn check_density(&self, job: &RulesJob<'_>) -> Result<()> {
-        let (Some(density), Some(bound)) = (job.density()?, job.most_ones(self.common.rows)?) else { return Ok(()) };
-        match self.frequent.iter().map(|(_, rows)| self.common.of(rows).count()).find(|rows| *rows > bound) {
+        let (Some(density), Some(bound)) = (job.density()?, job.most_ones(self.rows.rows())?) else { return Ok(()) };
+        match self.frequent.iter().map(|(_, rows)| places(self.rows, rows).count()).find(|rows| *rows > bound) {
             Some(rows) => Err(Error::Input(format!(
                 "an item of this party is in {} of {}, and density = {density} allows {}: agree on a higher density, or leave it \
                  out",
                 text::count(rows as u64),
-                text::counted(self.common.rows as u64, "row"),
+                text::counted(self.rows.rows() as u64, "row"),
                 text::count(bound as u64)
             ))),
             None => Ok(()),
@@ -266,7 +257,7 @@ impl<'a> Aligned<'a> {
     /// none.
     fn check_memory(&self, params: &Params, others: u64, limit: Limit) -> Result<()> {
         let items = self.frequent.len() as u64;
-        let bytes = items * Baskets::item_bytes(self.common.rows) as u64;
+        let bytes = items * Baskets::item_bytes(self.rows.rows()) as u64;
         if self.frequent.len() > params.max_candidates || others.saturating_add(bytes) <= limit.bytes() {
             return Ok(());
         }
@@ -283,8 +274,8 @@ impl<'a> Aligned<'a> {
 
     /// The baskets of the frequent items.
     fn baskets(&self, params: &Params) -> Result<Baskets> {
-        let mut baskets = Baskets::new(self.common.rows, params.minimum, params.max_candidates)?;
-        self.frequent.iter().try_for_each(|(_, rows)| baskets.push(self.common.of(rows)))?;
+        let mut baskets = Baskets::new(self.rows.rows(), params.minimum, params.max_candidates)?;
+        self.frequent.iter().try_for_each(|(_, rows)| baskets.push(places(self.rows, rows)))?;
         Ok(baskets)
     }
 }

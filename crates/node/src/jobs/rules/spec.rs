@@ -10,8 +10,8 @@ use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Pa
 use tacita_core::{Error, Result};
 
 use crate::agreement::words::maybe_from_word;
-use crate::agreement::{ItemsFrom, JobSpec, JobWith, Names, Reveal, Show, WrittenNumber};
-use crate::jobs::aligned;
+use crate::agreement::{ItemsFrom, JobWith, Names, Reveal, Show, WrittenNumber};
+use crate::jobs::aligned::{self, Alignment};
 use crate::jobs::dot::density;
 
 /// The least confidence where a job does not say: what arules and mlxtend take.
@@ -128,8 +128,8 @@ impl RulesJob<'_> {
         })
     }
 
-    /// The intersection with which rows are aligned, if they are: by `row_id`, to both parties.
-    pub fn alignment(&self) -> Option<JobSpec> {
+    /// The way in which rows are aligned by `row_id`, if they are.
+    pub fn alignment(&self) -> Option<Alignment> {
         if self.bucket().is_some_and(|bucket| bucket.counts.is_some()) {
             // Its rows are aligned.
             return None;
@@ -177,7 +177,7 @@ mod tests {
     use crate::jobs::ParseJob;
 
     /// A job that has been read, and the same keys as its own, to look at.
-    struct Read(JobSpec, Rules);
+    struct Read(crate::agreement::JobSpec, Rules);
 
     impl Read {
         fn rules(&self) -> RulesJob<'_> {
@@ -189,7 +189,7 @@ mod tests {
         let mut own: Rules =
             if is_json { serde_json::from_str(text).unwrap() } else { ::toml::from_str(text).unwrap() };
         own.take_exact(text, is_json);
-        Read(JobSpec::parse(text, is_json).unwrap(), own)
+        Read(crate::agreement::JobSpec::parse(text, is_json).unwrap(), own)
     }
 
     fn toml(rest: &str) -> Read {

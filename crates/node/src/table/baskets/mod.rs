@@ -237,9 +237,9 @@ pub fn of_columns(table: &Table, columns: &[ItemColumn]) -> Result<BasketItems> 
 }
 
 /// The texts of a column that are not empty, without blanks around them, by row.
-struct Texts(Vec<(usize, TextColumn, usize)>);
+pub(crate) struct Texts(Vec<(usize, TextColumn, usize)>);
 
-fn texts(table: &Table, position: usize) -> Result<Texts> {
+pub(crate) fn texts(table: &Table, position: usize) -> Result<Texts> {
     let field = table.schema().field(position);
     if !has_text(field.data_type()) {
         return Err(no_text(table, field));
@@ -263,7 +263,7 @@ fn no_text(table: &Table, field: &Field) -> Error {
 }
 
 impl Texts {
-    fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
         self.0.iter().flat_map(|(first, texts, rows)| {
             let text = move |row| Some((first + row, texts.get(row)?.trim())).filter(|(_, text)| !text.is_empty());
             (0..*rows).filter_map(text)

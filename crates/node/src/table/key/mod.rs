@@ -85,6 +85,9 @@ pub struct RowCounts {
     pub duplicates: usize,
     /// Distinct keys; of a multiset, rows with a key.
     pub items: usize,
+    /// Rows that both parties have, where rows are aligned by ids; known after a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub common: Option<usize>,
 }
 
 /// The distinct keys of a table, each with its rows. Keys are sorted by their parts, part by part, each by its bytes:

@@ -8,7 +8,7 @@ use std::ops::Range;
 const BLOCK_BITS: u32 = 4;
 
 /// A comparison of two numbers.
-pub(super) struct Circuit {
+pub(crate) struct Circuit {
     /// Bits of the numbers.
     pub(super) bits: u32,
     /// The transfers, in the order of their OTs.
@@ -92,6 +92,12 @@ impl Circuit {
         Circuit { bits, gates, levels, blocks, masks }
     }
 
+    /// Products of two shared bits, of which each party has a mask for each: no number is compared.
+    pub(crate) fn product() -> Circuit {
+        let gate = |choice, factor| Gate::Multiply { choice, factors: vec![factor] };
+        Circuit { bits: 0, gates: vec![gate(0, 1), gate(1, 0)], levels: Vec::new(), blocks: 0, masks: 2 }
+    }
+
     /// The first outputs of the blocks' gates, the lowest block first.
     pub(super) fn blocks(&self) -> impl Iterator<Item = (usize, &Gate)> {
         let mut outputs = 0;
@@ -103,12 +109,12 @@ impl Circuit {
     }
 
     /// Random bits of each party that hide the tree's inputs.
-    pub(super) fn masks(&self) -> usize {
+    pub(crate) fn masks(&self) -> usize {
         self.masks
     }
 
     /// OTs for one number.
-    pub(super) fn transfers(&self) -> usize {
+    pub(crate) fn transfers(&self) -> usize {
         self.gates.iter().map(Gate::transfers).sum()
     }
 

@@ -36,7 +36,7 @@ impl Piece for Numbers {
 }
 
 /// The most numbers whose gates share one message.
-pub(super) fn numbers_per_message(circuit: &Circuit) -> usize {
+pub(crate) fn numbers_per_message(circuit: &Circuit) -> usize {
     messages::CHUNK / circuit.transfers()
 }
 
@@ -46,12 +46,12 @@ fn pieces(circuit: &Circuit, numbers: usize) -> impl Iterator<Item = Numbers> {
 }
 
 /// Bytes of a message for so many numbers: gate by gate, in whole bytes each.
-pub(super) fn message_bytes(circuit: &Circuit, numbers: usize) -> usize {
+pub(crate) fn message_bytes(circuit: &Circuit, numbers: usize) -> usize {
     circuit.gates.iter().map(|gate| gate.message_bytes(numbers)).sum()
 }
 
 /// The sender's part: its shares of all gates' outputs for numbers whose bits it compares, and its masks.
-pub(super) fn send(
+pub(crate) fn send(
     circuit: &Circuit,
     numbers: &[u128],
     masks: &Planes,
@@ -91,7 +91,7 @@ pub(super) fn send(
 }
 
 /// The receiver's part: its shares of all gates' outputs.
-pub(super) fn receive(
+pub(crate) fn receive(
     circuit: &Circuit,
     numbers: &[u128],
     masks: &Planes,

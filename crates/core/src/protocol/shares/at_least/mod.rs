@@ -17,11 +17,11 @@
 //!
 //! The first party is the sender of all OTs, the second their receiver.
 
-mod circuit;
-mod gates;
+pub(super) mod circuit;
+pub(super) mod gates;
 mod params;
-mod planes;
-mod tree;
+pub(super) mod planes;
+pub(super) mod tree;
 
 pub use params::{K, Params};
 
@@ -31,6 +31,7 @@ use zeroize::Zeroizing;
 use circuit::Circuit;
 use planes::Planes;
 
+use super::bits::{BitParty, First, Second, SharedBits};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::ot::softspoken::{RandomReceiver, RandomSender};
@@ -84,18 +85,7 @@ pub fn first_over(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<bool>> {
-    let params = Params::new(shares.len(), shares.modulus(), bound, threshold)?;
-    if let Some(answers) = params.known() {
-        return Ok(answers);
-    }
-    // What is compared is a - threshold; and the answer is the complement of the sign.
-    let modulus = u128::MAX >> (128 - params.bits());
-    let own = |share: &u128| (share.wrapping_sub(threshold) & modulus) ^ (1 << (params.bits() - 1));
-    let own: Zeroizing<Vec<u128>> = Zeroizing::new(shares.residues().iter().map(own).collect());
-    let circuit = Circuit::new(params.bits() - 1);
-    let masks = Planes::random(circuit.masks(), own.len(), rng);
-    let outputs = gates::send(&circuit, &own, &masks, ot, channel)?;
-    tree::answers(&circuit, &own, &masks, &outputs, true, channel)
+    opened(shares, bound, threshold, &mut First(ot), channel, rng)
 }
 
 /// Runs the second party's role as [`run`] does, over given OTs.
@@ -107,18 +97,65 @@ pub fn second_over(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<bool>> {
+    opened(shares, bound, threshold, &mut Second(ot), channel, rng)
+}
+
+/// The answers, which both parties learn.
+fn opened(
+    shares: &Shares,
+    bound: u128,
+    threshold: u128,
+    party: &mut impl BitParty,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Vec<bool>> {
     let params = Params::new(shares.len(), shares.modulus(), bound, threshold)?;
-    if let Some(answers) = params.known() {
-        return Ok(answers);
+    match params.known() {
+        Some(answers) => Ok(answers),
+        None => tree::open_answers(&compared(shares, threshold, &params, party, channel, rng)?, channel),
     }
-    // The bits below the highest are compared in their complement.
-    let below = (1 << (params.bits() - 1)) - 1;
-    let own = |share: &u128| (share & (below << 1 | 1)) ^ below;
+}
+
+/// The answers as bits that the parties share.
+pub(crate) fn shared(
+    shares: &Shares,
+    bound: u128,
+    threshold: u128,
+    party: &mut impl BitParty,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<SharedBits> {
+    let params = Params::new(shares.len(), shares.modulus(), bound, threshold)?;
+    match params.known() {
+        Some(answers) => Ok(answers.into_iter().map(|answer| answer && party.leads()).collect()),
+        None => Ok(SharedBits::of_plane(&compared(shares, threshold, &params, party, channel, rng)?)),
+    }
+}
+
+/// A plane of shares of the answers, where public values do not give them.
+fn compared(
+    shares: &Shares,
+    threshold: u128,
+    params: &Params,
+    party: &mut impl BitParty,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Planes> {
+    // What is compared is a - threshold, with b; the answer is the complement of the sign. The second party's bits below the
+    // highest are compared in their complement.
+    let (modulus, highest) = (u128::MAX >> (128 - params.bits()), 1 << (params.bits() - 1));
+    let own = |&share: &u128| {
+        if party.leads() {
+            (share.wrapping_sub(threshold) & modulus) ^ highest
+        } else {
+            (share & modulus) ^ (highest - 1)
+        }
+    };
     let own: Zeroizing<Vec<u128>> = Zeroizing::new(shares.residues().iter().map(own).collect());
     let circuit = Circuit::new(params.bits() - 1);
     let masks = Planes::random(circuit.masks(), own.len(), rng);
-    let outputs = gates::receive(&circuit, &own, &masks, ot, channel)?;
-    tree::answers(&circuit, &own, &masks, &outputs, false, channel)
+    let outputs = party.transfer(&circuit, &own, &masks, channel)?;
+    tree::answers(&circuit, &own, &masks, &outputs, party.leads(), channel)
 }
 
 /// Purpose for which the OTs' keys are derived.

@@ -62,7 +62,7 @@ impl Params {
     }
 
     /// The form of the OTs.
-    pub(super) fn transfers() -> Result<softspoken::Params> {
+    pub(crate) fn transfers() -> Result<softspoken::Params> {
         softspoken::Params::new(Security::SemiHonest, K)
     }
 

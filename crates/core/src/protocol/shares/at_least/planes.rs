@@ -11,7 +11,7 @@ const WORD: usize = 64;
 /// Planes of as many bits each. Bit i of a plane is bit i % 64 of its word i / 64; the bits beyond the last one are zero.
 /// Secret: zeroized when dropped, never printed.
 #[derive(ZeroizeOnDrop)]
-pub(super) struct Planes {
+pub(crate) struct Planes {
     words: Vec<u64>,
     /// Words of a plane.
     stride: usize,
@@ -20,13 +20,13 @@ pub(super) struct Planes {
 
 impl Planes {
     /// `count` planes of `length` zeros.
-    pub(super) fn zeros(count: usize, length: usize) -> Planes {
+    pub(crate) fn zeros(count: usize, length: usize) -> Planes {
         let stride = length.div_ceil(WORD);
         Planes { words: vec![0; count * stride], stride, length }
     }
 
     /// Draws uniformly random bits.
-    pub(super) fn random(count: usize, length: usize, rng: &mut impl CryptoRng) -> Planes {
+    pub(crate) fn random(count: usize, length: usize, rng: &mut impl CryptoRng) -> Planes {
         let mut planes = Planes::zeros(count, length);
         let mut bytes = [0; WORD / 8];
         for word in &mut planes.words {
@@ -51,7 +51,7 @@ impl Planes {
     }
 
     /// Bits of a plane.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.length
     }
 
@@ -67,18 +67,18 @@ impl Planes {
 
     /// Bit `index` of a plane: 0 or 1.
     #[inline]
-    pub(super) fn bit(&self, plane: usize, index: usize) -> u32 {
+    pub(crate) fn bit(&self, plane: usize, index: usize) -> u32 {
         (self.words[plane * self.stride + index / WORD] >> (index % WORD)) as u32 & 1
     }
 
     /// Sets bit `index` of a plane, which is zero, to the lowest of `bit`.
     #[inline]
-    pub(super) fn put(&mut self, plane: usize, index: usize, bit: u32) {
+    pub(crate) fn put(&mut self, plane: usize, index: usize, bit: u32) {
         self.words[plane * self.stride + index / WORD] |= u64::from(bit & 1) << (index % WORD);
     }
 
     /// Bytes of a plane on the wire.
-    pub(super) fn plane_bytes(length: usize) -> usize {
+    pub(crate) fn plane_bytes(length: usize) -> usize {
         length.div_ceil(8)
     }
 

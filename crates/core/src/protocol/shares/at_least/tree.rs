@@ -12,8 +12,8 @@ use crate::protocol::shares::{ANSWERS, HIDDEN_BITS};
 /// Planes of a node: "greater", and "equal", which is unused in the lowest.
 const NODE: usize = 2;
 
-/// The answers, which are the exclusive or of both parties' highest bits and of the tree's root. `own` are the party's
-/// numbers, `outputs` those of its gates; `leads` tells the parties apart.
+/// A plane of shares of the answers, which are the exclusive or of both parties' highest bits and of the tree's root. `own` are
+/// the party's numbers, `outputs` those of its gates; `leads` tells the parties apart.
 pub(super) fn answers(
     circuit: &Circuit,
     own: &[u128],
@@ -21,7 +21,7 @@ pub(super) fn answers(
     outputs: &Planes,
     leads: bool,
     channel: &mut Channel,
-) -> Result<Vec<bool>> {
+) -> Result<Planes> {
     let mut nodes = Planes::zeros(NODE * circuit.blocks().count(), own.len());
     for (node, (output, gate)) in circuit.blocks().enumerate() {
         for plane in 0..gate.outputs() {
@@ -62,8 +62,34 @@ pub(super) fn answers(
     if nodes.count() > 0 {
         answer.plane_mut(0).iter_mut().zip(nodes.plane(0)).for_each(|(answer, carry)| *answer ^= carry);
     }
-    let opened = open(ANSWERS, &answer, channel)?;
-    Ok((0..own.len()).map(|number| opened.bit(0, number) == 1).collect())
+    Ok(answer)
+}
+
+/// The bits of a plane of shares, opened to both parties.
+pub(crate) fn open_answers(shares: &Planes, channel: &mut Channel) -> Result<Vec<bool>> {
+    let opened = open(ANSWERS, shares, channel)?;
+    Ok((0..shares.len()).map(|number| opened.bit(0, number) == 1).collect())
+}
+
+/// Shares of the products of shared bits, `x` with `y`, each number by number. `outputs` are those of the gates of
+/// [`Circuit::product`].
+pub(crate) fn products(
+    [x, y]: [&Planes; 2],
+    masks: &Planes,
+    outputs: &Planes,
+    leads: bool,
+    channel: &mut Channel,
+) -> Result<Planes> {
+    let mut hidden = Planes::zeros(2, x.len());
+    for (plane, input) in [x, y].into_iter().enumerate() {
+        let both = input.plane(0).iter().zip(masks.plane(plane));
+        hidden.plane_mut(plane).iter_mut().zip(both).for_each(|(hidden, (input, mask))| *hidden = input ^ mask);
+    }
+    let opened = open(HIDDEN_BITS, &hidden, channel)?;
+    let mut products = Planes::zeros(1, x.len());
+    let merge = Merge { masks: 0..2, outputs: 0 };
+    multiply(&merge, 0, 0, &opened, masks, outputs, leads, products.plane_mut(0));
+    Ok(products)
 }
 
 /// The planes that a pair of nodes multiplies: "equal" of the upper one with "greater" and "equal" of the lower one.

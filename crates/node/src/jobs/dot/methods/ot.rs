@@ -7,8 +7,8 @@ use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares};
 use tacita_core::{Error, Result, Session, Side};
 
 use super::{Cpu, DotPairMethod, Product, ProductRequest};
-use crate::agreement::Protocol;
 use crate::agreement::cost::{Calibration, MEASURED};
+use crate::agreement::{FAR_BANDWIDTH, NEAR_BANDWIDTH, Network, Protocol};
 use crate::jobs::dot::DotJob;
 
 /// The word for it.
@@ -40,6 +40,28 @@ const SILENT_START: f64 = 30e-3;
 pub fn transfer_seconds(extension: Extension) -> f64 {
     let known = TRANSFERS.iter().find(|(known, _)| *known == extension);
     known.map_or(TRANSFERS[2].1, |(_, seconds)| *seconds)
+}
+
+/// The bandwidth in bits a second that is assumed where it depends on the network which of two protocols is the faster, and both
+/// parties have to know: by how transfers are made, for which the network was looked at.
+pub fn bandwidth_for(extension: Option<Extension>) -> f64 {
+    match extension {
+        Some(Extension::SoftSpoken(..8)) => NEAR_BANDWIDTH,
+        _ => FAR_BANDWIDTH,
+    }
+}
+
+/// The extension of SoftSpoken whose transfers are the cheapest over a network, for jobs that make some now and some later.
+pub fn cheapest(network: Network) -> Extension {
+    let seconds = |extension: Extension| match extension {
+        // A transfer of SoftSpoken has 128 / k bits.
+        Extension::SoftSpoken(k) => {
+            Some((extension, transfer_seconds(extension) / 2.0 + 128.0 / k as f64 / network.bandwidth()))
+        }
+        Extension::Silent => None,
+    };
+    let cheapest = EXTENSIONS.into_iter().filter_map(seconds).min_by(|one, other| one.1.total_cmp(&other.1));
+    cheapest.map_or(Extension::SoftSpoken(4), |(extension, _)| extension)
 }
 
 impl DotPairMethod for Ot {

@@ -49,9 +49,14 @@ impl DotMethod for DotPair {
     fn run(&self, brought: &DotInput, run_of: PartContext<'_>) -> Result<RunResult> {
         let PairContext { job, me, agreed, channel, rng, .. } = run_of.pair()?;
         let job = &DotJob { spec: job, own: &brought.own };
-        let found::DotResult { rows, outcome, encryptions } = run(job, me, brought, agreed, channel, rng)?;
-        let learned = learned::dot(job, me, KnownSizes { common: Some(rows as u64), ..KnownSizes::of(agreed) });
-        let found = RunResult { answer: outcome.answer(job), ..RunResult::nothing(agreed.chosen.protocol, learned) };
+        let found::DotResult { common, outcome, encryptions } = run(job, me, brought, agreed, channel, rng)?;
+        let learned = learned::dot(job, me, KnownSizes { common: Some(common as u64), ..KnownSizes::of(agreed) });
+        let aligned = job.alignment().map(|_| common);
+        let found = RunResult {
+            answer: outcome.answer(job),
+            common: aligned,
+            ..RunResult::nothing(agreed.chosen.protocol, learned)
+        };
         match encryptions {
             Some(encryptions) => found.with("encryptions", encryptions),
             None => Ok(found),

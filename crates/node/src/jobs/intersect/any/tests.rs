@@ -107,7 +107,7 @@ fn no_key_is_answered_before_all_are_bound() {
             let sends = scope.spawn(|| {
                 let peers = Peers::One { agreed: &agreed, channel: &mut to_receiver };
                 let rng = &mut ChaCha20Rng::from_seed([1; 32]);
-                let ran = sender.run(PartContext { job: &job, me: "b", peers, allowed: None, rng });
+                let ran = sender.run(PartContext { job: &job, me: "b", peers, allowed: None, secret: &[0; 32], rng });
                 ran.inspect_err(|error| to_receiver.handle().interrupt(error.clone())).map(drop)
             });
             let answered = is_bound(&job, &agreed, &mut channel).and_then(|()| {

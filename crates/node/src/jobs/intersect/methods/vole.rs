@@ -162,6 +162,13 @@ impl Bucketed for Vole {
     }
 }
 
+/// CPU seconds of a party in two functions, one with the key of each party: each gets the other's at its own items, and evaluates its own
+/// there.
+pub(in crate::jobs) fn cpu_of_both(own: f64, theirs: f64, machine: &Calibration) -> f64 {
+    let [receiver, answer, entry] = SHARES;
+    2.0 * machine.vole_start + machine.vole_item * ((receiver + entry) * own + answer * theirs)
+}
+
 /// Returns the memory that the protocol holds besides what all protocols do.
 fn more(receives: bool, params: &Params) -> u64 {
     let (asked, sent) = (params.receiver_items as u64, params.sender_entries as u64);

@@ -16,16 +16,18 @@ use tacita_core::{Error, Result};
 pub use counting::{ItemsetCounter, count};
 pub use facts::{check_names, facts, flags, join};
 pub use mining::Mining;
-pub(super) use partition::aligned;
+pub(super) use partition::aligned as aligned_rows;
 pub use partition::by_position;
 
 use super::spec::{Bins, RulesJob};
 use crate::agreement::{ItemsFrom, JobSpec};
+use crate::jobs::aligned;
 use crate::jobs::dot::methods::ot;
 
 /// The job of one bucket, which tells nobody a count.
 pub fn in_buckets(job: &RulesJob<'_>) -> Result<JobSpec> {
     let bad = |text: &str| Err(Error::Input(format!("this job runs on one machine of each party: {text}")));
+    aligned::spec::refuse_hidden_in_buckets(job.alignment().as_ref())?;
     if !job.protocol.is_auto() && job.protocol != ot::PROTOCOL {
         return bad(&format!(
             "protocol = \"{}\" hides numbers only approximately, and each bucket would reveal more: leave it out, or use \"{}\"",

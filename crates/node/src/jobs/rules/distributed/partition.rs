@@ -11,29 +11,30 @@ use serde_json::json;
 use tacita_core::protocol::rules::baskets::Baskets;
 use tacita_core::{Error, Result, Session};
 
-use super::super::{Common, RulesInput};
+use super::super::{RulesInput, places};
 use crate::agreement::{Answer, Source};
 use crate::base::hex::hex;
+use crate::jobs::aligned::AlignedRows;
 use crate::jobs::rules::spec::RulesJob;
 use crate::table::Table;
 
 /// The items of rows that are aligned by their position.
 pub fn by_position(job: &RulesJob<'_>, me: &str, source: &Source) -> Result<Answer> {
     let brought = RulesInput::load(job, me, source)?;
-    answer(&brought, &Common::new(brought.items.rows(), None), "")
+    answer(&brought, &AlignedRows::by_position(brought.items.rows()), "")
 }
 
 /// The items of rows that were aligned in this session.
-pub(in crate::jobs::rules) fn aligned(brought: &RulesInput, common: &Common, session: &Session) -> Result<Answer> {
-    answer(brought, common, &hex(&session.derive("run of a partition")))
+pub(in crate::jobs::rules) fn aligned(brought: &RulesInput, rows: &AlignedRows, session: &Session) -> Result<Answer> {
+    answer(brought, rows, &hex(&session.derive("run of a partition")))
 }
 
 /// A table of items with their rows; how many rows there are, and what stands for the run that aligned them.
-fn answer(brought: &RulesInput, common: &Common, run: &str) -> Result<Answer> {
+fn answer(brought: &RulesInput, aligned: &AlignedRows, run: &str) -> Result<Answer> {
     let items = &brought.items;
     let mut rows = ListBuilder::new(UInt32Builder::new()).with_field(Field::new("item", DataType::UInt32, false));
     for item in 0..items.len() {
-        let mut own: Vec<u32> = common.of(items.rows_of(item)).map(|row| row as u32).collect();
+        let mut own: Vec<u32> = places(aligned, items.rows_of(item)).map(|row| row as u32).collect();
         own.sort_unstable();
         rows.append_value(own.into_iter().map(Some));
     }
@@ -47,8 +48,8 @@ fn answer(brought: &RulesInput, common: &Common, run: &str) -> Result<Answer> {
     let batch = RecordBatch::try_new(schema.clone(), vec![names, rows])
         .map_err(|error| Error::Internal(format!("items do not make a table: {error}")))?;
     Ok(Answer::Numbers {
-        json: json!({ "rows": common.rows, "run": run }),
-        line: format!("rows {}", common.rows),
+        json: json!({ "rows": aligned.rows(), "run": run }),
+        line: format!("rows {}", aligned.rows()),
         table: Box::new(move || Table::new("partition", schema, vec![batch])),
     })
 }

@@ -19,8 +19,8 @@ use zeroize::Zeroizing;
 
 use crate::agreement::{Chosen, Protocol};
 use crate::base::usage::round;
+use crate::jobs::dot::methods::ot::bandwidth_for;
 use crate::jobs::dot::methods::{lattice, ot};
-use crate::jobs::rules::choose::bandwidth_for;
 use crate::jobs::rules::spec::RulesJob;
 use encrypted::EncryptedProducts;
 use named::NamedProducts;

@@ -1,0 +1,71 @@
+//! Hidden alignment: see `tacita_core::protocol::align`.
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::protocol::align::{self, Params};
+use tacita_core::{Result, Side};
+
+use super::AlignedRows;
+use crate::agreement::cost::{Calibration, Cost, RoleCost};
+use crate::agreement::handshake::HandshakeResult;
+use crate::agreement::{JobSpec, Sizes};
+use crate::base::text::{count, counted};
+use crate::jobs::intersect::Loaded;
+use crate::jobs::intersect::methods::vole;
+
+/// Memory of an item, of its place, and of that of its row.
+const ITEM_BYTES: u64 = 32 + 4 + 8;
+
+/// The side of a party: the first of the job file is the first.
+fn side(job: &JobSpec, party: &str) -> Side {
+    if job.parties.position(party) == Some(0) { Side::First } else { Side::Second }
+}
+
+fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
+    let (first, second) = if side(job, me) == Side::First { (own, theirs) } else { (theirs, own) };
+    Params::new(first.items as usize, second.items as usize)
+}
+
+/// Aligns the rows of a table with those of the peer, in a common order.
+pub(super) fn run(
+    job: &JobSpec,
+    me: &str,
+    ids: &Loaded,
+    agreed: &HandshakeResult,
+    channel: &mut Channel,
+    rng: &mut ChaCha20Rng,
+) -> Result<AlignedRows> {
+    let params = params(job, me, &agreed.own_sizes, &agreed.peer_sizes);
+    let items = ids.items(&agreed.session.derive("align item"));
+    let alignment = align::run(side(job, me), &items, &agreed.session, &params, channel, rng)?;
+    tracing::info!(
+        "aligned by ids: {} of both parties, of which {} are common",
+        counted(alignment.rows() as u64, "row"),
+        count(alignment.common() as u64)
+    );
+    // Each id has one row.
+    let rows = (0..ids.keys().len()).filter_map(|key| ids.keys().rows(key).first().copied());
+    let places = rows.zip(alignment.positions().iter().copied());
+    Ok(AlignedRows::hidden(ids.table().rows(), alignment.rows(), alignment.common(), places))
+}
+
+/// Memory besides the tables, in bytes, an estimate from above.
+pub(super) fn memory(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> u64 {
+    params(job, me, own, theirs).memory(side(job, me)).saturating_add(own.items.saturating_mul(ITEM_BYTES))
+}
+
+/// Cost to both parties, without the closing frame, if no row is common.
+pub(super) fn cost(job: &JobSpec, sizes: [(&str, &Sizes); 2], machine: &Calibration) -> Result<Cost> {
+    let [(first, of_first), (_, of_second)] = sizes;
+    let params = params(job, first, of_first, of_second);
+    let both = (of_first.items + of_second.items) as f64;
+    let role = |name: &str, side: Side, own: &Sizes, theirs: &Sizes| -> Result<(String, RoleCost)> {
+        let functions = vole::cpu_of_both(own.items as f64, theirs.items as f64, machine);
+        let cpu = functions + machine.ecdh_pass * both;
+        Ok((name.to_owned(), RoleCost { cpu, bytes: params.bytes_sent_by(side, 0)?, ..RoleCost::default() }))
+    };
+    let [(first, of_first), (second, of_second)] = sizes;
+    let roles =
+        [role(first, Side::First, of_first, of_second)?, role(second, Side::Second, of_second, of_first)?].into();
+    Ok(Cost { roles, rounds: params.rounds()?, ..Cost::default() })
+}

@@ -1,0 +1,68 @@
+//! Plain sentences on who learns what in a cross table: `docs/protocols/crosstab.md` says why.
+
+use super::spec::CrosstabJob;
+use crate::agreement::{Disclosure, KnownSizes};
+use crate::base::text::counted;
+use crate::jobs::aligned::learned::{alignment, rows_at_a_glance};
+
+/// Returns what `party` learns in a cross table.
+pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
+    let (peer, least) = (job.peer_of(party), job.min_cell());
+    let enough = counted(least, "row");
+    let mut learned = Vec::new();
+    if job.learns(party) {
+        learned.push(format!("{party} learns in how many rows each open cell is."));
+        learned.push(format!("{party} learns the names of those of {peer}'s categories that have an open cell."));
+        if let Some(column) = job.measure().column() {
+            let column = column.escape_debug();
+            learned.push(format!("{party} learns the sum of `{column}` over the rows of each open cell, if it is {peer} who has `{column}`."));
+        }
+    } else {
+        learned.push(format!("{party} learns no count, and no name of {peer}'s categories."));
+    }
+    match least {
+        0 => learned.push(format!(
+            "All cells are open: limits.min_cell is 0. {party} can learn about few rows, or a single one."
+        )),
+        _ => {
+            learned.push(format!(
+                "{party} learns which cells are closed: all in fewer than {enough}, empty ones too, and others that are chosen by \
+                 random numbers of categories, never by size."
+            ));
+            learned.push(format!(
+                "{party} does not learn the count of a closed cell: open cells and margins together leave more than one possible."
+            ));
+            learned.push(format!(
+                "{party} can guess that a cell is in fewer than {enough} from where cells are closed: the numbers of categories say \
+                 which others close besides it."
+            ));
+            learned.push(format!(
+                "{party} can learn what {peer} has in one row, whatever limits.min_cell is, by a category of that row and rows of which it \
+                 knows what {peer} has. Nothing checks what categories a party brings."
+            ));
+        }
+    }
+    learned.push(format!(
+        "{party} learns how many categories {peer} has. They are numbered at random, and in all runs of {peer} alike."
+    ));
+    learned.push(format!("{party} learns which of the job's columns {peer} has."));
+    alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
+    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    learned
+}
+
+/// Returns the summary of who learns what, one entry for each result.
+pub(super) fn at_a_glance(job: &CrosstabJob<'_>) -> Vec<Disclosure> {
+    let open = match job.min_cell() {
+        0 => "the count of each cell".to_owned(),
+        least => format!("counts of open cells, of at least {least}"),
+    };
+    let mut all = vec![Disclosure::new(job, open, |name| job.learns(name))];
+    if job.min_cell() > 0 {
+        all.push(Disclosure::new(job, "counts of closed cells", |_| false));
+    }
+    all.push(Disclosure::new(job, "names of the other's categories with an open cell", |name| job.learns(name)));
+    all.push(Disclosure::new(job, "how many categories the other has", |_| true));
+    all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
+    all
+}

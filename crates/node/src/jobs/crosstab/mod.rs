@@ -1,0 +1,73 @@
+//! `crosstab`: from tables to the cells of a cross table that those who learn get.
+
+mod categories;
+mod cost;
+mod job;
+mod learned;
+mod load;
+mod output;
+mod page;
+mod product;
+mod run;
+mod spec;
+
+use std::sync::Arc;
+
+use tacita_core::Result;
+use tacita_core::channel::Channel;
+
+use crate::agreement::{Chosen, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, RunResult, Sizes};
+use crate::jobs::aligned;
+use crate::jobs::intersect::memory::needed as of_intersection;
+use crate::table::RowCounts;
+
+use load::CrosstabInput;
+use page::ForReaders;
+pub use spec::{Crosstab, CrosstabJob, Measure};
+
+/// Memory of the products and of the circuit besides columns, in bytes, an estimate from above.
+const WORK_BYTES: u64 = 512 << 20;
+
+/// Memory of a row: the categories of its columns, its category, and its place.
+const ROW_BYTES: u64 = 16;
+
+impl CrosstabJob<'_> {
+    /// Memory besides the table, in bytes, as far as it can be known before: columns of categories aside, whose number shows in the
+    /// run.
+    fn memory(&self, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
+        let alignment = self.alignment().zip(chosen.alignment);
+        let alignment = alignment
+            .map_or(Ok(0), |(job, protocol)| of_intersection(&job, me, &Chosen::only(protocol), own, theirs))?;
+        Ok(WORK_BYTES.saturating_add(own.items.saturating_mul(ROW_BYTES)).saturating_add(alignment))
+    }
+}
+
+impl PartyInput for CrosstabInput {
+    fn sizes(&self) -> Sizes {
+        self.sizes.clone()
+    }
+
+    fn rows(&self) -> RowCounts {
+        self.rows
+    }
+
+    fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
+        let alignment = CrosstabJob { spec: job, own: &self.own }.alignment();
+        aligned::check_peer(alignment.as_ref(), &self.sizes, theirs, channel)
+    }
+
+    fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
+        let PairContext { job, me, agreed, allowed, secret, channel, rng } = run.pair()?;
+        let own = self.own.clone();
+        let job = &CrosstabJob { spec: job, own: &own };
+        let found = run::run(job, me, self, agreed, (allowed, secret), channel, rng)?;
+        let known = KnownSizes { common: Some(found.common as u64), ..KnownSizes::of(agreed) };
+        let learned = learned::crosstab(job, me, known);
+        let table = found.table.map(Arc::new);
+        let page = table.clone().map(|table| Box::new(ForReaders { own: own.clone(), table }) as _);
+        let result =
+            RunResult { page, ..RunResult::new(agreed.chosen.protocol, learned, move || Ok(output::answer(table))) };
+        let [mine, theirs] = found.categories;
+        result.with("categories", std::collections::BTreeMap::from([(me, mine), (job.peer_of(me), theirs)]))
+    }
+}

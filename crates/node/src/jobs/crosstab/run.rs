@@ -1,0 +1,264 @@
+//! Run of a cross table: aligned rows, categories, products, cells that close, and what is opened of the others.
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::channel::labels::crosstab::{CATEGORIES, OWNED};
+use tacita_core::protocol::crosstab::{self, Params};
+use tacita_core::protocol::dot::{Columns, Integers, Shape};
+use tacita_core::{Error, Result, Side};
+use zeroize::Zeroizing;
+
+use super::categories::{self, Labels, OwnCategories};
+use super::load::{CrosstabInput, Owned};
+use super::output::{Cell, CrossTable};
+use super::product::product;
+use super::spec::CrosstabJob;
+use crate::agreement::handshake::HandshakeResult;
+use crate::base::memory::Limit;
+use crate::jobs::aligned;
+use crate::jobs::dot::side;
+
+/// Result of a run for a party.
+pub(super) struct Found {
+    /// Number of rows that both have.
+    pub(super) common: usize,
+    /// Categories of this party and of the peer.
+    pub(super) categories: [usize; 2],
+    /// The table, if this party learns it.
+    pub(super) table: Option<CrossTable>,
+}
+
+/// Parties of the columns of a job: whether this party has each, in the order of [`CrosstabJob::used`].
+struct Ownership {
+    mine: Vec<bool>,
+}
+
+impl Ownership {
+    /// Tells the peer which columns this party has, and hears which the peer has.
+    ///
+    /// Errors ([`Error::Terms`]): both have one, or none of both.
+    fn exchange(job: &CrosstabJob<'_>, me: &str, own: &[Owned], channel: &mut Channel) -> Result<Ownership> {
+        let told: Vec<u8> = own.iter().map(|owned| *owned as u8).collect();
+        let theirs = channel.exchange(OWNED, told, own.len())?;
+        if theirs.len() != own.len() || theirs.iter().any(|code| *code > Owned::Mapped as u8) {
+            return Err(channel.violation(format!("`{}` do not say who has which", OWNED.name)));
+        }
+        let mut mine = Vec::with_capacity(own.len());
+        for ((name, own), theirs) in job.used().iter().zip(own).zip(theirs) {
+            let (own, name) = (*own as u8, name.escape_debug());
+            if own == theirs {
+                let who = if own == 0 { "neither party has" } else { "both parties have" };
+                let peer = job.peer_of(me);
+                return Err(channel.conclude_for(Error::Terms(format!(
+                    "{who} a column \"{name}\": its owner maps it in its [parties.X] columns, as columns = {{ {name} = \"HEADER\" \
+                     }} (X is {me} or {peer})"
+                ))));
+            }
+            mine.push(own > theirs);
+        }
+        Ok(Ownership { mine })
+    }
+
+    /// The columns of categories of this party, or of the peer, with their places.
+    fn columns<'a>(&self, by: &'a [String], mine: bool) -> Vec<(usize, &'a String)> {
+        by.iter().enumerate().filter(|(place, _)| self.mine[*place] == mine).collect()
+    }
+
+    /// Whether this party has the measure, in a job with one.
+    fn has_measure(&self, by: &[String]) -> bool {
+        self.mine.get(by.len()).copied().unwrap_or(false)
+    }
+}
+
+pub(super) fn run(
+    job: &CrosstabJob<'_>,
+    me: &str,
+    brought: &CrosstabInput,
+    agreed: &HandshakeResult,
+    (allowed, secret): (Option<u64>, &[u8; 32]),
+    channel: &mut Channel,
+    rng: &mut ChaCha20Rng,
+) -> Result<Found> {
+    let by = job.by();
+    let ownership = Ownership::exchange(job, me, &brought.owned, channel)?;
+    let (own_columns, their_columns) = (ownership.columns(&by, true), ownership.columns(&by, false));
+    let rows = align(job, me, brought, agreed, channel, rng)?;
+
+    let read: Vec<_> = own_columns.iter().filter_map(|(at, name)| Some((*name, brought.categories.get(at)?))).collect();
+    let listed = categories::listed(job, &own_columns.iter().map(|(_, name)| *name).collect::<Vec<_>>());
+    let sizes = (brought.table_rows, rows.rows());
+    let own = OwnCategories::new(&read, listed, sizes, |row| rows.place(row), secret)?;
+    categories::check_names(&own)?;
+    let theirs = exchange_count(own.labels.len(), channel)?;
+    let mine = side(job, me);
+    let of_sides = |own: usize, theirs: usize| if mine == Side::First { [own, theirs] } else { [theirs, own] };
+    let [first, second] = of_sides(own.labels.len(), theirs);
+    let params = Params { rows: rows.rows(), first, second, minimum: job.min_cell() };
+    // Both know both numbers.
+    params.check().map_err(|error| channel.conclude_for(error))?;
+    let work = Work { job, me, agreed, params, mine };
+    work.check_memory(own.labels.len(), brought, allowed)?;
+
+    // 1. Shares of all counts. 2. Which cells close. 3. The counts of the others.
+    let shape = Shape { rows: params.rows, first, second, integers: Integers::BINARY };
+    let counted = product(&agreed.chosen, shape, params.modulus()?)?;
+    let columns = own.columns(Integers::BINARY)?;
+    let shares = counted.run(mine, &columns, &agreed.session.child("crosstab counts", 0), channel, rng)?;
+    drop(columns);
+    let closed = crosstab::closed(mine, &shares, &params, &agreed.session, channel, rng)?;
+    let (to_me, to_peer) = (job.learns(me), job.learns(job.peer_of(me)));
+    let counts = crosstab::open(&shares, &closed, to_me, to_peer, channel)?;
+
+    // 4. Sums of the same cells, to the party that does not have the measure.
+    let sums = match job.measure().column() {
+        None => None,
+        Some(_) => work.sums(&own, ownership.has_measure(&by), brought, &rows, &closed, channel, rng)?,
+    };
+
+    // 5. Names of categories with an open cell.
+    let cell = |own: usize, theirs: usize| {
+        let [first, second] = of_sides(own, theirs);
+        first * params.second + second
+    };
+    let is_open = |own: usize, theirs: usize| !closed[cell(own, theirs)];
+    let told: Vec<&Labels> = (0..own.labels.len())
+        .filter(|&one| to_peer && (0..theirs).any(|other| is_open(one, other)))
+        .map(|one| &own.labels[one])
+        .collect();
+    let named: Vec<usize> =
+        (0..theirs).filter(|&other| to_me && (0..own.labels.len()).any(|one| is_open(one, other))).collect();
+    let columns: Vec<&String> = their_columns.iter().map(|(_, name)| *name).collect();
+    let names = categories::exchange_names(&told, named.len(), &columns, job, channel)?;
+
+    let found = Found { common: rows.common(), categories: [own.labels.len(), theirs], table: None };
+    let Some(counts) = counts else { return Ok(found) };
+    let mut peers: Vec<(Labels, Option<usize>)> = names.into_iter().zip(named.into_iter().map(Some)).collect();
+    // Agreed categories are known by name, with or without an open cell.
+    for labels in categories::listed(job, &columns).unwrap_or_default() {
+        if !peers.iter().any(|(known, _)| *known == labels) {
+            peers.push((labels, None));
+        }
+    }
+    let mut cells = Vec::new();
+    for (one, own_labels) in own.labels.iter().enumerate() {
+        for (their_labels, other) in &peers {
+            let mut labels = vec![String::new(); by.len()];
+            own_columns.iter().zip(own_labels).for_each(|((at, _), label)| labels[*at].clone_from(label));
+            their_columns.iter().zip(their_labels).for_each(|((at, _), label)| labels[*at].clone_from(label));
+            let at = other.map(|other| cell(one, other));
+            let count = at.and_then(|at| counts[at]).map(|count| count as u64);
+            let sum = at.and_then(|at| sums.as_ref()?.get(at).copied().flatten());
+            cells.push(Cell { labels, count, sum });
+        }
+    }
+    let table = CrossTable::new(job, cells, closed.iter().filter(|closed| **closed).count(), sums.is_some());
+    Ok(Found { table: Some(table), ..found })
+}
+
+/// Exchanges the numbers of categories.
+fn exchange_count(own: usize, channel: &mut Channel) -> Result<usize> {
+    let own = u32::try_from(own).map_err(|_| Error::Input("this party has 2^32 categories or more".into()))?;
+    let message = channel.exchange(CATEGORIES, own.to_le_bytes().to_vec(), size_of::<u32>())?;
+    match message.as_slice().try_into() {
+        Ok(bytes) => Ok(u32::from_le_bytes(bytes) as usize),
+        Err(_) => Err(channel.violation(format!("`{}` has {} bytes instead of 4", CATEGORIES.name, message.len()))),
+    }
+}
+
+/// Rows that are counted, and where the own ones stand among them.
+struct CountedRows {
+    rows: usize,
+    places: Option<Zeroizing<Vec<Option<u32>>>>,
+}
+
+impl CountedRows {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn common(&self) -> usize {
+        self.rows
+    }
+
+    fn place(&self, row: u32) -> Option<usize> {
+        match &self.places {
+            None => Some(row as usize),
+            Some(places) => places[row as usize].map(|place| place as usize),
+        }
+    }
+}
+
+fn align(
+    job: &CrosstabJob<'_>,
+    me: &str,
+    brought: &CrosstabInput,
+    agreed: &HandshakeResult,
+    channel: &mut Channel,
+    rng: &mut ChaCha20Rng,
+) -> Result<CountedRows> {
+    let common = aligned::align(job.alignment().as_ref(), me, brought.ids.as_ref(), agreed, channel, rng)?;
+    let Some(common) = common else { return Ok(CountedRows { rows: brought.table_rows, places: None }) };
+    let mut places = Zeroizing::new(vec![None; brought.table_rows]);
+    common.iter().zip(0..).for_each(|(&row, place)| places[row as usize] = Some(place));
+    Ok(CountedRows { rows: common.len(), places: Some(places) })
+}
+
+/// A run whose shape is known.
+struct Work<'a> {
+    job: &'a CrosstabJob<'a>,
+    me: &'a str,
+    agreed: &'a HandshakeResult,
+    params: Params,
+    mine: Side,
+}
+
+impl Work<'_> {
+    /// Refuses more columns than memory has room for.
+    fn check_memory(&self, categories: usize, brought: &CrosstabInput, allowed: Option<u64>) -> Result<()> {
+        let bits = if self.job.measure().column().is_some() { 32 } else { 1 };
+        let columns = (self.params.rows as u64 / 8 + 1).saturating_mul(categories as u64 * bits);
+        let others = self.job.memory(self.me, &self.agreed.chosen, &brought.sizes, &self.agreed.peer_sizes)?;
+        Limit::of(allowed).check(columns.saturating_add(others), "put numbers into bins, or name fewer columns")
+    }
+
+    /// Sums of the measure in cells that are open, if this party does not have the measure and learns them.
+    #[allow(clippy::too_many_arguments, reason = "a step of `run`, whose values these are")]
+    fn sums(
+        &self,
+        own: &OwnCategories,
+        has_measure: bool,
+        brought: &CrosstabInput,
+        rows: &CountedRows,
+        closed: &[bool],
+        channel: &mut Channel,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Option<Vec<Option<i128>>>> {
+        let integers = self.job.integers()?;
+        let Params { rows: all, first, second, .. } = self.params;
+        let shape = Shape { rows: all, first, second, integers };
+        let modulus = shape.value_modulus()?;
+        let columns = match (&brought.measure, has_measure) {
+            (Some(measure), true) => own.weighted(&numbers(measure, rows, brought.table_rows), integers)?,
+            _ => own.columns(integers)?,
+        };
+        let session = self.agreed.session.child("crosstab sums", 0);
+        let shares = product(&self.agreed.chosen, shape, modulus)?.run(self.mine, &columns, &session, channel, rng)?;
+        let (job, peer) = (self.job, self.job.peer_of(self.me));
+        // A few of its own numbers that add up to a sum would name the rows.
+        let (to_me, to_peer) = (!has_measure && job.learns(self.me), has_measure && job.learns(peer));
+        let sums = crosstab::open(&shares, closed, to_me, to_peer, channel)?;
+        let integer = |residue: Option<u128>| residue.map(|residue| modulus.integer(residue, integers.signed()));
+        Ok(sums.map(|sums| sums.into_iter().map(integer).collect()))
+    }
+}
+
+/// The measure's numbers in the order of the rows that are counted.
+fn numbers(measure: &Columns, rows: &CountedRows, table_rows: usize) -> Zeroizing<Vec<i64>> {
+    let mut numbers = Zeroizing::new(vec![0; rows.rows()]);
+    for row in 0..table_rows {
+        if let Some(place) = rows.place(row as u32) {
+            numbers[place] = measure.value(0, row);
+        }
+    }
+    numbers
+}
