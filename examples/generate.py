@@ -356,6 +356,48 @@ def baskets(directory):
     example.close()
 
 
+def wards(directory):
+    """examples/crosstab: patients of a clinic, and a laboratory's diagnoses of them and of others."""
+    patients = [f"P{place + 10_000}" for place in shuffled(range(1_200), "wards")]
+    common = {"influenza": 30, "asthma": 22, "hypertension": 26, "diabetes": 14, "anaemia": 6, "gout": 2}
+
+    def diagnosis(patient, age):
+        # Old people have high blood pressure, and children have not.
+        weights = {name: share * (age // 20 if name in ("hypertension", "diabetes", "gout") else 2) for name, share in common.items()}
+        place = draw(max(sum(weights.values()), 1), "diagnosis", patient)
+        for name, weight in weights.items():
+            if place < weight:
+                return name
+            place -= weight
+        return "influenza"
+
+    ages = {patient: draw(90, "age", patient) for patient in patients}
+    clinic = [[patient, str(ages[patient]), pick(["north", "south", "west"], "ward", patient)] for patient in patients[:900]]
+    laboratory = [[patient, diagnosis(patient, ages[patient]), f"{20 + draw(180, 'euros', patient)}.{draw(100, 'cents', patient):02}"]
+                  for patient in shuffled(patients[200:], "laboratory")]
+
+    example = Example(directory / "crosstab")
+    example.table("clinic", ["patient", "age", "ward"], clinic)
+    example.table("laboratory", ["patient", "diagnosis", "cost"], laboratory)
+    found = {patient: (name, cost) for patient, name, cost in laboratory}
+    joined = [(int(age), ward, *found[patient]) for patient, age, ward in clinic if patient in found]
+    bins = [("<18", 0, 18), ("[18,40)", 18, 40), ("[40,65)", 40, 65), (">=65", 65, 999)]
+    cells = [["age", "diagnosis", "count"]]
+    for label, start, end in bins:
+        for name in sorted(common):
+            cells.append([label, name, str(sum(start <= age < end and has == name for age, _, has, _ in joined))])
+    write_csv(example.directory / "expected" / "job" / "cells.csv", cells)
+    costs = [["ward", "diagnosis", "count", "sum"]]
+    for ward in ("north", "south", "west"):
+        for name in sorted(common):
+            own = [fractions.Fraction(cost) for _, at, has, cost in joined if (at, has) == (ward, name)]
+            cents = int(sum(own) * 100)
+            costs.append([ward, name, str(len(own)), f"{cents // 100}.{cents % 100:02}".rstrip("0").rstrip(".")])
+    write_csv(example.directory / "expected" / "costs" / "cells.csv", costs)
+    example.summary = {job: {"common_keys": len(joined)} for job in ("job", "costs")}
+    example.close()
+
+
 NETWORKS = """alder birch cedar dogwood elder fir gorse hazel ivy juniper kauri larch maple nutmeg oak pine quince rowan spruce teak
 upland vine willow xylem yew zelkova""".split()
 
@@ -513,6 +555,7 @@ def main():
     do_not_fly(directory)
     loyalty(directory)
     baskets(directory)
+    wards(directory)
     attackers(directory)
     certificates(directory)
     popular_sites(directory)

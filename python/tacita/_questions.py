@@ -493,6 +493,8 @@ class Crosstab(Question):
         ``cells``; or `Cells`.
     row_id : str or sequence of str, optional
         Columns by which rows are aligned. By default they are aligned by position.
+    alignment : {"hidden", "rows"}, optional
+        Whether rows with a common `row_id` are shown to both parties, or to none.
     key : str, sequence of str, or mapping, optional
         Profiles of the columns in `row_id`: see `Intersect`.
     bins : mapping of str to sequence of float, optional
@@ -536,6 +538,7 @@ class Crosstab(Question):
     measure: str | None = None
     reveal: str | Cells | None = None
     row_id: Names | None = None
+    alignment: Literal["hidden", "rows"] | None = None
     key: Names | KeyTable | None = None
     bins: Mapping[str, Sequence[float]] | None = None
     categories: Mapping[str, Sequence[str]] | None = None

@@ -7,7 +7,7 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::help;
-use super::pair::{PairOptions, ReceiverOption, named_columns};
+use super::pair::{AlignOptions, PairOptions, ReceiverOption, named_columns};
 use super::run::{PageOptions, StockOptions};
 use crate::console::LogOptions;
 use tacita_node::agreement::{JobSpec, MatchKey, Names};
@@ -50,10 +50,8 @@ pub struct CrosstabOptions {
     /// Number of decimals of the measure.
     #[arg(long, value_name = "N", help_heading = help::NUMBERS)]
     scale: Option<u32>,
-    /// Columns to align rows by, in place of their position. NAME=HEADER if this table's header differs. An
-    /// intersection runs first: both parties learn which of their rows match.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::MATCHING)]
-    row_id: Vec<String>,
+    #[command(flatten)]
+    align: AlignOptions,
     /// Rows that a cell needs to be open [default: 5].
     #[arg(long, value_name = "N", help_heading = help::LIMITS)]
     min_cell: Option<u64>,
@@ -68,7 +66,7 @@ impl CrosstabOptions {
     pub fn execute(self, voice: LogOptions) -> Result<()> {
         let (rows, mut mapping) = named_columns("rows", &self.rows)?;
         let (columns, of_columns) = named_columns("columns", &self.columns)?;
-        let (row_id, of_ids) = named_columns("row-id", &self.row_id)?;
+        let (row_id, of_ids) = named_columns("row-id", &self.align.row_id)?;
         mapping.extend(of_columns);
         mapping.extend(of_ids);
         let measure: tacita_node::jobs::crosstab::Measure = self.measure.parse()?;
@@ -91,6 +89,7 @@ impl CrosstabOptions {
         };
         let mut job = JobSpec {
             key: (!row_id.is_empty()).then_some(key),
+            alignment: self.align.way()?,
             scale: self.scale,
             ..self.pair.job(Arc::new(own), ReceiverOption::Me, mapping)?
         };

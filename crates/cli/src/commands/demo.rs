@@ -52,6 +52,9 @@ const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
 const RECEIPTS: &str = include_str!("../../../../examples/rules/shop.csv");
 const BAKERY: &str = include_str!("../../../../examples/rules/bakery.csv");
 
+const CLINIC: &str = include_str!("../../../../examples/crosstab/clinic.csv");
+const LABORATORY: &str = include_str!("../../../../examples/crosstab/laboratory.csv");
+
 /// Observations of the seven observers, by observer name.
 const OBSERVED: [(&str, &str); 7] = [
     ("observer_1", include_str!("../../../../examples/certificates/observer_1.csv")),
@@ -63,7 +66,7 @@ const OBSERVED: [(&str, &str); 7] = [
     ("observer_7", include_str!("../../../../examples/certificates/observer_7.csv")),
 ];
 
-const TOUR: [Stop; 9] = [
+const TOUR: [Stop; 10] = [
     Stop {
         title: "Which of the hospital's patients does the insurer insure?",
         story: "The hospital writes \"LAST, First\" and ISO dates, the insurer \"First  last\" and dates without dashes: the \
@@ -124,6 +127,14 @@ const TOUR: [Stop; 9] = [
         name: "rules",
         job: include_str!("../../../../examples/rules/job.toml"),
         inputs: &[("shop", RECEIPTS), ("bakery", BAKERY)],
+    },
+    Stop {
+        title: "How many patients of each age have which diagnosis?",
+        story: "The clinic knows ages, the laboratory diagnoses, and neither learns which patients both know. Cells with fewer \
+                than five patients are closed, and so many others that nothing tells what is in them.",
+        name: "crosstab",
+        job: include_str!("../../../../examples/crosstab/job.toml"),
+        inputs: &[("clinic", CLINIC), ("laboratory", LABORATORY)],
     },
     Stop {
         title: "Which certificate do most of seven observers see for a host?",

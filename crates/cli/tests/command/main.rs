@@ -8,6 +8,7 @@ mod at_least;
 mod backends;
 mod cases;
 mod clients;
+mod crosstab;
 mod deploy;
 mod disk;
 mod disk_resume;

@@ -161,6 +161,12 @@ const JOBS: &[(&str, &str)] = &[
     ("shares added up", "job = \"shares\"\noperation = \"sum\"\nreveal_to = [\"b\"]"),
     ("shares compared", "job = \"shares\"\noperation = \"at_least:12.50\"\nreveal_to = [\"a\", \"b\"]"),
     ("rules", "job = \"rules\"\nmin_support = 0.07\nreveal_to = [\"a\", \"b\"]"),
+    ("cross table", "job = \"crosstab\"\nrows = [\"x\"]\ncolumns = [\"y\"]\nreveal_to = [\"a\", \"b\"]"),
+    (
+        "cross table of means",
+        "job = \"crosstab\"\nrows = [\"x\", \"age\"]\ncolumns = \"y\"\nmeasure = \"mean:pay\"\nscale = 2\nrow_id = \"id\"\n\
+         alignment = \"hidden\"\nbins = { age = [18, 65.5] }\ncategories = { y = [\"p\", \"q\"] }\nreveal_to = [\"a\"]\n[limits]\nmin_cell = 9",
+    ),
     (
         "rules of rows with ids",
         "job = \"rules\"\nmin_support = \"2.50%\"\nmin_confidence = 0.30000000000000001\nrow_id = \"id\"\nreveal_to = [\"a\", \"b\"]\n[limits]\nmax_rows = 1000\nmin_rows = 20",

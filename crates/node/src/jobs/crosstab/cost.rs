@@ -13,8 +13,7 @@ use super::spec::CrosstabJob;
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
 use crate::agreement::{Chosen, Sizes};
 use crate::base::text;
-use crate::jobs::aligned::cost::common_rows;
-use crate::jobs::intersect::cost::intersection_cost;
+use crate::jobs::aligned::cost::{alignment_cost, most_rows};
 
 /// Categories of each party that a plan assumes.
 const ASSUMED: usize = 10;
@@ -23,7 +22,8 @@ const ASSUMED: usize = 10;
 const GATE: f64 = 0.2e-6;
 
 /// What a plan says of its assumption.
-const ASSUMPTION: &str = "; 10 categories of each party are assumed, and all cells open";
+const ASSUMPTION: &str =
+    "; 10 categories of each party are assumed, all cells open, and, where common rows are hidden, none common";
 
 pub(super) fn crosstab_cost(
     chosen: &Chosen,
@@ -31,11 +31,10 @@ pub(super) fn crosstab_cost(
     sizes: &BTreeMap<String, Sizes>,
     machine: &Calibration,
 ) -> Result<Cost> {
-    let rows = common_rows(job, job.own.row_id.is_none(), sizes)? as usize;
+    let alignment = job.alignment();
+    let rows = most_rows(job, alignment.as_ref(), sizes)? as usize;
     let mut cost = of_categories(chosen, job, rows, ASSUMED, machine)?;
-    if let (Some(alignment), Some(protocol)) = (job.alignment(), chosen.alignment) {
-        let mut before = intersection_cost(&Chosen::only(protocol), &alignment, sizes, machine)?;
-        before.roles.values_mut().for_each(|role| role.bytes -= CLOSE_BYTES);
+    if let Some(before) = alignment_cost(alignment.as_ref(), chosen, sizes, machine)? {
         cost = before.and(cost);
     }
     let of_twenty = of_categories(chosen, job, rows, 2 * ASSUMED, machine)?;

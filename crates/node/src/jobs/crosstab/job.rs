@@ -92,7 +92,8 @@ impl Job for Crosstab {
     }
 
     fn has(&self, key: CommonKey) -> bool {
-        matches!(key, CommonKey::Key | CommonKey::Scale | CommonKey::PadTo | CommonKey::MinCell)
+        use CommonKey::{Alignment, Key, MinCell, PadTo, Scale};
+        matches!(key, Alignment | Key | Scale | PadTo | MinCell)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -141,7 +142,7 @@ impl Job for Crosstab {
     }
 
     fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
-        self.of(spec).alignment()
+        self.of(spec).alignment().map(|alignment| alignment.ids)
     }
 
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {

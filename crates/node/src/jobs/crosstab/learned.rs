@@ -3,7 +3,7 @@
 use super::spec::CrosstabJob;
 use crate::agreement::{Disclosure, KnownSizes};
 use crate::base::text::counted;
-use crate::jobs::aligned::learned::{alignment, rows_at_a_glance};
+use crate::jobs::aligned::learned::{of_rows, rows_at_a_glance};
 
 /// Returns what `party` learns in a cross table.
 pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
@@ -46,7 +46,7 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
         "{party} learns how many categories {peer} has. They are numbered at random, and in all runs of {peer} alike."
     ));
     learned.push(format!("{party} learns which of the job's columns {peer} has."));
-    alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
+    of_rows(job.alignment().as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
 }

@@ -63,7 +63,7 @@ impl CrosstabInput {
                 (table, rows, None, sizes)
             }
             Some(alignment) => {
-                let loaded = Arc::new(intersect::Loaded::of(&alignment, me, table, allow_unreadable)?);
+                let loaded = Arc::new(intersect::Loaded::of(&alignment.ids, me, table, allow_unreadable)?);
                 let table = loaded.table().clone();
                 (table, loaded.keys().counts(), Some(loaded.clone()), loaded.sizes().clone())
             }

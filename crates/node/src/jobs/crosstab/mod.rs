@@ -18,7 +18,6 @@ use tacita_core::channel::Channel;
 
 use crate::agreement::{Chosen, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, RunResult, Sizes};
 use crate::jobs::aligned;
-use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::table::RowCounts;
 
 use load::CrosstabInput;
@@ -35,9 +34,7 @@ impl CrosstabJob<'_> {
     /// Memory besides the table, in bytes, as far as it can be known before: columns of categories aside, whose number shows in the
     /// run.
     fn memory(&self, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
-        let alignment = self.alignment().zip(chosen.alignment);
-        let alignment = alignment
-            .map_or(Ok(0), |(job, protocol)| of_intersection(&job, me, &Chosen::only(protocol), own, theirs))?;
+        let alignment = self.alignment().map_or(Ok(0), |alignment| alignment.memory(me, chosen, own, theirs))?;
         Ok(WORK_BYTES.saturating_add(own.items.saturating_mul(ROW_BYTES)).saturating_add(alignment))
     }
 }

@@ -15,7 +15,7 @@ use super::product::product;
 use super::spec::CrosstabJob;
 use crate::agreement::handshake::HandshakeResult;
 use crate::base::memory::Limit;
-use crate::jobs::aligned;
+use crate::jobs::aligned::{self, AlignedRows};
 use crate::jobs::dot::side;
 
 /// Result of a run for a party.
@@ -82,7 +82,8 @@ pub(super) fn run(
     let by = job.by();
     let ownership = Ownership::exchange(job, me, &brought.owned, channel)?;
     let (own_columns, their_columns) = (ownership.columns(&by, true), ownership.columns(&by, false));
-    let rows = align(job, me, brought, agreed, channel, rng)?;
+    let table = (brought.table_rows, brought.ids.as_ref());
+    let rows = aligned::align(job.alignment().as_ref(), me, table, agreed, channel, rng)?;
 
     let read: Vec<_> = own_columns.iter().filter_map(|(at, name)| Some((*name, brought.categories.get(at)?))).collect();
     let listed = categories::listed(job, &own_columns.iter().map(|(_, name)| *name).collect::<Vec<_>>());
@@ -93,14 +94,14 @@ pub(super) fn run(
     let mine = side(job, me);
     let of_sides = |own: usize, theirs: usize| if mine == Side::First { [own, theirs] } else { [theirs, own] };
     let [first, second] = of_sides(own.labels.len(), theirs);
-    let params = Params { rows: rows.rows(), first, second, minimum: job.min_cell() };
+    let params = Params { rows: rows.common(), first, second, minimum: job.min_cell() };
     // Both know both numbers.
     params.check().map_err(|error| channel.conclude_for(error))?;
-    let work = Work { job, me, agreed, params, mine };
+    let work = Work { job, me, agreed, params, rows: &rows, mine };
     work.check_memory(own.labels.len(), brought, allowed)?;
 
     // 1. Shares of all counts. 2. Which cells close. 3. The counts of the others.
-    let shape = Shape { rows: params.rows, first, second, integers: Integers::BINARY };
+    let shape = Shape { rows: rows.rows(), first, second, integers: Integers::BINARY };
     let counted = product(&agreed.chosen, shape, params.modulus()?)?;
     let columns = own.columns(Integers::BINARY)?;
     let shares = counted.run(mine, &columns, &agreed.session.child("crosstab counts", 0), channel, rng)?;
@@ -112,7 +113,7 @@ pub(super) fn run(
     // 4. Sums of the same cells, to the party that does not have the measure.
     let sums = match job.measure().column() {
         None => None,
-        Some(_) => work.sums(&own, ownership.has_measure(&by), brought, &rows, &closed, channel, rng)?,
+        Some(_) => work.sums(&own, ownership.has_measure(&by), brought, &closed, channel, rng)?,
     };
 
     // 5. Names of categories with an open cell.
@@ -165,50 +166,13 @@ fn exchange_count(own: usize, channel: &mut Channel) -> Result<usize> {
     }
 }
 
-/// Rows that are counted, and where the own ones stand among them.
-struct CountedRows {
-    rows: usize,
-    places: Option<Zeroizing<Vec<Option<u32>>>>,
-}
-
-impl CountedRows {
-    fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn common(&self) -> usize {
-        self.rows
-    }
-
-    fn place(&self, row: u32) -> Option<usize> {
-        match &self.places {
-            None => Some(row as usize),
-            Some(places) => places[row as usize].map(|place| place as usize),
-        }
-    }
-}
-
-fn align(
-    job: &CrosstabJob<'_>,
-    me: &str,
-    brought: &CrosstabInput,
-    agreed: &HandshakeResult,
-    channel: &mut Channel,
-    rng: &mut ChaCha20Rng,
-) -> Result<CountedRows> {
-    let common = aligned::align(job.alignment().as_ref(), me, brought.ids.as_ref(), agreed, channel, rng)?;
-    let Some(common) = common else { return Ok(CountedRows { rows: brought.table_rows, places: None }) };
-    let mut places = Zeroizing::new(vec![None; brought.table_rows]);
-    common.iter().zip(0..).for_each(|(&row, place)| places[row as usize] = Some(place));
-    Ok(CountedRows { rows: common.len(), places: Some(places) })
-}
-
 /// A run whose shape is known.
 struct Work<'a> {
     job: &'a CrosstabJob<'a>,
     me: &'a str,
     agreed: &'a HandshakeResult,
     params: Params,
+    rows: &'a AlignedRows,
     mine: Side,
 }
 
@@ -216,7 +180,7 @@ impl Work<'_> {
     /// Refuses more columns than memory has room for.
     fn check_memory(&self, categories: usize, brought: &CrosstabInput, allowed: Option<u64>) -> Result<()> {
         let bits = if self.job.measure().column().is_some() { 32 } else { 1 };
-        let columns = (self.params.rows as u64 / 8 + 1).saturating_mul(categories as u64 * bits);
+        let columns = (self.rows.rows() as u64 / 8 + 1).saturating_mul(categories as u64 * bits);
         let others = self.job.memory(self.me, &self.agreed.chosen, &brought.sizes, &self.agreed.peer_sizes)?;
         Limit::of(allowed).check(columns.saturating_add(others), "put numbers into bins, or name fewer columns")
     }
@@ -228,17 +192,16 @@ impl Work<'_> {
         own: &OwnCategories,
         has_measure: bool,
         brought: &CrosstabInput,
-        rows: &CountedRows,
         closed: &[bool],
         channel: &mut Channel,
         rng: &mut ChaCha20Rng,
     ) -> Result<Option<Vec<Option<i128>>>> {
         let integers = self.job.integers()?;
-        let Params { rows: all, first, second, .. } = self.params;
-        let shape = Shape { rows: all, first, second, integers };
+        let Params { first, second, .. } = self.params;
+        let shape = Shape { rows: self.rows.rows(), first, second, integers };
         let modulus = shape.value_modulus()?;
         let columns = match (&brought.measure, has_measure) {
-            (Some(measure), true) => own.weighted(&numbers(measure, rows, brought.table_rows), integers)?,
+            (Some(measure), true) => own.weighted(&numbers(measure, self.rows, brought.table_rows), integers)?,
             _ => own.columns(integers)?,
         };
         let session = self.agreed.session.child("crosstab sums", 0);
@@ -253,7 +216,7 @@ impl Work<'_> {
 }
 
 /// The measure's numbers in the order of the rows that are counted.
-fn numbers(measure: &Columns, rows: &CountedRows, table_rows: usize) -> Zeroizing<Vec<i64>> {
+fn numbers(measure: &Columns, rows: &AlignedRows, table_rows: usize) -> Zeroizing<Vec<i64>> {
     let mut numbers = Zeroizing::new(vec![0; rows.rows()]);
     for row in 0..table_rows {
         if let Some(place) = rows.place(row as u32) {

@@ -9,8 +9,8 @@ use tacita_core::protocol::dot::Integers;
 use tacita_core::{Error, Result};
 
 use crate::agreement::words::{bad, check_distinct, maybe_from_word, unknown};
-use crate::agreement::{JobSpec, JobWith, Names};
-use crate::jobs::aligned;
+use crate::agreement::{JobWith, Names};
+use crate::jobs::aligned::{self, Alignment};
 use crate::table::numbers::MAX_DECIMALS;
 
 /// The least count of an open cell where a job does not say.
@@ -133,8 +133,8 @@ impl CrosstabJob<'_> {
         Integers::new(bits, signed)
     }
 
-    /// The intersection with which rows are aligned, if they are: by `row_id`, to both parties.
-    pub fn alignment(&self) -> Option<JobSpec> {
+    /// The way in which rows are aligned by `row_id`, if they are.
+    pub fn alignment(&self) -> Option<Alignment> {
         aligned::spec::alignment(self, self.own.row_id.as_ref())
     }
 
