@@ -31,15 +31,7 @@ const CRATES: [Crate; 6] = [
             "protocol",
         ],
         apart: &[],
-        circles: &[
-            "channel",
-            "primitive",
-            "primitive/kernel",
-            "primitive/kernel/edwards",
-            "primitive/vole/code",
-            "protocol/dot/lattice",
-            "protocol/intersect/buckets",
-        ],
+        circles: &["primitive", "primitive/kernel", "primitive/kernel/edwards", "protocol/intersect/buckets"],
     },
     Crate {
         name: "node",
