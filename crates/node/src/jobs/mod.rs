@@ -6,6 +6,7 @@ mod check;
 pub mod dot;
 pub mod intersect;
 mod learned;
+mod limits;
 pub mod numbers;
 pub mod on_disk;
 pub mod paillier;

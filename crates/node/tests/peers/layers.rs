@@ -31,7 +31,7 @@ const CRATES: [Crate; 6] = [
             "protocol",
         ],
         apart: &[],
-        circles: &["primitive", "primitive/kernel", "primitive/kernel/edwards", "protocol/intersect/buckets"],
+        circles: &["primitive", "primitive/kernel", "primitive/kernel/edwards"],
     },
     Crate {
         name: "node",
