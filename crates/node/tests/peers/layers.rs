@@ -50,17 +50,7 @@ const CRATES: [Crate; 6] = [
             "simulate",
         ],
         apart: &[],
-        circles: &[
-            "jobs",
-            "jobs/dot",
-            "jobs/intersect",
-            "jobs/intersect/outsourced",
-            "jobs/intersect/star",
-            "jobs/rules",
-            "jobs/union",
-            "run",
-            "transport/depot",
-        ],
+        circles: &["jobs", "jobs/dot", "jobs/intersect", "jobs/intersect/outsourced", "jobs/rules", "jobs/union"],
     },
     Crate {
         name: "serve",
