@@ -8,6 +8,7 @@ use clap::Parser;
 use rand_core::SeedableRng;
 use tacita_bench::pair::both;
 use tacita_bench::{Repeat, Verdicts, about, median};
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::align;
 use tacita_core::protocol::intersect::{ecdh, tag_exchange, vole};
 use tacita_core::session::{Session, Transcript};
@@ -38,8 +39,8 @@ pub fn main() -> Result<ExitCode> {
     };
     let (first_items, second_items, common) = (items(0), items(size / 2), size - size / 2);
     let params = align::Params::new(size, size);
-    let (of_vole, of_count) = (tag_exchange::Params::rows(size, size), ecdh::Params::count(size, size));
-    let of_vole = vole::Params::new(of_vole, Security::SemiHonest)?;
+    let of_vole = vole::Params::new(tag_exchange::Params::rows(size, size), Security::SemiHonest)?;
+    let of_count = ecdh::Params::new(tag_exchange::Params::count(size, size), Suite::Ristretto255);
 
     let (mut ratios, mut walls, mut cpus, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for run in 0..runs {

@@ -13,6 +13,7 @@ use tacita_bench::{Repeat, Sample, Verdicts, about, measure, median};
 use tacita_core::channel::Traffic;
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::ecdh::{Params, TagDomain, rows, tag_bytes};
+use tacita_core::protocol::intersect::tag_exchange;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Result};
 use tacita_node::base::usage;
@@ -40,7 +41,7 @@ fn intersect(
     suite: Suite,
     run: u32,
 ) -> (Result<(Vec<usize>, Traffic)>, Sample) {
-    let params = Params::rows(receiver_items.len(), sender_items.len()).in_suite(suite);
+    let params = Params::new(tag_exchange::Params::rows(receiver_items.len(), sender_items.len()), suite);
     let domain = TagDomain::of_session(&Session::new(Transcript::new("bench")));
     let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
     measure(|| {

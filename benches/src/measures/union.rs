@@ -8,7 +8,9 @@ use clap::Parser;
 use rand_core::SeedableRng;
 use tacita_bench::pair::both;
 use tacita_bench::{Repeat, Verdicts, about, median};
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::ecdh::{self, rows};
+use tacita_core::protocol::intersect::tag_exchange;
 use tacita_core::protocol::union::{self, MemorySpace, ShuffledItems};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Item, Result, Role};
@@ -44,7 +46,7 @@ pub fn main() -> Result<ExitCode> {
     for run in 0..runs {
         let rng = |role: u8| ChaCha20Rng::from_seed([100 * role + run as u8; 32]);
         let domain = ecdh::TagDomain::of_session(&session);
-        let of_rows = ecdh::Params::rows(size, size);
+        let of_rows = ecdh::Params::new(tag_exchange::Params::rows(size, size), Suite::Ristretto255);
         let (common, intersection) = both(
             |channel| rows::receive(&receiver_items, &domain, &of_rows, channel, &mut rng(0)),
             |channel| rows::send(&sender_items, &domain, &of_rows, channel, &mut rng(1)),

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tacita_core::channel::{Handle, Traffic};
-use tacita_core::{Error, Progress, Result};
+use tacita_core::{Progress, Result};
 
+use crate::base::text::json;
 use crate::table::Warning;
 
 /// Interval at which a channel is polled.
@@ -64,7 +65,7 @@ impl Snapshot {
 
     /// The line of standard error in which a simulated party tells it to its parent.
     pub fn relay(&self) -> Result<String> {
-        let json = serde_json::to_string(self).map_err(|error| Error::Internal(error.to_string()))?;
+        let json = json(serde_json::to_string(self))?;
         Ok(format!("{RELAY}{json}"))
     }
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{Answer, JobSpec};
 use tacita_node::base::files::write_whole_private;
+use tacita_node::base::text::json;
 use tacita_node::jobs::aggregate::results::{ResultFormat, RoundResults};
 use tacita_node::jobs::numbers::check_replaceable;
 use tacita_node::run::report::RunReport;
@@ -45,7 +46,7 @@ pub struct Outcome {
 impl Outcome {
     /// Creates the outcome from an answer and its report.
     pub fn new(job: &JobSpec, report: &RunReport, answer: Answer) -> Result<Outcome> {
-        let report = serde_json::to_value(report).map_err(|error| Error::Internal(error.to_string()))?;
+        let report = json(serde_json::to_value(report))?;
         Outcome::with(job, report, answer)
     }
 

@@ -11,6 +11,7 @@ use tacita_node::agreement::{JobSpec, PartyInput, Sizes};
 use tacita_node::base::files::scratch;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::count;
+use tacita_node::base::text::json;
 use tacita_node::plan as planning;
 use tacita_node::transport::LinkShape;
 
@@ -80,7 +81,7 @@ impl Planning {
         }
         let calibration = Calibration::measure(&mut fresh_rng()?)?;
         let plan = planning::plan(job, &sizes, &parts, calibration, network)?;
-        serde_json::to_string(&plan).map_err(|error| Error::Internal(error.to_string()))
+        json(serde_json::to_string(&plan))
     }
 
     /// The sizes of a party whose table is not there.

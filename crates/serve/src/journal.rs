@@ -13,6 +13,7 @@ use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce, Tag};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
+use tacita_node::base::random::fill_random;
 use zeroize::Zeroizing;
 
 #[cfg(test)]
@@ -114,8 +115,7 @@ impl Journal {
     /// Begins a journal with a state, in place of one that is there. It is on disk before this returns.
     pub(crate) fn begin(folder: &Arc<Folder>, name: &'static str, key: &Key, state: &[u8]) -> Result<Journal> {
         let mut id = [0; ID_BYTES];
-        getrandom::fill(&mut id)
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut id)?;
         let cipher = key.cipher(name, &id);
         let first = seal(&cipher, 0, state)?;
         let bytes = [&MAGIC[..], &id, &first].concat();

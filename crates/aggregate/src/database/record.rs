@@ -11,6 +11,7 @@ use crate::store::Storage;
 use crate::wire::rounds::{Completion, Numbers, ReportCounts, Rest, RoundFailure, RoundState};
 use crate::wire::sessions::StateSession;
 use crate::wire::signed::Signed;
+use tacita_node::base::text::json;
 
 /// The record's name in the storage.
 pub(crate) const NAME: &str = "round";
@@ -100,7 +101,7 @@ impl Record {
     }
 
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))
+        json(serde_json::to_vec(self))
     }
 }
 

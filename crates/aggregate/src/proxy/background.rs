@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
+use tacita_node::base::text::json;
 
 use super::asking::{LOG_INTERVAL, MAX_BYTES, POLL_INTERVAL, TURN, refusal, wrong};
 use super::journal::file_name;
@@ -310,7 +311,7 @@ impl Proxy {
         if let Some(reason) = &completion.unshufflable {
             tracing::warn!("round {name} cannot be shuffled, and its waiting reports are never sent: {reason}");
         }
-        let value = serde_json::to_value(&completion).map_err(|error| Error::Internal(error.to_string()))?;
+        let value = json(serde_json::to_value(&completion))?;
         let path = format!("/v1/rounds/{name}/complete?session={session}");
         let path = round.as_ref().map(|round| round.fingerprint.on(&path)).unwrap_or(path);
         let (answer, by) = self.database.ask(&ApiRequest::json(path, &value, MAX_BYTES), TURN)?;
@@ -403,7 +404,7 @@ impl Proxy {
     }
 
     fn write(&self, name: &str, record: &Record) -> Result<()> {
-        let bytes = serde_json::to_vec(record).map_err(|error| Error::Internal(error.to_string()))?;
+        let bytes = json(serde_json::to_vec(record))?;
         step("record")?;
         self.folder.write(&file(name), &bytes)?;
         step("record written")

@@ -19,6 +19,7 @@ use crate::wire::reply::{ApiError, ApiResult, RefusalReason};
 use crate::wire::rounds::{RoundState, RoundStatus};
 use crate::wire::same_keys::KeysFingerprint;
 use crate::wire::sessions::{Advance, StateSession};
+use tacita_node::base::text::json;
 
 /// Time for which a sender of reports waits for the database to hold the session that covers them.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -145,7 +146,7 @@ impl Proxy {
 
     /// Asks for a session, under the round's keys as far as they are known: the first one comes before them.
     fn tell_session(&self, round: &str, keys: Option<&KeysFingerprint>, advance: &Advance) -> Result<Option<Refused>> {
-        let value = serde_json::to_value(advance).map_err(|error| Error::Internal(error.to_string()))?;
+        let value = json(serde_json::to_value(advance))?;
         let path = format!("/v1/rounds/{round}/session");
         let path = keys.map(|keys| keys.on(&path)).unwrap_or(path);
         let (answer, by) = self.database.ask(&ApiRequest::json(path, &value, MAX_BYTES), ONCE)?;

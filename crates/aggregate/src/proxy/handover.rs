@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
+use tacita_node::base::text::json;
 use tacita_node::identity::FINGERPRINT_BYTES;
 
 use super::asking::{MAX_BYTES, ONCE, TURN, refusal, wrong};
@@ -149,7 +150,7 @@ impl Proxy {
         rest: Rest,
         session: StateSession,
     ) -> Result<RoundStatus> {
-        let value = serde_json::to_value(Resting { rest }).map_err(|error| Error::Internal(error.to_string()))?;
+        let value = json(serde_json::to_value(Resting { rest }))?;
         let path = format!("/v1/rounds/{round}/rest?session={session}");
         let path = keys.map(|keys| keys.on(&path)).unwrap_or(path);
         let (answer, by) = self.database.ask(&ApiRequest::json(path, &value, MAX_BYTES), TURN)?;

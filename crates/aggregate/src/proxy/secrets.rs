@@ -4,6 +4,7 @@
 use tacita_core::protocol::aggregate::RowFunction;
 use tacita_core::{Error, Result};
 use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::json;
 use zeroize::Zeroizing;
 
 use super::Proxy;
@@ -41,7 +42,7 @@ impl Proxy {
         let key = Secret::from_bytes(&self.setting, &params, &secret).ok_or_else(|| self.keys.none(round))?;
         let purpose = KeyPurpose { agreement: &self.setting.agreement, round, role: KeyRole::Proxy };
         let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
-        let value = serde_json::to_value(&signed).map_err(|error| Error::Internal(error.to_string()))?;
+        let value = json(serde_json::to_value(&signed))?;
         let (answer, by) =
             self.database.ask(&ApiRequest::json(format!("/v1/rounds/{round}/key"), &value, MAX_BYTES), TURN)?;
         match (answer.is_ok(), answer.told().error) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 use zeroize::Zeroizing;
 
 use super::conditions::{Conditions, Decision, RecordCounts};
@@ -12,6 +12,7 @@ use super::files::{self, Mark, MarkKey, Run, begin_segment, extend_runs};
 use super::mix::{Buckets, Draw, Leaving, Sealed, Source, buckets};
 use super::state::State;
 use super::{Queue, ShuffleOutcome, step};
+use tacita_node::base::random::fill_random;
 
 /// Records that wait, as they are when a shuffle begins.
 pub(super) struct Waiting {
@@ -74,8 +75,7 @@ impl Queue {
         taken: u64,
     ) -> Result<std::result::Result<Drawn, String>> {
         let mut seed = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut *seed)
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut *seed)?;
         let mut draw = draw(waiting, taken, &seed);
         let (mut leaving, mut staying, mut left) = (RecordCounts::new(), RecordCounts::new(), Vec::new());
         for (participant, records) in &waiting.runs {

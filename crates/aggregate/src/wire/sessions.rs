@@ -8,8 +8,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 use tacita_node::base::hex::{hex, unhex};
+use tacita_node::base::random::fill_random;
 
 /// A session of a state directory in a round, as `7-00112233445566778899aabbccddeeff`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -49,7 +50,7 @@ impl StateSession {
     /// The session that follows `from`, with a fresh random name.
     pub fn after(from: Option<StateSession>) -> Result<StateSession> {
         let mut name = [0; 16];
-        getrandom::fill(&mut name).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
+        fill_random(&mut name)?;
         Ok(StateSession { number: from.map_or(0, |from| from.number) + 1, name })
     }
 }

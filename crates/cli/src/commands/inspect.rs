@@ -10,6 +10,7 @@ use super::pair::named_columns;
 use super::{arguments, help};
 use crate::console::{Log, LogOptions, print};
 use tacita_node::base::files::{check_distinct, check_writable, write_whole};
+use tacita_node::base::text::json;
 use tacita_node::base::text::{acts_on_terminal, count, counted};
 use tacita_node::table::baskets::{Between, is_dat, read_lines};
 use tacita_node::table::inspect::{ColumnFacts, FrequentValues, InspectOptions, KeyFacts, Looked, MAX_DISTINCT, look};
@@ -79,7 +80,7 @@ impl Inspect {
             report(&looked, key.as_ref())
         };
         self.report.as_deref().map_or(Ok(()), |path| {
-            let text = serde_json::to_string_pretty(&found).map_err(|error| Error::Internal(error.to_string()))?;
+            let text = json(serde_json::to_string_pretty(&found))?;
             write_whole(path, (text + "\n").as_bytes())
         })
     }

@@ -13,6 +13,7 @@ use crate::threads::set_threads;
 use tacita_node::agreement::cost::Calibration;
 use tacita_node::agreement::{Ability, Disclosure, DiskRun, JobSpec, PartyInput, RELAY_LEARNS, Sizes, Source};
 use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::json;
 use tacita_node::base::text::{self, count, counted};
 use tacita_node::jobs::aggregate::load;
 use tacita_node::jobs::intersect::disk;
@@ -123,7 +124,7 @@ impl PlanCommand {
         let calibration = Calibration::measure(&mut fresh_rng()?)?;
         let plan = plan::plan(&job, &sizes, &parts, calibration, network)?;
         if self.json {
-            let text = serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?;
+            let text = json(serde_json::to_string_pretty(&plan))?;
             print(text)?;
         } else {
             self.print(&job, &plan)?;
@@ -140,7 +141,7 @@ impl PlanCommand {
             let plan = serde_json::json!({
                 "reports_per_second": reports, "at_once": self.at_once, "cores_of_a_machine": machine.threads, "busy": load::BUSY, "roles": needed,
             });
-            return print(serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?);
+            return print(json(serde_json::to_string_pretty(&plan))?);
         }
         let digits = if reports < 10.0 { 3 } else { 1 };
         print(format_args!(
@@ -186,7 +187,7 @@ impl PlanCommand {
             let plan = serde_json::json!({
                 "protocol": "ecdh", "table_bytes": table, "row_bytes": asked, "change_bytes": params.tag_bytes, "learned": learned,
             });
-            return print(serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?);
+            return print(json(serde_json::to_string_pretty(&plan))?);
         }
         print(protocol(&live))?;
         print(format!(

@@ -198,14 +198,17 @@ fn no_key_is_in_what_the_peer_sees() {
     use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
     use tacita_core::channel::Channel;
+    use tacita_core::primitive::oprf::Suite;
     use tacita_core::protocol::intersect::ecdh::{Params, TagDomain, rows};
+    use tacita_core::protocol::intersect::tag_exchange;
     use tacita_core::session::Transcript;
     use tacita_core::{Item, Session};
 
     let session = Session::new(Transcript::new("test"));
     let key = session.derive("item");
     let items: Vec<_> = (0..50).map(|number| Item::new(&key, format!("Wintergreen {number}").as_bytes())).collect();
-    let (domain, params) = (TagDomain::of_session(&session), Params::rows(items.len(), items.len()));
+    let entries = tag_exchange::Params::rows(items.len(), items.len());
+    let (domain, params) = (TagDomain::of_session(&session), Params::new(entries, Suite::Ristretto255));
     let (a, b) = std::os::unix::net::UnixStream::pair().unwrap();
     let record = Arc::<Mutex<Vec<u8>>>::default();
     let over = |peer: &str, socket: std::os::unix::net::UnixStream| {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::link::{Event, Link, LockAnyway};
+use super::link::{Event, Link, LockAnyway, Route};
 use super::queue::Queue;
 use super::{Channel, Incoming};
 use crate::error::{Error, Result};
@@ -23,37 +23,6 @@ pub const MIN_ROOM_BYTES: u64 = 128;
 /// Whoever hands messages to the lanes waits for the next as long as there is a peer: none may be due, because the lanes are
 /// at work. How long a message may be overdue is for the lane to say that waits for it.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
-
-/// Destination of a lane's messages.
-pub(super) struct Route {
-    outer: Arc<Link>,
-    pub(super) lane: u8,
-}
-
-impl Route {
-    pub(super) fn push(&self, event: Event) -> Result<()> {
-        let lane = self.lane;
-        let event = match event {
-            Event::Data { label, payload } => Event::LaneData { lane, label, payload },
-            Event::Close => Event::LaneClose { lane },
-            event => return Err(Error::Internal(format!("a lane sends {}", event.describe()))),
-        };
-        let bytes = event.wire_bytes();
-        self.outer.push(event)?;
-        self.outer.sent.fetch_add(bytes, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Notes an answer on the channel before one is sent over the lane.
-    pub(super) fn note_answer(&self) -> Result<()> {
-        self.outer.note_answer()
-    }
-
-    /// The end of a lane for an error is the end of all.
-    pub(super) fn fail(&self, error: Error) {
-        self.outer.fail(error);
-    }
-}
 
 impl Channel {
     /// Opens a lane for each of `states`, of which there are 1 to [`MAX_LANES`], and runs `work` with each on a thread of

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::lanes::Route;
 use super::queue::{Popped, Queue, Refused};
 use super::roster::{Roster, Told};
 use super::{HEADER_BYTES, Label, MIN_ROOM_BYTES, Traffic};
@@ -446,6 +445,37 @@ impl Flights {
         self.count += 1;
         self.last = None;
         self.seen.extend([(Direction::Sent, label.code), (Direction::Received, label.code)]);
+    }
+}
+
+/// Destination of a lane's messages.
+pub(super) struct Route {
+    pub(super) outer: Arc<Link>,
+    pub(super) lane: u8,
+}
+
+impl Route {
+    fn push(&self, event: Event) -> Result<()> {
+        let lane = self.lane;
+        let event = match event {
+            Event::Data { label, payload } => Event::LaneData { lane, label, payload },
+            Event::Close => Event::LaneClose { lane },
+            event => return Err(Error::Internal(format!("a lane sends {}", event.describe()))),
+        };
+        let bytes = event.wire_bytes();
+        self.outer.push(event)?;
+        self.outer.sent.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Notes an answer on the channel before one is sent over the lane.
+    fn note_answer(&self) -> Result<()> {
+        self.outer.note_answer()
+    }
+
+    /// The end of a lane for an error is the end of all.
+    fn fail(&self, error: Error) {
+        self.outer.fail(error);
     }
 }
 

@@ -18,9 +18,8 @@ use rand_core::SeedableRng;
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::primitive::vole::ideal;
-use tacita_core::protocol::intersect::ecdh::{
-    Params, Payload, ReceiverReveal, ReturnedRows, TagDomain, count, payload, rows, sum,
-};
+use tacita_core::protocol::intersect::ecdh::{self, TagDomain, count, payload, rows, sum};
+use tacita_core::protocol::intersect::tag_exchange::{Params, Payload, ReceiverReveal, ReturnedRows};
 use tacita_core::protocol::intersect::vole;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Error, Item, Result, Security};
@@ -62,6 +61,8 @@ pub struct Case {
     pub sender_rows: Payload,
     pub sender_numbers: Vec<i128>,
     pub params: Params,
+    /// The group of `ecdh`.
+    pub suite: Suite,
     pub protocol: Protocol,
 }
 
@@ -144,14 +145,20 @@ impl Case {
             receiver_rows,
             sender_rows,
             params: Params { chunk, ..params },
+            suite: Suite::Ristretto255,
             protocol: Protocol::Ecdh,
         }
     }
 
     /// The same case in another group.
     pub fn in_suite(mut self, suite: Suite) -> Case {
-        self.params = self.params.in_suite(suite);
+        self.suite = suite;
         self
+    }
+
+    /// The parameters, as `ecdh` takes them.
+    pub fn ecdh(&self) -> ecdh::Params {
+        ecdh::Params::new(self.params, self.suite)
     }
 
     /// The same case by `vole`.
@@ -235,7 +242,8 @@ impl Case {
                 _ => vole::rows::receive(items, &session(), &params, channel, rng).map(Learned::Rows),
             };
         }
-        match params.reveal {
+        let params = &self.ecdh();
+        match params.entries.reveal {
             ReceiverReveal::Rows => rows::receive(items, &domain, params, channel, rng).map(Learned::Rows),
             ReceiverReveal::Count => count::receive(items, &session(), params, channel, rng).map(Learned::Count),
             ReceiverReveal::Sum { .. } => sum::receive(items, &session(), params, channel, rng).map(Learned::of_total),
@@ -276,7 +284,8 @@ impl Case {
                 _ => Ok(vole::rows::send(items, &session(), &params, channel, rng)?.map_or(nothing, Learned::Rows)),
             };
         }
-        match params.reveal {
+        let params = &self.ecdh();
+        match params.entries.reveal {
             ReceiverReveal::Rows => {
                 Ok(rows::send(items, &domain, params, channel, rng)?.map_or(nothing, Learned::Rows))
             }

@@ -1,10 +1,11 @@
 //! Results of a party as data. The caller that runs a party writes them, prints them, or hands them on.
 
 use serde_json::{Map, Value, json};
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 use zeroize::Zeroizing;
 
 use super::{JobSpec, Protocol};
+use crate::base::text::json;
 use crate::table::output::{RowSource, numbers};
 use crate::table::{Selection, Table};
 
@@ -95,7 +96,7 @@ impl RunResult {
 
     /// Adds to what the report says.
     pub fn with(mut self, key: &str, value: impl serde::Serialize) -> Result<RunResult> {
-        let value = serde_json::to_value(value).map_err(|error| Error::Internal(error.to_string()))?;
+        let value = json(serde_json::to_value(value))?;
         self.extras.insert(key.to_owned(), value);
         Ok(self)
     }

@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::agreement::{Chosen, JobSpec, MAX_SPREAD_ROWS, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
+use crate::base::text::json;
 use crate::base::text::shown;
 
 /// Version of everything that travels. Parties with different ones do not talk.
@@ -300,7 +301,7 @@ fn profiles(job: &JobSpec, party: &str) -> Vec<String> {
 
 /// A message of the handshake, as JSON.
 pub fn message(value: &impl Serialize) -> Result<Vec<u8>> {
-    let bytes = serde_json::to_vec(value).map_err(|error| Error::Internal(error.to_string()))?;
+    let bytes = json(serde_json::to_vec(value))?;
     if bytes.len() > MAX_MESSAGE_BYTES {
         return Err(Error::Input(format!(
             "the job's terms and given columns take {} bytes, more than the {MAX_MESSAGE_BYTES} that a message holds: use fewer or shorter names",

@@ -21,6 +21,31 @@ use super::{
 use crate::table::Table;
 use crate::transport::depot::Expected;
 
+/// Items that a job counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemKind {
+    /// Keys by which the parties' rows are matched.
+    Keys,
+    /// Rows that stand in the same order at all parties.
+    Rows,
+    /// Shares of numbers.
+    Numbers,
+    /// Reports of participants.
+    Reports,
+}
+
+impl ItemKind {
+    /// The noun for several of them, for messages.
+    pub fn noun(self) -> &'static str {
+        match self {
+            ItemKind::Keys => "keys",
+            ItemKind::Rows => "rows",
+            ItemKind::Numbers => "numbers",
+            ItemKind::Reports => "reports",
+        }
+    }
+}
+
 /// Abilities that not every job has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ability {
@@ -201,8 +226,8 @@ pub trait Job: Any + Debug + Send + Sync {
         None
     }
 
-    /// Returns the noun for the items that the job counts, for messages.
-    fn item_noun(&self, spec: &JobSpec) -> &'static str;
+    /// Returns the kind of the items that the job counts.
+    fn item_kind(&self, spec: &JobSpec) -> ItemKind;
 
     /// Returns whether the job has this key, which only some jobs have, besides its own keys.
     fn has(&self, key: CommonKey) -> bool;

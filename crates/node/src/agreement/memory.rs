@@ -29,7 +29,7 @@ pub fn check(job: &JobSpec, me: &str, agreed: &HandshakeResult, allowed: Option<
         0 => String::new(),
         rows => format!(" and {} of {} bytes", text::counted(rows, "given row"), text::count(theirs.row_bytes.into())),
     };
-    let things = text::counted(theirs.items, job.item_noun().trim_end_matches('s'));
+    let things = text::counted(theirs.items, job.thing());
     Err(Error::Terms(format!("{} brings {things}{given}: {text}", channel.peer())))
 }
 
@@ -68,7 +68,7 @@ fn on_disk_instead(job: &JobSpec, own: &Sizes) -> &'static str {
 /// position, and shares, are as many as this party's.)
 pub fn unbounded(job: &JobSpec) -> Option<&'static str> {
     let padded = job.parties.names().into_iter().all(|name| job.job.pads(job, name));
-    if job.item_noun() != "keys" || job.limits.max_rows.is_some() || (padded && job.limits.pad_to.is_some()) {
+    if !job.matches_keys() || job.limits.max_rows.is_some() || (padded && job.limits.pad_to.is_some()) {
         return None;
     }
     Some(if padded {
@@ -82,14 +82,12 @@ pub fn unbounded(job: &JobSpec) -> Option<&'static str> {
 
 /// The sizes of a peer that would bring nothing. Where rows are aligned by position, and of shares, both bring as many.
 fn without_rows(job: &JobSpec, theirs: &Sizes) -> Sizes {
-    match job.item_noun() {
-        "keys" => {
-            let work = theirs.work.as_ref().map(|_| DiskRun { memory: u64::MAX, kept: None });
-            let any = theirs.any.iter().map(|sizes| without_rows(job, sizes)).collect();
-            Sizes { items: 0, entries: 0, work, any, ..theirs.clone() }
-        }
-        _ => theirs.clone(),
+    if !job.matches_keys() {
+        return theirs.clone();
     }
+    let work = theirs.work.as_ref().map(|_| DiskRun { memory: u64::MAX, kept: None });
+    let any = theirs.any.iter().map(|sizes| without_rows(job, sizes)).collect();
+    Sizes { items: 0, entries: 0, work, any, ..theirs.clone() }
 }
 
 #[cfg(test)]

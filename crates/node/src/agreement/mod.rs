@@ -38,8 +38,8 @@ pub use distributed::{Bucket, BucketCounts, BucketProposal, MAX_SPREAD_ROWS, Poo
 pub use found::{Answer, Deferred, ResultPage, RunResult};
 pub use items::{Basket, ItemsFrom, Wildcard};
 pub use job::{
-    Ability, Answering, BucketSums, CommonKey, Disclosure, Distributed, Helped, InitQuestion, Job, JobInfo, JobWith,
-    RepeatedCounts, Resumable, ResumePoint, Served,
+    Ability, Answering, BucketSums, CommonKey, Disclosure, Distributed, Helped, InitQuestion, ItemKind, Job, JobInfo,
+    JobWith, RepeatedCounts, Resumable, ResumePoint, Served,
 };
 pub use key::{Alternative, KeyVerdict, MAX_ALTERNATIVES, MatchKey, Profiles, all_columns};
 pub use known::KnownSizes;

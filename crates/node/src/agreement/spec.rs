@@ -11,7 +11,8 @@ use tacita_core::{Error, Level, Result, Security};
 
 use super::words::{maybe_from_word, maybe_seconds};
 use super::{
-    AlignWay, ItemsFrom, Job, MatchKey, Profiles, Protocol, Quality, Reveal, RowShare, Show, SliceRole, Spread,
+    AlignWay, ItemKind, ItemsFrom, Job, MatchKey, Profiles, Protocol, Quality, Reveal, RowShare, Show, SliceRole,
+    Spread,
 };
 use crate::base::text::meant;
 use crate::identity::Fingerprint;
@@ -228,7 +229,12 @@ impl JobSpec {
 
     /// Returns the noun for the items that the job counts, for messages.
     pub fn item_noun(&self) -> &'static str {
-        self.job.item_noun(self)
+        self.job.item_kind(self).noun()
+    }
+
+    /// Whether the parties' rows are matched by key, so that each may bring any number of them; else all bring as many.
+    pub fn matches_keys(&self) -> bool {
+        self.job.item_kind(self) == ItemKind::Keys
     }
 
     /// Returns the singular of [`JobSpec::item_noun`].
@@ -295,7 +301,12 @@ impl Parties {
         self.0.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Returns the position of `name` in the order of parties.
+    /// Returns the position of a party of the job in the order of parties.
+    pub fn place(&self, name: &str) -> Result<usize> {
+        self.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")))
+    }
+
+    /// Returns the position of `name` in the order of parties, if it is one.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.0.iter().position(|(party, _)| party == name)
     }

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use tacita_core::{Error, Result};
+
 /// A text from elsewhere, fit to be shown: printable ASCII, at most 80 characters.
 pub fn shown(text: &str) -> String {
     shown_within(text, 80)
@@ -22,6 +24,20 @@ pub fn shown_within(text: &str, most: usize) -> String {
         shown.push_str("...");
     }
     shown
+}
+
+/// Returns JSON that was written, as all our types can be.
+pub fn json<T>(written: serde_json::Result<T>) -> Result<T> {
+    written.map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// Adds to an error in this party's own input, or in the terms, what to do about it.
+pub fn advised(error: Error, advice: &str) -> Error {
+    match error {
+        Error::Input(fact) => Error::Input(format!("{fact}: {advice}")),
+        Error::Terms(fact) => Error::Terms(format!("{fact}: {advice}")),
+        error => error,
+    }
 }
 
 /// A text as a shell takes it for one word: what stands in a command that a message proposes is pasted.

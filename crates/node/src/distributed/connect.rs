@@ -16,7 +16,7 @@ use crate::agreement::{BucketProposal, JobSpec, Network, Protocol, Reveal, Sizes
 use crate::base::cancel::Cancel;
 use crate::base::hex::hex;
 use crate::base::random::fresh_rng;
-use crate::base::text::{count, counted};
+use crate::base::text::{advised, count, counted};
 use crate::identity::Identity;
 use crate::run::check::check_identity;
 use crate::run::connect::{ConnectPlan, company};
@@ -182,7 +182,8 @@ fn settle(
     let kept = run.as_ref().map(|run| KeptRun { run, finished: &meet.finished });
     let party = BucketsParty { place, commitment: &commitment, kept };
     let terms = Terms::of(job).agreement_bytes();
-    let run = buckets::agree(party, &terms, &shape, &agreed.session, channels, &mut fresh_rng()?)?;
+    let run = buckets::agree(party, &terms, &shape, &agreed.session, channels, &mut fresh_rng()?)
+        .map_err(|error| advised(error, "use the work directories of one run, or all remove them and start again"))?;
     work.keep(Agreed { run: hex(&run.run.to_bytes()), protocol: protocol.name().into(), buckets })?;
     let each: Vec<_> =
         names.iter().map(|name| format!("{name} {}", counted(agreed.sizes[*name].items, "row"))).collect();

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
 
+use crate::base::text::json;
 use serde::{Deserialize, Serialize};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
@@ -111,7 +112,7 @@ fn is_address(text: &str) -> bool {
 
 /// A message of these words.
 pub(super) fn write(words: &[DriverMessage]) -> Result<Vec<u8>> {
-    let bytes = serde_json::to_vec(words).map_err(|error| Error::Internal(error.to_string()))?;
+    let bytes = json(serde_json::to_vec(words))?;
     if words.len() <= MAX_WORDS && bytes.len() <= MAX_MESSAGE_BYTES {
         Ok(bytes)
     } else {

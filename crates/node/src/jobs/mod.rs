@@ -7,6 +7,7 @@ pub mod crosstab;
 pub mod dot;
 pub mod intersect;
 mod learned;
+mod limits;
 pub mod numbers;
 pub mod on_disk;
 pub mod paillier;

@@ -4,6 +4,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use tacita_core::channel::Channel;
 use tacita_core::primitive::group::{Group, P384, ScalarField};
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::primitive::paillier::{KeySize, PaillierPublicKey};
 use tacita_core::protocol::dot::{Columns, Integers, Shape as DotShape, ot};
 use tacita_core::protocol::intersect::tag_exchange::{Params, TagDomain};
@@ -49,7 +50,8 @@ fn set(count: usize) -> (Session, Vec<Item>) {
 /// CPU seconds that both parties need to intersect two sets of `count` items by `ecdh`, the mean of some runs.
 fn cpu_of_ecdh(count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64> {
     let (session, items) = set(count);
-    let (domain, params) = (TagDomain::of_session(&session), Params::rows(count, count));
+    let (domain, params) =
+        (TagDomain::of_session(&session), ecdh::Params::new(Params::rows(count, count), Suite::Ristretto255));
     cpu_of_both(
         runs,
         rng,

@@ -1,29 +1,17 @@
-//! Loading of a run's data and connection to its peers. A party loads, connects and greets at the same time, and
-//! the first failure ends all of it.
+//! The plan for connecting a party to its peers, and what it has once it is connected.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use super::connections::Connections;
-use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Ability, JobSpec, PartyInput, Source};
-use crate::base::random::fresh_rng;
+use crate::agreement::handshake::Greeted;
+use crate::agreement::{JobSpec, PartyInput};
 use crate::identity::Identity;
-use crate::run::party::PartyRun;
-use crate::transport::links::Links;
-use crate::transport::{self, ConnectCancel, Connected, LinkShape, Peer, depot, relay};
-
-/// Time that a party which cannot go on waits for its peer, to tell it. This is a little longer than the pauses
-/// between two attempts of one that dials.
-const WORTH_WAITING: Duration = Duration::from_millis(1300);
-
-/// Interval at which a party that loads its table checks that the peer is still there.
-const PEER_POLL_INTERVAL: Duration = Duration::from_millis(200);
+use crate::transport::{self, Connected, LinkShape, Peer, depot, relay};
 
 /// Plan for connecting a party to its peers.
 pub struct ConnectPlan {
@@ -138,20 +126,6 @@ impl ConnectPlan {
     }
 }
 
-/// Events that the connecting and the loading thread report.
-enum Event {
-    Loaded(Box<Result<Box<dyn PartyInput>>>, Duration),
-    Met(Box<Result<ConnectedPeer>>),
-}
-
-/// A peer that is connected and has the same terms.
-pub(crate) struct ConnectedPeer {
-    pub(crate) channel: Channel,
-    pub(crate) greeted: Greeted,
-    pub(crate) connect: Duration,
-    pub(crate) round_trip: Duration,
-}
-
 /// A party that has its data and all its peers.
 pub(crate) struct Ready {
     pub(crate) part: Box<dyn PartyInput>,
@@ -161,160 +135,6 @@ pub(crate) struct Ready {
     pub(crate) greeted: Vec<Greeted>,
     pub(crate) round_trip: Duration,
     pub(crate) connections: Connections,
-}
-
-impl PartyRun {
-    /// Gets ready to run: loads the table and connects, at the same time. What was `checked` before in vain ends all, and the others
-    /// hear of it.
-    pub(super) fn prepare(&self, checked: Result<()>) -> Result<Ready> {
-        match self.meeting.helper.clone() {
-            Some(place) => self.load_and_arrive(place, checked),
-            None => self.load_and_meet(checked),
-        }
-    }
-
-    /// Reads the party's data, unless what was `checked` before has failed.
-    pub(super) fn loader(&self, checked: Result<()>) -> impl FnOnce() -> Result<Box<dyn PartyInput>> + Send + use<> {
-        let (job, me, source, pool) = (self.job.clone(), self.me.clone(), self.source.clone(), self.pool.clone());
-        let span = tracing::Span::current();
-        move || {
-            let _within = span.entered();
-            checked?;
-            if pool.is_some() {
-                job.job.can(&job, Ability::Pool)?;
-            }
-            let part = job.job.load(&job, &me, &source, pool.as_ref())?;
-            job.check_quality(&me, &part.rows())?;
-            Ok(part)
-        }
-    }
-
-    /// Loads the table and meets the peers. Whichever fails first ends all.
-    fn load_and_meet(&self, checked: Result<()>) -> Result<Ready> {
-        let listener = self.meeting.listener()?;
-        let (cancel, links) = (ConnectCancel::default(), Links::new(self.cancel.clone()));
-        let met = std::thread::scope(|scope| {
-            let (events, reported) = mpsc::channel();
-            let (loading, meeting) = (events.clone(), events);
-            let load = self.loader(checked);
-            // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
-            std::thread::spawn(move || {
-                let started = Instant::now();
-                let loaded = load();
-                let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
-            });
-            let (cancelled, linked, span) = (&cancel, &links, tracing::Span::current());
-            scope.spawn(move || span.in_scope(|| self.meet(listener, cancelled, linked, &meeting)));
-            let (mut part, mut met) = (None, Vec::new());
-            let ended = loop {
-                match reported.recv_timeout(PEER_POLL_INTERVAL) {
-                    Ok(Event::Met(peer)) => match *peer {
-                        Ok(peer) => met.push(peer),
-                        Err(error) => break error,
-                    },
-                    Ok(Event::Loaded(loaded, time)) => match *loaded {
-                        Ok(loaded) => part = Some((loaded, time)),
-                        Err(error) => {
-                            self.tell(&error, &links);
-                            break error;
-                        }
-                    },
-                    Err(RecvTimeoutError::Timeout) => {
-                        // A peer that goes away while the table is being loaded is noticed now.
-                        if self.cancel.is_cancelled() {
-                            break Error::Interrupted;
-                        }
-                        if let Some(failure) = links.failure() {
-                            break failure;
-                        }
-                    }
-                    Err(RecvTimeoutError::Disconnected) => {
-                        break Error::Internal("loading or connecting ended without a word".into());
-                    }
-                }
-                if met.len() == self.peers() && part.is_some() {
-                    return Ok((part, met));
-                }
-            };
-            if self.peers() > 1 {
-                self.tell(&ended, &links);
-            }
-            links.end(&ended);
-            cancel.cancel();
-            Err(ended)
-        });
-        let (part, mut met) = met?;
-        let (part, load) = part.ok_or_else(|| Error::Internal("nothing was loaded".into()))?;
-        met.sort_by_key(|met| self.job.parties.position(met.channel.peer()));
-        if matches!(self.source, Source::File { .. } | Source::Table { .. } | Source::Disk { .. })
-            && part.rows().read == 0
-        {
-            tracing::warn!("{}: its own table has no rows, so nothing can match", self.me);
-        }
-        let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
-        let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();
-        let (channels, greeted) = met.into_iter().map(|met| (met.channel, met.greeted)).unzip();
-        Ok(Ready { part, load, connect, greeted, round_trip, connections: Connections::Peers { channels, links } })
-    }
-
-    /// Returns the number of peers to which this party has connections.
-    fn peers(&self) -> usize {
-        self.meeting.dials.len() + self.meeting.awaits.len()
-    }
-
-    /// Tells the peers that this party cannot go on. Those that are about to connect, or that wait to be dialed, are
-    /// worth a moment: else they would wait in vain until their time-out, or see nothing but a lost connection.
-    fn tell(&self, error: &Error, links: &Links) {
-        links.end(error);
-        let until = Instant::now() + WORTH_WAITING.min(self.timeout);
-        while links.len() < self.peers() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Connects to all peers, authenticates them and compares terms. Reports each as it is done.
-    fn meet(&self, listener: Option<TcpListener>, cancel: &ConnectCancel, links: &Links, events: &Sender<Event>) {
-        let started = Instant::now();
-        let options = transport::Options {
-            timeout: self.timeout,
-            shape: self.meeting.shape,
-            cancel: cancel.clone(),
-            ..transport::Options::default()
-        };
-        let report = |met| {
-            // Nobody listens any more once something has failed.
-            let _ = events.send(Event::Met(Box::new(met)));
-        };
-        let nonce = match fresh_rng() {
-            Ok(mut rng) => handshake::fresh_nonce(&mut rng),
-            Err(error) => return report(Err(error)),
-        };
-        let span = tracing::Span::current();
-        self.meeting.connect(listener, &self.identity, &options, |_, connected| {
-            let greet = |connected| self.greet(connected, nonce, started.elapsed(), links);
-            report(span.in_scope(|| connected.and_then(greet)));
-        });
-    }
-
-    fn greet(&self, connected: Connected, nonce: [u8; 32], connect: Duration, links: &Links) -> Result<ConnectedPeer> {
-        let Connected { mut channel, exporter, round_trip } = connected;
-        // Before the connection can end with the others.
-        company(&self.job, &self.me, &mut channel);
-        links.add(channel.handle());
-        tracing::info!("connected to {}", channel.peer());
-        // Nothing has to be computed or loaded for the first message.
-        channel.set_patience(self.timeout);
-        match handshake::greet_as(&self.job, &self.me, nonce, &exporter, &mut channel) {
-            Ok(greeted) => {
-                channel.set_patience(self.patience);
-                Ok(ConnectedPeer { channel, greeted, connect, round_trip })
-            }
-            Err(error) => {
-                channel.abort(&error);
-                Err(error)
-            }
-        }
-    }
 }
 
 /// Configures the channel, in a job of more than two parties, so that the party which ends the job names the one to

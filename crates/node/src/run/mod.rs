@@ -9,6 +9,7 @@ pub mod helper;
 pub mod kept;
 mod negotiate;
 pub mod party;
+mod prepare;
 pub mod rehearsal;
 pub mod report;
 pub mod write;

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use tacita_core::Result;
 use tacita_core::channel::Traffic;
-use tacita_core::{Error, Result};
 
+use crate::base::text::json;
 use crate::base::usage::{self, round};
 use crate::table::key::RowCounts;
 
@@ -99,8 +100,7 @@ pub struct PhaseSeconds {
 impl RunReport {
     /// Writes the report as JSON; the file appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let value = serde_json::to_value(self).map_err(|error| Error::Internal(error.to_string()))?;
-        write_json(path, &value)
+        write_json(path, self)
     }
 
     /// Takes the resources that this process has used up to now.
@@ -112,7 +112,7 @@ impl RunReport {
 }
 
 /// Writes indented JSON to `path`, whole or not at all.
-pub fn write_json(path: &Path, value: &Value) -> Result<()> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| Error::Internal(error.to_string()))?;
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let text = json(serde_json::to_string_pretty(value))?;
     crate::base::files::write_whole(path, format!("{text}\n").as_bytes())
 }

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use tacita_core::{Error, Result};
 
 use super::{Instructions, POLL_INTERVAL, SimulationFailure, lock};
+use crate::base::text::json;
 use crate::watch::{ProgressSink, Snapshot};
 
 /// Grace period for a party after another has failed. It learns of the failure within moments if the two are
@@ -66,7 +67,7 @@ impl PartyProcess {
             "--log",
             if instructions.settings.logged { "json" } else { "text" },
         ]);
-        let text = serde_json::to_string(instructions).map_err(|error| Error::Internal(error.to_string()))?;
+        let text = json(serde_json::to_string(instructions))?;
         PartyProcess::spawn(command, name, &text, screen)
     }
 

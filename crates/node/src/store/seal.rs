@@ -17,6 +17,7 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use crate::base::folder::Folder;
+use crate::base::random::fill_random;
 
 const MAGIC: &[u8; 8] = b"tacwork1";
 
@@ -115,8 +116,7 @@ impl SealedWriter {
 
     fn over(file: File, path: PathBuf, key: &SealKey, purpose: &str, advice: String) -> Result<SealedWriter> {
         let mut id = [0; ID_BYTES];
-        getrandom::fill(&mut id)
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut id)?;
         let mut writer = SealedWriter {
             file: BufWriter::with_capacity(BUFFER_BYTES, file),
             cipher: key.cipher(purpose, &id),

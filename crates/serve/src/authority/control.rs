@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
+use tacita_node::base::text::json;
 
 const SOCKET: &str = "serve.sock";
 
@@ -80,7 +81,7 @@ pub fn order(directory: &Path, order: &ListOrder) -> Result<String> {
     };
     let stream = UnixStream::connect(&path).map_err(failed)?;
     stream.set_read_timeout(Some(TIMEOUT)).map_err(failed)?;
-    let mut line = serde_json::to_vec(order).map_err(|error| Error::Internal(error.to_string()))?;
+    let mut line = json(serde_json::to_vec(order))?;
     line.push(b'\n');
     (&stream).write_all(&line).map_err(failed)?;
     let mut answer = String::new();

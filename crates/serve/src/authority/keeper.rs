@@ -8,6 +8,7 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::Terms;
 use tacita_node::base::folder::Folder;
 use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::advised;
 use tacita_node::jobs::intersect::live::{EncodedRow, Live, Roll};
 use zeroize::Zeroizing;
 
@@ -70,15 +71,20 @@ impl Next {
         rng.fill_bytes(&mut id);
         let bound = live.epoch(&id);
         let item_keys = live.item_keys(&bound);
-        let draft = ListDraft::new(&roll.all_items(&item_keys), bound, live.params, &mut rng)?;
+        let draft = ListDraft::new(&roll.all_items(&item_keys), bound, live.params, &mut rng).map_err(no_room)?;
         Ok(Next { id, item_keys, draft })
     }
 
     /// The epoch of these rows, which begins now and ends by the schedule.
     fn begin(mut self, roll: &Roll, due: u64) -> Result<Epoch> {
-        self.draft.update(&roll.all_items(&self.item_keys))?;
+        self.draft.update(&roll.all_items(&self.item_keys)).map_err(no_room)?;
         Ok(Epoch::of(self.id, (clock::now(), due), self.draft.begin(&mut fresh_rng()?)))
     }
+}
+
+/// Adds to an error what can be done about a list that is full.
+fn no_room(error: Error) -> Error {
+    advised(error, "agree on a larger limits.pad_to")
 }
 
 /// State that is kept of a list.
@@ -181,7 +187,13 @@ impl Keeper {
             let bound = self.live.epoch(&self.epoch.id);
             let items = self.roll.items(&self.live, &plan.rows, added, &self.live.item_keys(&bound))?;
             let (gone, come) = if added { (&[][..], &items[..]) } else { (&items[..], &[][..]) };
-            let planned = self.epoch.list.read().unwrap_or_else(|poisoned| poisoned.into_inner()).plan(gone, come)?;
+            let planned = self
+                .epoch
+                .list
+                .read()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .plan(gone, come)
+                .map_err(no_room)?;
             let Some(steps) = planned else { return Ok(None) };
             if self.journal.is_broken() {
                 self.begin_again()?;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
+use tacita_node::base::text::json;
 use tacita_node::jobs::intersect::live::Quota;
 
 use crate::clock::{self, DAY};
@@ -195,7 +196,7 @@ fn read(folder: &Folder, key: &Key) -> Result<Option<Accounts>> {
 }
 
 fn encode(accounts: &Accounts) -> Result<Vec<u8>> {
-    serde_json::to_vec(accounts).map_err(|error| Error::Internal(error.to_string()))
+    json(serde_json::to_vec(accounts))
 }
 
 fn lock(accounts: &Mutex<Accounts>) -> MutexGuard<'_, Accounts> {

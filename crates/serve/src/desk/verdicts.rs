@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
+use tacita_node::base::text::json;
 use tacita_node::base::text::pasted;
 
 use crate::clock;
@@ -127,7 +128,7 @@ impl Verdicts {
     pub(crate) fn keep(&mut self, verdicts: Vec<Verdict>) -> Result<()> {
         let mut lines = Vec::new();
         for verdict in &verdicts {
-            serde_json::to_writer(&mut lines, verdict).map_err(|error| Error::Internal(error.to_string()))?;
+            json(serde_json::to_writer(&mut lines, verdict))?;
             lines.push(b'\n');
         }
         let written = self.file.write_all(&lines).and_then(|()| self.file.sync_data());

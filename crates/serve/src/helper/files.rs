@@ -9,6 +9,7 @@ use tacita_core::depot::DepotParty;
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::{hex, unhex};
+use tacita_node::base::text::json;
 use tacita_node::transport::depot::frame::{Ticket, code};
 use zeroize::Zeroizing;
 
@@ -84,7 +85,7 @@ impl Record {
             helped: self.helped,
             seed: hex(&*self.seed),
         };
-        serde_json::to_vec(&written).map_err(|error| Error::Internal(error.to_string()))
+        json(serde_json::to_vec(&written))
     }
 
     fn read(bytes: &[u8], parties: usize) -> Option<Record> {

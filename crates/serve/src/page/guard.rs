@@ -14,10 +14,11 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use data_encoding::BASE64URL_NOPAD;
 use subtle::ConstantTimeEq;
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 
 use super::escaped;
 use super::origin::{PageOrigin, is_local};
+use tacita_node::base::random::fill_random;
 
 /// Two sets and what they have in common: the icon of all pages.
 const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><g fill=\"#0b57a4\"><circle cx=\"12\" cy=\"16\" r=\"10\" \
@@ -147,8 +148,7 @@ impl Guard {
 /// Draws a secret that nobody guesses.
 pub fn secret() -> Result<String> {
     let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+    fill_random(&mut bytes)?;
     Ok(BASE64URL_NOPAD.encode(&bytes))
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
+use tacita_node::base::text::json;
 use tacita_node::identity::Identity;
 use tacita_node::store::seal::{self, SealKey, SealedReader, SealedWriter};
 use zeroize::Zeroizing;
@@ -90,7 +91,7 @@ impl Saving {
     }
 
     pub(super) fn header(&mut self, header: &Header) -> Result<()> {
-        let header = serde_json::to_vec(header).map_err(|error| Error::Internal(error.to_string()))?;
+        let header = json(serde_json::to_vec(header))?;
         self.put(HEADER, &header)
     }
 

@@ -5,6 +5,8 @@
 //! it is read, it is put into the order of its rows, which is then the order on the server's disk as well. A round is removed by dropping its
 //! table, which no other round's wait for.
 
+use tacita_node::base::random::fill_random;
+
 mod claim;
 mod fault;
 mod ingest;
@@ -22,7 +24,7 @@ mod tls;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
@@ -290,7 +292,7 @@ fn round_name(found: &tokio_postgres::Row) -> std::result::Result<String, Fault>
 /// Draws a random identifier by which a client that was cut off from a commit recognises it as its own.
 fn attempt() -> Result<Vec<u8>> {
     let mut attempt = vec![0; ATTEMPT_BYTES];
-    getrandom::fill(&mut attempt).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
+    fill_random(&mut attempt)?;
     Ok(attempt)
 }
 

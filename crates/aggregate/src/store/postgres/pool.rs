@@ -15,6 +15,7 @@ use tokio_postgres::{Client, NoTls, Socket};
 use super::fault::Fault;
 use super::place::Place;
 use super::tls::Tls;
+use tacita_node::base::random::fill_random;
 
 /// Connections at a time.
 const MAX_CONNECTIONS: usize = 8;
@@ -227,6 +228,6 @@ async fn within<T>(
 /// Between half of a pause and one and a half of it, so that two that are in each other's way do not stay so.
 fn varied(pause: Duration) -> Result<Duration> {
     let mut random = [0];
-    getrandom::fill(&mut random).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
+    fill_random(&mut random)?;
     Ok(pause * (128 + u32::from(random[0])) / 256)
 }

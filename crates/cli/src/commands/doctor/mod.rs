@@ -351,7 +351,7 @@ impl Doctor {
             Err(error) => findings.bad("input", error),
             Ok(part) => {
                 let rows = part.rows();
-                if job.item_noun() != "keys" {
+                if !job.matches_keys() {
                     let said = format!("{shown}: {}", counted(rows.items as u64, job.thing()));
                     return rows::judge(job, &self.me, &rows, &said, findings);
                 }

@@ -16,6 +16,7 @@ use tacita_aggregate::setting::ServiceConfig;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::text::counted;
+use tacita_node::base::text::json;
 use tacita_node::identity::Identity;
 
 use super::wait::{Wait, until_ready};
@@ -255,5 +256,5 @@ fn read<T: DeserializeOwned>(told: Value) -> Result<T> {
 }
 
 fn print_json(told: &impl Serialize) -> Result<()> {
-    print(serde_json::to_string_pretty(told).map_err(|error| Error::Internal(error.to_string()))?)
+    print(json(serde_json::to_string_pretty(told))?)
 }

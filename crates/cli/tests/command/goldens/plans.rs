@@ -59,7 +59,7 @@ fn plans_and_sentences() {
     let threads = rayon::ThreadPoolBuilder::new().num_threads(MACHINE.threads).build().unwrap();
     let mut found = String::new();
     for (name, job) in jobs::all() {
-        let by_position = job.item_noun() != "keys";
+        let by_position = !job.matches_keys();
         let rows: [&[u64]; 3] =
             if by_position { [&[0], &[1000], &[200_000]] } else { [&[0, 1], &[900, 1000], &[2_000_000, 100_000]] };
         for (rows, shape, on_disk) in [

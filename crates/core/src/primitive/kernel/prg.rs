@@ -20,7 +20,7 @@ impl Prg {
     }
 
     /// Goes to the block at `index`.
-    pub fn seek(&mut self, index: u64) {
+    pub(crate) fn seek(&mut self, index: u64) {
         self.position = index;
     }
 

@@ -6,7 +6,7 @@
 //! probability at most 2^-46, computed by `estimator::distance`. All other attacks cost more: see [`super::estimator`], whose tests check some of the
 //! tables' entries, and in the long run all of them.
 
-use super::code::{binary, field};
+use super::code::{FIELD_REGIONS, binary};
 use crate::error::{Error, Result};
 
 /// Computational security in bits.
@@ -79,7 +79,7 @@ impl VoleKind {
     /// Regions of the code.
     pub(crate) fn regions(self) -> usize {
         match self {
-            VoleKind::Field => field::REGIONS,
+            VoleKind::Field => FIELD_REGIONS,
             VoleKind::Binary => binary::REGIONS,
         }
     }

@@ -94,10 +94,6 @@ pub(crate) fn check_payload(bytes: usize) -> Result<()> {
     match bytes {
         0 => Err(Error::Internal("union: nothing is given for an item".into())),
         1..=MAX_OFFERED_BYTES => Ok(()),
-        _ => Err(Error::Input(
-            "the rows of one key, each padded to one length, exceed 1 MiB: give fewer or shorter columns, or agree on duplicates = \
-             \"first\""
-                .into(),
-        )),
+        _ => Err(Error::Input("the rows of one key, each padded to one length, exceed 1 MiB".into())),
     }
 }

@@ -11,8 +11,8 @@ use super::{cost, learned};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, Job, JobInfo, JobSpec, KnownSizes, Network,
-    PartyInput, PoolPlace, Protocol, Reveal, Served, Sizes, Source, Topology,
+    Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, ItemKind, Job, JobInfo, JobSpec, KnownSizes,
+    Network, PartyInput, PoolPlace, Protocol, Reveal, Served, Sizes, Source, Topology,
 };
 use crate::jobs::ParseJob;
 
@@ -110,8 +110,8 @@ impl Job for Aggregate {
         Aggregate::all_protocols()
     }
 
-    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
-        "reports"
+    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
+        ItemKind::Reports
     }
 
     fn has(&self, key: CommonKey) -> bool {

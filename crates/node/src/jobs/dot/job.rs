@@ -15,8 +15,8 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, BucketSums, Choice, Chosen, CommonKey, Disclosure, Distributed, InitQuestion, Job,
-    JobInfo, JobSpec, KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source, Topology,
+    Ability, Answer, Answering, BucketSums, Choice, Chosen, CommonKey, Disclosure, Distributed, InitQuestion, ItemKind,
+    Job, JobInfo, JobSpec, KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source, Topology,
 };
 use crate::jobs::{ParseJob, aligned};
 use crate::table::Table;
@@ -84,8 +84,8 @@ impl Job for Dot {
         methods::of(spec).protocols()
     }
 
-    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
-        if self.row_id.is_some() { "keys" } else { "rows" }
+    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
+        if self.row_id.is_some() { ItemKind::Keys } else { ItemKind::Rows }
     }
 
     fn has(&self, key: CommonKey) -> bool {

@@ -22,6 +22,7 @@ use tacita_core::{Error, Result, Side};
 use crate::agreement::{Chosen, JobSpec, PartContext, PartyInput, PoolPlace, RunResult, Sizes, Source};
 use crate::jobs::aligned::cost::most_rows;
 use crate::jobs::dot::pool::EncryptionPool;
+use crate::jobs::limits::check_limits;
 use crate::jobs::{aligned, intersect};
 use crate::table::{RowCounts, Table, numbers};
 
@@ -55,7 +56,7 @@ impl DotInput {
             check_density(job, me, &columns)?;
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
-            intersect::check_limits(job, me, table.source(), &mut sizes.clone())?;
+            check_limits(job, me, table.source(), &mut sizes.clone())?;
             return Ok(DotInput { own: job.own.clone(), columns, rows, ids: None, sizes, pool });
         };
         let loaded = intersect::Loaded::of(&alignment.ids, me, table, allow_unreadable)?;

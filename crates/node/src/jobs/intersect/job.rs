@@ -18,9 +18,9 @@ use super::{any, distributed, live, methods, multiset, shown};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{MAX_ROWS, maybe_from_word};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, Distributed, Helped, InitQuestion, Job, JobInfo,
-    JobSpec, KnownSizes, MAX_PARTIES, Network, PartyInput, PoolPlace, Protocol, Resumable, ResumePoint, Reveal,
-    RunResult, Sizes, Source, Topology,
+    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, Distributed, Helped, InitQuestion, ItemKind, Job,
+    JobInfo, JobSpec, KnownSizes, MAX_PARTIES, Network, PartyInput, PoolPlace, Protocol, Resumable, ResumePoint,
+    Reveal, RunResult, Sizes, Source, Topology,
 };
 use crate::base::hex::hex;
 use crate::jobs::polynomials::{OrAuto, Polynomials};
@@ -122,8 +122,8 @@ impl Job for Intersect {
         (count > 2).then(|| format!("{count} parties"))
     }
 
-    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
-        "keys"
+    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
+        ItemKind::Keys
     }
 
     fn has(&self, key: CommonKey) -> bool {

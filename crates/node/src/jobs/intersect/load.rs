@@ -10,7 +10,9 @@ use zeroize::Zeroizing;
 
 use crate::agreement::{JobSpec, Reveal, Sizes, Summed};
 use crate::base::hex::hex;
+use crate::base::random::fill_random;
 use crate::base::text;
+use crate::jobs::limits::check_limits;
 use crate::table::payload::{PayloadEncoder, PayloadSchema, received_name};
 use crate::table::{Duplicates, KeySpec, ReadOptions, Table, TableKeys, Warning, numbers, read};
 use crate::watch::Warned;
@@ -26,8 +28,7 @@ impl NumberKey {
     /// Generates a random number key.
     pub fn fresh() -> Result<NumberKey> {
         let mut key = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut key[..])
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut key[..])?;
         Ok(NumberKey(key))
     }
 
@@ -229,68 +230,6 @@ fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
                 table.source(),
                 field.name()
             )));
-        }
-    }
-    Ok(())
-}
-
-/// Minimum number of keys with which a bucket tells a number, unless it is the only one. Its rows may be many more,
-/// but have few different keys.
-const MIN_KEYS: u64 = 1000;
-
-/// Own sizes against the job's limits; where sets are padded, the sizes become the bound.
-pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) -> Result<()> {
-    let most = sizes.items.max(sizes.entries);
-    // Rows are counted where all of a key's are sent, or count.
-    let brought = match job.item_noun() {
-        "keys" if sizes.entries > sizes.items || job.is_of_multisets() => {
-            format!("{} with a key", text::counted(most, "row"))
-        }
-        "keys" => text::counted(most, "distinct key"),
-        _ => text::counted(most, "row"),
-    };
-    if let Some(limit) = job.limits.max_rows
-        && most > limit
-    {
-        return Err(Error::Input(format!(
-            "{source}: {brought}, and limits.max_rows is {}: agree on a higher limit",
-            text::count(limit)
-        )));
-    }
-    if let Some(bucket) = job.bucket()
-        && job.tells_of_buckets()
-        && bucket.of > 1
-        && sizes.items < MIN_KEYS
-    {
-        return Err(Error::Input(format!(
-            "{source}: a bucket of this party has {}, too few to hide the length of its longest row: ask for fewer buckets, at \
-             all parties, or run on one machine",
-            text::counted(sizes.items, "distinct key")
-        )));
-    }
-    if let Some(bound) = job.padded_to(me) {
-        if sizes.items <= bound && most > bound && job.spread.is_some() {
-            return Err(Error::Input(format!(
-                "{source}: {brought}, many of them equal ones, and a bucket has room for {}: agree on duplicates = \"first\", or ask for fewer buckets",
-                text::count(bound)
-            )));
-        }
-        if most > bound && job.spread.is_some() {
-            return Err(Error::NotReady(format!(
-                "{source}: {brought} do not fit a bucket of {}, which happens less than once in 2^40 runs: start a new run, \
-                 without resume",
-                text::count(bound)
-            )));
-        }
-        if most > bound {
-            return Err(Error::Input(format!(
-                "{source}: {brought} do not fit limits.pad_to = {}: agree on a higher bound",
-                text::count(bound)
-            )));
-        }
-        sizes.items = bound;
-        if !sizes.schema.is_empty() {
-            sizes.entries = bound;
         }
     }
     Ok(())

@@ -30,11 +30,11 @@ pub fn needed(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
 
 /// Memory for one bucket of a bucketed run, in bytes, with its items, and with what waits of what the peer sends.
 pub fn of_bucket(receives: bool, protocol: &dyn Bucketed, level: Level, asked: u64, sent: u64) -> u64 {
-    let params = Params::rows(asked as usize, sent as usize).in_suite(methods::ecdh::suite(level));
+    let params = Params::rows(asked as usize, sent as usize);
     let own = if receives { asked } else { sent };
     let all = [
         own.saturating_mul(BUCKET_ITEM_BYTES),
-        protocol.received(receives, &params).saturating_mul(QUEUED),
+        protocol.received(level, receives, &params).saturating_mul(QUEUED),
         protocol.memory(receives, &params),
     ];
     all.into_iter().fold(0, u64::saturating_add)
@@ -66,16 +66,14 @@ pub fn of_tags(params: &Params) -> u64 {
 /// Returns the memory that grows with the items, whatever the protocol.
 pub fn of_items(receives: bool, params: &Params) -> u64 {
     let entry = params.entry_bytes() as u64;
-    // Where all of the receiver's elements are held: as they came, and as they go back.
-    let elements = 2 * params.suite.element_bytes() as u64;
     // For each item of the receiver, and for each entry of the sender.
     let (of_receiver, of_sender) = match (receives, params.reveal) {
         (true, ReceiverReveal::Count | ReceiverReveal::Sum { .. }) => (128, 0),
         (true, ReceiverReveal::Payload { .. }) => (160, 2 * entry + 24),
         (true, ReceiverReveal::Rows) => (96, 0),
-        (false, ReceiverReveal::Count) => (elements, 96 + 2 * entry),
+        (false, ReceiverReveal::Count) => (0, 96 + 2 * entry),
         // Numbers are encrypted as they are sent, with tables that take no more than the fixed part. While they are read, each is there twice.
-        (false, ReceiverReveal::Sum { sums, .. }) => (elements, 96 + 32 * sums as u64 + 2 * params.tag_bytes as u64),
+        (false, ReceiverReveal::Sum { sums, .. }) => (0, 96 + 32 * sums as u64 + 2 * params.tag_bytes as u64),
         (false, _) => (0, 160 + 3 * entry),
     };
     let bytes = (params.receiver_items as u64).saturating_mul(of_receiver);

@@ -39,7 +39,7 @@ use prepared::PreparedPart;
 pub use found::IntersectResult;
 use groups::in_group;
 pub use job::Intersect;
-pub use load::{Loaded, check_limits, empty_rows, first_rows};
+pub use load::{Loaded, empty_rows, first_rows};
 pub use run::run;
 pub use sizes::{check_peer, item_key_of_epoch, params};
 

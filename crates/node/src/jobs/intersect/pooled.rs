@@ -28,12 +28,13 @@ use crate::base::random::fresh_rng;
 pub fn run(run: &MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult> {
     let (bucket, own) = own_of(run.job)?;
     let key = key(run.job, own)?;
+    let params = ecdh::params(run.params, run.job.level);
     if run.receives() {
-        pooled::ask(&run.items, &key, &run.params, channel, rng)?;
+        pooled::ask(&run.items, &key, &params, channel, rng)?;
         return Ok(IntersectResult::Nothing);
     }
     let pool = pool(run.job, &bucket.bounds, bucket.of)?;
-    let answered = pooled::answer(&run.items, &key, &tag_key(own), &pool, &run.params, channel, rng)?;
+    let answered = pooled::answer(&run.items, &key, &tag_key(own), &pool, &params, channel, rng)?;
     write_parts(&own.place, answered.elements.iter().chain(&answered.tags))?;
     Ok(IntersectResult::Nothing)
 }

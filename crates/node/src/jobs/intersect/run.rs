@@ -25,7 +25,7 @@ pub fn run(
     }
     match brought {
         IntersectInput::Prepared(prepared) => {
-            prepared.send(job, me, &params(job, me, &agreed.own_sizes, &agreed.peer_sizes), channel)
+            prepared.send(job, me, params(job, me, &agreed.own_sizes, &agreed.peer_sizes), channel)
         }
         IntersectInput::Table(loaded) if job.bucket().is_some() && job.reveal == Reveal::Count => {
             pooled::run(&setting(job, me, loaded, agreed), channel, rng)

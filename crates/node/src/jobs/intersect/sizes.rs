@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 use crate::agreement::{JobSpec, Reveal, Sizes};
 use crate::base::hex::unhex;
 use crate::jobs::intersect::load::{given_columns, number_bytes};
-use crate::jobs::intersect::{disk, methods, prepared};
+use crate::jobs::intersect::{disk, prepared};
 use crate::table::payload::PayloadSchema;
 
 /// The most that an entry has besides its row: a tag and an authenticator.
@@ -114,7 +114,6 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
         | Reveal::CountsBy(_)
         | Reveal::Keys { .. } => Params::rows(receiver_items, sender_items),
     };
-    params = params.in_suite(methods::ecdh::suite(job.level));
     if job.runs_in_all() > 1 {
         params = params.one_of(job.runs_in_all());
     }

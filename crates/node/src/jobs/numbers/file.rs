@@ -13,6 +13,7 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 use crate::agreement::{JobSpec, Terms};
 use crate::base::folder::{Replaceable, others_replace};
 use crate::base::hex::hex;
+use crate::base::text::json;
 use crate::base::text::{self, pasted};
 use crate::jobs::dot::DotJob;
 use crate::jobs::numbers::{Cells, Value};
@@ -202,7 +203,7 @@ impl ShareFile {
 
     /// The file, which is for this party's user alone.
     pub fn text(&self) -> Result<Zeroizing<String>> {
-        let json = serde_json::to_string_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
+        let json = json(serde_json::to_string_pretty(self))?;
         let mut json = Zeroizing::new(json);
         json.push('\n');
         Ok(json)

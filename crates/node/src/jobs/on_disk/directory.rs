@@ -13,7 +13,9 @@ use super::{BUCKETS, GIVEN, ITEMS, KEYS, RECEIVED, RESULT, ROWS, RUNS, THEIRS};
 use crate::base::files::is_read_once;
 use crate::base::folder::{Folder, LEFT_BEHIND};
 use crate::base::hex::{hex, unhex};
+use crate::base::random::fill_random;
 use crate::base::text;
+use crate::base::text::json;
 use crate::identity::Identity;
 use crate::store::seal::{self, SealKey, SealedReader, SealedWriter, damaged, part};
 use crate::table::RowCounts;
@@ -184,8 +186,7 @@ impl Directory {
 
     fn create(folder: Folder, owner: &Owner<'_>, lock: File) -> Result<Directory> {
         let mut salt = [0; SALT_BYTES];
-        getrandom::fill(&mut salt)
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut salt)?;
         let head = Head {
             tacita_work: VERSION,
             id: owner.id.to_owned(),
@@ -197,7 +198,7 @@ impl Directory {
         let directory = Directory::new(folder, owner, &salt, lock);
         // Of a run that was ended while it removed its files.
         directory.remove_all()?;
-        let text = serde_json::to_string_pretty(&head).map_err(|error| Error::Internal(error.to_string()))?;
+        let text = json(serde_json::to_string_pretty(&head))?;
         directory.folder.write(HEAD_FILE, format!("{text}\n").as_bytes())?;
         Ok(directory)
     }
@@ -241,7 +242,7 @@ impl Directory {
 
     /// Keeps how far the run has come.
     pub fn keep(&self, state: &impl Serialize) -> Result<()> {
-        let bytes = serde_json::to_vec(state).map_err(|error| Error::Internal(error.to_string()))?;
+        let bytes = json(serde_json::to_vec(state))?;
         self.put(STATE_FILE, STATE_FILE, bytes)
     }
 

@@ -11,6 +11,7 @@ use super::directory::{Directory, DirectoryState, InputFile, Owner, Sorted};
 use super::{KEYS, ROWS, prepare};
 use crate::agreement::{DiskOptions, JobSpec, Terms};
 use crate::base::hex::{hex, unhex};
+use crate::base::random::fill_random;
 use crate::base::text::counted;
 use crate::store::seal;
 use crate::table::read::Encoding;
@@ -140,8 +141,7 @@ fn state_for<R>(
     let input = InputFile::of(path, reading)?;
     let Some(mut state) = kept else {
         let mut nonce = [0; 32];
-        getrandom::fill(&mut nonce)
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut nonce)?;
         return Ok(DirectoryState { input, nonce: hex(&nonce), sorted: None, run: None, ended: false, together: None });
     };
     let anew = format!("or remove {} and start again", directory.display());

@@ -17,8 +17,8 @@ use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
     Ability, AlignWay, Answer, Answering, Basket, Choice, Chosen, CommonKey, Disclosure, Distributed, Gathered,
-    InitQuestion, ItemsFrom, Job, JobInfo, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace, Protocol,
-    RepeatedCounts, Reveal, Sizes, Source,
+    InitQuestion, ItemKind, ItemsFrom, Job, JobInfo, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace,
+    Protocol, RepeatedCounts, Reveal, Sizes, Source,
 };
 use crate::jobs::dot::density;
 use crate::jobs::dot::methods::{self, ProtocolKeys, lattice, ot};
@@ -125,8 +125,8 @@ impl Job for Rules {
         Self::all_protocols()
     }
 
-    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
-        if self.row_id.is_some() { "keys" } else { "rows" }
+    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
+        if self.row_id.is_some() { ItemKind::Keys } else { ItemKind::Rows }
     }
 
     fn has(&self, key: CommonKey) -> bool {

@@ -9,6 +9,7 @@ use tacita_core::{Error, Result};
 use super::{RulesInput, distributed};
 use crate::agreement::{Basket, Duplicates, ItemsFrom, Sizes, Source};
 use crate::jobs::intersect;
+use crate::jobs::limits::check_limits;
 use crate::jobs::rules::spec::{Bins, RulesJob};
 use crate::table::baskets::{self, BasketItems, Between, Binning, ItemColumn};
 use crate::table::{RowCounts, Table};
@@ -85,7 +86,7 @@ fn in_lines(path: &Path, items: &ItemsFrom) -> Option<InLines> {
 fn by_position(job: &RulesJob<'_>, me: &str, items: BasketItems, source: &str) -> Result<RulesInput> {
     let rows = RowCounts { read: items.rows(), items: items.rows(), ..RowCounts::default() };
     let mut sizes = Sizes { items: items.rows() as u64, ..Sizes::default() };
-    intersect::check_limits(job, me, source, &mut sizes)?;
+    check_limits(job, me, source, &mut sizes)?;
     Ok(RulesInput { own: job.own.clone(), items, rows, ids: None, sizes })
 }
 

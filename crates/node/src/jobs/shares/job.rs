@@ -10,8 +10,8 @@ use super::{EXTENSION, OPEN, SharesInput, choose, cost, learned, memory};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, Job, JobInfo, JobSpec, KnownSizes,
-    Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source,
+    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, ItemKind, Job, JobInfo, JobSpec,
+    KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source,
 };
 use crate::jobs::ParseJob;
 use crate::jobs::dot::methods::ot;
@@ -65,8 +65,8 @@ impl Job for SharesSpec {
         self.operation.map(|operation| format!("operation = \"{operation}\""))
     }
 
-    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
-        "numbers"
+    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
+        ItemKind::Numbers
     }
 
     fn has(&self, key: CommonKey) -> bool {

@@ -14,9 +14,9 @@ use super::{disk, learned, load};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, Distributed, InitQuestion, Job, JobInfo, JobSpec,
-    KnownSizes, Network, PartyInput, PoolPlace, Protocol, Resumable, ResumePoint, Reveal, RowsPerKey, RunResult, Sizes,
-    Source,
+    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, Distributed, InitQuestion, ItemKind, Job, JobInfo,
+    JobSpec, KnownSizes, Network, PartyInput, PoolPlace, Protocol, Resumable, ResumePoint, Reveal, RowsPerKey,
+    RunResult, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::ParseJob;
@@ -99,8 +99,8 @@ impl Job for Union {
         Self::all_protocols()
     }
 
-    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
-        "keys"
+    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
+        ItemKind::Keys
     }
 
     fn has(&self, key: CommonKey) -> bool {

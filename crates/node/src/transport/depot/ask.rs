@@ -6,7 +6,6 @@ use tacita_core::channel::Channel;
 use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
 use tacita_core::{Error, Result};
 
-use super::client::HelperAddress;
 use super::frame::{DepotRequest, DepotResponse, MAX_FRAME_BYTES};
 use super::word;
 use crate::identity::Identity;
@@ -14,6 +13,17 @@ use crate::transport::{self, Options, Peer, Purpose};
 
 /// Time limit for the helper's answer to a request: it answers within seconds, if only that there is nothing yet.
 pub(super) const ANSWER: Duration = Duration::from_secs(60);
+
+/// Address and identity of a helper, and the parties of the job.
+#[derive(Debug, Clone)]
+pub struct HelperAddress {
+    /// Address of the helper.
+    pub address: String,
+    /// Name and key of the helper.
+    pub helper: Peer,
+    /// Complete list of the parties of the job, in order.
+    pub parties: Vec<Peer>,
+}
 
 /// Terms to which a party has agreed.
 pub struct DepotTerms {

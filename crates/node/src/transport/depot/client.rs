@@ -8,10 +8,11 @@ use tacita_core::channel::{Channel, Handle, Traffic};
 use tacita_core::depot::{self, Depot, Parcel};
 use tacita_core::{Error, ErrorKind, Progress, Result};
 
-use super::ask::{ANSWER, DepotTerms, ask, broken};
+use super::ask::{ANSWER, DepotTerms, HelperAddress, ask, broken};
 use super::frame::{DepotRequest, DepotResponse, TICKET_BYTES, Ticket};
 use super::word;
 use crate::base::cancel::Cancel;
+use crate::base::random::fill_random;
 use crate::base::text;
 use crate::identity::Identity;
 use crate::transport::links::Links;
@@ -25,17 +26,6 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// A wait that is longer is told of.
 const LONG: Duration = Duration::from_secs(10);
-
-/// Address and identity of a helper, and the parties of the job.
-#[derive(Debug, Clone)]
-pub struct HelperAddress {
-    /// Address of the helper.
-    pub address: String,
-    /// Name and key of the helper.
-    pub helper: Peer,
-    /// Complete list of the parties of the job, in order.
-    pub parties: Vec<Peer>,
-}
 
 /// Expected number of bytes that a party leaves and collects, for progress displays.
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,8 +77,7 @@ impl DepotClient {
         cancel: Cancel,
     ) -> Result<DepotClient> {
         let mut ticket = [0; TICKET_BYTES];
-        getrandom::fill(&mut ticket)
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut ticket)?;
         Ok(DepotClient {
             place,
             me: me as u8,

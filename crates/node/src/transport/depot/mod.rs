@@ -6,5 +6,5 @@ mod client;
 pub mod frame;
 pub mod word;
 
-pub use ask::{DepotTerms, look};
-pub use client::{DepotClient, Expected, HelperAddress};
+pub use ask::{DepotTerms, HelperAddress, look};
+pub use client::{DepotClient, Expected};

@@ -30,7 +30,7 @@ impl GmCiphertexts {
     }
 
     /// Returns the encoding on the wire, without a copy.
-    pub fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 

@@ -4,19 +4,10 @@ use rayon::prelude::*;
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{FRONT, GROUP, position, streams};
+use super::{FIELD_MEMORY as MEMORY, FIELD_REGIONS as REGIONS, FIRST_LAG, FRONT, GROUP, position, streams};
 use crate::primitive::kernel::backend::{self, Backend};
 use crate::primitive::kernel::memory::wipe;
 use crate::primitive::kernel::{Aes128, Block, gf128};
-
-/// The first lag of the convolution: so many symbols are independent of each other.
-pub(crate) const FIRST_LAG: usize = 4;
-
-/// Terms of the convolution.
-pub(crate) const MEMORY: usize = 6;
-
-/// Regions of the expander, and edges of an output.
-pub(crate) const REGIONS: usize = 8;
 
 /// Symbols of which the convolution's constants are generated at once.
 pub(super) const STRETCH: usize = 64;

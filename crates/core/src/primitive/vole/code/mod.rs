@@ -29,6 +29,15 @@ use crate::primitive::kernel::{Aes128, Block};
 /// Zeros in front of the first symbol: as many as a convolution looks back, rounded up.
 pub const FRONT: usize = 16;
 
+/// The first lag of the convolution over GF(2^128): so many symbols are independent of each other.
+const FIRST_LAG: usize = 4;
+
+/// Terms of that convolution.
+pub(crate) const FIELD_MEMORY: usize = 6;
+
+/// Regions of that expander, and edges of an output.
+pub(crate) const FIELD_REGIONS: usize = 8;
+
 /// Outputs that are computed at once: their positions are known, and fetched, while the outputs before are computed.
 const GROUP: usize = 32;
 

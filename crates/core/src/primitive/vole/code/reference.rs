@@ -1,7 +1,7 @@
 //! The codes by their definition, as the oracle of the fast encoders: the matrix row by row, one product at a time.
 
 use super::{Binary, FieldCode};
-use super::{FRONT, binary, field};
+use super::{FIELD_MEMORY, FIELD_REGIONS, FIRST_LAG, FRONT, binary};
 use crate::primitive::kernel::Aes128;
 use crate::primitive::kernel::backend;
 use crate::primitive::kernel::block::{self, Block};
@@ -13,20 +13,20 @@ fn block_at(stream: &Aes128, index: usize) -> Block {
 
 /// The convolution and then the expander, over GF(2^128).
 fn encode_field(code: &FieldCode, word: &[Block], outputs: usize) -> Vec<Block> {
-    let length = word.len() / field::REGIONS;
+    let length = word.len() / FIELD_REGIONS;
     let mut word = word.to_vec();
     for place in 0..word.len() {
-        for tap in 0..field::MEMORY {
-            let constant = block_at(&code.constants, (place / 4 * field::MEMORY + tap) * 4 + place % 4);
-            if let Some(before) = place.checked_sub(field::FIRST_LAG + tap) {
+        for tap in 0..FIELD_MEMORY {
+            let constant = block_at(&code.constants, (place / 4 * FIELD_MEMORY + tap) * 4 + place % 4);
+            if let Some(before) = place.checked_sub(FIRST_LAG + tap) {
                 let product = word[before] * constant;
                 word[place] ^= product;
             }
         }
     }
     let output = |index: usize| {
-        (0..field::REGIONS).fold(Block::ZERO, |sum, region| {
-            let at = index / 4 * field::REGIONS + region;
+        (0..FIELD_REGIONS).fold(Block::ZERO, |sum, region| {
+            let at = index / 4 * FIELD_REGIONS + region;
             let number = block_at(&code.numbers, at).0 >> (32 * (index % 4)) & 0xffff_ffff;
             let place = region * length + ((number * length as u128) >> 32) as usize;
             sum ^ (word[place] * block_at(&code.labels, at * 4 + index % 4))

@@ -5,8 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use super::GROUP;
-use super::field::{FIRST_LAG, MEMORY, REGIONS};
+use super::{FIELD_MEMORY as MEMORY, FIELD_REGIONS as REGIONS, FIRST_LAG, GROUP};
 use crate::primitive::kernel::Block;
 
 /// Fetches the blocks at `positions`, each of which may be used with the one behind it.

@@ -9,7 +9,7 @@ mod minimize;
 mod recomputed;
 mod wide;
 
-use super::code::{binary, field};
+use super::code::{FIELD_MEMORY, binary};
 use super::params::{Parameters, VoleKind};
 use attacks::Instance;
 use distance::{Ensemble, Incidence, Map};
@@ -70,7 +70,7 @@ pub(crate) fn instance(parameters: &Parameters) -> Instance {
 /// The ensemble that a run's code is drawn from.
 pub(crate) fn ensemble(parameters: &Parameters) -> Ensemble {
     let map = match parameters.kind {
-        VoleKind::Field => Map::Delayed { memory: field::MEMORY, bits: 128.0 },
+        VoleKind::Field => Map::Delayed { memory: FIELD_MEMORY, bits: 128.0 },
         VoleKind::Binary => Map::Binary { memory: binary::MEMORY },
     };
     Ensemble {

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::internal;
 use super::layout::Layout;
 use super::noise::{Noise, decodes};
-use super::{internal, search};
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::Result;
 use crate::primitive::rlwe::{self, Flood, Ring, Uniform, packed_bytes};
@@ -46,10 +46,10 @@ pub struct Params {
 /// Answers for chosen products, in order, and where each of their values stands among these products.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chosen {
-    answers: Vec<LatticeAnswer>,
-    places: Vec<Vec<usize>>,
-    products: usize,
-    work: u128,
+    pub(super) answers: Vec<LatticeAnswer>,
+    pub(super) places: Vec<Vec<usize>>,
+    pub(super) products: usize,
+    pub(super) work: u128,
 }
 
 /// Some of the encryptor's columns, which travel together.
@@ -73,61 +73,8 @@ pub struct LatticeAnswer {
 }
 
 impl Params {
-    /// The cheapest parameters in bytes, both ways. Either party may be the encryptor; of two that cost the same, the
-    /// learner, or the first party.
-    ///
-    /// `learner` is the one party to which every single product will be opened at once, and nobody else; `None` for shares
-    /// that are kept, summed, compared, or opened in part. A learner who encrypts, and for whom the modulus tells all
-    /// products apart, is given each of them by the protocol itself ([`Params::values`]): what comes out then has the form
-    /// of shares, but hides nothing from it. A number can hold several columns as its digits there; shares of digits would
-    /// need carries that nobody may know.
-    ///
-    /// Errors ([`Error::Input`](crate::Error::Input)): no parameters of 128 bits of security hold such products.
-    pub fn new(shape: Shape, modulus: Modulus, learner: Option<Side>) -> Result<Params> {
-        Params::checked(search::cheapest(shape, modulus, search::Wanted::All { learner })?)
-    }
-
-    /// The cheapest parameters for columns that the encryptor sends once and that are multiplied as need arises: in at most
-    /// `answers` answers, each for products of one group and one polynomial ([`Params::answers_for`]). The shape has all
-    /// columns of both sides that there will ever be. All outputs are shares.
-    pub fn keeping(shape: Shape, modulus: Modulus, answers: usize) -> Result<Params> {
-        Params::checked(search::cheapest(shape, modulus, search::Wanted::AtMost(answers))?)
-    }
-
-    /// The fastest parameters for some products alone, each given by the columns of the first and the second party, over a
-    /// network of 1 Gbit/s. No pair may stand there twice. Shares come in the order of the pairs. All outputs are shares, and
-    /// the flood is enough for [`BATCHES`] runs of a session together.
-    pub fn of_pairs(shape: Shape, modulus: Modulus, pairs: &[(u32, u32)]) -> Result<Params> {
-        if pairs.iter().any(|&(first, second)| first as usize >= shape.first || second as usize >= shape.second) {
-            return Err(internal("a pair of columns that are not there"));
-        }
-        let mut params = search::cheapest(shape, modulus, search::Wanted::Pairs(pairs))?;
-        params.chosen = Some(params.choose(pairs)?);
-        Params::checked(params)
-    }
-
-    /// The answers for distinct pairs.
-    fn choose(&self, pairs: &[(u32, u32)]) -> Result<Chosen> {
-        let mut outputs: Vec<_> = Vec::with_capacity(pairs.len());
-        for (index, &(first, second)) in pairs.iter().enumerate() {
-            let (group, polynomial, wanted) = self.output(first as usize, second as usize)?;
-            outputs.push((group, polynomial, wanted, index));
-        }
-        outputs.sort_unstable();
-        let (mut answers, mut places) = (Vec::new(), Vec::new());
-        for outputs in outputs.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
-            if outputs.windows(2).any(|pair| pair[0].2 == pair[1].2) {
-                return Err(internal("a pair that is asked for twice"));
-            }
-            let wanted = outputs.iter().map(|output| output.2).collect();
-            answers.push(LatticeAnswer { group: outputs[0].0, polynomial: outputs[0].1, wanted });
-            places.push(outputs.iter().map(|output| output.3).collect());
-        }
-        let work = search::cost_of(self, pairs).work;
-        Ok(Chosen { answers, places, products: pairs.len(), work })
-    }
-
-    fn checked(params: Params) -> Result<Params> {
+    /// Refuses parameters that do not hold.
+    pub(super) fn checked(params: Params) -> Result<Params> {
         // The search works with rounded logarithms; what it finds must hold exactly, whatever the primes are.
         let modulus = rlwe::power(&[rlwe::prime_at_least(params.prime_bits)], params.primes);
         let divisor = rlwe::power(&[1 << params.prime_bits], params.primes - params.kept);
@@ -207,7 +154,7 @@ impl Params {
     }
 
     /// t = base^digits, in limbs.
-    pub fn plaintext(&self) -> Vec<u64> {
+    pub(crate) fn plaintext(&self) -> Vec<u64> {
         rlwe::power(&[self.base as u64, (self.base >> 64) as u64], self.digits)
     }
 
@@ -310,7 +257,7 @@ impl Params {
     }
 
     /// Locates the output of a product: the group, the polynomial, and there the slot and the place.
-    fn output(&self, first: usize, second: usize) -> Result<(usize, usize, (usize, usize))> {
+    pub(super) fn output(&self, first: usize, second: usize) -> Result<(usize, usize, (usize, usize))> {
         if first >= self.shape.first || second >= self.shape.second {
             return Err(internal(format!("no product of columns {first} and {second}")));
         }

@@ -1,7 +1,8 @@
 //! The choice of parameters: the cheapest among all that hold.
 
+use super::internal;
 use super::noise::{FLOOD_BITS, Noise};
-use super::params::{BATCHES, ColumnGroup, Params};
+use super::params::{BATCHES, Chosen, ColumnGroup, LatticeAnswer, Params};
 use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::kernel::MAX_PRIME_BITS;
@@ -24,7 +25,7 @@ const MAX_NUMBERS: usize = 1 << 44;
 
 /// Selection of the products that are wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Wanted<'a> {
+enum Wanted<'a> {
     /// Every product, at once: see [`Params::new`].
     All { learner: Option<Side> },
     /// Some, later, in so many answers at most: see [`Params::keeping`].
@@ -33,9 +34,65 @@ pub(super) enum Wanted<'a> {
     Pairs(&'a [(u32, u32)]),
 }
 
+impl Params {
+    /// The cheapest parameters in bytes, both ways. Either party may be the encryptor; of two that cost the same, the
+    /// learner, or the first party.
+    ///
+    /// `learner` is the one party to which every single product will be opened at once, and nobody else; `None` for shares
+    /// that are kept, summed, compared, or opened in part. A learner who encrypts, and for whom the modulus tells all
+    /// products apart, is given each of them by the protocol itself ([`Params::values`]): what comes out then has the form
+    /// of shares, but hides nothing from it. A number can hold several columns as its digits there; shares of digits would
+    /// need carries that nobody may know.
+    ///
+    /// Errors ([`Error::Input`](crate::Error::Input)): no parameters of 128 bits of security hold such products.
+    pub fn new(shape: Shape, modulus: Modulus, learner: Option<Side>) -> Result<Params> {
+        Params::checked(cheapest(shape, modulus, Wanted::All { learner })?)
+    }
+
+    /// The cheapest parameters for columns that the encryptor sends once and that are multiplied as need arises: in at most
+    /// `answers` answers, each for products of one group and one polynomial ([`Params::answers_for`]). The shape has all
+    /// columns of both sides that there will ever be. All outputs are shares.
+    pub fn keeping(shape: Shape, modulus: Modulus, answers: usize) -> Result<Params> {
+        Params::checked(cheapest(shape, modulus, Wanted::AtMost(answers))?)
+    }
+
+    /// The fastest parameters for some products alone, each given by the columns of the first and the second party, over a
+    /// network of 1 Gbit/s. No pair may stand there twice. Shares come in the order of the pairs. All outputs are shares, and
+    /// the flood is enough for [`BATCHES`] runs of a session together.
+    pub fn of_pairs(shape: Shape, modulus: Modulus, pairs: &[(u32, u32)]) -> Result<Params> {
+        if pairs.iter().any(|&(first, second)| first as usize >= shape.first || second as usize >= shape.second) {
+            return Err(internal("a pair of columns that are not there"));
+        }
+        let mut params = cheapest(shape, modulus, Wanted::Pairs(pairs))?;
+        params.chosen = Some(params.choose(pairs)?);
+        Params::checked(params)
+    }
+
+    /// The answers for distinct pairs.
+    fn choose(&self, pairs: &[(u32, u32)]) -> Result<Chosen> {
+        let mut outputs: Vec<_> = Vec::with_capacity(pairs.len());
+        for (index, &(first, second)) in pairs.iter().enumerate() {
+            let (group, polynomial, wanted) = self.output(first as usize, second as usize)?;
+            outputs.push((group, polynomial, wanted, index));
+        }
+        outputs.sort_unstable();
+        let (mut answers, mut places) = (Vec::new(), Vec::new());
+        for outputs in outputs.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+            if outputs.windows(2).any(|pair| pair[0].2 == pair[1].2) {
+                return Err(internal("a pair that is asked for twice"));
+            }
+            let wanted = outputs.iter().map(|output| output.2).collect();
+            answers.push(LatticeAnswer { group: outputs[0].0, polynomial: outputs[0].1, wanted });
+            places.push(outputs.iter().map(|output| output.3).collect());
+        }
+        let work = cost_of(self, pairs).work;
+        Ok(Chosen { answers, places, products: pairs.len(), work })
+    }
+}
+
 /// The parameters that cost least. Bytes are what is counted; of chosen pairs, where much may be multiplied in vain, it is
 /// time.
-pub(super) fn cheapest(shape: Shape, modulus: Modulus, wanted: Wanted<'_>) -> Result<Params> {
+fn cheapest(shape: Shape, modulus: Modulus, wanted: Wanted<'_>) -> Result<Params> {
     let columns = shape.first.max(shape.second);
     let (pairs, learner, most_columns) = match wanted {
         Wanted::All { learner } => (None, learner, MAX_COLUMNS),

@@ -2,12 +2,17 @@
 
 use rand_core::CryptoRng;
 
-use super::params::{AttemptKind, HEARD_BYTES, SHARE_BYTES};
 use super::{HEARD, SHARE, STATE};
-use crate::channel::{Channel, conclude_all_for, each};
+use crate::channel::{Channel, HEADER_BYTES, conclude_all_for, each};
 use crate::error::{Error, Result};
 use crate::protocol::intersect::tag_exchange::Bits;
 use crate::session::{Session, Transcript};
+
+/// Bytes of a share of the seed.
+const SHARE_BYTES: usize = 32;
+
+/// Bytes of what stands for all that a party was told.
+const HEARD_BYTES: usize = 32;
 
 /// State that stays the same in all attempts at a run. Each party keeps it until the run is done.
 #[derive(Clone, PartialEq, Eq)]
@@ -50,6 +55,39 @@ pub struct BucketsShape {
     pub numbers: Vec<u64>,
 }
 
+/// Work that an attempt at a run has left to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttemptKind {
+    /// Every bucket of the run.
+    Fresh,
+    /// Remaining buckets, as [`BucketAgreement::remaining`] says.
+    Resumed {
+        /// Number of remaining buckets.
+        remaining: usize,
+    },
+}
+
+impl AttemptKind {
+    /// Message flights of [`agree`] among so many parties.
+    pub(crate) fn rounds(self, parties: usize) -> u32 {
+        let told = match self {
+            AttemptKind::Fresh => 2,
+            AttemptKind::Resumed { .. } => 1,
+        };
+        told + u32::from(parties > 2)
+    }
+}
+
+/// Bytes that [`agree`] sends to each other of so many parties.
+pub(crate) fn agreed_bytes(buckets: usize, attempt: AttemptKind, parties: usize) -> u64 {
+    let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
+    let told = match attempt {
+        AttemptKind::Fresh => frame(BucketsState::bytes(false, buckets)) + frame(SHARE_BYTES),
+        AttemptKind::Resumed { .. } => frame(BucketsState::bytes(true, buckets)),
+    };
+    told + if parties > 2 { frame(HEARD_BYTES) } else { 0 }
+}
+
 /// Agreement of all parties on an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketAgreement {
@@ -81,10 +119,7 @@ pub fn agree(
         None => BucketsState::Fresh { commitment: *commitment },
         Some(kept) => {
             if kept.run.commitments.get(place) != Some(commitment) {
-                return Err(Error::Input(
-                    "the input has changed since the run that is to be resumed: bring the same one, or start anew without --resume"
-                        .into(),
-                ));
+                return Err(Error::Input("the input has changed since the run that is to be resumed".into()));
             }
             BucketsState::resuming(commitment, kept, terms, shape)?
         }
@@ -121,9 +156,7 @@ pub fn agree(
     let changed = (0..commitments.len()).find(|place| kept.run.commitments.get(*place) != commitments.get(*place));
     if let Some(changed) = changed {
         let peer = &peers[changed - usize::from(changed > place)];
-        return Err(Error::Terms(format!(
-            "{peer}'s input has changed since the run that is resumed: start anew without --resume"
-        )));
+        return Err(Error::Terms(format!("{peer}'s input has changed since the run that is resumed")));
     }
     // Who learns nothing has nothing to do again.
     let done = |bucket: &usize| shape.learners.iter().all(|learner| finished[*learner][*bucket]);
@@ -276,16 +309,14 @@ impl BucketsState {
     /// to be settled before they can go on.
     fn at_odds(&self, peer: &str, theirs: &BucketsState) -> Option<String> {
         match (self, theirs) {
-            (BucketsState::Fresh { .. }, BucketsState::Resuming { .. }) => Some(format!(
-                "{peer} resumes a run of this job, this party starts a new one: resume it here too (--resume, with the directory of that run), or have {peer} start anew without --resume"
-            )),
-            (BucketsState::Resuming { .. }, BucketsState::Fresh { .. }) => Some(format!(
-                "this party resumes a run of this job, {peer} starts a new one: start anew here too, without --resume, or have {peer} resume (--resume, with the directory of that run)"
-            )),
+            (BucketsState::Fresh { .. }, BucketsState::Resuming { .. }) => {
+                Some(format!("{peer} resumes a run of this job, this party starts a new one"))
+            }
+            (BucketsState::Resuming { .. }, BucketsState::Fresh { .. }) => {
+                Some(format!("this party resumes a run of this job, {peer} starts a new one"))
+            }
             (BucketsState::Resuming { run: own, .. }, BucketsState::Resuming { run, .. }) if own != run => {
-                Some(format!(
-                    "{peer} resumes another run than this party, or one under other terms: take the directories of the same run, or start anew without --resume"
-                ))
+                Some(format!("{peer} resumes another run than this party, or one under other terms"))
             }
             _ => None,
         }

@@ -20,7 +20,8 @@ mod params;
 mod run;
 
 pub use crate::channel::labels::buckets::{HEARD, SHARE, STATE};
-pub use agree::{BucketAgreement, BucketsParty, BucketsRun, BucketsShape, BucketsState, KeptRun, agree};
-pub use params::{AttemptKind, BucketProtocol, MAX_BUCKETS, Params, bound, bucket_of, buckets_for};
-pub(crate) use params::{agreed_bytes, check_bucket, least_buckets};
+pub(crate) use agree::agreed_bytes;
+pub use agree::{AttemptKind, BucketAgreement, BucketsParty, BucketsRun, BucketsShape, BucketsState, KeptRun, agree};
+pub use params::{BucketProtocol, MAX_BUCKETS, Params, bound, bucket_of, buckets_for};
+pub(crate) use params::{check_bucket, least_buckets};
 pub use run::{BucketSource, run};

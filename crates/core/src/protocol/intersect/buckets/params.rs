@@ -1,24 +1,18 @@
 //! Parameters that both parties agree on before a bucketed run, and the costs that follow from them.
 
-use super::agree::{BucketsShape, BucketsState};
+use super::agree::{AttemptKind, BucketsShape, agreed_bytes};
 use crate::channel::{HEADER_BYTES, MAX_LANES, MIN_ROOM_BYTES};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::okvs;
 use crate::primitive::oprf::Suite;
 use crate::protocol::intersect::tag_exchange::{self, ReturnedRows};
-use crate::protocol::intersect::vole;
+use crate::protocol::intersect::{ecdh, vole};
 use crate::role::Role;
 use crate::security::{Chance, Security};
 
 /// Buckets of a run at most.
 pub const MAX_BUCKETS: usize = 1 << 16;
-
-/// Bytes of a share of the seed.
-pub(super) const SHARE_BYTES: usize = 32;
-
-/// Bytes of what stands for all that a party was told.
-pub(super) const HEARD_BYTES: usize = 32;
 
 /// Messages of a bucket at most, from one party, that count for more than their bytes while they wait: those that are short, and
 /// the last of those into which a long one is cut.
@@ -31,39 +25,6 @@ pub enum BucketProtocol {
     Vole,
     /// See [`crate::protocol::intersect::ecdh`].
     Ecdh(Suite),
-}
-
-/// Work that an attempt at a run has left to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AttemptKind {
-    /// Every bucket of the run.
-    Fresh,
-    /// Remaining buckets, as [`super::BucketAgreement::remaining`] says.
-    Resumed {
-        /// Number of remaining buckets.
-        remaining: usize,
-    },
-}
-
-impl AttemptKind {
-    /// Message flights of [`super::agree`] among so many parties.
-    pub(crate) fn rounds(self, parties: usize) -> u32 {
-        let told = match self {
-            AttemptKind::Fresh => 2,
-            AttemptKind::Resumed { .. } => 1,
-        };
-        told + u32::from(parties > 2)
-    }
-}
-
-/// Bytes that [`super::agree`] sends to each other of so many parties.
-pub(crate) fn agreed_bytes(buckets: usize, attempt: AttemptKind, parties: usize) -> u64 {
-    let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
-    let told = match attempt {
-        AttemptKind::Fresh => frame(BucketsState::bytes(false, buckets)) + frame(SHARE_BYTES),
-        AttemptKind::Resumed { .. } => frame(BucketsState::bytes(true, buckets)),
-    };
-    told + if parties > 2 { frame(HEARD_BYTES) } else { 0 }
 }
 
 /// Agreed public values of a bucketed run. Both parties must use equal ones.
@@ -141,17 +102,19 @@ impl Params {
 
     /// Parameters of each bucket's intersection.
     pub fn bucket(&self) -> tag_exchange::Params {
-        let mut params = tag_exchange::Params::rows(self.bound(Role::Receiver), self.bound(Role::Sender))
+        let params = tag_exchange::Params::rows(self.bound(Role::Receiver), self.bound(Role::Sender))
             .one_of(self.buckets * self.runs);
-        if let BucketProtocol::Ecdh(suite) = self.protocol {
-            params = params.in_suite(suite);
-        }
         if self.to_sender { params.to_both() } else { params }
     }
 
     /// The same, as `vole` takes them.
     pub(super) fn vole(&self) -> Result<vole::Params> {
         vole::Params::new(self.bucket(), Security::SemiHonest)
+    }
+
+    /// The same, as `ecdh` takes them.
+    pub(super) fn ecdh(&self, suite: Suite) -> ecdh::Params {
+        ecdh::Params::new(self.bucket(), suite)
     }
 
     /// Bytes that a party sends in an attempt, headers included and heartbeats not.
@@ -166,7 +129,7 @@ impl Params {
     pub(super) fn bucket_bytes_sent_by(&self, role: Role) -> Result<u64> {
         let bytes = match self.protocol {
             BucketProtocol::Vole => self.vole()?.bytes_sent_by(role, ReturnedRows::default())?,
-            BucketProtocol::Ecdh(_) => self.bucket().bytes_sent_by(role, ReturnedRows::default()),
+            BucketProtocol::Ecdh(suite) => self.ecdh(suite).bytes_sent_by(role, ReturnedRows::default()),
         };
         // A job's end is in them, which a bucket has not.
         Ok(bytes - HEADER_BYTES as u64)
@@ -183,7 +146,7 @@ impl Params {
     pub fn rounds(&self, attempt: AttemptKind) -> Result<u32> {
         let of_bucket = match self.protocol {
             BucketProtocol::Vole => self.vole()?.rounds(ReturnedRows::default()),
-            BucketProtocol::Ecdh(_) => self.bucket().rounds(ReturnedRows::default()),
+            BucketProtocol::Ecdh(suite) => self.ecdh(suite).rounds(ReturnedRows::default()),
         };
         let left = self.left(attempt);
         Ok(attempt.rounds(2) + left.div_ceil(self.lanes_for(left).max(1)) as u32 * of_bucket)
@@ -221,7 +184,7 @@ pub(crate) fn check_bucket(items: usize, bound: usize) -> Result<()> {
         Ok(())
     } else {
         Err(Error::NotReady(
-            "the items do not fit their buckets under this run's seed, which happens less than once in 2^40 runs: start anew, and not with --resume"
+            "the items do not fit their buckets under this run's seed, which happens less than once in 2^40 runs: only a new run, which has another seed, can succeed"
                 .into(),
         ))
     }

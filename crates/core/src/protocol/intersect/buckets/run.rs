@@ -77,11 +77,11 @@ fn intersect(
             vole::rows::receive(items, session, &params.vole()?, channel, rng).map(Some)
         }
         (BucketProtocol::Vole, Role::Sender) => vole::rows::send(items, session, &params.vole()?, channel, rng),
-        (BucketProtocol::Ecdh(_), Role::Receiver) => {
-            ecdh::rows::receive(items, &TagDomain::of_session(session), &params.bucket(), channel, rng).map(Some)
+        (BucketProtocol::Ecdh(suite), Role::Receiver) => {
+            ecdh::rows::receive(items, &TagDomain::of_session(session), &params.ecdh(suite), channel, rng).map(Some)
         }
-        (BucketProtocol::Ecdh(_), Role::Sender) => {
-            ecdh::rows::send(items, &TagDomain::of_session(session), &params.bucket(), channel, rng)
+        (BucketProtocol::Ecdh(suite), Role::Sender) => {
+            ecdh::rows::send(items, &TagDomain::of_session(session), &params.ecdh(suite), channel, rng)
         }
     }
 }

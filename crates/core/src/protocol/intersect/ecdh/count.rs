@@ -21,7 +21,7 @@ pub fn receive(
     rng: &mut impl CryptoRng,
 ) -> Result<usize> {
     check_reveal(params)?;
-    check(items, params.receiver_items, params)?;
+    check(items, params.entries.receiver_items, &params.entries)?;
 
     // 1. Tags of the own items, in an order that only the sender knows.
     let table = ask(items, &tag_key(session), params, channel, rng)?;
@@ -29,16 +29,16 @@ pub fn receive(
     // 2. Count the sender's tags among them.
     let mut matches = Matches::new(&table);
     let progress = channel.progress().clone();
-    progress.start("matching", params.sender_entries);
-    for range in params.frames(params.sender_entries, params.tag_bytes) {
-        let tags = channel.receive(ENTRIES, range.len() * params.tag_bytes)?;
+    progress.start("matching", params.entries.sender_entries);
+    for range in params.entries.frames(params.entries.sender_entries, params.entries.tag_bytes) {
+        let tags = channel.receive(ENTRIES, range.len() * params.entries.tag_bytes)?;
         matches.of(&tags, channel)?;
         progress.advance(range.len());
     }
     let count = matches.count(items, channel)?;
 
     // 3. What the sender may learn.
-    if params.to_sender {
+    if params.entries.to_sender {
         channel.send(COUNT, (count as u64).to_le_bytes().to_vec())?;
     }
     Ok(count)
@@ -56,29 +56,29 @@ pub fn send(
     rng: &mut impl CryptoRng,
 ) -> Result<Option<usize>> {
     check_reveal(params)?;
-    check(items, params.sender_entries, params)?;
+    check(items, params.entries.sender_entries, &params.entries)?;
 
     // 1. Evaluate what the receiver sends, and compute the own tags meanwhile.
     let (evaluated, own_tags) = answer(items, &tag_key(session), params, channel, rng)?;
 
     // 2. Both in random order: the receiver's elements only once all of them are here.
     send_back(&evaluated, params, channel, rng)?;
-    let order = random_order(params.sender_entries, rng);
+    let order = random_order(params.entries.sender_entries, rng);
     let progress = channel.progress().clone();
-    progress.start("sending entries", params.sender_entries);
-    for range in params.frames(params.sender_entries, params.tag_bytes) {
-        let picked = order[range.clone()].iter().flat_map(|&index| nth(&own_tags, index, params.tag_bytes));
+    progress.start("sending entries", params.entries.sender_entries);
+    for range in params.entries.frames(params.entries.sender_entries, params.entries.tag_bytes) {
+        let picked = order[range.clone()].iter().flat_map(|&index| nth(&own_tags, index, params.entries.tag_bytes));
         channel.send(ENTRIES, picked.copied().collect())?;
         progress.advance(range.len());
     }
 
     // 3. What the receiver tells.
-    if !params.to_sender {
+    if !params.entries.to_sender {
         return Ok(None);
     }
     let message = channel.receive(COUNT, COUNT_MESSAGE_BYTES)?;
     let count = message.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
-    if count > items.len().min(params.receiver_items) as u64 {
+    if count > items.len().min(params.entries.receiver_items) as u64 {
         return Err(channel.violation(format!("`{}` is more than either party has", COUNT.name)));
     }
     Ok(Some(count as usize))
@@ -90,7 +90,7 @@ fn tag_key(session: &Session) -> TagKey {
 }
 
 fn check_reveal(params: &Params) -> Result<()> {
-    match params.reveal {
+    match params.entries.reveal {
         ReceiverReveal::Count => Ok(()),
         _ => Err(Error::Internal("ecdh: these parameters are not for a count".into())),
     }

@@ -29,9 +29,9 @@ pub(super) fn ask(
     let blinding_seed = seed(rng);
     let blinds = |range: &Range<usize>| blinds(params.suite, &blinding_seed, range);
     let element_bytes = params.suite.element_bytes();
-    let frames = params.frames(params.receiver_items, element_bytes);
+    let frames = params.entries.frames(params.entries.receiver_items, element_bytes);
     let progress = channel.progress().clone();
-    progress.start("evaluating", params.receiver_items);
+    progress.start("evaluating", params.entries.receiver_items);
     channel.duplex(
         |outgoing| {
             for range in frames.clone() {
@@ -65,7 +65,7 @@ fn blinds(suite: Suite, seed: &[u8; 32], range: &Range<usize>) -> Blinds {
 pub(super) fn answer(key: &OprfKey, params: &Params, channel: &mut Channel) -> Result<()> {
     let progress = channel.progress().clone();
     let element_bytes = params.suite.element_bytes();
-    for range in params.frames(params.receiver_items, element_bytes) {
+    for range in params.entries.frames(params.entries.receiver_items, element_bytes) {
         let blinded = channel.receive(BLINDED, range.len() * element_bytes)?;
         let evaluated =
             key.blind_evaluate(&blinded).map_err(|error| channel.violation(format!("`{}` {error}", BLINDED.name)))?;

@@ -11,6 +11,7 @@
 
 pub mod count;
 mod exchange;
+mod params;
 pub mod payload;
 pub mod pooled;
 pub mod prepared;
@@ -19,7 +20,8 @@ mod shuffled;
 pub mod sum;
 
 pub use super::tag_exchange::{
-    CHUNK, ENTRIES, MATCHES, Params, Payload, RETURNED_COUNTS, RETURNED_ROWS, ReceiverReveal, ReturnedRows, TagDomain,
+    CHUNK, ENTRIES, MATCHES, Payload, RETURNED_COUNTS, RETURNED_ROWS, ReceiverReveal, ReturnedRows, TagDomain,
     epoch_tag_bytes, payload_tag_bytes, tag_bytes,
 };
 pub use crate::channel::labels::ecdh::{BLINDED, COUNT, EVALUATED};
+pub use params::Params;

@@ -26,15 +26,15 @@ pub fn receive(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Matches> {
-    payload::check_own(items, own, params)?;
-    check(items, params.receiver_items, params)?;
+    payload::check_own(items, own, &params.entries)?;
+    check(items, params.entries.receiver_items, &params.entries)?;
 
     // 1. F(y) of the own items.
     let mut outputs = Zeroizing::new(Vec::with_capacity(items.len()));
     ask(items, params, channel, rng, |more| outputs.extend_from_slice(more))?;
 
     // 2. The sender's entries for them, and what the sender is told and given.
-    payload::receive(&outputs, own, domain, params, channel)
+    payload::receive(&outputs, own, domain, &params.entries, channel)
 }
 
 /// The sender's role, with one or more rows for each of its items. Returns what it learns, if it learns. Items must
@@ -47,25 +47,25 @@ pub fn send(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Matches>> {
-    let (row_bytes, _) = payload::agreed(params)?;
-    check(items, params.sender_entries, params)?;
-    check_payload(items, rows, row_bytes, params.sender_entries)?;
+    let (row_bytes, _) = payload::agreed(&params.entries)?;
+    check(items, params.entries.sender_entries, &params.entries)?;
+    check_payload(items, rows, row_bytes, params.entries.sender_entries)?;
 
     // 1. Answer the receiver, and seal the own rows meanwhile. None is sent before the receiver has its own tags.
     let key = OprfKey::random(params.suite, rng);
     let own = Own { items, payload: Some(rows) };
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
-    let dummies = params.sender_entries - rows.rows().min(params.sender_entries);
-    progress.start("evaluating", params.receiver_items + items.len() + dummies);
+    let dummies = params.entries.sender_entries - rows.rows().min(params.entries.sender_entries);
+    progress.start("evaluating", params.entries.receiver_items + items.len() + dummies);
     let ((), entries) = answer_while(
         || answer(&key, params, channel),
-        |stop| Entries::new(own, |items| key.evaluate(items), domain, params, &mut own_rng, &progress, stop),
+        |stop| Entries::new(own, |items| key.evaluate(items), domain, &params.entries, &mut own_rng, &progress, stop),
     )?;
 
     // 2. The tags and sealed rows in random order.
-    entries.send(params, channel)?;
+    entries.send(&params.entries, channel)?;
 
     // 3. What the receiver tells and gives.
-    payload::learn(&entries, params, channel)
+    payload::learn(&entries, &params.entries, channel)
 }

@@ -104,11 +104,11 @@ pub fn ask(
     rng: &mut impl CryptoRng,
 ) -> Result<()> {
     check_reveal(params)?;
-    check(items, params.receiver_items, params)?;
+    check(items, params.entries.receiver_items, &params.entries)?;
     let padded = Padded::new(items, rng);
     let progress = channel.progress().clone();
-    progress.start("blinding", params.receiver_items);
-    for range in params.frames(params.receiver_items, params.suite.element_bytes()) {
+    progress.start("blinding", params.entries.receiver_items);
+    for range in params.entries.frames(params.entries.receiver_items, params.suite.element_bytes()) {
         channel.send(BLINDED, blind.elements(&padded.range(&range))?)?;
         progress.advance(range.len());
     }
@@ -126,12 +126,12 @@ pub fn answer(
     rng: &mut impl CryptoRng,
 ) -> Result<Answered> {
     check_reveal(params)?;
-    check(items, params.sender_entries, params)?;
+    check(items, params.entries.sender_entries, &params.entries)?;
     let element_bytes = params.suite.element_bytes();
     let progress = channel.progress().clone();
-    progress.start("evaluating", params.receiver_items + params.sender_entries);
+    progress.start("evaluating", params.entries.receiver_items + params.entries.sender_entries);
     let mut answered = Answered { elements: vec![Vec::new(); pool.parts], tags: vec![Vec::new(); pool.parts] };
-    for range in params.frames(params.receiver_items, element_bytes) {
+    for range in params.entries.frames(params.entries.receiver_items, element_bytes) {
         let blinded = channel.receive(BLINDED, range.len() * element_bytes)?;
         let elements =
             key.blind_evaluate(&blinded).map_err(|error| channel.violation(format!("`{}` {error}", BLINDED.name)))?;
@@ -141,8 +141,8 @@ pub fn answer(
         progress.advance(range.len());
     }
     let padded = Padded::new(items, rng);
-    for start in (0..params.sender_entries).step_by(CHUNK) {
-        let range: Range<usize> = start..params.sender_entries.min(start + CHUNK);
+    for start in (0..params.entries.sender_entries).step_by(CHUNK) {
+        let range: Range<usize> = start..params.entries.sender_entries.min(start + CHUNK);
         let elements = Zeroizing::new(key.elements(&padded.range(&range))?);
         let own = pool.parted(&tags(tag_key, &elements, element_bytes));
         answered.tags.iter_mut().zip(own).for_each(|(part, own)| part.extend(own));
@@ -273,7 +273,7 @@ fn frames(elements: usize, length: usize) -> Frames {
 }
 
 fn check_reveal(params: &Params) -> Result<()> {
-    match params.reveal {
+    match params.entries.reveal {
         ReceiverReveal::Count => Ok(()),
         _ => Err(Error::Internal("ecdh: these parameters are not for a count".into())),
     }

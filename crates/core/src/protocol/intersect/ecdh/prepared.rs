@@ -21,7 +21,7 @@ use crate::item::Item;
 use crate::primitive::oprf::{OprfKey, Suite};
 use crate::progress::Progress;
 use crate::protocol::intersect::tag_exchange::items::check;
-use crate::protocol::intersect::tag_exchange::{Entries, Own, check_payload, payload, rows};
+use crate::protocol::intersect::tag_exchange::{self, Entries, Own, check_payload, payload, rows};
 
 /// A sender's key and entries for one epoch. Rotating it is preparing anew, under another epoch id.
 pub struct PreparedSender {
@@ -56,7 +56,7 @@ pub fn prepare(
     rng: &mut impl CryptoRng,
 ) -> Result<PreparedSender> {
     let row_bytes = payload.map(Payload::row_bytes);
-    let params = wire_params(row_bytes, entries, tag_bytes).in_suite(suite);
+    let params = wire_params(row_bytes, entries, tag_bytes);
     check(items, entries, &params)?;
     if let Some(payload) = payload {
         check_payload(items, payload, payload.row_bytes(), entries)?;
@@ -95,33 +95,34 @@ impl PreparedSender {
 
     /// The parameters of a run with a receiver that sends `receiver_items` items.
     pub fn params(&self, receiver_items: usize) -> Params {
-        let params = wire_params(self.row_bytes, self.entries.order.len(), self.tag_bytes);
-        Params { receiver_items, suite: self.suite(), ..params }
+        let entries = wire_params(self.row_bytes, self.entries.order.len(), self.tag_bytes);
+        Params::new(tag_exchange::Params { receiver_items, ..entries }, self.suite())
     }
 
     /// The sender's role. Returns what it learns, if it learns; without rows in either direction, [`Matches::payload`]
     /// is `None`. The receiver plays [`super::rows::receive`] or [`super::payload::receive`].
     pub fn send(&self, params: &Params, channel: &mut Channel) -> Result<Option<Matches>> {
-        params.check()?;
-        let own = self.params(params.receiver_items);
-        let fits = match (own.reveal, params.reveal) {
+        let asked = &params.entries;
+        asked.check()?;
+        let own = self.params(asked.receiver_items);
+        let fits = match (own.entries.reveal, asked.reveal) {
             (ReceiverReveal::Rows, ReceiverReveal::Rows) => true,
             (ReceiverReveal::Payload { row_bytes: own, .. }, ReceiverReveal::Payload { row_bytes, returned }) => {
-                own == row_bytes && (returned.is_none() || params.to_sender)
+                own == row_bytes && (returned.is_none() || asked.to_sender)
             }
             _ => false,
         };
-        let own = (own.sender_entries, own.tag_bytes, own.suite);
-        if !fits || own != (params.sender_entries, params.tag_bytes, params.suite) {
+        let lengths = |params: &tag_exchange::Params| (params.sender_entries, params.tag_bytes);
+        if !fits || (lengths(&own.entries), own.suite) != (lengths(asked), params.suite) {
             return Err(Error::Internal("ecdh: these parameters are not those of the prepared sender".into()));
         }
-        channel.progress().start("evaluating", params.receiver_items);
+        channel.progress().start("evaluating", asked.receiver_items);
         answer(&self.key, params, channel)?;
-        self.entries.send(params, channel)?;
+        self.entries.send(asked, channel)?;
         match self.row_bytes {
-            Some(_) => payload::learn(&self.entries, params, channel),
+            Some(_) => payload::learn(&self.entries, asked, channel),
             None => {
-                let learned = rows::learn(&self.entries, params, channel)?;
+                let learned = rows::learn(&self.entries, asked, channel)?;
                 Ok(learned.map(|items| Matches { items, payload: None }))
             }
         }
@@ -129,10 +130,10 @@ impl PreparedSender {
 }
 
 /// Parameters on which the entries' form depends.
-fn wire_params(row_bytes: Option<usize>, entries: usize, tag_bytes: usize) -> Params {
+fn wire_params(row_bytes: Option<usize>, entries: usize, tag_bytes: usize) -> tag_exchange::Params {
     let reveal =
         row_bytes.map_or(ReceiverReveal::Rows, |row_bytes| ReceiverReveal::Payload { row_bytes, returned: None });
-    Params { tag_bytes, reveal, ..Params::rows(0, entries) }
+    tag_exchange::Params { tag_bytes, reveal, ..tag_exchange::Params::rows(0, entries) }
 }
 
 impl std::fmt::Debug for PreparedSender {

@@ -23,20 +23,20 @@ pub fn receive(
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<usize>> {
     check_reveal(params)?;
-    check(items, params.receiver_items, params)?;
+    check(items, params.entries.receiver_items, &params.entries)?;
 
     // 1. F(y) of the own items, shortened to tags.
-    let mut table = TagTable::new(items.len(), params.tag_bytes);
+    let mut table = TagTable::new(items.len(), params.entries.tag_bytes);
     ask(items, params, channel, rng, |outputs: &[[u8; OUTPUT_BYTES]]| {
         let tags: Vec<[u8; 32]> = outputs.par_iter().with_min_len(256).map(|output| domain.tag(output, 0)).collect();
         for tag in tags {
             // Two own items with equal tags are no fault of anybody: the bound on wrong results covers them.
-            table.insert(&tag[..params.tag_bytes]);
+            table.insert(&tag[..params.entries.tag_bytes]);
         }
     })?;
 
     // 2. The sender's tags, and what the sender may learn.
-    tag_exchange::rows::receive(&table, params, channel)
+    tag_exchange::rows::receive(&table, &params.entries, channel)
 }
 
 /// The sender's role. Returns the indices of its items that are common, ascending, if it learns. Items must be
@@ -49,13 +49,13 @@ pub fn send(
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Vec<usize>>> {
     check_reveal(params)?;
-    check(items, params.sender_entries, params)?;
+    check(items, params.entries.sender_entries, &params.entries)?;
 
     // 1. Answer the receiver, and compute the own tags meanwhile. None is sent before the receiver has its own.
     let key = OprfKey::random(params.suite, rng);
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
-    progress.start("evaluating", params.receiver_items + params.sender_entries);
+    progress.start("evaluating", params.entries.receiver_items + params.entries.sender_entries);
     let ((), entries) = answer_while(
         || answer(&key, params, channel),
         |stop| {
@@ -63,7 +63,7 @@ pub fn send(
                 Own { items, payload: None },
                 |items| key.evaluate(items),
                 domain,
-                params,
+                &params.entries,
                 &mut own_rng,
                 &progress,
                 stop,
@@ -72,14 +72,14 @@ pub fn send(
     )?;
 
     // 2. The tags in random order.
-    entries.send(params, channel)?;
+    entries.send(&params.entries, channel)?;
 
     // 3. What the receiver tells.
-    tag_exchange::rows::learn(&entries, params, channel)
+    tag_exchange::rows::learn(&entries, &params.entries, channel)
 }
 
 fn check_reveal(params: &Params) -> Result<()> {
-    match params.reveal {
+    match params.entries.reveal {
         ReceiverReveal::Rows => Ok(()),
         _ => Err(Error::Internal("ecdh: these parameters are not for rows".into())),
     }

@@ -37,10 +37,10 @@ pub(super) fn ask(
     let blind = OprfKey::random(params.suite, rng);
     let unblind = blind.inverse();
     let element_bytes = params.suite.element_bytes();
-    let frames = params.frames(params.receiver_items, element_bytes);
+    let frames = params.entries.frames(params.entries.receiver_items, element_bytes);
     let progress = channel.progress().clone();
-    progress.start("evaluating", params.receiver_items);
-    let mut table = TagTable::new(params.receiver_items, params.tag_bytes);
+    progress.start("evaluating", params.entries.receiver_items);
+    let mut table = TagTable::new(params.entries.receiver_items, params.entries.tag_bytes);
     channel.duplex(
         |outgoing| {
             for range in frames.clone() {
@@ -55,7 +55,7 @@ pub(super) fn ask(
                     .blind_evaluate(&evaluated)
                     .map_err(|error| incoming.violation(format!("`{}` {error}", EVALUATED.name)))?;
                 for tag in tags(tag_key, &elements, element_bytes) {
-                    table.insert(&tag[..params.tag_bytes]);
+                    table.insert(&tag[..params.entries.tag_bytes]);
                 }
                 progress.advance(range.len());
             }
@@ -113,21 +113,21 @@ pub(super) fn answer(
     let key = OprfKey::random(params.suite, rng);
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
-    progress.start("evaluating", params.receiver_items + params.sender_entries);
+    progress.start("evaluating", params.entries.receiver_items + params.entries.sender_entries);
     answer_while(
         || evaluate(&key, params, channel),
         |stop| {
             // Dummies cost what items cost, so that the time taken does not tell how many there are.
             let padded = Padded::new(items, &mut own_rng);
-            let mut own_tags = Vec::with_capacity(params.sender_entries * params.tag_bytes);
-            for start in (0..params.sender_entries).step_by(CHUNK) {
+            let mut own_tags = Vec::with_capacity(params.entries.sender_entries * params.entries.tag_bytes);
+            for start in (0..params.entries.sender_entries).step_by(CHUNK) {
                 if stop.load(Ordering::Relaxed) {
                     break;
                 }
-                let chunk = padded.range(&(start..params.sender_entries.min(start + CHUNK)));
+                let chunk = padded.range(&(start..params.entries.sender_entries.min(start + CHUNK)));
                 let elements = Zeroizing::new(key.elements(&chunk)?);
                 for tag in tags(tag_key, &elements, params.suite.element_bytes()) {
-                    own_tags.extend_from_slice(&tag[..params.tag_bytes]);
+                    own_tags.extend_from_slice(&tag[..params.entries.tag_bytes]);
                 }
                 progress.advance(chunk.len());
             }
@@ -143,9 +143,9 @@ pub(super) fn send_back(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<()> {
-    let order = random_order(params.receiver_items, rng);
+    let order = random_order(params.entries.receiver_items, rng);
     let element_bytes = params.suite.element_bytes();
-    for range in params.frames(params.receiver_items, element_bytes) {
+    for range in params.entries.frames(params.entries.receiver_items, element_bytes) {
         let picked = order[range].iter().flat_map(|&index| nth(evaluated, index, element_bytes));
         channel.send(EVALUATED, picked.copied().collect())?;
     }
@@ -162,7 +162,7 @@ fn evaluate(key: &OprfKey, params: &Params, channel: &mut Channel) -> Result<Vec
     let progress = channel.progress().clone();
     let element_bytes = params.suite.element_bytes();
     let mut evaluated = Vec::new();
-    for range in params.frames(params.receiver_items, element_bytes) {
+    for range in params.entries.frames(params.entries.receiver_items, element_bytes) {
         let blinded = channel.receive(BLINDED, range.len() * element_bytes)?;
         let elements =
             key.blind_evaluate(&blinded).map_err(|error| channel.violation(format!("`{}` {error}", BLINDED.name)))?;

@@ -56,7 +56,7 @@ pub fn receive(
     rng: &mut impl CryptoRng,
 ) -> Result<Total> {
     let (size, sums) = agreed(params)?;
-    check(items, params.receiver_items, params)?;
+    check(items, params.entries.receiver_items, &params.entries)?;
 
     // 1. Tags of the own items, in an order that only the sender knows.
     let table = ask(items, &tag_key(session), params, channel, rng)?;
@@ -68,11 +68,13 @@ pub fn receive(
     let mut matches = Matches::new(&table);
     let mut product = CiphertextProducts::new(&key, 1);
     let progress = channel.progress().clone();
-    progress.start("adding", params.sender_entries);
-    for range in params.frames(params.sender_entries, params.entry_bytes()) {
-        let entries = channel.receive(ENTRIES, range.len() * params.entry_bytes())?;
+    progress.start("adding", params.entries.sender_entries);
+    for range in params.entries.frames(params.entries.sender_entries, params.entries.entry_bytes()) {
+        let entries = channel.receive(ENTRIES, range.len() * params.entries.entry_bytes())?;
         let (mut tags, mut ciphertexts) = (Vec::new(), Vec::new());
-        for (tag, ciphertext) in entries.chunks(params.entry_bytes()).map(|entry| entry.split_at(params.tag_bytes)) {
+        for (tag, ciphertext) in
+            entries.chunks(params.entries.entry_bytes()).map(|entry| entry.split_at(params.entries.tag_bytes))
+        {
             tags.extend_from_slice(tag);
             ciphertexts.extend_from_slice(ciphertext);
         }
@@ -99,7 +101,7 @@ pub fn receive(
     }
 
     // 4. What the sender may learn.
-    if params.to_sender {
+    if params.entries.to_sender {
         let told = (count as u64).to_le_bytes().into_iter().chain(sums.iter().flat_map(|sum| sum.to_le_bytes()));
         channel.send(TOLD_SUM, told.collect())?;
     }
@@ -121,7 +123,7 @@ pub fn send(
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Total>> {
     let (size, sums) = agreed(params)?;
-    check(items, params.sender_entries, params)?;
+    check(items, params.entries.sender_entries, &params.entries)?;
     let ranges = ranges_of_sums(items, numbers, sums)?;
 
     // 1. Evaluate what the receiver sends, and compute the own tags meanwhile.
@@ -131,10 +133,10 @@ pub fn send(
     // 2. Both in random order: the receiver's elements only once all of them are here. Dummies hold zeros.
     send_back(&evaluated, params, channel, rng)?;
     channel.send(PUBLIC_KEY, key.public().to_bytes())?;
-    let order = random_order(params.sender_entries, rng);
+    let order = random_order(params.entries.sender_entries, rng);
     let progress = channel.progress().clone();
-    progress.start("encrypting", params.sender_entries);
-    for range in params.frames(params.sender_entries, params.entry_bytes()) {
+    progress.start("encrypting", params.entries.sender_entries);
+    for range in params.entries.frames(params.entries.sender_entries, params.entries.entry_bytes()) {
         let picked = &order[range.clone()];
         let mut picked_numbers = Zeroizing::new(vec![0; sums * picked.len()]);
         for (room, &index) in picked_numbers.chunks_exact_mut(sums).zip(picked) {
@@ -142,9 +144,9 @@ pub fn send(
             own.into_iter().for_each(|own| room.copy_from_slice(own));
         }
         let ciphertexts = key.encrypt(&key.public().pack(&picked_numbers, sums), rng).to_bytes();
-        let mut entries = Vec::with_capacity(range.len() * params.entry_bytes());
+        let mut entries = Vec::with_capacity(range.len() * params.entries.entry_bytes());
         for (&index, ciphertext) in picked.iter().zip(ciphertexts.chunks(size.ciphertext_bytes())) {
-            entries.extend_from_slice(nth(&own_tags, index, params.tag_bytes));
+            entries.extend_from_slice(nth(&own_tags, index, params.entries.tag_bytes));
             entries.extend_from_slice(ciphertext);
         }
         channel.send(ENTRIES, entries)?;
@@ -160,14 +162,14 @@ pub fn send(
     channel.send(BLINDED_SUM, blinded.iter().flat_map(|number| number.to_le_bytes()).collect())?;
 
     // 4. What the receiver tells.
-    if !params.to_sender {
+    if !params.entries.to_sender {
         return Ok(None);
     }
     let message = channel.receive(TOLD_SUM, COUNT_MESSAGE_BYTES + sums * SUM_BYTES)?;
     let (count, sums) = message.split_at(COUNT_MESSAGE_BYTES);
     let count = count.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
     let sums: Vec<i128> = numbers_in(sums).iter().map(|&sum| sum as i128).collect();
-    if count > items.len().min(params.receiver_items) as u64 {
+    if count > items.len().min(params.entries.receiver_items) as u64 {
         return Err(channel.violation(format!("`{}` counts more than either party has", TOLD_SUM.name)));
     }
     if sums.iter().zip(&ranges).any(|(sum, range)| !range.contains(sum) || count == 0 && *sum != 0) {
@@ -204,7 +206,7 @@ fn tag_key(session: &Session) -> TagKey {
 
 /// The agreed size of Paillier's key, and how many sums there are.
 fn agreed(params: &Params) -> Result<(KeySize, usize)> {
-    match params.reveal {
+    match params.entries.reveal {
         ReceiverReveal::Sum { key_size, sums } => Ok((key_size, sums)),
         _ => Err(Error::Internal("ecdh: these parameters are not for a sum".into())),
     }

@@ -164,10 +164,7 @@ impl List {
 }
 
 pub(super) fn full(items: usize, params: &Params) -> Error {
-    Error::Input(format!(
-        "the list would have {items} keys, and there is room for {}: agree on a larger limits.pad_to",
-        params.entries
-    ))
+    Error::Input(format!("the list would have {items} keys, and there is room for {}", params.entries))
 }
 
 impl fmt::Debug for List {

@@ -4,9 +4,7 @@ use super::frames::{Frames, framed_bytes};
 use super::rows_of_items::COUNT_BYTES;
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
-use crate::primitive::oprf::Suite;
 use crate::primitive::paillier::{KeySize, PACKED_BITS};
-use crate::role::Role;
 use crate::security::Chance;
 
 /// Elements in one message, unless the parties agree on another number.
@@ -41,8 +39,6 @@ pub struct Params {
     pub to_sender: bool,
     /// Elements in one message: [`CHUNK`].
     pub chunk: usize,
-    /// The group and the hash function of `ecdh`.
-    pub suite: Suite,
 }
 
 /// Result that the receiver learns.
@@ -77,7 +73,7 @@ pub struct Returns {
     pub rows: usize,
 }
 
-/// Rows that the receiver has given in return in one run; for [`Params::bytes_sent_by`].
+/// Rows that the receiver has given in return in one run; for the bytes of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReturnedRows {
     /// Number of common items.
@@ -127,7 +123,6 @@ impl Params {
             reveal: ReceiverReveal::Rows,
             to_sender: false,
             chunk: CHUNK,
-            suite: Suite::Ristretto255,
         }
     }
 
@@ -174,11 +169,6 @@ impl Params {
         }
     }
 
-    /// The same, in another group.
-    pub fn in_suite(self, suite: Suite) -> Params {
-        Params { suite, ..self }
-    }
-
     /// The same, and the sender learns too.
     pub fn to_both(self) -> Params {
         Params { to_sender: true, ..self }
@@ -204,24 +194,6 @@ impl Params {
         }
     }
 
-    /// Bytes that a party of `ecdh` sends in all, frame headers included and heartbeats not. `returned` matters for the
-    /// receiver in a `payload` that returns rows.
-    pub fn bytes_sent_by(&self, role: Role, returned: ReturnedRows) -> u64 {
-        let frame = |bytes: usize| framed_bytes(1, bytes, self.chunk);
-        let adding = match (self.reveal, role) {
-            (ReceiverReveal::Sum { key_size, .. }, Role::Receiver) => frame(key_size.ciphertext_bytes()),
-            (ReceiverReveal::Sum { key_size, sums }, Role::Sender) => {
-                frame(key_size.public_key_bytes()) + frame(sums * SUM_BYTES)
-            }
-            _ => 0,
-        };
-        let rest = match role {
-            Role::Receiver => self.bytes_told(returned),
-            Role::Sender => self.bytes_of_entries(),
-        };
-        framed_bytes(self.receiver_items, self.suite.element_bytes(), self.chunk) + adding + rest
-    }
-
     /// Bytes with which the sender sends its entries, and closes.
     pub(crate) fn bytes_of_entries(&self) -> u64 {
         framed_bytes(self.sender_entries, self.entry_bytes(), self.chunk) + HEADER_BYTES as u64
@@ -245,17 +217,6 @@ impl Params {
             bytes += framed_bytes(returned.rows, row_bytes, chunk);
         }
         bytes
-    }
-
-    /// Message flights of `ecdh` in sequence, as [`crate::channel::Traffic`] counts them.
-    pub fn rounds(&self, returned: ReturnedRows) -> u32 {
-        let asks = self.receiver_items > 0;
-        let asks = u32::from(asks);
-        match self.reveal {
-            // The key travels with the entries; then the encrypted sum, and the blinded one.
-            ReceiverReveal::Sum { .. } => asks + 3 + u32::from(self.to_sender),
-            _ => asks + self.flights_of_entries(asks > 0, returned),
-        }
     }
 
     /// Message flights from the sender's entries on; `after_sent` says whether the sender has a flight of its own

@@ -14,7 +14,7 @@ use tacita_core::primitive::kernel::Block;
 use tacita_core::primitive::kernel::block::{self, BLOCK_BYTES};
 use tacita_core::primitive::okvs::{self, Okvs};
 use tacita_core::primitive::vole::{VoleReceiver, VoleSender};
-use tacita_core::protocol::intersect::ecdh;
+use tacita_core::protocol::intersect::tag_exchange;
 use tacita_core::protocol::intersect::vole::{COIN, COMMITMENT, ENTRIES, MASKED, OPENING, Params, SEED};
 use tacita_core::session::Session;
 use tacita_core::{Channel, Item, Result, Security};
@@ -25,11 +25,11 @@ const MASKED_BLOCKS: usize = MAX_PAYLOAD_BYTES / BLOCK_BYTES;
 const ROW_BYTES: usize = 7;
 
 fn rows(items: usize, entries: usize, security: Security) -> Params {
-    Params::new(ecdh::Params::rows(items, entries), security).unwrap()
+    Params::new(tag_exchange::Params::rows(items, entries), security).unwrap()
 }
 
 fn payload(items: usize, entries: usize, security: Security) -> Params {
-    Params::new(ecdh::Params::payload(items, entries, ROW_BYTES), security).unwrap()
+    Params::new(tag_exchange::Params::payload(items, entries, ROW_BYTES), security).unwrap()
 }
 
 fn sizes(params: &Params) -> okvs::Params {

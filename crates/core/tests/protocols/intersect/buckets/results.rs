@@ -81,7 +81,8 @@ fn every_bucket_has_a_session_of_its_own() {
             channel.lanes(vec![rng], u64::MAX, |mut rng, channel| {
                 for bucket in 0..params.buckets {
                     let domain = TagDomain::of_session(&session.child("bucket", bucket as u64 ^ other));
-                    ecdh::rows::send(&source.load(bucket)?, &domain, &params.bucket(), channel, &mut rng)?;
+                    let bucket_params = ecdh::Params::new(params.bucket(), Suite::Ristretto255);
+                    ecdh::rows::send(&source.load(bucket)?, &domain, &bucket_params, channel, &mut rng)?;
                 }
                 Ok(())
             })?;

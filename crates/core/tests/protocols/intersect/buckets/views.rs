@@ -12,6 +12,7 @@ use tacita_core::channel::{HEADER_BYTES, MIN_ROOM_BYTES};
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::buckets::{BucketProtocol, BucketSource, Params, SHARE, STATE};
 use tacita_core::protocol::intersect::ecdh::{self, BLINDED, EVALUATED, TagDomain};
+use tacita_core::protocol::intersect::tag_exchange;
 use tacita_core::protocol::intersect::vole::{ENTRIES, MASKED, SEED};
 use tacita_core::{Channel, Item, Role};
 
@@ -114,7 +115,8 @@ fn buckets_that_are_not_filled_up_are_caught() {
                 channel.lanes(vec![()], 1 << 30, |(), channel| {
                     for bucket in 0..4 {
                         let items = [mine.load(bucket)?, theirs.load(bucket)?];
-                        role(&items, &ecdh::Params::rows(items[0].len(), items[1].len()), channel);
+                        let entries = tag_exchange::Params::rows(items[0].len(), items[1].len());
+                        role(&items, &ecdh::Params::new(entries, Suite::Ristretto255), channel);
                     }
                     Ok(())
                 })

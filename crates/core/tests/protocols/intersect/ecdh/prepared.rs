@@ -6,7 +6,8 @@ use tacita_core::primitive::oprf::Suite;
 use tacita_core::progress::Progress;
 use tacita_core::protocol::intersect::ecdh::payload::{self, Matches};
 use tacita_core::protocol::intersect::ecdh::prepared::{Epoch, PreparedSender, prepare};
-use tacita_core::protocol::intersect::ecdh::{ENTRIES, Params, TagDomain, epoch_tag_bytes, rows};
+use tacita_core::protocol::intersect::ecdh::{Params, TagDomain, rows};
+use tacita_core::protocol::intersect::tag_exchange::{self, ENTRIES, epoch_tag_bytes};
 use tacita_core::{Channel, Error, ErrorKind, Item, Result};
 
 const EPOCH: [u8; 32] = [9; 32];
@@ -45,7 +46,7 @@ fn serve(
             conclude(sending, role).map(|(learned, _)| learned)
         });
         let role = |channel: &mut Channel| {
-            if params.entry_bytes() == params.tag_bytes {
+            if params.entries.entry_bytes() == params.entries.tag_bytes {
                 rows::receive(receiver, &domain, params, channel, &mut rng(seed)).map(Learned::Rows)
             } else {
                 let own = payload_of(1, receiver, RECEIVER_ROW_BYTES);
@@ -69,11 +70,12 @@ fn many_receivers_get_what_a_fresh_sender_would_give() {
             for (seed, receiver) in (0..).zip([items(0..10), items(290..310), items([]), items(0..10)]) {
                 let case = Case::new(variant, receiver, sender.clone(), 0, 16);
                 let params = prepared.params(case.receiver.len() + 2);
-                let params = if with_rows {
-                    params.returning(case.receiver_rows.rows(), RECEIVER_ROW_BYTES)
+                let entries = if with_rows {
+                    params.entries.returning(case.receiver_rows.rows(), RECEIVER_ROW_BYTES)
                 } else {
-                    params.to_both()
+                    params.entries.to_both()
                 };
+                let params = Params { entries, ..params };
                 let (received, sent) = serve(&prepared, &case.receiver, &params, seed);
                 let (expected, told) = case.expected();
                 assert_eq!(received.unwrap(), expected);
@@ -100,11 +102,11 @@ fn an_epoch_repeats_its_entries_and_another_one_does_not() {
         let params = prepared.params(0);
         let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
         prepared.send(&params, &mut sender).unwrap();
-        receiver.receive(ENTRIES, 50 * params.tag_bytes).unwrap()
+        receiver.receive(ENTRIES, 50 * params.entries.tag_bytes).unwrap()
     };
     assert_eq!(entries(&one), entries(&one));
     let tags = |prepared: &PreparedSender| {
-        entries(prepared).chunks(prepared.params(0).tag_bytes).map(<[u8]>::to_vec).collect()
+        entries(prepared).chunks(prepared.params(0).entries.tag_bytes).map(<[u8]>::to_vec).collect()
     };
     let (one, other): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (tags(&one), tags(&other));
     assert!(one.iter().all(|tag| other.iter().all(|another| tag[..5] != another[..5])));
@@ -121,10 +123,15 @@ fn parameters_of_something_else_are_refused() {
     };
     refused(&with_rows, good);
     refused(&without, with_rows.params(3));
-    refused(&without, Params::count(3, 5));
-    refused(&without, Params { tag_bytes: good.tag_bytes + 1, ..good });
-    refused(&without, Params { sender_entries: 6, ..good });
-    refused(&without, good.in_suite(Suite::P384));
+    let entries = good.entries;
+    for entries in [
+        tag_exchange::Params::count(3, 5),
+        tag_exchange::Params { tag_bytes: entries.tag_bytes + 1, ..entries },
+        tag_exchange::Params { sender_entries: 6, ..entries },
+    ] {
+        refused(&without, Params { entries, ..good });
+    }
+    refused(&without, Params { suite: Suite::P384, ..good });
 }
 
 /// A prepared key must not serve a receiver of another epoch: nothing matches.

@@ -5,14 +5,15 @@ use crate::support::*;
 use proptest::prelude::*;
 use tacita_core::Role;
 use tacita_core::primitive::oprf::Suite;
-use tacita_core::protocol::intersect::ecdh::{CHUNK, Params, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
+use tacita_core::protocol::intersect::ecdh::Params;
+use tacita_core::protocol::intersect::tag_exchange::{self, CHUNK, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
 
 /// Checks that both parties learn just what they should, and that the traffic is what the formulas say.
 fn check(case: &Case) {
     let (received, sent) = run(case);
     let ((received, receiver_traffic), (sent, sender_traffic)) = (received.unwrap(), sent.unwrap());
     assert_eq!((received, sent), case.expected());
-    let (params, returned) = (&case.params, case.returned());
+    let (params, returned) = (case.ecdh(), case.returned());
     assert_eq!(receiver_traffic.sent, params.bytes_sent_by(Role::Receiver, returned));
     assert_eq!(sender_traffic.sent, params.bytes_sent_by(Role::Sender, returned));
     assert_eq!(receiver_traffic.received, sender_traffic.sent);
@@ -79,7 +80,8 @@ fn columns_may_be_empty_and_long() {
             payload
         };
         let (my_rows, their_rows) = (rows(3), rows(5));
-        let params = Params::payload(3, 5, row_bytes).returning(3, row_bytes);
+        let entries = tag_exchange::Params::payload(3, 5, row_bytes).returning(3, row_bytes);
+        let params = Params::new(entries, Suite::Ristretto255);
         let domain = TagDomain::of_session(&session());
         let (mut receiver, mut sender) = tacita_core::Channel::pair("receiver", "sender");
         let (received, sent) = std::thread::scope(|scope| {
@@ -142,7 +144,7 @@ fn tags_are_as_long_as_they_must_be() {
 #[test]
 fn framing_costs_little() {
     for (y, x) in [(1 << 16, 1 << 16), (1000, 1000), (100, 1_000_000), (1_000_000, 100)] {
-        let params = Params::rows(y, x);
+        let params = Params::new(tag_exchange::Params::rows(y, x), Suite::Ristretto255);
         let bytes: u64 =
             [Role::Receiver, Role::Sender].map(|role| params.bytes_sent_by(role, Default::default())).iter().sum();
         let tag_bytes = ((43.0 + ((y * x) as f64).log2()) / 8.0).ceil();

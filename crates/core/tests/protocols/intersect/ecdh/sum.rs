@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rand_core::Rng;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::intersect::ecdh::sum::{BLINDED_SUM, ENCRYPTED_SUM, MAX_SUM, PUBLIC_KEY, TOLD_SUM};
-use tacita_core::protocol::intersect::ecdh::{ENTRIES, Params};
+use tacita_core::protocol::intersect::tag_exchange::{ENTRIES, Params};
 use tacita_core::security::Level;
 use tacita_core::{Channel, Error, Role};
 

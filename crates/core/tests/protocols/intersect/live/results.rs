@@ -65,7 +65,7 @@ fn what_is_there_already_and_what_is_not_changes_nothing() {
 fn a_list_that_is_full_says_so_and_stays_as_it_is() {
     let list = list(&items(0..5), 8, 6);
     let error = list.plan(&[], &items(10..14)).unwrap_err().to_string();
-    assert!(error.contains("9 keys") && error.contains("limits.pad_to"), "{error}");
+    assert!(error.contains("9 keys") && error.contains("room for 8"), "{error}");
     assert!(List::new(&items(0..9), [0; 32], params(8), &mut rng(1)).is_err());
     assert_eq!(plan(&list, &items([0]), &items(10..14)).len(), 5);
 }
@@ -101,7 +101,7 @@ fn an_epoch_is_over_when_it_has_no_room() {
 fn a_draft_becomes_the_list_as_it_is_at_last() {
     let mut draft = ListDraft::new(&items(0..5), [9; 32], params(8), &mut rng(1)).unwrap();
     draft.update(&items(3..10)).unwrap();
-    assert!(draft.update(&items(0..9)).unwrap_err().to_string().contains("limits.pad_to"));
+    assert!(draft.update(&items(0..9)).unwrap_err().to_string().contains("room for 8"));
     assert!(draft.update(&items([1, 1])).is_err());
     draft.update(&items(2..8)).unwrap();
     let list = draft.begin(&mut rng(2));

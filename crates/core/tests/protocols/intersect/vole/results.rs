@@ -3,7 +3,7 @@
 use crate::support::*;
 use proptest::prelude::*;
 use tacita_core::channel::HEADER_BYTES;
-use tacita_core::protocol::intersect::ecdh::Params;
+use tacita_core::protocol::intersect::tag_exchange::Params;
 use tacita_core::protocol::intersect::vole;
 use tacita_core::{Channel, ErrorKind, Result, Role, Security};
 

@@ -1,10 +1,11 @@
 //! Results as a warning list of MISP: one object, as its `schema.json` has it.
 
 use serde_json::{Map, Value, json};
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 
 use super::RoundResults;
 use crate::base::text::counted;
+use crate::base::text::json;
 
 /// Attributes of an event that addresses are looked for in.
 const ADDRESSES: [&str; 5] = ["ip-src", "ip-dst", "ip-src|port", "ip-dst|port", "domain|ip"];
@@ -25,8 +26,7 @@ pub(super) fn list(results: &RoundResults) -> Result<String> {
         list.insert("matching_attributes".into(), json!(ADDRESSES));
     }
     list.insert("list".into(), json!(keys));
-    let mut text =
-        serde_json::to_string_pretty(&Value::Object(list)).map_err(|error| Error::Internal(error.to_string()))?;
+    let mut text = json(serde_json::to_string_pretty(&Value::Object(list)))?;
     text.push('\n');
     Ok(text)
 }

@@ -4,10 +4,11 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 use sha1::{Digest, Sha1};
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 
 use super::RoundResults;
 use crate::base::hex::hex;
+use crate::base::text::json;
 use crate::base::text::{acts_on_terminal, counted};
 use crate::table::Warning;
 
@@ -52,7 +53,7 @@ pub(super) fn bundle(results: &RoundResults) -> Result<String> {
     if !objects.is_empty() {
         bundle["objects"] = objects.into();
     }
-    let mut text = serde_json::to_string_pretty(&bundle).map_err(|error| Error::Internal(error.to_string()))?;
+    let mut text = json(serde_json::to_string_pretty(&bundle))?;
     text.push('\n');
     Ok(text)
 }

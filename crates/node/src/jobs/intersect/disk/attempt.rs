@@ -10,7 +10,7 @@ use super::buckets::{DiskBuckets, MemoryBuckets};
 use super::{Disk, DiskAgreement};
 use crate::agreement::{self, JobSpec, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
-use crate::base::text::{count, counted};
+use crate::base::text::{advised, count, counted};
 use crate::jobs::on_disk::RESULT;
 use crate::jobs::on_disk::memory::for_buckets;
 use crate::table::TableKeys;
@@ -50,6 +50,14 @@ pub trait Attempt {
     fn run(&mut self, remaining: &[usize], source: &dyn BucketSource) -> Result<()>;
 }
 
+/// Adds to an error of parties that do not agree on what to resume what they can do.
+fn at_odds(error: Error) -> Error {
+    advised(
+        error,
+        "resume the same run everywhere (--resume, with its directory), or start anew everywhere, without --resume",
+    )
+}
+
 /// Runs all buckets that are left. Returns the numbers of the common keys of a table in memory, ascending; those of one
 /// on disk are there.
 pub fn run_attempt(party: TablePlace<'_>, mut attempt: impl Attempt) -> Result<Option<Vec<usize>>> {
@@ -59,7 +67,7 @@ pub fn run_attempt(party: TablePlace<'_>, mut attempt: impl Attempt) -> Result<O
             // Nothing of this run is ever resumed by a party that keeps nothing: it is committed to nothing.
             let mut commitment = [0; 32];
             attempt.rng().fill_bytes(&mut commitment);
-            let agreed = attempt.agree(&commitment, None)?;
+            let agreed = attempt.agree(&commitment, None).map_err(at_odds)?;
             let source = MemoryBuckets::make(keys, &agreed.run.item_key(), attempt.buckets());
             attempt.run(&agreed.remaining, &source)?;
             Ok(Some(source.common()))
@@ -137,7 +145,7 @@ impl Disk {
         let commitment = self.commitment()?;
         let (kept, finished) = self.kept(attempt.resumes())?;
         let kept = kept.as_ref().map(|run| buckets::KeptRun { run, finished: &finished });
-        let agreed = attempt.agree(&commitment, kept)?;
+        let agreed = attempt.agree(&commitment, kept).map_err(at_odds)?;
         let (run, buckets) = (hex(&agreed.run.to_bytes()), attempt.buckets());
         self.keep(DiskAgreement { run: run.clone(), protocol: attempt.protocol().into(), buckets })?;
         tracing::info!(

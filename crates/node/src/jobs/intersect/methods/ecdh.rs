@@ -5,8 +5,8 @@ use tacita_core::channel::Channel;
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::intersect::buckets;
-use tacita_core::protocol::intersect::ecdh::{TagDomain, count, payload, rows, sum};
-use tacita_core::protocol::intersect::tag_exchange::{CHUNK, Params, ReturnedRows};
+use tacita_core::protocol::intersect::ecdh::{Params, TagDomain, count, payload, rows, sum};
+use tacita_core::protocol::intersect::tag_exchange::{self, CHUNK, ReceiverReveal, ReturnedRows};
 use tacita_core::{Error, Level, Result, Role, Security};
 
 use super::{Bucketed, IntersectCost, IntersectPairMethod, MethodContext};
@@ -56,7 +56,7 @@ impl IntersectPairMethod for Ecdh {
     fn cost(
         &self,
         job: &JobSpec,
-        params: Params,
+        params: tag_exchange::Params,
         returned: ReturnedRows,
         machine: &Calibration,
     ) -> Result<IntersectCost> {
@@ -68,6 +68,7 @@ impl IntersectPairMethod for Ecdh {
             receiver += seconds.read(sent, lists) + seconds.multiply * sent + seconds.rerandomize;
             sender += seconds.key + seconds.encrypt * sent + seconds.decrypt;
         }
+        let params = self::params(params, job.level);
         let role = |role, cpu| RoleCost { cpu, bytes: params.bytes_sent_by(role, returned), ..RoleCost::default() };
         Ok(IntersectCost {
             receiver: role(Role::Receiver, receiver),
@@ -76,12 +77,20 @@ impl IntersectPairMethod for Ecdh {
         })
     }
 
-    fn memory(&self, job: &JobSpec, receives: bool, _items: u64, params: Params) -> Result<u64> {
-        Ok(memory::of_entries(job, receives, &params, 0))
+    fn memory(&self, job: &JobSpec, receives: bool, _items: u64, params: tag_exchange::Params) -> Result<u64> {
+        let more = match params.reveal {
+            // The receiver's elements, as they came, and as they go back.
+            ReceiverReveal::Count | ReceiverReveal::Sum { .. } if !receives => {
+                (params.receiver_items as u64).saturating_mul(2 * suite(job.level).element_bytes() as u64)
+            }
+            _ => 0,
+        };
+        Ok(memory::of_entries(job, receives, &params, more))
     }
 
     fn run(&self, run: MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult> {
-        let (items, params, session) = (&run.items[..], &run.params, &run.agreed.session);
+        let (items, session) = (&run.items[..], &run.agreed.session);
+        let params = &params(run.params, run.job.level);
         let domain = run.epoch.map_or_else(|| TagDomain::of_session(session), |epoch| TagDomain::of_epoch(&epoch));
         match (&run.job.reveal, run.receives()) {
             (Reveal::Rows, true) => Ok(IntersectResult::Rows(rows::receive(items, &domain, params, channel, rng)?)),
@@ -122,13 +131,13 @@ impl Bucketed for Ecdh {
         passes(level, asked, sent, machine)
     }
 
-    fn memory(&self, receives: bool, params: &Params) -> u64 {
+    fn memory(&self, receives: bool, params: &tag_exchange::Params) -> u64 {
         memory::of_items(receives, params)
     }
 
-    fn received(&self, receives: bool, params: &Params) -> u64 {
+    fn received(&self, level: Level, receives: bool, params: &tag_exchange::Params) -> u64 {
         let (asked, sent) = (params.receiver_items as u64, params.sender_entries as u64);
-        let elements = asked.saturating_mul(params.suite.element_bytes() as u64);
+        let elements = asked.saturating_mul(suite(level).element_bytes() as u64);
         elements.saturating_add(if receives { memory::of_tags(params) } else { sent / 8 })
     }
 }
@@ -140,6 +149,11 @@ pub(in crate::jobs) fn passes(level: Level, asked: f64, sent: f64, machine: &Cal
         suite => machine.single_pass * times_ristretto(suite),
     };
     [2.0 * asked, asked + sent].map(|passes| pass * passes)
+}
+
+/// The parameters of a run at a level.
+pub(in crate::jobs::intersect) fn params(entries: tag_exchange::Params, level: Level) -> Params {
+    Params::new(entries, suite(level))
 }
 
 /// The suite of a job that has been checked.

@@ -185,7 +185,7 @@ pub trait Bucketed {
     fn memory(&self, receives: bool, params: &Params) -> u64;
 
     /// Bytes that the receiver or the sender gets for such a bucket, at most.
-    fn received(&self, receives: bool, params: &Params) -> u64;
+    fn received(&self, level: Level, receives: bool, params: &Params) -> u64;
 }
 
 /// The protocols, in the order in which messages list them. A word may stand for several, of which each is for other jobs.

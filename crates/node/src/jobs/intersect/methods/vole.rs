@@ -156,7 +156,7 @@ impl Bucketed for Vole {
         memory::of_items(receives, params).saturating_add(more(receives, params))
     }
 
-    fn received(&self, receives: bool, params: &Params) -> u64 {
+    fn received(&self, _level: Level, receives: bool, params: &Params) -> u64 {
         let (asked, sent) = (params.receiver_items as u64, params.sender_entries as u64);
         if receives { memory::of_tags(params) } else { asked.saturating_mul(MASKED_BYTES).saturating_add(sent / 8) }
     }

@@ -157,11 +157,11 @@ fn check(job: &JobSpec, protocol: Protocol) -> Result<()> {
 /// Returns the parameters that all derive from the terms.
 pub fn params(job: &JobSpec) -> Result<Params> {
     let bound = job.limits.pad_to.unwrap_or_default() as usize;
-    let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
+    let mut learners = job.reveal_to.iter().map(|name| job.parties.place(name)).collect::<Result<Vec<_>>>()?;
     learners.sort_unstable();
     let giver = || {
         let giver = job.number_giver().ok_or_else(|| Error::Internal("nobody gives that column".into()))?;
-        place(job, giver)
+        job.parties.place(giver)
     };
     let reveal = match job.reveal {
         Reveal::Rows => outsourced::OutsourcedReveal::Rows,
@@ -173,7 +173,7 @@ pub fn params(job: &JobSpec) -> Result<Params> {
         Reveal::CountsBy(_) => outsourced::OutsourcedReveal::Counts { giver: giver()?, categories: MAX_CATEGORIES },
         _ => return Err(Error::Internal("a reveal of another job".into())),
     };
-    Params::new(job.parties.0.len(), bound, place(job, job.receiver())?, learners, reveal)
+    Params::new(job.parties.0.len(), bound, job.parties.place(job.receiver())?, learners, reveal)
 }
 
 /// Returns what the party at `place` leaves at the helper, and what it collects there.
@@ -183,11 +183,6 @@ pub fn expected(job: &JobSpec, place: usize) -> Result<Expected> {
     }
     let params = params(job)?;
     Ok(Expected { left: params.bytes_left_by(place)?, collected: Some(params.bytes_collected_by(place)?) })
-}
-
-/// Returns the position of a party in the job.
-fn place(job: &JobSpec, name: &str) -> Result<usize> {
-    job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")))
 }
 
 /// Data that a helper has to know of a job.

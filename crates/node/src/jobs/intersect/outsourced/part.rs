@@ -14,7 +14,7 @@ use super::super::{IntersectInput, Loaded, hint};
 use super::learned::learned;
 use super::published::bloom;
 use super::values::Values;
-use super::{PROTOCOL, params, place};
+use super::{PROTOCOL, params};
 use crate::agreement::{Answer, JobSpec, PartContext, PartyInput, Peers, RunResult, Sizes, Source, Terms};
 use crate::base::text::{count, counted};
 use crate::table::RowCounts;
@@ -55,7 +55,7 @@ impl PartyInput for OutsourcedInput {
     fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
         let PartContext { job, me, rng, peers, .. } = run;
         let (depot, loaded) = at_helper(peers, &self.brought)?;
-        let (own, learned, params) = (place(job, me)?, learned(job, me), params(job)?);
+        let (own, learned, params) = (job.parties.place(me)?, learned(job, me), params(job)?);
         let (met, post) = meet(&Ristretto255, own, job.parties.0.len(), &terms(job), depot, rng)?;
         tracing::info!("all parties are there");
         let items = loaded.items(&met.session.derive("item"));
@@ -114,7 +114,7 @@ impl PartyInput for BloomInput {
         let PartContext { job, me, rng, peers, .. } = run;
         let (depot, loaded) = at_helper(peers, &self.0)?;
         let published = bloom::params(job)?;
-        let common = published.run(place(job, me)?, &terms(job), loaded, depot, rng)?;
+        let common = published.run(job.parties.place(me)?, &terms(job), loaded, depot, rng)?;
         let found = common.map_or(found::IntersectResult::Nothing, found::IntersectResult::Rows);
         let found = self.0.found(job, me, found, bloom::PROTOCOL, learned(job, me))?;
         Ok(RunResult { further_rounds: published.rounds(), ..found })

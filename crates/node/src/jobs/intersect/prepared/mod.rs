@@ -14,7 +14,8 @@ use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::ecdh::{self, Params};
+use tacita_core::protocol::intersect::ecdh;
+use tacita_core::protocol::intersect::tag_exchange::Params;
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Progress, Result};
 use zeroize::Zeroizing;
@@ -22,6 +23,7 @@ use zeroize::Zeroizing;
 use crate::agreement::{Ability, Chosen, JobSpec, Reveal, Sizes, Terms};
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
+use crate::base::text::json;
 use crate::base::text::{self, pasted};
 
 use crate::jobs::intersect::{IntersectResult, Loaded, empty_rows, item_key_of_epoch, methods};
@@ -122,7 +124,7 @@ pub fn prepare(
     folder.remove(FACTS_FILE).map_err(failed)?;
     Ledger::begin(&folder, &ledger_key(&part))?;
     folder.write(SECRET_FILE, &part.to_bytes())?;
-    let text = serde_json::to_string_pretty(&facts).map_err(|error| Error::Internal(error.to_string()))?;
+    let text = json(serde_json::to_string_pretty(&facts))?;
     folder.write(FACTS_FILE, format!("{text}\n").as_bytes())
 }
 
@@ -182,7 +184,7 @@ impl PreparedPart {
     }
 
     /// Answers one client, after its keys have been charged to its quota.
-    pub fn send(&self, job: &JobSpec, me: &str, params: &Params, channel: &mut Channel) -> Result<IntersectResult> {
+    pub fn send(&self, job: &JobSpec, me: &str, params: Params, channel: &mut Channel) -> Result<IntersectResult> {
         let client = job.party(job.peer_of(me))?.identity;
         let client = client.ok_or_else(|| Error::Input("a prepared part needs the client's identity".into()))?;
         {
@@ -192,7 +194,7 @@ impl PreparedPart {
             let name = channel.peer();
             Ledger::charge(&self.folder, &key, EpochQuota::of(job), &client.to_string(), queries, name)?;
         }
-        self.part.send(params, channel)?;
+        self.part.send(&methods::ecdh::params(params, job.level), channel)?;
         Ok(IntersectResult::Nothing)
     }
 

@@ -10,6 +10,7 @@ use crate::agreement::JobSpec;
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::base::text;
+use crate::base::text::json;
 use crate::store::seal::{self, SealKey, SealedReader};
 
 const LEDGER_FILE: &str = "clients.sealed";
@@ -167,7 +168,7 @@ impl Ledger {
 
 /// Seals a file, on disk before this returns. Returns its random name, in hexadecimal.
 fn put(folder: &Folder, name: &str, key: &SealKey, content: &impl Serialize) -> Result<String> {
-    let bytes = serde_json::to_vec(content).map_err(|error| Error::Internal(error.to_string()))?;
+    let bytes = json(serde_json::to_vec(content))?;
     let advice = "make room, then run the command again".into();
     seal::put(folder, name, key, name, bytes, advice).map(|id| hex(&id))
 }

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use tacita_core::Result;
 use tacita_core::protocol::intersect::buckets::AttemptKind;
-use tacita_core::protocol::intersect::star::{Gives, Params};
+use tacita_core::protocol::intersect::star::Params;
 
+use super::memory::{of_bucket, of_run};
 use super::{disk, params};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::{JobSpec, Sizes};
 use crate::jobs::intersect::choose::ASSUMED;
-use crate::jobs::intersect::memory::{BUCKET_ITEM_BYTES, ITEM_IN_MEMORY_BYTES};
+use crate::jobs::intersect::memory::ITEM_IN_MEMORY_BYTES;
 use crate::jobs::on_disk::memory::FIXED_BYTES;
 use crate::jobs::on_disk::{SORTED_ROW, sorted_bytes};
 
@@ -23,16 +24,6 @@ const OWN: f64 = 0.35;
 
 /// The same for each further value that is programmed where rows are given.
 const PLANE: f64 = 0.15;
-
-/// Memory of the leader for each of its items, and for each link besides; of another for each of the leader's items and each of its
-/// own, measured and rounded up.
-const LEADER_BYTES: u64 = 200;
-const LINK_BYTES: u64 = 160;
-const OTHER_BYTES: u64 = 130;
-const OWN_BYTES: u64 = 220;
-
-/// Memory of the leader for each tag that another who learns is told, while they are put in order.
-const TAG_BYTES: u64 = 128;
 
 /// Computes the cost of the protocol for all.
 pub fn cost(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
@@ -105,7 +96,7 @@ pub fn longest(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Duratio
 
 /// Memory of a party, its table aside, in bytes: an estimate from above.
 pub fn memory(job: &JobSpec, me: &str, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-    let place = super::place(job, me)?;
+    let place = job.parties.place(me)?;
     let bytes = if disk::is_bucketed(sizes) {
         let own = &sizes[me];
         let in_memory = if own.work.is_none() { own.items.saturating_mul(ITEM_IN_MEMORY_BYTES) } else { 0 };
@@ -114,38 +105,6 @@ pub fn memory(job: &JobSpec, me: &str, sizes: &BTreeMap<String, Sizes>) -> Resul
         of_run(&params(job, sizes)?, place)
     };
     Ok(bytes.saturating_add(FIXED_BYTES))
-}
-
-/// Memory of the party at `me` for one bucket of a run in buckets, in bytes, with its items.
-pub fn of_bucket(bucket: &Params, me: usize) -> u64 {
-    of_run(bucket, me).saturating_add((bucket.items[me] as u64).saturating_mul(BUCKET_ITEM_BYTES))
-}
-
-/// Returns the memory of a run that grows with its items.
-fn of_run(params: &Params, me: usize) -> u64 {
-    let items = |place: usize| params.items[place] as u64;
-    let planes = 1 + params.givers.iter().filter(|gives| gives.party != params.leader).count() as u64;
-    // Peers claim these numbers, as large as they like.
-    let entries = |gives: &Gives| (gives.rows as u64).saturating_mul(3 * gives.row_bytes as u64 + 160);
-    let together = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
-    if me == params.leader {
-        let links = (params.items.len() - 1) as u64;
-        let stores = (0..params.items.len()).filter(|place| *place != me).map(|place| items(place) * 21 * planes);
-        let own = items(me).saturating_mul(LEADER_BYTES + links * (LINK_BYTES + 16 * planes));
-        // What it forwards is there once more for each who hears it, in memory that doubles as it grows.
-        let hear = params.learners.len() as u64 - 1;
-        let forward = |gives: &Gives| (gives.rows as u64).saturating_mul((gives.row_bytes as u64 + 4) * 2 * hear);
-        let forwarded = together(&mut params.givers.iter().map(forward));
-        let tags = params.items.iter().min().map_or(0, |least| (*least as u64).saturating_mul(TAG_BYTES * hear));
-        let received = together(&mut params.givers.iter().map(entries));
-        let parts = [own, together(&mut { stores }), received, forwarded, tags];
-        together(&mut parts.into_iter())
-    } else {
-        let own = items(me).saturating_mul(OWN_BYTES + 64 * planes);
-        let given = params.givers.iter().filter(|gives| gives.party == me || params.learners.contains(&me));
-        let asked = items(params.leader).saturating_mul(OTHER_BYTES);
-        asked.saturating_add(own).saturating_add(together(&mut given.map(entries)))
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tacita_core::protocol::intersect::star::buckets::{self as star_buckets, Para
 use tacita_core::{Error, Progress, Result};
 
 use super::super::disk::{Attempt, TablePlace, check_fresh, resumed, run_attempt, terms_of};
-use super::cost::of_bucket;
+use super::memory::of_bucket;
 use super::{PROTOCOL, parties};
 use crate::agreement::{JobSpec, Sizes, mesh};
 use crate::base::text::counted;
@@ -67,7 +67,7 @@ pub fn run(
     if !resumes {
         check_fresh(job, me, own, &others).map_err(|error| conclude_all_for(channels, error))?;
     }
-    let (me, terms) = (super::place(job, me)?, terms_of(job)?);
+    let (me, terms) = (job.parties.place(me)?, terms_of(job)?);
     let party_of_run = star_buckets::StarBucketsParty { me, params: &params, session: &agreed.session, links };
     let progress = channels.first().map(|channel| channel.progress().clone()).unwrap_or_default();
     run_attempt(party, Among { party: party_of_run, resumes, terms, progress, channels, rng })

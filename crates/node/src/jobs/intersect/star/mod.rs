@@ -4,12 +4,13 @@
 mod cost;
 mod disk;
 mod learned;
+mod memory;
 mod part;
 
 use std::collections::BTreeMap;
 
 use tacita_core::protocol::intersect::star::{Gives, Params};
-use tacita_core::{Error, Result, Security};
+use tacita_core::{Result, Security};
 
 use super::load::given_columns;
 use super::methods::IntersectMethod;
@@ -151,12 +152,7 @@ pub(super) fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<P
 /// The items of all, by place; the place of the leader, and those of who learn.
 fn parties(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<(Vec<usize>, usize, Vec<usize>)> {
     let items = job.parties.names().iter().map(|name| sizes[*name].items as usize).collect();
-    let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
+    let mut learners = job.reveal_to.iter().map(|name| job.parties.place(name)).collect::<Result<Vec<_>>>()?;
     learners.sort_unstable();
-    Ok((items, place(job, job.receiver())?, learners))
-}
-
-/// Returns the position of a party in the job.
-fn place(job: &JobSpec, name: &str) -> Result<usize> {
-    job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")))
+    Ok((items, job.parties.place(job.receiver())?, learners))
 }

@@ -13,7 +13,7 @@ use super::super::shown::Shown;
 use super::super::sizes::peer_schema;
 use super::super::{IntersectInput, Loaded, hint};
 use super::learned::learned;
-use super::{PROTOCOL, disk, longest, params, place};
+use super::{PROTOCOL, disk, longest, params};
 use crate::agreement::{
     Answer, Deferred, JobSpec, KnownSizes, PartContext, PartyInput, Peers, RunResult, Sizes, Source, mesh,
 };
@@ -49,7 +49,11 @@ impl PartyInput for StarInput {
             return Err(Error::Internal("a star between two ends".into()));
         };
         let link = |pair: &mesh::MeshConnection| {
-            Ok(StarLink { peer: place(job, &pair.peer)?, session: pair.session.clone(), seed: pair.seed.clone() })
+            Ok(StarLink {
+                peer: job.parties.place(&pair.peer)?,
+                session: pair.session.clone(),
+                seed: pair.seed.clone(),
+            })
         };
         let links = agreed.pairs.iter().map(link).collect::<Result<Vec<_>>>()?;
         // Who is done with the leader, or has nothing to do with another, waits while others work.
@@ -74,8 +78,14 @@ impl PartyInput for StarInput {
         let items = loaded.items(&agreed.session.derive("item"));
         let params = params(job, &agreed.sizes)?;
         let (session, rows) = (&agreed.session, loaded.given_rows());
-        let party =
-            star::StarParty { me: place(job, me)?, items: &items, rows, params: &params, session, links: &links };
+        let party = star::StarParty {
+            me: job.parties.place(me)?,
+            items: &items,
+            rows,
+            params: &params,
+            session,
+            links: &links,
+        };
         let answer = match star::run(party, channels, rng)? {
             None => RunResult::nothing(PROTOCOL, Vec::new()).answer,
             Some(common) => {

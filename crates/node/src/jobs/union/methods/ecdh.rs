@@ -4,7 +4,7 @@
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::oprf::Suite;
-use tacita_core::protocol::intersect::ecdh::count;
+use tacita_core::protocol::intersect::ecdh::{self as intersect_ecdh, count};
 use tacita_core::protocol::intersect::tag_exchange::{self, ReturnedRows};
 use tacita_core::protocol::union::{MemorySpace, ShuffledItems, ecdh};
 use tacita_core::{Level, Result, Role, Security};
@@ -59,7 +59,7 @@ impl Method for Ecdh {
     fn cost(&self, sizes: &Pair<'_>, machine: &Calibration) -> Result<Cost> {
         if sizes.job.reveal == Reveal::Count {
             let params = counting(sizes);
-            let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
+            let (asked, sent) = (params.entries.receiver_items as f64, params.entries.sender_entries as f64);
             let [receiver, sender] = passes(sizes.job.level, asked, sent, machine);
             let role = |role, cpu| RoleCost {
                 cpu,
@@ -154,11 +154,8 @@ fn run_on_disk(
 }
 
 /// Returns the parameters that both parties derive from terms and sizes, if only a number is revealed.
-fn counting(sizes: &Pair<'_>) -> tag_exchange::Params {
+fn counting(sizes: &Pair<'_>) -> intersect_ecdh::Params {
     let params = tag_exchange::Params::count(sizes.asks.items as usize, sizes.has.items as usize);
-    let suite = Suite::of(sizes.job.level).unwrap_or(Suite::Ristretto255);
-    match sizes.job.reveal_to.len() {
-        ..2 => params.in_suite(suite),
-        _ => params.in_suite(suite).to_both(),
-    }
+    let entries = if sizes.job.reveal_to.len() < 2 { params } else { params.to_both() };
+    intersect_ecdh::Params::new(entries, Suite::of(sizes.job.level).unwrap_or(Suite::Ristretto255))
 }

@@ -3,6 +3,7 @@ use rand_core::SeedableRng;
 
 use super::*;
 use crate::item::ITEM_BYTES;
+use crate::protocol::intersect::tag_exchange;
 
 const BUCKETS: usize = 3;
 const ROOM: usize = 9;
@@ -20,7 +21,7 @@ fn items(numbers: &[u8]) -> Vec<Item> {
 fn run(asked: &[&[u8]; BUCKETS], own: &[&[u8]; BUCKETS], part: u64) -> (u64, Vec<Part>) {
     let suite = Suite::Ristretto255;
     let pool = TagPool::of_parts(suite, (BUCKETS * ROOM) as u64, (BUCKETS * ROOM) as u64, part);
-    let params = Params::count(ROOM, ROOM);
+    let params = Params::new(tag_exchange::Params::count(ROOM, ROOM), suite);
     let rng = |seed: u8| ChaCha20Rng::from_seed([seed; 32]);
     let (blind, key) = (OprfKey::random(suite, &mut rng(1)), OprfKey::random(suite, &mut rng(2)));
     let answered: Vec<Answered> = (0..BUCKETS)

@@ -38,7 +38,7 @@ pub const FILTER: DepotStep = DepotStep { code: 1, name: "encrypted filter" };
 /// Helper to each party: the sums of all filters, randomised.
 pub const SUMS: DepotStep = DepotStep { code: 2, name: "sum of filters" };
 /// Party to party: its share of a decryption.
-pub const SHARE: DepotStep = DepotStep { code: 3, name: "share of the decryption" };
+pub(crate) const SHARE: DepotStep = DepotStep { code: 3, name: "share of the decryption" };
 /// The last learner to the others: all shares together.
 pub(crate) const TOTAL: DepotStep = DepotStep { code: 4, name: "shares of all" };
 

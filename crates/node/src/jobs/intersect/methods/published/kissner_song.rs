@@ -122,8 +122,7 @@ impl IntersectMethod for KissnerSong {
 /// Returns the parameters that all derive from terms and sizes. All pad to the number of keys in the largest set.
 fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
     let bound = sizes.values().map(|sizes| sizes.items).max().unwrap_or_default() as usize;
-    let place = |name: &String| job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")));
-    let mut learners = job.reveal_to.iter().map(place).collect::<Result<Vec<_>>>()?;
+    let mut learners = job.reveal_to.iter().map(|name| job.parties.place(name)).collect::<Result<Vec<_>>>()?;
     learners.sort_unstable();
     let params = Params::new(job.parties.0.len(), bound, learners)?;
     Ok(Params { strategy: Intersect::of(job).polynomials().strategy().unwrap_or(Strategy::Points), ..params })

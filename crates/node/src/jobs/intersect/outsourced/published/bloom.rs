@@ -16,7 +16,7 @@ use super::super::super::methods::IntersectMethod;
 use super::super::super::{Intersect, Loaded, in_group};
 use super::super::cost::memory_of_items;
 use super::super::part::BloomInput;
-use super::super::{check, helper_learns, learned, place, refuse_work};
+use super::super::{check, helper_learns, learned, refuse_work};
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{
@@ -117,7 +117,7 @@ const HELPED: f64 = 0.45;
 /// The same for all.
 pub fn params(job: &JobSpec) -> Result<Published> {
     let bound = job.limits.pad_to.unwrap_or_default() as usize;
-    let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
+    let mut learners = job.reveal_to.iter().map(|name| job.parties.place(name)).collect::<Result<Vec<_>>>()?;
     learners.sort_unstable();
     let filters = Intersect::of(job).filters();
     let params = Params::new(job.parties.0.len(), bound, filters.rate(), filters.order(), learners)?;
