@@ -1,12 +1,14 @@
 //! Threshold exponential ElGamal: a key of which every party has a share, so that nobody decrypts alone.
 //!
-//! The key is the sum of all parties' (Desmedt & Frankel, CRYPTO 1989; as Miyaji, Nakasho & Nishida, "Privacy-Preserving
+//! *(n, n)*: the key is the sum of all parties' (Desmedt & Frankel, CRYPTO 1989; as Miyaji, Nakasho & Nishida, "Privacy-Preserving
 //! Integration of Medical Data", 2017, section 2.2, have it). Each party proves that it knows its own share, or the last to speak
-//! could choose the sum (rogue keys).
+//! could choose the sum (rogue keys). *(t, n)*: [`dealing`] makes shares of which any t are enough; [`KeyShare::among`] makes those
+//! of a set of t into shares of the first kind.
 //!
 //! To decrypt, each party adds x c_1 to what it is given, for its share x and every ciphertext, and proves that it has: all of it
 //! together is taken from c_2. In which order, [`PartyOrder`] says. Whoever adds something else is found by [`check`].
 
+pub mod dealing;
 mod order;
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,9 @@
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
+use super::dealing::{Dealer, join, receive};
 use super::*;
-use crate::primitive::group::{ModP, P384, Ristretto255};
+use crate::primitive::group::{ModP, P384, Ristretto255, ScalarField};
 use crate::security::Level;
 
 fn rng(seed: u8) -> ChaCha20Rng {
@@ -154,12 +155,53 @@ fn a_key_that_cancels_the_others_is_refused() {
 }
 
 #[test]
+fn any_set_of_enough_decrypts() {
+    let group = Ristretto255;
+    let messages: Vec<_> = (0..3).map(|message| group.scalar(message)).collect();
+    let expected = group.encode(&group.multiply_generator(&messages));
+    for (threshold, count) in [(1, 1), (1, 3), (2, 3), (3, 4), (4, 4), (3, 5)] {
+        let dealers: Vec<_> = (0..count).map(|place| Dealer::new(&group, threshold, &mut rng(place))).collect();
+        let deal = |(place, dealer): (usize, &Dealer<_>)| dealer.deal(&group, place, &context(), &mut rng(30));
+        let dealt: Vec<_> = dealers.iter().enumerate().map(deal).collect();
+        let (key, keys) = join(&group, threshold, &dealt, &context(), &mut rng(31)).unwrap();
+        let given = |place| dealers.iter().map(|dealer| dealer.share(&group, place)).collect::<Vec<_>>();
+        let shares: Vec<_> =
+            (0..count as usize).map(|place| receive(&group, place, &dealt, &given(place)).unwrap()).collect();
+        let ciphertexts = key.encrypt(&group, &messages, &mut rng(32));
+        for set in
+            (1u32..1 << count).map(|set| (0..count as usize).filter(|place| set >> place & 1 == 1).collect::<Vec<_>>())
+        {
+            let among =
+                |place: &usize| (shares[*place].among(&group, *place, &set), keys[*place].among(&group, *place, &set));
+            let (shares, keys) = set.iter().map(among).unzip();
+            let opened = decrypt(&group, &Parties { shares, keys }, PartyOrder::Tree, &ciphertexts, None).unwrap();
+            assert_eq!(group.encode(&opened) == expected, set.len() >= threshold, "{threshold} of {count}: {set:?}");
+        }
+        // A dealer that tells one party something else than all is found by that one.
+        for culprit in 0..count as usize {
+            let mut wrong = given(0);
+            wrong[culprit] = group.plus(&wrong[culprit], &group.scalar(1));
+            assert_eq!(receive(&group, 0, &dealt, &wrong).map(drop).unwrap_err(), Culprit(culprit));
+            // So is one whose polynomial has another degree, or whose proof is another's.
+            let mut longer = dealt.clone();
+            longer[culprit] =
+                Dealer::new(&group, threshold + 1, &mut rng(3)).deal(&group, culprit, &context(), &mut rng(4));
+            assert_eq!(join(&group, threshold, &longer, &context(), &mut rng(1)).map(drop), Err(Culprit(culprit)));
+            let mut copied = dealt.clone();
+            copied[culprit].proof = dealers[culprit].deal(&group, culprit + 1, &context(), &mut rng(1)).proof;
+            assert_eq!(join(&group, threshold, &copied, &context(), &mut rng(1)).map(drop), Err(Culprit(culprit)));
+        }
+    }
+}
+
+#[test]
 fn a_share_is_not_printed() {
     let share = KeyShare::generate(&Ristretto255, &mut rng(1));
     assert_eq!(format!("{share:?}"), "KeyShare(..)");
+    assert_eq!(format!("{:?}", Dealer::new(&Ristretto255, 2, &mut rng(1))), "Dealer(..)");
 }
 
-/// A proof that a party knows its share is none that it has decrypted, not even nothing.
+/// A proof that a party knows its share is none that it has decrypted, not even nothing; and that of a dealer is for what it commits to.
 #[test]
 fn a_proof_is_for_one_purpose() {
     let group = &Ristretto255;
@@ -172,4 +214,10 @@ fn a_proof_is_for_one_purpose() {
     };
     assert_eq!(told(share.contribute(group, 3, &[], &[], &context(), &mut rng(3)).proof), Ok(()));
     assert_eq!(told(share.prove_possession(group, 3, &context(), &mut rng(3))), Err(Culprit(3)));
+
+    let dealers = [0, 1].map(|place| Dealer::new(group, 2, &mut rng(place)));
+    let mut dealt = [0, 1].map(|place| dealers[place].deal(group, place, &context(), &mut rng(4)));
+    assert!(join(group, 2, &dealt, &context(), &mut rng(5)).is_ok());
+    dealt[1].commitments[1] = group.random_points(1, &mut rng(6)).remove(0);
+    assert_eq!(join(group, 2, &dealt, &context(), &mut rng(5)).map(drop), Err(Culprit(1)));
 }
