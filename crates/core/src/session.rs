@@ -7,6 +7,20 @@ pub(crate) const SESSION_ID_BYTES: usize = 32;
 ///
 /// Everything that a protocol hashes, seeds or derives goes through [`Session::derive`], so that no value of one run,
 /// job, role or purpose can stand in for another's.
+///
+/// ```
+/// use tacita_core::session::Transcript;
+/// use tacita_core::{Item, Session};
+///
+/// // Parties put everything in that they have agreed on, and a nonce of each, so that no two runs have one session.
+/// let mut transcript = Transcript::new("example");
+/// transcript.append("terms", b"job 7").append("nonce", &[1; 32]).append("nonce", &[2; 32]);
+/// let session = Session::new(transcript);
+/// // The key of a hash names its purpose; it is another one in each part of the session.
+/// let item = Item::new(&session.derive("item"), b"ann|1980-05-04");
+/// assert_ne!(session.derive("item"), session.child("bucket", 0).derive("item"));
+/// assert_eq!(format!("{item:?}"), "Item(..)");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     id: [u8; SESSION_ID_BYTES],

@@ -76,6 +76,20 @@ pub struct Traffic {
 }
 
 /// A connection to the other role.
+///
+/// ```
+/// use tacita_core::protocol::intersect::ecdh::BLINDED;
+/// use tacita_core::{Channel, ErrorKind};
+///
+/// let (mut to_insurer, mut to_hospital) = Channel::pair("hospital", "insurer");
+/// to_insurer.send(BLINDED, vec![1, 2, 3])?;
+/// to_insurer.send(BLINDED, vec![4])?;
+/// // A receiver says which message it waits for, and how long that is. Any other one is its peer's fault.
+/// assert_eq!(to_hospital.receive(BLINDED, 3)?, [1, 2, 3]);
+/// let error = to_hospital.receive(BLINDED, 2).unwrap_err();
+/// assert!(error.kind() == ErrorKind::Protocol && error.to_string().contains("hospital"));
+/// # tacita_core::Result::Ok(())
+/// ```
 pub struct Channel {
     outgoing: Outgoing,
     incoming: Incoming,
