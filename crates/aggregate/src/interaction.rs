@@ -40,7 +40,7 @@ pub struct ParticipantBatch<'a> {
 /// Side of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InteractionSide {
-    /// Participant, which reports.
+    /// Participant, which makes reports.
     Participant,
     /// Proxy, which takes the reports.
     Proxy,

@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Order of the operator.
 #[derive(Debug, Clone)]
 pub enum RoundOrder {
-    /// Open the round.
+    /// Open the round to reports.
     Open,
     /// Close it, and go on without what some proxies have not sent.
     Close {
@@ -40,9 +40,9 @@ pub enum RoundOrder {
         /// New number for the threshold.
         to: Option<i64>,
     },
-    /// Reveal the round.
+    /// Reveal the keys that pass.
     Reveal,
-    /// Remove the round.
+    /// Remove the round from storage.
     Remove,
 }
 

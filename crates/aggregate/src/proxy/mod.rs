@@ -98,7 +98,7 @@ struct Proxy {
     workers: Workers,
     admission: Arc<Admission>,
     pool: RequestPool,
-    /// Permits for interactions.
+    /// Permits for interactions at a time.
     interactions: Arc<Semaphore>,
     done: Done,
     cancel: Cancel,

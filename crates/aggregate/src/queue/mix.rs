@@ -31,7 +31,7 @@ pub(super) struct Sealed<'a> {
     pub(super) record_bytes: usize,
 }
 
-/// File with records.
+/// File from which records are read.
 pub(super) struct Source {
     pub(super) name: String,
     /// A mark stands before its segments.

@@ -28,7 +28,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Adds one duration.
+    /// Adds one duration to the histogram.
     pub fn add(&mut self, one: Duration) {
         let seconds = one.as_secs_f64();
         if let Some(place) = BOUNDS.iter().position(|bound| seconds <= *bound) {

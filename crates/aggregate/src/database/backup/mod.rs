@@ -40,7 +40,7 @@ pub struct Where {
 /// Amount that was saved or restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Number of reports.
+    /// Number of reports in the backup.
     pub reports: u64,
     /// Parts of the result.
     pub parts: u64,

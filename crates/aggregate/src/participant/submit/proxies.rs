@@ -36,7 +36,7 @@ impl Proxies {
         &self.all[0]
     }
 
-    /// Returns all proxies.
+    /// Returns clients of all proxies.
     pub(super) fn all(&self) -> &[Client] {
         &self.all
     }

@@ -215,7 +215,7 @@ impl PostgresServer {
 pub struct ServerSession(Child);
 
 impl ServerSession {
-    /// Ends the session.
+    /// Ends the session with the server.
     pub fn end(&mut self) {
         drop(self.0.stdin.take());
         self.0.wait().unwrap();

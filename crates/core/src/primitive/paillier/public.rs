@@ -31,7 +31,7 @@ pub struct PaillierPublicKey {
     square: BoxedUint,
     /// Modulo N^2, for single products of ciphertexts as they are.
     pub(super) field: Montgomery,
-    /// Factor N R^2.
+    /// Factor N R^2, for Montgomery multiplication.
     factor: Lanes,
     /// Modulo N^2, for powers.
     pub(super) ring: SquareArithmetic,

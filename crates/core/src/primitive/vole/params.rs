@@ -30,7 +30,7 @@ pub const MIN_OUTPUTS: usize = 1 << 12;
 /// Kind of correlation, which decides about the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VoleKind {
-    /// Correlation over GF(2^128).
+    /// Correlation of elements of GF(2^128).
     Field,
     /// Bits times a block.
     Binary,
@@ -88,7 +88,7 @@ impl VoleKind {
 /// The parameters of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
-    /// Kind of correlation.
+    /// Kind of correlation that is made.
     pub kind: VoleKind,
     /// k: outputs of the code, which are those that the run is made for or somewhat more.
     pub outputs: usize,

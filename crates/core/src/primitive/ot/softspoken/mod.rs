@@ -231,7 +231,7 @@ fn pieces<T>(mut slice: &mut [T], size: usize, count: usize) -> Vec<&mut [T]> {
 struct Division {
     /// Tiles that one thread works on.
     tiles: usize,
-    /// Number of threads.
+    /// Number of threads at work.
     threads: usize,
     /// Distance of a tile's rows in blocks.
     stride: usize,

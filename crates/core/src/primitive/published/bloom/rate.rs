@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 pub enum Rate {
     /// 0.65 %, as Many, Burkhart & Dimitropoulos (2012) have it and those who compare themselves with them.
     Published,
-    /// Rate of 2^-40.
+    /// Rate of at most 2^-40.
     Negligible,
 }
 

@@ -277,10 +277,10 @@ impl BucketsState {
     fn at_odds(&self, peer: &str, theirs: &BucketsState) -> Option<String> {
         match (self, theirs) {
             (BucketsState::Fresh { .. }, BucketsState::Resuming { .. }) => Some(format!(
-                "{peer} resumes a run of this job, this party starts a new one: resume it here too (--resume, with the directory of that run), or have {peer} start anew without --resume"
+                "{peer} resumes a run of this job, this party starts a new one; resume it here too (--resume, with the directory of that run), or have {peer} start anew without --resume"
             )),
             (BucketsState::Resuming { .. }, BucketsState::Fresh { .. }) => Some(format!(
-                "this party resumes a run of this job, {peer} starts a new one: start anew here too, without --resume, or have {peer} resume (--resume, with the directory of that run)"
+                "this party resumes a run of this job, {peer} starts a new one; start anew here too, without --resume, or have {peer} resume (--resume, with the directory of that run)"
             )),
             (BucketsState::Resuming { run: own, .. }, BucketsState::Resuming { run, .. }) if own != run => {
                 Some(format!(

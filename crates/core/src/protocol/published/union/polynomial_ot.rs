@@ -55,7 +55,7 @@ impl Params {
     ) -> Result<Params> {
         if wanted.level != Level::Bits128 {
             return Err(Error::Input(format!(
-                "level = \"{}\" is not there with protocol = \"polynomial-ot\", which rests on oblivious transfer: use \"bits128\"",
+                "level = \"{}\" is not available with protocol = \"polynomial-ot\", which rests on oblivious transfer: use \"bits128\"",
                 wanted.level
             )));
         }

@@ -24,7 +24,7 @@ const CHUNK_BYTES: usize = 1 << 18;
 /// Lengths of the key and of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
-    /// Length of N.
+    /// Length of the modulus N.
     pub key: KeySize,
     /// Length of labels and of the filters' slots; also the number of their hash functions.
     pub strength: Strength,

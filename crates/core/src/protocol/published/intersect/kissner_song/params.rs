@@ -12,7 +12,7 @@ use crate::protocol::published::intersect::polynomial::CHUNK;
 /// Agreed public values of one run. All parties must use equal ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Params {
-    /// Number of parties.
+    /// Number of parties in the job.
     pub parties: usize,
     /// Items of each at most: what all fill up to.
     pub bound: usize,

@@ -167,7 +167,7 @@ impl Params {
         let best = each.min_by(|one, other| one.cost().work().total_cmp(&other.cost().work()));
         best.ok_or_else(|| match wanted.strategy {
             Some(strategy) => Error::Input(format!(
-                "strategy = \"{strategy}\" is not there with level = \"{}\" and such sets: use \"auto\"",
+                "strategy = \"{strategy}\" is not available with level = \"{}\" for sets of these sizes: use \"auto\"",
                 wanted.level
             )),
             None => Error::Input(format!("no group of level = \"{}\" for encrypted polynomials", wanted.level)),
