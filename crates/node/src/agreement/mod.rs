@@ -24,6 +24,7 @@ mod show;
 mod sizes;
 mod source;
 mod spec;
+mod summary;
 mod summed;
 mod terms;
 mod topology;
