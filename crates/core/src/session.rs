@@ -35,16 +35,16 @@ impl Session {
         Session { id, whole: id }
     }
 
-    /// The session of part `index` of this one, for the purpose `label`: as fresh, and unrelated to that of any other part, but for
-    /// [`Session::derive_shared`].
+    /// The session of part `index` of this one, for the purpose `label`: as fresh, and unrelated to that of any other
+    /// part, but for [`Session::derive_shared`].
     pub fn child(&self, label: &str, index: u64) -> Session {
         let mut transcript = Transcript::new(label);
         transcript.append("session", &self.id).append("index", &index.to_le_bytes());
         Session { whole: self.whole, ..Session::new(transcript) }
     }
 
-    /// The part of this session, for the purpose `label`, of parties that have the session `own` among themselves: bound to both,
-    /// and otherwise as [`Session::child`].
+    /// The part of this session, for the purpose `label`, of parties that have the session `own` among themselves:
+    /// bound to both, and otherwise as [`Session::child`].
     pub fn part_of(&self, label: &str, own: &Session) -> Session {
         let mut transcript = Transcript::new(label);
         transcript.append("session", &self.id).append("own", &own.id);

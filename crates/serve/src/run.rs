@@ -1,5 +1,5 @@
-//! The one way into a party's run, for the program and for the Python module. It is here and not in `tacita_node` because a party in the
-//! helper's place serves the others meanwhile.
+//! The one way into a party's run, for the program and for the Python module. It is here and not in `tacita_node`
+//! because a party in the helper's place serves the others meanwhile.
 
 use tacita_core::Result;
 use tacita_node::agreement::JobSpec;
@@ -53,7 +53,8 @@ pub fn check(job: &JobSpec, me: &str) -> Result<()> {
 /// # tacita_core::Result::Ok(())
 /// ```
 ///
-/// Errors: the job's level or protocol is insecure and that is not allowed; the identity is not that of the party; those of the run.
+/// Errors: the job's level or protocol is insecure and that is not allowed; the identity is not that of the party;
+/// those of the run.
 pub fn start<T>(mut run: PartyRun, allow_insecure: bool, carry_out: impl FnOnce(PartyRun) -> Result<T>) -> Result<T> {
     run.job.check_secure(allow_insecure)?;
     // Else the others would be served under a name that is not this party's.

@@ -90,7 +90,8 @@ impl Operator {
 
     /// Tells it, or another one of several.
     ///
-    /// Errors: [`Error::Input`] if it cannot be done, [`Error::NotReady`] if it cannot be done yet; [`Error::Terms`]; those of a connection.
+    /// Errors: [`Error::Input`] if it cannot be done, [`Error::NotReady`] if it cannot be done yet; [`Error::Terms`];
+    /// those of a connection.
     pub fn order(&self, round: &str, order: &RoundOrder) -> Result<Value> {
         check_name(round)?;
         let at = |what: &str| format!("/v1/rounds/{round}{what}");

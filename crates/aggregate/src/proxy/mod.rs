@@ -1,4 +1,5 @@
-//! The proxy: it takes the participants' reports, blinds and shuffles them, and forwards them so that nobody can tell who reported what.
+//! The proxy: it takes the participants' reports, blinds and shuffles them, and forwards them so that nobody can tell
+//! who reported what.
 
 mod asking;
 mod background;

@@ -1,14 +1,16 @@
-//! Over-threshold aggregation: participants report pairs of a key and a value, and only keys that enough of them report come out
-//! (Ringberg, Applebaum, Freedman, Caesar & Rexford, "Collaborative, privacy-preserving data aggregation at scale", PETS 2010).
+//! Over-threshold aggregation: participants report pairs of a key and a value, and only keys that enough of them report
+//! come out (Ringberg, Applebaum, Freedman, Caesar & Rexford, "Collaborative, privacy-preserving data aggregation at
+//! scale", PETS 2010).
 //!
-//! A *proxy* and a *database* that do not collude stand between participants and result. A participant [`report`](report())s each pair, encrypted;
-//! the proxy [`blind`](blind())s the reports, shuffles them, and sends them on; the database [`open`]s what comes, so that it has a row for each key
-//! that says neither which key it is nor who reported it. Of a row that satisfies what was agreed on it [`ask`]s the *oracle*, which
-//! belongs to the proxy and [`answer`]s with the key, if it finds that the row holds what it says.
+//! A *proxy* and a *database* that do not collude stand between participants and result. A participant
+//! [`report`](report())s each pair, encrypted; the proxy [`blind`](blind())s the reports, shuffles them, and sends them
+//! on; the database [`open`]s what comes, so that it has a row for each key that says neither which key it is nor who
+//! reported it. Of a row that satisfies what was agreed on it [`ask`]s the *oracle*, which belongs to the proxy and
+//! [`answer`]s with the key, if it finds that the row holds what it says.
 //!
-//! All steps are pure, bytes to bytes: whoever serves connections calls them. The page is `docs/protocols/aggregate.md`. Here is the protocol
-//! `dh`, in which a row is s H(k) with the proxy's secret s; its steps but the first are those of every protocol with another
-//! function in its place ([`RowFunction`]).
+//! All steps are pure, bytes to bytes: whoever serves connections calls them. The page is
+//! `docs/protocols/aggregate.md`. Here is the protocol `dh`, in which a row is s H(k) with the proxy's secret s; its
+//! steps but the first are those of every protocol with another function in its place ([`RowFunction`]).
 //!
 //! ```
 //! use tacita_core::Session;
@@ -85,8 +87,8 @@ pub enum Why {
     NotAPoint,
     /// Encoding of the identity.
     Identity,
-    /// A proof of knowing the value, or the masks of the other ciphertexts, does not hold: it was made for other bytes, by or for somebody
-    /// else, or for another place.
+    /// A proof of knowing the value, or the masks of the other ciphertexts, does not hold: it was made for other bytes,
+    /// by or for somebody else, or for another place.
     Proof,
     /// A question doesn't say of each entry which have the same reporter, or says so where entries carry no tags.
     Reporters,

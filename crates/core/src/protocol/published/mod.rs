@@ -1,5 +1,5 @@
-//! Protocols as they were published, which are here to be measured and compared: for each there is one of the same job beside this room that is
-//! to be used. Nothing outside names them but what registers a protocol by its word.
+//! Protocols as they were published, which are here to be measured and compared: for each there is one of the same job
+//! beside this room that is to be used. Nothing outside names them but what registers a protocol by its word.
 
 pub(crate) mod labels;
 

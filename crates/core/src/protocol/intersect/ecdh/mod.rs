@@ -6,8 +6,9 @@
 //! Semi-honest parties.
 //!
 //! [`rows`] tells the receiver which of its items are common, [`payload`] also the sender's rows for them, [`count`]
-//! only how many are, [`sum`] also the sum of the sender's numbers for them. Each can tell the sender the same afterwards. [`prepared`] keeps the sender's part of the first
-//! two for many receivers. [`pooled`] counts over many machines. What each role learns is in `docs/protocols/ecdh.md`, every byte in `docs/wire.md`.
+//! only how many are, [`sum`] also the sum of the sender's numbers for them. Each can tell the sender the same
+//! afterwards. [`prepared`] keeps the sender's part of the first two for many receivers. [`pooled`] counts over many
+//! machines. What each role learns is in `docs/protocols/ecdh.md`, every byte in `docs/wire.md`.
 //!
 //! ```
 //! use tacita_core::protocol::intersect::ecdh::{Params, TagDomain, rows};

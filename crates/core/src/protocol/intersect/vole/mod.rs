@@ -3,12 +3,13 @@
 //! The receiver encodes its items in a key-value store, and masks it with a VOLE correlation; with what it sends, the
 //! sender can evaluate a pseudorandom function at any item, the receiver only at those that it has encoded. The sender
 //! sends its outputs in random order, the receiver looks for its own among them. Rindal & Schoppmann, "VOLE-PSI: Fast
-//! OPRF and Circuit-PSI from Vector-OLE" (EUROCRYPT 2021), with the store of Raghuraman & Rindal, "Blazing Fast PSI from
-//! Improved OKVS and Subfield VOLE" (CCS 2022), figure 4, over GF(2^128) throughout. Semi-honest or malicious parties.
+//! OPRF and Circuit-PSI from Vector-OLE" (EUROCRYPT 2021), with the store of Raghuraman & Rindal, "Blazing Fast PSI
+//! from Improved OKVS and Subfield VOLE" (CCS 2022), figure 4, over GF(2^128) throughout. Semi-honest or malicious
+//! parties.
 //!
 //! [`rows`] tells the receiver which of its items are common, [`payload`] also the sender's rows for them. Both can
-//! tell the sender the same afterwards, among semi-honest parties. Malicious parties do several runs at once ([`VoleInput`]), where one
-//! table has several keys. What each role learns, and why, is in `docs/protocols/vole.md`.
+//! tell the sender the same afterwards, among semi-honest parties. Malicious parties do several runs at once
+//! ([`VoleInput`]), where one table has several keys. What each role learns, and why, is in `docs/protocols/vole.md`.
 //!
 //! ```
 //! use tacita_core::protocol::intersect::tag_exchange;
