@@ -1,4 +1,4 @@
-"""Checks what a program can see of the project's English: first words of documentation comments, words that are doubled, and spelling.
+"""Checks what a program can see of the project's English: documentation comments, length of sentences, doubled words, and spelling.
 
 Usage: check_words.py
 """
@@ -16,6 +16,18 @@ TEXTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "crates", "bench
 # A documentation comment begins with a noun or a verb, not with a clause.
 CLAUSES = frozenset("What Who Whose Whom Where Which Why How When As So It Its Of By Those That These This All They".split())
 DOC = re.compile(r"^\s*(//[/!])(?: (.*)|$)")
+
+# A comment of one line says more than its item's name. (Not those of options, which are their help.)
+MIN_DOC_WORDS = 4
+OPTIONS = "crates/cli/src/commands"
+
+# Words of a sentence, which also ends at a semicolon.
+MAX_HELP_WORDS = 25
+MAX_MESSAGE_WORDS = 30
+STRING = re.compile(r'"((?:\\(?:.|\n)|[^"\\])*)"')
+SENTENCE_END = re.compile(r"(?<=[.;?!])\s+|\n")
+# Sentences on leakage keep their exactness.
+LEAKAGE = "learned"
 
 # What is code in a text, and what is text in code.
 CODE = re.compile(r"`[^`]*`|<[^>]*>|https?://\S+")
@@ -40,6 +52,55 @@ def comments(path: pathlib.Path):
         before = found[1] if found else None
 
 
+def short_comments(lines: list[str]):
+    """Documentation comments of one line and few words, with their numbers."""
+    docs = [DOC.match(line) for line in lines]
+    for number, doc in enumerate(docs):
+        alone = doc and not any(docs[max(number - 1, 0) : number] + docs[number + 1 : number + 2])
+        if alone and "`" not in (doc[2] or "") and len((doc[2] or "").split()) < MIN_DOC_WORDS:
+            yield number + 1, doc[2] or ""
+
+
+def long_sentences(text: str, most: int):
+    """Sentences with more words, and how many these are."""
+    for sentence in SENTENCE_END.split(text):
+        words = sum(any(c.isalnum() for c in word) for word in sentence.split())
+        if words > most:
+            yield f"{words} words, {most} at most: {sentence[:60]}..."
+
+
+def help_texts(lines: list[str]):
+    """Paragraphs of documentation comments, with the numbers of their first lines."""
+    paragraph: list[str] = []
+    for number, line in enumerate([*lines, ""], 1):
+        doc = DOC.match(line)
+        if doc and doc[2]:
+            paragraph.append(doc[2])
+        elif paragraph:
+            yield number - len(paragraph), " ".join(paragraph)
+            paragraph = []
+
+
+def messages(lines: list[str]):
+    """The strings outside of comments and tests, as they are printed, with their numbers."""
+    code = "\n".join("" if line.lstrip().startswith("//") else line for line in lines).split("#[cfg(test)]")[0]
+    for found in STRING.finditer(code):
+        text = re.sub(r"\\\n\s*", "", found[1]).replace("\\n", "\n")
+        yield code.count("\n", 0, found.start()) + 1, text
+
+
+def style(name: str, lines: list[str]):
+    """Faults of a source file of the program in the length of its texts, with their numbers."""
+    options = name.startswith(OPTIONS)
+    if not options:
+        for number, doc in short_comments(lines):
+            yield number, f"a documentation comment of under {MIN_DOC_WORDS} words: {doc}"
+    for number, text in help_texts(lines) if options else []:
+        yield from ((number, fault) for fault in long_sentences(text, MAX_HELP_WORDS))
+    for number, text in messages(lines) if LEAKAGE not in name else []:
+        yield from ((number, fault) for fault in long_sentences(text, MAX_MESSAGE_WORDS))
+
+
 def files(place: pathlib.Path):
     """The texts at a place: itself, or those below it."""
     if place.is_file():
@@ -59,6 +120,11 @@ def main() -> int:
             first = re.sub(r"\W", "", (line.split() or [""])[0])
             if first in CLAUSES:
                 tell(path, number, f"a documentation comment that begins with {first}: begin with a noun or a verb")
+
+    for path in sorted(ROOT.glob("crates/*/src/**/*.rs")):
+        if "test" not in path.name and "tests" not in path.parts:
+            for number, fault in style(str(path.relative_to(ROOT)), path.read_text().splitlines()):
+                tell(path, number, fault)
 
     for path in (path for place in TEXTS for path in files(ROOT / place)):
         fenced = False

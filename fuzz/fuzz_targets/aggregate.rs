@@ -1,5 +1,5 @@
-//! Messages between the roles of an aggregation, and their stored secrets. Each is read or refused, and what is read has
-//! the length that was agreed.
+//! Messages between the roles of an aggregation, and their stored secrets. Each is read or refused, and what is read
+//! has the length that was agreed.
 
 #![no_main]
 

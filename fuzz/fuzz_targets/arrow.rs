@@ -1,4 +1,5 @@
-//! Arrow as a partner may hand it in, file or stream: a table, or an error of one line, within the memory that it may take.
+//! Arrow as a partner may hand it in, file or stream: a table, or an error of one line, within the memory that it may
+//! take.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! A certificate, as whoever connects may present it: it is read, with a name and dates that can be shown, or refused in one line.
+//! A certificate, as whoever connects may present it: it is read, with a name and dates that can be shown, or refused
+//! in one line.
 
 #![no_main]
 

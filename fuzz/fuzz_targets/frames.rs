@@ -1,5 +1,5 @@
-//! Bytes that a peer writes on the wire, up to the first frame that breaks the framing. Parsing causes no panic, no hang,
-//! and no memory taken on the peer's word alone.
+//! Bytes that a peer writes on the wire, up to the first frame that breaks the framing. Parsing causes no panic, no
+//! hang, and no memory taken on the peer's word alone.
 
 #![no_main]
 

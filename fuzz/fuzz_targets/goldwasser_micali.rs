@@ -1,5 +1,5 @@
-//! Keys and ciphertexts of Goldwasser and Micali from bytes: what is read is written as the same bytes, and both ways of
-//! reading agree.
+//! Keys and ciphertexts of Goldwasser and Micali from bytes: what is read is written as the same bytes, and both ways
+//! of reading agree.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Lists of keys as they are found, of every kind: rows of the columns that were asked for, or an error of one line, within the bound of
-//! what networks are expanded to.
+//! Lists of keys as they are found, of every kind: rows of the columns that were asked for, or an error of one line,
+//! within the bound of what networks are expanded to.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Messages between desks and authorities of a live list, and stored data. Decoded values are written as the same bytes.
+//! Messages between desks and authorities of a live list, and stored data. Decoded values are written as the same
+//! bytes.
 
 #![no_main]
 

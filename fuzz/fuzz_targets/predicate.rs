@@ -1,4 +1,5 @@
-//! Predicates over any text: what is read has a canonical form that is read as the same, and a higher threshold lets no further row pass.
+//! Predicates over any text: what is read has a canonical form that is read as the same, and a higher threshold lets no
+//! further row pass.
 
 #![no_main]
 

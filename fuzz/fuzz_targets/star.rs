@@ -1,5 +1,5 @@
-//! The messages of a `star`, as a peer may change them: the run ends, the error blames a peer, and the leader finds no item and no row
-//! that an honest run does not have.
+//! The messages of a `star`, as a peer may change them: the run ends, the error blames a peer, and the leader finds no
+//! item and no row that an honest run does not have.
 
 #![no_main]
 
@@ -46,7 +46,8 @@ const MESSAGES: [(bool, Label); 11] = [
 /// The messages of one link.
 type Conversation = Vec<Vec<u8>>;
 
-/// A change of a message: of which link, which message, and where bytes are added to it; nowhere if they take its place.
+/// A change of a message: of which link, which message, and where bytes are added to it; nowhere if they take its
+/// place.
 struct Change<'a> {
     link: usize,
     message: usize,
@@ -177,8 +178,8 @@ fn rows(party: usize, items: &[Item]) -> Payload {
     rows
 }
 
-/// The changes that the input has: of each the message (a byte, of which the lowest bit is the link and the next one whether all of it is
-/// replaced), the place (two bytes), the length (one byte), and as many bytes.
+/// The changes that the input has: of each the message (a byte, of which the lowest bit is the link and the next one
+/// whether all of it is replaced), the place (two bytes), the length (one byte), and as many bytes.
 fn changes(mut input: &[u8]) -> Vec<Change<'_>> {
     let mut changes = Vec::new();
     while let Some((&[which, low, high, length], rest)) = input.split_first_chunk() {

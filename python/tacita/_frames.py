@@ -94,7 +94,7 @@ def join(frame: Any, origins: Origins, given: pyarrow.Table | None) -> Any:
     """The rows of `frame`, of pandas, polars or pyarrow, that a result is of, with the columns that others gave beside them."""
     kind = type(frame).__module__.partition(".")[0]
     if kind not in ("pandas", "polars", "pyarrow") or not hasattr(frame, "columns"):
-        raise _input(f"frame: a {type(frame).__qualname__} is no table: give the one that was given to the run, of pandas, polars or pyarrow")
+        raise _input(f"frame: a {type(frame).__qualname__} is not a table: give the one that was given to the run, of pandas, polars or pyarrow")
     if len(frame) != origins.rows:
         raise _input(f"frame: it has {len(frame):,} rows, and the table of the run had {origins.rows:,}: give that table, or one with its rows in their order")
     _check_names([str(name) for name in (frame.column_names if kind == "pyarrow" else frame.columns)], given)

@@ -175,7 +175,7 @@ def write_job_file(file: pathlib.Path, text: str, overwrite: bool) -> None:
         with open(file, "w" if overwrite else "x", encoding="utf-8", newline="\n") as written:
             written.write(text if text.endswith("\n") else f"{text}\n")
     except FileExistsError:
-        raise _input(f"{file}: it is there already: give another name, or overwrite=True") from None
+        raise _input(f"{file}: already exists: give another name, or overwrite=True") from None
     except OSError as error:
         raise _input(f"{file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
 
@@ -214,12 +214,12 @@ def _plain(value: Any) -> object:
         return value.isoformat()
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"a {type(value).__qualname__} is no value of a job file")
+    raise TypeError(f"a {type(value).__qualname__} cannot be a value of a job file")
 
 
 def _spec_of(job: object) -> _tacita.Spec:
     """What a job is inside; refuses what is none."""
     if not isinstance(job, Job):
         hint = f"tacita.Job.load({str(job)!r})" if isinstance(job, (str, os.PathLike)) else "tacita.Job.load(path), or tacita.Job(...)"
-        raise _input(f"job: a {type(job).__name__} is no job: give {hint}")
+        raise _input(f"job: a {type(job).__name__} is not a job: give {hint}")
     return job._spec

@@ -94,7 +94,7 @@ class Local:
 
     def _job(self, question: Question) -> Job:
         if not isinstance(question, Question):
-            raise _input(f"question: a {type(question).__qualname__} is none: give a tacita.Intersect(...), or another question")
+            raise _input(f"question: a {type(question).__qualname__} is not a question: give a tacita.Intersect(...), or another question")
         return question._among(self.parties)
 
     def __enter__(self) -> Local:

@@ -108,7 +108,7 @@ class Question:
             said = {"reveal": self.reveal.word, "reveal_to": self.reveal.to, "gives": self.reveal.given}
             twice = next((name for name in ("reveal_to", "gives") if keys.get(name) is not None and said[name] is not None), None)
             if twice is not None:
-                raise _input(f"{twice}: reveal = {self.reveal!r} says it, too: leave one of them out")
+                raise _input(f"{twice}: reveal = {self.reveal!r} sets it, too: leave one of them out")
             keys |= {name: value for name, value in said.items() if value is not None}
         if "key" in keys and not isinstance(keys["key"], Mapping):
             keys["key"] = {"columns": keys["key"] if not isinstance(keys["key"], str) else [keys["key"]]}
@@ -138,7 +138,7 @@ class Question:
     def job(self) -> Job:
         """The `Job` that this is, as `run`, `plan`, `rules` and `simulate` take it. The question must name its parties."""
         if self._wants_parties:
-            raise _input("parties: this question names none: add them, as parties=['a', 'b']")
+            raise _input("parties: none are named: add them, as parties=['a', 'b']")
         return self._checked
 
     @property
@@ -207,7 +207,7 @@ class Question:
             return cls._of(path, keys)
         made = cls._of(path, _keys_of(*job._spec.text))
         if made._checked.agreement != job.agreement:
-            raise _input(f"{os.fspath(path)}: it says something that arguments cannot say as exactly: use tacita.Job.load")
+            raise _input(f"{os.fspath(path)}: it has settings that arguments cannot express exactly: use tacita.Job.load")
         return made
 
     @classmethod

@@ -177,7 +177,7 @@ class Result:
     def _origin_rows(self) -> Origins:
         origins = self._origins()
         if origins is None:
-            raise _input(f"{self.party}: the rows of this result are not own rows alone: it has no positions among them")
+            raise _input(f"{self.party}: this result has rows of other parties, too, and so no positions among own rows")
         return origins
 
     def save(self, path: Path) -> None:

@@ -110,8 +110,8 @@ def test_a_join_of_something_else_is_refused() -> None:
     result = result_of(FRAME, GIVEN, OTHERS)
     wrong = {
         "it has 5 rows, and the table of the run had 6": FRAME[1:],
-        "a dict is no table": {"id": [1]},
-        "a Series is no table": FRAME["id"],
+        "a dict is not a table": {"id": [1]},
+        "a Series is not a table": FRAME["id"],
         "a column 'b.n', as the one that was given": FRAME.assign(**{"b.n": 1}),
     }
     for why, frame in wrong.items():

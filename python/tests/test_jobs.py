@@ -46,7 +46,7 @@ def test_arguments_become_a_job_file_and_come_back(tmp_path: pathlib.Path) -> No
         assert tacita.Job.load(tmp_path / name) == job
     assert (tmp_path / "job.toml").read_text().startswith('job = "intersect"\n') and (tmp_path / "job.json").read_text()[0] == "{"
     assert list(tacita.Job.parse(job.to_toml()).parties) == ["a", "b"]
-    with pytest.raises(tacita.InputError, match=r"job.toml: it is there already"):
+    with pytest.raises(tacita.InputError, match=r"job.toml: already exists"):
         job.save(tmp_path / "job.toml")
     job.save(tmp_path / "job.toml", overwrite=True)
     with pytest.raises(tacita.InputError, match="give a name that ends in .toml"):

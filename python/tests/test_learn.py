@@ -317,7 +317,7 @@ WRONG: dict[str, tuple[Callable[[learn.Parties], object], str]] = {
         lambda p: learn.contingency(p, ["bank.marital", "registry.age"], "bank.income"),
         "columns of one party",
     ),
-    "nothing asked": (lambda p: learn.count(p, {"bank.income": ">50K"}), "nothing is asked of registry"),
+    "nothing asked": (lambda p: learn.count(p, {"bank.income": ">50K"}), "no column of registry is used"),
     "own features": (
         lambda p: learn.CategoricalNB().fit(p, "bank.income", ["bank.marital"]),
         "all features are bank's",
@@ -371,7 +371,7 @@ WRONG: dict[str, tuple[Callable[[learn.Parties], object], str]] = {
         lambda p: learn.CategoricalNB().fit(
             p.with_tables(p.tables, {"bank": {"income": ["<=50K", ">50K", "?"]}}), "bank.income", "registry.age"
         ),
-        "a value of income is in no row",
+        "no row has one of the categories of income",
     ),
     "nobody learns": (lambda p: learn.contingency(p, "registry.work", "bank.income", reveal_to=[]), "reveal_to"),
     "not a category": (

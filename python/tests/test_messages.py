@@ -114,7 +114,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a flag that is none": (simulate(allow_unreadable="yes"), "^allow_unreadable: "),
     "no identity": (run(identity=None), "^identity = None: give a tacita.Identity"),
     "an identity that is a number": (lambda: tacita.Identity(5), "^directory = 5: give a path"),  # type: ignore[arg-type]
-    "a job that is a path": (run(job="job.toml"), r"^job: a str is no job: give tacita.Job.load\('job.toml'\)"),
+    "a job that is a path": (run(job="job.toml"), r"^job: a str is not a job: give tacita.Job.load\('job.toml'\)"),
     "rows without names": (lambda: tacita.plan(JOB, 5), "^rows: a int has no names of parties: give "),  # type: ignore[arg-type]
     "tables without names": (lambda: tacita.plan(JOB, tables=pandas.DataFrame({"day": []})), "^tables: a DataFrame has no names"),  # type: ignore[arg-type]
     "rows in words": (lambda: tacita.plan(JOB, {"a": "1k", "b": 5}), "^rows of a = '1k': give a whole number"),  # type: ignore[dict-item]

@@ -511,7 +511,7 @@ def test_a_plan_is_about_what_a_run_takes(parties, tmp_path: pathlib.Path) -> No
     assert large.buckets > 20_000 and "TiB" in repr(large) and "<table>" in large._repr_html_()
     narrow = tacita.ray.plan(job, {"hospital": 10**9, "insurer": 10**9}, {"hospital": 400, "insurer": 400}, bandwidth=1e9)
     assert narrow.bound_by == "the wire" and narrow.seconds > narrow.bytes * 8 / 1e9 * 0.99
-    with pytest.raises(tacita.InputError, match="how many has insurer"):
+    with pytest.raises(tacita.InputError, match="those of insurer are missing"):
         tacita.ray.plan(job, {"hospital": 1}, {"hospital": 1})
     ones = {"hospital": 1, "insurer": 1}
     wrong = [({"bandwidth": 0.0}, "bits a second"), ({"buckets": 0.5}, "whole number"), ({"measured": {"a": 1}}, "result.report"), ({"cores": 0}, "cores")]

@@ -22,7 +22,7 @@ def test_wrong_arguments_are_one_line(parties, tmp_path: pathlib.Path) -> None:
         assert "\n" not in str(raised.value)
         return str(raised.value)
 
-    assert "is there already" in told(output=tmp_path)
+    assert "already exists" in told(output=tmp_path)
     (tmp_path / "empty").mkdir()
     assert "has no file that ends with" in told(tmp_path / "empty")
     assert "nothing.parquet" in told(tmp_path / "nothing.parquet")
@@ -65,7 +65,7 @@ def test_wrong_options_are_one_line(parties, tmp_path: pathlib.Path, more: dict[
 def test_what_is_no_job_is_one_line(tmp_path: pathlib.Path) -> None:
     calls = [tacita.ray.run, lambda *told: tacita.run(*told[:4]), lambda job, *_: tacita.ray.plan(job, {}, {}), lambda job, *_: tacita.plan(job), lambda job, *_: tacita.simulate(job, {})]
     for call in calls:
-        with pytest.raises(tacita.InputError, match=r"job: a str is no job: give tacita\.Job\.load\('job\.toml'\)"):
+        with pytest.raises(tacita.InputError, match=r"job: a str is not a job: give tacita\.Job\.load\('job\.toml'\)"):
             call("job.toml", "a", "b", "c", "d")
 
 

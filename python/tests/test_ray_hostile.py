@@ -129,7 +129,7 @@ def test_a_leader_does_not_begin_what_is_under_way(parties, tmp_path: pathlib.Pa
         while True:
             drivers.turn({"insurer": "[]"})
     raised = ended()
-    assert isinstance(raised, tacita.ProtocolError) and "under way" in str(raised)
+    assert isinstance(raised, tacita.ProtocolError) and "was started again while it was running" in str(raised)
 
 
 @pytest.mark.parametrize("word", [{"what": "ready"}, {"what": "end"}])

@@ -45,7 +45,7 @@ def test_who_says_that_a_bucket_failed_learns_no_more_of_it(
     each = {who: {"repeats": 1000, "retries": 1000}, victim: options}
     errors = run_both(job_of(parties), tmp_path, pools, {"buckets": 1, "patience": 60.0}, each)
     raised = errors[NAMES.index(victim)]
-    assert isinstance(raised, tacita.NetworkError) and "bucket 0 was answered and is to be done again" in str(raised)
+    assert isinstance(raised, tacita.NetworkError) and "bucket 0 was answered and has to be repeated" in str(raised)
     assert learned_sets(tmp_path) == questions
 
 
@@ -170,7 +170,7 @@ def test_a_run_is_resumed_where_it_was_begun(parties, tmp_path: pathlib.Path, be
     with pytest.raises(tacita.NetworkError):
         resumed(tmp_path / "link" / "hospital")
     shutil.rmtree(begun)
-    with pytest.raises(tacita.InputError, match="is not there: bring it back"):
+    with pytest.raises(tacita.InputError, match="is missing, where the kept run"):
         resumed(tmp_path / "out" / "hospital")
 
 
@@ -182,4 +182,4 @@ def test_what_was_answered_is_looked_up_by_who_resumes(parties, tmp_path: pathli
     each = kept(tmp_path, resume=True)
     each["hospital"]["repeats"] = 0
     errors = run_both(job_of(parties), tmp_path, {name: Processes(1) for name in NAMES[:2]}, {"buckets": 1, "patience": 60.0}, each)
-    assert isinstance(errors[0], tacita.NetworkError) and "bucket 0 was answered and is to be done again" in str(errors[0]), errors
+    assert isinstance(errors[0], tacita.NetworkError) and "bucket 0 was answered and has to be repeated" in str(errors[0]), errors

@@ -66,7 +66,7 @@ def test_files_are_in_the_order_of_their_numbers(tmp_path: pathlib.Path) -> None
         (tmp_path / name).write_text("a\n1\n")
     assert [pathlib.Path(piece).name for piece in pieces_of(tmp_path)] == ["a.txt", "b.tsv.gz", "c.ipc", "part-2.csv", "part-10.csv"]
     (tmp_path / "notes.md").write_text("")
-    with pytest.raises(tacita.InputError, match="notes.md does not end as a table does"):
+    with pytest.raises(tacita.InputError, match="notes.md does not have the ending of a table"):
         pieces_of(tmp_path)
 
 

@@ -52,7 +52,8 @@ async fn terms(State((setting, ..)): Serves) -> Json<Value> {
 
 /// Returns the statement of a service about itself, if it serves the job on the same terms.
 ///
-/// Errors: [`Error::Terms`], which names the keys that differ; [`Error::NotReady`] if it has too much to do; those of a connection.
+/// Errors: [`Error::Terms`], which names the keys that differ; [`Error::NotReady`] if it has too much to do; those of a
+/// connection.
 pub fn meet(client: &Client, setting: &ServiceConfig, persistence: Persistence) -> Result<ServiceInfo> {
     let here: ServiceInfo = ask(client, "/v1/here", MAX_BYTES, persistence)?;
     if here.agreement == hex(&setting.agreement) {

@@ -1,8 +1,9 @@
-//! Interactions: a participant and the proxy make the reports of one batch together, in one request whose bodies travel both ways
-//! at once.
+//! Interactions: a participant and the proxy make the reports of one batch together, in one request whose bodies travel
+//! both ways at once.
 //!
-//! Nothing of an interaction outlives its request. One that is cut off has taken no report, and another one begins from nothing, with
-//! transfers, blinds and encryptions of its own; one whose outcome was lost is answered by the name of its batch.
+//! Nothing of an interaction outlives its request. One that is cut off has taken no report, and another one begins from
+//! nothing, with transfers, blinds and encryptions of its own; one whose outcome was lost is answered by the name of
+//! its batch.
 
 use rand_core::CryptoRng;
 use tacita_core::channel::labels::interaction::NONCE;
@@ -40,7 +41,7 @@ pub struct ParticipantBatch<'a> {
 /// Side of an interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InteractionSide {
-    /// Participant, which reports.
+    /// Participant, which makes reports.
     Participant,
     /// Proxy, which takes the reports.
     Proxy,
@@ -113,7 +114,8 @@ mod tests {
         one
     }
 
-    /// Whoever draws the same again meets another session, if only the other one draws anew; and none is that of another batch.
+    /// Whoever draws the same again meets another session, if only the other one draws anew; and none is that of
+    /// another batch.
     #[test]
     fn no_interaction_has_the_session_of_another() {
         let (setting, _) = testing::setting();

@@ -1,8 +1,9 @@
-//! Over-threshold aggregation: what the roles of a round keep, how they speak with each other, and how they go on after a crash.
+//! Over-threshold aggregation: what the roles of a round keep, how they speak with each other, and how they go on after
+//! a crash.
 //!
-//! The roles are [`proxy`], [`oracle`], [`database`] and [`participant`]; none names another one. What they say to each other is [`wire`],
-//! and [`transport`] carries it. Below the roles are [`store`], [`queue`] and what those that serve have in common ([`serve`]); above them
-//! is what looks at all of them ([`probe`], [`simulate`]).
+//! The roles are [`proxy`], [`oracle`], [`database`] and [`participant`]; none names another one. What they say to each
+//! other is [`wire`], and [`transport`] carries it. Below the roles are [`store`], [`queue`] and what those that serve
+//! have in common ([`serve`]); above them is what looks at all of them ([`probe`], [`simulate`]).
 
 // Tests within the crate use what tests beside it are written on.
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! `GET /v1/peers`: where proxies and databases listen, for participants and operators whose job file does not say, or no longer.
+//! `GET /v1/peers`: where proxies and databases listen, for participants and operators whose job file does not say, or
+//! no longer.
 
 use std::sync::Arc;
 

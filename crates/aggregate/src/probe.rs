@@ -46,7 +46,8 @@ pub struct ProbedService {
 
 /// Looks at all services that `looker` dials, once each, where the job file or a registry says.
 ///
-/// Errors: [`Error::Input`] if the job file does not say who or where one is; [`Error::Network`] if the registry does not answer.
+/// Errors: [`Error::Input`] if the job file does not say who or where one is; [`Error::Network`] if the registry does
+/// not answer.
 pub fn look(
     setting: &ServiceConfig,
     identity: &Identity,

@@ -151,7 +151,8 @@ impl ServiceConfig {
         Ok(self.members(role)?.iter().filter_map(|member| member.identity).collect())
     }
 
-    /// The public keys of a round, if both are signed by who has to and prove what they have to; `database` and `proxy` are who is to blame if not.
+    /// The public keys of a round, if both are signed by who has to and prove what they have to; `database` and `proxy`
+    /// are who is to blame if not.
     pub(crate) fn round_keys(&self, params: &Params, open: &Open, database: &str, proxy: &str) -> Result<RoundKeys> {
         let purpose = |role| KeyPurpose { agreement: &self.agreement, round: &open.round, role };
         let of_database = open.database.open(purpose(KeyRole::Database), &self.pins("database")?, database)?;

@@ -100,7 +100,8 @@ fn output_of(simulation: &RoundSimulation, output: &Path, name: &str) -> PathBuf
     output.join(format!("{name}.{}", simulation.ending))
 }
 
-/// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its processes. `on_interrupt` gets what ends all of them.
+/// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its processes. `on_interrupt` gets what ends all of
+/// them.
 pub fn simulate(
     simulation: &RoundSimulation,
     screen: &dyn ProgressSink,

@@ -12,7 +12,8 @@ use tacita_node::identity::{Identity, VALIDITY};
 
 use crate::setting::ServiceConfig;
 
-/// The step at which a process ends itself: `NAME#NUMBER`, with the number counted from 1 among those of the name, or `#NUMBER` among all.
+/// The step at which a process ends itself: `NAME#NUMBER`, with the number counted from 1 among those of the name, or
+/// `#NUMBER` among all.
 pub(super) const KILL_AT: &str = "TACITA_TEST_KILL_AT";
 
 static STEPS: AtomicU64 = AtomicU64::new(0);
@@ -77,8 +78,8 @@ pub(super) fn setting() -> (ServiceConfig, [Identity; 3]) {
     (ServiceConfig::new(JobSpec::parse(&job.to_string(), true).unwrap()).unwrap(), services)
 }
 
-/// Opens what another one of this process has had open. A process that a test has just started holds the locks of this one until it is another
-/// program: they are waited for.
+/// Opens what another one of this process has had open. A process that a test has just started holds the locks of this
+/// one until it is another program: they are waited for.
 pub(super) fn patient<T>(open: impl Fn() -> Result<T>) -> Result<T> {
     let begun = Instant::now();
     loop {

@@ -1,4 +1,5 @@
-//! TLS to servers that are none of the job's, such as storages: whose certificates were issued by whom the operator names.
+//! TLS to servers that are none of the job's, such as storages: whose certificates were issued by whom the operator
+//! names.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -14,8 +15,8 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 /// A certificate of this end, and its key, in files (PEM).
 pub(super) type Shown<'a> = (&'a Path, &'a Path);
 
-/// Returns a connector for servers whose certificates were issued by those in a file (PEM); `option` names the file in messages, as in
-/// `--registry-ca FILE`.
+/// Returns a connector for servers whose certificates were issued by those in a file (PEM); `option` names the file in
+/// messages, as in `--registry-ca FILE`.
 ///
 /// Errors ([`Error::Input`]): a file cannot be read, or holds none of what it should.
 pub(super) fn trusting(option: &str, path: &Path, shown: Option<Shown>) -> Result<Arc<ClientConfig>> {

@@ -27,7 +27,7 @@ pub fn main() -> ExitCode {
     match std::panic::catch_unwind(|| cli.execute()) {
         Ok(Ok(code)) => ExitCode::from(code),
         Ok(Err(error)) => {
-            tracing::error!("{}", one_line(&error));
+            tracing::error!("{}", commands::fitting(&one_line(&error)));
             ExitCode::from(exit_code(error.kind()))
         }
         Err(_) => {

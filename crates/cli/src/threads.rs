@@ -1,4 +1,4 @@
-//! Threads for computation.
+//! Number of threads for computation.
 
 use tacita_core::{Error, Result};
 

@@ -136,8 +136,8 @@ impl Error {
         }
     }
 
-    /// The kind of this error. One that the peer reported counts as what it means to this party: differing terms
-    /// stay differing terms, and rows that do not keep to the terms are as such; a peer that stopped for reasons of its own
+    /// The kind of this error. One that the peer reported counts as what it means to this party: differing terms stay
+    /// differing terms, and rows that do not keep to the terms are as such; a peer that stopped for reasons of its own
     /// has gone away.
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -1,13 +1,13 @@
 //! Protocols with which organisations compute joint answers over data that none of them shows.
 //!
-//! This crate is pure: no sockets, no files, no environment, and no clock but that by which a [`channel::Channel`] knows how long it has
-//! waited; its caller says how long it may. A protocol is a pair of synchronous role functions over a channel, or a function for each
-//! role over channels to several, or over a [`depot::Depot`] at which parties leave things for each other; everything that touches the
-//! outside world is in the crates on top of this one.
+//! This crate is pure: no sockets, no files, no environment, and no clock but that by which a [`channel::Channel`]
+//! knows how long it has waited; its caller says how long it may. A protocol is a pair of synchronous role functions
+//! over a channel, or a function for each role over channels to several, or over a [`depot::Depot`] at which parties
+//! leave things for each other; everything that touches the outside world is in the crates on top of this one.
 //!
-//! Read a protocol from `protocol/<job>/<name>`: it follows its paper from top to bottom. The primitives that it calls are in
-//! `primitive/`. Protocols in `protocol/published/` are there to be compared, and what only these are made of is in
-//! `primitive/published/`: nothing else here names either.
+//! Read a protocol from `protocol/<job>/<name>`: it follows its paper from top to bottom. The primitives that it calls
+//! are in `primitive/`. Protocols in `protocol/published/` are there to be compared, and what only these are made of is
+//! in `primitive/published/`: nothing else here names either.
 //!
 //! An item is public if another crate, a test program, a measurement or a fuzz target names it.
 

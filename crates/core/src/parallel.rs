@@ -1,7 +1,8 @@
 //! Loops on all cores whose machinery is compiled once.
 //!
-//! Each iterator of rayon brings the code with which it is split and waited for, some twelve kilobytes, wherever one is written, and again for
-//! each type. Here one loop calls a `dyn Fn`, once for a batch, so that a place adds little more than its own body.
+//! Each iterator of rayon brings the code with which it is split and waited for, some twelve kilobytes, wherever one is
+//! written, and again for each type. Here one loop calls a `dyn Fn`, once for a batch, so that a place adds little more
+//! than its own body.
 
 use std::ops::Range;
 

@@ -7,6 +7,20 @@ pub(crate) const SESSION_ID_BYTES: usize = 32;
 ///
 /// Everything that a protocol hashes, seeds or derives goes through [`Session::derive`], so that no value of one run,
 /// job, role or purpose can stand in for another's.
+///
+/// ```
+/// use tacita_core::session::Transcript;
+/// use tacita_core::{Item, Session};
+///
+/// // Parties put everything in that they have agreed on, and a nonce of each, so that no two runs have one session.
+/// let mut transcript = Transcript::new("example");
+/// transcript.append("terms", b"job 7").append("nonce", &[1; 32]).append("nonce", &[2; 32]);
+/// let session = Session::new(transcript);
+/// // The key of a hash names its purpose; it is another one in each part of the session.
+/// let item = Item::new(&session.derive("item"), b"ann|1980-05-04");
+/// assert_ne!(session.derive("item"), session.child("bucket", 0).derive("item"));
+/// assert_eq!(format!("{item:?}"), "Item(..)");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     id: [u8; SESSION_ID_BYTES],
@@ -21,16 +35,16 @@ impl Session {
         Session { id, whole: id }
     }
 
-    /// The session of part `index` of this one, for the purpose `label`: as fresh, and unrelated to that of any other part, but for
-    /// [`Session::derive_shared`].
+    /// The session of part `index` of this one, for the purpose `label`: as fresh, and unrelated to that of any other
+    /// part, but for [`Session::derive_shared`].
     pub fn child(&self, label: &str, index: u64) -> Session {
         let mut transcript = Transcript::new(label);
         transcript.append("session", &self.id).append("index", &index.to_le_bytes());
         Session { whole: self.whole, ..Session::new(transcript) }
     }
 
-    /// The part of this session, for the purpose `label`, of parties that have the session `own` among themselves: bound to both,
-    /// and otherwise as [`Session::child`].
+    /// The part of this session, for the purpose `label`, of parties that have the session `own` among themselves:
+    /// bound to both, and otherwise as [`Session::child`].
     pub fn part_of(&self, label: &str, own: &Session) -> Session {
         let mut transcript = Transcript::new(label);
         transcript.append("session", &self.id).append("own", &own.id);

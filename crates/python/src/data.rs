@@ -14,13 +14,13 @@ use tacita_node::table::{ReadOptions, Selection, Table};
 use crate::arrow;
 use crate::errors::raise;
 
-/// A party's data.
+/// A party's data, as given in Python.
 pub enum Data {
     /// A table in memory.
     Table(Table),
     /// Tables of which the job takes files.
     Tables(Vec<Table>),
-    /// Files.
+    /// Files at these paths.
     Paths(Vec<PathBuf>),
 }
 
@@ -110,7 +110,7 @@ fn refuse_objects(table: &Table) -> Result<()> {
     })
 }
 
-/// Each party's data.
+/// Returns each party's data, by its name.
 pub fn by_party(tables: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Data)>> {
     let one = |(name, object): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let name: String = name.extract()?;

@@ -51,7 +51,7 @@ impl Failure {
         simulate::consequence(exit_code(self.kind))
     }
 
-    /// The exception.
+    /// Returns the exception that Python raises.
     pub fn raise(self, py: Python<'_>) -> PyErr {
         if self.kind == ErrorKind::Interrupted {
             return PyKeyboardInterrupt::new_err(self.message);

@@ -1,4 +1,4 @@
-//! Key pairs.
+//! Key pairs of parties, for Python.
 
 use std::path::PathBuf;
 

@@ -22,7 +22,7 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The module.
+/// The extension module of the Python package.
 #[pymodule(gil_used = true)]
 mod _tacita {
     #[pymodule_export]

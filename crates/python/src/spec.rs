@@ -1,4 +1,4 @@
-//! Jobs.
+//! Jobs as made and read in Python.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

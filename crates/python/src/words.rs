@@ -1,5 +1,7 @@
 //! Messages are written for the users of the command. In Python its options are arguments, or what another package has for them.
 
+use tacita_node::base::text::without_command_line;
+
 /// Options for reading text, which packages for tables do in Python.
 const OF_TEXT: [&str; 2] = ["encoding", "delimiter"];
 
@@ -62,17 +64,6 @@ fn of_command(before: &str) -> bool {
     before
         .rsplit_once('`')
         .is_some_and(|(earlier, quoted)| earlier.matches('`').count() % 2 == 0 && quoted.starts_with("tacita "))
-}
-
-/// The same without what may be said on the command line in place of what stands before it.
-fn without_command_line(message: &str) -> String {
-    const HERE: &str = " on the command line";
-    let mut message = message.to_owned();
-    while let Some(end) = message.find(HERE) {
-        let start = message[..end].rfind(", or `").unwrap_or(end);
-        message.replace_range(start..end + HERE.len(), "");
-    }
-    message
 }
 
 /// Returns the text behind an option's value, if it has one.

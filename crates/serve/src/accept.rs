@@ -1,5 +1,5 @@
-//! Common part of all listeners: the address given to them, and the accepted connections. Each connection runs on a task
-//! of its own. Its handshake makes room for others when there are too many.
+//! Common part of all listeners: the address given to them, and the accepted connections. Each connection runs on a
+//! task of its own. Its handshake makes room for others when there are too many.
 
 use std::io;
 use std::net::SocketAddr;
@@ -36,8 +36,8 @@ pub fn bind(address: &str) -> Result<(std::net::TcpListener, SocketAddr)> {
 pub struct AcceptLimits {
     /// At a time. Who comes then takes the place of the oldest one of the network that holds most.
     pub handshakes: usize,
-    /// Minimum age of the oldest handshake before another one from the same network displaces it: a crowd of honest clients
-    /// gets done.
+    /// Minimum age of the oldest handshake before another one from the same network displaces it: a crowd of honest
+    /// clients gets done.
     pub grace: Duration,
 }
 
@@ -59,8 +59,8 @@ impl Drop for Handshake {
     }
 }
 
-/// Takes connections until `ended` is over. Each needs a place that `enter` gives, and is attended to on a task of its own, which others may
-/// end as long as it holds its [`Handshake`]; `failed` is told why one could not be taken.
+/// Takes connections until `ended` is over. Each needs a place that `enter` gives, and is attended to on a task of its
+/// own, which others may end as long as it holds its [`Handshake`]; `failed` is told why one could not be taken.
 ///
 /// Errors: the listener is none.
 pub async fn accept<P, A: Future<Output = ()> + Send + 'static>(

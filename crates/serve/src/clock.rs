@@ -13,7 +13,8 @@ pub fn now() -> u64 {
 /// `2026-11-23T08:05:09Z`
 pub fn written(seconds: u64) -> String {
     let (days, rest) = ((seconds / DAY) as i64, seconds % DAY);
-    // Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days: years begin in March, so that the leap day is a year's last.
+    // Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days: years begin in March, so that the
+    // leap day is a year's last.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let of_era = shifted.rem_euclid(146_097);

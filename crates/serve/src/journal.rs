@@ -1,8 +1,10 @@
-//! A sealed file that holds a state, and behind it what has changed since: each change is on disk before whoever made it goes on.
+//! A sealed file that holds a state, and behind it what has changed since: each change is on disk before whoever made
+//! it goes on.
 //!
-//! Each record has its length before it and is sealed by ChaCha20-Poly1305 under the file's own key, with its number as nonce. The file's key depends on a
-//! random name, and the file is written anew each time that it is opened: what a crash left of a record at its end is never
-//! continued under the same nonce. A file that was cut off between two records, or an older one put back, is not noticed.
+//! Each record has its length before it and is sealed by ChaCha20-Poly1305 under the file's own key, with its number as
+//! nonce. The file's key depends on a random name, and the file is written anew each time that it is opened: what a
+//! crash left of a record at its end is never continued under the same nonce. A file that was cut off between two
+//! records, or an older one put back, is not noticed.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -137,15 +139,16 @@ impl Journal {
         })
     }
 
-    /// Begins it anew, with another state. After an error either may be there, and nothing can be written until it has begun again.
+    /// Begins it anew, with another state. After an error either may be there, and nothing can be written until it has
+    /// begun again.
     pub(crate) fn begin_again(&mut self, state: &[u8]) -> Result<()> {
         self.broken = true;
         *self = Journal::begin(&self.folder, self.name, &self.key, state)?;
         Ok(())
     }
 
-    /// Writes a change down; on disk before this returns. After an error it may be there, or not, and nothing can be written until the
-    /// journal has begun again.
+    /// Writes a change down; on disk before this returns. After an error it may be there, or not, and nothing can be
+    /// written until the journal has begun again.
     pub(crate) fn append(&mut self, change: &[u8]) -> Result<()> {
         if self.broken {
             return Err(Error::Internal("a journal that ends in the middle of a record".into()));
@@ -176,8 +179,8 @@ impl Journal {
         self.bytes
     }
 
-    /// Whether it is longer than `long`, and than twice what it began with: then it is time to begin it again. So what is written again is
-    /// never more than what changes have added.
+    /// Whether it is longer than `long`, and than twice what it began with: then it is time to begin it again. So what
+    /// is written again is never more than what changes have added.
     pub(crate) fn is_long(&self, long: u64) -> bool {
         self.bytes > long.max(2 * self.first_bytes)
     }
@@ -190,8 +193,8 @@ fn first<'a>(cipher: &ChaCha20Poly1305, number: u64, rest: &'a [u8]) -> Option<(
     Some((open(cipher, number, sealed)?, after))
 }
 
-/// Whether what cannot be opened may be what a crash has left of the last change: any of its blocks, and zeros for the others. What is on disk behind a
-/// change was written when that was on disk.
+/// Whether what cannot be opened may be what a crash has left of the last change: any of its blocks, and zeros for the
+/// others. What is on disk behind a change was written when that was on disk.
 fn is_last(cipher: &ChaCha20Poly1305, number: u64, rest: &[u8]) -> bool {
     if rest.len() <= MAX_SEARCHED_BYTES {
         return (0..rest.len()).all(|from| first(cipher, number + 1, &rest[from..]).is_none());

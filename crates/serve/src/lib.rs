@@ -1,11 +1,12 @@
 //! Services that listen for others. An authority keeps a live list ([`authority`]). A desk queries it ([`desk`]) and
 //! serves a page to its clerks. The protocol is in [`tacita_core::protocol::intersect::live`]; the job file's settings
 //! for it are in [`tacita_node::jobs::intersect::live`]. Parties that can only dial out meet at a relay ([`relay`]).
-//! Parties of a job leave data for each other at a helper ([`helper`]). None of these names another one. [`run`] starts a
-//! party, which may be in the helper's place.
+//! Parties of a job leave data for each other at a helper ([`helper`]). None of these names another one. [`run`] starts
+//! a party, which may be in the helper's place.
 //!
-//! Below them is what everything has that listens, also in other crates: connections that are taken ([`accept`]), who is let in
-//! ([`allow_list`]), pages in a browser ([`page`]), pages for whoever watches ([`status`]), the time ([`clock`]) and locks ([`sync`]).
+//! Below them is what everything has that listens, also in other crates: connections that are taken ([`accept`]), who
+//! is let in ([`allow_list`]), pages in a browser ([`page`]), pages for whoever watches ([`status`]), the time
+//! ([`clock`]) and locks ([`sync`]).
 
 pub mod accept;
 pub mod allow_list;

@@ -1,5 +1,5 @@
-//! The one way into a party's run, for the program and for the Python module. It is here and not in `tacita_node` because a party in the
-//! helper's place serves the others meanwhile.
+//! The one way into a party's run, for the program and for the Python module. It is here and not in `tacita_node`
+//! because a party in the helper's place serves the others meanwhile.
 
 use tacita_core::Result;
 use tacita_node::agreement::JobSpec;
@@ -18,7 +18,43 @@ pub fn check(job: &JobSpec, me: &str) -> Result<()> {
 
 /// Runs a party by `carry_out`; if it is in the helper's place, serves the others until they have what they need.
 ///
-/// Errors: the job's level or protocol is insecure and that is not allowed; the identity is not that of the party; those of the run.
+/// ```no_run
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use tacita_node::agreement::{JobSpec, Source};
+/// use tacita_node::base::{cancel::Cancel, files::Existing};
+/// use tacita_node::identity::Identity;
+/// use tacita_node::run::{addresses::meeting, party::PartyRun, party::DEFAULT_PATIENCE};
+/// use tacita_node::{table::ReadOptions, watch::NoProgress};
+///
+/// let job = JobSpec::load("job.toml".as_ref())?;
+/// tacita_serve::run::check(&job, "hospital")?;
+/// let run = PartyRun {
+///     me: "hospital".into(),
+///     source: Source::of(&job, "hospital", vec!["patients.csv".into()], ReadOptions::default(), false)?,
+///     identity: Identity::load("id".as_ref())?,
+///     meeting: meeting(&job, "hospital", None)?,
+///     job,
+///     job_file: Some("job.toml".into()),
+///     output: Some("common.csv".into()),
+///     report: None,
+///     html: None,
+///     existing: Existing::Kept,
+///     pool: None,
+///     timeout: Duration::from_secs(60),
+///     patience: DEFAULT_PATIENCE,
+///     memory: None,
+///     screen: Arc::new(NoProgress),
+///     cancel: Cancel::default(),
+/// };
+/// let outcome = tacita_serve::run::start(run, false, PartyRun::run)?;
+/// println!("{}", outcome.line.unwrap_or_default());
+/// # tacita_core::Result::Ok(())
+/// ```
+///
+/// Errors: the job's level or protocol is insecure and that is not allowed; the identity is not that of the party;
+/// those of the run.
 pub fn start<T>(mut run: PartyRun, allow_insecure: bool, carry_out: impl FnOnce(PartyRun) -> Result<T>) -> Result<T> {
     run.job.check_secure(allow_insecure)?;
     // Else the others would be served under a name that is not this party's.

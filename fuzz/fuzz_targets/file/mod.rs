@@ -17,8 +17,8 @@ static DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
     if memory.is_dir() { memory } else { std::env::temp_dir() }
 });
 
-/// Libraries that panic on corrupt files are guarded. The fuzzer's hook would end the process before the guard has a panic;
-/// without it a panic that nobody guards still does, at the end of the input.
+/// Libraries that panic on corrupt files are guarded. The fuzzer's hook would end the process before the guard has a
+/// panic; without it a panic that nobody guards still does, at the end of the input.
 static WITHOUT_HOOK: Once = Once::new();
 
 /// Reads the bytes, and the keys of each column.

@@ -69,13 +69,13 @@ class CategoricalNB(Classifier):
         peer, features = parties.peer(owner), [features] if isinstance(features, str) else list(features)
         columns = [parties.column(feature) for feature in features]
         if all(party == owner for party, _ in columns):
-            raise _input(f"all features are {owner}'s: it needs nobody for that")
+            raise _input(f"all features are {owner}'s: no other party is needed")
         # What is wrong with own columns is found before anything is sent.
         categories = [parties.categories(*column) for column in columns]
         own = indicators(parties, owner, [label, *(column for party, column in columns if party == owner)])[1]
         labels = [own[f"{label}={value}"] for value in parties.categories(owner, label) if own]
         if not all(column.any() for column in labels):
-            raise _input(f"{owner}: a value of {label} is in no row: leave it out of the categories")
+            raise _input(f"{owner}: no row has one of the categories of {label}: leave it out of the categories")
         self.owner, self.target, self.features = owner, target, features
         self.feature_names_in_, self.n_features_in_ = numpy.array(features, dtype=object), len(features)
         theirs = self._of(peer)

@@ -83,7 +83,7 @@ def count(parties: Parties, where: Mapping[str, object], *, reveal_to: Optional[
         wanted[party].append((column, value))
     alone = next((name for name, conditions in wanted.items() if not conditions), None)
     if alone is not None:
-        raise _input(f"nothing is asked of {alone}: {parties.peer(alone)} counts that by itself")
+        raise _input(f"no column of {alone} is used: {parties.peer(alone)} counts that by itself")
     # What is asked is in the terms, so that both ask the same.
     names = {
         party: [" and ".join(f"{column}={value}" for column, value in conditions)]
@@ -173,7 +173,7 @@ def _sides(
             raise _input("a side has columns of one party, and one at least")
         sides.append((columns[0][0], [column for _, column in columns]))
     if sides[0][0] == sides[1][0]:
-        raise _input(f"both sides are columns of {sides[0][0]}, which needs nobody for that: pandas.crosstab, or corr")
+        raise _input(f"both sides are columns of {sides[0][0]}, so no other party is needed: use pandas.crosstab, or corr")
     return sides
 
 

@@ -56,7 +56,7 @@ class Here:
     def start(self, bucket: int, attempt: int, at: dict[str, str]) -> None:
         """Begins with a bucket."""
         if any(bucket == other for other, _ in self._tasks):
-            raise ProtocolError(f"bucket {bucket} is to be begun while it is under way", "protocol", 4, self._leader)
+            raise ProtocolError(f"bucket {bucket} was started again while it was running", "protocol", 4, self._leader)
         self._tasks[bucket, attempt] = self._begin(bucket, attempt, at)
 
     @property
@@ -245,7 +245,7 @@ class Leader:
         late = time.monotonic() - self._began > self._patience
         silent = [name for name in self._parties if name not in self._slots]
         if late and silent:
-            raise lasting(NetworkError(f"{', '.join(silent)} did not say within {self._patience:g} s how many buckets it does at a time", "network", 3, silent[0]))
+            raise lasting(NetworkError(f"{', '.join(silent)} did not say within {self._patience:g} s how many buckets it runs at a time", "network", 3, silent[0]))
         for bucket, active in self._active.items():
             if active.ended_by is not None and active.ended_by not in active.ended and time.monotonic() - active.heard > TELLS:
                 self._stop(bucket, active.attempt, active.ended_by)
@@ -279,7 +279,7 @@ class Leader:
         bucket = word.get("bucket", -1)
         active = self._active.get(bucket)
         if active is None or active.attempt != word.get("attempt") or name not in active.started or name in active.ended:
-            raise ProtocolError(f"{name} says {word['what']} of bucket {bucket}, which is not under way there", "protocol", 4, name)
+            raise ProtocolError(f"{name} says {word['what']} of bucket {bucket}, which is not running there", "protocol", 4, name)
         if word["what"] == "stands":
             active.addresses.setdefault(name, word["address"])
             self._go_on(bucket)
@@ -325,7 +325,7 @@ class Follower:
             if self._here.is_busy:
                 busy = time.monotonic()
             elif time.monotonic() - busy > self._patience:
-                raise lasting(NetworkError(f"{self._leader} began no bucket within {self._patience:g} s", "network", 3, self._leader))
+                raise lasting(NetworkError(f"{self._leader} started no bucket within {self._patience:g} s", "network", 3, self._leader))
             heard = self._drivers.turn({self._leader: json.dumps(out)})
             out = []
             for word in json.loads(heard[self._leader]):
@@ -338,5 +338,5 @@ class Follower:
                 elif word["what"] == "stop":
                     self._here.stop(word["bucket"], word["attempt"])
                 else:
-                    raise ProtocolError(f"{self._leader} says {word['what']} where buckets are done", "protocol", 4, self._leader)
+                    raise ProtocolError(f"{self._leader} says {word['what']} after its buckets are done", "protocol", 4, self._leader)
             out = self._here.words(0.0)

@@ -37,14 +37,14 @@ def place(whole: dict[str, Any], target: pathlib.Path) -> Optional[pathlib.Path]
             shutil.move(file, path)
     except OSError as error:
         what = error.strerror or str(error)
-        raise _input(f"output: {target} cannot be written now ({what.lower()}): the result is whole in {files}") from None
+        raise _input(f"output: {target} cannot be written now ({what.lower()}): the whole result is in {files}") from None
     shutil.rmtree(part, ignore_errors=True)
     return target
 
 
 def _check_free(path: pathlib.Path) -> None:
     if path.exists():
-        raise FileExistsError(17, "it is there")
+        raise FileExistsError(17, "it already exists")
 
 
 def remove_empty(made: list[pathlib.Path]) -> None:

@@ -131,7 +131,7 @@ def plan(
         _tacita.can_spread(spec, name)
         if name not in rows or machines.get(name, 0) < 1 or cores < 1:
             raise _input(
-                f"rows, machines, cores: how many has {name}? Say rows={{{name!r}: N}}, machines={{{name!r}: M}}, and perhaps cores=16, those of each machine"
+                f"rows, machines: those of {name} are missing: give rows={{{name!r}: N}}, machines={{{name!r}: M}}, and perhaps cores=16, the cores of each machine"
             )
         if spec.kind == "rules" and name not in of_party:
             raise _input(

@@ -222,7 +222,7 @@ def _find(address: Optional[str]) -> None:
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
         except OSError as error:
-            raise _input(f"on: nobody answers at address={address!r}: {(error.strerror or str(error)).lower()}") from None
+            raise _input(f"on: nothing answers at address={address!r}: {(error.strerror or str(error)).lower()}") from None
 
 
 def _first_line(error: Exception) -> str:

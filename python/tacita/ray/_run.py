@@ -99,7 +99,7 @@ def run(
     itemsets = [target.with_name(f"{target.stem}.itemsets{target.suffix}")] if spec.kind == "rules" else []
     for there in [target, *itemsets]:
         if there.exists():
-            raise _input(f"output: {there} is there already: give one that is not")
+            raise _input(f"output: {there} already exists: give a path that does not")
     before_run(job, party, tell, confirm)
     with (
         watching(progress) as shown,
@@ -110,7 +110,7 @@ def run(
         if kept.ended is not None:
             whole = json.loads(kept.ended)
             if whole["files"] and not whole["rows"] and whole["name"] != target.name:
-                raise _input(f"output: the run that is kept has written {whole['name']}: give an output of that name, in any directory")
+                raise _input(f"output: the kept run has written {whole['name']}: give an output of that name, in any directory")
             result = ClusterResult(party, place(whole, target), whole["report"])
             kept.clear()
             return result
@@ -223,9 +223,9 @@ class _Run:
             return
         there = json.loads(self.work.place or "null")
         if there != place:
-            raise _input(f"output: the run that is kept has its buckets in {there}: give the output of before, beside it")
+            raise _input(f"output: the kept run has its buckets in {there}: give the same output as before, beside it")
         if not self.part.is_dir():
-            raise _input(f"output: {place}, where the run that is kept has its buckets, is not there: bring it back, or all remove their work directories and start again")
+            raise _input(f"output: {place} is missing, where the kept run has its buckets: restore it, or remove the work directories of all parties and start again")
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> dict[str, Any]:
         """From the data to all that this party learns, whole; `place` takes it."""
@@ -282,7 +282,7 @@ class _Run:
             for task in done:
                 if isinstance(task.error, WorkerLost):
                     raise InternalError(
-                        f"{phase}: {task.error}, each time that it was begun: is there memory for what a task takes? Smaller files, or more buckets, take less",
+                        f"{phase}: {task.error}, at each attempt; if a task runs out of memory, use smaller files or more buckets",
                         "internal",
                         70,
                     )
@@ -392,7 +392,7 @@ class _Run:
         if self.work.repeated >= most:
             raise lasting(
                 NetworkError(
-                    f"bucket {bucket} was answered and is to be done again, and so were {self.work.repeated} before it, with repeats = {most}: find out why "
+                    f"bucket {bucket} was answered and has to be repeated, as {self.work.repeated} before it, and repeats = {most}: find out why "
                     "machines or connections fail, and start anew",
                     "network",
                     3,
@@ -511,7 +511,7 @@ class _Run:
 
         def begin_one(bucket: int, attempt: int, at: dict[str, str]) -> Task:
             if bucket not in left:
-                raise ProtocolError(f"bucket {bucket} is to be begun, and is done", "protocol", 4, parties[0])
+                raise ProtocolError(f"bucket {bucket} was started again after it was done", "protocol", 4, parties[0])
             times = self.begun[level, bucket] = self.begun.get((level, bucket), 0) + 1
             if times > self.retries + 1:
                 # Who is to blame is not known: somebody between the parties may have cut each of the connections.
@@ -558,7 +558,7 @@ class _Run:
         if again:
             others = [name for name in self.spec.parties if name != self.party]
             raise ProtocolError(
-                f"bucket {again[0]} is to be done again, which all have said to have: a party has lost what it kept, or asks again; all start anew",
+                f"bucket {again[0]} has to be repeated, which all parties have reported as done; a party has lost what it kept, or asks again: start anew at all parties",
                 "protocol",
                 4,
                 others[0] if len(others) == 1 else None,
@@ -568,7 +568,7 @@ class _Run:
         """Refuses an end that comes before this party has what it is to have of every bucket."""
         if missing:
             first = self.spec.parties[0]
-            raise ProtocolError(f"{first} ended the job with {len(missing)} of {number} buckets left here", "protocol", 4, first)
+            raise ProtocolError(f"{first} ended the job while {len(missing)} of {number} buckets were left here", "protocol", 4, first)
 
     def _all_kept(self) -> None:
         """All parties have kept all buckets, and need each other for no more than what follows from them."""

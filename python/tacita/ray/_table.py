@@ -42,7 +42,7 @@ def pieces_of(data: Data) -> list[Any]:
     else:
         pieces = [data]
     if not pieces:
-        raise _input("data: there is no file and no table in it")
+        raise _input("data: no file and no table was given")
     # What can be read once alone does not travel.
     return [piece.read_all() if isinstance(piece, pyarrow.RecordBatchReader) else piece for piece in pieces]
 
@@ -57,7 +57,7 @@ def _files_of(path: pathlib.Path) -> list[str]:
     if len(found) < len(files):
         # Without it, rows may be missing and nobody would know.
         first = next(file for file in files if file not in found)
-        raise _input(f"data: {first} does not end as a table does ({', '.join(ENDINGS)}): move it elsewhere, or give a list of the files that are tables")
+        raise _input(f"data: {first} does not have the ending of a table ({', '.join(ENDINGS)}): move it elsewhere, or list the files that are tables")
     return [str(file) for file in found]
 
 

@@ -77,9 +77,11 @@ impl Presented {
     }
 }
 
-/// `POST /v1/rounds/{round}/session`: the state directory with which a proxy takes reports of a round goes on to its next session.
+/// `POST /v1/rounds/{round}/session`: the state directory with which a proxy takes reports of a round goes on to its
+/// next session.
 ///
-/// A proxy asks for the first one before it has the round's keys. One that has others says nothing of what was stored under those here.
+/// A proxy asks for the first one before it has the round's keys. One that has others says nothing of what was stored
+/// under those here.
 pub(super) async fn session(at: At, under: Under, headers: HeaderMap, body: Body) -> ApiResult<Json<RoundStatus>> {
     let (axum::extract::State(database), who, axum::extract::Path(name)) = at;
     let caller = database.caller(&who)?;
@@ -169,7 +171,8 @@ impl Database {
 
     /// Closes a round, and has it go on without what proxies have not sent.
     ///
-    /// Errors: [`Error::Input`] for a proxy that is not there, or has sent all; [`Error::NotReady`] if its rows are counted already.
+    /// Errors: [`Error::Input`] for a proxy that is not there, or has sent all; [`Error::NotReady`] if its rows are
+    /// counted already.
     pub(super) fn close_without(&self, round: &Round, places: &[usize]) -> Result<()> {
         let proxies = self.setting.count("proxy")?;
         if let Some(place) = places.iter().find(|place| **place >= proxies) {

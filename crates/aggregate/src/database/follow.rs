@@ -1,4 +1,5 @@
-//! Databases of one job that share a storage: each follows what the others do with rounds, and one at a time does what is due of a round.
+//! Databases of one job that share a storage: each follows what the others do with rounds, and one at a time does what
+//! is due of a round.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

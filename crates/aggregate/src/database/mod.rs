@@ -1,4 +1,5 @@
-//! The database: it keeps rounds and their rows, finds the rows that pass, has their keys told by the oracle, and gives results.
+//! The database: it keeps rounds and their rows, finds the rows that pass, has their keys told by the oracle, and gives
+//! results.
 
 pub mod backup;
 mod checks;

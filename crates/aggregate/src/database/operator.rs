@@ -145,7 +145,8 @@ pub(super) fn gap(predicate: &Predicate, measure: Measure, counts: &ReportCounts
     Ok(i128::from(largest_gap(sizes, u64::try_from(agreed).unwrap_or(0))))
 }
 
-/// Whether a round that failed can be taken up again: its rows are counted, and there. Whatever failed, an oracle that is mended, or another one, may answer.
+/// Whether a round that failed can be taken up again: its rows are counted, and there. Whatever failed, an oracle that
+/// is mended, or another one, may answer.
 pub(super) fn may_be_revealed_again(record: &Record) -> bool {
     record.failure.is_some() && record.counts.is_some()
 }

@@ -40,8 +40,8 @@ impl Record {
         if is_under_way && !self.complete.contains_key(&place) { Ok(()) } else { Err(Refused::Over) }
     }
 
-    /// Whether a proxy's state directory holds the last session. One of a round that was put back is told to ask for its session again: whether it goes on with
-    /// that is seen then.
+    /// Whether a proxy's state directory holds the last session. One of a round that was put back is told to ask for
+    /// its session again: whether it goes on with that is seen then.
     pub(crate) fn holds(&self, place: usize, session: StateSession) -> Result<(), Refused> {
         let last = self.sessions.get(&place).copied();
         match differ(last, Some(session)) {
@@ -51,10 +51,11 @@ impl Record {
         }
     }
 
-    /// A proxy's state directory goes on to its next session; whether that is new. Of a round that takes nothing more, it may ask whether it holds the last.
+    /// A proxy's state directory goes on to its next session; whether that is new. Of a round that takes nothing more,
+    /// it may ask whether it holds the last.
     ///
-    /// A round of one proxy that was put back by its operator goes on from a later session. With several, another proxy may have been granted the claims that are
-    /// not in the record any more.
+    /// A round of one proxy that was put back by its operator goes on from a later session. With several, another proxy
+    /// may have been granted the claims that are not in the record any more.
     pub(crate) fn advance(&mut self, place: usize, proxies: usize, advance: &Advance) -> Result<bool, Refused> {
         if self.without.contains(&place) {
             return Err(Refused::GivenUp);
@@ -70,7 +71,8 @@ impl Record {
         Ok(true)
     }
 
-    /// A proxy of several says what it has of a round that has closed; whether that is new. What it has said once stays.
+    /// A proxy of several says what it has of a round that has closed; whether that is new. What it has said once
+    /// stays.
     pub(crate) fn tell_rest(&mut self, place: usize, session: StateSession, rest: Rest) -> Result<bool, Refused> {
         if self.rests.contains_key(&place) {
             return Ok(false);
@@ -212,7 +214,8 @@ mod tests {
         assert_eq!(record.mismatches(&[(0, 7), (1, 3)].into()), []);
     }
 
-    /// A request that was under way when its round was put back does not end it: its proxy asks for its session again, and goes on.
+    /// A request that was under way when its round was put back does not end it: its proxy asks for its session again,
+    /// and goes on.
     #[test]
     fn a_round_of_one_proxy_that_was_put_back_goes_on_from_a_later_session() {
         let mut record = round(RoundState::Open, &[], &[]);

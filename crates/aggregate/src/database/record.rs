@@ -132,7 +132,8 @@ impl Kept {
         storage.change(round, NAME, None, &self.bytes, &[])
     }
 
-    /// Writes another in its place, and what belongs to that `beside` it; nothing, if somebody else has changed it. On disk before this returns.
+    /// Writes another in its place, and what belongs to that `beside` it; nothing, if somebody else has changed it. On
+    /// disk before this returns.
     pub(crate) fn replaced(
         &self,
         storage: &dyn Storage,

@@ -84,7 +84,8 @@ impl Database {
         let counts = ReportCounts { count: histogram.count, distinct };
         let mut mismatch = None;
         let is_counted = round.change(&*self.storage, |record| {
-            // It may be that of a storage that has taken over meanwhile, and lacks the last commits: what a proxy has not said there, it says again.
+            // It may be that of a storage that has taken over meanwhile, and lacks the last commits: what a proxy has
+            // not said there, it says again.
             if !record.has_all(proxies) {
                 return Ok(false);
             }
@@ -142,8 +143,8 @@ impl Database {
     /// Asks for the keys of all rows that pass, from where it was left.
     pub(super) fn reveal(&self, round: &Round) -> Result<()> {
         let predicate = round.predicate(&self.setting)?;
-        // What was counted may have been read from a storage before another one took over that lacks some of it. One that has the round counted has all that it
-        // had then.
+        // What was counted may have been read from a storage before another one took over that lacks some of it. One
+        // that has the round counted has all that it had then.
         if let Some(mismatch) = round.record().mismatches(&self.storage.sent(&round.name)?).first() {
             return self.fail_for(round, mismatch);
         }
@@ -380,7 +381,8 @@ mod tests {
 
     use super::*;
 
-    /// Each of the 24 orders of 4 is as likely as any other. (23 degrees of freedom: the statistic is above 65 with probability below 10^-5.)
+    /// Each of the 24 orders of 4 is as likely as any other. (23 degrees of freedom: the statistic is above 65 with
+    /// probability below 10^-5.)
     #[test]
     fn every_order_is_equally_likely() {
         let (mut rng, mut seen) = (ChaCha20Rng::seed_from_u64(1), BTreeMap::new());

@@ -89,7 +89,8 @@ impl Round {
     fn load(&self, storage: &dyn Storage) -> Result<()> {
         let gone = || Error::Input(format!("the storage's record of round {} is gone: restore the storage", self.name));
         let kept = Kept::load(storage, &self.name)?.ok_or_else(gone)?;
-        // Whoever has emptied the storage, and opened the round anew there, has made other keys: entries cannot be opened by what is here.
+        // Whoever has emptied the storage, and opened the round anew there, has made other keys: entries cannot be
+        // opened by what is here.
         let then = self.record();
         let changed = |now: &Option<Signed>, then: &Option<Signed>| {
             now.as_ref().zip(then.as_ref()).is_some_and(|(now, then)| !now.holds_point_of(then, &self.params))
@@ -104,8 +105,8 @@ impl Round {
         Ok(())
     }
 
-    /// Changes the record: `change` makes of it what it is to be, and says whether that is anything else. It is called again with what others have made
-    /// of it meanwhile. Whether the record was changed; on disk before this returns.
+    /// Changes the record: `change` makes of it what it is to be, and says whether that is anything else. It is called
+    /// again with what others have made of it meanwhile. Whether the record was changed; on disk before this returns.
     pub(super) fn change(
         &self,
         storage: &dyn Storage,
@@ -309,7 +310,8 @@ mod tests {
         assert_eq!((kept.state, kept.closed), (RoundState::Closed, Some(7)));
     }
 
-    /// Somebody has emptied the storage, and opened the round anew: what was sent under its keys of before opens to nothing there.
+    /// Somebody has emptied the storage, and opened the round anew: what was sent under its keys of before opens to
+    /// nothing there.
     #[test]
     fn a_round_that_was_opened_anew_in_the_storage_is_not_taken_for_the_one_of_before() {
         let opened = Opened::new();

@@ -70,10 +70,11 @@ async fn status((State(database), who, Path(name)): At, under: Under) -> ApiResu
     .await
 }
 
-/// `POST /v1/rounds/{round}/claims`: names of batches, of which each is the proxy's from then on that has named it first.
+/// `POST /v1/rounds/{round}/claims`: names of batches, of which each is the proxy's from then on that has named it
+/// first.
 ///
-/// The proxy's state directory goes on to its next session when they are granted: a storage that was put back to an earlier state, and does not know of them,
-/// does not know of that session either.
+/// The proxy's state directory goes on to its next session when they are granted: a storage that was put back to an
+/// earlier state, and does not know of them, does not know of that session either.
 async fn claims(
     (State(database), who, Path(name)): At,
     under: Under,
@@ -261,7 +262,8 @@ async fn results(
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], bytes).into_response())
 }
 
-/// `GET /v1/rounds/{round}/histogram`: for the operator once rows are counted; for those who get it when the result is there.
+/// `GET /v1/rounds/{round}/histogram`: for the operator once rows are counted; for those who get it when the result is
+/// there.
 async fn histogram((State(database), who, Path(name)): At) -> ApiResult<Json<ReportCounts>> {
     let caller = database.caller(&who)?;
     let round = database.found(&name).await.map_err(|refused| caller.told(refused))?;

@@ -1,4 +1,5 @@
-//! The secrets of rounds, which all databases of a job have: whoever opens a round makes its secret, and the others have it from one that has it.
+//! The secrets of rounds, which all databases of a job have: whoever opens a round makes its secret, and the others
+//! have it from one that has it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,7 +22,8 @@ use crate::wire::rounds::{RoundState, check_name};
 /// Maximum length of a secret in bytes.
 const MAX_BYTES: usize = 1 << 10;
 
-/// Secrets of rounds that are being opened elsewhere, at most: of more, those that came first are forgotten, and had again when they are needed.
+/// Secrets of rounds that are being opened elsewhere, at most: of more, those that came first are forgotten, and had
+/// again when they are needed.
 const MAX_OFFERS: usize = 64;
 
 /// Interval at which the other databases are asked for missing secrets.
@@ -78,7 +80,8 @@ fn only_databases(database: &Database, who: &Who) -> ApiResult<()> {
 }
 
 impl Database {
-    /// Gives the secret of a round that is about to be opened to all other databases that answer: if this one fails then, theirs go on.
+    /// Gives the secret of a round that is about to be opened to all other databases that answer: if this one fails
+    /// then, theirs go on.
     pub(super) fn offer(&self, round: &str, secret: &[u8]) {
         let ask = ApiRequest::put(format!("/v1/rounds/{round}/secret"), secret.to_vec(), MAX_BYTES);
         std::thread::scope(|scope| {

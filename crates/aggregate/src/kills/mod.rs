@@ -1,6 +1,6 @@
-//! Rounds of three proxies, in which one process ends itself at a step of claims, shuffle, hand-over or their like: before and after
-//! each message that it sends or answers, and each write. Whatever has been acknowledged counts exactly once; where the round goes on
-//! without a proxy, what that one had may be missing, and nothing else.
+//! Rounds of three proxies, in which one process ends itself at a step of claims, shuffle, hand-over or their like:
+//! before and after each message that it sends or answers, and each write. Whatever has been acknowledged counts
+//! exactly once; where the round goes on without a proxy, what that one had may be missing, and nothing else.
 
 mod process;
 mod round;

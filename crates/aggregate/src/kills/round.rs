@@ -256,7 +256,8 @@ fn ordered(world: &World, order: &RoundOrder) -> Result<RoundStatus> {
 }
 
 impl Played {
-    /// Whether each report counts once, unless only a proxy had it that the round went on without: or else what is wrong.
+    /// Whether each report counts once, unless only a proxy had it that the round went on without: or else what is
+    /// wrong.
     pub fn counts_once(&self) -> std::result::Result<(), String> {
         let Played { plan, role, at, status, counts, .. } = self;
         let wrong = |what: &str| {

@@ -1,7 +1,7 @@
 //! Monitoring of a role: numbers, and whether it can do its work.
 //!
-//! Labels are words of this program, patterns of routes, and places of services. No key, value, name of a round or of a participant is among them:
-//! whoever reads metrics is not one of those who may know who reports.
+//! Labels are words of this program, patterns of routes, and places of services. No key, value, name of a round or of a
+//! participant is among them: whoever reads metrics is not one of those who may know who reports.
 
 mod requests;
 mod storage;

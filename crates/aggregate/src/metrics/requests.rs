@@ -1,4 +1,5 @@
-//! Requests that a role answers: how many, how long they took, why they were refused, and which services they came from.
+//! Requests that a role answers: how many, how long they took, why they were refused, and which services they came
+//! from.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -98,8 +98,8 @@ impl World {
         })
     }
 
-    /// Changes the record by a rule, as `Round::change` does: what the process has seen of it, or what is there if that is another one. Whether it was
-    /// changed.
+    /// Changes the record by a rule, as `Round::change` does: what the process has seen of it, or what is there if that
+    /// is another one. Whether it was changed.
     pub(super) fn change(&mut self, rule: impl Fn(&mut Record) -> Result<bool, Refused>) -> Result<bool, Refused> {
         let mut record = self.process.record.clone();
         if !rule(&mut record)? {

@@ -1,9 +1,10 @@
-//! Everything that can happen to a small round, in every order: proxies that take, claim, shuffle, hand over and send, a database, crashes, and copies of
-//! directories, queues and storages that are put back, started beside each other, or take over while the database runs. The database's part is the rules of `progress.rs` themselves, a
-//! directory's part those of `proxy/journal.rs`; what a queue does on disk has tests of its own.
+//! Everything that can happen to a small round, in every order: proxies that take, claim, shuffle, hand over and send,
+//! a database, crashes, and copies of directories, queues and storages that are put back, started beside each other, or
+//! take over while the database runs. The database's part is the rules of `progress.rs` themselves, a directory's part
+//! those of `proxy/journal.rs`; what a queue does on disk has tests of its own.
 //!
-//! In a round that is revealed no report counts twice, and none that was acknowledged is missing unless its operator went on without the proxy that had it. Each
-//! rule that is left out breaks this, and the search says how.
+//! In a round that is revealed no report counts twice, and none that was acknowledged is missing unless its operator
+//! went on without the proxy that had it. Each rule that is left out breaks this, and the search says how.
 
 mod batches;
 mod database;

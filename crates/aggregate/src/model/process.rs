@@ -1,4 +1,4 @@
-//! The database's process.
+//! The process of a database service.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};

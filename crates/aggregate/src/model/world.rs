@@ -28,7 +28,8 @@ pub(super) struct Limits {
     pub(super) queues: u8,
     /// Times that a copy of the storage is put back.
     pub(super) storages: u8,
-    /// Times that a copy of the storage takes over from it, as a standby that lacks the last commits, while the database runs.
+    /// Times that a copy of the storage takes over from it, as a standby that lacks the last commits, while the
+    /// database runs.
     pub(super) standbys: u8,
     /// The operator may go on without a proxy.
     pub(super) without: bool,
@@ -89,7 +90,8 @@ impl Hash for Base {
 pub(super) struct World {
     pub(super) limits: Limits,
     pub(super) rules: Rules,
-    /// State directories, with the processes that have them open: each proxy's, and a copy that was started beside one of them.
+    /// State directories, with the processes that have them open: each proxy's, and a copy that was started beside one
+    /// of them.
     pub(super) homes: Vec<Home>,
     /// A copy of a directory, somewhere.
     copy: Option<Home>,
@@ -141,7 +143,8 @@ impl World {
             counted |= set;
         }
         let discarded = record.complete.values().any(|one| one.discarded > 0);
-        // The operator has named the one that had it: to which it was acknowledged, that has claimed it, or to which it was handed over.
+        // The operator has named the one that had it: to which it was acknowledged, that has claimed it, or to which it
+        // was handed over.
         let is_told = |place: usize, batch: u8| {
             let given_up = |place: Option<usize>| place.is_some_and(|place| record.without.contains(&place));
             let handed_to = self.homes.iter().find(|home| home.place == place).and_then(Home::handed_to);

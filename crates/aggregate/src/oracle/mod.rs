@@ -1,5 +1,5 @@
-//! The oracle: it tells the database the keys of rows that have as many reports as agreed. It belongs to the proxies' domain, and has the secrets
-//! of a round from any of the proxies.
+//! The oracle: it tells the database the keys of rows that have as many reports as agreed. It belongs to the proxies'
+//! domain, and has the secrets of a round from any of the proxies.
 
 mod secrets;
 
@@ -150,8 +150,8 @@ impl Role for Oracle {
         "oracle"
     }
 
-    /// Has the secrets of rounds before they are needed, so that no proxy need be there then; and forgets those of rounds that were
-    /// removed.
+    /// Has the secrets of rounds before they are needed, so that no proxy need be there then; and forgets those of
+    /// rounds that were removed.
     fn run_background(&self) -> Result<()> {
         std::thread::scope(|scope| {
             let follow = |place| scope.spawn(move || self.follow(place));

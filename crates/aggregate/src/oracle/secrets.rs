@@ -1,4 +1,5 @@
-//! The secrets of rounds at the oracle: those that belong to the public keys which it is asked under, and no others of a round of the same name.
+//! The secrets of rounds at the oracle: those that belong to the public keys which it is asked under, and no others of
+//! a round of the same name.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +21,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const FINGERPRINT_BYTES: usize = 32;
 
 impl Oracle {
-    /// The secrets of a round that belong to these keys; from a proxy, the first time. Those of other keys that are kept under its name make room for them then,
-    /// and not before.
+    /// The secrets of a round that belong to these keys; from a proxy, the first time. Those of other keys that are
+    /// kept under its name make room for them then, and not before.
     pub(super) fn round(&self, name: &str, keys: &KeysFingerprint) -> ApiResult<Arc<Round>> {
         check_name(name).map_err(|error| ApiError::new(RefusalReason::Malformed, error.to_string()))?;
         if let Some(round) = lock(&self.rounds).get(name).filter(|round| round.keys == *keys) {
@@ -57,14 +58,15 @@ impl Oracle {
         Ok(round)
     }
 
-    /// Whether a proxy names keys of a round that are to be here before they are asked for: none are, or those that are no proxy has any more.
+    /// Whether a proxy names keys of a round that are to be here before they are asked for: none are, or those that are
+    /// no proxy has any more.
     pub(super) fn is_wanted(&self, name: &str, keys: &KeysFingerprint) -> bool {
         let here = lock(&self.rounds).get(name).map(|round| round.keys);
         here.is_none_or(|here| here != *keys && !lock(&self.held).values().any(|held| held.get(name) == Some(&here)))
     }
 
-    /// The secrets that are kept under the name of a round, and the keys that they belong to. An earlier version noted no keys: from whoever has them, they are had
-    /// again.
+    /// The secrets that are kept under the name of a round, and the keys that they belong to. An earlier version noted
+    /// no keys: from whoever has them, they are had again.
     fn kept(&self, name: &str) -> Result<Option<(KeysFingerprint, Zeroizing<Vec<u8>>)>> {
         let Some(bytes) = self.keys.load(name)? else { return Ok(None) };
         let params = self.setting.params(name)?;

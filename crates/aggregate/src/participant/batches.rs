@@ -1,10 +1,11 @@
 //! Names of batches of reports.
 //!
-//! A batch's name is a keyed hash of its reports, under a key that only the participant has. The same reports have the same name each time that they
-//! are submitted, and a proxy takes a name once. Other reports have another name.
+//! A batch's name is a keyed hash of its reports, under a key that only the participant has. The same reports have the
+//! same name each time that they are submitted, and a proxy takes a name once. Other reports have another name.
 //!
-//! Nothing else depends on that key. Reports are encrypted with fresh randomness at each attempt, so that whoever gets hold of the identity's key later
-//! decrypts none that were recorded. With the names, which proxies see, such a person can test a guess of all reports of a batch at once.
+//! Nothing else depends on that key. Reports are encrypted with fresh randomness at each attempt, so that whoever gets
+//! hold of the identity's key later decrypts none that were recorded. With the names, which proxies see, such a person
+//! can test a guess of all reports of a batch at once.
 
 use tacita_core::protocol::aggregate::Entry;
 use tacita_node::identity::Identity;

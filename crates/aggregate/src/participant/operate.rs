@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Order of the operator.
 #[derive(Debug, Clone)]
 pub enum RoundOrder {
-    /// Open the round.
+    /// Open the round to reports.
     Open,
     /// Close it, and go on without what some proxies have not sent.
     Close {
@@ -40,9 +40,9 @@ pub enum RoundOrder {
         /// New number for the threshold.
         to: Option<i64>,
     },
-    /// Reveal the round.
+    /// Reveal the keys that pass.
     Reveal,
-    /// Remove the round.
+    /// Remove the round from storage.
     Remove,
 }
 
@@ -90,7 +90,8 @@ impl Operator {
 
     /// Tells it, or another one of several.
     ///
-    /// Errors: [`Error::Input`] if it cannot be done, [`Error::NotReady`] if it cannot be done yet; [`Error::Terms`]; those of a connection.
+    /// Errors: [`Error::Input`] if it cannot be done, [`Error::NotReady`] if it cannot be done yet; [`Error::Terms`];
+    /// those of a connection.
     pub fn order(&self, round: &str, order: &RoundOrder) -> Result<Value> {
         check_name(round)?;
         let at = |what: &str| format!("/v1/rounds/{round}{what}");

@@ -107,8 +107,8 @@ struct Submission<'a> {
 
 /// Submits; the report of what was done.
 ///
-/// Errors: [`Error::Input`] for what is wrong with the input, or is refused for good; [`Error::NotReady`] if the round is closed and no other is open;
-/// those of connections.
+/// Errors: [`Error::Input`] for what is wrong with the input, or is refused for good; [`Error::NotReady`] if the round
+/// is closed and no other is open; those of connections.
 pub fn submit(told: &Submitting) -> Result<Value> {
     let began = Instant::now();
     check_name(&told.round)?;
@@ -204,7 +204,8 @@ fn show(display: &mut dyn ProgressView, (whole, done): (Option<u64>, u64), reach
     display.show(&Snapshot { phase: "submitting".into(), done, total: whole.unwrap_or(0), sent, received });
 }
 
-/// Finds a proxy that answers, and what it says of the round; or of the one that is open in its place. Those that have closed are added to `passed`.
+/// Finds a proxy that answers, and what it says of the round; or of the one that is open in its place. Those that have
+/// closed are added to `passed`.
 fn reach_round(told: &Submitting, proxies: &mut Proxies, round: String, passed: &mut Vec<String>) -> Result<Target> {
     let (mut round, mut asked) = (round, 0);
     loop {

@@ -110,7 +110,8 @@ impl Proxy {
                     all.iter().for_each(|status| self.consider(status));
                 }
                 Err(Error::Interrupted) => break,
-                // Other terms do not pass by themselves. A database that does not let this proxy in may be started anew with a job file that does.
+                // Other terms do not pass by themselves. A database that does not let this proxy in may be started anew
+                // with a job file that does.
                 Err(error @ Error::Terms(_)) => {
                     self.cancel.cancel();
                     return Err(error);
@@ -347,7 +348,8 @@ impl Proxy {
         Ok(completion)
     }
 
-    /// Discards what was being handed over to a proxy that the round goes on without: how much that is, is on disk first.
+    /// Discards what was being handed over to a proxy that the round goes on without: how much that is, is on disk
+    /// first.
     pub(super) fn discard(&self, round: &Round) -> Result<u64> {
         let mut record = self.record(&file(&round.name))?;
         let discarded = match record.discarded {

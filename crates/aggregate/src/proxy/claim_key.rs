@@ -18,7 +18,8 @@ impl ClaimKey {
         ClaimKey(Zeroizing::new(*hasher.finalize().as_bytes()))
     }
 
-    /// The name under which a participant's batch is claimed: the same at all proxies, whatever their lists call the participant.
+    /// The name under which a participant's batch is claimed: the same at all proxies, whatever their lists call the
+    /// participant.
     pub(super) fn name(&self, participant: &Fingerprint, batch: &BatchId) -> ClaimId {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
         hasher.update(&participant.0).update(batch);

@@ -1,9 +1,9 @@
 //! A report counts once, whichever proxies it was given to.
 //!
-//! A participant gives a batch to one proxy, and where that is silent to another; the batch has the same name there. So two may have it, and
-//! before a proxy shuffles, it claims the batches that it has at the database, which gives each to the proxy that asks for it first, and for good.
-//! What is another's is dropped, and what conditions there are for a shuffle is looked at afterwards. Why a batch that was acknowledged leaves
-//! exactly once, whatever is killed when:
+//! A participant gives a batch to one proxy, and where that is silent to another; the batch has the same name there. So
+//! two may have it, and before a proxy shuffles, it claims the batches that it has at the database, which gives each to
+//! the proxy that asks for it first, and for good. What is another's is dropped, and what conditions there are for a
+//! shuffle is looked at afterwards. Why a batch that was acknowledged leaves exactly once, whatever is killed when:
 //!
 //! * It is on a proxy's disk before it is acknowledged, and only what is on its disk a proxy claims. So whoever owns a batch has it.
 //! * A proxy drops what another one owns, and nothing else; it shuffles what it owns, and nothing else. So a batch that anybody has leaves from its
@@ -20,11 +20,12 @@
 //! | when it has dropped it | its mark says that it is there, and leaves elsewhere |
 //! | when it shuffles | what waits is claimed again; it is its own |
 //!
-//! What is taken between a claim and its shuffle is not claimed, and waits for the next one. When a round has closed nothing more is taken, and
-//! all is claimed.
+//! What is taken between a claim and its shuffle is not claimed, and waits for the next one. When a round has closed
+//! nothing more is taken, and all is claimed.
 //!
-//! Claims are named by a hash under a key that the proxies have and the database does not, and brought in the order of their names. The database
-//! learns how many batches a proxy has, and how many of them two have; not whose they are, nor which are of one participant.
+//! Claims are named by a hash under a key that the proxies have and the database does not, and brought in the order of
+//! their names. The database learns how many batches a proxy has, and how many of them two have; not whose they are,
+//! nor which are of one participant.
 
 use tacita_core::{Error, Result};
 use tacita_node::base::text::counted;
@@ -60,7 +61,8 @@ impl Proxy {
                 if answer { &mut own } else { &mut others }.push(*key);
             }
         }
-        // Acted on behind a session that follows the granted one: else a start would ask a storage that was put back for the same step once more.
+        // Acted on behind a session that follows the granted one: else a start would ask a storage that was put back
+        // for the same step once more.
         round.queue.note_new(std::iter::empty());
         self.cover(round)?;
         round.queue.settle(&own, &others)?;

@@ -47,7 +47,8 @@ impl Round {
         })
     }
 
-    /// Asks something with the session of this directory in the query, which stays the last one meanwhile. A database that refuses it is asked for it again.
+    /// Asks something with the session of this directory in the query, which stays the last one meanwhile. A database
+    /// that refuses it is asked for it again.
     pub(super) fn presenting<T>(&self, ask: impl FnOnce(StateSession) -> Result<(T, bool)>) -> Result<T> {
         self.tracked(|track| {
             let (answer, is_stale) = ask(track.session()?)?;
@@ -74,7 +75,8 @@ impl Round {
 impl Proxy {
     /// Has the database hold a session behind all that was written of a round until now.
     ///
-    /// Errors: [`Error::Input`] if another directory has the round; [`Error::NotReady`] if it is over; those of the database and the disk.
+    /// Errors: [`Error::Input`] if another directory has the round; [`Error::NotReady`] if it is over; those of the
+    /// database and the disk.
     pub(super) fn cover(&self, round: &Round) -> Result<()> {
         let wanted = round.queue.written();
         round.tracked(|track| self.cover_until(round, track, wanted))
@@ -98,7 +100,8 @@ impl Proxy {
         refused.map_or(Ok(()), |refused| Err(self.why(&round.name, refused)))
     }
 
-    /// Asks something with which this directory goes on to its next session: a storage that does not know of the one does not know of the other.
+    /// Asks something with which this directory goes on to its next session: a storage that does not know of the one
+    /// does not know of the other.
     pub(super) fn stepping<'a>(
         &'a self,
         round: &Round,
@@ -188,7 +191,8 @@ impl Proxy {
         }
     }
 
-    /// Notes rounds of which something was acknowledged, and whose record is gone: before anybody is told that nothing of them was ever here.
+    /// Notes rounds of which something was acknowledged, and whose record is gone: before anybody is told that nothing
+    /// of them was ever here.
     pub(super) fn lose_unrecorded(&self) -> Result<()> {
         let is_known = |round: &String| lock(&self.rounds).contains_key(round) || lock(&self.lost).contains_key(round);
         for round in self.folder.names()?.iter().filter_map(|name| round_of(name)).filter(|round| !is_known(round)) {
@@ -247,7 +251,8 @@ impl Proxy {
         }
         let told = lock(&self.told).get(&round.name).map(|status| status.state);
         if !round.is_covered() {
-            // What is over takes nothing, and is asked about once. What is not may have been refused by a storage that was not the right one.
+            // What is over takes nothing, and is asked about once. What is not may have been refused by a storage that
+            // was not the right one.
             let seen = round.cover.seen.borrow();
             let is_refused = matches!(seen.refused, Some(Refused::Closed(_)));
             return !is_refused || seen.at.elapsed() > LOG_INTERVAL && told.is_some_and(|state| !state.is_over());
@@ -260,7 +265,8 @@ impl Proxy {
         false
     }
 
-    /// Waits until the database holds a session behind all that was written of a round until now: before that nothing is acknowledged.
+    /// Waits until the database holds a session behind all that was written of a round until now: before that nothing
+    /// is acknowledged.
     pub(super) async fn covered(&self, round: &Round) -> ApiResult<()> {
         let wanted = round.queue.written();
         let covers = |seen: &Seen| seen.covers.is_some_and(|covers| covers >= wanted);

@@ -1,14 +1,16 @@
 //! Handover of reports when a round closes: a proxy that has too few reports to shuffle them hands them to one that has
 //! more.
 //!
-//! Participants go on with another proxy where one is away for a moment, and so the one that comes back may have the reports of a single participant, which
-//! hide among nobody's. When a round has closed and each proxy has claimed what is its own, it tells the database whether that is enough for a shuffle.
-//! When all have told, those that have too little bring it to one that all of them agree on: the first that has enough, or else the first that has any.
-//! That one waits until they have; the others shuffle what they have at once.
+//! Participants go on with another proxy where one is away for a moment, and so the one that comes back may have the
+//! reports of a single participant, which hide among nobody's. When a round has closed and each proxy has claimed what
+//! is its own, it tells the database whether that is enough for a shuffle. When all have told, those that have too
+//! little bring it to one that all of them agree on: the first that has enough, or else the first that has any. That
+//! one waits until they have; the others shuffle what they have at once.
 //!
-//! A batch is on the disk of the one that takes it over before it is dropped where it was, and whoever hands over shuffles none of what it had claimed. If either
-//! is killed meanwhile, what was not dropped is brought again, and taken once. The claim stays that of the proxy that made it; the database
-//! grants it to the one that takes over as well, which is asked after a start.
+//! A batch is on the disk of the one that takes it over before it is dropped where it was, and whoever hands over
+//! shuffles none of what it had claimed. If either is killed meanwhile, what was not dropped is brought again, and
+//! taken once. The claim stays that of the proxy that made it; the database grants it to the one that takes over as
+//! well, which is asked after a start.
 
 use std::sync::Arc;
 
@@ -80,7 +82,8 @@ pub(super) async fn handed(
 }
 
 impl Proxy {
-    /// Sees to it that what is here of a round that has closed can be shuffled, or is handed over, where there are other proxies.
+    /// Sees to it that what is here of a round that has closed can be shuffled, or is handed over, where there are
+    /// other proxies.
     ///
     /// Errors: [`Error::NotReady`] while it depends on another one; those of the database and of the queue.
     pub(super) fn come_together(&self, round: &Round, status: &RoundStatus) -> Result<()> {

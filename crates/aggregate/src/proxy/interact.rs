@@ -32,8 +32,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit for the delivery of an interaction's last bytes.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
-/// `POST /v1/rounds/{round}/reports/{batch}/{reports}`: so many reports in a batch of a name of the participant's own, made together
-/// and taken exactly once. The answer is a channel, or that they are there, or why they are not taken.
+/// `POST /v1/rounds/{round}/reports/{batch}/{reports}`: so many reports in a batch of a name of the participant's own,
+/// made together and taken exactly once. The answer is a channel, or that they are there, or why they are not taken.
 pub(super) async fn interact(
     State(proxy): State<Arc<Proxy>>,
     who: Who,
@@ -76,7 +76,8 @@ pub(super) async fn interact(
         return Err(proxy.elsewhere(&name));
     }
     let busy = || ApiError::new(RefusalReason::Busy, "too many reports are being made: try again later").again_in(2);
-    // Who waits with what it may have at most has it in the order of coming: nobody is overtaken by who begins one after the other.
+    // Who waits with what it may have at most has it in the order of coming: nobody is overtaken by who begins one
+    // after the other.
     let own = proxy.admission.enter(who.0, Going::Interaction).ok_or_else(busy)?;
     let place = match timeout(TIMEOUT, proxy.interactions.clone().acquire_owned()).await {
         Ok(Ok(place)) => place,

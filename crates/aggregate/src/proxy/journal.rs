@@ -1,8 +1,9 @@
-//! A journal of what a proxy has taken in a round, and of the sessions of its state directory: it stands beside the queue, so that a queue that was lost, or is
-//! an older one, is noticed.
+//! A journal of what a proxy has taken in a round, and of the sessions of its state directory: it stands beside the
+//! queue, so that a queue that was lost, or is an older one, is noticed.
 //!
-//! A batch is in the queue first, then in the journal, then covered by a session behind it that the database holds, and only then acknowledged.
-//! A line has 32 bytes: what it is (1), a name (16), for a session how many shuffles there have been (8), and a check of all this and its place (7).
+//! A batch is in the queue first, then in the journal, then covered by a session behind it that the database holds, and
+//! only then acknowledged. A line has 32 bytes: what it is (1), a name (16), for a session how many shuffles there have
+//! been (8), and a check of all this and its place (7).
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -183,7 +184,8 @@ impl Journal {
         file.read_to_end(&mut bytes).map_err(|error| journal.failed(&error))?;
         let read = |(place, line): (u64, &[u8; LINE_BYTES])| journal.decode(line, place);
         let lines: Vec<Option<Line>> = (0u64..).zip(bytes.as_chunks().0).map(read).collect();
-        // Of what a crash has left at its end, nobody was told. That is of one write, in any of its blocks, and a session is the last line of a write.
+        // Of what a crash has left at its end, nobody was told. That is of one write, in any of its blocks, and a
+        // session is the last line of a write.
         let whole: Vec<Line> = lines.iter().map_while(|line| *line).collect();
         let left = lines[whole.len()..].iter().flatten();
         if left.rev().skip(1).any(|line| matches!(line, Line::Session(..))) {
@@ -211,7 +213,8 @@ impl Journal {
         Ok(Journal::open(&self.folder, &round)?.1)
     }
 
-    /// Writes lines. On disk when this returns; after an error they are not there, or are written again in the same place.
+    /// Writes lines. On disk when this returns; after an error they are not there, or are written again in the same
+    /// place.
     pub(super) fn write(&mut self, lines: &[Line]) -> Result<()> {
         let bytes: Vec<u8> = (self.lines..).zip(lines).flat_map(|(place, line)| self.encode(*line, place)).collect();
         let put = |journal: &mut Journal| {

@@ -1,6 +1,7 @@
-//! Whether the database has a round under the keys that it has here. A database that has lost what it kept, and was started again with the same command, opens
-//! the round anew under another key: what was reported under the old one is worth nothing there. Nothing more is taken then, and nothing of it leaves, until the
-//! database has the keys of before again, or its operator removes the round.
+//! Whether the database has a round under the keys that it has here. A database that has lost what it kept, and was
+//! started again with the same command, opens the round anew under another key: what was reported under the old one is
+//! worth nothing there. Nothing more is taken then, and nothing of it leaves, until the database has the keys of before
+//! again, or its operator removes the round.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! The proxy: it takes the participants' reports, blinds and shuffles them, and forwards them so that nobody can tell who reported what.
+//! The proxy: it takes the participants' reports, blinds and shuffles them, and forwards them so that nobody can tell
+//! who reported what.
 
 mod asking;
 mod background;
@@ -98,7 +99,7 @@ struct Proxy {
     workers: Workers,
     admission: Arc<Admission>,
     pool: RequestPool,
-    /// Permits for interactions.
+    /// Permits for interactions at a time.
     interactions: Arc<Semaphore>,
     done: Done,
     cancel: Cancel,

@@ -1,7 +1,8 @@
-//! The numbers by which the queue knows participants: each has one from its first report on, for good. A participant is an identity: what a list
-//! calls it may change, and nobody so becomes another one.
+//! The numbers by which the queue knows participants: each has one from its first report on, for good. A participant is
+//! an identity: what a list calls it may change, and nobody so becomes another one.
 //!
-//! A list that was lost, or is an older one, would give numbers of before to others. So a journal calls batches by whose they are, and a queue does not fit it then.
+//! A list that was lost, or is an older one, would give numbers of before to others. So a journal calls batches by
+//! whose they are, and a queue does not fit it then.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;

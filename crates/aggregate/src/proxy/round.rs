@@ -20,7 +20,8 @@ use crate::wire::batch::BatchId;
 use crate::wire::rounds::{Open, RoundState};
 use crate::wire::same_keys::KeysFingerprint;
 
-/// Batches of one participant in a round. Of each the proxy keeps its name, about 150 bytes in memory, as long as the round.
+/// Batches of one participant in a round. Of each the proxy keeps its name, about 150 bytes in memory, as long as the
+/// round.
 const MAX_BATCHES: u64 = 1 << 17;
 
 /// Computes the fingerprint that distinguishes a batch from another one of its name: the number of its reports. Reports
@@ -53,7 +54,8 @@ pub(super) struct Differing {
 }
 
 impl Round {
-    /// A round with these secrets and public keys, the signatures of which are checked; its queue is in a directory of `state`, and made if it is not there.
+    /// A round with these secrets and public keys, the signatures of which are checked; its queue is in a directory of
+    /// `state`, and made if it is not there.
     pub(super) fn new(
         setting: &ServiceConfig,
         identity: &Identity,
@@ -106,8 +108,8 @@ impl Round {
         !self.closed.load(Ordering::Acquire) && self.queue.takes()
     }
 
-    /// Takes reports, takes none for the time being, or none any more, as the round stands at the database. One that has failed may be in a storage that is not
-    /// the right one: when that is put back, it goes on.
+    /// Takes reports, takes none for the time being, or none any more, as the round stands at the database. One that
+    /// has failed may be in a storage that is not the right one: when that is put back, it goes on.
     pub(super) fn follow(&self, state: RoundState) -> Result<()> {
         match state {
             RoundState::Failed if self.queue.is_closed() => return Ok(()),

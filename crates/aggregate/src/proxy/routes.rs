@@ -106,7 +106,8 @@ async fn reports(
 ) -> ApiResult<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
-    // Also of a round that has closed: what was taken before is known, and goes to no other round for want of the answer.
+    // Also of a round that has closed: what was taken before is known, and goes to no other round for want of the
+    // answer.
     let round = proxy.known(&name)?;
     // Reports under other keys prove nothing here, whether that is said or not.
     under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
@@ -165,7 +166,8 @@ impl Proxy {
         }
     }
 
-    /// Waits until the database has been asked anew how its rounds stand: a round may have opened just now. Whether it has answered.
+    /// Waits until the database has been asked anew how its rounds stand: a round may have opened just now. Whether it
+    /// has answered.
     async fn look_again(&self) -> bool {
         let mut looks = self.looks.subscribe();
         // One that is under way may be older than the question.

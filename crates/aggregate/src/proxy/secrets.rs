@@ -1,5 +1,6 @@
-//! The secrets of a round, which all proxies share. Any of them makes some when a round opens; those whose public key the database has first are the
-//! round's, and the other proxies have them from whoever has taken the round up. What a proxy has made in vain it drops, at once or at the next start.
+//! The secrets of a round, which all proxies share. Any of them makes some when a round opens; those whose public key
+//! the database has first are the round's, and the other proxies have them from whoever has taken the round up. What a
+//! proxy has made in vain it drops, at once or at the next start.
 
 use tacita_core::protocol::aggregate::RowFunction;
 use tacita_core::{Error, Result};
@@ -17,8 +18,8 @@ use crate::wire::rounds::Open;
 use crate::wire::signed::{KeyPurpose, KeyRole, Signed};
 
 impl Proxy {
-    /// Offers the public key of a round to the database: of the secrets that are here, or else at another proxy, or else of new ones. Returns it if
-    /// it is the round's now.
+    /// Offers the public key of a round to the database: of the secrets that are here, or else at another proxy, or
+    /// else of new ones. Returns it if it is the round's now.
     ///
     /// Errors ([`Error::NotReady`]): another proxy's was there before.
     pub(super) fn offer(&self, round: &str) -> Result<Signed> {

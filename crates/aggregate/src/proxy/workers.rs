@@ -34,7 +34,8 @@ impl Workers {
         }
     }
 
-    /// Works on one round after the other, until the work is to end. Several threads do this at the same time; none of two on the same round.
+    /// Works on one round after the other, until the work is to end. Several threads do this at the same time; none of
+    /// two on the same round.
     pub(super) fn work(&self, on: impl Fn(&str)) {
         while let Some(round) = self.next() {
             on(&round);
@@ -80,7 +81,8 @@ mod tests {
 
     use super::*;
 
-    /// Thousands of rounds are worked on by as many threads as there are, each once, and what is added meanwhile waits behind the others.
+    /// Thousands of rounds are worked on by as many threads as there are, each once, and what is added meanwhile waits
+    /// behind the others.
     #[test]
     fn many_rounds_are_worked_on_by_few_threads() {
         const ROUNDS: usize = 5000;

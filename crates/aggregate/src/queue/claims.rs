@@ -13,14 +13,15 @@ use super::{Queue, Submission, lock};
 use crate::wire::rounds::Rest;
 
 impl Queue {
-    /// Batches that wait, and that it is not known of whether this queue has claimed them. It is not known after a start, either.
+    /// Batches that wait, and that it is not known of whether this queue has claimed them. It is not known after a
+    /// start, either.
     pub fn unclaimed(&self) -> Vec<MarkKey> {
         let held = lock(&self.held);
         held.waiting.iter().filter(|(_, one)| !one.claimed).map(|(key, _)| *key).collect()
     }
 
-    /// Whether a shuffle is due if all batches that wait are this queue's: what is not, is not claimed yet, since when something is claimed says when
-    /// it came.
+    /// Whether a shuffle is due if all batches that wait are this queue's: what is not, is not claimed yet, since when
+    /// something is claimed says when it came.
     pub fn is_due(&self, conditions: &Conditions) -> bool {
         let mut held = lock(&self.held);
         let now = Some((held.changes, *conditions));
@@ -69,8 +70,8 @@ impl Queue {
         Ok((mark.digest, all))
     }
 
-    /// Takes a batch over that another queue has claimed and does not let leave; also after the close, and if this one had left it to the other. It is
-    /// on disk when this returns.
+    /// Takes a batch over that another queue has claimed and does not let leave; also after the close, and if this one
+    /// had left it to the other. It is on disk when this returns.
     ///
     /// Errors ([`Error::Input`]): the disk is full or fails; trying again takes it once.
     pub fn take_over(&self, submission: &Submission<'_>) -> Result<()> {
@@ -112,7 +113,8 @@ impl Queue {
     /// dropped, but for their marks: a participant that sends one again is told that it is there. Durable when this
     /// returns.
     ///
-    /// Errors ([`tacita_core::Error::Input`]): the disk is full or fails. None is dropped then, and none may leave that could not before.
+    /// Errors ([`tacita_core::Error::Input`]): the disk is full or fails. None is dropped then, and none may leave that
+    /// could not before.
     pub fn settle(&self, own: &[MarkKey], others: &[MarkKey]) -> Result<()> {
         let _one = lock(&self.shuffling);
         let mut dropped = Vec::new();

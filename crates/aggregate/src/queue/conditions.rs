@@ -7,9 +7,10 @@ pub type RecordCounts = BTreeMap<u32, u64>;
 
 /// Conditions that a set of records has to meet to be shuffled. They are part of a job's terms.
 ///
-/// No condition is about time, and nothing leaves the queue because it has waited for long: whoever can delay others' reports (a network, a
-/// participant that reports alone at night, one that sends ten thousand of its own) would choose whom a shuffle hides among, and the
-/// database would see whose rows those are. What does not meet the conditions waits, and at the end of the round it stays for good.
+/// No condition is about time, and nothing leaves the queue because it has waited for long: whoever can delay others'
+/// reports (a network, a participant that reports alone at night, one that sends ten thousand of its own) would choose
+/// whom a shuffle hides among, and the database would see whose rows those are. What does not meet the conditions
+/// waits, and at the end of the round it stays for good.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conditions {
     /// Distinct participants that have records in it, at least.

@@ -1,8 +1,8 @@
 //! A uniformly random order of more records than fit in memory.
 //!
-//! Each record goes to a bucket chosen uniformly and independently, and each bucket, which fits, is put into a uniformly random order in memory. One
-//! bucket after the other, all of them are in a uniformly random order: it is that of independent uniformly random numbers, of which
-//! the bucket is the leading part.
+//! Each record goes to a bucket chosen uniformly and independently, and each bucket, which fits, is put into a
+//! uniformly random order in memory. One bucket after the other, all of them are in a uniformly random order: it is
+//! that of independent uniformly random numbers, of which the bucket is the leading part.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) struct Sealed<'a> {
     pub(super) record_bytes: usize,
 }
 
-/// File with records.
+/// File from which records are read.
 pub(super) struct Source {
     pub(super) name: String,
     /// A mark stands before its segments.
@@ -74,7 +74,8 @@ impl Sealed<'_> {
 ///
 /// Errors ([`Error::Input`]): that is too little.
 pub(super) fn buckets(records: u64, record_bytes: usize, memory: u64) -> Result<u64> {
-    // First half of it goes to the buckets that are filled, then half to one that is twice as large as expected, with its order.
+    // First half of it goes to the buckets that are filled, then half to one that is twice as large as expected, with
+    // its order.
     let bytes = records.saturating_mul(record_bytes as u64 + size_of::<u32>() as u64);
     let buckets = bytes.div_ceil((memory / 4).max(1)).max(1).min((records / MIN_RECORDS).max(1));
     if buckets > 1 && buckets.saturating_mul(FILLING_BYTES) > memory / 2 {

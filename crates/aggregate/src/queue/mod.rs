@@ -1,12 +1,13 @@
 //! The proxy's queue of one round: reports wait on disk, sealed, until a shuffle lets them leave in a random order.
 //!
-//! What leaves says nothing of who reported what, nor when: a batch that leaves has a random name, is as long as all others of its shuffle but one, holds
-//! records of a uniformly random place in a uniformly random order, and is on disk before the first of them can be sent. Which
-//! records may leave together is for [`Conditions`]; why nothing leaves because time has passed is said there.
+//! What leaves says nothing of who reported what, nor when: a batch that leaves has a random name, is as long as all
+//! others of its shuffle but one, holds records of a uniformly random place in a uniformly random order, and is on disk
+//! before the first of them can be sent. Which records may leave together is for [`Conditions`]; why nothing leaves
+//! because time has passed is said there.
 //!
-//! A report that was accepted leaves exactly once, whatever is killed when: until the mark of a shuffle is on disk (`state.rs`), the next start finds
-//! the reports as they waited, and begins anew; from then on it finds the batches that leave. What neither counts on goes
-//! at the next start.
+//! A report that was accepted leaves exactly once, whatever is killed when: until the mark of a shuffle is on disk
+//! (`state.rs`), the next start finds the reports as they waited, and begins anew; from then on it finds the batches
+//! that leave. What neither counts on goes at the next start.
 //!
 //! Where participants may give one batch to several queues, it leaves the one that has claimed it (`claims.rs`).
 
@@ -61,7 +62,8 @@ pub struct QueueLimits {
     pub bytes: u64,
     /// Records of one participant in the round.
     pub quota: u64,
-    /// Batches of one participant in the round: what is kept of each, in memory and on disk, stays as long as the round.
+    /// Batches of one participant in the round: what is kept of each, in memory and on disk, stays as long as the
+    /// round.
     pub batches: u64,
     /// Whether only batches leave that were claimed ([`Queue::settle`]): another queue may have them as well.
     pub claims: bool,
@@ -73,7 +75,8 @@ pub struct Submission<'a> {
     pub participant: u32,
     /// The name that the participant gave the batch.
     pub batch: QueueBatchId,
-    /// A fingerprint of what the participant sent: when it repeats itself, that is the same, and the records made of it are not.
+    /// A fingerprint of what the participant sent: when it repeats itself, that is the same, and the records made of it
+    /// are not.
     pub digest: [u8; 32],
     /// The records that are to leave.
     pub records: &'a [u8],
@@ -166,8 +169,8 @@ pub struct Queue {
 impl Queue {
     /// Opens the queue in a directory, which is made if it is not there, and removes what a crash has left half done.
     ///
-    /// Errors ([`Error::Input`]): others can write to it; another process has it open; its files are damaged, or of another key or version, or of records of
-    /// another length.
+    /// Errors ([`Error::Input`]): others can write to it; another process has it open; its files are damaged, or of
+    /// another key or version, or of records of another length.
     pub fn open(path: &Path, key: SealKey, limits: QueueLimits) -> Result<Queue> {
         if limits.record_bytes == 0 || limits.batch_records == 0 {
             return Err(Error::Internal("a queue of records or batches without length".into()));
@@ -243,7 +246,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes nothing for the time being, or goes on; whether that is new. Nothing is being taken any more when this returns.
+    /// Takes nothing for the time being, or goes on; whether that is new. Nothing is being taken any more when this
+    /// returns.
     pub fn pause(&self, pauses: bool) -> bool {
         if lock(&self.held).pauses == pauses {
             return false;
@@ -252,7 +256,8 @@ impl Queue {
         std::mem::replace(&mut lock(&self.held).pauses, pauses) != pauses
     }
 
-    /// Removes all records that wait: nothing of them ever leaves. What has been shuffled stays. Durable when this returns.
+    /// Removes all records that wait: nothing of them ever leaves. What has been shuffled stays. Durable when this
+    /// returns.
     pub fn discard(&self) -> Result<()> {
         let _one = lock(&self.shuffling);
         let _none = self.taking.write().unwrap_or_else(PoisonError::into_inner);
@@ -314,7 +319,8 @@ impl Queue {
         lock(&self.held).counts(|_| true)
     }
 
-    /// Records of a participant that were taken in this round, wherever they are now, but for those that leave elsewhere.
+    /// Records of a participant that were taken in this round, wherever they are now, but for those that leave
+    /// elsewhere.
     pub fn accepted(&self, participant: u32) -> u64 {
         lock(&self.held).accepted.get(&participant).copied().unwrap_or_default()
     }

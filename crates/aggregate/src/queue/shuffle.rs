@@ -34,12 +34,14 @@ struct Drawn {
 }
 
 impl Queue {
-    /// Lets records leave, if the conditions are met: a random order of them is on disk as batches of [`super::QueueLimits::batch_records`] under random
-    /// names when this returns, for [`Queue::next_outgoing`]. What is taken meanwhile, or not claimed, waits for the next time.
+    /// Lets records leave, if the conditions are met: a random order of them is on disk as batches of
+    /// [`super::QueueLimits::batch_records`] under random names when this returns, for [`Queue::next_outgoing`]. What
+    /// is taken meanwhile, or not claimed, waits for the next time.
     ///
     /// Takes about `memory` bytes of memory, and disk space for all records twice.
     ///
-    /// Errors ([`Error::Input`]): the disk is full or fails, a file is damaged, or `memory` is too little. Nothing has left then, and the next time begins anew.
+    /// Errors ([`Error::Input`]): the disk is full or fails, a file is damaged, or `memory` is too little. Nothing has
+    /// left then, and the next time begins anew.
     pub fn shuffle(&self, conditions: &Conditions, memory: u64) -> Result<ShuffleOutcome> {
         let _one = super::lock(&self.shuffling);
         let waiting = self.waiting(|one| one.claimed)?;

@@ -9,7 +9,8 @@ use tacita_node::store::seal::SealKey;
 use super::files::{self, MARK_BYTES, Mark, MarkKey, STATE, decode_mark, encode_mark};
 use super::step;
 
-/// A state without batches of elsewhere, and one with their number at the end of its head, and their marks behind the others.
+/// A state without batches of elsewhere, and one with their number at the end of its head, and their marks behind the
+/// others.
 const VERSION: u8 = 1;
 const VERSION_ELSEWHERE: u8 = 2;
 const HEAD_BYTES: usize = 1 + 1 + 8 + 8 + 8;
@@ -73,7 +74,8 @@ impl State {
                 Ok(())
             })?;
             step("state written")?;
-            // The files that this state counts are there before it is, and those that the one before did not count are gone.
+            // The files that this state counts are there before it is, and those that the one before did not count are
+            // gone.
             folder.flush().map_err(|error| files::cannot_write(folder, STATE, &error))
         };
         fill().map_err(Unwritten::Before)?;

@@ -1,5 +1,6 @@
-//! The few questions that are put to etcd, by the JSON that it speaks over HTTP/1 (its gRPC gateway: <https://etcd.io/docs/v3.5/dev-guide/api_grpc_gateway/>):
-//! keys and values are in base64 there, and numbers of 64 bits in strings.
+//! The few questions that are put to etcd, by the JSON that it speaks over HTTP/1 (its gRPC gateway:
+//! <https://etcd.io/docs/v3.5/dev-guide/api_grpc_gateway/>): keys and values are in base64 there, and numbers of 64
+//! bits in strings.
 
 use std::path::Path;
 use std::sync::Arc;

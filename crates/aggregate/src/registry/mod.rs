@@ -1,7 +1,8 @@
 //! A registry, in which roles say where they listen, and find each other: etcd, under a lease that ends with the role.
 //!
-//! It holds addresses and nothing else. Identities are those of the job file: a registry that says what is wrong leads to somebody who is
-//! refused. Where it is silent, or lost what it had, whatever runs goes on with the addresses that it knew last.
+//! It holds addresses and nothing else. Identities are those of the job file: a registry that says what is wrong leads
+//! to somebody who is refused. Where it is silent, or lost what it had, whatever runs goes on with the addresses that
+//! it knew last.
 
 mod entries;
 mod etcd;
@@ -29,7 +30,8 @@ use crate::setting::ServiceConfig;
 use crate::transport::{Addresses, Contact, cancelled};
 use crate::wire::service::{Service, file};
 
-/// For how long an entry outlives the role that does not end in order, in seconds, and how often it is told that the role lives.
+/// For how long an entry outlives the role that does not end in order, in seconds, and how often it is told that the
+/// role lives.
 const LIFE: u64 = 10;
 const RENEWAL: Duration = Duration::from_secs(3);
 

@@ -1,7 +1,7 @@
 //! Storage in which a database keeps the rows of its rounds.
 //!
-//! [`Storage`] is all that the database asks of it. [`Embedded`] keeps everything in a directory of one process, [`Postgres`] in a server that others look
-//! after; both pass the same tests (`suite.rs`).
+//! [`Storage`] is all that the database asks of it. [`Embedded`] keeps everything in a directory of one process,
+//! [`Postgres`] in a server that others look after; both pass the same tests (`suite.rs`).
 
 mod embedded;
 mod postgres;
@@ -111,19 +111,21 @@ pub type GroupVisitor<'a> = dyn FnMut(&RowId, &mut dyn Iterator<Item = Result<St
 
 /// Rows of rounds, and a few small records beside them, on disk.
 ///
-/// What a method has done is on disk when it returns. Several threads may use one at once; each call waits for the disk, so that an
-/// asynchronous caller makes it on a thread for blocking work. Rounds are kept apart: nothing done to one changes another.
+/// What a method has done is on disk when it returns. Several threads may use one at once; each call waits for the
+/// disk, so that an asynchronous caller makes it on a thread for blocking work. Rounds are kept apart: nothing done to
+/// one changes another.
 ///
-/// Several processes may share one, where [`Storage::is_shared`] says so: then each method does what it says among all of them.
+/// Several processes may share one, where [`Storage::is_shared`] says so: then each method does what it says among all
+/// of them.
 ///
-/// Errors ([`Error::Input`]): the disk is full or fails, or what is on it is damaged. After an error of a method that writes nothing or all of it has
-/// happened: trying again does it once.
+/// Errors ([`Error::Input`]): the disk is full or fails, or what is on it is damaged. After an error of a method that
+/// writes nothing or all of it has happened: trying again does it once.
 pub trait Storage: Send + Sync {
     /// Whether other processes may have it open as well.
     fn is_shared(&self) -> bool;
 
-    /// Takes the reports of a batch into a round that is not sealed, all of them or none, and exactly once for each name of a batch. Where it came from is
-    /// written together with them.
+    /// Takes the reports of a batch into a round that is not sealed, all of them or none, and exactly once for each
+    /// name of a batch. Where it came from is written together with them.
     fn ingest_from(&self, origin: BatchOrigin, round: &str, batch: &BatchId, rows: &[OpenedReport])
     -> Result<Ingested>;
 
@@ -134,15 +136,16 @@ pub trait Storage: Send + Sync {
 
     /// Goes through the rows of a round in the order of their ids, from behind `after`, until `each` breaks off.
     ///
-    /// Neither the round nor a row is held in memory: the iterator reads as it goes, and what is left of it is skipped. Within a row, reports
-    /// are in one order always, which is that of the names of batches. What is ingested meanwhile is not seen.
+    /// Neither the round nor a row is held in memory: the iterator reads as it goes, and what is left of it is skipped.
+    /// Within a row, reports are in one order always, which is that of the names of batches. What is ingested meanwhile
+    /// is not seen.
     fn groups(&self, round: &str, after: Option<&RowId>, each: &mut GroupVisitor<'_>) -> Result<()>;
 
     /// The reports of a row, in the order of [`Storage::groups`]; nothing if there are more than `limit`.
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>>;
 
-    /// Claims participants' batches for a proxy, by its place: whether each is the proxy's now, or nothing if the round is sealed. Who claims one first has
-    /// it for good; what one of `handed` has is the proxy's as well.
+    /// Claims participants' batches for a proxy, by its place: whether each is the proxy's now, or nothing if the round
+    /// is sealed. Who claims one first has it for good; what one of `handed` has is the proxy's as well.
     fn claim(&self, round: &str, owner: u32, handed: &[u32], claims: &[ClaimId]) -> Result<Option<Vec<bool>>>;
 
     /// Returns the amounts that are stored of a round.
@@ -161,8 +164,8 @@ pub trait Storage: Send + Sync {
     /// A record of a round.
     fn get(&self, round: &str, name: &str) -> Result<Option<Vec<u8>>>;
 
-    /// Writes a record of a round in place of `expected`, which is none where there is to be none, and other records `beside` it: all of them, or,
-    /// where the record is another one, none; whether it has.
+    /// Writes a record of a round in place of `expected`, which is none where there is to be none, and other records
+    /// `beside` it: all of them, or, where the record is another one, none; whether it has.
     fn change(
         &self,
         round: &str,
@@ -184,8 +187,8 @@ pub trait Storage: Send + Sync {
     /// Removes all of a round but its name, gives its space back, and leaves one record; the round is sealed.
     fn clear(&self, round: &str, name: &str, value: &[u8]) -> Result<()>;
 
-    /// Gives `holder` something to itself for a time from now on, unless another one has it; whether it has it. Who has it renews it by asking again.
-    /// The time passes by one clock for all.
+    /// Gives `holder` something to itself for a time from now on, unless another one has it; whether it has it. Who has
+    /// it renews it by asking again. The time passes by one clock for all.
     fn lease(&self, name: &str, holder: &Holder, time: Duration) -> Result<bool>;
 }
 
@@ -203,7 +206,8 @@ enum Named<'a> {
     File(&'a Path),
 }
 
-/// Whether the storage that a URL names can be that of several databases. What is wrong with it is told when it is opened.
+/// Whether the storage that a URL names can be that of several databases. What is wrong with it is told when it is
+/// opened.
 pub fn is_shared(url: &str) -> bool {
     match named(url) {
         Ok(Named::Postgres(_)) => true,
@@ -212,11 +216,11 @@ pub fn is_shared(url: &str) -> bool {
     }
 }
 
-/// Opens the storage that a URL names: `embedded:DIR`, `postgresql://USER@HOST/DATABASE`, or `file:PATH` of a file that holds such a URL, which others
-/// of the machine may not read.
+/// Opens the storage that a URL names: `embedded:DIR`, `postgresql://USER@HOST/DATABASE`, or `file:PATH` of a file that
+/// holds such a URL, which others of the machine may not read.
 ///
-/// Errors ([`Error::Input`]): it names none, or see [`Embedded::open`] and [`Postgres::open`]. The text repeats no more of a URL than what kind it is:
-/// the rest may hold a password.
+/// Errors ([`Error::Input`]): it names none, or see [`Embedded::open`] and [`Postgres::open`]. The text repeats no more
+/// of a URL than what kind it is: the rest may hold a password.
 pub fn open(url: &str) -> Result<Box<dyn Storage>> {
     Ok(match named(url)? {
         Named::Embedded(path) => {

@@ -1,4 +1,5 @@
-//! The power fails at any write of the embedded storage: what was acknowledged is there, what was under way is there whole or not at all.
+//! The power fails at any write of the embedded storage: what was acknowledged is there, what was under way is there
+//! whole or not at all.
 
 use std::path::Path;
 use std::sync::OnceLock;

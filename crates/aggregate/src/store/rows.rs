@@ -23,7 +23,8 @@ pub(super) fn digest(rows: &[OpenedReport]) -> [u8; DIGEST_BYTES] {
     *hasher.finalize().as_bytes()
 }
 
-/// Calls `each` with every row of `reports`, which are in the order of their rows, until it breaks off. What it leaves of a row is skipped.
+/// Calls `each` with every row of `reports`, which are in the order of their rows, until it breaks off. What it leaves
+/// of a row is skipped.
 pub(super) fn group(
     mut reports: impl Iterator<Item = Result<(RowId, Stored)>>,
     each: &mut GroupVisitor<'_>,

@@ -84,7 +84,8 @@ fn where_little_room_is_left_nothing_is_taken_and_what_is_there_stays() {
     assert_eq!(open(home.path()).unwrap().rounds().unwrap(), [""; 0]);
 }
 
-/// Between the two steps of a removal a process may end: the next one ends it, and nothing of it is in a round of the same name.
+/// Between the two steps of a removal a process may end: the next one ends it, and nothing of it is in a round of the
+/// same name.
 #[test]
 fn a_removal_that_was_cut_off_is_ended_at_the_start() {
     let home = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Addresses of services that somebody names: a registry, or other services of the job. They are hints: who answers there has to prove
-//! the identity that the job file has.
+//! Addresses of services that somebody names: a registry, or other services of the job. They are hints: who answers
+//! there has to prove the identity that the job file has.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -34,8 +34,8 @@ pub struct Addresses {
 pub struct ServiceAddresses {
     /// Service to which the addresses belong.
     pub service: Service,
-    /// The fingerprint of the job's terms, in hexadecimal: who is dialled at a named address has to serve this job as this service, whatever else has the
-    /// same identity.
+    /// The fingerprint of the job's terms, in hexadecimal: who is dialled at a named address has to serve this job as
+    /// this service, whatever else has the same identity.
     pub agreement: String,
     /// Addresses that other services or a registry name.
     pub addresses: Arc<Addresses>,
@@ -74,8 +74,8 @@ impl Addresses {
         !self.seeds.is_empty()
     }
 
-    /// Asks the others one after the other where `service` listens, until one names another address than before. Boxed: who asks is a
-    /// client, and so is who is asked.
+    /// Asks the others one after the other where `service` listens, until one names another address than before. Boxed:
+    /// who asks is a client, and so is who is asked.
     pub(super) fn ask(&self, service: Service) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async move {
             let before = self.get(service);

@@ -45,7 +45,8 @@ pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> ApiResult<Vec
     }
 }
 
-/// Reads a body in JSON. Whoever may not be asked for something is refused before its body is read: it could let it drip.
+/// Reads a body in JSON. Whoever may not be asked for something is refused before its body is read: it could let it
+/// drip.
 pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> ApiResult<T> {
     let malformed = |what: &str| ApiError::new(RefusalReason::Malformed, what.to_owned());
     if headers.get(header::CONTENT_TYPE).is_none_or(|found| found.as_bytes() != JSON.as_bytes()) {

@@ -237,11 +237,11 @@ impl Client {
         &self.peer.name
     }
 
-    /// Asks until there is an answer that is no request to come again, or the time is over: the last answer, or failure, is returned
-    /// then.
+    /// Asks until there is an answer that is no request to come again, or the time is over: the last answer, or
+    /// failure, is returned then.
     ///
-    /// Errors: [`Error::Network`] where nobody answers, or somebody of another identity; [`Error::Authentication`] where the other end refuses this identity;
-    /// [`Error::Interrupted`].
+    /// Errors: [`Error::Network`] where nobody answers, or somebody of another identity; [`Error::Authentication`]
+    /// where the other end refuses this identity; [`Error::Interrupted`].
     pub fn ask(&self, ask: &ApiRequest, persistence: Persistence) -> Result<ApiResponse> {
         self.persist(persistence, |_| self.once(ask))
     }

@@ -1,5 +1,5 @@
-//! HTTP/2 over TLS 1.3, both ends authenticated by the fingerprints of their keys: how the roles of an aggregation speak with each
-//! other. Requests can all be repeated: whoever has no answer asks again.
+//! HTTP/2 over TLS 1.3, both ends authenticated by the fingerprints of their keys: how the roles of an aggregation
+//! speak with each other. Requests can all be repeated: whoever has no answer asks again.
 
 mod addresses;
 mod admission;

@@ -34,8 +34,8 @@ use super::taken::taken;
 use super::{Admission, HANDSHAKE_LIMIT, MAX_CONNECTIONS, MAX_REQUESTS, REQUESTS_EACH, SharedTraffic};
 use crate::wire::reply::{ApiError, RefusalReason};
 
-/// Handshakes at a time. Who comes then takes the place of the oldest one of the network that holds most: where that is the own one, only if
-/// it has had the time that a handshake takes, so that a crowd of honest ones gets done.
+/// Handshakes at a time. Who comes then takes the place of the oldest one of the network that holds most: where that is
+/// the own one, only if it has had the time that a handshake takes, so that a crowd of honest ones gets done.
 const MAX_HANDSHAKES: usize = 1024;
 const HANDSHAKE: Duration = Duration::from_secs(1);
 
@@ -247,8 +247,8 @@ impl Drop for Busy {
     }
 }
 
-/// A request, which counts as one, and keeps its connection, until all of these are dropped: its answer may take longer than its
-/// beginning.
+/// A request, which counts as one, and keeps its connection, until all of these are dropped: its answer may take longer
+/// than its beginning.
 #[derive(Clone)]
 pub struct UnderWay {
     _held: Arc<(Busy, OwnedSemaphorePermit, CountGuard)>,

@@ -1,5 +1,5 @@
-//! A channel over the two bodies of one request, which travel at once: a protocol of many messages within one request, that leaves
-//! nothing when the request is cut off.
+//! A channel over the two bodies of one request, which travel at once: a protocol of many messages within one request,
+//! that leaves nothing when the request is cut off.
 
 use std::io::{self, Read, Write};
 use std::pin::Pin;
@@ -39,7 +39,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// For a protocol in which so many bytes may travel in either direction: as long as bodies of these may take, one after the other.
+    /// For a protocol in which so many bytes may travel in either direction: as long as bodies of these may take, one
+    /// after the other.
     pub fn of(bytes: usize) -> Bounds {
         Bounds { bytes, time: time_for(2 * bytes) }
     }
@@ -58,8 +59,8 @@ pub fn outlet() -> (Outlet, Body) {
     (Outlet { pieces, runtime: Handle::current(), stop: watch::Sender::new(false) }, Body::new(Written(written)))
 }
 
-/// A channel to `peer` that reads a body, and writes another. It ends when the other end says nothing, sends or takes more than it may, or when
-/// it is cancelled. Called where the runtime is, and used where it may wait.
+/// A channel to `peer` that reads a body, and writes another. It ends when the other end says nothing, sends or takes
+/// more than it may, or when it is cancelled. Called where the runtime is, and used where it may wait.
 pub fn join<B>(peer: &str, incoming: B, outlet: Outlet, bounds: Bounds, cancel: &Cancel) -> Channel
 where
     B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,

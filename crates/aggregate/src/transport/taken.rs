@@ -1,5 +1,5 @@
-//! Answers on their way. Whoever asks and does not read would have them kept for it, one after the other: so an answer counts as its request
-//! until it was taken, travels in small pieces, and is given up when that takes too long.
+//! Answers on their way. Whoever asks and does not read would have them kept for it, one after the other: so an answer
+//! counts as its request until it was taken, travels in small pieces, and is given up when that takes too long.
 
 use std::io;
 use std::pin::Pin;

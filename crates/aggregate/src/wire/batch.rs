@@ -20,8 +20,8 @@ pub(crate) fn batch_id(text: &str) -> ApiResult<BatchId> {
         .ok_or_else(|| ApiError::new(RefusalReason::Malformed, "a batch has a name of 32 hexadecimal digits"))
 }
 
-/// The number of a batch's first report among all that its participant reports in the round. It follows from the batch's name: reports of one batch so pass
-/// in no other.
+/// The number of a batch's first report among all that its participant reports in the round. It follows from the
+/// batch's name: reports of one batch so pass in no other.
 pub(crate) fn first_of(batch: &BatchId) -> u64 {
     let mut number = [0; 8];
     number.copy_from_slice(&batch[..8]);

@@ -16,7 +16,8 @@ pub struct Handed<'a> {
 }
 
 impl Handed<'_> {
-    /// The fingerprint of the participant's identity, that of what the participant sent, and the records that were made of it.
+    /// The fingerprint of the participant's identity, that of what the participant sent, and the records that were made
+    /// of it.
     pub fn to_bytes(&self) -> Vec<u8> {
         [&self.participant.0[..], &self.digest, self.records].concat()
     }

@@ -1,4 +1,5 @@
-//! The list of rounds whose secrets a proxy has, in parts: an answer has a bound, and rounds that were removed are told for good.
+//! The list of rounds whose secrets a proxy has, in parts: an answer has a bound, and rounds that were removed are told
+//! for good.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Messages between roles and their encodings: bodies in JSON and in bytes, names in paths, and the bounds that both ends
-//! know.
+//! Messages between roles and their encodings: bodies in JSON and in bytes, names in paths, and the bounds that both
+//! ends know.
 
 pub mod batch;
 pub mod claims;

@@ -41,7 +41,8 @@ impl PeerAddresses {
     }
 }
 
-/// Whether a text has the form of an address to dial: `HOST:PORT`, where the host is a name, or an address of version 4 or, in brackets, 6.
+/// Whether a text has the form of an address to dial: `HOST:PORT`, where the host is a name, or an address of version 4
+/// or, in brackets, 6.
 pub fn is_address(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else { return false };
     let is_name = |name: &str| {

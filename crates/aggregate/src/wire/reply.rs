@@ -104,8 +104,8 @@ impl ApiError {
         )
     }
 
-    /// Encodes the answer to a granted request, where it is sent as the request's last message. The encoding is the status (2
-    /// bytes), the seconds until the retry (2 bytes; 0 if there is none), and JSON.
+    /// Encodes the answer to a granted request, where it is sent as the request's last message. The encoding is the
+    /// status (2 bytes), the seconds until the retry (2 bytes; 0 if there is none), and JSON.
     /// [`Answer::decode`](crate::transport::ApiResponse::decode) reads it.
     pub fn outcome(granted: &ApiResult<serde_json::Value>) -> Vec<u8> {
         let (status, again, json) = match granted {

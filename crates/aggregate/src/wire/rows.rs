@@ -1,4 +1,5 @@
-//! Rows of a result as they travel: the key, how many reports it had, and where values are revealed, how many had which.
+//! Rows of a result as they travel: the key, how many reports it had, and where values are revealed, how many had
+//! which.
 
 /// The most values of a row: as many as a domain may have.
 const MAX_VALUES: usize = 1 << 20;
@@ -21,8 +22,8 @@ impl std::fmt::Debug for RevealedKey {
     }
 }
 
-/// The encoding of rows: of each the length of its key (2 bytes), the key, the count (8), the number of values (4), and of each its place
-/// (4) and how often it was reported (8); all numbers little-endian.
+/// The encoding of rows: of each the length of its key (2 bytes), the key, the count (8), the number of values (4), and
+/// of each its place (4) and how often it was reported (8); all numbers little-endian.
 pub fn encode_rows(rows: &[RevealedKey]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for row in rows {

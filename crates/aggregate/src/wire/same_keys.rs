@@ -1,5 +1,6 @@
-//! The fingerprint of a round's public keys, which requests about the round carry: whoever has others has lost what it kept, or has it from another time. What is
-//! reported, sent or asked under one set of keys is worth nothing under another one, so nothing of it is taken.
+//! The fingerprint of a round's public keys, which requests about the round carry: whoever has others has lost what it
+//! kept, or has it from another time. What is reported, sent or asked under one set of keys is worth nothing under
+//! another one, so nothing of it is taken.
 
 use std::fmt;
 use std::str::FromStr;

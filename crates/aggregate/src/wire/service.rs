@@ -11,7 +11,8 @@ pub enum Service {
     Database(usize),
 }
 
-/// A service's name where it stands for itself, as `proxy-1` for the first: in a registry, in measures, and of the file in which it says where it listens.
+/// A service's name where it stands for itself, as `proxy-1` for the first: in a registry, in measures, and of the file
+/// in which it says where it listens.
 pub(crate) fn file(service: Service) -> String {
     let (role, place) = parts(service);
     format!("{role}-{}", place + 1)

@@ -1,8 +1,9 @@
 //! Sessions fence the copies of a proxy's state directory.
 //!
-//! In each round a proxy's state directory goes through a chain of sessions, each with a fresh random name. The database holds the last one of each proxy
-//! and lets only its holder go on to the next. A proxy that has written something to its disk goes on to a session that it wrote after it, before
-//! anybody is told of it. A directory without that session therefore lacks something, and whoever starts it is refused.
+//! In each round a proxy's state directory goes through a chain of sessions, each with a fresh random name. The
+//! database holds the last one of each proxy and lets only its holder go on to the next. A proxy that has written
+//! something to its disk goes on to a session that it wrote after it, before anybody is told of it. A directory without
+//! that session therefore lacks something, and whoever starts it is refused.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,5 @@
-//! Public keys of a round, signed by the identity of the role that they are of: nobody between two roles can put others in their place.
+//! Public keys of a round, signed by the identity of the role that they are of: nobody between two roles can put others
+//! in their place.
 
 use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};

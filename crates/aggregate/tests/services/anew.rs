@@ -1,5 +1,5 @@
-//! Services that have lost what they kept of a round, and open it anew under the same name: the others have its keys of before. Nothing that was reported under one
-//! set of keys is taken for another, and none of it is lost without a word.
+//! Services that have lost what they kept of a round, and open it anew under the same name: the others have its keys of
+//! before. Nothing that was reported under one set of keys is taken for another, and none of it is lost without a word.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -81,7 +81,8 @@ fn a_database_that_opens_a_round_anew_gets_nothing_of_it_and_loses_nothing() {
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }
 
-/// A database that has lost its rows, and not its key, is given the proxies' key again. That it lacks what it had told the proxy is noticed, and said.
+/// A database that has lost its rows, and not its key, is given the proxies' key again. That it lacks what it had told
+/// the proxy is noticed, and said.
 #[test]
 fn a_round_that_is_opened_anew_under_its_own_key_fails_and_says_what_it_lacks() {
     let mut world = World::started(&["a", "b"], json!({}));

@@ -86,8 +86,9 @@ fn listen(world: &World) -> Questions {
     asked
 }
 
-/// The oracle is of the proxies' domain: what it is asked about must not be what a proxy has sent. So the same row is asked about under other ciphertexts and in
-/// another order each time, and of who reported it nothing is seen but which reports are of one.
+/// The oracle is of the proxies' domain: what it is asked about must not be what a proxy has sent. So the same row is
+/// asked about under other ciphertexts and in another order each time, and of who reported it nothing is seen but which
+/// reports are of one.
 #[test]
 fn an_oracle_sees_nothing_that_a_proxy_has_seen() {
     let mut world = World::new(&names(&["a", "b"]), json!({}));

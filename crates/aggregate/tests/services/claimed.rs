@@ -190,7 +190,8 @@ fn a_proxy_that_is_not_there_is_not_gone_on_without() {
     assert!(error.contains("there is no proxy 3"), "{error}");
 }
 
-/// A database that answers for fewer, more, or others than were named gets nothing, and loses nothing: it is asked again.
+/// A database that answers for fewer, more, or others than were named gets nothing, and loses nothing: it is asked
+/// again.
 #[test]
 fn an_answer_that_does_not_fit_its_claims_is_none() {
     let wrong: [Answers; 4] = [|_| vec![], |_| vec![0xff, 1, 0], |_| vec![0xff, 0b11], |_| vec![0xff; 1 << 12]];
@@ -219,8 +220,8 @@ fn an_answer_that_does_not_fit_its_claims_is_none() {
     assert_eq!(shared.lock().unwrap().entries.concat().len(), 9 * params.entry_bytes());
 }
 
-/// A session follows what was claimed before it is acted on, and what was shuffled before it is sent: a storage that was put back, or an older copy of the
-/// directory, would have the same once more.
+/// A session follows what was claimed before it is acted on, and what was shuffled before it is sent: a storage that
+/// was put back, or an older copy of the directory, would have the same once more.
 #[test]
 fn claims_and_shuffles_are_covered_by_sessions_of_their_own() {
     let (world, shared) = lying(&["a", "b"], |_| vec![0b11]);

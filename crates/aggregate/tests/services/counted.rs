@@ -36,7 +36,8 @@ fn a_round_that_lacks_reports_is_not_counted() {
     assert!(status.failure.unwrap().reason.contains("it lacks 3 reports"));
 }
 
-/// A storage that takes over after the count, and lacks some of what was counted, gives no result; one that was counted takes nothing more.
+/// A storage that takes over after the count, and lacks some of what was counted, gives no result; one that was counted
+/// takes nothing more.
 #[test]
 fn what_was_counted_is_compared_once_more_before_it_is_revealed() {
     let mut world = World::started(&["a", "b"], json!({ "tighten": true }));

@@ -132,8 +132,8 @@ fn find(directory: &Path, begins: &str) -> PathBuf {
     all.into_iter().find(|entry| entry.file_name().to_string_lossy().starts_with(begins)).unwrap().path()
 }
 
-/// A directory that lacks something waits for the rest of it: nobody is told that what was acknowledged is not there, not even for the moment until the
-/// database is asked.
+/// A directory that lacks something waits for the rest of it: nobody is told that what was acknowledged is not there,
+/// not even for the moment until the database is asked.
 #[test]
 fn a_directory_that_lacks_something_says_nothing_of_its_rounds() {
     let mut world = World::started(&["a", "b"], json!({}));

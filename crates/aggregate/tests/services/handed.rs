@@ -38,7 +38,8 @@ fn completed(shared: &Shared) -> Option<Value> {
     shared.lock().unwrap().completion.clone()
 }
 
-/// Before the round has closed nothing is taken over, and when all has been sent nothing either: whoever hands it over keeps it then.
+/// Before the round has closed nothing is taken over, and when all has been sent nothing either: whoever hands it over
+/// keeps it then.
 #[test]
 fn batches_are_taken_over_between_the_close_and_the_end() {
     let (world, shared, other, keys) = begun();

@@ -264,8 +264,8 @@ fn one_participant_takes_no_more_than_its_part() {
     assert_eq!(world.over().state, RoundState::Revealed);
 }
 
-/// A participant that reports a key more often than an oracle can be asked about takes that key out of the result, and no other; the
-/// database's operator sees it.
+/// A participant that reports a key more often than an oracle can be asked about takes that key out of the result, and
+/// no other; the database's operator sees it.
 #[test]
 fn a_key_that_is_reported_too_often_is_left_out_and_counted() {
     let mut world = World::new(&["a", "b"].map(str::to_owned), json!({}));

@@ -19,7 +19,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The keys of the document, each with those above it: `paths`, `paths:/v1/rounds`, `paths:/v1/rounds:get` and so on; and what stands behind each.
+/// The keys of the document, each with those above it: `paths`, `paths:/v1/rounds`, `paths:/v1/rounds:get` and so on;
+/// and what stands behind each.
 fn document() -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(root().join("docs/openapi/aggregate.yaml")).unwrap();
     let mut above: Vec<(usize, String)> = Vec::new();

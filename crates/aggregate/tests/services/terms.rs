@@ -7,7 +7,8 @@ use tacita_core::ErrorKind;
 
 use super::world::World;
 
-/// A round that fails since a shuffle would be half one participant's stays so: its operator can neither reveal the rest, nor change thresholds.
+/// A round that fails since a shuffle would be half one participant's stays so: its operator can neither reveal the
+/// rest, nor change thresholds.
 #[test]
 fn a_round_whose_shuffle_is_mostly_one_participants_fails_for_good() {
     let world = World::started(&["a", "b", "c"], json!({ "max_share": 0.5 }));

@@ -1,4 +1,5 @@
-//! `naor-reingold`: reports that participants make together with the proxy, honest ones, some that break off, and some that do as they like.
+//! `naor-reingold`: reports that participants make together with the proxy, honest ones, some that break off, and some
+//! that do as they like.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -136,7 +137,8 @@ fn what_breaks_off_leaves_nothing_and_a_batch_counts_once() {
     assert_eq!(world.result("a"), [("x".into(), 2), ("y".into(), 1)].into());
 }
 
-/// A proxy that is told to end breaks interactions off, and a participant that is patient begins again with the next one.
+/// A proxy that is told to end breaks interactions off, and a participant that is patient begins again with the next
+/// one.
 #[test]
 fn a_proxy_that_ends_is_come_back_to() {
     let mut world = world();
@@ -189,7 +191,8 @@ fn what_is_no_interaction_is_refused_and_changes_nothing() {
     let odd = ApiRequest { json: true, ..ApiRequest::post(path(&[3; 16], 1), Vec::new(), 1 << 16) };
     refused(&proxy.ask(&odd, ONCE).unwrap(), 400, "no application/vnd.tacita.v1");
     refused(&proxy.ask(&put(&[3; 16], vec![0; 320]), ONCE).unwrap(), 400, "made with the proxy");
-    // Bodies that are no frames, or end within one; more than anybody has to say. Whoever breaks the rules is told so, in the last frame.
+    // Bodies that are no frames, or end within one; more than anybody has to say. Whoever breaks the rules is told so,
+    // in the last frame.
     let ends_in = |body: Vec<u8>| {
         let answer = post(path(&[3; 16], 1), body);
         assert_eq!(answer.status, 200);
@@ -233,8 +236,8 @@ fn what_is_no_interaction_is_refused_and_changes_nothing() {
     assert_eq!(world.result("a"), [("x".into(), 2), ("y".into(), 1)].into());
 }
 
-/// Interactions that are begun and not gone on with take the places that there are, and no more; whoever finds none comes again, and is
-/// answered when one is free.
+/// Interactions that are begun and not gone on with take the places that there are, and no more; whoever finds none
+/// comes again, and is answered when one is free.
 #[test]
 fn interactions_that_do_not_go_on_are_bounded() {
     let holders = MAX_INTERACTIONS / INTERACTIONS_EACH;

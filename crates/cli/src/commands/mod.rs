@@ -33,6 +33,7 @@ mod wait;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tacita_core::Result;
+use tacita_node::base::text::{without_command_line, without_job_file};
 use tacita_node::jobs;
 
 use crate::console::{Log, LogOptions};
@@ -185,6 +186,23 @@ fn asked_for(arguments: impl Iterator<Item = String>) -> (String, Vec<String>) {
     let own = name != "tacita";
     let actions = command.get_subcommands().filter(|_| own).map(|action| action.get_name().to_owned());
     (name, actions.filter(|action| action != "help").collect())
+}
+
+/// Returns an error's text with the advice that fits the command in use: for a job file if it takes one, else for its
+/// options.
+pub fn fitting(text: &str) -> String {
+    if takes_job_file(std::env::args().skip(1)) { without_command_line(text) } else { without_job_file(text) }
+}
+
+/// Whether the command that these arguments name takes a job file.
+fn takes_job_file(arguments: impl Iterator<Item = String>) -> bool {
+    let mut command = Cli::command();
+    for word in arguments {
+        if let Some(inner) = command.find_subcommand(&word) {
+            command = inner.clone();
+        }
+    }
+    command.get_positionals().any(|argument| argument.get_id() == "job")
 }
 
 impl Cli {

@@ -263,7 +263,7 @@ impl PlanCommand {
         print(format_args!("Traffic   {least}{} in all, TLS aside", text::bytes(total)))?;
         let time = |seconds: f64| text::duration(Duration::from_secs_f64(seconds));
         print(format_args!(
-            "Time      {least}{} if each party has a machine like this one, {} if both share this one; reading and writing \
+            "Time      {least}{} if each party has a machine like this one, {} if all share this one; reading and writing \
              tables {}",
             time(plan.seconds_apart),
             time(plan.seconds_together),
@@ -346,9 +346,7 @@ fn glance(things: &[Disclosure], names: &[&str]) -> Result<()> {
     let second = width(&mut things.iter().map(|thing| thing.what.as_str()).chain(["Learns"]));
     print(format_args!("\n{:first$}  {:second$}  {LACKS}", "Party", "Learns"))?;
     for name in names {
-        let others = things.iter().filter(|thing| thing.owner.as_deref() != Some(name));
-        let (learns, lacks): (Vec<_>, Vec<_>) =
-            others.partition(|thing| thing.parties.iter().any(|party| party == name));
+        let (learns, lacks) = Disclosure::split(things, name);
         for line in 0..learns.len().max(lacks.len()) {
             let cell = |things: &[&Disclosure]| things.get(line).map_or(String::new(), |thing| thing.what.clone());
             let party = if line == 0 { name } else { "" };

@@ -50,7 +50,7 @@ pub struct RunCommand {
     /// --input, or give the same table again.
     #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
     work: Option<PathBuf>,
-    /// Resume the interrupted run in --work; the other party must do the same.
+    /// Resume the interrupted run in --work; the other parties must do the same.
     #[arg(long, requires = "work", help_heading = help::RESOURCES)]
     resume: bool,
     /// Address to listen on, in place of the one in the job file. Not for jobs with a relay, where no party listens.
@@ -132,7 +132,7 @@ pub struct PartyOptions {
     /// Overwrite existing files: the output, the files beside it, and the page.
     #[arg(long, help_heading = help::RESULT)]
     pub force: bool,
-    /// Longest wait for the peer.
+    /// Longest wait for the other parties.
     #[arg(
         long,
         value_name = "TIME",
@@ -141,7 +141,7 @@ pub struct PartyOptions {
         help_heading = help::CONNECTION
     )]
     pub timeout: Duration,
-    /// Longest silence of a connected peer that neither sends nor reads.
+    /// Longest silence of a connected party that neither sends nor reads.
     #[arg(
         long,
         value_name = "TIME",

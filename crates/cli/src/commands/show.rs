@@ -23,9 +23,14 @@ pub fn show(run: PartyRun) -> Result<()> {
         None => Ok(()),
     };
     let wrote: Vec<String> = wrote.into_iter().map(|path| path.display().to_string()).collect();
+    let time = |seconds: f64| text::duration(Duration::from_secs_f64(seconds.max(0.0)));
     tracing::info!(
-        "done in {}: {} sent, {} received{}",
-        text::duration(Duration::from_secs_f64(report.seconds.total)),
+        "done in {}{}: {} sent, {} received{}",
+        time(report.seconds.total - report.seconds.connect),
+        match report.seconds.connect {
+            0.0 => String::new(),
+            connect => format!(", after {} until connected", time(connect)),
+        },
         text::bytes(report.bytes.sent),
         text::bytes(report.bytes.received),
         if wrote.is_empty() { String::new() } else { format!(", wrote {}", wrote.join(", ")) }

@@ -29,7 +29,7 @@ static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Log {
-    /// For people.
+    /// Lines for people to read.
     #[default]
     Text,
     /// One JSON object a line.

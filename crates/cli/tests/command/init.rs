@@ -78,6 +78,35 @@ fn several_parties_reach_each_other_in_every_way() {
     assert_eq!((job.limits.daily_queries, job.limits.pad_to), (Some(500), Some(10_000)));
 }
 
+/// The order of dates and the headers of one table say nothing of the other parties', which are shown where theirs go.
+#[test]
+fn what_is_read_off_one_table_is_of_its_party() {
+    let home = Home::new();
+    let table = home.file("in.csv", "person,born\nAnn,04/05/1980\nBob,13/05/1980\n");
+    let options = [
+        &["--job", "intersect", "--party", "a=a.example:7400", "--party", "b", "--party", "c", "--yes"][..],
+        &["--input", &table, "--as", "b", "--key", "name=person,dob=born", "--learns", "a,b,c"],
+        &["--set", "parties.c.columns.dob=geboren"],
+    ]
+    .concat();
+    let written = |name: &str, more: &[&str]| {
+        let path = home.at(name);
+        let ended = tacita(&[&["init", &path], &options[..], more].concat()).well();
+        (text(&path), JobSpec::load(path.as_ref()).unwrap(), ended.stderr)
+    };
+    let (text, job, said) = written("read.toml", &[]);
+    assert!(text.contains("[\"text\", \"date\"]") && text.contains("[\"text\", \"date:DMY\"]"), "{text}");
+    let headers = ["a", "b", "c"].map(|name| job.header(name, "dob"));
+    assert_eq!(headers, ["dob", "born", "geboren"]);
+    let shown = |what: &str| text.lines().filter(|line| line.starts_with(what)).count();
+    assert_eq!((shown("# normalize"), shown("# columns"), shown("normalize")), (2, 1, 2), "{text}");
+    // A party that others dial has no address yet.
+    assert!(said.contains("has no parties.a.identity, parties.b.address, parties.b.identity, parties.c.id"), "{said}");
+    // What an option says is for all.
+    let (text, ..) = written("said.toml", &["--normalize", "text,date:DMY"]);
+    assert_eq!((text.matches("date:DMY").count(), text.matches("# normalize").count()), (1, 0), "{text}");
+}
+
 /// A job with others who serve has no two parties.
 #[test]
 fn an_aggregation_names_those_who_serve() {

@@ -305,7 +305,7 @@ fn what_was_received_is_written_without_the_peer() {
     hospital.until_it_says("sorted 2,000 rows");
     std::fs::remove_dir(&place).unwrap();
     let insurer = pair.start("insurer", &[]);
-    hospital.end().failed(2, &["gone/rows.csv", "is kept: --resume writes the result, without the peer"]);
+    hospital.end().failed(2, &["gone/rows.csv", "is kept: --resume writes the result, without the other parties"]);
     insurer.end().well();
     std::fs::create_dir(&place).unwrap();
     go(&["--resume"]).end().well();

@@ -6,8 +6,8 @@ use super::link::LockAnyway;
 use super::{Channel, Handle};
 use crate::error::{Error, Result};
 
-/// Runs `work` with each of `channels` and its state, on a thread of its own. Returns what `work` has returned, channel by
-/// channel.
+/// Runs `work` with each of `channels` and its state, on a thread of its own. Returns what `work` has returned, channel
+/// by channel.
 ///
 /// If one fails, all end: its own peer is told why, the others that the job cannot go on ([`Handle::end`]). The first
 /// error is returned.

@@ -1,5 +1,6 @@
-//! The labels of all messages, in one table (and one more, for protocols that are there to be compared), so that no two have one code or one
-//! name. `answers` stands behind those from which their receiver learns a part of the answer of an intersection.
+//! The labels of all messages, in one table (and one more, for protocols that are there to be compared), so that no two
+//! have one code or one name. `answers` stands behind those from which their receiver learns a part of the answer of an
+//! intersection.
 
 macro_rules! labels {
     ($($(#[$about:meta])* $room:ident {
@@ -197,7 +198,8 @@ labels! {
         TREES = 66, "OT trees";
         /// OT extension, receiver to sender: the bits that put the receiver's choices into every tree, one chunk.
         CORRECTIONS = 67, "OT corrections";
-        /// OT extension in its malicious form, receiver to sender: that the choices of a chunk are the same in all trees.
+        /// OT extension in its malicious form, receiver to sender: that the choices of a chunk are the same in all
+        /// trees.
         CONSISTENCY = 68, "OT consistency";
         /// Stored OT, receiver to sender: choice bits, hidden by random ones.
         FLIPS = 69, "OT flips";
@@ -211,7 +213,8 @@ labels! {
         TREE_SUMS = 80, "VOLE tree sums";
         /// Sender to receiver: what makes each tree's missing leaf the one that the correlation asks for.
         TREE_TIPS = 81, "VOLE tree tips";
-        /// Receiver to sender, malicious form: the challenge to the trees, and the receiver's masked part of the answer.
+        /// Receiver to sender, malicious form: the challenge to the trees, and the receiver's masked part of the
+        /// answer.
         CHALLENGE = 82, "VOLE challenge";
         /// Sender to receiver, malicious form: a hash of what both must have.
         ANSWER = 83, "VOLE answer";

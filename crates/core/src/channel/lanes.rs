@@ -20,18 +20,19 @@ pub const MAX_LANES: usize = 16;
 /// message takes about as much memory. Any message takes at most twice its count.
 pub const MIN_ROOM_BYTES: u64 = 128;
 
-/// Whoever hands messages to the lanes waits for the next as long as there is a peer: none may be due, because the lanes are
-/// at work. How long a message may be overdue is for the lane to say that waits for it.
+/// Whoever hands messages to the lanes waits for the next as long as there is a peer: none may be due, because the
+/// lanes are at work. How long a message may be overdue is for the lane to say that waits for it.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 impl Channel {
-    /// Opens a lane for each of `states`, of which there are 1 to [`MAX_LANES`], and runs `work` with each on a thread of
-    /// its own; the peer must open as many. A lane is a channel: role functions run on it as on any other. It ends when
-    /// `work` has returned at both ends. Returns what `work` has returned, lane by lane.
+    /// Opens a lane for each of `states`, of which there are 1 to [`MAX_LANES`], and runs `work` with each on a thread
+    /// of its own; the peer must open as many. A lane is a channel: role functions run on it as on any other. It ends
+    /// when `work` has returned at both ends. Returns what `work` has returned, lane by lane.
     ///
-    /// `ahead` is how many bytes, headers included, an honest peer may have sent to a lane that has not read them, where a
-    /// message counts as [`MIN_ROOM_BYTES`] if it is shorter; more is a violation. Traffic is counted here, and rounds are those of the lane that has most. If one lane fails, or
-    /// this channel does, all fail, and the first cause is returned.
+    /// `ahead` is how many bytes, headers included, an honest peer may have sent to a lane that has not read them,
+    /// where a message counts as [`MIN_ROOM_BYTES`] if it is shorter; more is a violation. Traffic is counted here, and
+    /// rounds are those of the lane that has most. If one lane fails, or this channel does, all fail, and the first
+    /// cause is returned.
     pub fn lanes<S: Send, A: Send>(
         &mut self,
         states: Vec<S>,
@@ -45,7 +46,8 @@ impl Channel {
         let lanes: Vec<Channel> = (0..states.len()).map(|lane| self.lane(lane, states.len())).collect();
         let links: Vec<Arc<Link>> = lanes.iter().map(|lane| lane.link.clone()).collect();
         let ended: Vec<Result<A>> = std::thread::scope(|scope| {
-            // If a thread cannot be had, or this one panics, the lanes that run must not wait for messages that nobody hands them.
+            // If a thread cannot be had, or this one panics, the lanes that run must not wait for messages that nobody
+            // hands them.
             let _panic = OnPanic(&links);
             let threads: Vec<_> = states
                 .into_iter()

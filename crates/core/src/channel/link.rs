@@ -217,7 +217,8 @@ impl Link {
         })
     }
 
-    /// Has done what comes before an answer, of this channel and of the one that it is a lane of. Other threads that would answer wait until it is.
+    /// Has done what comes before an answer, of this channel and of the one that it is a lane of. Other threads that
+    /// would answer wait until it is.
     pub(super) fn note_answer(&self) -> Result<()> {
         self.before_answer.lock_anyway().done()?;
         self.route.as_ref().map_or(Ok(()), Route::note_answer)
@@ -367,8 +368,8 @@ impl Link {
         }
     }
 
-    /// The first company stays: there is no second one in a job. A peer may have ended the job before this party came to say who is
-    /// in it; what it told is understood now.
+    /// The first company stays: there is no second one in a job. A peer may have ended the job before this party came
+    /// to say who is in it; what it told is understood now.
     pub(super) fn joins(&self, company: Roster) {
         let mut state = self.state.lock_anyway();
         let company = self.company.get_or_init(|| company);

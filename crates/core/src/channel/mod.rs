@@ -46,8 +46,8 @@ pub struct Label {
     pub code: u8,
     /// Name of the message, as written in `docs/wire.md`.
     pub name: &'static str,
-    /// Whether its receiver learns a part of the answer of an intersection from it, or can compute it with what it has: see
-    /// [`Channel::before_answer`].
+    /// Whether its receiver learns a part of the answer of an intersection from it, or can compute it with what it has:
+    /// see [`Channel::before_answer`].
     answers: bool,
 }
 
@@ -76,6 +76,20 @@ pub struct Traffic {
 }
 
 /// A connection to the other role.
+///
+/// ```
+/// use tacita_core::protocol::intersect::ecdh::BLINDED;
+/// use tacita_core::{Channel, ErrorKind};
+///
+/// let (mut to_insurer, mut to_hospital) = Channel::pair("hospital", "insurer");
+/// to_insurer.send(BLINDED, vec![1, 2, 3])?;
+/// to_insurer.send(BLINDED, vec![4])?;
+/// // A receiver says which message it waits for, and how long that is. Any other one is its peer's fault.
+/// assert_eq!(to_hospital.receive(BLINDED, 3)?, [1, 2, 3]);
+/// let error = to_hospital.receive(BLINDED, 2).unwrap_err();
+/// assert!(error.kind() == ErrorKind::Protocol && error.to_string().contains("hospital"));
+/// # tacita_core::Result::Ok(())
+/// ```
 pub struct Channel {
     outgoing: Outgoing,
     incoming: Incoming,
@@ -176,8 +190,8 @@ impl Channel {
         self.incoming.receive_up_to(label, limit)
     }
 
-    /// Sends a message and receives the peer's of the same label, of at most `limit` bytes. Both travel at once, so this
-    /// counts as one round.
+    /// Sends a message and receives the peer's of the same label, of at most `limit` bytes. Both travel at once, so
+    /// this counts as one round.
     pub fn exchange(&mut self, label: Label, payload: Vec<u8>, limit: usize) -> Result<Vec<u8>> {
         self.link.flights.lock_anyway().at_once(label);
         self.outgoing.send(label, payload)?;
@@ -225,7 +239,8 @@ impl Channel {
         })
     }
 
-    /// Takes over the progress that [`Handle`]s made so far show: what runs on the channel from now on tells its own to nobody.
+    /// Takes over the progress that [`Handle`]s made so far show: what runs on the channel from now on tells its own to
+    /// nobody.
     pub(crate) fn take_progress(&mut self) -> Arc<Progress> {
         std::mem::take(&mut self.progress)
     }
@@ -252,8 +267,8 @@ impl Channel {
         *patience = patience.saturating_add(by);
     }
 
-    /// Has `what` done before the first message leaves from which the peer learns a part of the answer of an intersection, over this
-    /// channel or a lane of it. If that fails, no such message is ever sent.
+    /// Has `what` done before the first message leaves from which the peer learns a part of the answer of an
+    /// intersection, over this channel or a lane of it. If that fails, no such message is ever sent.
     pub fn before_answer(&mut self, what: impl FnOnce() -> Result<()> + Send + 'static) {
         *self.link.before_answer.lock_anyway() = BeforeAnswer::Due(Box::new(what));
     }
@@ -287,8 +302,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Ends the job in good order for a reason that both parties see for themselves: each waits until the other has come to
-    /// it, and is left with its own `error` rather than with the news that the other has stopped.
+    /// Ends the job in good order for a reason that both parties see for themselves: each waits until the other has
+    /// come to it, and is left with its own `error` rather than with the news that the other has stopped.
     pub fn conclude_for(&mut self, error: Error) -> Error {
         // Whatever the peer does instead, this party's own error is why it ends.
         let _ = self.conclude();
@@ -322,8 +337,9 @@ impl Channel {
         }
     }
 
-    /// Says that the channel is of a job of these parties, the one at `me` being this one: an end of the job then names the party
-    /// that is to blame for it. Both ends say so before anything is sent, with the same names in the same order, 256 at most.
+    /// Says that the channel is of a job of these parties, the one at `me` being this one: an end of the job then names
+    /// the party that is to blame for it. Both ends say so before anything is sent, with the same names in the same
+    /// order, 256 at most.
     pub fn in_company(&mut self, parties: &[&str], me: usize) {
         self.link.joins(Roster::new(parties, me));
     }

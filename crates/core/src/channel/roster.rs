@@ -34,7 +34,8 @@ impl Told {
         Told { kind, about: places.first().copied(), by: places.get(1).copied() }
     }
 
-    /// The places that travel with it: none, that of the party to blame, or also that of the one that has said so first.
+    /// The places that travel with it: none, that of the party to blame, or also that of the one that has said so
+    /// first.
     pub(super) fn places(&self) -> Vec<u8> {
         self.about.into_iter().chain(self.about.and(self.by)).collect()
     }
@@ -169,7 +170,8 @@ mod tests {
         assert_eq!(says(&heard), "a cannot be reached any more, as b says in the name of c");
     }
 
-    /// Whoever has said it first is named at the end of any number of others, each of which names the one that it has it from.
+    /// Whoever has said it first is named at the end of any number of others, each of which names the one that it has
+    /// it from.
     #[test]
     fn hearsay_keeps_its_first_speaker() {
         let parties = ["a", "b", "c", "d", "e"];

@@ -1,7 +1,8 @@
-//! A depot: where the parties of a job leave parcels for each other and for a helper, so that they need not all be there at the
-//! same time.
+//! A depot: where the parties of a job leave parcels for each other and for a helper, so that they need not all be
+//! there at the same time.
 //!
-//! A helper keeps it. It reads what is left for itself; what parties leave for each other is sealed between them ([`Post`]).
+//! A helper keeps it. It reads what is left for itself; what parties leave for each other is sealed between them
+//! ([`Post`]).
 
 mod post;
 mod shelf;
@@ -43,15 +44,18 @@ pub struct Parcel {
 
 /// Access of a party, or of the helper, to the depot of one run. Several threads may use it at the same time.
 pub trait Depot: Sync {
-    /// Tells all parties `own`, as this party's word, and returns what each has told, by place: as many bytes each. Waits until all have.
+    /// Tells all parties `own`, as this party's word, and returns what each has told, by place: as many bytes each.
+    /// Waits until all have.
     ///
-    /// Errors: [`Error::Authentication`](crate::Error::Authentication) for what is not by the party that it is said to be by.
+    /// Errors: [`Error::Authentication`](crate::Error::Authentication) for what is not by the party that it is said to
+    /// be by.
     fn announce(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>>;
 
     /// Leaves a part of a parcel. It is there when this returns, and is left once.
     fn leave(&self, parcel: Parcel, part: u32, bytes: Vec<u8>) -> Result<()>;
 
-    /// Waits for a part of a parcel, and takes it. It has `length` bytes, or the depot is to blame; nothing is collected twice.
+    /// Waits for a part of a parcel, and takes it. It has `length` bytes, or the depot is to blame; nothing is
+    /// collected twice.
     fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>>;
 
     /// Name, in messages, of the party or helper at that place.

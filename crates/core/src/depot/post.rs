@@ -1,4 +1,5 @@
-//! Parcels between two parties, sealed: the helper that keeps them can neither read nor change them, nor pass one off as another.
+//! Parcels between two parties, sealed: the helper that keeps them can neither read nor change them, nor pass one off
+//! as another.
 
 use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce, Tag};
@@ -10,7 +11,8 @@ use crate::error::{Error, Result};
 /// Bytes by which a part grows when it is sealed.
 pub(crate) const SEAL_BYTES: usize = 16;
 
-/// A key for each other party, by place: one that only it and this party have, fresh in every run. This party's own is of no use.
+/// A key for each other party, by place: one that only it and this party have, fresh in every run. This party's own is
+/// of no use.
 pub(crate) struct PostKeys(Vec<Zeroizing<[u8; 32]>>);
 
 /// A party's way to the others.

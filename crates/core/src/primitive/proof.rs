@@ -3,8 +3,8 @@
 //! knowledge", AFRICACRYPT 2009), made non-interactive over a [`Transcript`] (Fiat & Shamir; all that is proved is hashed, as
 //! Bernhard, Pereira & Warinschi ask, ASIACRYPT 2012).
 //!
-//! A proof holds its commitments, so that many are verified at once by one sum of products under random weights (Bellare, Garay &
-//! Rabin, EUROCRYPT 1998).
+//! A proof holds its commitments, so that many are verified at once by one sum of products under random weights
+//! (Bellare, Garay & Rabin, EUROCRYPT 1998).
 
 #[cfg(test)]
 mod tests;
@@ -76,8 +76,8 @@ impl<G: Group> Statement<G> {
 }
 
 impl<G: Group + Sync> Statement<G> {
-    /// Knowing x with `image` x times the generator and many images x times their bases: of one random combination of these, drawn
-    /// when they are fixed (RFC 9497, section 2.2.1, `ComputeComposites`, with scalars of full length).
+    /// Knowing x with `image` x times the generator and many images x times their bases: of one random combination of
+    /// these, drawn when they are fixed (RFC 9497, section 2.2.1, `ComputeComposites`, with scalars of full length).
     pub(crate) fn composite(
         group: &G,
         image: &G::Point,
@@ -157,7 +157,8 @@ pub(crate) fn verify<G: Group>(
     (0..proofs.len()).find(wrong).map_or(Ok(()), |wrong| Err(Wrong(wrong)))
 }
 
-/// Whether all of these proofs hold, which fit their statements: their equations under random weights sum to the identity.
+/// Whether all of these proofs hold, which fit their statements: their equations under random weights sum to the
+/// identity.
 fn hold<G: Group>(group: &G, statements: &[Statement<G>], proofs: &[Proof<G>], rng: &mut impl CryptoRng) -> bool {
     let zero = group.scalar(0);
     let (mut points, mut factors) = (Vec::new(), Vec::new());
@@ -196,7 +197,8 @@ impl<G: Group> Proof<G> {
         bytes
     }
 
-    /// The proof that `bytes` encode, of so many equations in so many scalars. One in as many as the group's order has no encoding.
+    /// The proof that `bytes` encode, of so many equations in so many scalars. One in as many as the group's order has
+    /// no encoding.
     pub fn decode(group: &G, bytes: &[u8], equations: usize, scalars: usize) -> Option<Proof<G>> {
         if bytes.len() != Proof::bytes(group, equations, scalars) {
             return None;

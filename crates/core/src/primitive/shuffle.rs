@@ -1,4 +1,4 @@
-//! Uniformly random permutations.
+//! Uniformly random permutations, from a seeded generator.
 
 use rand_core::CryptoRng;
 

@@ -387,7 +387,7 @@ pub trait RepeatedCounts {
     /// The items of a bucket's rows, where rows go by their position.
     fn partition(&self, spec: &JobSpec, me: &str, source: &Source) -> Result<Answer>;
 
-    /// Begins to count.
+    /// Begins to count candidates, level by level.
     fn levels(&self, spec: &JobSpec, me: &str, gathered: Gathered, channel: &mut Channel) -> Result<Box<dyn Levels>>;
 }
 

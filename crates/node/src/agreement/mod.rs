@@ -25,6 +25,7 @@ mod show;
 mod sizes;
 mod source;
 mod spec;
+mod summary;
 mod summed;
 mod terms;
 mod topology;

@@ -21,6 +21,26 @@ use crate::table::{DecimalMark, Profile, ReadOptions};
 
 /// A job as written in its file, with defaults filled in. `JobSpec::check` has passed for every one that
 /// `JobSpec::load` returns.
+///
+/// ```
+/// use tacita_node::agreement::{JobSpec, KnownSizes, Reveal};
+///
+/// let text = r#"
+///     job       = "intersect"
+///     id        = "accidents-2026-11"
+///     reveal_to = ["hospital"]
+///     key       = { columns = ["name", "dob"], normalize = ["name", "date"] }
+///     parties   = { hospital = { address = "hospital.example:7400" }, insurer = {} }
+/// "#;
+/// let job = JobSpec::parse(text, false)?;
+/// assert_eq!((job.job.name(), &job.reveal, job.parties.names()), ("intersect", &Reveal::Rows, vec!["hospital", "insurer"]));
+/// let learned = job.learned("hospital", KnownSizes::default());
+/// assert_eq!(learned[0], "hospital learns which of its own rows have a key that insurer has too.");
+/// // Keys of other jobs, and terms that make no sense together, are refused with what to do.
+/// let error = JobSpec::parse(&text.replace("reveal_to", "min_support = 2\nreveal_to"), false).unwrap_err();
+/// assert!(error.to_string().contains("rules"), "{error}");
+/// # tacita_core::Result::Ok(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct JobSpec {
     /// Question that the job asks, with the keys of the job file that are for this question alone.

@@ -166,6 +166,26 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// A message without its advice for a command line, for those who have a job file: `…, or ... on the command line`.
+pub fn without_command_line(message: &str) -> String {
+    without(message, " on the command line", ", or `", 0)
+}
+
+/// A message without its advice for a job file, for those who have none: `columns = ... of the job file, or …`.
+pub fn without_job_file(message: &str) -> String {
+    without(message, " in [parties.X] of the job file, or ", ": `columns", ": ".len())
+}
+
+/// A message without each part that ends with `last`. The part begins so far behind the start of the last `first` before it.
+fn without(message: &str, last: &str, first: &str, behind: usize) -> String {
+    let mut message = message.to_owned();
+    while let Some(end) = message.find(last) {
+        let start = message[..end].rfind(first).map_or(end, |start| start + behind);
+        message.replace_range(start..end + last.len(), "");
+    }
+    message
+}
+
 /// Names in a sentence.
 pub fn names(names: &[&str]) -> String {
     match names {
@@ -233,6 +253,19 @@ mod tests {
         assert_eq!(near("stret"), Some("street"));
         assert_eq!(nearest("revael", ["level", "reveal"]), Some("reveal"));
         assert_eq!(near("salary"), None);
+    }
+
+    #[test]
+    fn advice_is_for_those_with_a_job_file_or_for_those_without() {
+        let both = "map it: `columns = { a = \"b\" }` in [parties.X] of the job file, or `a=b` on the command line; or mend it";
+        assert_eq!(
+            without_command_line(both),
+            "map it: `columns = { a = \"b\" }` in [parties.X] of the job file; or mend it"
+        );
+        assert_eq!(without_job_file(both), "map it: `a=b` on the command line; or mend it");
+        for neither in ["", "no column", ", or `a`", "in [parties.X] of the job file, or not"] {
+            assert_eq!((without_command_line(neither), without_job_file(neither)), (neither.into(), neither.into()));
+        }
     }
 
     #[test]

@@ -99,6 +99,11 @@ fn protocols_by_job() -> String {
 }
 
 /// A job of every kind, with nothing but defaults.
+///
+/// ```
+/// let names: Vec<_> = tacita_node::jobs::usual().map(|job| job.name()).collect();
+/// assert!(names.contains(&"intersect") && names.contains(&"dot"));
+/// ```
 pub fn usual() -> impl Iterator<Item = Arc<dyn Job>> {
     JOBS.iter().map(|kind| (kind.usual)())
 }

@@ -15,7 +15,7 @@ pub(crate) enum Connections {
         /// Ends all of them when one fails.
         links: Links,
     },
-    /// To a helper.
+    /// Connection to a helper.
     Helper(Box<DepotClient>),
 }
 

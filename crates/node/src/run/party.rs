@@ -100,8 +100,12 @@ impl PartyRun {
             outcome.ended = outcome.ended.and_then(|()| part.clear());
             return Ok(outcome);
         }
-        self.announce();
-        let ready = match self.prepare(self.check_paths()) {
+        let checked = self.check_paths();
+        match &checked {
+            Ok(()) => self.announce(),
+            Err(_) => tracing::info!("{} cannot run (see the error at the end): telling the others", self.me),
+        }
+        let ready = match self.prepare(checked) {
             Ok(ready) => ready,
             Err(error) => return self.write_alone(error, started),
         };
@@ -239,8 +243,9 @@ impl PartyRun {
         let mut result = write(self.job.job.name(), answer, to)?;
         if let Err(Error::Input(text)) = result.written {
             let directory = work.directory.display();
-            result.written =
-                Err(Error::Input(format!("{text}; {directory} is kept: --resume writes the result, without the peer")));
+            result.written = Err(Error::Input(format!(
+                "{text}; {directory} is kept: --resume writes the result, without the other parties"
+            )));
         }
         Ok(result)
     }
@@ -274,12 +279,17 @@ impl PartyRun {
         self.output.as_deref().map_or(Ok(Vec::new()), |output| all_beside(&self.job, output))
     }
 
-    /// Says what each party will learn. [`PartyRun::answer`] leaves that to its caller.
+    /// Says what each party will learn: of two parties in full, of more in a line each. [`PartyRun::answer`] leaves that
+    /// to its caller.
     pub fn announce(&self) {
-        for party in self.job.parties.names() {
-            for sentence in self.job.learned(party, KnownSizes::default()) {
-                tracing::info!("{sentence}");
-            }
+        let parties = self.job.parties.names();
+        let summary = if parties.len() > 2 { self.job.summary() } else { Vec::new() };
+        if summary.is_empty() {
+            let sentences = parties.iter().flat_map(|party| self.job.learned(party, KnownSizes::default()));
+            sentences.for_each(|sentence| tracing::info!("{sentence}"));
+        } else {
+            summary.iter().for_each(|line| tracing::info!("{line}"));
+            tracing::info!("for exceptions, see `tacita plan`, or `learned` in the report");
         }
         if self.meeting.relay.is_some() {
             tracing::info!("{}.", RELAY_LEARNS);

@@ -256,8 +256,8 @@ pub fn check_extension(source: &str, column: &str, extension: &str) -> Result<()
     }
     let example = if extension.starts_with("pandas.") { ", as with astype(str)" } else { "" };
     Err(Error::Input(format!(
-        "{source}: column {column:?} has the extension type {extension:?}, which is not read here, since what is stored is not the value: \
-         convert it to text, a number or a date{example}, or leave it out"
+        "{source}: column {column:?} has the extension type {extension:?}, whose values are not stored as \
+         such; convert it to text, a number or a date{example}, or leave it out"
     )))
 }
 

@@ -48,7 +48,7 @@ impl Arrival {
         tls::presented(&self.connection)
     }
 
-    /// Tells the dialer that it was chosen, or that it is there for something else than this end.
+    /// Tells the dialer that it was chosen, or that this end serves another purpose.
     pub(super) fn accept(mut self, until: Instant, peer: &Peer, options: &Options) -> Result<Connected, Failure> {
         let mut handshake = Handshake {
             connection: self.connection,

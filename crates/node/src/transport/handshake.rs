@@ -17,7 +17,7 @@ const LINGER: Duration = Duration::from_secs(1);
 pub(super) enum Failure {
     /// The other end, or the network, is at fault.
     Fault(Fault),
-    /// The other end is the peer, and there for something else.
+    /// The other end is the peer, but serves another purpose.
     Elsewhere(Purpose),
     /// Fatal error, which no other attempt can help.
     Fatal(Error),

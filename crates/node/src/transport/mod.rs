@@ -128,7 +128,7 @@ pub struct Connected {
 /// The peer is there, and for something else: a run that a doctor has met. Nothing of it was read.
 fn runs_already(peer: &str) -> Error {
     Error::NotReady(format!(
-        "{peer} can be reached, and both identities are right, but its run waits there, not its doctor, so nothing more was \
+        "{peer} can be reached, and both identities are right; but its run waits there, not its doctor, so nothing more was \
          compared: start this party's run, or ask {peer} for `tacita doctor` with --meet"
     ))
 }

@@ -37,7 +37,8 @@ fn send_table(authority: &Authority, channel: &mut Channel) -> Result<()> {
     table.chunks(TABLE_CHUNK).try_for_each(|chunk| channel.send(TABLE, chunk.to_vec()))
 }
 
-/// Answers a question: charged first, on disk, and evaluated then, together with what the desk has missed at that moment.
+/// Answers a question: charged first, on disk, and evaluated then, together with what the desk has missed at that
+/// moment.
 fn answer(authority: &Authority, client: &str, ask: &ListQuery, channel: &Channel) -> Result<ListAnswer> {
     let epoch = authority.epoch();
     let elements = (ask.blinded.len() / authority.live.params.suite.element_bytes()) as u64;

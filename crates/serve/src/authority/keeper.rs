@@ -33,7 +33,8 @@ pub(crate) struct Epoch {
     /// Time at which the epoch ends by the schedule.
     due: u64,
     pub(crate) list: RwLock<List>,
-    /// The table as it was lately, which desks that fetch it share: they get what has changed since with their next question.
+    /// The table as it was lately, which desks that fetch it share: they get what has changed since with their next
+    /// question.
     lately: Mutex<Option<(ListState, Arc<Vec<u8>>)>>,
 }
 
@@ -173,7 +174,8 @@ impl Keeper {
         self.roll.len()
     }
 
-    /// Adds rows, or takes them off: on disk before any desk sees it. `None`, and nothing done, if there has to be another key first.
+    /// Adds rows, or takes them off: on disk before any desk sees it. `None`, and nothing done, if there has to be
+    /// another key first.
     pub(crate) fn change(&mut self, rows: Vec<EncodedRow>, added: bool) -> Result<Option<Outcome>> {
         let plan = self.roll.plan(rows, added);
         let after = if added { self.roll.len() + plan.rows.len() } else { self.roll.len() - plan.rows.len() };
@@ -235,8 +237,8 @@ impl Keeper {
         (self.live.clone(), self.roll.clone())
     }
 
-    /// Goes over to the next epoch, with what has changed since it was begun to be prepared; on disk before this returns. The schedule goes on
-    /// where it was, unless its time has come.
+    /// Goes over to the next epoch, with what has changed since it was begun to be prepared; on disk before this
+    /// returns. The schedule goes on where it was, unless its time has come.
     pub(crate) fn rotate(&mut self, next: Next, now: Moment) -> Result<()> {
         let is_due = self.schedule.left(now).is_zero();
         let schedule = if is_due { self.schedule.passed(now) } else { self.schedule };

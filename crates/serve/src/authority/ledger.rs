@@ -22,7 +22,8 @@ const LONG: u64 = 4 << 20;
 /// Questions that are charged by one write, at most.
 const TOGETHER: usize = 512;
 
-/// Questions of one client that are not charged again if they are asked again: the answer may have been lost on its way.
+/// Questions of one client that are not charged again if they are asked again: the answer may have been lost on its
+/// way.
 const REMEMBERED: usize = 4;
 
 /// Mark of a question, by which it is known again.
@@ -86,7 +87,8 @@ impl Ledger {
         folder.has(FILE)
     }
 
-    /// Takes `keys` from what a client may still ask; on disk before this returns. A question that was charged is not charged again.
+    /// Takes `keys` from what a client may still ask; on disk before this returns. A question that was charged is not
+    /// charged again.
     pub(crate) fn charge(&self, client: &str, keys: u64, mark: Mark) -> Result<Charged> {
         let (reply, answer) = sync_channel(1);
         let gone = |_| Error::Internal("nobody keeps the ledger any more".into());

@@ -105,7 +105,8 @@ pub fn serve(serving: AuthorityConfig) -> Result<()> {
     })?;
     let authority = Authority::open(&serving, folder.clone(), desks)?;
     let next = authority.catch_up()?;
-    // Not before: how long all this takes depends on how many rows there are, and who waits at an open door could see it.
+    // Not before: how long all this takes depends on how many rows there are, and who waits at an open door could see
+    // it.
     let (listener, here) = bind(&address)?;
     let socket = control::listen(&folder)?;
     authority.announce(here);

@@ -1,5 +1,5 @@
-//! Changes of the key. The next one is prepared ahead, so that it takes its place at its time, and not when as many rows are done as there
-//! are.
+//! Changes of the key. The next one is prepared ahead, so that it takes its place at its time, and not when as many
+//! rows are done as there are.
 
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,8 @@ const LAST_STEPS: Duration = Duration::from_secs(1);
 const LAST_STEPS_OF_A_ROW: Duration = Duration::from_micros(20);
 
 impl Authority {
-    /// Does before anybody is served what the schedule has wanted meanwhile: changes the key if its time has passed, and prepares the next one if
-    /// its time is near. How long that takes shows to nobody.
+    /// Does before anybody is served what the schedule has wanted meanwhile: changes the key if its time has passed,
+    /// and prepares the next one if its time is near. How long that takes shows to nobody.
     pub(super) fn catch_up(&self) -> Result<Option<Next>> {
         let is_ahead = || self.keeper().schedule().is_ahead(Moment::now());
         if is_ahead() {
@@ -68,7 +68,8 @@ impl Authority {
             + LAST_STEPS_OF_A_ROW * self.live.job.limits.pad_to.unwrap_or_default().try_into().unwrap_or(u32::MAX)
     }
 
-    /// Goes over to the next key at its time, and no sooner. What takes as long as the list is, is done before that; changes wait meanwhile.
+    /// Goes over to the next key at its time, and no sooner. What takes as long as the list is, is done before that;
+    /// changes wait meanwhile.
     fn switch_on_time(&self, next: Next, cancel: &ConnectCancel) -> Result<()> {
         let mut keeper = self.keeper();
         let schedule = keeper.schedule();

@@ -51,7 +51,8 @@ impl Schedule {
         wall.min(self.latest.saturating_duration_since(now.steady))
     }
 
-    /// Whether it is time to prepare the next key: half a period ahead, so that it is ready at its time, however long that takes.
+    /// Whether it is time to prepare the next key: half a period ahead, so that it is ready at its time, however long
+    /// that takes.
     pub(crate) fn is_ahead(&self, now: Moment) -> bool {
         self.left(now) <= Duration::from_secs(self.period) / 2
     }

@@ -1,4 +1,5 @@
-//! The power fails while files are replaced as all that a role keeps is: its list of participants, its rounds, its keys, its sealed parts.
+//! The power fails while files are replaced as all that a role keeps is: its list of participants, its rounds, its
+//! keys, its sealed parts.
 
 use std::path::Path;
 

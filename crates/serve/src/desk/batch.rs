@@ -197,8 +197,8 @@ impl Batch {
     }
 }
 
-/// Asks for rows; for as many as the quota has room for, if it has not room for all of them. Returns what was found of the first ones, and
-/// what keeps the others from being asked for.
+/// Asks for rows; for as many as the quota has room for, if it has not room for all of them. Returns what was found of
+/// the first ones, and what keeps the others from being asked for.
 fn ask(link: &DeskLink, mut rows: Vec<QueryRow>) -> (Vec<RowMatches>, Option<Error>) {
     if rows.is_empty() {
         return (Vec::new(), None);

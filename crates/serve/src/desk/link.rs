@@ -1,4 +1,5 @@
-//! The connection with the authority: one thread keeps it, and the copy of the table, and asks what the others want to know.
+//! The connection with the authority: one thread keeps it, and the copy of the table, and asks what the others want to
+//! know.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel as queue, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -231,7 +232,8 @@ impl Caller {
         }
     }
 
-    /// Asks until there is an answer to the list as it is. The question stays the same as long as the epoch does: it is charged once.
+    /// Asks until there is an answer to the list as it is. The question stays the same as long as the epoch does: it is
+    /// charged once.
     fn ask_over(
         &mut self,
         line: &mut Channel,

@@ -1,4 +1,5 @@
-//! A desk: it asks an authority about one row at a time, or about many, over a connection that stands, and serves a page for that.
+//! A desk: it asks an authority about one row at a time, or about many, over a connection that stands, and serves a
+//! page for that.
 
 mod batch;
 pub mod check;

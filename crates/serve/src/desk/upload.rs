@@ -1,4 +1,5 @@
-//! A table that was uploaded: how its sender says it is written, and its rows. What is wrong is said in the words of the page.
+//! A table that was uploaded: how its sender says it is written, and its rows. What is wrong is said in the words of
+//! the page.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;

@@ -1,5 +1,5 @@
-//! The verdicts: kept in a file, one line of JSON each, and those of the day in memory, for the page. Neither holds whom was asked for, but for what the clerk
-//! wrote as a reference.
+//! The verdicts: kept in a file, one line of JSON each, and those of the day in memory, for the page. Neither holds
+//! whom was asked for, but for what the clerk wrote as a reference.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};

@@ -19,7 +19,8 @@ pub struct Hosting {
 }
 
 impl Hosting {
-    /// Serves the others beside this party's own run, if it is in the helper's place; its `meeting` is then with itself.
+    /// Serves the others beside this party's own run, if it is in the helper's place; its `meeting` is then with
+    /// itself.
     pub fn begin(
         job: &JobSpec,
         identity: &Identity,

@@ -1,5 +1,6 @@
-//! A helper: parties of a job leave here what they have for each other and for it, sealed or encrypted, and it adds up what is for it. It
-//! keeps what was left on disk until the run is over, so that it can be ended and started again meanwhile.
+//! A helper: parties of a job leave here what they have for each other and for it, sealed or encrypted, and it adds up
+//! what is for it. It keeps what was left on disk until the run is over, so that it can be ended and started again
+//! meanwhile.
 
 mod attend;
 mod desk;
@@ -225,7 +226,8 @@ impl Helper {
         })
     }
 
-    /// Looks after runs: who stays away or does nothing for too long ends one, and with the last one the helper if it is to.
+    /// Looks after runs: who stays away or does nothing for too long ends one, and with the last one the helper if it
+    /// is to.
     fn run_background(&self) {
         while !self.closed.is_cancelled() {
             self.refusals.tell_rest();

@@ -26,7 +26,7 @@ pub(super) enum Over {
 pub(super) enum Told<T> {
     /// Result that was requested.
     This(T),
-    /// No result yet.
+    /// No result is there yet.
     NotYet,
     /// The run is over: why, unless nothing is known of it any more.
     Over(Option<Over>),

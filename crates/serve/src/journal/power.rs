@@ -1,4 +1,5 @@
-//! The power fails at any write of a journal: what was written down is there, and what was under way is there whole or not at all.
+//! The power fails at any write of a journal: what was written down is there, and what was under way is there whole or
+//! not at all.
 
 use std::path::Path;
 

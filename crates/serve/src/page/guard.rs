@@ -1,9 +1,10 @@
 //! Access control of the page. It is for whoever has the address that was printed at the start, in a browser that came
 //! by it. No other site gets in through that browser.
 //!
-//! The browser gets a cookie for the token in that address. Cookies know no ports: a browser sends one to every server on its host. So the
-//! cookie is for one path, which is random and which the pages are below. A server of somebody else at another port gets the cookie only if
-//! the browser asks it for that path, and nobody who does not see the pages knows it.
+//! The browser gets a cookie for the token in that address. Cookies know no ports: a browser sends one to every server
+//! on its host. So the cookie is for one path, which is random and which the pages are below. A server of somebody else
+//! at another port gets the cookie only if the browser asks it for that path, and nobody who does not see the pages
+//! knows it.
 
 use std::net::SocketAddr;
 
@@ -44,7 +45,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Fresh secrets for the page of `word`, as `desk`, at this address. The token is the one given, or a fresh one as well.
+    /// Fresh secrets for the page of `word`, as `desk`, at this address. The token is the one given, or a fresh one as
+    /// well.
     pub fn new(word: &str, printed_by: &'static str, here: SocketAddr, token: Option<String>) -> Result<Guard> {
         // Of two pages on one machine, each keeps its own.
         let cookie = format!("tacita-{word}-{}", here.port());
@@ -53,7 +55,8 @@ impl Guard {
         Ok(Guard { printed_by, token, session, form, path, cookie, here, origin: None })
     }
 
-    /// The same for a page that is also to be seen at an origin, over something that encrypts: the cookie goes over nothing else.
+    /// The same for a page that is also to be seen at an origin, over something that encrypts: the cookie goes over
+    /// nothing else.
     pub fn behind(mut self, origin: Option<PageOrigin>) -> Guard {
         if origin.is_some() {
             self.cookie = format!("__Secure-{}", self.cookie);
@@ -104,7 +107,8 @@ impl Guard {
         Router::new().fallback_service(pages).layer(from_fn_with_state(self.clone(), check))
     }
 
-    /// Whether the page is asked for by a name of its own. What encrypts may pass the browser's name on, or use its own for this machine.
+    /// Whether the page is asked for by a name of its own. What encrypts may pass the browser's name on, or use its own
+    /// for this machine.
     fn is_called_rightly(&self, host: &str) -> bool {
         is_local(host, self.here) || self.origin.as_ref().is_some_and(|origin| origin.is_called(host))
     }

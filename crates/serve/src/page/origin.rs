@@ -49,7 +49,8 @@ impl PageOrigin {
     }
 }
 
-/// Whether a page at `here` is asked for by a name that can lead nowhere else: another site's name that leads here today is none.
+/// Whether a page at `here` is asked for by a name that can lead nowhere else: another site's name that leads here
+/// today is none.
 pub(crate) fn is_local(host: &str, here: SocketAddr) -> bool {
     let port = format!(":{}", here.port());
     let Some(name) = host.strip_suffix(&port).or_else(|| (here.port() == 80).then_some(host)) else {

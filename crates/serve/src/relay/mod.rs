@@ -1,6 +1,8 @@
-//! A relay: parties of a job that can only dial out meet here, and what they say to each other end to end is carried between them.
+//! A relay: parties of a job that can only dial out meet here, and what they say to each other end to end is carried
+//! between them.
 //!
-//! It reads who asks and for whom, under TLS of its own, and nothing of what it carries then: that is under a TLS whose keys it has not.
+//! It reads who asks and for whom, under TLS of its own, and nothing of what it carries then: that is under a TLS whose
+//! keys it has not.
 
 mod rendezvous;
 mod splice;

@@ -154,8 +154,8 @@ impl Rendezvous {
         self.jobs[job].parties.get(place).map_or("", |(name, _)| name)
     }
 
-    /// Has one of a pair wait, or joined with who waits. Returns how the pair stood before; as one that is here, if the two have as many
-    /// connections as they may.
+    /// Has one of a pair wait, or joined with who waits. Returns how the pair stood before; as one that is here, if the
+    /// two have as many connections as they may.
     fn stand(&self, pair: Pair, own: usize, waits: Standing) -> Option<Standing> {
         let mut pairs = lock(&self.pairs);
         let of_two = |other: &&Pair| (other.job, other.places) == (pair.job, pair.places);

@@ -12,8 +12,8 @@ use tokio::time::timeout;
 /// Bytes that are read at once; all that is held of a direction.
 const BUFFER_BYTES: usize = 1 << 15;
 
-/// After how long without a byte a party is taken for gone: parties send heartbeats every two seconds. Only time counts in which there
-/// is nothing to read.
+/// After how long without a byte a party is taken for gone: parties send heartbeats every two seconds. Only time counts
+/// in which there is nothing to read.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Time for which one party may go on when the other has sent its last bytes.

@@ -92,7 +92,8 @@ impl PendingPeer {
     }
 }
 
-/// Waits until the other end hangs up, so that the last word is not lost: closing a socket with unread bytes would destroy it on its way.
+/// Waits until the other end hangs up, so that the last word is not lost: closing a socket with unread bytes would
+/// destroy it on its way.
 async fn part(socket: &TcpStream) {
     let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
     let _ = timeout(LINGER, async { while fill(socket, &mut [0]).await.is_ok() {} }).await;

@@ -1,4 +1,5 @@
-//! Whether a service is well, whether it can do its work, and what it has done: pages on this machine, for whoever watches it.
+//! Whether a service is well, whether it can do its work, and what it has done: pages on this machine, for whoever
+//! watches it.
 
 mod page;
 mod ready;

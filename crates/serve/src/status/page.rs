@@ -1,9 +1,10 @@
 //! A page of metrics in the text format of Prometheus, version 0.0.4.
 //!
-//! It is written by hand: most values are read from where they stand anyway when somebody asks, so that a library's registry would hold a second copy of
-//! them, and what is left is what this file has.
+//! It is written by hand: most values are read from where they stand anyway when somebody asks, so that a library's
+//! registry would hold a second copy of them, and what is left is what this file has.
 //!
-//! No label holds what somebody sent, nor a name that a job file gives: what whoever reads metrics sees is words of this program, and numbers.
+//! No label holds what somebody sent, nor a name that a job file gives: what whoever reads metrics sees is words of
+//! this program, and numbers.
 
 use std::fmt::{Display, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,7 +29,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Adds one duration.
+    /// Adds one duration to the histogram.
     pub fn add(&mut self, one: Duration) {
         let seconds = one.as_secs_f64();
         if let Some(place) = BOUNDS.iter().position(|bound| seconds <= *bound) {

@@ -1,5 +1,5 @@
-//! Whether a service can do its work: checks that are made again and again, so that whoever asks is answered at once, also while a check finds nobody
-//! who answers.
+//! Whether a service can do its work: checks that are made again and again, so that whoever asks is answered at once,
+//! also while a check finds nobody who answers.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -1,4 +1,5 @@
-//! Desks that do not follow the protocol, and others who come by: each is turned away, and the others are served as before.
+//! Desks that do not follow the protocol, and others who come by: each is turned away, and the others are served as
+//! before.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};

@@ -70,7 +70,8 @@ fn all_pairs_of_a_large_job_meet() {
     assert_eq!(served.join().unwrap(), Ok(()));
 }
 
-/// Two parties have as many connections at a time as a job that is spread needs, each between those who name the same lane, and not more than the relay allows.
+/// Two parties have as many connections at a time as a job that is spread needs, each between those who name the same
+/// lane, and not more than the relay allows.
 #[test]
 fn lanes_of_two_parties_are_apart() {
     const LANES: u64 = 256;

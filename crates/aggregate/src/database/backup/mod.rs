@@ -1,7 +1,7 @@
 //! A round in one sealed file: its key, its records and its rows, for a database whose storage is lost.
 //!
-//! A round can be saved as long as no report reaches the database any more, or none has yet. In between, a copy would lack what comes after it, and a
-//! batch whose name it does not hold would count twice when the proxy brings it again.
+//! A round can be saved as long as no report reaches the database any more, or none has yet. In between, a copy would
+//! lack what comes after it, and a batch whose name it does not hold would count twice when the proxy brings it again.
 
 mod file;
 
@@ -40,7 +40,7 @@ pub struct Where {
 /// Amount that was saved or restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// Number of reports.
+    /// Number of reports in the backup.
     pub reports: u64,
     /// Parts of the result.
     pub parts: u64,
@@ -104,8 +104,8 @@ impl Where {
 
 /// Saves a round in a file that is not there yet.
 ///
-/// Errors: [`Error::Input`] if there is no such round, the file is there, or something cannot be read or written; [`Error::NotReady`] if reports of
-/// the round are on their way.
+/// Errors: [`Error::Input`] if there is no such round, the file is there, or something cannot be read or written;
+/// [`Error::NotReady`] if reports of the round are on their way.
 pub fn back_up(at: &Where, to: &Path) -> Result<Size> {
     at.check()?;
     let Opened { storage, keys, _lock } = at.open(false)?;
@@ -139,11 +139,11 @@ pub fn back_up(at: &Where, to: &Path) -> Result<Size> {
     Ok(Size { reports, parts: record.revealed.parts })
 }
 
-/// Puts a round back from a file, into a storage that does not have it. All of the file is read before anything is changed; if this is cut off, it is
-/// begun again.
+/// Puts a round back from a file, into a storage that does not have it. All of the file is read before anything is
+/// changed; if this is cut off, it is begun again.
 ///
-/// Errors: [`Error::Input`] if the file is no backup of this round and identity, or damaged, or the round is there; [`Error::Terms`] if it was saved on
-/// other terms.
+/// Errors: [`Error::Input`] if the file is no backup of this round and identity, or damaged, or the round is there;
+/// [`Error::Terms`] if it was saved on other terms.
 pub fn restore(at: &Where, from: &Path) -> Result<Size> {
     at.check()?;
     let record = verify(at, from)?;
@@ -216,7 +216,8 @@ pub fn restore(at: &Where, from: &Path) -> Result<Size> {
     }
 }
 
-/// The record that goes into a file: it knows what each proxy has sent, as rows are put back in other batches than those that came.
+/// The record that goes into a file: it knows what each proxy has sent, as rows are put back in other batches than
+/// those that came.
 fn saved_record(record: &Record, storage: &dyn Storage, round: &str) -> Result<Record> {
     let mut saved = record.clone();
     let kept = saved.put_back.get_or_insert_default();

@@ -1,4 +1,5 @@
-//! Charts as SVG that stands in a page: a histogram with its thresholds, and a line of rates. Colours come from the page's style.
+//! Charts as SVG that stands in a page: a histogram with its thresholds, and a line of rates. Colours come from the
+//! page's style.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

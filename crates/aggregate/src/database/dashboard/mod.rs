@@ -1,6 +1,7 @@
 //! The dashboard: how the database and its rounds stand, in a browser of its operator, on the same machine.
 //!
-//! Pages are made here, hold nothing from elsewhere, and run no script. What changes a round is what `tacita round` asks for.
+//! Pages are made here, hold nothing from elsewhere, and run no script. What changes a round is what `tacita round`
+//! asks for.
 
 mod advice;
 mod change;
@@ -70,7 +71,8 @@ type Shared = Arc<Desk>;
 impl Dashboard {
     /// Takes its address, and tells it.
     ///
-    /// Errors ([`Error::Input`]): others can reach it, or it cannot be had; the file of the token cannot be read or made, or others can read it.
+    /// Errors ([`Error::Input`]): others can reach it, or it cannot be had; the file of the token cannot be read or
+    /// made, or others can read it.
     pub(super) fn listen(&self, state: &Path) -> Result<Listening> {
         let listener = status::listen("--dashboard", &self.address)?;
         let here = listener.local_addr().map_err(|error| Error::Internal(format!("the dashboard: {error}")))?;

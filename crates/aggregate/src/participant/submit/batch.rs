@@ -12,7 +12,8 @@ use crate::transport::{ApiRequest, ApiResponse};
 use crate::wire::batch::{BatchId, first_of};
 
 impl Submission<'_> {
-    /// Sends reports that are encrypted for this attempt, with fresh randomness. A proxy that has the batch already tells it by its name.
+    /// Sends reports that are encrypted for this attempt, with fresh randomness. A proxy that has the batch already
+    /// tells it by its name.
     pub(super) fn send(&mut self, path: &str, name: &BatchId, entries: &[Entry]) -> Result<ApiResponse> {
         let target = &self.target;
         let (mut rng, reporter) = (fresh_rng()?, self.told.reporter());
@@ -21,8 +22,8 @@ impl Submission<'_> {
         self.proxies.ask(self.told, |proxy, persistence| proxy.ask(&ask, persistence))
     }
 
-    /// Makes the reports with the proxy. Each attempt is an interaction of its own with fresh randomness: nothing of one that was cut off
-    /// is used again.
+    /// Makes the reports with the proxy. Each attempt is an interaction of its own with fresh randomness: nothing of
+    /// one that was cut off is used again.
     pub(super) fn make(&mut self, path: &str, name: &BatchId, entries: &[Entry]) -> Result<ApiResponse> {
         let (target, reporter) = (&self.target, self.told.reporter());
         let batch =

@@ -18,10 +18,11 @@ use crate::wire::reply::RefusalReason;
 const CLOSING: Duration = Duration::from_millis(100);
 
 impl Submission<'_> {
-    /// The round that a batch was taken in before the one that reports go to now: submitted again, it would count in both. Every proxy is asked that may
-    /// have it.
+    /// The round that a batch was taken in before the one that reports go to now: submitted again, it would count in
+    /// both. Every proxy is asked that may have it.
     ///
-    /// Errors: [`Error::NotReady`] if one of several does not answer; [`Error::Input`] if nobody knows any more what was taken there.
+    /// Errors: [`Error::NotReady`] if one of several does not answer; [`Error::Input`] if nobody knows any more what
+    /// was taken there.
     pub(super) fn was_taken(&self, place: u64, entries: &[Entry]) -> Result<Option<String>> {
         let told = self.told;
         let persistence = Persistence { silence: told.timeout, busy: told.patience };
@@ -56,7 +57,8 @@ impl Submission<'_> {
         }
     }
 
-    /// Whether a batch is there already, as far as those who answer at once know: if it is not, it is given to one of them.
+    /// Whether a batch is there already, as far as those who answer at once know: if it is not, it is given to one of
+    /// them.
     pub(super) fn is_known(&self, path: &str) -> Result<bool> {
         let once = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
         self.is_there(path, once, |_, _| Ok(false))

@@ -15,7 +15,8 @@ use crate::wire::reply::RefusalReason;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// A round that is being opened at a proxy is waited for as long: if all went on at once, it would be left with those of too few.
+/// A round that is being opened at a proxy is waited for as long: if all went on at once, it would be left with those
+/// of too few.
 const OPENING: Duration = Duration::from_secs(3);
 
 /// The proxies of a job, of which the first one is spoken with.
@@ -36,14 +37,14 @@ impl Proxies {
         &self.all[0]
     }
 
-    /// Returns all proxies.
+    /// Returns clients of all proxies.
     pub(super) fn all(&self) -> &[Client] {
         &self.all
     }
 
-    /// Has one of them answer, which is spoken with from then on. The only one is waited for as long as it may be silent, and may have too much to do;
-    /// of several each for a tenth of the silence, until none of them has answered for as long as they may all be silent, or the one that has too
-    /// much to do has had it for as long as it may.
+    /// Has one of them answer, which is spoken with from then on. The only one is waited for as long as it may be
+    /// silent, and may have too much to do; of several each for a tenth of the silence, until none of them has answered
+    /// for as long as they may all be silent, or the one that has too much to do has had it for as long as it may.
     ///
     /// Errors: the last one's; one that is no silence ends it.
     pub(super) fn ask(

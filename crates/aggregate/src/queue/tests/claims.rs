@@ -124,7 +124,8 @@ fn damage_of_a_state_with_batches_of_elsewhere_is_found() {
     assert_eq!(submit(&queue, 3, 1, 10).unwrap(), Accepted::Known);
 }
 
-/// A batch that another queue has claimed and cannot shuffle comes here after all, once, wherever the disk fails meanwhile.
+/// A batch that another queue has claimed and cannot shuffle comes here after all, once, wherever the disk fails
+/// meanwhile.
 #[test]
 fn what_another_cannot_shuffle_is_taken_over_once() {
     for was_here in [false, true] {

@@ -115,8 +115,8 @@ pub(super) fn check_complete(home: &Path) {
     assert_eq!(names(&home.join("queue")), ["queue.lock", "state"]);
 }
 
-/// A process is ended by SIGKILL at its first step, the next one at its second, and so on, until one gets to the end; then one starts anew and
-/// is ended at every `apart`-th of its steps again and again.
+/// A process is ended by SIGKILL at its first step, the next one at its second, and so on, until one gets to the end;
+/// then one starts anew and is ended at every `apart`-th of its steps again and again.
 #[test]
 fn killed_at_every_step_nothing_is_lost_or_doubled() {
     use std::os::unix::process::ExitStatusExt;

@@ -30,7 +30,8 @@ fn what_is_coming_counts_as_if_it_were_there() {
     assert_eq!(foresee(&queue), full);
 }
 
-/// A round that closes waits for the batch that is being taken, and so does the same participant's next one; nobody else's does.
+/// A round that closes waits for the batch that is being taken, and so does the same participant's next one; nobody
+/// else's does.
 #[test]
 fn a_batch_is_taken_before_the_close_and_before_the_next_of_its_participant() {
     let home = tempfile::tempdir().unwrap();

@@ -13,8 +13,8 @@ fn chi_square(seen: &BTreeMap<Vec<u8>, u32>, different: f64, runs: f64) -> f64 {
     seen.values().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum::<f64>() + missing * expected
 }
 
-/// Each of the 24 orders of 4 records is as likely as any other, by one bucket and by several. (A test of 23 degrees of freedom: the
-/// statistic is above 65 with probability below 10^-5.)
+/// Each of the 24 orders of 4 records is as likely as any other, by one bucket and by several. (A test of 23 degrees of
+/// freedom: the statistic is above 65 with probability below 10^-5.)
 #[test]
 fn every_order_is_equally_likely() {
     let home = tempfile::tempdir().unwrap();

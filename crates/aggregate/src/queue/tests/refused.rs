@@ -144,7 +144,8 @@ fn a_round_that_meets_no_conditions_says_why_and_never_leaves() {
     }
 }
 
-/// Whether records leave is seen by how many there are of whom: none is read before it leaves, and what has not changed is not even counted again.
+/// Whether records leave is seen by how many there are of whom: none is read before it leaves, and what has not changed
+/// is not even counted again.
 #[test]
 fn what_does_not_leave_is_not_read() {
     let home = tempfile::tempdir().unwrap();
@@ -221,7 +222,8 @@ fn what_stays_behind_has_to_meet_the_conditions_too() {
         let ShuffleOutcome::Waiting(why) = queue.shuffle(&terms, MEMORY).unwrap() else { panic!() };
         assert!(why.starts_with("of the reports that a random batch would leave behind, 2 reports are of"), "{why}");
     }
-    // Four participants of one record each among 200: hardly any batch of four is of three participants with two each at the most.
+    // Four participants of one record each among 200: hardly any batch of four is of three participants with two each
+    // at the most.
     let terms = Conditions { min_participants: 4, max_share: 0.3, batch_size: Some(4) };
     let tries =
         (0..500).filter(|_| matches!(queue.shuffle(&terms, MEMORY).unwrap(), ShuffleOutcome::Left { .. })).count();

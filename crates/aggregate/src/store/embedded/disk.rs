@@ -35,8 +35,8 @@ pub(super) fn open_trees(path: &Path) -> fjall::Result<Database> {
     catch_unwind(AssertUnwindSafe(open)).unwrap_or(Err(fjall::Error::Unrecoverable))
 }
 
-/// Waits until the directory of each tree is on disk. The crate waits for what is in it alone, and what is written to a tree without a directory is passed
-/// over at the next start.
+/// Waits until the directory of each tree is on disk. The crate waits for what is in it alone, and what is written to a
+/// tree without a directory is passed over at the next start.
 pub(super) fn keep_trees(trees: &Path) -> fjall::Result<()> {
     Ok(std::fs::File::open(trees.join("keyspaces"))?.sync_all()?)
 }

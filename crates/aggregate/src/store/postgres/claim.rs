@@ -10,8 +10,9 @@ use crate::wire::batch::ClaimId;
 
 /// Claims batches of a round: whether each is the owner's or one of `handed`'s, or nothing if it is sealed.
 ///
-/// Until this ends the round stays, and is not sealed if it is not yet. Of the two statements that follow, the second sees what others have committed since the first began, whom that has waited for. All
-/// insert in one order, so that no two wait for each other.
+/// Until this ends the round stays, and is not sealed if it is not yet. Of the two statements that follow, the second
+/// sees what others have committed since the first began, whom that has waited for. All insert in one order, so that no
+/// two wait for each other.
 pub(super) async fn claim(
     client: &mut Client,
     round: i64,

@@ -59,7 +59,8 @@ fn of_state(state: &SqlState, message: &str) -> Fault {
         // Connections that break, a server that ends, begins, or has no place for another connection.
         "57P01" | "57P02" | "57P03" | "57P05" | "53300" => Fault::Away(told),
         code if code.starts_with("08") => Fault::Away(told),
-        // A transaction that could not be told apart in order, a deadlock, a lock; a round that another made or removed meanwhile.
+        // A transaction that could not be told apart in order, a deadlock, a lock; a round that another made or removed
+        // meanwhile.
         "40001" | "40P01" | "55P03" | "23503" | "23505" | "42P01" | "42P07" => Fault::Again(told),
         "53100" => {
             Fault::Lasting(format!("its disk is full: make room; nothing was taken, and nothing is lost ({told})"))

@@ -1,9 +1,11 @@
-//! Rounds in a PostgreSQL server: a table for the reports of each, and four for batches, claims, records and rounds (`schema.rs`).
+//! Rounds in a PostgreSQL server: a table for the reports of each, and four for batches, claims, records and rounds
+//! (`schema.rs`).
 //!
-//! The reports of a batch and its row in `batches` are one transaction, whose key is the batch's name in its round: of two who bring the same batch at
-//! once, the second waits for the first. What is broken off is done again, and finds what it had done. While reports come, their table has no index; before
-//! it is read, it is put into the order of its rows, which is then the order on the server's disk as well. A round is removed by dropping its
-//! table, which no other round's wait for.
+//! The reports of a batch and its row in `batches` are one transaction, whose key is the batch's name in its round: of
+//! two who bring the same batch at once, the second waits for the first. What is broken off is done again, and finds
+//! what it had done. While reports come, their table has no index; before it is read, it is put into the order of its
+//! rows, which is then the order on the server's disk as well. A round is removed by dropping its table, which no other
+//! round's wait for.
 
 use tacita_node::base::random::fill_random;
 
@@ -47,8 +49,8 @@ pub struct Postgres {
 impl Postgres {
     /// Connects to the server that a URL names, and makes the tables or brings them to this version.
     ///
-    /// Errors ([`tacita_core::Error::Input`]): the URL cannot be read, the server does not answer, lets nobody in or lacks a right; the tables are of a newer
-    /// version.
+    /// Errors ([`tacita_core::Error::Input`]): the URL cannot be read, the server does not answer, lets nobody in or
+    /// lacks a right; the tables are of a newer version.
     pub fn open(url: &str) -> Result<Postgres> {
         let pool = Pool::new(Place::of(url)?)?;
         pool.run(async |client| schema::migrate(client, &pool.place().schema).await)?;
@@ -202,7 +204,8 @@ impl Storage for Postgres {
         self.pool.run(async |client| {
             let Some(id) = find(client, round).await? else { return Ok(()) };
             let transaction = client.transaction().await?;
-            // Batches, claims and records go with it. Who brings a batch of it waits here, and then makes the round anew.
+            // Batches, claims and records go with it. Who brings a batch of it waits here, and then makes the round
+            // anew.
             transaction.execute_typed("DELETE FROM rounds WHERE id = $1", &[(&id, Type::INT8)]).await?;
             transaction.batch_execute(&format!("DROP TABLE IF EXISTS {}", schema::reports(id))).await?;
             Ok(transaction.commit().await?)

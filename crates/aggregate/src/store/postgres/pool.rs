@@ -1,4 +1,5 @@
-//! Connections to a server: so many at a time, made when they are needed and kept; what passes is tried again for a while.
+//! Connections to a server: so many at a time, made when they are needed and kept; what passes is tried again for a
+//! while.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,8 +70,8 @@ impl Pool {
         &self.place
     }
 
-    /// Does `work` with a connection, again where that may help. Whatever `work` does has to be fit to be done again after it was broken off
-    /// anywhere, also when it has come to its end and nobody was told.
+    /// Does `work` with a connection, again where that may help. Whatever `work` does has to be fit to be done again
+    /// after it was broken off anywhere, also when it has come to its end and nobody was told.
     pub(super) fn run<T>(&self, work: impl AsyncFn(&mut Client) -> std::result::Result<T, Fault>) -> Result<T> {
         self.run_within(Some(ANSWER), work)
     }
@@ -167,7 +168,8 @@ impl Pool {
             Some(config) => self.connect_by(Tls(config.clone())).await?,
             None => self.connect_by(NoTls).await?,
         };
-        // What is acknowledged has to be on disk, whatever the server does by default. Whose machine fails amid a transaction is not waited for long.
+        // What is acknowledged has to be on disk, whatever the server does by default. Whose machine fails amid a
+        // transaction is not waited for long.
         let session = format!(
             "SET search_path = \"{}\"; SET statement_timeout = '{STATEMENT_SECONDS}s'; SET idle_in_transaction_session_timeout = '15s'; \
              SET default_transaction_isolation = 'read committed'; SET default_transaction_deferrable = off; \

@@ -14,8 +14,8 @@ use super::schema;
 /// Reports that are fetched at once.
 const PAGE: i32 = 2048;
 
-/// Puts the reports of a round into the order of their rows on the server's disk, once, one part after the other: meanwhile a part is there twice. What comes
-/// afterwards is found by the index, too.
+/// Puts the reports of a round into the order of their rows on the server's disk, once, one part after the other:
+/// meanwhile a part is there twice. What comes afterwards is found by the index, too.
 pub(super) async fn put_in_order(client: &mut Client, round: i64) -> std::result::Result<(), Fault> {
     let parts = client.query_typed_opt("SELECT parts FROM rounds WHERE id = $1", &[(&round, Type::INT8)]).await?;
     let Some(parts) = parts else { return Ok(()) };

@@ -7,9 +7,11 @@ use super::fault::Fault;
 
 /// One step after the other: what has been released is not changed any more.
 ///
-/// `rounds.key` is a fingerprint of the round's name, which may be of any length. A row of `batches` is there if and only if all of the batch's
-/// reports are; `attempt` tells whoever was cut off from its commit that it was its own, of a record as well. The line of a round is held FOR SHARE while
-/// a batch goes in, and changed to seal it. `batches.proxy` is the place of the proxy that sent it, 4294967295 where it was none. `rounds.parts` is into how many tables its reports are divided; of an older round, into none.
+/// `rounds.key` is a fingerprint of the round's name, which may be of any length. A row of `batches` is there if and
+/// only if all of the batch's reports are; `attempt` tells whoever was cut off from its commit that it was its own, of
+/// a record as well. The line of a round is held FOR SHARE while a batch goes in, and changed to seal it.
+/// `batches.proxy` is the place of the proxy that sent it, 4294967295 where it was none. `rounds.parts` is into how
+/// many tables its reports are divided; of an older round, into none.
 const MIGRATIONS: [&str; 5] = [
     "
     CREATE TABLE rounds (
@@ -122,7 +124,8 @@ pub(super) fn parts(id: i64, parts: i32) -> Vec<String> {
 /// Returns the statement that creates the table of a round's reports, in [`PARTS`] partitions by the key. The
 /// partitions have no index while reports come: each is written to its end alone.
 ///
-/// A row's name is a hash of its key already: ranges of it are as even as partitions by a hash of it would be, and are read one after the other, in order.
+/// A row's name is a hash of its key already: ranges of it are as even as partitions by a hash of it would be, and are
+/// read one after the other, in order.
 pub(super) fn create_reports(id: i64) -> String {
     let reports = reports(id);
     let mut create = format!(

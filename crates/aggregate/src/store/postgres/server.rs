@@ -1,4 +1,5 @@
-//! A PostgreSQL server of a test's own: in a temporary directory, at a socket there and at a port of this machine, ended with the test.
+//! A PostgreSQL server of a test's own: in a temporary directory, at a socket there and at a port of this machine,
+//! ended with the test.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::chown;
@@ -215,7 +216,7 @@ impl PostgresServer {
 pub struct ServerSession(Child);
 
 impl ServerSession {
-    /// Ends the session.
+    /// Ends the session with the server.
     pub fn end(&mut self) {
         drop(self.0.stdin.take());
         self.0.wait().unwrap();

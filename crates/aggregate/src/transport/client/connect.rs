@@ -43,7 +43,8 @@ impl Client {
         }
     }
 
-    /// Connects to the first of several addresses at which the other end is. Where none leads to it, others are asked for one more.
+    /// Connects to the first of several addresses at which the other end is. Where none leads to it, others are asked
+    /// for one more.
     async fn reach_named(&self, named: &ServiceAddresses) -> Result<Link> {
         let (mut tried, mut failures) = (Vec::new(), Vec::new());
         for is_asked in [false, true] {

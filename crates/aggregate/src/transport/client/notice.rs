@@ -11,8 +11,8 @@ const LATEST_NEWS: Duration = Duration::from_secs(30);
 /// Number of seconds that is no limit for anybody who waits.
 const FOREVER: u64 = 7 * 24 * 3600;
 
-/// Schedule of messages about a wait. The first comes after `LOG_INTERVAL`. Each of the next comes after twice as long, but no
-/// later than `LATEST_NEWS`.
+/// Schedule of messages about a wait. The first comes after `LOG_INTERVAL`. Each of the next comes after twice as long,
+/// but no later than `LATEST_NEWS`.
 #[derive(Debug, Default)]
 pub struct WaitNotice(Option<Duration>);
 

@@ -25,7 +25,8 @@ type Meet = Box<dyn Fn(&Client) -> Result<()> + Send + Sync>;
 
 /// Clients of services of one role, each of which can answer whatever is asked.
 ///
-/// Only silence, being told to come again, or not being let in has the next one asked: an answer that is wrong is an error about who gave it.
+/// Only silence, being told to come again, or not being let in has the next one asked: an answer that is wrong is an
+/// error about who gave it.
 pub struct Replicas {
     all: Vec<Replica>,
     /// Index of the service that is asked first.
@@ -82,7 +83,8 @@ impl Replicas {
         self.all.iter().filter_map(|replica| replica.client.contact().silent()).min()
     }
 
-    /// Asks each once, from the one on that answered last, until one has an answer that is no request to come again; and who has given it.
+    /// Asks each once, from the one on that answered last, until one has an answer that is no request to come again;
+    /// and who has given it.
     ///
     /// Errors: as [`Client::once`]; [`Error::Network`] if all are silent; those of meeting one.
     pub fn once(&self, ask: &ApiRequest) -> Result<(ApiResponse, &Client)> {
@@ -91,7 +93,8 @@ impl Replicas {
         Ok((answer, &self.all[place].client))
     }
 
-    /// Asks as [`Replicas::once`] until there is an answer that is no request to come again, or the time is over, as [`Client::ask`] does.
+    /// Asks as [`Replicas::once`] until there is an answer that is no request to come again, or the time is over, as
+    /// [`Client::ask`] does.
     pub fn ask(&self, ask: &ApiRequest, persistence: Persistence) -> Result<(ApiResponse, &Client)> {
         self.persist(persistence, || self.once(ask))
     }
@@ -105,7 +108,8 @@ impl Replicas {
         })
     }
 
-    /// Asks those who have not been asked anything for a while something, so that they know that the asker is there, until it is to end.
+    /// Asks those who have not been asked anything for a while something, so that they know that the asker is there,
+    /// until it is to end.
     pub fn keep_in_touch(&self, greeting: &ApiRequest) {
         while self.all.len() > 1 && self.current().rest(GREET).is_ok() {
             for place in 0..self.all.len() {

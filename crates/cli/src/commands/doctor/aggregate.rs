@@ -213,7 +213,7 @@ impl Doctor {
             Ok(seen) => seen,
             Err(error @ Error::Terms(_)) => {
                 findings.good("network", format_args!("{name} answers at {address}, and has proved its identity"));
-                return findings.bad("terms", format_args!("{error}: both need the same job file"));
+                return findings.bad("terms", format_args!("{error}: all parties need the same job file"));
             }
             Err(error @ Error::Network { .. }) => {
                 return findings.note("network", format_args!("{error}: expected if it is not running yet"));

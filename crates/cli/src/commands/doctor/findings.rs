@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use tacita_core::Result;
 use tacita_node::base::files::free_bytes;
-use tacita_node::base::text::{bytes, counted, duration, harmless};
+use tacita_node::base::text::{bytes, counted, duration, harmless, without_command_line};
 use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
 
 use crate::console::print;
@@ -38,7 +38,8 @@ impl Findings {
     /// To be mended.
     pub(super) fn bad(&mut self, what: &str, text: impl std::fmt::Display) {
         self.problems += 1;
-        self.lines.push(format!("MEND  {what:<10} {text}"));
+        // Doctor takes a job file.
+        self.lines.push(without_command_line(&format!("MEND  {what:<10} {text}")));
     }
 
     /// Prints what was found since the last time.

@@ -391,7 +391,7 @@ fn met(job: &JobSpec, peer: &str, seen: Result<RehearsedPeer>, findings: &mut Fi
     findings.good("meet", format_args!("connected with {peer}, and each has proved its identity ({time} for TLS)"));
     findings.clocks(peer, seen.clock_ahead);
     match seen.terms {
-        Err(error) => findings.bad("terms", format_args!("{error}: both need the same job file")),
+        Err(error) => findings.bad("terms", format_args!("{error}: all parties need the same job file")),
         Ok((version, warnings)) => {
             let agreement = Terms::of(job).agreement();
             findings.good("terms", format_args!("as {peer}'s (agreement {}), which runs {version}", &agreement[..16]));

@@ -10,8 +10,8 @@ use super::findings::Findings;
 /// Divisor of the threshold for unusable rows: the user is told if more than one row in this number cannot be used.
 const ONE_IN: usize = 100;
 
-/// Judges rows that would be brought, which `said` sums up: those that the terms refuse, and more than 1 % whose key cannot be read, are to
-/// be mended, unless the terms allow as many; more than 1 % without a key are worth a look.
+/// Judges rows that would be brought, which `said` sums up. Those that the terms refuse are to be mended, and more than
+/// 1 % whose key cannot be read, unless the terms allow as many. More than 1 % without a key are worth a look.
 pub(super) fn judge(job: &JobSpec, me: &str, rows: &RowCounts, said: &str, findings: &mut Findings) {
     if let Err(error) = job.check_quality(me, rows) {
         let text = match error {

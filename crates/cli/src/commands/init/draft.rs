@@ -8,8 +8,18 @@ use toml::Value;
 struct Line {
     /// The key, with the table that it is in before it.
     key: Vec<String>,
-    value: Option<Value>,
+    value: LineValue,
     means: String,
+}
+
+/// Value of a line.
+enum LineValue {
+    /// Value that the file has.
+    Set(Value),
+    /// None yet, but one of this shape, without which no party can run.
+    Missing(String),
+    /// None, but one of this shape may be added.
+    Optional(String),
 }
 
 /// A job file that is being written.
@@ -28,7 +38,7 @@ pub fn key(dotted: &str) -> Vec<String> {
 impl JobDraft {
     /// Sets a key, in place of what it was set to.
     pub fn set(&mut self, key: Vec<String>, value: impl Into<Value>, means: &str) {
-        let value = Some(value.into());
+        let value = LineValue::Set(value.into());
         match self.lines.iter_mut().find(|line| line.key == key) {
             Some(line) => line.value = value,
             None => self.lines.push(Line { key, value, means: means.to_owned() }),
@@ -37,12 +47,25 @@ impl JobDraft {
 
     /// Whether a key is set that begins so.
     pub fn has(&self, dotted: &str) -> bool {
-        self.lines.iter().any(|line| line.value.is_some() && line.key.join(".").starts_with(dotted))
+        self.lines.iter().any(|line| line.is_set() && line.key.join(".").starts_with(dotted))
     }
 
-    /// Leaves a key to be filled in.
-    pub fn leave(&mut self, key: Vec<String>, means: &str) {
-        self.lines.push(Line { key, value: None, means: means.to_owned() });
+    /// Leaves a key to be filled in, by a value of this shape.
+    pub fn leave(&mut self, key: Vec<String>, shape: &str, means: &str) {
+        self.lines.push(Line { key, value: LineValue::Missing(shape.to_owned()), means: means.to_owned() });
+    }
+
+    /// Shows how a key would be set that not every job file needs, unless it is set.
+    pub fn offer(&mut self, key: Vec<String>, shape: &str, means: &str) {
+        if !self.lines.iter().any(|line| line.key.starts_with(&key)) {
+            self.lines.push(Line { key, value: LineValue::Optional(shape.to_owned()), means: means.to_owned() });
+        }
+    }
+
+    /// Returns the keys that were left to be filled in, with dots.
+    pub fn missing(&self) -> Vec<String> {
+        let left = self.lines.iter().filter(|line| matches!(line.value, LineValue::Missing(_)));
+        left.map(|line| line.key.join(".")).collect()
     }
 
     /// Says something of a table, which is there even if it is empty.
@@ -97,7 +120,7 @@ impl Line {
     /// Returns its key, behind a number sign if it is left to be filled in.
     fn name(&self) -> String {
         let name = self.key.last().map_or(String::new(), |name| bare(name));
-        if self.value.is_some() { name } else { format!("# {name}") }
+        if self.is_set() { name } else { format!("# {name}") }
     }
 
     fn comment(&self) -> String {
@@ -105,7 +128,14 @@ impl Line {
     }
 
     fn shown(&self) -> String {
-        self.value.as_ref().map_or("\"...\"".into(), Value::to_string)
+        match &self.value {
+            LineValue::Set(value) => value.to_string(),
+            LineValue::Missing(shape) | LineValue::Optional(shape) => shape.clone(),
+        }
+    }
+
+    fn is_set(&self) -> bool {
+        matches!(self.value, LineValue::Set(_))
     }
 }
 

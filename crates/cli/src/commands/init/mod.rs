@@ -21,6 +21,7 @@ use tacita_node::agreement::{Answering, CommonKey, InitQuestion, Job, JobSpec, R
 use tacita_node::base::files::write_whole_new;
 use tacita_node::base::text::{meant, pasted};
 use tacita_node::jobs;
+use tacita_node::table::Profile;
 use tacita_node::table::inspect::{ColumnFacts, InspectOptions, look};
 use tacita_node::table::read::ReadOptions;
 
@@ -66,7 +67,8 @@ pub struct Init {
     /// Columns that a party gives, with --reveal payload, sum:COLUMN or mean:COLUMN, or with the rows of a union.
     #[arg(long, value_name = "NAME=A,B", help_heading = help::TERMS)]
     gives: Vec<String>,
-    /// Columns to match rows by. NAME=HEADER if the header in --input differs from the agreed name.
+    /// Columns to match rows by. NAME=HEADER if the header in --input differs from the agreed name;
+    /// for other parties, --set parties.PARTY.columns.NAME=HEADER.
     #[arg(long, value_name = "A,B", help_heading = help::MATCHING)]
     key: Option<String>,
     /// Normalisation profiles, one a key column.
@@ -111,20 +113,24 @@ impl Init {
         if asker.is_heard() {
             interrupt::calls(|| ());
         }
-        let text = self.text(&asker)?;
+        let (text, missing) = self.text(&asker)?;
         if to_screen {
-            return print(text.trim_end());
+            print(text.trim_end())?;
+        } else {
+            write_whole_new(&self.file, text.as_bytes())?;
+            tracing::info!(
+                "wrote {0}: give it to all parties; next, see `tacita plan --help`",
+                pasted(self.file.display())
+            );
         }
-        write_whole_new(&self.file, text.as_bytes())?;
-        tracing::info!(
-            "wrote {0}: give it to all parties; next, see `tacita plan --help`",
-            pasted(self.file.display())
-        );
+        if !missing.is_empty() {
+            tracing::warn!("the job file has no {} yet: fill in before a run", missing.join(", "));
+        }
         Ok(())
     }
 
-    /// The text of a file that makes sense.
-    fn text(&self, asker: &Asker) -> Result<String> {
+    /// The text of a file that makes sense, and the keys in it that are left to be filled in.
+    fn text(&self, asker: &Asker) -> Result<(String, Vec<String>)> {
         let mut draft = JobDraft::default();
         let job = self.question(asker)?;
         draft.set(key("job"), job.name(), job.info().about);
@@ -149,7 +155,11 @@ impl Init {
         for (name, value) in given.iter().filter(|(name, _)| !answered(name)) {
             draft.set(key(name), typed(value), "");
         }
-        self.learners(asker, &*job, &names, &mut draft)
+        if let Some(own) = &own {
+            own.offer_to_others(&names, &mut draft);
+        }
+        let text = self.learners(asker, &*job, &names, &mut draft)?;
+        Ok((text, draft.missing()))
     }
 
     /// Asks for the kind of job.
@@ -198,6 +208,7 @@ impl Init {
             other => (format!("--set {other}=..."), None),
         };
         let given = short.or_else(|| given.get(question.key).cloned());
+        let read_off_table = own.filter(|_| given.is_none() && question.answer == Answering::Profiles);
         let fit = own.filter(|_| question.answer == Answering::Profiles).map(|own| own.profiles(asked));
         if let (Some(own), Answering::Columns) = (own, question.answer) {
             let columns = own
@@ -220,7 +231,7 @@ impl Init {
                 (_, Answering::Profiles) => {
                     let profiles = list(answer);
                     for profile in &profiles {
-                        profile.parse::<tacita_node::table::Profile>()?;
+                        profile.parse::<Profile>()?;
                     }
                     if profiles.len() == asked.len() {
                         Ok((Some(profiles.into()), Vec::new()))
@@ -239,7 +250,9 @@ impl Init {
                         own.check(&names, &mapping)?;
                     } else if !mapping.is_empty() {
                         return Err(Error::Input(
-                            "NAME=HEADER needs --input and --as, to know the table with that header".into(),
+                            "NAME=HEADER needs --input and --as, to know whose header it is; without the table, use --set \
+                             parties.PARTY.columns.NAME=HEADER"
+                                .into(),
                         ));
                     }
                     Ok((Some(names.into()), mapping))
@@ -255,11 +268,11 @@ impl Init {
             };
             *asked = names.map(header).collect();
         }
+        let value = read_off_table.map_or(value.clone(), |own| own.profiles_of_all(value, draft));
         draft.set(key(question.key), value, question.means);
         if let (Some(own), false) = (own, mapping.is_empty()) {
             let columns: toml::Table = mapping.into_iter().map(|(name, header)| (name, Value::from(header))).collect();
-            let place = vec!["parties".to_owned(), own.party.clone(), "columns".to_owned()];
-            draft.set(place, Value::Table(columns), "its own headers, where they differ");
+            draft.set(party_key(&own.party, "columns"), Value::Table(columns), OWN_HEADERS);
         }
         Ok(())
     }
@@ -344,6 +357,30 @@ impl Own {
         headers.iter().map(fit).collect::<Vec<_>>().join(",")
     }
 
+    /// Returns the profiles for all parties. An order of dates and the like was read off this table alone, and goes into
+    /// its party's part.
+    fn profiles_of_all(&self, own: Value, draft: &mut JobDraft) -> Value {
+        let words = own.as_array().into_iter().flatten().filter_map(Value::as_str);
+        let profiles: Vec<Profile> = words.filter_map(|word| word.parse().ok()).collect();
+        let all = Value::from(profiles.iter().map(Profile::kind).collect::<Vec<_>>());
+        if all != own {
+            draft.set(party_key(&self.party, "normalize"), own, OWN_FORMATS);
+        }
+        all
+    }
+
+    /// Shows the other parties where to map their headers and formats, if this one had to.
+    fn offer_to_others(&self, names: &[String], draft: &mut JobDraft) {
+        for (what, shape, means) in
+            [("columns", "{ NAME = \"HEADER\" }", OWN_HEADERS), ("normalize", "[\"PROFILE\"]", OWN_FORMATS)]
+        {
+            if draft.has(&party_key(&self.party, what).join(".")) {
+                let others = names.iter().filter(|name| **name != self.party);
+                others.for_each(|name| draft.offer(party_key(name, what), shape, means));
+            }
+        }
+    }
+
     /// Whether the table has these columns, under their own headers.
     fn check(&self, names: &[String], mapping: &[(String, String)]) -> Result<()> {
         let header = |name: &String| {
@@ -362,6 +399,15 @@ impl Own {
             }
         }
     }
+}
+
+/// Meanings of the keys by which a party maps its table.
+const OWN_HEADERS: &str = "its own headers, where they differ";
+const OWN_FORMATS: &str = "its own formats, where they differ";
+
+/// A key in a party's part of the job file.
+fn party_key(party: &str, of: &str) -> Vec<String> {
+    vec!["parties".to_owned(), party.to_owned(), of.to_owned()]
 }
 
 /// The words for all jobs.

@@ -227,7 +227,7 @@ impl Init {
                 member.insert(name.to_owned(), value.into());
             }
             if member.is_empty() {
-                draft.leave(key(role), "[{ address = \"HOST:PORT\", identity = \"SHA256:...\" }]")
+                draft.leave(key(role), "[{ address = \"HOST:PORT\", identity = \"SHA256:...\" }]", "")
             } else {
                 draft.set(key(role), vec![Value::Table(member)], "where it listens, and its `tacita identity show`");
             }
@@ -269,14 +269,14 @@ fn write(way: Way, members: &[Member], draft: &mut JobDraft) {
         draft.table(vec!["parties".to_owned(), member.name.clone()], says);
         let is_dialed = matches!(way, Way::Direct | Way::Desk) && place < last;
         match (member.address.as_str(), is_dialed) {
-            ("", true) => draft.leave(at("address"), "HOST:PORT, where later ones dial it"),
+            ("", true) => draft.leave(at("address"), "\"HOST:PORT\"", "where later ones dial it"),
             ("", false) => (),
             (address, _) => draft.set(at("address"), address, "where it listens"),
         }
         match (member.identity.as_str(), way == Way::Desk && place == last) {
             // Each desk has its own, in the file of those who may ask.
             ("", true) => (),
-            ("", false) => draft.leave(at("identity"), "SHA256:..., its `tacita identity show`"),
+            ("", false) => draft.leave(at("identity"), "\"SHA256:...\"", "its `tacita identity show`"),
             (identity, _) => draft.set(at("identity"), identity, "its `tacita identity show`"),
         }
     }
@@ -287,11 +287,11 @@ fn write_between(word: &'static str, address: &str, identity: &str, draft: &mut 
     let at = |of: &str| vec![word.to_owned(), of.to_owned()];
     draft.table(vec![word.to_owned()], "all parties dial it");
     match address {
-        "" => draft.leave(at("address"), "HOST:PORT, where it listens"),
+        "" => draft.leave(at("address"), "\"HOST:PORT\"", "where it listens"),
         address => draft.set(at("address"), address, "where it listens"),
     }
     match identity {
-        "" => draft.leave(at("identity"), "SHA256:..., its `tacita identity show`"),
+        "" => draft.leave(at("identity"), "\"SHA256:...\"", "its `tacita identity show`"),
         identity => draft.set(at("identity"), identity, "its `tacita identity show`"),
     }
 }

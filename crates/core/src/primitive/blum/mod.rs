@@ -1,5 +1,5 @@
-//! Products N = p q of two secret primes that are 3 modulo 4 (Blum integers): what keys are made of whose safety is that
-//! nobody else can find p and q.
+//! Products N = p q of two secret primes that are 3 modulo 4 (Blum integers): what keys are made of whose safety is
+//! that nobody else can find p and q.
 
 mod primes;
 

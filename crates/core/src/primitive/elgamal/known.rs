@@ -31,8 +31,8 @@ pub(crate) fn proof_bytes<G: Group>(group: &G) -> usize {
     2 * group.point_bytes() + 2 * group.scalar_bytes()
 }
 
-/// The encodings of a proof for each opening, under the key Y that has been made ready. `context` gives, for each number, a transcript that holds
-/// the ciphertext, the key, and everything else that the proof is bound to.
+/// The encodings of a proof for each opening, under the key Y that has been made ready. `context` gives, for each
+/// number, a transcript that holds the ciphertext, the key, and everything else that the proof is bound to.
 pub fn prove<G: Group + Sync>(
     group: &G,
     key: &G::Base,
@@ -56,9 +56,9 @@ pub fn prove<G: Group + Sync>(
     proofs
 }
 
-/// Whether the proofs that follow each other in `proofs` hold, one for each ciphertext under the key Y; if not, which is the first that
-/// does not. One wrong proof passes with a probability of 2^-127 (its share in the sum has random weights of 128 bits). The
-/// time tells of everything that is given, none of which is secret.
+/// Whether the proofs that follow each other in `proofs` hold, one for each ciphertext under the key Y; if not, which
+/// is the first that does not. One wrong proof passes with a probability of 2^-127 (its share in the sum has random
+/// weights of 128 bits). The time tells of everything that is given, none of which is secret.
 pub fn verify<G: Group + Sync>(
     group: &G,
     key: &G::Point,
@@ -93,8 +93,8 @@ struct Read<G: Group> {
     scalar: G::Scalar,
 }
 
-/// The first of so many proofs that does not hold, if one does not, where it is seen of a range at a time whether all of them do: halving a
-/// batch of which not all do finds it in twice the time that one look takes.
+/// The first of so many proofs that does not hold, if one does not, where it is seen of a range at a time whether all
+/// of them do: halving a batch of which not all do finds it in twice the time that one look takes.
 pub(super) fn first_wrong(number: usize, mut hold: impl FnMut(Range<usize>) -> bool) -> Option<usize> {
     let mut batches = (0..number).step_by(BATCH).map(|from| from..number.min(from + BATCH));
     let Range { start: mut from, end: mut to } = batches.find(|batch| !hold(batch.clone()))?;
@@ -105,8 +105,8 @@ pub(super) fn first_wrong(number: usize, mut hold: impl FnMut(Range<usize>) -> b
     Some(from)
 }
 
-/// Whether all of these hold. Of each, with K the commitment, c the challenge and z the responses,
-/// z_r G - K_1 - c (r G) = 0 and z_m G + z_r Y - K_2 - c (m G + r Y) = 0; under random weights these sum to the identity.
+/// Whether all of these hold. Of each, with K the commitment, c the challenge and z the responses, z_r G - K_1 - c (r
+/// G) = 0 and z_m G + z_r Y - K_2 - c (m G + r Y) = 0; under random weights these sum to the identity.
 fn hold<G: Group + Sync>(
     group: &G,
     key: &G::Point,

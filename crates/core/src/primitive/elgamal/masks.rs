@@ -1,9 +1,11 @@
-//! Proofs of knowing the masks of ciphertexts: r of (r G, X + r Y), whatever X is. Who has made a ciphertext knows it; who has taken another's, and
-//! re-randomised it, does not. With such proofs ciphertexts of which each is decrypted by somebody else give nothing away that their makers did
-//! not know (Schnorr & Jakobsson, "Security of signed ElGamal encryption", ASIACRYPT 2000; Fuchsbauer, Plouviez & Seurin, EUROCRYPT 2020).
+//! Proofs of knowing the masks of ciphertexts: r of (r G, X + r Y), whatever X is. Who has made a ciphertext knows it;
+//! who has taken another's, and re-randomised it, does not. With such proofs ciphertexts of which each is decrypted by
+//! somebody else give nothing away that their makers did not know (Schnorr & Jakobsson, "Security of signed ElGamal
+//! encryption", ASIACRYPT 2000; Fuchsbauer, Plouviez & Seurin, EUROCRYPT 2020).
 //!
-//! The masks of several ciphertexts share a proof, whose response is a nonce and the sum of e^j r_j, with the challenge e (Gennaro, Leigh,
-//! Sundaram & Yerazunis, "Batching Schnorr identification scheme", ASIACRYPT 2004): from one more answer than there are masks follow all of them.
+//! The masks of several ciphertexts share a proof, whose response is a nonce and the sum of e^j r_j, with the challenge
+//! e (Gennaro, Leigh, Sundaram & Yerazunis, "Batching Schnorr identification scheme", ASIACRYPT 2004): from one more
+//! answer than there are masks follow all of them.
 
 #[cfg(test)]
 mod tests;
@@ -23,8 +25,8 @@ pub(crate) fn proof_bytes<G: Group>(group: &G) -> usize {
     group.point_bytes() + group.scalar_bytes()
 }
 
-/// The encodings of so many proofs, one after the other. Each is for one mask of every column. `context` gives, for each number, a transcript that
-/// holds the ciphertexts, the keys, and everything else that the proof is bound to.
+/// The encodings of so many proofs, one after the other. Each is for one mask of every column. `context` gives, for
+/// each number, a transcript that holds the ciphertexts, the keys, and everything else that the proof is bound to.
 pub fn prove<G: Group>(
     group: &G,
     number: usize,
@@ -47,8 +49,9 @@ pub fn prove<G: Group>(
     proofs
 }
 
-/// Whether the proofs that follow each other in `proofs` hold, one for each row of `columns`, which are the first points of ciphertexts; if not, which
-/// is the first that does not. One wrong proof passes with a probability of 2^-128. The time tells of what is given, none of which is secret.
+/// Whether the proofs that follow each other in `proofs` hold, one for each row of `columns`, which are the first
+/// points of ciphertexts; if not, which is the first that does not. One wrong proof passes with a probability of
+/// 2^-128. The time tells of what is given, none of which is secret.
 pub(crate) fn verify<G: Group + Sync>(
     group: &G,
     columns: &[&[G::Point]],
@@ -81,8 +84,8 @@ struct Read<G: Group> {
     response: G::Scalar,
 }
 
-/// Whether all of these hold. Of each, with K the commitment, e the challenge, z the response and R_j the points, K + (the sum of e^j R_j) - z G = 0; under
-/// random weights these sum to the identity.
+/// Whether all of these hold. Of each, with K the commitment, e the challenge, z the response and R_j the points, K +
+/// (the sum of e^j R_j) - z G = 0; under random weights these sum to the identity.
 fn hold<G: Group + Sync>(
     group: &G,
     columns: &[&[G::Point]],

@@ -1,6 +1,6 @@
-//! Exponential ElGamal: additively homomorphic encryption of scalars (ElGamal, 1985; Cramer, Gennaro & Schoenmakers, EUROCRYPT
-//! 1997, section 2.5). With the public key Y = y G, a ciphertext of m is (r G, m G + r Y): under decisional Diffie-Hellman it tells
-//! nothing of m. Who has y gets m G, and m itself only if it is small.
+//! Exponential ElGamal: additively homomorphic encryption of scalars (ElGamal, 1985; Cramer, Gennaro & Schoenmakers,
+//! EUROCRYPT 1997, section 2.5). With the public key Y = y G, a ciphertext of m is (r G, m G + r Y): under decisional
+//! Diffie-Hellman it tells nothing of m. Who has y gets m G, and m itself only if it is small.
 
 pub mod known;
 pub mod masks;
@@ -23,7 +23,8 @@ pub(crate) type Ciphertext<G> = [<G as Group>::Point; 2];
 /// Secret key of ElGamal encryption.
 pub struct ElGamalSecretKey<G: Group>(G::Scalar);
 
-/// A public key. Those that somebody else has made come with a proof that its maker knows the secret one, or matter to nobody else.
+/// A public key. Those that somebody else has made come with a proof that its maker knows the secret one, or matter to
+/// nobody else.
 pub struct ElGamalPublicKey<G: Group>(G::Point);
 
 impl<G: Group> ElGamalSecretKey<G> {
@@ -37,7 +38,8 @@ impl<G: Group> ElGamalSecretKey<G> {
         ElGamalPublicKey(group.multiply_generator(std::slice::from_ref(&self.0)).remove(0))
     }
 
-    /// A fresh ciphertext of each scalar, as [`ElGamalPublicKey::encrypt`] makes them. Who has the secret key takes less time.
+    /// A fresh ciphertext of each scalar, as [`ElGamalPublicKey::encrypt`] makes them. Who has the secret key takes
+    /// less time.
     pub fn encrypt(&self, group: &G, scalars: &[G::Scalar], rng: &mut impl CryptoRng) -> Vec<Ciphertext<G>> {
         let masks = group.random_scalars(scalars.len(), rng);
         let hidden = |(scalar, mask)| group.plus(scalar, &group.times(mask, &self.0));
@@ -116,7 +118,8 @@ impl<G: Group + Sync> ElGamalPublicKey<G> {
         out
     }
 
-    /// Fresh ciphertexts of the same: nobody without the secret key can tell of which, nor which scalars or sums they were made of.
+    /// Fresh ciphertexts of the same: nobody without the secret key can tell of which, nor which scalars or sums they
+    /// were made of.
     pub fn rerandomize(
         &self,
         group: &G,
@@ -135,8 +138,8 @@ impl<G: Group> fmt::Debug for ElGamalPublicKey<G> {
     }
 }
 
-/// The encodings of ciphertexts, one after the other, r G before m G + r Y. What is fresh or re-randomised has one that can be
-/// decoded, but for a chance of 1 in the group's order.
+/// The encodings of ciphertexts, one after the other, r G before m G + r Y. What is fresh or re-randomised has one that
+/// can be decoded, but for a chance of 1 in the group's order.
 pub fn encode<G: Group>(group: &G, ciphertexts: &[Ciphertext<G>]) -> Vec<u8> {
     group.encode(&ciphertexts.iter().flatten().cloned().collect::<Vec<_>>())
 }

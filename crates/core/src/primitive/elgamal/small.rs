@@ -8,8 +8,8 @@ const FIRST: u64 = 1 << 10;
 /// Points that are worked on at a time, which bounds the memory besides the table.
 const BATCH: u64 = 1 << 12;
 
-/// Last bytes of an encoding by which a point is known. A baby step and a giant step of 2^20 each are taken for each other by chance with
-/// probability 2^-54 at most.
+/// Last bytes of an encoding by which a point is known. A baby step and a giant step of 2^20 each are taken for each
+/// other by chance with probability 2^-54 at most.
 const TAG_BYTES: usize = 12;
 
 /// Bits for the number of a baby step.
@@ -27,9 +27,9 @@ pub fn most_steps(bound: u64) -> u64 {
     steps
 }
 
-/// m for each point m G with m below `bound`, none for others. It takes the time and the table for twice the root of the largest m, or of
-/// the bound if there is none: the table grows by twos until all are found, and is gone through whole, so that the time tells m within a
-/// factor of four.
+/// m for each point m G with m below `bound`, none for others. It takes the time and the table for twice the root of
+/// the largest m, or of the bound if there is none: the table grows by twos until all are found, and is gone through
+/// whole, so that the time tells m within a factor of four.
 #[cfg(test)]
 pub(crate) fn small<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option<u64>> {
     let search = Search::new(group);

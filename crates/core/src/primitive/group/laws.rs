@@ -24,8 +24,8 @@ fn added<G: Group>(group: &G, point: &G::Point, integer: usize) -> G::Point {
     sum.remove(0)
 }
 
-/// The laws of a field, on random scalars and small ones. Its order is that of `root_of_unity`'s largest, 2^`adicity`, times an odd
-/// number, plus 1.
+/// The laws of a field, on random scalars and small ones. Its order is that of `root_of_unity`'s largest, 2^`adicity`,
+/// times an odd number, plus 1.
 fn field(field: &impl ScalarField, adicity: u32) {
     let encode = |scalar: &_| field.encode_scalar(scalar).to_vec();
     let [zero, one] = [0, 1].map(|integer| field.scalar(integer));

@@ -1,6 +1,6 @@
-//! Strings in points of ristretto255: the encoding Lizard (Westerbaan, 2018), with SHA-256. 16 bytes are among 253 bits of a field element, the
-//! others are taken from their hash, and then comes the map of RFC 9496 to a point. Of the at most 8 field elements that a point
-//! may come from one has the right hash, but for a chance of 2^-122.
+//! Strings in points of ristretto255: the encoding Lizard (Westerbaan, 2018), with SHA-256. 16 bytes are among 253 bits
+//! of a field element, the others are taken from their hash, and then comes the map of RFC 9496 to a point. Of the at
+//! most 8 field elements that a point may come from one has the right hash, but for a chance of 2^-122.
 
 use rayon::prelude::*;
 use sha2::Sha256;

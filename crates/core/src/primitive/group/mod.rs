@@ -22,8 +22,9 @@ pub use ristretto255::{Point, Ristretto255};
 
 /// The integers modulo a prime q, the order of a group.
 ///
-/// A field is a value, as the group is whose scalars it has; those of two must not be mixed. Scalars may be secret: they are
-/// zeroized when dropped, and cannot be printed. All operations on them take the same time whatever their values.
+/// A field is a value, as the group is whose scalars it has; those of two must not be mixed. Scalars may be secret:
+/// they are zeroized when dropped, and cannot be printed. All operations on them take the same time whatever their
+/// values.
 pub trait ScalarField {
     /// An integer modulo q.
     type Scalar: Clone + Zeroize + Send + Sync;
@@ -66,18 +67,18 @@ pub trait ScalarField {
     fn decode_scalar(&self, bytes: &[u8]) -> Option<Self::Scalar>;
 }
 
-/// A group of prime order q in which the decisional Diffie-Hellman problem is assumed to be hard, written additively, and the
-/// integers modulo q.
+/// A group of prime order q in which the decisional Diffie-Hellman problem is assumed to be hard, written additively,
+/// and the integers modulo q.
 ///
-/// A group is a value, for there are families whose members are made at run time; points of two members must not be mixed. They
-/// may be secret, as scalars may: they are zeroized when dropped, and cannot be printed. All operations on them take the same
-/// time whatever their values.
+/// A group is a value, for there are families whose members are made at run time; points of two members must not be
+/// mixed. They may be secret, as scalars may: they are zeroized when dropped, and cannot be printed. All operations on
+/// them take the same time whatever their values.
 pub trait Group: ScalarField {
     /// An element of the group.
     type Point: Clone + Zeroize + Send + Sync;
 
-    /// A point made ready to be multiplied often. It may be kept in memory that nobody wipes, so the point is one that everybody
-    /// may know, such as a public key; the scalars may be secret.
+    /// A point made ready to be multiplied often. It may be kept in memory that nobody wipes, so the point is one that
+    /// everybody may know, such as a public key; the scalars may be secret.
     type Base: Clone + Send + Sync;
 
     /// Length of an encoded point in bytes.
@@ -87,8 +88,8 @@ pub trait Group: ScalarField {
     /// 4, `HashToGroup`): indistinguishable from a random oracle, with unknown discrete logarithms.
     fn hash_to_points<M: AsRef<[u8]> + Sync>(&self, messages: &[M], tag: &[u8]) -> Vec<Self::Point>;
 
-    /// `count` uniformly random points: the hashes of random words, where a group has no faster way. Nobody knows their discrete
-    /// logarithms.
+    /// `count` uniformly random points: the hashes of random words, where a group has no faster way. Nobody knows their
+    /// discrete logarithms.
     fn random_points(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Point> {
         let mut words = Zeroizing::new(vec![[0; 64]; count]);
         words.iter_mut().for_each(|word| rng.fill_bytes(word));
@@ -120,8 +121,8 @@ pub trait Group: ScalarField {
     /// The products of the points and the scalars that stand in the same place. The slices must be equally long.
     fn multiply_each(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
-    /// `scalar * point` for one point and each scalar. The point may be made ready, as for [`Group::base`]: it is one that everybody
-    /// may know.
+    /// `scalar * point` for one point and each scalar. The point may be made ready, as for [`Group::base`]: it is one
+    /// that everybody may know.
     fn multiply_one(&self, point: &Self::Point, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
     /// Makes a point ready to be multiplied often. That takes the time of some tens of products.
@@ -130,8 +131,8 @@ pub trait Group: ScalarField {
     /// Multiplies as [`Group::multiply_one`] does, for a point that has been made ready.
     fn multiply_base(&self, base: &Self::Base, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
-    /// The sum of all products of the points and the scalars that stand in the same place: the identity of none. The slices must
-    /// be equally long. Faster than multiplying each and adding.
+    /// The sum of all products of the points and the scalars that stand in the same place: the identity of none. The
+    /// slices must be equally long. Faster than multiplying each and adding.
     fn combine(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Self::Point;
 
     /// Combines as [`Group::combine`] does, in a time that depends on points and scalars: for inputs that everybody may
@@ -156,8 +157,9 @@ pub trait Embedding: Group {
     /// Number of bytes that a point holds.
     const EMBEDDED_BYTES: usize;
 
-    /// The point of each string of [`Embedding::EMBEDDED_BYTES`] bytes that follow each other in `bytes`: no two strings have the
-    /// same, and none has the identity. The length must be a multiple. In the same time whatever the strings are.
+    /// The point of each string of [`Embedding::EMBEDDED_BYTES`] bytes that follow each other in `bytes`: no two
+    /// strings have the same, and none has the identity. The length must be a multiple. In the same time whatever the
+    /// strings are.
     fn embed(&self, bytes: &[u8]) -> Vec<Self::Point>;
 
     /// The string of each point; none of a point that no string has.

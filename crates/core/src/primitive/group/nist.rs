@@ -38,7 +38,7 @@ pub type P384 = Nist<p384::NistP384>;
 pub type P521 = Nist<p521::NistP521>;
 
 impl<C> Nist<C> {
-    /// Returns the group.
+    /// Returns the group of this curve.
     pub const fn new() -> Nist<C> {
         Nist(PhantomData)
     }

@@ -23,8 +23,8 @@ pub(super) enum Keys {
     Avx512(x86::aes::Keys),
 }
 
-/// The key schedule. It wipes itself when it is dropped, but was made elsewhere, and moved: in this function's frame, which is
-/// below that of whoever calls it.
+/// The key schedule. It wipes itself when it is dropped, but was made elsewhere, and moved: in this function's frame,
+/// which is below that of whoever calls it.
 #[inline(never)]
 fn schedule(backend: Backend, key: Block) -> Keys {
     match backend.family() {

@@ -89,8 +89,9 @@ pub fn chosen() -> Backend {
     *CHOSEN.get_or_init(fastest)
 }
 
-/// Chooses for this process: `1` is the portable form of every kernel, the name of a family that the processor can run ([`Backend::name`])
-/// its form for that, and anything else the fastest. To be called before anything is computed: the first choice stands.
+/// Chooses for this process: `1` is the portable form of every kernel, the name of a family that the processor can run
+/// ([`Backend::name`]) its form for that, and anything else the fastest. To be called before anything is computed: the
+/// first choice stands.
 pub fn choose(value: &str) {
     CHOSEN.get_or_init(|| asked(value));
 }

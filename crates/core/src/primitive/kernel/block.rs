@@ -25,9 +25,9 @@ pub const BLOCK_BITS: usize = 128;
 
 /// 128 bits: a seed, a key, a row of a bit matrix, or an element of GF(2^128).
 ///
-/// As an element of GF(2^128), polynomials modulo x^128 + x^7 + x^2 + x + 1, bit i of the number is the coefficient of x^i
-/// (GCM's elements have the same modulus with their bits reflected). As bytes, and as an input or output of AES, it is
-/// the number in little-endian order.
+/// As an element of GF(2^128), polynomials modulo x^128 + x^7 + x^2 + x + 1, bit i of the number is the coefficient of
+/// x^i (GCM's elements have the same modulus with their bits reflected). As bytes, and as an input or output of AES, it
+/// is the number in little-endian order.
 ///
 /// Blocks may be secret: they cannot be printed, and all operations on them take the same time whatever their values.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -153,7 +153,8 @@ impl MulAssign for Block {
     }
 }
 
-/// `count` zero blocks, in memory that the system hands out zeroed (`vec![Block::ZERO; count]` would write it once more).
+/// `count` zero blocks, in memory that the system hands out zeroed (`vec![Block::ZERO; count]` would write it once
+/// more).
 pub fn zeros(count: usize) -> Vec<Block> {
     let mut numbers = std::mem::ManuallyDrop::new(vec![0u128; count]);
     // SAFETY: `Block` is a transparent wrapper of `u128`, so length, capacity and layout of the allocation are the same,

@@ -33,8 +33,8 @@ impl Doubling {
         Doubling { ciphers: keys.map(|key| Aes128::on(backend, key)) }
     }
 
-    /// Writes the children of `parents`, of which there are twice as many, and returns the sums (exclusive or) of all left
-    /// children and of all right ones.
+    /// Writes the children of `parents`, of which there are twice as many, and returns the sums (exclusive or) of all
+    /// left children and of all right ones.
     pub fn expand(&self, parents: &[Block], children: &mut [Block]) -> [Block; 2] {
         assert_eq!(children.len(), 2 * parents.len(), "two children for each parent");
         match [&self.ciphers[0].0, &self.ciphers[1].0] {
@@ -96,8 +96,8 @@ impl Doubling {
         sums
     }
 
-    /// Expands a level of `sums.len()` trees in lockstep: node j of tree t is at `j * trees + t`, among parents and among
-    /// children. Writes the sums of each tree's left and right children.
+    /// Expands a level of `sums.len()` trees in lockstep: node j of tree t is at `j * trees + t`, among parents and
+    /// among children. Writes the sums of each tree's left and right children.
     pub(crate) fn expand_trees(&self, parents: &[Block], children: &mut [Block], sums: &mut [[Block; 2]]) {
         let trees = sums.len();
         assert!(trees > 0 && parents.len().is_multiple_of(trees), "each tree has as many parents");
@@ -114,8 +114,8 @@ impl Doubling {
         }
     }
 
-    /// Writes the 2^d leaves of the tree under `root`, where d is the number of `sums`. `sums[l]` becomes the sums of the
-    /// left and of the right nodes of the level l + 1 steps below the root.
+    /// Writes the 2^d leaves of the tree under `root`, where d is the number of `sums`. `sums[l]` becomes the sums of
+    /// the left and of the right nodes of the level l + 1 steps below the root.
     pub fn expand_tree(&self, root: Block, leaves: &mut [Block], sums: &mut [[Block; 2]]) {
         check_depth(leaves.len(), sums.len());
         leaves[0] = root;

@@ -1,9 +1,9 @@
 //! Sums over many pseudo-random streams, as VOLE over small fields needs them.
 //!
 //! For streams r_0 ... r_(2^k - 1), indexed by the elements of GF(2^k), SoftSpokenOT (Roy 2022) computes u = sum of r_x
-//! and v = sum of x * r_x. As k planes of bits, v_j is the sum of those r_x in which bit j of x is set. Folding finds all
-//! of them with about two additions a stream: neighbours (x, x + 1) contribute the odd ones to v_0, are added, and their
-//! sums are folded in the same way for the next bit; the last sum is u.
+//! and v = sum of x * r_x. As k planes of bits, v_j is the sum of those r_x in which bit j of x is set. Folding finds
+//! all of them with about two additions a stream: neighbours (x, x + 1) contribute the odd ones to v_0, are added, and
+//! their sums are folded in the same way for the next bit; the last sum is u.
 
 use super::aes::{Aes128, check_counters};
 use super::backend::{self, Backend};
@@ -15,8 +15,8 @@ use super::x86;
 /// The most bits an index of [`LeafStreams`] may have.
 pub(crate) const MAX_BITS: usize = 10;
 
-/// 2^k streams of AES-128 in counter mode that are only ever wanted in sums: block i of stream x is the encryption of the
-/// number i under seed x, as of a [`super::Prg`].
+/// 2^k streams of AES-128 in counter mode that are only ever wanted in sums: block i of stream x is the encryption of
+/// the number i under seed x, as of a [`super::Prg`].
 pub struct LeafStreams {
     bits: usize,
     keys: Keys,
@@ -108,8 +108,8 @@ impl std::fmt::Debug for LeafStreams {
     }
 }
 
-/// Moves what is at index x to the index x + `shift` (exclusive or), for all of 2^k blocks. The shift may be secret: which
-/// memory is touched does not depend on it.
+/// Moves what is at index x to the index x + `shift` (exclusive or), for all of 2^k blocks. The shift may be secret:
+/// which memory is touched does not depend on it.
 pub fn permute_by_xor(blocks: &mut [Block], shift: usize) {
     assert!(blocks.len().is_power_of_two() && shift < blocks.len(), "2^k blocks, and a shift of k bits");
     for bit in 0..blocks.len().ilog2() {
@@ -128,8 +128,8 @@ pub fn permute_by_xor(blocks: &mut [Block], shift: usize) {
 /// Blocks of each stream that are folded at once: what is pending then fits in the first-level cache.
 const TILE: usize = 64;
 
-/// Folds `count` blocks of each of the 2^bits streams, tile by tile. `stream(x, index, tile)` writes the blocks of stream
-/// x from `index` on; `sum(index, tile)` is given those of u.
+/// Folds `count` blocks of each of the 2^bits streams, tile by tile. `stream(x, index, tile)` writes the blocks of
+/// stream x from `index` on; `sum(index, tile)` is given those of u.
 fn fold_tiles(
     bits: usize,
     count: usize,

@@ -1,29 +1,31 @@
 //! Jacobi symbols, of eight numbers at a time, in a time that depends on the length of the modulus only.
 //!
-//! It is the binary algorithm on a pair (a, b), b odd: if a is odd, the smaller of the two goes to b and is taken off a;
-//! then a is halved. The symbol (a/b) changes its sign by the law of quadratic reciprocity with an exchange of two
-//! numbers that are 3 modulo 4, and with a halving if b is 3 or 5 modulo 8. In the end a = 0, and b is the greatest common
-//! divisor.
+//! It is the binary algorithm on a pair (a, b), b odd: if a is odd, the smaller of the two goes to b and is taken off
+//! a; then a is halved. The symbol (a/b) changes its sign by the law of quadratic reciprocity with an exchange of two
+//! numbers that are 3 modulo 4, and with a halving if b is 3 or 5 modulo 8. In the end a = 0, and b is the greatest
+//! common divisor.
 //!
-//! As in Pornin, "Optimized Binary GCD for Modular Inversion" (ePrint 2020/972), section 3 with k = 31, and its remark on
-//! the Legendre symbol, thirty steps at a time are first taken on words of 64 bits: the lowest 32 bits of a and b, which
-//! say all that these steps have to know of parities and residues modulo 8, and 32 bits from the highest one of the longer
-//! of the two, which say which is the smaller one. What these steps do is a matrix: a f0 + b g0 and a f1 + b g1 are
-//! multiples of 2^30, and their quotients the new a and b. A limb has 30 bits, so a division is that limbs move down.
+//! As in Pornin, "Optimized Binary GCD for Modular Inversion" (ePrint 2020/972), section 3 with k = 31, and its remark
+//! on the Legendre symbol, thirty steps at a time are first taken on words of 64 bits: the lowest 32 bits of a and b,
+//! which say all that these steps have to know of parities and residues modulo 8, and 32 bits from the highest one of
+//! the longer of the two, which say which is the smaller one. What these steps do is a matrix: a f0 + b g0 and a f1 + b
+//! g1 are multiples of 2^30, and their quotients the new a and b. A limb has 30 bits, so a division is that limbs move
+//! down.
 //!
 //! **Errors of the words.** Let the longer of a and b have n > 64 bits, and u = 2^(n - 64). A number differs from u times
-//! its word by less than 2^32 u. After i steps |f| + |g| <= 2^i for both rows (a row is at most doubled by a step), so the new
-//! a and b, too, differ by less than 2^32 u from u times what their words have become, which is not negative. Each may
-//! thus be negative, but more than -2^(n - 32) then. Not both: the determinant of the matrix is 2^i or -2^i, so a and b are
-//! sums of the new ones with factors of at most 2^i, and if both were that small, a and b were less than 2^(i+1) 2^(n-32)
-//! <= 2^(n-1). That holds for all i <= 30. The law of reciprocity holds unless both numbers are negative, the other rules
-//! hold for |b| if b is negative. After the steps, a negative a is made positive, by which the symbol changes its sign if
+//! its word by less than 2^32 u. After i steps |f| + |g| <= 2^i for both rows (a row is at most doubled by a step), so
+//! the new a and b, too, differ by less than 2^32 u from u times what their words have become, which is not negative.
+//! Each may thus be negative, but more than -2^(n - 32) then. Not both: the determinant of the matrix is 2^i or -2^i,
+//! so a and b are sums of the new ones with factors of at most 2^i, and if both were that small, a and b were less than
+//! 2^(i+1) 2^(n-32) <= 2^(n-1). That holds for all i <= 30. The law of reciprocity holds unless both numbers are
+//! negative, the other rules hold for |b| if b is negative. After the steps, a negative a is made positive, by which
+//! the symbol changes its sign if
 //! |b| is 3 modulo 4, or b is, by which it does not. If n <= 64, words are the numbers themselves.
 //!
 //! **How often.** The thirty steps together make a and b at least 30 bits shorter (section 3 there), until a = 0, which
-//! leaves at least one bit in b. A round more is made than that takes. As a and b become shorter, fewer limbs are worked on:
-//! those that two lengths together allow, and one more. If it were ever too few rounds, or a limb that is left out not zero,
-//! the answer would be 0, as it is for numbers that are not coprime: never a wrong sign.
+//! leaves at least one bit in b. A round more is made than that takes. As a and b become shorter, fewer limbs are
+//! worked on: those that two lengths together allow, and one more. If it were ever too few rounds, or a limb that is
+//! left out not zero, the answer would be 0, as it is for numbers that are not coprime: never a wrong sign.
 
 use crypto_bigint::{BoxedUint, Odd};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
@@ -115,8 +117,8 @@ impl Jacobi {
         Jacobi { modulus: cut(&lanes, rounds.width(0)), rounds, backend }
     }
 
-    /// The symbols of numbers below 4 n: eight for each of `numbers`. 1, -1, or 0 for numbers that have a factor in common
-    /// with n.
+    /// The symbols of numbers below 4 n: eight for each of `numbers`. 1, -1, or 0 for numbers that have a factor in
+    /// common with n.
     pub fn symbols(&self, numbers: &[Lanes]) -> Zeroizing<Vec<i8>> {
         let mut symbols = Zeroizing::new(Vec::with_capacity(LANES * numbers.len()));
         for some in numbers.chunks(2) {

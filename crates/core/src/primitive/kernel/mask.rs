@@ -1,9 +1,9 @@
 //! Masks that select by a secret bit.
 //!
-//! What the optimiser can follow, it may turn into a conditional jump: `value & -(bit)` is the same as `if bit { value }
-//! else { 0 }`, and a sum with it the same as a jump around an addition, which takes a time that tells the bit. So each
-//! bit passes through [`black_box`] before a mask is made of it, or the masks do before they are used, and what comes out
-//! is any number as far as the optimiser knows.
+//! What the optimiser can follow, it may turn into a conditional jump: `value & -(bit)` is the same as
+//! `if bit { value } else { 0 }`, and a sum with it the same as a jump around an addition, which takes a time that
+//! tells the bit. So each bit passes through [`black_box`] before a mask is made of it, or the masks do before they are
+//! used, and what comes out is any number as far as the optimiser knows.
 
 use std::hint::black_box;
 

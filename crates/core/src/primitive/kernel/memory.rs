@@ -13,8 +13,8 @@ const PIECE: usize = 256;
 /// Blocks of secrets, wiped when they are dropped.
 ///
 /// Only pieces that hold anything but zeros are written for that. A page of the system's that was never written is then
-/// looked at and not taken: a vector that is given up early costs what was put into it, however long a peer has made it.
-/// (Whether a whole piece is zero says nothing of secrets that are random.)
+/// looked at and not taken: a vector that is given up early costs what was put into it, however long a peer has made
+/// it. (Whether a whole piece is zero says nothing of secrets that are random.)
 #[derive(Default)]
 pub(crate) struct Secrets(Vec<Block>);
 
@@ -93,8 +93,8 @@ fn wipe_written(blocks: &mut [Block]) {
     }
 }
 
-/// Zeros in the place of what was in a buffer, as a rule on the stack: at once, not block by block as `zeroize` does, so
-/// that it costs nothing beside the work that filled it.
+/// Zeros in the place of what was in a buffer, as a rule on the stack: at once, not block by block as `zeroize` does,
+/// so that it costs nothing beside the work that filled it.
 #[inline]
 pub(crate) fn wipe(blocks: &mut [Block]) {
     blocks.fill(Block::ZERO);

@@ -3,9 +3,9 @@
 //! primes. For Paillier: products and powers modulo long numbers and their squares, and whether numbers are squares.
 //!
 //! Everything works on slices, on one thread, and in time that depends on lengths only. Callers divide long slices
-//! among threads. Each kernel has a portable form and one for x86-64 processors with AVX-512, and some have one for less;
-//! [`backend::chosen`] says which of them this process takes. A [`backend::Backend`] exists only for what the processor
-//! can run, so that `on`, which takes one, is safe to call.
+//! among threads. Each kernel has a portable form and one for x86-64 processors with AVX-512, and some have one for
+//! less; [`backend::chosen`] says which of them this process takes. A [`backend::Backend`] exists only for what the
+//! processor can run, so that `on`, which takes one, is safe to call.
 
 mod aes;
 pub mod backend;

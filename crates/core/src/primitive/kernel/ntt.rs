@@ -1,9 +1,9 @@
 //! Polynomials modulo X^N + 1 and a prime, as their values at the N roots of X^N + 1: products are then value by value.
 //!
-//! With psi a primitive 2N-th root of one, value i of a transform is the polynomial at psi^(2 r(i) + 1), where r reverses
-//! the bits of i. A polynomial in X^c has a transform of which c neighbours each are equal, and these are the transform of
-//! length N / c of the polynomial in X. (Longa & Naehrig, "Speeding up the number theoretic transform for faster ideal
-//! lattice-based cryptography", CANS 2016.)
+//! With psi a primitive 2N-th root of one, value i of a transform is the polynomial at psi^(2 r(i) + 1), where r
+//! reverses the bits of i. A polynomial in X^c has a transform of which c neighbours each are equal, and these are the
+//! transform of length N / c of the polynomial in X. (Longa & Naehrig, "Speeding up the number theoretic transform for
+//! faster ideal lattice-based cryptography", CANS 2016.)
 
 use super::backend::{self, Backend};
 use super::portable;
@@ -57,8 +57,9 @@ impl Ntt {
         self.roots.len()
     }
 
-    /// Coefficients, residues from the lowest on, become values. There are N of them, or N / c for a power of two c: the
-    /// coefficients at multiples of c of a polynomial that has no others, and each value then stands for c equal ones.
+    /// Coefficients, residues from the lowest on, become values. There are N of them, or N / c for a power of two c:
+    /// the coefficients at multiples of c of a polynomial that has no others, and each value then stands for c equal
+    /// ones.
     pub fn forward(&self, values: &mut [u64]) {
         let length = values.len();
         assert!(length.is_power_of_two() && length <= self.degree(), "{length} coefficients");

@@ -1,7 +1,7 @@
 //! Products modulo the square of an odd number n, of eight residues at a time.
 //!
-//! A residue is a pair of digits, x = x_0 - x_1 n, in Montgomery's form with the R of n, which is half as long as that of n^2.
-//! Where x_0 y_0 + m n = r R, with the quotient m that Montgomery's reduction finds and drops,
+//! A residue is a pair of digits, x = x_0 - x_1 n, in Montgomery's form with the R of n, which is half as long as that
+//! of n^2. Where x_0 y_0 + m n = r R, with the quotient m that Montgomery's reduction finds and drops,
 //!
 //! ```text
 //! x y / R = r - n (x_0 y_1 + x_1 y_0 + m) / R    modulo n^2,
@@ -10,9 +10,9 @@
 //! and the last digit, too, is reduced by a multiple of n. That is five products of numbers as long as n, those with n
 //! included, where Montgomery's product modulo n^2 takes eight; for a square it is three and a half.
 //!
-//! Digits are below 2 n after a product of factors with digits below a n and b n for a b up to 7, because R is more than 16 n, so
-//! that (2 a b n^2 + R) / R + n is below 2 n; and for a = 8 and b = 1. They may also be below R and zero in one factor, and below
-//! n in the other.
+//! Digits are below 2 n after a product of factors with digits below a n and b n for a b up to 7, because R is more
+//! than 16 n, so that (2 a b n^2 + R) / R + n is below 2 n; and for a = 8 and b = 1. They may also be below R and zero
+//! in one factor, and below n in the other.
 
 use crypto_bigint::{BoxedUint, ConcatenatingMul, ConcatenatingSquare, NonZero, Odd, Resize};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
@@ -130,7 +130,8 @@ impl SquareArithmetic {
         self.field.multiply_pairs(a, b, product);
     }
 
-    /// Squares as [`SquareArithmetic::multiply_into`] of a number with itself does. Faster on back ends with a form of its own.
+    /// Squares as [`SquareArithmetic::multiply_into`] of a number with itself does. Faster on back ends with a form of
+    /// its own.
     pub(crate) fn square_into(&self, a: &Lanes, product: &mut Lanes) {
         self.field.square_pairs(a, product);
     }

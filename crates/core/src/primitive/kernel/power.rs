@@ -142,7 +142,8 @@ impl FixedBase {
         FixedBase::digits(bits) * 8 * ring.limbs() * SIZE
     }
 
-    /// Tables for powers of `base`, in Montgomery's form and the same in all lanes, to exponents of at most `bits` bits.
+    /// Tables for powers of `base`, in Montgomery's form and the same in all lanes, to exponents of at most `bits`
+    /// bits.
     pub(crate) fn new(ring: &impl PowerRing, base: Lanes, bits: usize, spacing: usize) -> FixedBase {
         let count = FixedBase::digits(bits).div_ceil(spacing);
         let (mut current, mut spare) = (base, ring.one());
@@ -174,8 +175,8 @@ impl FixedBase {
         FixedBase { rows, spacing, bits }
     }
 
-    /// The base's powers, in Montgomery's form: as many lanes as there are exponents. `groups` are worked on side by side,
-    /// so that a row is read from memory once for all of them.
+    /// The base's powers, in Montgomery's form: as many lanes as there are exponents. `groups` are worked on side by
+    /// side, so that a row is read from memory once for all of them.
     pub(crate) fn powers(&self, ring: &impl PowerRing, groups: &[&Exponents<'_>]) -> Vec<Lanes> {
         let count = FixedBase::digits(self.bits);
         let mut results: Vec<Lanes> = groups.iter().map(|_| ring.one()).collect();

@@ -105,8 +105,8 @@ impl Prime {
     /// A residue plus a signed number that is less than the prime in absolute value.
     #[inline]
     pub fn add_small(&self, residue: u64, number: i64) -> u64 {
-        // No mask is made of the sign: where several primes follow each other, it would be the same for all of them, and
-        // the optimiser makes two loops of one then, between which a jump decides by the sign.
+        // No mask is made of the sign: where several primes follow each other, it would be the same for all of them,
+        // and the optimiser makes two loops of one then, between which a jump decides by the sign.
         self.reduce(residue.wrapping_add(self.value).wrapping_add_signed(number))
     }
 

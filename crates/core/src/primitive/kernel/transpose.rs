@@ -1,7 +1,7 @@
 //! Transposition of bit matrices with 128 rows.
 //!
-//! It is ten times faster on tiles that fit the second-level cache (4096 columns: 64 KiB) than on whole matrices whose rows
-//! lie far apart, where each row is another place in memory.
+//! It is ten times faster on tiles that fit the second-level cache (4096 columns: 64 KiB) than on whole matrices whose
+//! rows lie far apart, where each row is another place in memory.
 
 use super::backend::{self, Backend};
 use super::block::{BLOCK_BITS, Block};

@@ -51,8 +51,8 @@ pub trait Element: Send + Sync {
         }
     }
 
-    /// Adds to each value what the dense columns d_1 ... d_g contribute to its key's row: k d_1 + k^2 d_2 + ... + k^g d_g
-    /// for the key's coefficient k, by Horner's rule.
+    /// Adds to each value what the dense columns d_1 ... d_g contribute to its key's row: k d_1 + k^2 d_2 + ... + k^g
+    /// d_g for the key's coefficient k, by Horner's rule.
     fn add_dense(values: &mut [Self], keys: &[Block], columns: &[Self])
     where
         Self: Sized,

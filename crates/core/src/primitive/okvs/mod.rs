@@ -2,9 +2,9 @@
 //! nothing about which keys those are where values are random.
 //!
 //! The store is linear: Decode(P, k) = <row(k), P>. A row lies in one bin that the key selects. There it has three ones
-//! among the sparse columns and the powers k', k'^2, ... of a coefficient k' in the few dense ones: the three-hash garbled
-//! cuckoo table of Raghuraman & Rindal, "Blazing Fast PSI from Improved OKVS and Subfield VOLE" (CCS 2022), figure 1,
-//! with field rows (section 2) and separate clusters (section 2.1). [`Params`] has its sizes.
+//! among the sparse columns and the powers k', k'^2, ... of a coefficient k' in the few dense ones: the three-hash
+//! garbled cuckoo table of Raghuraman & Rindal, "Blazing Fast PSI from Improved OKVS and Subfield VOLE" (CCS 2022),
+//! figure 1, with field rows (section 2) and separate clusters (section 2.1). [`Params`] has its sizes.
 //!
 //! Keys are blocks that behave like random strings (hashes of items), and must be fixed before the seed is drawn.
 
@@ -125,8 +125,8 @@ impl Okvs {
         (grouped, moved)
     }
 
-    /// The store in which each of the grouped keys has the value at its place. Columns that nothing determines are zero:
-    /// for a store that is masked before anybody sees it.
+    /// The store in which each of the grouped keys has the value at its place. Columns that nothing determines are
+    /// zero: for a store that is masked before anybody sees it.
     pub fn encode<E: Element>(&self, keys: &Grouped, values: &[E]) -> Result<Vec<E>, EncodeError> {
         self.encode_with(keys, values, |_| None)
     }

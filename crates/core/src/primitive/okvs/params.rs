@@ -33,9 +33,9 @@ pub struct Params {
 }
 
 impl Params {
-    /// Sizes for `keys` keys such that encoding fails with probability at most 2^-`statistical_bits`, which is shared by
-    /// what can go wrong: a bin overflows (if there are several), peeling leaves a large core, or more rows have equal sparse
-    /// columns than there are dense ones.
+    /// Sizes for `keys` keys such that encoding fails with probability at most 2^-`statistical_bits`, which is shared
+    /// by what can go wrong: a bin overflows (if there are several), peeling leaves a large core, or more rows have
+    /// equal sparse columns than there are dense ones.
     pub fn new(keys: usize, statistical_bits: u32) -> Result<Params> {
         if keys > u32::MAX as usize {
             return Err(Error::Input("a key-value store holds less than 2^32 keys".into()));
@@ -69,7 +69,8 @@ pub(super) fn expansion(rows: usize, bits: f64) -> f64 {
 }
 
 /// The least number of keys that a bin of `bins` does not exceed when `keys` keys fall into them at random, but with
-/// probability 2^-`bits` for each bin: Chernoff's bound in its relative-entropy form, P(X >= c) <= exp(-n D(c/n || 1/bins)).
+/// probability 2^-`bits` for each bin: Chernoff's bound in its relative-entropy form, P(X >= c) <= exp(-n D(c/n ||
+/// 1/bins)).
 pub(crate) fn bin_capacity(keys: usize, bins: usize, bits: f64) -> usize {
     if bins == 1 {
         return keys;
@@ -126,7 +127,8 @@ mod tests {
             let each = f64::from(bits) + (3.0 * params.bins as f64).log2();
             assert!(params.bins > 1 && params.bin_keys >= bin_capacity(keys, params.bins, each));
             assert!(params.sparse as f64 >= expansion(params.bin_keys, each) * params.bin_keys as f64);
-            // Two rows have the same three columns with the inverse of their number: as many more coefficients make up for it.
+            // Two rows have the same three columns with the inverse of their number: as many more coefficients make up
+            // for it.
             assert!((params.dense + 1) as f64 * (params.sparse as f64).log2() >= each);
         }
     }

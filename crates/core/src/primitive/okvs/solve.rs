@@ -1,9 +1,9 @@
 //! Solving for the columns of one bin: figure 1 of Raghuraman & Rindal 2022.
 //!
-//! Most rows are peeled: a row that alone has some sparse column is put aside, to be satisfied last by that column, until
-//! none is left that has one. The few rows that remain (the 2-core, usually none) are solved by Gauss-Jordan elimination
-//! over their own sparse columns and all dense ones. That is at least as good as the paper's triangulation, which gives up
-//! a core row for each column that it cannot peel: whatever that solves has full rank here too.
+//! Most rows are peeled: a row that alone has some sparse column is put aside, to be satisfied last by that column,
+//! until none is left that has one. The few rows that remain (the 2-core, usually none) are solved by Gauss-Jordan
+//! elimination over their own sparse columns and all dense ones. That is at least as good as the paper's triangulation,
+//! which gives up a core row for each column that it cannot peel: whatever that solves has full rank here too.
 
 use chacha20::ChaCha20Rng;
 

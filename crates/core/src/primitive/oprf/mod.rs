@@ -3,9 +3,9 @@
 //! F(key, input) = H'(input, key * H(input)), where the party with the input does not show it to the party with
 //! the key, and learns nothing but the output (2HashDH: Jarecki & Liu 2009; Jarecki, Kiayias & Krawczyk 2014).
 //!
-//! The functions work on batches of inputs of at most 65,535 bytes (longer ones are a bug of the caller: a panic). Blinds are
-//! uniformly random and one for each input, so that what the party with the key sees does not depend on the inputs at all, not
-//! even for an unbounded observer.
+//! The functions work on batches of inputs of at most 65,535 bytes (longer ones are a bug of the caller: a panic).
+//! Blinds are uniformly random and one for each input, so that what the party with the key sees does not depend on the
+//! inputs at all, not even for an unbounded observer.
 
 mod suite;
 

@@ -104,7 +104,8 @@ impl Suite {
         with!(&self.none(), |group, _none| group.scalar_bytes())
     }
 
-    /// The encoded group element of each input. Fails if an input hashes to the identity; nobody can find one that does.
+    /// The encoded group element of each input. Fails if an input hashes to the identity; nobody can find one that
+    /// does.
     pub fn hash_to_group<I: AsRef<[u8]> + Sync>(self, inputs: &[I]) -> Result<Vec<u8>> {
         self.none().hash_to_group(&slices(inputs))
     }
@@ -218,8 +219,8 @@ impl Scalars {
     }
 }
 
-/// The inputs as what all of them are. What comes behind is compiled here once, and not again, and differently, wherever other
-/// inputs are.
+/// The inputs as what all of them are. What comes behind is compiled here once, and not again, and differently,
+/// wherever other inputs are.
 pub(super) fn slices<I: AsRef<[u8]>>(inputs: &[I]) -> Vec<&[u8]> {
     inputs.iter().map(AsRef::as_ref).collect()
 }

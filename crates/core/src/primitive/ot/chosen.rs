@@ -1,8 +1,8 @@
-//! Transfers of given messages: the sender has two for each OT, the receiver gets the one it chooses; or the sender has one, which the
-//! receiver chooses to get or not.
+//! Transfers of given messages: the sender has two for each OT, the receiver gets the one it chooses; or the sender has
+//! one, which the receiver chooses to get or not.
 //!
-//! Each message is hidden by the random block of its side: by the block itself if the block is long enough, otherwise by
-//! the stream of AES-128 in counter mode under it.
+//! Each message is hidden by the random block of its side: by the block itself if the block is long enough, otherwise
+//! by the stream of AES-128 in counter mode under it.
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ use crate::primitive::kernel::block::{BLOCK_BYTES, Block};
 /// Largest length of a message in bytes.
 pub const MAX_BYTES: usize = MAX_PAYLOAD_BYTES / 2;
 
-/// The sender's part. `pairs` holds the two messages of each OT one after the other, `bytes` long each, for one OT after
-/// the other. What a malicious receiver gets is one message of each pair.
+/// The sender's part. `pairs` holds the two messages of each OT one after the other, `bytes` long each, for one OT
+/// after the other. What a malicious receiver gets is one message of each pair.
 pub fn send(ot: &mut impl RandomOtSender, bytes: usize, pairs: &[u8], channel: &mut Channel) -> Result<()> {
     check(bytes)?;
     assert!(pairs.len().is_multiple_of(2 * bytes), "{} bytes are no pairs of messages", pairs.len());
@@ -95,8 +95,8 @@ pub(crate) fn offer(
     })
 }
 
-/// The other side of [`offer`]: `take` is given every choice in order, with the message where the choice is 0, and as many bytes that
-/// tell nothing where it is 1. So it can last as long for each of them.
+/// The other side of [`offer`]: `take` is given every choice in order, with the message where the choice is 0, and as
+/// many bytes that tell nothing where it is 1. So it can last as long for each of them.
 pub(crate) fn accept(
     ot: &mut impl RandomOtReceiver,
     choices: &Choices,

@@ -8,8 +8,8 @@
 //! - [`CorrelatedOtSender`] and [`CorrelatedOtReceiver`]: each pair of blocks differs by the same secret.
 //!
 //! [`base`] makes a few OTs from public-key operations, [`softspoken`] many from those. [`StoredSender`] and
-//! [`StoredReceiver`] keep random OTs until the choices are known; [`additive`] and [`chosen`] turn them into products of
-//! integers with bits and into transfers of given messages.
+//! [`StoredReceiver`] keep random OTs until the choices are known; [`additive`] and [`chosen`] turn them into products
+//! of integers with bits and into transfers of given messages.
 //!
 //! Random outputs are *endemic* (Masny and Rindal 2019): a corrupted party can bias its own outputs, and never learns
 //! more of the other's than its own choice allows. Whoever needs strings that neither party has influenced hashes
@@ -50,8 +50,8 @@ pub trait RandomOtReceiver {
     /// If `choices` and `outputs` are not equally long.
     fn receive(&mut self, choices: &Choices, outputs: &mut [Block], channel: &mut Channel) -> Result<()>;
 
-    /// Whether [`RandomOtReceiver::receive`] waits for a message of the peer. Then nothing else of the peer may be on its
-    /// way.
+    /// Whether [`RandomOtReceiver::receive`] waits for a message of the peer. Then nothing else of the peer may be on
+    /// its way.
     fn waits(&self) -> bool {
         false
     }

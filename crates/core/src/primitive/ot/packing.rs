@@ -1,12 +1,13 @@
 //! Numbers of the same number of bits in messages: one after the other without gaps, the lowest bit first.
 //!
-//! No branch for each number: a number of at most [`PART`] bits always fits the eight bytes from the byte on in which it
-//! begins. Longer ones are made of parts.
+//! No branch for each number: a number of at most [`PART`] bits always fits the eight bytes from the byte on in which
+//! it begins. Longer ones are made of parts.
 
 /// Bits that fit eight bytes wherever in the first one they begin.
 const PART: u32 = 56;
 
-/// Numbers that are packed at once. A message of more begins each strip with a whole byte, whatever the numbers' length.
+/// Numbers that are packed at once. A message of more begins each strip with a whole byte, whatever the numbers'
+/// length.
 pub(crate) const STRIP: usize = 128;
 
 /// Largest length of a number in bits.
@@ -58,8 +59,8 @@ impl Writer {
     }
 }
 
-/// Hands out `count` numbers, [`STRIP`] at most, that [`pack`] wrote to `packed`. Returns whether the bits beyond the last
-/// are zero.
+/// Hands out `count` numbers, [`STRIP`] at most, that [`pack`] wrote to `packed`. Returns whether the bits beyond the
+/// last are zero.
 pub(crate) fn unpack(packed: &[u8], count: usize, bits: u32, mut take: impl FnMut(usize, u128)) -> bool {
     let mut room = [0; ROOM];
     room[..packed.len()].copy_from_slice(packed);

@@ -102,8 +102,8 @@ impl RandomOtReceiver for StoredReceiver {
     }
 }
 
-/// Sends in which of `count` places, [`CHUNK`] at most, the choices differ: `difference` has the 128 bits from a place on,
-/// of which those beyond the last are left out.
+/// Sends in which of `count` places, [`CHUNK`] at most, the choices differ: `difference` has the 128 bits from a place
+/// on, of which those beyond the last are left out.
 pub(crate) fn send_flips(count: usize, channel: &mut Channel, difference: impl Fn(usize) -> u128) -> Result<()> {
     let mut flips = vec![0; count.div_ceil(8)];
     for (word, bytes) in flips.chunks_mut(16).enumerate() {

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use zeroize::ZeroizeOnDrop;
 
-/// Numbers modulo N. Secret: zeroized when dropped, never printed. [`PublicKey`](super::PaillierPublicKey) makes them of integers.
+/// Numbers modulo N. Secret: zeroized when dropped, never printed. [`PublicKey`](super::PaillierPublicKey) makes them
+/// of integers.
 #[derive(Clone, PartialEq, Eq, ZeroizeOnDrop)]
 pub struct Plaintexts {
     pub(super) words: usize,

@@ -1,5 +1,5 @@
-//! Paillier's cryptosystem, in the form of Damgård, Jurik & Nielsen, "A generalization of Paillier's public-key system with
-//! applications to electronic voting" (2010), section 4.2, for s = 1.
+//! Paillier's cryptosystem, in the form of Damgård, Jurik & Nielsen, "A generalization of Paillier's public-key system
+//! with applications to electronic voting" (2010), section 4.2, for s = 1.
 //!
 //! N = p q with p = q = 3 modulo 4, and h = -x^2 modulo N for a random x. A plaintext m below N has the ciphertexts
 //! (1 + m N) h_s^r modulo N^2, where h_s = h^N and r has half as many bits as N. Products of ciphertexts hold sums.
@@ -7,8 +7,8 @@
 //! Who has the secret key computes modulo p^2 and q^2 both ways. Everything takes and gives lists, on all threads. Time
 //! depends on the numbers of things and on sizes only. What is no ciphertext of a key is refused when it is read.
 //!
-//! r hides plaintexts from those who do not know p and q. From the owner of the key it does not: discrete logarithms are
-//! easier for it. What goes back to the owner, and must not tell it of which ciphertexts it was made, has to pass
+//! r hides plaintexts from those who do not know p and q. From the owner of the key it does not: discrete logarithms
+//! are easier for it. What goes back to the owner, and must not tell it of which ciphertexts it was made, has to pass
 //! [`PaillierPublicKey::rerandomize`], after which it is uniformly random among the ciphertexts of its plaintext.
 
 mod ciphertexts;
@@ -99,8 +99,8 @@ impl fmt::Display for PaillierFormatError {
 
 impl std::error::Error for PaillierFormatError {}
 
-/// Words of `count` numbers, made by all threads: `make` gets at most `groups` times eight of them, and may make more than it is
-/// asked for, which are dropped.
+/// Words of `count` numbers, made by all threads: `make` gets at most `groups` times eight of them, and may make more
+/// than it is asked for, which are dropped.
 fn in_groups(count: usize, words: usize, groups: usize, make: impl Fn(Range<usize>) -> Vec<u64> + Sync) -> Vec<u64> {
     // Not more than there is for every thread.
     let each = count.div_ceil(LANES * rayon::current_num_threads()).clamp(1, groups) * LANES;

@@ -1,5 +1,5 @@
-//! Several integers in one plaintext: number j of them times 2^(128 j), all added up. Sums of such plaintexts hold the sums of each,
-//! as long as these are below 2^126 in absolute value.
+//! Several integers in one plaintext: number j of them times 2^(128 j), all added up. Sums of such plaintexts hold the
+//! sums of each, as long as these are below 2^126 in absolute value.
 
 use zeroize::Zeroizing;
 
@@ -52,8 +52,8 @@ impl Plaintexts {
     }
 }
 
-/// The integers that are packed in `sum` - `mask`, of which the highest bit is left out, modulo a power of two. Both are as
-/// [`Plaintexts::low`] gives them.
+/// The integers that are packed in `sum` - `mask`, of which the highest bit is left out, modulo a power of two. Both
+/// are as [`Plaintexts::low`] gives them.
 pub(crate) fn unpack(sum: &[u128], mask: &[u128]) -> Zeroizing<Vec<i128>> {
     let mut carry = false;
     let difference = sum.iter().zip(mask).map(|(sum, mask)| {

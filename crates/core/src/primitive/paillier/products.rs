@@ -8,8 +8,8 @@ use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
 use crate::primitive::kernel::power::power;
 use crate::primitive::ot::Choices;
 
-/// Several products of ciphertexts that come one after the other, each with its own choice among them. Every ciphertext is
-/// multiplied into every product, itself or a one.
+/// Several products of ciphertexts that come one after the other, each with its own choice among them. Every ciphertext
+/// is multiplied into every product, itself or a one.
 pub struct CiphertextProducts<'a> {
     key: &'a PaillierPublicKey,
     count: usize,

@@ -31,7 +31,7 @@ pub struct PaillierPublicKey {
     square: BoxedUint,
     /// Modulo N^2, for single products of ciphertexts as they are.
     pub(super) field: Montgomery,
-    /// Factor N R^2.
+    /// Factor N R^2, for Montgomery multiplication.
     factor: Lanes,
     /// Modulo N^2, for powers.
     pub(super) ring: SquareArithmetic,
@@ -99,8 +99,8 @@ impl PaillierPublicKey {
         self.modulus.as_words().iter().chain(&self.base).flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// A key of this size that came from elsewhere. Whether N is a product of two primes, and h_s what it should be, nobody
-    /// can tell.
+    /// A key of this size that came from elsewhere. Whether N is a product of two primes, and h_s what it should be,
+    /// nobody can tell.
     ///
     /// Errors: [`PaillierFormatError`] says which check failed.
     pub fn from_bytes(size: KeySize, bytes: &[u8]) -> Result<PaillierPublicKey, PaillierFormatError> {
@@ -165,8 +165,8 @@ impl PaillierPublicKey {
         Zeroizing::new(Zeroizing::new(number(&Zeroizing::new(words(&long)))).rem(bound))
     }
 
-    /// Plaintexts that are uniformly random among those with these residues modulo `modulus` (but for the last ones before N,
-    /// beyond the largest multiple of the modulus).
+    /// Plaintexts that are uniformly random among those with these residues modulo `modulus` (but for the last ones
+    /// before N, beyond the largest multiple of the modulus).
     pub(crate) fn random_with_residues(
         &self,
         residues: &[u128],
@@ -253,8 +253,8 @@ impl PaillierPublicKey {
         RandomExponents { words, all }
     }
 
-    /// Makes of each ciphertext one that is uniformly random among all of the same plaintext, also in the eyes of the key's
-    /// owner: by x^N with a random x. Far slower than encrypting.
+    /// Makes of each ciphertext one that is uniformly random among all of the same plaintext, also in the eyes of the
+    /// key's owner: by x^N with a random x. Far slower than encrypting.
     pub fn rerandomize(&self, ciphertexts: &PaillierCiphertexts, rng: &mut impl CryptoRng) -> PaillierCiphertexts {
         let random = self.random(ciphertexts.len(), rng);
         let (ring, bits) = (&self.ring, self.size.bits());

@@ -109,7 +109,8 @@ impl PaillierSecretKey {
         [&self.p, &self.q].map(|half| half.prime.as_ref())
     }
 
-    /// Encrypts. The ciphertexts are as those of [`PaillierPublicKey::encrypt`], from the same randomness, and take less time.
+    /// Encrypts. The ciphertexts are as those of [`PaillierPublicKey::encrypt`], from the same randomness, and take
+    /// less time.
     pub fn encrypt(&self, plaintexts: &Plaintexts, rng: &mut impl CryptoRng) -> PaillierCiphertexts {
         let exponents = self.public.exponents(plaintexts.len(), rng);
         let words = 2 * self.public.size().words();

@@ -18,7 +18,8 @@ impl PaillierSecretKey {
         bytes
     }
 
-    /// A key that was kept. All that a key is made to be is checked: a damaged one would open answers wrongly, or hide nothing.
+    /// A key that was kept. All that a key is made to be is checked: a damaged one would open answers wrongly, or hide
+    /// nothing.
     ///
     /// Errors: [`PaillierFormatError`] says which check failed, and nothing of the key.
     pub fn from_bytes(size: KeySize, bytes: &[u8]) -> Result<PaillierSecretKey, PaillierFormatError> {

@@ -136,8 +136,8 @@ fn modulo_a_prime() {
     composites(&group);
 }
 
-/// The challenge depends on all of the statement, on the commitments, and on what the proof is bound to besides: who could change one of
-/// these after the challenge would prove what it does not know.
+/// The challenge depends on all of the statement, on the commitments, and on what the proof is bound to besides: who
+/// could change one of these after the challenge would prove what it does not know.
 #[test]
 fn what_is_proved_is_hashed() {
     let group = &Ristretto255;
@@ -162,8 +162,8 @@ fn what_is_proved_is_hashed() {
     assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), all.len());
 }
 
-/// Two proofs of one statement share no commitment: with one nonce for two challenges, anybody divides the responses' difference by the
-/// challenges'.
+/// Two proofs of one statement share no commitment: with one nonce for two challenges, anybody divides the responses'
+/// difference by the challenges'.
 #[test]
 fn two_proofs_have_other_nonces() {
     let group = &Ristretto255;

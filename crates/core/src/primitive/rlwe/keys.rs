@@ -27,8 +27,8 @@ impl RlweSecretKey {
         RlweSecretKey { negative: transformed(ring, coefficients) }
     }
 
-    /// Encrypts under a mask a, modulo prime `index` of the ring: `values`, the coefficients of message and error, become
-    /// their transform minus a s.
+    /// Encrypts under a mask a, modulo prime `index` of the ring: `values`, the coefficients of message and error,
+    /// become their transform minus a s.
     pub fn encrypt(&self, ring: &Ring, index: usize, mask: &[u64], values: &mut [u64]) {
         let ntt = &ring.primes()[index];
         ntt.forward(values);
@@ -74,8 +74,8 @@ pub(crate) struct RlwePublicKey {
 }
 
 impl RlwePublicKey {
-    /// Adds a fresh encryption of zero to a ciphertext: with a random polynomial u of coefficients -1, 0 and 1, `first` u
-    /// and `mask` u. The two errors are still to be added, to the coefficients.
+    /// Adds a fresh encryption of zero to a ciphertext: with a random polynomial u of coefficients -1, 0 and 1, `first`
+    /// u and `mask` u. The two errors are still to be added, to the coefficients.
     pub(crate) fn add_zero(&self, ring: &Ring, ciphertext: [&mut [u64]; 2], prg: &mut Prg) {
         self.add_times(ring, &ternary(ring.degree(), prg), ciphertext);
     }

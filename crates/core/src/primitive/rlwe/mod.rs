@@ -1,5 +1,5 @@
-//! Encryption from ring learning with errors (Lyubashevsky, Peikert & Regev, EUROCRYPT 2010): polynomials modulo X^N + 1
-//! and a product q of primes, with small secrets and errors.
+//! Encryption from ring learning with errors (Lyubashevsky, Peikert & Regev, EUROCRYPT 2010): polynomials modulo X^N +
+//! 1 and a product q of primes, with small secrets and errors.
 //!
 //! A ciphertext (c0, c1) has the phase c0 + c1 s = message + error, where the message is a multiple of q / t (Fan &
 //! Vercauteren, "Somewhat practical fully homomorphic encryption", 2012). It can be added to others and multiplied with

@@ -28,8 +28,8 @@ pub fn pack(bits: u32, residues: &[u64], bytes: &mut Vec<u8>) {
     rest.copy_from_slice(&pending.to_le_bytes()[..rest.len()]);
 }
 
-/// Reads as many residues as there is room for, each below `prime`, from exactly as many bytes as they take. Whether all are,
-/// and no bit beyond the last is set.
+/// Reads as many residues as there is room for, each below `prime`, from exactly as many bytes as they take. Whether
+/// all are, and no bit beyond the last is set.
 #[must_use]
 pub fn unpack(bits: u32, prime: u64, bytes: &[u8], residues: &mut [u64]) -> bool {
     let length = bits as usize;

@@ -5,9 +5,9 @@ use crate::primitive::kernel::Prime;
 use crate::primitive::kernel::ntt::Ntt;
 
 /// The longest modulus q in bits for which ring learning with errors of degree N takes 2^128 operations of a classical
-/// computer, for a uniform secret with coefficients -1, 0 and 1 and errors of a standard deviation of 3.19 or more: Bossuat
-/// et al., "Security Guidelines for Implementing Homomorphic Encryption" (ePrint 2024/463). The standard of 2018 (Albrecht et
-/// al., HomomorphicEncryption.org) had 54, 109, 218, 438 and 881. 0 for degrees that are not used.
+/// computer, for a uniform secret with coefficients -1, 0 and 1 and errors of a standard deviation of 3.19 or more:
+/// Bossuat et al., "Security Guidelines for Implementing Homomorphic Encryption" (ePrint 2024/463). The standard of
+/// 2018 (Albrecht et al., HomomorphicEncryption.org) had 54, 109, 218, 438 and 881. 0 for degrees that are not used.
 pub(crate) fn most_modulus_bits(degree: usize) -> u32 {
     match degree {
         2048 => 53,
@@ -27,7 +27,8 @@ pub(crate) fn prime_at_least(bits: u32) -> u64 {
     (1 << bits) - (1 << 27)
 }
 
-/// The polynomials modulo X^N + 1 and each of some primes, which are the largest that have `bits` bits and are 1 modulo 2N.
+/// The polynomials modulo X^N + 1 and each of some primes, which are the largest that have `bits` bits and are 1 modulo
+/// 2N.
 ///
 /// A polynomial is a list of residues: N modulo the first prime, then N modulo the second, and so on.
 #[derive(Debug)]

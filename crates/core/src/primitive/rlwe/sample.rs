@@ -9,15 +9,16 @@ use crate::primitive::kernel::{Block, Prg};
 /// The largest absolute value of an error.
 pub(crate) const ERROR_BOUND: u64 = 21;
 
-/// `count` errors: each the number of ones among 42 random bits, less 21. This centred binomial distribution has a standard
-/// deviation of sqrt(10.5) = 3.24.
+/// `count` errors: each the number of ones among 42 random bits, less 21. This centred binomial distribution has a
+/// standard deviation of sqrt(10.5) = 3.24.
 pub fn errors(count: usize, prg: &mut Prg) -> Zeroizing<Vec<i64>> {
     let words = words(count, prg);
     let bits = (1 << (2 * ERROR_BOUND)) - 1;
     Zeroizing::new(words.iter().map(|word| i64::from((word & bits).count_ones()) - ERROR_BOUND as i64).collect())
 }
 
-/// `count` numbers from -1, 0 and 1, each from 128 random bits: equally likely but for a statistical distance of 2^-128.
+/// `count` numbers from -1, 0 and 1, each from 128 random bits: equally likely but for a statistical distance of
+/// 2^-128.
 pub fn ternary(count: usize, prg: &mut Prg) -> Zeroizing<Vec<i64>> {
     let mut blocks = Zeroizing::new(vec![Block::ZERO; count]);
     prg.fill(&mut blocks);
@@ -58,7 +59,8 @@ impl Uniform {
         count <= 1 << (64 - LIST_BITS)
     }
 
-    /// Fills `values` with the list `number` modulo a prime of `bits` bits: numbers that are not below it are passed over.
+    /// Fills `values` with the list `number` modulo a prime of `bits` bits: numbers that are not below it are passed
+    /// over.
     pub fn fill(&self, ntt: &Ntt, bits: u32, number: u64, values: &mut [u64]) {
         const WORDS: usize = 512;
         let mut prg = Prg::new(self.seed);

@@ -6,12 +6,13 @@ use super::Ring;
 
 /// Divides by the last primes, and rounds: a number modulo all primes of a ring becomes one modulo the first of them.
 ///
-/// One prime p is dropped after the other: x becomes (x - r) / p, where r is the number nearest to zero with x = r modulo p.
+/// One prime p is dropped after the other: x becomes (x - r) / p, where r is the number nearest to zero with x = r
+/// modulo p.
 #[derive(Debug)]
 pub struct Switch {
     primes: Vec<Prime>,
-    /// For each prime that goes, the last one first: half of it, and for each that stays then, that half's residue and the
-    /// inverse of the prime.
+    /// For each prime that goes, the last one first: half of it, and for each that stays then, that half's residue and
+    /// the inverse of the prime.
     dropped: Vec<(u64, Vec<(u64, Factor)>)>,
 }
 
@@ -28,8 +29,8 @@ impl Switch {
         Switch { dropped: dropped.collect(), primes }
     }
 
-    /// Switches a number, given by its residues modulo all primes; the first ones are then those modulo the primes that are
-    /// kept.
+    /// Switches a number, given by its residues modulo all primes; the first ones are then those modulo the primes that
+    /// are kept.
     pub fn apply(&self, residues: &mut [u64]) {
         let mut last = self.primes.len();
         for (half, stay) in &self.dropped {

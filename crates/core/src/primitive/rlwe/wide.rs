@@ -110,8 +110,8 @@ pub(crate) struct FractionReader {
 }
 
 impl FractionReader {
-    /// For fractions m / `base`^`digits` with an error of less than half a unit of m, where m is a sum of digits d_j `base`^j
-    /// and each d_j is at least -`offset` and less than `base` - `offset`.
+    /// For fractions m / `base`^`digits` with an error of less than half a unit of m, where m is a sum of digits d_j
+    /// `base`^j and each d_j is at least -`offset` and less than `base` - `offset`.
     pub(crate) fn new(primes: &[Prime], base: u128, digits: usize, offset: u128) -> FractionReader {
         let product = primes.iter().fold(vec![1], |product, prime| trimmed(multiply(&product, &[prime.value()])));
         let limbs = product.len() + 1;
@@ -134,8 +134,8 @@ impl FractionReader {
         FractionReader { parts: parts.collect(), offset, base, digits }
     }
 
-    /// The digits, each plus the offset, of the number that has these residues, the lowest digit first. In time that does
-    /// not depend on them.
+    /// The digits, each plus the offset, of the number that has these residues, the lowest digit first. In time that
+    /// does not depend on them.
     pub(crate) fn digits(&self, residues: &[u64]) -> Zeroizing<Vec<u128>> {
         let mut fraction = Zeroizing::new(self.offset.clone());
         for ((prime, inverse, unit), &residue) in self.parts.iter().zip(residues) {

@@ -26,8 +26,8 @@ pub trait VoleSender {
     /// The factor, the same for all elements. Secret.
     fn delta(&self) -> Block;
 
-    /// The next `b.len()` elements. The peer must take as many in one call; either may take them in several, cut at multiples
-    /// of `RUN_OUTPUTS`. Fails if the channel does, or the peer breaks the protocol; `b` is then zero.
+    /// The next `b.len()` elements. The peer must take as many in one call; either may take them in several, cut at
+    /// multiples of `RUN_OUTPUTS`. Fails if the channel does, or the peer breaks the protocol; `b` is then zero.
     fn extend(&mut self, b: &mut [Block], channel: &mut Channel) -> Result<()>;
 }
 

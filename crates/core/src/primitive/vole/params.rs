@@ -1,10 +1,10 @@
 //! Parameters of the silent protocols: number of trees, their size, and the distance.
 //!
 //! The number t of noisy places follows from the relative distance d of the code: a linear test of the outputs succeeds
-//! with probability (1 - d)^t over GF(2^128), and has bias (1 - 2 d)^t over GF(2) (Boyle et al., CRYPTO 2020), which has
-//! to be at most 2^-128. d is a multiple of 0.005 for which a code of the ensemble has a lighter word with
-//! probability at most 2^-46, computed by `estimator::distance`. All other attacks cost more: see [`super::estimator`], whose tests check some of the
-//! tables' entries, and in the long run all of them.
+//! with probability (1 - d)^t over GF(2^128), and has bias (1 - 2 d)^t over GF(2) (Boyle et al., CRYPTO 2020), which
+//! has to be at most 2^-128. d is a multiple of 0.005 for which a code of the ensemble has a lighter word with
+//! probability at most 2^-46, computed by `estimator::distance`. All other attacks cost more: see [`super::estimator`],
+//! whose tests check some of the tables' entries, and in the long run all of them.
 
 use super::code::{FIELD_REGIONS, binary};
 use crate::error::{Error, Result};
@@ -12,9 +12,10 @@ use crate::error::{Error, Result};
 /// Computational security in bits.
 pub(crate) const SECURITY_BITS: f64 = 128.0;
 
-/// A code is worse than its distance says with probability at most 2^-this. There are few codes ([`VoleKind::code_outputs`]), all of which an attempt at a job
-/// draws at once, however many runs, keys, buckets or parties it has: any of them is worse with 2^-44 at most ([`Chance::Code`]). Only at
-/// the upper end of its distance's sizes a code is near 2^-46.
+/// A code is worse than its distance says with probability at most 2^-this. There are few codes
+/// ([`VoleKind::code_outputs`]), all of which an attempt at a job draws at once, however many runs, keys, buckets or
+/// parties it has: any of them is worse with 2^-44 at most ([`Chance::Code`]). Only at the upper end of its distance's
+/// sizes a code is near 2^-46.
 #[cfg(test)]
 pub(crate) const CODE_BITS: u32 = crate::security::Chance::Code.bits() + 2;
 
@@ -30,7 +31,7 @@ pub const MIN_OUTPUTS: usize = 1 << 12;
 /// Kind of correlation, which decides about the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VoleKind {
-    /// Correlation over GF(2^128).
+    /// Correlation of elements of GF(2^128).
     Field,
     /// Bits times a block.
     Binary,
@@ -70,7 +71,8 @@ impl VoleKind {
         }
     }
 
-    /// Outputs of the code that a run with so many has: of the sizes that there are, the least that is enough. All runs whose code has one size have the same.
+    /// Outputs of the code that a run with so many has: of the sizes that there are, the least that is enough. All runs
+    /// whose code has one size have the same.
     pub(crate) fn code_outputs(self, outputs: usize) -> usize {
         let outputs = outputs.max(MIN_OUTPUTS);
         outputs.next_multiple_of(outputs.next_power_of_two() / 2 / self.sizes())
@@ -88,7 +90,7 @@ impl VoleKind {
 /// The parameters of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
-    /// Kind of correlation.
+    /// Kind of correlation that is made.
     pub kind: VoleKind,
     /// k: outputs of the code, which are those that the run is made for or somewhat more.
     pub outputs: usize,
@@ -103,7 +105,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The parameters for a run with `outputs` outputs, of which there must be one at least and [`MAX_OUTPUTS`] at most.
+    /// The parameters for a run with `outputs` outputs, of which there must be one at least and [`MAX_OUTPUTS`] at
+    /// most.
     pub fn new(kind: VoleKind, outputs: usize) -> Result<Parameters> {
         if outputs == 0 || outputs > MAX_OUTPUTS {
             return Err(Error::Internal(format!("a run of a silent protocol cannot have {outputs} outputs")));
@@ -122,8 +125,8 @@ impl Parameters {
         self.kind.regions() * self.length
     }
 
-    /// Nodes of a tree that are computed on `level`, from 0 for the root to [`Parameters::depth`]: those above the leaves
-    /// that count.
+    /// Nodes of a tree that are computed on `level`, from 0 for the root to [`Parameters::depth`]: those above the
+    /// leaves that count.
     pub fn nodes(&self, level: usize) -> usize {
         self.leaves.div_ceil(1 << (self.depth - level))
     }

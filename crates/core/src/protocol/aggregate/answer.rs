@@ -62,11 +62,12 @@ impl<G: Embedding> RowFunction<G> for ProxyKey<G> {
     }
 }
 
-/// Answers what the database asks about a row: its id; what [`ask`](super::ask) has made of its entries; for each of them a number that says only
-/// which have the same reporter (none where entries carry no tags); and what was agreed on.
+/// Answers what the database asks about a row: its id; what [`ask`](super::ask) has made of its entries; for each of
+/// them a number that says only which have the same reporter (none where entries carry no tags); and what was agreed
+/// on.
 ///
-/// An entry is consistent if its key has this row. All that are hold the same key: others have another value of the row function, but for
-/// a collision of the hash function.
+/// An entry is consistent if its key has this row. All that are hold the same key: others have another value of the row
+/// function, but for a collision of the hash function.
 ///
 /// Fails if the question is malformed.
 pub fn answer<G: Embedding + Sync>(
@@ -98,8 +99,8 @@ pub fn answer<G: Embedding + Sync>(
     let is_consistent = |key: &Option<Zeroizing<Vec<u8>>>| key.as_ref().is_some_and(|key| fits[number[&key[..]]]);
     let inconsistent: Vec<u32> = (0..entries as u32).filter(|&place| !is_consistent(&keys[place as usize])).collect();
     let distinct = if params.distinct() { reporters.iter().collect::<HashSet<_>>().len() } else { entries.min(1) };
-    // Before anything is said of too few: any participant can make such entries, and whoever asks could not tell that from an oracle that
-    // withholds what it should tell.
+    // Before anything is said of too few: any participant can make such entries, and whoever asks could not tell that
+    // from an oracle that withholds what it should tell.
     if !inconsistent.is_empty() {
         return Ok(RowAnswer::Inconsistent(inconsistent));
     }

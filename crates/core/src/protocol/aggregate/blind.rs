@@ -11,10 +11,12 @@ use super::report::{bound, report_transcript};
 use super::rows::{Pair, columns, encode_rows};
 use super::{Params, ProxyKey, Refused, RoundKeys, Why};
 
-/// Checks the reports of one participant, by what identifies it (see [`report`](super::report())), of which the first has the number `first`, and makes an entry of each, [`Params::entry_bytes`] long,
-/// in order. Whoever has the entries shuffles those of many participants before the database sees any.
+/// Checks the reports of one participant, by what identifies it (see [`report`](super::report())), of which the first
+/// has the number `first`, and makes an entry of each, [`Params::entry_bytes`] long, in order. Whoever has the entries
+/// shuffles those of many participants before the database sees any.
 ///
-/// Fails if one of them is malformed, or doesn't prove that its maker knows its value and the masks of its other ciphertexts; all others are then lost with it.
+/// Fails if one of them is malformed, or doesn't prove that its maker knows its value and the masks of its other
+/// ciphertexts; all others are then lost with it.
 pub fn blind<G: Embedding + Sync>(
     params: &Params<G>,
     keys: &RoundKeys<G>,
@@ -80,8 +82,9 @@ pub(crate) fn check<G: Embedding + Sync>(
 
 /// The entries of ciphertexts, of which `rows` now hold the row function's values.
 ///
-/// A tag is t times the ciphertext of the row as it is written, not re-randomised again: what this shows beside the tag is t times a point that
-/// is uniformly random, and whose logarithm nobody else knows. Pairs X, t X of such points are what tags of a participant's many rows are anyhow.
+/// A tag is t times the ciphertext of the row as it is written, not re-randomised again: what this shows beside the tag
+/// is t times a point that is uniformly random, and whose logarithm nobody else knows. Pairs X, t X of such points are
+/// what tags of a participant's many rows are anyhow.
 pub(crate) fn entries<G: Embedding + Sync>(
     params: &Params<G>,
     keys: &RoundKeys<G>,

@@ -24,7 +24,8 @@ enum Holder {
     Database = 2,
 }
 
-/// The secrets of the proxy and of the oracle in `dh`: s of the row function, the master of tags, and p, with which keys are decrypted.
+/// The secrets of the proxy and of the oracle in `dh`: s of the row function, the master of tags, and p, with which
+/// keys are decrypted.
 pub struct ProxyKey<G: Group = Ristretto255> {
     pub(super) row: G::Scalar,
     pub(super) shared: Blinding<G>,
@@ -87,7 +88,8 @@ impl<G: Group + Sync> Blinding<G> {
         Some(Blinding { master: Zeroizing::new(*master), unseal: group.decode_scalar(unseal)? })
     }
 
-    /// t of a participant, by what identifies it (see [`report`](super::report())): pseudorandom under the master, and not zero.
+    /// t of a participant, by what identifies it (see [`report`](super::report())): pseudorandom under the master, and
+    /// not zero.
     pub(super) fn tag(&self, params: &Params<G>, participant: &str) -> G::Scalar {
         let mut message = params.transcript("tag");
         message.append("participant", participant.as_bytes());
@@ -154,8 +156,8 @@ impl<G: Group + Sync> DatabaseKey<G> {
 }
 
 impl<G: Group + Sync> RoundKeys<G> {
-    /// The keys of a round from what [`DatabaseKey::public`] and [`ProxyKey::public`] have given; none if one of them does not prove, for this round and
-    /// this role, that its maker knows the secret.
+    /// The keys of a round from what [`DatabaseKey::public`] and [`ProxyKey::public`] have given; none if one of them
+    /// does not prove, for this round and this role, that its maker knows the secret.
     pub fn new(params: &Params<G>, database: &[u8], proxy: &[u8], rng: &mut impl CryptoRng) -> Option<RoundKeys<G>> {
         let group = &params.group;
         let database_point = proved(params, database, Holder::Database, rng)?;
@@ -169,7 +171,8 @@ impl<G: Group + Sync> RoundKeys<G> {
         Some(RoundKeys { database, proxy, both, encoded })
     }
 
-    /// A fingerprint of both public keys, of this round on these terms: it is the same wherever the round has these keys, whatever proofs they came with.
+    /// A fingerprint of both public keys, of this round on these terms: it is the same wherever the round has these
+    /// keys, whatever proofs they came with.
     pub fn fingerprint(&self, params: &Params<G>) -> [u8; 32] {
         let mut transcript = params.transcript("keys");
         transcript.append("keys", &self.encoded);

@@ -1,14 +1,51 @@
-//! Over-threshold aggregation: participants report pairs of a key and a value, and only keys that enough of them report come out
-//! (Ringberg, Applebaum, Freedman, Caesar & Rexford, "Collaborative, privacy-preserving data aggregation at scale", PETS 2010).
+//! Over-threshold aggregation: participants report pairs of a key and a value, and only keys that enough of them report
+//! come out (Ringberg, Applebaum, Freedman, Caesar & Rexford, "Collaborative, privacy-preserving data aggregation at
+//! scale", PETS 2010).
 //!
-//! A *proxy* and a *database* that do not collude stand between participants and result. A participant [`report`](report())s each pair, encrypted;
-//! the proxy [`blind`](blind())s the reports, shuffles them, and sends them on; the database [`open`]s what comes, so that it has a row for each key
-//! that says neither which key it is nor who reported it. Of a row that satisfies what was agreed on it [`ask`]s the *oracle*, which
-//! belongs to the proxy and [`answer`]s with the key, if it finds that the row holds what it says.
+//! A *proxy* and a *database* that do not collude stand between participants and result. A participant
+//! [`report`](report())s each pair, encrypted; the proxy [`blind`](blind())s the reports, shuffles them, and sends them
+//! on; the database [`open`]s what comes, so that it has a row for each key that says neither which key it is nor who
+//! reported it. Of a row that satisfies what was agreed on it [`ask`]s the *oracle*, which belongs to the proxy and
+//! [`answer`]s with the key, if it finds that the row holds what it says.
 //!
-//! All steps are pure, bytes to bytes: whoever serves connections calls them. The page is `docs/protocols/aggregate.md`. Here is the protocol
-//! `dh`, in which a row is s H(k) with the proxy's secret s; its steps but the first are those of every protocol with another
-//! function in its place ([`RowFunction`]).
+//! All steps are pure, bytes to bytes: whoever serves connections calls them. The page is
+//! `docs/protocols/aggregate.md`. Here is the protocol `dh`, in which a row is s H(k) with the proxy's secret s; its
+//! steps but the first are those of every protocol with another function in its place ([`RowFunction`]).
+//!
+//! ```
+//! use tacita_core::Session;
+//! use tacita_core::protocol::aggregate::*;
+//! use tacita_core::session::Transcript;
+//! # fn rng() -> chacha20::ChaCha20Rng {
+//! #     let mut seed = [0; 32];
+//! #     getrandom::fill(&mut seed).unwrap();
+//! #     rand_core::SeedableRng::from_seed(seed)
+//! # }
+//!
+//! let rng = &mut rng();
+//! // Keys of at most 16 bytes, no values, and reporters of a row are told apart.
+//! let params = Params::new(Session::new(Transcript::new("example")), 16, 0, true)?;
+//! let (proxy, database) = (ProxyKey::generate(&params, rng), DatabaseKey::generate(&params, rng));
+//! let (of_database, of_proxy) = (database.public(&params, rng), proxy.public(&params, rng));
+//! let keys = RoundKeys::new(&params, &of_database, &of_proxy, rng).unwrap();
+//!
+//! // Each participant reports, and the proxy blinds its reports. (It shuffles those of all.)
+//! let mut entries = Vec::new();
+//! for participant in ["bank", "shop", "host"] {
+//!     let entry = Entry { key: b"198.51.100.7".to_vec(), value: 0 };
+//!     let reports = report(&params, &keys, participant, 0, &[entry], rng)?;
+//!     entries.extend(blind(&params, &keys, &proxy, participant, 0, &reports, rng).unwrap());
+//! }
+//! // The database sees one row of three reporters, and asks the oracle for its key.
+//! let rows = open(&params, &database, &entries).unwrap().rows;
+//! assert!(rows.iter().all(|row| row.id == rows[0].id));
+//! let sealed: Vec<&[u8]> = rows.iter().map(|row| &row.sealed[..]).collect();
+//! let question = ask(&params, &keys, &sealed, rng).unwrap();
+//! let least = RevealThreshold { count: 3, distinct: 3 };
+//! let answer = answer(&params, &proxy, &rows[0].id, &question, &[0, 1, 2], least).unwrap();
+//! assert!(matches!(answer, RowAnswer::Key(key) if key == b"198.51.100.7"));
+//! # tacita_core::Result::Ok(())
+//! ```
 
 mod answer;
 pub mod blind;
@@ -50,8 +87,8 @@ pub enum Why {
     NotAPoint,
     /// Encoding of the identity.
     Identity,
-    /// A proof of knowing the value, or the masks of the other ciphertexts, does not hold: it was made for other bytes, by or for somebody
-    /// else, or for another place.
+    /// A proof of knowing the value, or the masks of the other ciphertexts, does not hold: it was made for other bytes,
+    /// by or for somebody else, or for another place.
     Proof,
     /// A question doesn't say of each entry which have the same reporter, or says so where entries carry no tags.
     Reporters,

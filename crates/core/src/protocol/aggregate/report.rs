@@ -30,9 +30,10 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// The reports of `entries`, one after the other, each [`Params::report_bytes`] long. `participant` is what the proxy will know their
-/// sender by, for good and as all proxies of the round do: the fingerprint of an identity, and no name in a list, which may change. `first` is the number of the first
-/// among all that this participant reports in the round.
+/// The reports of `entries`, one after the other, each [`Params::report_bytes`] long. `participant` is what the proxy
+/// will know their sender by, for good and as all proxies of the round do: the fingerprint of an identity, and no name
+/// in a list, which may change. `first` is the number of the first among all that this participant reports in the
+/// round.
 ///
 /// Fails with [`Error::Input`] if a key is longer than agreed, or a value is none of the domain.
 pub fn report<G: Embedding + Sync>(

@@ -1,9 +1,10 @@
 //! Data formats that the steps share: keys as bytes and as points, columns of points, and the doubling of points that
 //! are written.
 //!
-//! An encoding of twice a point takes a fifth of the time that the point's own takes (in Ristretto), so proxy, database and those
-//! that ask write the double of what they have computed. A ciphertext of X so becomes one of 2X at each step, with everything
-//! in it: the id of a row is the encoding of 4 R, where R is the row function's value, and what the oracle decrypts is 8 times the key.
+//! An encoding of twice a point takes a fifth of the time that the point's own takes (in Ristretto), so proxy, database
+//! and those that ask write the double of what they have computed. A ciphertext of X so becomes one of 2X at each step,
+//! with everything in it: the id of a row is the encoding of 4 R, where R is the row function's value, and what the
+//! oracle decrypts is 8 times the key.
 
 use zeroize::Zeroizing;
 

@@ -34,7 +34,7 @@ impl Id {
         Id(u128::from_be_bytes(bytes))
     }
 
-    /// The id's encoding.
+    /// Returns the encoding of the id.
     pub fn to_bytes(self) -> [u8; ID_BYTES] {
         self.0.to_be_bytes()
     }

@@ -17,7 +17,7 @@ pub(super) const ROWS_BYTES: usize = 8;
 
 /// Rows of the union, and where a party's own ids stand among them.
 pub struct Order {
-    /// Number of rows.
+    /// Number of rows to be ordered.
     pub rows: usize,
     /// Row of each of the own ids.
     pub positions: Zeroizing<Vec<u32>>,

@@ -3,6 +3,35 @@
 //!
 //! Every protocol here ends with [`Shares`]: each party alone holds uniformly random residues, and both together add up
 //! to the products modulo [`Modulus`]. [`reveal`] opens them to one party or to both.
+//!
+//! ```
+//! use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, lattice, reveal};
+//! use tacita_core::session::Transcript;
+//! use tacita_core::{Channel, Result, Session, Side};
+//! # fn rng() -> chacha20::ChaCha20Rng {
+//! #     let mut seed = [0; 32];
+//! #     getrandom::fill(&mut seed).unwrap();
+//! #     rand_core::SeedableRng::from_seed(seed)
+//! # }
+//!
+//! let session = Session::new(Transcript::new("example"));
+//! let shape = Shape { rows: 4, first: 1, second: 1, integers: Integers::BINARY };
+//! let params = lattice::Params::new(shape, "2^32".parse::<Modulus>()?, None)?;
+//! let run = |side, bits: [i64; 4], channel: &mut Channel| -> Result<Option<Vec<u128>>> {
+//!     let mut columns = Columns::new(shape.integers, shape.rows);
+//!     columns.push(bits)?;
+//!     let shares = lattice::run(side, &columns, &params, &session, channel, &mut rng())?;
+//!     // The first party learns, the second opens its shares to it.
+//!     reveal(&shares, side == Side::First, side == Side::Second, channel)
+//! };
+//! let (mut to_second, mut to_first) = Channel::pair("first", "second");
+//! let product = std::thread::scope(|scope| {
+//!     scope.spawn(|| run(Side::Second, [1, 0, 1, 1], &mut to_first));
+//!     run(Side::First, [1, 1, 1, 0], &mut to_second)
+//! })?;
+//! assert_eq!(product, Some(vec![2]));
+//! # Result::Ok(())
+//! ```
 
 mod columns;
 pub mod lattice;

@@ -1,4 +1,5 @@
-//! The labels of their messages: no two of these and of [`channel::labels`](crate::channel::labels) have one code or one name.
+//! The labels of their messages: no two of these and of [`channel::labels`](crate::channel::labels) have one code or
+//! one name.
 
 use crate::channel::labels::labels;
 
@@ -9,15 +10,15 @@ labels! {
         SLOTS = 45, "masked slots", answers;
     }
 
-    /// Labels of [`crate::protocol::published::intersect::polynomial`], and of the unions by polynomials, which send the
-    /// same.
+    /// Labels of [`crate::protocol::published::intersect::polynomial`], and of the unions by polynomials, which send
+    /// the same.
     polynomial {
         /// Receiver to sender: its public key.
         PUBLIC_KEY = 56, "polynomials' public key";
         /// Receiver to sender: the polynomials of its items in some bins, encrypted.
         POLYNOMIALS = 57, "encrypted polynomials";
-        /// Sender to receiver: the polynomials of what is common in some bins, encrypted, or of the union; or, for a count and for
-        /// `polynomial-ot`, values.
+        /// Sender to receiver: the polynomials of what is common in some bins, encrypted, or of the union; or, for a
+        /// count and for `polynomial-ot`, values.
         ANSWERS = 58, "polynomials' answers", answers;
     }
 
@@ -48,7 +49,8 @@ labels! {
 
     /// Labels of [`crate::protocol::published::aggregate::naor_reingold`].
     naor_reingold {
-        /// Proxy to participant: one point for each key of a stage, with which what its transfers give is one of the function.
+        /// Proxy to participant: one point for each key of a stage, with which what its transfers give is one of the
+        /// function.
         BLINDS = 105, "function's blinds";
         /// Participant to proxy: the reports of a stage.
         REPORTS = 106, "reports";

@@ -1,9 +1,9 @@
-//! Protocols as they were published, which are here to be measured and compared: for each there is one of the same job beside this room that is
-//! to be used. Nothing outside names them but what registers a protocol by its word.
+//! Protocols as they were published, which are here to be measured and compared: for each there is one of the same job
+//! beside this room that is to be used. Nothing outside names them but what registers a protocol by its word.
 
 pub(crate) mod labels;
 
-/// Private set intersection.
+/// Published protocols of private set intersection.
 pub mod intersect {
     pub mod bloom;
     pub mod kissner_song;
@@ -17,12 +17,12 @@ pub mod union {
     pub mod polynomial_ot;
 }
 
-/// Private scalar products.
+/// Published protocols of private scalar products.
 pub mod dot {
     pub mod gm_bloom;
 }
 
-/// Over-threshold aggregation.
+/// Published protocols of over-threshold aggregation.
 pub mod aggregate {
     pub mod naor_reingold;
 }

@@ -14,7 +14,7 @@ pub const DEFAULT_MAX_RULES: usize = 250_000;
 /// Itemsets whose counts are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RevealedCounts {
-    /// Frequent itemsets only.
+    /// Counts of frequent itemsets only.
     Frequent,
     /// Mixed candidates, every one of them.
     Counts,

@@ -118,7 +118,7 @@ impl FromStr for Fraction {
 /// Number or part of the rows that makes an itemset frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
-    /// Number of rows.
+    /// Number of rows at least.
     Rows(u64),
     /// Part of all rows.
     Fraction(Fraction),

@@ -1,16 +1,16 @@
 //! `ecdh`: the membership test from a commutative function, which is a Diffie-Hellman exponentiation of hashes.
 //!
-//! Chen, Zhang, Zhang, Dong & Liu (PKC 2024), figure 4 (multi-query reverse private membership test from a commutative weak pseudorandom
-//! function, here k H(x) in ristretto255) inside figure 3 (union from such a test and OT). Their server is the receiver, their client the
-//! sender:
+//! Chen, Zhang, Zhang, Dong & Liu (PKC 2024), figure 4 (multi-query reverse private membership test from a commutative
+//! weak pseudorandom function, here k H(x) in ristretto255) inside figure 3 (union from such a test and OT). Their
+//! server is the receiver, their client the sender:
 //!
 //! 1. The receiver sends b H(y) for each of its items. The sender sends a H(x) for each of its own, in an order of its own.
 //! 2. The sender makes a (b H(y)) and answers tags of them, sorted, which hides what came from which. The receiver makes b (a H(x))
 //!    and sees for each, by its tag, whether it is among them.
 //! 3. One transfer for each of the sender's items: see [`transfer`].
 //!
-//! Both keys are fresh in every run, and gone with it: with a key that is used twice, two runs would show which items they have in
-//! common. Tags are bound to the session.
+//! Both keys are fresh in every run, and gone with it: with a key that is used twice, two runs would show which items
+//! they have in common. Tags are bound to the session.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
@@ -29,8 +29,8 @@ use crate::session::Session;
 /// Bytes of an item's place, after its tag.
 const PLACE_BYTES: usize = 4;
 
-/// The receiver's role. What the sender gives for each of its items that the receiver lacks is handed to `take`, in the sender's order.
-/// Returns how many items both have.
+/// The receiver's role. What the sender gives for each of its items that the receiver lacks is handed to `take`, in the
+/// sender's order. Returns how many items both have.
 ///
 /// Errors: the channel fails, the peer breaks the protocol, or `room` or `take` fail.
 pub fn receive(
@@ -191,7 +191,8 @@ fn tag_key(session: &Session) -> [u8; 32] {
     session.derive("union ecdh tag")
 }
 
-/// Receives a message of elements, multiplies them by the key, and makes tags of them. The item is no part of a tag: nobody knows both.
+/// Receives a message of elements, multiplies them by the key, and makes tags of them. The item is no part of a tag:
+/// nobody knows both.
 fn evaluate(
     key: &OprfKey,
     tag_key: &[u8; 32],

@@ -30,8 +30,8 @@ impl ItemSource for [Item] {
     }
 }
 
-/// The sender's items, and what it gives for each, **in a uniformly random order** that nobody else knows: the order in which they
-/// are sent.
+/// The sender's items, and what it gives for each, **in a uniformly random order** that nobody else knows: the order in
+/// which they are sent.
 pub trait SenderItems: ItemSource {
     /// Returns the payloads given for the items in a range: [`Params::payload_bytes`](super::Params::payload_bytes) for
     /// each, one after the other.

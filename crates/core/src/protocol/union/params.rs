@@ -24,8 +24,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// For sets of so many items. An item of the sender that the receiver lacks is taken for one that it has with probability 2^-43 at
-    /// most, over all of them ([`Chance::Tag`](crate::Chance::Tag)).
+    /// For sets of so many items. An item of the sender that the receiver lacks is taken for one that it has with
+    /// probability 2^-43 at most, over all of them ([`Chance::Tag`](crate::Chance::Tag)).
     pub fn new(receiver_items: usize, sender_items: usize, payload_bytes: usize) -> Params {
         let tag_bytes = tag_exchange::tag_bytes(receiver_items, sender_items);
         Params { receiver_items, sender_items, payload_bytes, tag_bytes, chunk: CHUNK }

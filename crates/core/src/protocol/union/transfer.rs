@@ -1,7 +1,7 @@
 //! One oblivious transfer for each of the sender's items: the receiver gets what is given for those that it lacks.
 //!
-//! Random OTs by SoftSpoken's extension; the choice is whether the receiver has the item. What is given for it travels hidden by
-//! the block of choice 0 (Kolesnikov, Rosulek, Trieu & Wang 2019, figure 5, step 3).
+//! Random OTs by SoftSpoken's extension; the choice is whether the receiver has the item. What is given for it travels
+//! hidden by the block of choice 0 (Kolesnikov, Rosulek, Trieu & Wang 2019, figure 5, step 3).
 
 use rand_core::CryptoRng;
 
@@ -21,14 +21,16 @@ const PURPOSE: &str = "union";
 /// SoftSpoken's k: four bytes an OT.
 const K: usize = 4;
 
-/// Message flights: the base OTs' points, with whatever the sender has sent before; their key, trees and corrections; and the items.
+/// Message flights: the base OTs' points, with whatever the sender has sent before; their key, trees and corrections;
+/// and the items.
 pub(crate) const ROUNDS: u32 = 3;
 
-/// Memory that a party takes besides what is given, in bytes, an estimate from above: some chunks of OTs, and their messages.
+/// Memory that a party takes besides what is given, in bytes, an estimate from above: some chunks of OTs, and their
+/// messages.
 pub(crate) const MEMORY: u64 = 16 << 20;
 
-/// The receiver's role: `has` says for each of the sender's items, in the order in which they travel, whether the receiver has it.
-/// Those that it has not are handed to `take` in that order.
+/// The receiver's role: `has` says for each of the sender's items, in the order in which they travel, whether the
+/// receiver has it. Those that it has not are handed to `take` in that order.
 pub fn receive(
     has: &Choices,
     payload_bytes: usize,

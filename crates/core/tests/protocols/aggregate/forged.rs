@@ -1,5 +1,5 @@
-//! A participant with a program of its own: it encrypts what it likes, and proves what it can. What it has to know of the protocol is written
-//! down here once more.
+//! A participant with a program of its own: it encrypts what it likes, and proves what it can. What it has to know of
+//! the protocol is written down here once more.
 
 use tacita_core::primitive::elgamal::known::{self, Opening};
 use tacita_core::primitive::elgamal::masks;

@@ -1,5 +1,5 @@
-//! Participants that have programs of their own, and bytes that no honest role sends. They change no other key's result, and where a
-//! check is left out, they win.
+//! Participants that have programs of their own, and bytes that no honest role sends. They change no other key's
+//! result, and where a check is left out, they win.
 
 use proptest::prelude::*;
 use tacita_core::primitive::elgamal::known;
@@ -183,8 +183,9 @@ fn replays() {
     assert_eq!(known::verify(&GROUP, &b, &[value], &proof, bound, &mut rng(1)), Err(0));
 }
 
-/// The proxy's domain, which sees reports, and a participant, who puts another's ciphertexts into a report of its own, under fresh masks. Of one
-/// that holds another's key the oracle would decrypt that key, when the row passes by itself; one that is in another's row would let that pass.
+/// The proxy's domain, which sees reports, and a participant, who puts another's ciphertexts into a report of its own,
+/// under fresh masks. Of one that holds another's key the oracle would decrypt that key, when the row passes by itself;
+/// one that is in another's row would let that pass.
 #[test]
 fn anothers_ciphertexts_are_nobodys_own() {
     for (values, distinct) in [(0, false), (3, true)] {
@@ -221,7 +222,8 @@ fn anothers_ciphertexts_are_nobodys_own() {
     assert_eq!(decrypted, Ok(RowAnswer::Key(b"secret".to_vec())));
 }
 
-/// The limit that the page names: a participant and the database together test whether a key is in the table. It counts for no row.
+/// The limit that the page names: a participant and the database together test whether a key is in the table. It counts
+/// for no row.
 #[test]
 fn a_multiple_of_the_hash_tests_a_key_for_the_database() {
     let mut round = Round::new(16, 3, true, 8);
@@ -241,7 +243,8 @@ fn a_multiple_of_the_hash_tests_a_key_for_the_database() {
     }
 }
 
-/// Another limit that the page names: the oracle's own count is against a database that errs, not against one that deviates.
+/// Another limit that the page names: the oracle's own count is against a database that errs, not against one that
+/// deviates.
 #[test]
 fn a_database_that_deviates_shows_one_report_several_times() {
     let mut round = Round::new(16, 0, true, 14);
@@ -254,7 +257,8 @@ fn a_database_that_deviates_shows_one_report_several_times() {
     assert_eq!(answered, Ok(RowAnswer::Key(b"own".to_vec())));
 }
 
-/// A proxy that would cancel the database's key, so that keys are open to it at once, can't prove that it knows the difference's secret.
+/// A proxy that would cancel the database's key, so that keys are open to it at once, can't prove that it knows the
+/// difference's secret.
 #[test]
 fn keys_without_their_secrets() {
     let mut round = Round::new(16, 0, true, 9);
@@ -276,7 +280,8 @@ fn keys_without_their_secrets() {
     assert!(RoundKeys::new(&other, &database, &proxy, rng).is_none());
 }
 
-/// A database's and a proxy's key that cancel each other: what is encrypted for both would lie open. Their makers may know the secrets.
+/// A database's and a proxy's key that cancel each other: what is encrypted for both would lie open. Their makers may
+/// know the secrets.
 #[test]
 fn keys_that_cancel_each_other_are_no_keys() {
     let Round { params, proxy, mut rng, .. } = Round::new(16, 0, true, 14);

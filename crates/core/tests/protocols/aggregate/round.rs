@@ -1,4 +1,5 @@
-//! A round in memory: all roles, with everything that passes between them; those of participant and proxy are those of `dh` here.
+//! A round in memory: all roles, with everything that passes between them; those of participant and proxy are those of
+//! `dh` here.
 
 use std::collections::BTreeMap;
 

@@ -45,7 +45,8 @@ fn double(point: &Point) -> Point {
     plus(point, point)
 }
 
-/// Whether one thing among `before` can be recognised among `after`: a point, doubled once or twice or not, or a sum of two ciphertexts'.
+/// Whether one thing among `before` can be recognised among `after`: a point, doubled once or twice or not, or a sum of
+/// two ciphertexts'.
 fn recognised(before: &[Vec<Point>], after: &[Vec<Point>]) -> Check {
     let seen: HashSet<Vec<u8>> = after.iter().flatten().map(encoded).collect();
     for point in before.iter().flatten() {
@@ -57,8 +58,8 @@ fn recognised(before: &[Vec<Point>], after: &[Vec<Point>]) -> Check {
     Ok(())
 }
 
-/// Whether the database and a participant, who knows its masks of the first ciphertexts, recognise them among `entries`: by ratios, since all are
-/// multiplied by one secret.
+/// Whether the database and a participant, who knows its masks of the first ciphertexts, recognise them among
+/// `entries`: by ratios, since all are multiplied by one secret.
 fn recognised_by_masks(masks: &[Scalar], entries: &[Vec<Point>]) -> Check {
     for (i, one) in entries.iter().enumerate() {
         for (j, other) in entries.iter().enumerate().filter(|(j, _)| *j != i) {
@@ -96,7 +97,8 @@ fn the_database_and_a_participant_recognise_no_report() {
     let sealed: Vec<u8> = opened.iter().flat_map(|row| row.sealed.clone()).collect();
     recognised(&before, &points(&sealed, 64)).unwrap();
 
-    // A proxy that doesn't re-randomise values and keys, only doubles them as it does; and one that only multiplies rows by its secret.
+    // A proxy that doesn't re-randomise values and keys, only doubles them as it does; and one that only multiplies
+    // rows by its secret.
     let lazy: Vec<Vec<Point>> = before.iter().map(|report| report.iter().map(double).collect()).collect();
     assert!(recognised(&before, &lazy).is_err());
     let secret = GROUP.random_scalars(1, &mut round.rng).remove(0);
@@ -110,8 +112,8 @@ fn pattern<T: PartialEq>(things: &[T]) -> Vec<usize> {
     things.iter().map(|thing| things.iter().position(|other| other == thing).unwrap()).collect()
 }
 
-/// The database sees which entries have the same key, and within a row which have the same reporter, and no more: across rows no tag is
-/// another's, whoever has reported, and nothing is the same in another round.
+/// The database sees which entries have the same key, and within a row which have the same reporter, and no more:
+/// across rows no tag is another's, whoever has reported, and nothing is the same in another round.
 #[test]
 fn the_database_sees_rows_and_reporters_within_rows() {
     let reported = [("a", [b"x", b"y", b"y"]), ("b", [b"x", b"y", b"z"])];
@@ -138,7 +140,8 @@ fn the_database_sees_rows_and_reporters_within_rows() {
     assert_ne!(pattern(&joined.concat()), [0, 1, 1, 3, 4, 5]);
 }
 
-/// The relation of two tags says nothing either: differences and sums of a row's id and a tag that are the same in two rows would join them.
+/// The relation of two tags says nothing either: differences and sums of a row's id and a tag that are the same in two
+/// rows would join them.
 #[test]
 fn tags_of_two_rows_have_nothing_in_common() {
     let mut round = Round::new(16, 0, true, 5);
@@ -161,7 +164,8 @@ fn tags_of_two_rows_have_nothing_in_common() {
     assert!(common(&seen.iter().map(|[id, _]| [id.clone(), own.clone()]).collect::<Vec<_>>()));
 }
 
-/// The proxy's domain has both what it sent and what its oracle is asked, and can't tell which entries a question is about.
+/// The proxy's domain has both what it sent and what its oracle is asked, and can't tell which entries a question is
+/// about.
 #[test]
 fn the_oracle_recognises_no_entry() {
     let mut round = Round::new(16, 3, true, 6);

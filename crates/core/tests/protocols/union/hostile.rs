@@ -1,5 +1,5 @@
-//! A peer that breaks the protocol at every message, in either role: the victim must end with the right error, and neither side may
-//! panic, hang or report a wrong result as a good one.
+//! A peer that breaks the protocol at every message, in either role: the victim must end with the right error, and
+//! neither side may panic, hang or report a wrong result as a good one.
 
 use std::sync::Arc;
 
@@ -69,8 +69,8 @@ fn tags_out_of_order() {
     run_all(attacks);
 }
 
-/// The promise is for parties that follow the protocol. This is what the documentation says of a receiver that does not: it gets all
-/// that the sender has, by choosing as if it lacked everything.
+/// The promise is for parties that follow the protocol. This is what the documentation says of a receiver that does
+/// not: it gets all that the sender has, by choosing as if it lacked everything.
 #[test]
 fn a_receiver_that_cheats_gets_everything() {
     let params = Params::new(5, 5, 12);

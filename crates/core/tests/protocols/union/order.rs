@@ -1,6 +1,6 @@
-//! Whether the order in which things come shows which items are common. A receiver sees where the common item stands among the sender's,
-//! and may see what became of its own: both must be independent of all that it could know of an item, which is its place in the order
-//! of keys, at itself or at the sender, and its bits.
+//! Whether the order in which things come shows which items are common. A receiver sees where the common item stands
+//! among the sender's, and may see what became of its own: both must be independent of all that it could know of an
+//! item, which is its place in the order of keys, at itself or at the sender, and its bits.
 
 use std::borrow::Cow;
 use std::ops::Range;

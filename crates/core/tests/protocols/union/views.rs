@@ -2,9 +2,10 @@
 //! sizes, the number of common items, and what is given for those that are not. Every check is also run on a leaky
 //! variant, which must fail it.
 //!
-//! Above all, nothing may depend on *which* items are common. The receiver sees for each of the sender's items whether it has it, and for
-//! each of the tags of its own items whether it is one of those: where these stand must be independent of everything that it
-//! could know of an item, which is its place in the order of keys, at itself or at the sender, and the item's bits.
+//! Above all, nothing may depend on *which* items are common. The receiver sees for each of the sender's items whether
+//! it has it, and for each of the tags of its own items whether it is one of those: where these stand must be
+//! independent of everything that it could know of an item, which is its place in the order of keys, at itself or at
+//! the sender, and the item's bits.
 
 use std::collections::HashSet;
 

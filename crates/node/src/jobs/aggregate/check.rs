@@ -217,8 +217,8 @@ impl AggregateJob<'_> {
                 .collect();
             let by = if used.is_empty() { "something other than reporters".to_owned() } else { used.join(" and ") };
             found.push(format!(
-                "round.reveal_when ({}) goes by {by} and asks for no distinct reporters: one participant can report a key so often that a \
-                 single report more reveals it, and so learns whether anybody else has it; add `and distinct >= 3`",
+                "round.reveal_when ({}) goes by {by} and asks for no distinct reporters; one participant can report a key so often that a \
+                 single report more reveals it, and so learn whether anybody else has it; add `and distinct >= 3`",
                 round.reveal_when
             ));
         }

@@ -214,9 +214,14 @@ fn database(job: &AggregateJob<'_>) -> Vec<String> {
         Some(most) => format!("round.max_reports = {most} limits how often"),
         None => "Nothing in the job limits how often: agree on round.max_reports".into(),
     };
+    let values = if round.values.has_values() { ", and with which values" } else { "" };
+    let mark = if round.values.has_values() { "with an uncommon value, or unusually often" } else { "unusually often" };
     learned.push(format!(
-        "database and a participant that does not follow the protocol can learn together whether a key of their choice was reported, \
-         one key for each report of that participant. {quota}."
+        "database and a participant can learn together how often others reported a key{values}, if that participant reports it {mark}."
+    ));
+    learned.push(format!(
+        "database and a participant that does not follow the protocol can learn the same of any key of their choice: one key for each \
+         report of that participant. {quota}."
     ));
     learned.push(collusion());
     learned

@@ -12,8 +12,8 @@ use super::{cost, learned, product};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, Job, JobInfo, JobSpec, KnownSizes,
-    Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source,
+    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, ItemKind, Job, JobInfo, JobSpec,
+    KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source,
 };
 use crate::jobs::dot::methods::{lattice, ot};
 use crate::jobs::{ParseJob, aligned};
@@ -87,8 +87,8 @@ impl Job for Crosstab {
         Self::all_protocols()
     }
 
-    fn item_noun(&self, _spec: &JobSpec) -> &'static str {
-        if self.row_id.is_some() { "keys" } else { "rows" }
+    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
+        if self.row_id.is_some() { ItemKind::Keys } else { ItemKind::Rows }
     }
 
     fn has(&self, key: CommonKey) -> bool {

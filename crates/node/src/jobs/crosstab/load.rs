@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use super::spec::{Crosstab, CrosstabJob};
 use crate::agreement::{Sizes, Source};
 use crate::jobs::intersect;
+use crate::jobs::limits::check_limits;
 use crate::table::baskets::{self, Binning, ItemColumn};
 use crate::table::{RowCounts, Table, numbers};
 
@@ -59,7 +60,7 @@ impl CrosstabInput {
                 refuse_blank_line(&table)?;
                 let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
                 let mut sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
-                intersect::check_limits(job, me, table.source(), &mut sizes)?;
+                check_limits(job, me, table.source(), &mut sizes)?;
                 (table, rows, None, sizes)
             }
             Some(alignment) => {

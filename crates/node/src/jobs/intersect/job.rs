@@ -51,7 +51,7 @@ const QUESTIONS: [InitQuestion; 3] = [
         asks: "Columns that rows are matched by",
         usual: None,
         answer: Answering::Columns,
-        means: "names that both agree on; a party whose headers differ maps them below",
+        means: "names that all agree on; a party whose headers differ maps them below",
     },
     InitQuestion {
         key: "key.normalize",

@@ -234,8 +234,7 @@ pub(super) fn of_sum(party: &str, gives: bool) -> Vec<String> {
 pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: KnownSizes, learned: &mut Vec<String>) {
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(
-            "{party} does not learn how many {} {peer} has, beyond what the result says and that they are no more than {}: all \
-             sets are padded to that.",
+            "{party} does not learn how many {} {peer} has, but for what the result says: all sets are padded to {}.",
             counted_in(job, "keys"),
             count(bound)
         ));

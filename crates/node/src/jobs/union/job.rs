@@ -41,7 +41,7 @@ const QUESTIONS: [InitQuestion; 3] = [
         asks: "Columns that say which rows are the same",
         usual: None,
         answer: Answering::Columns,
-        means: "names that both agree on; a party whose headers differ maps them below",
+        means: "names that all agree on; a party whose headers differ maps them below",
     },
     InitQuestion {
         key: "key.normalize",
@@ -151,8 +151,8 @@ impl Job for Union {
 
     fn leak(&self, spec: &JobSpec) -> Option<String> {
         (spec.protocol == POLYNOMIAL).then(|| {
-            "protocol = \"polynomial\" lets the party that learns test every key that it can guess for being the other's, its own \
-             among them: for a union that hides what both have, \"ecdh\" is there"
+            "protocol = \"polynomial\" lets the party that learns test which keys are the other's: its own, and every one that it can \
+             guess; for a union that hides what both have, use \"ecdh\""
                 .into()
         })
     }
@@ -282,8 +282,8 @@ impl Job for Union {
 impl Distributed for Union {
     fn in_buckets(&self, _spec: &JobSpec) -> Result<JobSpec> {
         Err(Error::Input(
-            "this job runs on one machine of each party: who learns a union would see from which bucket each row of the others came, and how many there are in \
-             each; `tacita run --work` does it with a table of any length"
+            "this job runs on one machine of each party; who learns a union would see from which bucket each row of the others \
+             came, and how many there are in each; for a table of any length, use `tacita run --work`"
                 .into(),
         ))
     }

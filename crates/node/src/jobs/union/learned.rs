@@ -92,7 +92,7 @@ fn rows(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     learned.extend(which_keys(party));
     if job.reveal_to.len() > 1 {
         learned.push(format!(
-            "{party} learns from the second of two runs no more than {peer} from the first: both get what they lack, each in a run with \
+            "{party} learns from the second of two runs no more than {peer} from the first. Each gets what it lacks, in a run with \
              keys of its own."
         ));
     }

@@ -176,12 +176,12 @@ impl Tally {
 fn header_is_data(spec: &KeySpec, origin: Origin<'_>) -> Option<Warning> {
     let column = spec.columns.iter().find(|column| origin.lines.is_some() && looks_like_data(&column.header))?;
     let text = format!(
-        "{}: its header looks like data ({:?}): if its first line is a row, set header = false in [parties.X] of the job file, \
+        "{}: its header looks like data ({:?}); if its first line is a row, set header = false in [parties.X] of the job file, \
          or --no-header, and the columns are column_1 and so on",
         origin.source, column.header
     );
     let without_values = format!(
-        "{}: its header looks like data: if its first line is a row, set header = false in [parties.X] of the job file, or --no-header",
+        "{}: its header looks like data; if its first line is a row, set header = false in [parties.X] of the job file, or --no-header",
         origin.source
     );
     Some(Warning { text, without_values })

@@ -96,7 +96,7 @@ pub enum Compression {
     None,
     /// File packed by gzip.
     Gzip,
-    /// Compression with Zstandard.
+    /// Compression in the format Zstandard.
     Zstandard,
     /// Sole member of a ZIP archive.
     Zip,

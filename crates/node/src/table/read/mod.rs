@@ -106,7 +106,7 @@ pub struct FileForm {
 /// Details of how a text file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextForm {
-    /// Delimiter between values.
+    /// Delimiter between values of a line.
     pub delimiter: u8,
     /// Whether lines end with CR LF.
     pub crlf: bool,

@@ -20,7 +20,7 @@ pub(super) struct Quotes {
 enum State {
     /// Outside of quotes, and at the start of a value or not.
     Outside { at_start: bool },
-    /// Inside of quotes.
+    /// Inside of a quoted value.
     Inside,
     /// Behind a quote inside, which ends the value unless another one follows.
     Behind,

@@ -105,8 +105,8 @@ fn nothing_that_happens_to_a_list_moves_the_next_key() {
     assert!(again.catch_up().unwrap().is_none());
 }
 
-/// A list that changes while its next key is prepared: desks that come after the change of the key find it as it is, in a table that is as
-/// long as any.
+/// A list that changes while its next key is prepared: desks that come after the change of the key find it as it is, in
+/// a table that is as long as any.
 #[test]
 fn another_key_comes_at_its_time_with_the_list_as_it_is_then() {
     let home = Home::new();
@@ -229,7 +229,8 @@ fn a_list_of_an_earlier_version_is_refused_with_advice() {
     assert!(error.contains("list.sealed") && error.contains("earlier version") && error.contains("--input"), "{error}");
 }
 
-/// A list is what it was after a start, with what was changed, and no longer than its table; under the job and with the quotas that it was begun with.
+/// A list is what it was after a start, with what was changed, and no longer than its table; under the job and with the
+/// quotas that it was begun with.
 #[test]
 fn a_list_goes_on_as_it_was_left() {
     let mut home = Home::new();

@@ -1,10 +1,11 @@
 //! Cuts of the power at every write: what may be on disk then, and whether the promise is kept there.
 //!
-//! A process is recorded while it runs ([`Recording`]). After each of its changes the power may fail. What it has waited for (`fsync` of a file for what is in
-//! it, of a directory for its entries) is on disk then; of everything else, anything: nothing or all of it, names without data, data without names, a
-//! length without its bytes, each change alone or missing, and the last write torn or with blocks missing. No file system is so bad, and each does
-//! some of it (Pillai et al., "All File Systems Are Not Created Equal: On the Complexity of Crafting Crash-Consistent Applications", OSDI 2014, whose model
-//! this is).
+//! A process is recorded while it runs ([`Recording`]). After each of its changes the power may fail. What it has
+//! waited for (`fsync` of a file for what is in it, of a directory for its entries) is on disk then; of everything
+//! else, anything: nothing or all of it, names without data, data without names, a length without its bytes, each
+//! change alone or missing, and the last write torn or with blocks missing. No file system is so bad, and each does
+//! some of it (Pillai et al., "All File Systems Are Not Created Equal: On the Complexity of Crafting Crash-Consistent
+//! Applications", OSDI 2014, whose model this is).
 
 mod disk;
 mod recording;

@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 /// Numbers of an event, before its texts.
 const NUMBERS: usize = 6;
 
-/// Something that a process did. Files and directories are called by their inodes; a number may come again when its file is gone.
+/// Something that a process did. Files and directories are called by their inodes; a number may come again when its
+/// file is gone.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A file was opened that is made if it is not there.

@@ -40,7 +40,8 @@ pub(super) fn one(view: &View<'_>, shown: Option<&Shown>) -> String {
     body
 }
 
-/// A button that checks the same again, where it could have been and was not, as when the authority was away; nothing elsewhere.
+/// A button that checks the same again, where it could have been and was not, as when the authority was away; nothing
+/// elsewhere.
 pub(super) fn again(view: &View<'_>, shown: &Shown) -> String {
     if shown.verdict.verdict != Outcome::NotChecked || !shown.could_be_asked {
         return String::new();

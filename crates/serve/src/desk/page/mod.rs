@@ -86,8 +86,8 @@ type Shared = Arc<Desk>;
 
 /// Serves the page until it is cancelled.
 ///
-/// Errors: [`Error::Input`] for an address that cannot be listened on, or that others can reach without leave, or a file that cannot be
-/// written.
+/// Errors: [`Error::Input`] for an address that cannot be listened on, or that others can reach without leave, or a
+/// file that cannot be written.
 pub fn serve(serving: DeskConfig) -> Result<()> {
     let DeskConfig { asking, page, allow_remote, origin, verdicts, told } = serving;
     if !page.ip().is_loopback() && !allow_remote {

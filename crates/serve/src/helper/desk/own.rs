@@ -13,8 +13,8 @@ use super::super::run::Over;
 use super::HelperJob;
 
 impl HelperJob {
-    /// The run in which there is work for the helper, once there is one after the run `last`: its number, how many parts
-    /// are done, and from what its randomness follows.
+    /// The run in which there is work for the helper, once there is one after the run `last`: its number, how many
+    /// parts are done, and from what its randomness follows.
     pub(in crate::helper) fn work(&self, last: Option<u64>, until: Instant) -> Option<(u64, u32, Zeroizing<[u8; 32]>)> {
         let mut state = self.lock();
         loop {

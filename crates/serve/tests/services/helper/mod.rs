@@ -253,8 +253,8 @@ fn garbage_ends_a_connection_and_nothing_else() {
     });
 }
 
-/// A helper that was started again without what it had: whoever is in a run that has begun ends at once, blames nobody, and is not in the way
-/// of the next run.
+/// A helper that was started again without what it had: whoever is in a run that has begun ends at once, blames nobody,
+/// and is not in the way of the next run.
 #[test]
 fn a_run_that_is_lost_ends_at_once() {
     let home = tempfile::tempdir().unwrap();

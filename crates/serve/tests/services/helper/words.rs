@@ -30,8 +30,8 @@ fn a_second_word_of_a_party_ends_the_run() {
     });
 }
 
-/// A helper that passes on another word in the place of a party's, as to swap its key: under an identity of its own, or with the signature of
-/// another party's word.
+/// A helper that passes on another word in the place of a party's, as to swap its key: under an identity of its own, or
+/// with the signature of another party's word.
 #[test]
 fn a_helper_that_swaps_a_word_is_found_out() {
     let home = tempfile::tempdir().unwrap();

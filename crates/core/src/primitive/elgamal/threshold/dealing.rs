@@ -1,10 +1,11 @@
-//! Shares of a joint key of which any t of n are enough (Pedersen, EUROCRYPT 1991: each party shares a secret of its own verifiably,
-//! by Feldman's scheme, FOCS 1987, and the key is the sum of all).
+//! Shares of a joint key of which any t of n are enough (Pedersen, EUROCRYPT 1991: each party shares a secret of its
+//! own verifiably, by Feldman's scheme, FOCS 1987, and the key is the sum of all).
 //!
-//! Each party sends the commitments to its polynomial to all, with a proof that it knows its secret, and its value at each other's
-//! place to that party alone. Somebody who sees all commitments before it sends its own, and then leaves, can influence the
-//! key's distribution (Gennaro, Jarecki, Krawczyk & Rabin, EUROCRYPT 1999); under the assumptions of ElGamal encryption that is no
-//! gain (the same, J. Cryptology 2007, section 5). Here who leaves ends the set-up, so nobody can leave and go on.
+//! Each party sends the commitments to its polynomial to all, with a proof that it knows its secret, and its value at
+//! each other's place to that party alone. Somebody who sees all commitments before it sends its own, and then leaves,
+//! can influence the key's distribution (Gennaro, Jarecki, Krawczyk & Rabin, EUROCRYPT 1999); under the assumptions of
+//! ElGamal encryption that is no gain (the same, J. Cryptology 2007, section 5). Here who leaves ends the set-up, so
+//! nobody can leave and go on.
 
 use std::fmt;
 
@@ -87,7 +88,8 @@ pub fn join<G: Group>(
     Ok((ElGamalPublicKey(sums[0].clone()), keys))
 }
 
-/// The share of the party at `place`, from what each dealer has told it alone: or whose does not fit what that one has told all.
+/// The share of the party at `place`, from what each dealer has told it alone: or whose does not fit what that one has
+/// told all.
 pub fn receive<G: Group>(
     group: &G,
     place: usize,
@@ -120,7 +122,8 @@ impl<G: Group> VerificationKey<G> {
     }
 }
 
-/// The factor of the value at `place` in the value at 0 of a polynomial of a degree below the number of places in `set`.
+/// The factor of the value at `place` in the value at 0 of a polynomial of a degree below the number of places in
+/// `set`.
 fn lagrange<G: Group>(group: &G, place: usize, set: &[usize]) -> G::Scalar {
     let number = |place: usize| group.scalar(place as u64 + 1);
     let others = || set.iter().copied().filter(|other| *other != place);

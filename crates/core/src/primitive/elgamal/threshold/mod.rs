@@ -1,12 +1,13 @@
 //! Threshold exponential ElGamal: a key of which every party has a share, so that nobody decrypts alone.
 //!
 //! *(n, n)*: the key is the sum of all parties' (Desmedt & Frankel, CRYPTO 1989; as Miyaji, Nakasho & Nishida, "Privacy-Preserving
-//! Integration of Medical Data", 2017, section 2.2, have it). Each party proves that it knows its own share, or the last to speak
-//! could choose the sum (rogue keys). *(t, n)*: [`dealing`] makes shares of which any t are enough; [`KeyShare::among`] makes those
-//! of a set of t into shares of the first kind.
+//! Integration of Medical Data", 2017, section 2.2, have it). Each party proves that it knows its own share, or the
+//! last to speak could choose the sum (rogue keys). *(t, n)*: [`dealing`] makes shares of which any t are enough;
+//! [`KeyShare::among`] makes those of a set of t into shares of the first kind.
 //!
-//! To decrypt, each party adds x c_1 to what it is given, for its share x and every ciphertext, and proves that it has: all of it
-//! together is taken from c_2. In which order, [`PartyOrder`] says. Whoever adds something else is found by [`check`].
+//! To decrypt, each party adds x c_1 to what it is given, for its share x and every ciphertext, and proves that it has:
+//! all of it together is taken from c_2. In which order, [`PartyOrder`] says. Whoever adds something else is found by
+//! [`check`].
 
 pub mod dealing;
 mod order;
@@ -52,7 +53,8 @@ impl<G: Group + Sync> KeyShare<G> {
         VerificationKey(group.multiply_generator(std::slice::from_ref(&self.0)).remove(0))
     }
 
-    /// The proof that the party at `place` knows its share. `transcript` is what all parties have in common: session and parties.
+    /// The proof that the party at `place` knows its share. `transcript` is what all parties have in common: session
+    /// and parties.
     pub fn prove_possession(
         &self,
         group: &G,
@@ -64,7 +66,8 @@ impl<G: Group + Sync> KeyShare<G> {
         proof::prove(group, &[statement], &[std::slice::from_ref(&self.0)], rng).remove(0)
     }
 
-    /// Adds x c_1 to the sums that the party at `place` is given: one list for each party before it, each as long as the ciphertexts.
+    /// Adds x c_1 to the sums that the party at `place` is given: one list for each party before it, each as long as
+    /// the ciphertexts.
     pub fn contribute(
         &self,
         group: &G,
@@ -133,7 +136,8 @@ pub fn joint_key<G: Group>(
     Ok(key_of(group, keys))
 }
 
-/// The key of these shares alone: what is encrypted under the joint key is under that of the rest once the others have taken theirs off.
+/// The key of these shares alone: what is encrypted under the joint key is under that of the rest once the others have
+/// taken theirs off.
 pub(crate) fn key_of<'a, G: Group + 'a>(
     group: &G,
     keys: impl IntoIterator<Item = &'a VerificationKey<G>>,

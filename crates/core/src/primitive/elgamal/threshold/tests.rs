@@ -30,7 +30,8 @@ fn all_of<G: Group + Sync>(group: &G, parties: usize) -> (Parties<G>, ElGamalPub
     (Parties { shares, keys }, key)
 }
 
-/// Decrypts with the parties, of whom the one at `culprit` adds twice its share to one ciphertext: m G of each, or who it was.
+/// Decrypts with the parties, of whom the one at `culprit` adds twice its share to one ciphertext: m G of each, or who
+/// it was.
 fn decrypt<G: Group + Sync>(
     group: &G,
     parties: &Parties<G>,
@@ -201,7 +202,8 @@ fn a_share_is_not_printed() {
     assert_eq!(format!("{:?}", Dealer::new(&Ristretto255, 2, &mut rng(1))), "Dealer(..)");
 }
 
-/// A proof that a party knows its share is none that it has decrypted, not even nothing; and that of a dealer is for what it commits to.
+/// A proof that a party knows its share is none that it has decrypted, not even nothing; and that of a dealer is for
+/// what it commits to.
 #[test]
 fn a_proof_is_for_one_purpose() {
     let group = &Ristretto255;

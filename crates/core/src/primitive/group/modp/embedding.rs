@@ -26,8 +26,9 @@ impl ModP {
     }
 }
 
-/// Two bytes in an exponent, which a table finds: in a subgroup of small order there is no encoding of longer strings that is known to be
-/// cheap. The table takes some 200 bytes for each of 2^16 points, and is made when it is first asked.
+/// Two bytes in an exponent, which a table finds: in a subgroup of small order there is no encoding of longer strings
+/// that is known to be cheap. The table takes some 200 bytes for each of 2^16 points, and is made when it is first
+/// asked.
 impl Embedding for ModP {
     const EMBEDDED_BYTES: usize = 2;
 

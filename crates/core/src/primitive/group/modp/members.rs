@@ -1,18 +1,19 @@
 //! Membership test: whether numbers modulo p are elements of the subgroup.
 //!
-//! A number is one if its power to q is 1, and that power costs 200 products and more. Of many numbers at once it is asked of few
-//! products instead: each of 64 is that of a random subset of the numbers, of which each is in it or not with probability 1/2, and
-//! all are members if all of these products are.
+//! A number is one if its power to q is 1, and that power costs 200 products and more. Of many numbers at once it is
+//! asked of few products instead: each of 64 is that of a random subset of the numbers, of which each is in it or not
+//! with probability 1/2, and all are members if all of these products are.
 //!
 //! **What that promises.** Let x be no member. Whatever else is in a subset, let c be the product of that: if both c and c x were
-//! members, x would be their quotient and a member too. So of the two one is none, and as x is in the subset or not by a bit of its own,
-//! the product is no member with probability 1/2 at least. That holds whatever the cofactor (p - 1) / q is made of, for any number of
-//! others among the numbers, and however they were chosen, as long as the subsets are drawn after the numbers are fixed: 64 subsets
-//! of independent bits let x pass with probability 2^-64 at most. One product with long random *exponents* would not do: if the order of
-//! x in the quotient by the subgroup is f, it passes with probability 1 / f, and f may be 2.
+//! members, x would be their quotient and a member too. So of the two one is none, and as x is in the subset or not by
+//! a bit of its own, the product is no member with probability 1/2 at least. That holds whatever the cofactor (p - 1) /
+//! q is made of, for any number of others among the numbers, and however they were chosen, as long as the subsets are
+//! drawn after the numbers are fixed: 64 subsets of independent bits let x pass with probability 2^-64 at most. One
+//! product with long random *exponents* would not do: if the order of x in the quotient by the subgroup is f, it passes
+//! with probability 1 / f, and f may be 2.
 //!
-//! A test that fails ends the job, so that of all that a party receives the first wrong number has to pass; and if each of 2^17 tests
-//! had a chance of its own, it would still be [`Chance::Member`].
+//! A test that fails ends the job, so that of all that a party receives the first wrong number has to pass; and if each
+//! of 2^17 tests had a chance of its own, it would still be [`Chance::Member`].
 //!
 //! **What it costs.** Five numbers share a table of the products of all of their 32 subsets (the method of four Russians: Arlazarov,
 //! Dinic, Kronrod & Faradzhev, 1970), and each product takes one entry of it: (26 + 64) / 5 = 18 products for a number.
@@ -68,7 +69,8 @@ impl ModP {
         std::array::from_fn(|lane| powers[lane].0 == self.identity.0)
     }
 
-    /// Whether the products of these subsets of the numbers are members: bit i of a number's word says whether it is in subset i.
+    /// Whether the products of these subsets of the numbers are members: bit i of a number's word says whether it is in
+    /// subset i.
     pub(super) fn are_members(&self, numbers: &[Lanes], subsets: &[[u64; LANES]]) -> bool {
         let field = &self.field;
         let each = numbers.len().div_ceil(rayon::current_num_threads()).max(TABLES * WINDOW).next_multiple_of(WINDOW);
@@ -156,7 +158,8 @@ mod tests {
         numbers.map(|number| if number.is_zero().to_bool() { BoxedUint::from(1u64) } else { number }).collect()
     }
 
-    /// Numbers of order 2, of the order of each further small factor of the cofactor, and a member times one of those; and some number.
+    /// Numbers of order 2, of the order of each further small factor of the cofactor, and a member times one of those;
+    /// and some number.
     fn outsiders(group: &ModP, rng: &mut ChaCha20Rng) -> Vec<BoxedUint> {
         let p = &group.modulus;
         let (less, some) = (p.wrapping_sub(BoxedUint::one()), BoxedUint::from(rng.next_u64() >> 32 | 2));

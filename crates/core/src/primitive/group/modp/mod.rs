@@ -1,8 +1,8 @@
 //! Subgroups of prime order q of the integers modulo a prime p.
 //!
-//! What other groups have in the words of sums is done by products here: points are integers modulo p, to add is to multiply,
-//! and to multiply is to raise to a power. Points are encoded big-endian, as long as p, and scalars as long as q. The identity,
-//! which [`Group::decode`](super::Group::decode) refuses, is written as zeros.
+//! What other groups have in the words of sums is done by products here: points are integers modulo p, to add is to
+//! multiply, and to multiply is to raise to a power. Points are encoded big-endian, as long as p, and scalars as long
+//! as q. The identity, which [`Group::decode`](super::Group::decode) refuses, is written as zeros.
 //!
 //! A group is made for a level of security ([`ModP::of`]), or of numbers that somebody brings ([`ModP::new`]).
 
@@ -87,8 +87,8 @@ impl ModP {
 
     /// The group of order `q` modulo `p` that `g` generates.
     ///
-    /// Errors ([`Error::Input`]): p or q is too short or too long or no prime, q does not divide p - 1, or the order of g is not
-    /// q.
+    /// Errors ([`Error::Input`]): p or q is too short or too long or no prime, q does not divide p - 1, or the order of
+    /// g is not q.
     pub fn new(p: &BoxedUint, q: &BoxedUint, g: &BoxedUint) -> Result<ModP> {
         let refuse = |why: &str| Err(Error::Input(format!("no group modulo a prime: {why}")));
         if !BITS.contains(&p.bits_vartime()) {
@@ -157,7 +157,8 @@ impl ModP {
     }
 }
 
-/// A root of unity modulo a prime of the highest order 2^t that there is, and t: a power of the least number that is no square.
+/// A root of unity modulo a prime of the highest order 2^t that there is, and t: a power of the least number that is no
+/// square.
 fn root_of_unity(field: &BoxedMontyParams) -> (BoxedMontyForm, u32) {
     let less = field.modulus().wrapping_sub(BoxedUint::one());
     let two_adicity = less.trailing_zeros_vartime();

@@ -17,7 +17,8 @@ const ROW: usize = 1 << 17;
 /// Bits of p at least: below, a small prime could be q itself.
 const MIN_BITS: u32 = 64;
 
-/// A random prime p = 2 q + 1 of exactly `bits` bits, q = v 2^`two_adicity` + 1 a prime: p and q, none of which is secret.
+/// A random prime p = 2 q + 1 of exactly `bits` bits, q = v 2^`two_adicity` + 1 a prime: p and q, none of which is
+/// secret.
 ///
 /// It is the loop of Kim & Kim's figure 1, which takes a Fourier prime q for polynomials of degree below half of
 /// 2^`two_adicity`; with 1 it is the same for their general-purpose setting, where q may be any prime. Here v is not drawn anew

@@ -1,9 +1,10 @@
-//! The groups of the levels of security. Their primes are made from texts, so that everybody can see that nothing is hidden in
-//! them: p and q by FIPS 186-4, appendix A.1.1.2, the generator by A.2.3, all with SHA-512. (It has no 7680 and 15360 bits;
-//! these are made in the same way.)
+//! The groups of the levels of security. Their primes are made from texts, so that everybody can see that nothing is
+//! hidden in them: p and q by FIPS 186-4, appendix A.1.1.2, the generator by A.2.3, all with SHA-512. (It has no 7680
+//! and 15360 bits; these are made in the same way.)
 //!
-//! A domain parameter seed is the hash of the text and the number of the attempt. What is kept is the first attempt that gives
-//! a prime q and a prime p, and at which counter: p and q follow from that by a few hashes. Tests look for them again.
+//! A domain parameter seed is the hash of the text and the number of the attempt. What is kept is the first attempt
+//! that gives a prime q and a prime p, and at which counter: p and q follow from that by a few hashes. Tests look for
+//! them again.
 
 use crypto_bigint::{BoxedUint, NonZero, Odd, Resize};
 use sha2::{Digest, Sha512};

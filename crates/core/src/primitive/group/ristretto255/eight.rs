@@ -140,7 +140,8 @@ impl Batch for Eight {
         Ok(())
     }
 
-    /// The string is put over the middle of its hash, of which bits are cleared so that it is a residue that is not negative.
+    /// The string is put over the middle of its hash, of which bits are cleared so that it is a residue that is not
+    /// negative.
     fn embed(&self, strings: &[[u8; 16]], out: &mut [Point]) {
         let residue = |string: &[u8; 16]| {
             let mut residue: [u8; 32] = Sha256::digest(string).into();

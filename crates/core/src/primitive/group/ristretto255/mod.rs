@@ -1,5 +1,6 @@
-//! The ristretto255 group (RFC 9496): scalars by curve25519-dalek, and points eight at a time where the processor has a kernel for
-//! that ([`eight`]), else one at a time by curve25519-dalek ([`library`]). All points of a process have the same form.
+//! The ristretto255 group (RFC 9496): scalars by curve25519-dalek, and points eight at a time where the processor has a
+//! kernel for that ([`eight`]), else one at a time by curve25519-dalek ([`library`]). All points of a process have the
+//! same form.
 
 mod eight;
 mod library;
@@ -108,9 +109,9 @@ pub(super) trait Batch: Sync {
 
     /// The encodings of twice each point.
     ///
-    /// Ristretto's encoding needs an inverse square root a point; that of a double needs an inversion only, which a batch
-    /// shares (Montgomery's trick). Whoever wants the encoding of s * P therefore doubles (s / 2) * P, with the half
-    /// taken modulo the group's odd order.
+    /// Ristretto's encoding needs an inverse square root a point; that of a double needs an inversion only, which a
+    /// batch shares (Montgomery's trick). Whoever wants the encoding of s * P therefore doubles (s / 2) * P, with the
+    /// half taken modulo the group's odd order.
     fn double_encode(&self, points: &[Point], out: &mut [u8]);
 
     /// The points that are canonically encoded, the identity among them; or the place of one that is not.

@@ -1,7 +1,7 @@
-//! Sums of products of many points with public scalars, by buckets (Pippenger's way; Bernstein, Doumen, Lange & Oosterwijk, "Faster Batch
-//! Forgery Identification", INDOCRYPT 2012, section 4). Each lane has a digit of its own: eight digits of a point's scalar say to which
-//! bucket of each lane it is added, or from which it is taken. A bucket counts as often as its number says, and what a lane comes to is
-//! multiplied by the weight of its digit at the end.
+//! Sums of products of many points with public scalars, by buckets (Pippenger's way; Bernstein, Doumen, Lange &
+//! Oosterwijk, "Faster Batch Forgery Identification", INDOCRYPT 2012, section 4). Each lane has a digit of its own:
+//! eight digits of a point's scalar say to which bucket of each lane it is added, or from which it is taken. A bucket
+//! counts as often as its number says, and what a lane comes to is multiplied by the weight of its digit at the end.
 //!
 //! Addresses depend on the scalars here.
 
@@ -86,7 +86,8 @@ pub(super) fn sum<V: Vector>(points: &[Extended], scalars: &[[u8; SCALAR_BYTES]]
     lane[0]
 }
 
-/// Adds all points to buckets, by eight digits from that one on. Those of digits that are zero go to bucket 0, which counts for nothing.
+/// Adds all points to buckets, by eight digits from that one on. Those of digits that are zero go to bucket 0, which
+/// counts for nothing.
 #[inline(always)]
 fn fill<V: Vector>(
     points: &[Extended],

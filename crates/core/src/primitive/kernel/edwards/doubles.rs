@@ -1,17 +1,20 @@
-//! Products of residues by floating-point numbers: AVX2 multiplies integers of 32 bits only, but with FMA significands of 53.
+//! Products of residues by floating-point numbers: AVX2 multiplies integers of 32 bits only, but with FMA significands
+//! of 53.
 //!
-//! A limb is a double. Where 2^103 is added to the product x of two, it is rounded to a multiple k 2^51, for doubles from 2^103 to 2^104
-//! are such multiples; and what x has beside that is exact if it is rounded once only: x - k 2^51 lies from -2^51 to 2^51, whichever way
-//! doubles are rounded. With 3 2^51 added it lies from 2^52 to 2^53, where doubles are the integers. So both sums, read as words, are
-//! those of the constants plus k, and plus x - k 2^51: they are added up as words, and the constants are taken off at the end (Emmart,
-//! Zheng & Weems, "Faster Modular Exponentiation Using Double Precision Floating Point Arithmetic on the GPU", ARITH 2018).
+//! A limb is a double. Where 2^103 is added to the product x of two, it is rounded to a multiple k 2^51, for doubles
+//! from 2^103 to 2^104 are such multiples; and what x has beside that is exact if it is rounded once only: x - k 2^51
+//! lies from -2^51 to 2^51, whichever way doubles are rounded. With 3 2^51 added it lies from 2^52 to 2^53, where
+//! doubles are the integers. So both sums, read as words, are those of the constants plus k, and plus x - k 2^51: they
+//! are added up as words, and the constants are taken off at the end (Emmart, Zheng & Weems, "Faster Modular
+//! Exponentiation Using Double Precision Floating Point Arithmetic on the GPU", ARITH 2018).
 //!
 //! All doubles here are zero or from 1 to 2^104: none is subnormal, so that the time they take does not depend on them.
 //!
 //! **Bounds.** Limbs are below 2^51 + 2^17, x is below 2^102 + 2^70, and k at most 2^51 + 2^19 + 1. At weight 2^(51 (i + j)) stands
-//! x - k 2^51, one column above it k. Five columns at the top stand for 19 times those below, so that a column is a sum of at most 77 (1 +
-//! 4 19) of the former and 95 (5 19) of the latter: it lies between -77 2^51 > -2^58 and 77 2^51 + 95 (2^51 + 2^20) < 2^59. 2^8 p is
-//! added, of which each limb is between 2^58 and 2^59: so columns are from 0 to 2^60, and twice that is below 2^61.
+//! x - k 2^51, one column above it k. Five columns at the top stand for 19 times those below, so that a column is a sum
+//! of at most 77 (1 + 4 19) of the former and 95 (5 19) of the latter: it lies between -77 2^51 > -2^58 and 77 2^51 +
+//! 95 (2^51 + 2^20) < 2^59. 2^8 p is added, of which each limb is between 2^58 and 2^59: so columns are from 0 to 2^60,
+//! and twice that is below 2^61.
 
 #![expect(
     clippy::needless_range_loop,

@@ -7,8 +7,9 @@
 //! **Products** are columns that are carried: how they come about is the vectors' own ([`super::fused`], [`super::doubles`]).
 //!
 //! **Carrying.** Each column gives what it has above 51 bits to the next one, the highest 19 times that to the lowest, all at the same
-//! time. From columns below 2^61, which twice a product has, come carries below 2^10 and 19 2^10 < 2^15, hence limbs below 2^51 + 2^15.
-//! Sums and differences are of less than eight terms, and 2 p each: columns below 2^56, carries below 2^5. Both are reduced.
+//! time. From columns below 2^61, which twice a product has, come carries below 2^10 and 19 2^10 < 2^15, hence limbs
+//! below 2^51 + 2^15. Sums and differences are of less than eight terms, and 2 p each: columns below 2^56, carries
+//! below 2^5. Both are reduced.
 
 #![expect(
     clippy::needless_range_loop,
@@ -266,8 +267,8 @@ impl<V: Vector> Field<V> {
     /// The limbs of the residues themselves, which are below p.
     #[inline(always)]
     pub(super) fn canonical(self) -> [V; LIMBS] {
-        // Reduced residues are below 2^255 + 2^222: if there is a carry, it is 1 and next to nothing is left, so that the second pass
-        // ends without one.
+        // Reduced residues are below 2^255 + 2^222: if there is a carry, it is 1 and next to nothing is left, so that
+        // the second pass ends without one.
         let (mut limbs, carry) = Field::ripple(self.0);
         limbs[0] = limbs[0].add_nineteen(carry);
         let (mut limbs, _) = Field::ripple(limbs);
@@ -323,8 +324,8 @@ impl<V: Vector> Field<V> {
         self.negated_where(self.is_negative())
     }
 
-    /// The residues of 32 bytes each, little-endian, without the highest bit, and all ones where the bytes are the one encoding of it
-    /// and it is not negative.
+    /// The residues of 32 bytes each, little-endian, without the highest bit, and all ones where the bytes are the one
+    /// encoding of it and it is not negative.
     #[inline(always)]
     pub(super) fn decode(bytes: [&[u8; 32]; LANES]) -> (Field<V>, V) {
         let mut words = [V::all(0); 4];

@@ -1,9 +1,10 @@
 //! Products of residues by integers of 52 bits, as AVX-512 IFMA has them.
 //!
 //! **Bounds.** The product of limbs i and j is low + 2^52 high, low and high below 2^52; at weight 2^(51 (i + j)) stands low, and
-//! one column above it 2 high, since 52 = 51 + 1. high is below 2^50 + 2^17, the factors being below 2^51 + 2^17. A column is a sum of at
-//! most five lows and five times 2 high: less than 5 2^52 + 5 (2^51 + 2^18) < 2^55. Five columns at the top stand for 19 times those
-//! below: so the sum is below 20 2^55 < 2^60, and twice that below 2^61, which carries have room for.
+//! one column above it 2 high, since 52 = 51 + 1. high is below 2^50 + 2^17, the factors being below 2^51 + 2^17. A
+//! column is a sum of at most five lows and five times 2 high: less than 5 2^52 + 5 (2^51 + 2^18) < 2^55. Five columns
+//! at the top stand for 19 times those below: so the sum is below 20 2^55 < 2^60, and twice that below 2^61, which
+//! carries have room for.
 
 #![expect(
     clippy::needless_range_loop,

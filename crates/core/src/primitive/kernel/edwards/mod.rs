@@ -1,16 +1,16 @@
 //! Eight points of ristretto255 at a time: sums, products with scalars, encodings, and the map that hashes to points.
 //!
-//! All is written over vectors of eight words ([`vector`]), in [`field`], [`point`], [`ristretto`] and [`multiply`], and compiled
-//! for AVX-512 and for AVX2, which differ in how residues are multiplied ([`fused`], [`doubles`]). Processors without either are better
-//! off with a library that works on one point at a time ([`is_fast`]). Plain words are there for tests of the field, which give the same
-//! limbs.
+//! All is written over vectors of eight words ([`vector`]), in [`field`], [`point`], [`ristretto`] and [`multiply`],
+//! and compiled for AVX-512 and for AVX2, which differ in how residues are multiplied ([`fused`], [`doubles`]).
+//! Processors without either are better off with a library that works on one point at a time ([`is_fast`]). Plain words
+//! are there for tests of the field, which give the same limbs.
 //!
-//! What is computed on vectors is inlined into functions that are compiled for the processor's features. A closure that is handed to an
-//! iterator is not, so that whatever computes is in loops.
+//! What is computed on vectors is inlined into functions that are compiled for the processor's features. A closure that
+//! is handed to an iterator is not, so that whatever computes is in loops.
 //!
-//! Slices are worked on eight elements after the other, on one thread; what is left at their end is filled up. Nothing here branches on a
-//! point or a scalar, but for what is returned: whether bytes are encodings, and whether a point is the identity. No address depends on
-//! one.
+//! Slices are worked on eight elements after the other, on one thread; what is left at their end is filled up. Nothing
+//! here branches on a point or a scalar, but for what is returned: whether bytes are encodings, and whether a point is
+//! the identity. No address depends on one.
 
 mod buckets;
 pub(super) mod doubles;
@@ -87,7 +87,8 @@ pub(crate) fn multiply(backend: Backend, points: &[Extended], scalars: &[[u8; SC
     run(backend, Product(points, scalars, out));
 }
 
-/// The sum of the products of points and scalars, which are below 2^`bits`, and that at most 2^253. The slices must be equally long.
+/// The sum of the products of points and scalars, which are below 2^`bits`, and that at most 2^253. The slices must be
+/// equally long.
 pub(crate) fn combine(backend: Backend, points: &[Extended], scalars: &[[u8; SCALAR_BYTES]], bits: u32) -> Extended {
     struct Sum<'a>(&'a [Extended], &'a [[u8; SCALAR_BYTES]], u32);
     impl Work for Sum<'_> {
@@ -327,8 +328,8 @@ pub(crate) fn map(backend: Backend, bytes: &[[u8; UNIFORM_BYTES]], out: &mut [Ex
     run(backend, Map(bytes, out));
 }
 
-/// The points that residues are mapped to (RFC 9496, section 4.3.4, `MAP`), of 32 bytes each, of which the highest bit counts for
-/// nothing. The slices must be equally long.
+/// The points that residues are mapped to (RFC 9496, section 4.3.4, `MAP`), of 32 bytes each, of which the highest bit
+/// counts for nothing. The slices must be equally long.
 pub(crate) fn map_residues(backend: Backend, bytes: &[[u8; POINT_BYTES]], out: &mut [Extended]) {
     struct Map<'a>(&'a [[u8; POINT_BYTES]], &'a mut [Extended]);
     impl Work for Map<'_> {

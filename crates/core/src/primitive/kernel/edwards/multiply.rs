@@ -1,5 +1,5 @@
-//! Products of points and scalars, eight at a time. A scalar is cut into signed digits; multiples of the points are in tables, of which
-//! every entry is read, or picked inside registers. Each product takes the same steps.
+//! Products of points and scalars, eight at a time. A scalar is cut into signed digits; multiples of the points are in
+//! tables, of which every entry is read, or picked inside registers. Each product takes the same steps.
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing, optimization_barrier};
 
@@ -29,7 +29,8 @@ const SHARING: usize = 16;
 const WORD_BITS: u32 = 60;
 const WORDS: usize = 5;
 
-/// Digits of eight scalars, from the lowest on, each more by half their number than it stands for: word by word, for all lanes.
+/// Digits of eight scalars, from the lowest on, each more by half their number than it stands for: word by word, for
+/// all lanes.
 struct Digits<const BITS: u32>(Zeroizing<[[u64; LANES]; WORDS]>);
 
 impl<const BITS: u32> Digits<BITS> {
@@ -48,8 +49,8 @@ impl<const BITS: u32> Digits<BITS> {
         Digits(Zeroizing::new([[0; LANES]; WORDS]))
     }
 
-    /// Takes those of at most eight scalars; the others are zero. They are computed where they stay, for what is moved leaves a copy
-    /// behind that nobody wipes.
+    /// Takes those of at most eight scalars; the others are zero. They are computed where they stay, for what is moved
+    /// leaves a copy behind that nobody wipes.
     fn fill<'a>(&mut self, scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>) {
         let zeros = std::iter::repeat(&[0; SCALAR_BYTES]);
         for (lane, scalar) in scalars.chain(zeros).take(LANES).enumerate() {
@@ -96,8 +97,8 @@ fn multiples<V: Vector>(points: Points<V>, table: &mut Table) {
     }
 }
 
-/// The same value in the place of all that points were computed with: at once, and not word by word as `zeroize` does, so that it costs
-/// nothing beside the work.
+/// The same value in the place of all that points were computed with: at once, and not word by word as `zeroize` does,
+/// so that it costs nothing beside the work.
 #[inline(always)]
 pub(super) fn wipe<T: Copy>(values: &mut [T], value: T) {
     values.fill(value);
@@ -133,8 +134,8 @@ pub(super) fn products<'a, V: Vector>(
     product
 }
 
-/// Sums of products: of those in the same lane of vectors of points. Scalars are below 2^`bits`, so that digits above are zero, but for
-/// one that a carry may go to.
+/// Sums of products: of those in the same lane of vectors of points. Scalars are below 2^`bits`, so that digits above
+/// are zero, but for one that a carry may go to.
 #[inline(always)]
 pub(super) fn sums<V: Vector>(points: &[Extended], scalars: &[[u8; SCALAR_BYTES]], bits: u32) -> Points<V> {
     let digits_needed = DIGITS.min(bits.div_ceil(DIGIT_BITS) as usize + 1);

@@ -1,8 +1,8 @@
 //! Points of the curve -x^2 + y^2 = 1 + d x^2 y^2 over the integers modulo 2^255 - 19, eight at a time, and their sums.
 //!
-//! Coordinates are extended: x = X / Z, y = Y / Z, x y = T / Z (Hisil, Wong, Carter & Dawson, "Twisted Edwards Curves Revisited",
-//! ASIACRYPT 2008). -1 is a square modulo p and d is none, so that their formulas hold for all points, the identity and points of small
-//! order among them (section 3.1 there; Bernstein & Lange, ASIACRYPT 2007).
+//! Coordinates are extended: x = X / Z, y = Y / Z, x y = T / Z (Hisil, Wong, Carter & Dawson, "Twisted Edwards Curves
+//! Revisited", ASIACRYPT 2008). -1 is a square modulo p and d is none, so that their formulas hold for all points, the
+//! identity and points of small order among them (section 3.1 there; Bernstein & Lange, ASIACRYPT 2007).
 
 use zeroize::Zeroize;
 

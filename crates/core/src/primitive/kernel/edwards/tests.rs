@@ -1,4 +1,5 @@
-//! Everything is compared with curve25519-dalek, on random and on edge input, on each back end; and the forms limb by limb with plain ones.
+//! Everything is compared with curve25519-dalek, on random and on edge input, on each back end; and the forms limb by
+//! limb with plain ones.
 
 use chacha20::ChaCha20Rng;
 use crypto_bigint::BoxedUint;
@@ -305,7 +306,8 @@ impl Work for All<'_> {
     }
 }
 
-/// Each form gives the limbs that the plain one with its products does, all of them reduced, and both have the same residues.
+/// Each form gives the limbs that the plain one with its products does, all of them reduced, and both have the same
+/// residues.
 fn check_field(residues: &[Limbs]) {
     let doubles = All(residues).run::<vector::Plain<true>>();
     let integers = All(residues).run::<vector::Plain<false>>();

@@ -81,8 +81,8 @@ pub(in super::super) trait Vector: Words {
     fn square(a: &[Self; LIMBS]) -> [Self; LIMBS];
 }
 
-/// The plain form, with products by doubles or by integers of 52 bits. Its operations are not inlined, for what is made of them is long,
-/// and speed is not what it is there for.
+/// The plain form, with products by doubles or by integers of 52 bits. Its operations are not inlined, for what is made
+/// of them is long, and speed is not what it is there for.
 #[cfg(test)]
 #[derive(Clone, Copy)]
 pub(in super::super) struct Plain<const DOUBLES: bool>([u64; LANES]);

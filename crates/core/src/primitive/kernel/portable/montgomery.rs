@@ -49,8 +49,8 @@ fn downwards(limbs: &[Limbs], lane: usize, number: &mut [u64]) {
     number.iter_mut().zip(limbs.iter().rev()).for_each(|(number, limbs)| *number = limbs[lane]);
 }
 
-/// Makes the limbs of the sum of products and of one number, divided by R, and those of the quotient: of the multiple of the
-/// modulus that made the sum's lower half zero. Second factors are from their highest limb on.
+/// Makes the limbs of the sum of products and of one number, divided by R, and those of the quotient: of the multiple
+/// of the modulus that made the sum's lower half zero. Second factors are from their highest limb on.
 fn reduce<'a, const TERMS: usize>(
     field: &Montgomery,
     terms: [(&[u64], &[u64]); TERMS],

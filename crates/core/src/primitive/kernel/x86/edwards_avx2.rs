@@ -306,8 +306,8 @@ impl Vector for Pair {
     }
 }
 
-/// For each lane the word of this number. The table is in four registers: a permutation of halves of words takes the one that the
-/// lowest bits of the number say from each, and the higher bits say which of the four.
+/// For each lane the word of this number. The table is in four registers: a permutation of halves of words takes the
+/// one that the lowest bits of the number say from each, and the higher bits say which of the four.
 #[inline(always)]
 fn pick(numbers: Register, table: &[u64; 2 * LANES]) -> Register {
     // SAFETY: see above.
@@ -345,8 +345,8 @@ fn square_transposed(rows: &[Pair; LANES], first: usize, half: usize) -> [Regist
     ]
 }
 
-/// The products of four lanes, and then of the others. It is a function of its own, for a few hundred instructions wherever a product
-/// stands would leave the cache that holds instructions.
+/// The products of four lanes, and then of the others. It is a function of its own, for a few hundred instructions
+/// wherever a product stands would leave the cache that holds instructions.
 #[inline(never)]
 #[target_feature(enable = "avx2,fma")]
 fn products<const TWICE: bool>(a: &[Pair; LIMBS], b: &[Pair; LIMBS], products: &mut MaybeUninit<[Pair; LIMBS]>) {

@@ -73,8 +73,8 @@ macro_rules! with_bits {
     };
 }
 
-/// Folds streams `FIRST` onwards, each the counters from `start` on; see [`super::super::LeafStreams::fold`]. `u` is the
-/// sum of those streams.
+/// Folds streams `FIRST` onwards, each the counters from `start` on; see [`super::super::LeafStreams::fold`]. `u` is
+/// the sum of those streams.
 #[target_feature(enable = "avx512f,vaes")]
 pub(in super::super) fn fold<const FIRST: usize>(
     keys: &[Keys],

@@ -1,10 +1,10 @@
 //! Multiplication in GF(2^128), four products at a time.
 //!
-//! With a = a0 + a1 X and b = b0 + b1 X, where X = x^64, a product is L + M X + H X^2 with L = a0 b0, M = a0 b1 + a1 b0 and
-//! H = a1 b1. As X^2 = r = x^7 + x^2 + x + 1, H's upper half goes to M as h1 r; then M's lower half goes to the result's
-//! upper half, and M's upper half and H's lower half go to the result's lower half times r, which is at most 71 bits
-//! long: nothing is left to reduce. The unit for shuffles and carry-less products is what limits the speed; this takes
-//! seven of its cycles for four products.
+//! With a = a0 + a1 X and b = b0 + b1 X, where X = x^64, a product is L + M X + H X^2 with L = a0 b0, M = a0 b1 + a1 b0
+//! and H = a1 b1. As X^2 = r = x^7 + x^2 + x + 1, H's upper half goes to M as h1 r; then M's lower half goes to the
+//! result's upper half, and M's upper half and H's lower half go to the result's lower half times r, which is at most
+//! 71 bits long: nothing is left to reduce. The unit for shuffles and carry-less products is what limits the speed;
+//! this takes seven of its cycles for four products.
 
 use std::arch::x86_64::*;
 

@@ -1,9 +1,9 @@
 //! Jacobi symbols by AVX2, one pair in each of the four lanes of a vector, of which two make a group.
 //!
-//! A difference of numbers below 2^63 says by its sign which of them is the smaller one, so the words have 63 bits here, of
-//! the lowest 31. Only the halving needs three bits of b, after its step; they are still there when the next step starts,
-//! be it after a division. There they count. Those of n itself thus count once too much, for which they count once more
-//! before all steps, and those of the last b never, but that is 1 where the symbol is not 0.
+//! A difference of numbers below 2^63 says by its sign which of them is the smaller one, so the words have 63 bits
+//! here, of the lowest 31. Only the halving needs three bits of b, after its step; they are still there when the next
+//! step starts, be it after a division. There they count. Those of n itself thus count once too much, for which they
+//! count once more before all steps, and those of the last b never, but that is 1 where the symbol is not 0.
 //!
 //! **Errors of the words**, as in [`jacobi`](super::super::jacobi): for n > 63 bits, u is 2^(n - 63) and the difference
 //! less than 2^31 u. That is the same 2^(n - 32).
@@ -65,7 +65,8 @@ fn words(a: &[Limbs], b: &[Limbs], half: usize) -> [__m256i; 2] {
             y[limb] = choose(b[limb], y[limb], none);
         }
     }
-    // Bits of the highest limb, from the exponent of a floating-point number, which 2^52 + x is before 2^52 is taken off.
+    // Bits of the highest limb, from the exponent of a floating-point number, which 2^52 + x is before 2^52 is taken
+    // off.
     let power = all(1075 << 52);
     let float = _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(highest, power)), _mm256_castsi256_pd(power));
     let length = _mm256_sub_epi64(_mm256_srli_epi64::<52>(_mm256_castpd_si256(float)), all(1022));

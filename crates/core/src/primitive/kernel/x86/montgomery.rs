@@ -1,11 +1,11 @@
 //! Montgomery's products by AVX-512's products of 52 bits (IFMA), one residue in each of eight lanes.
 //!
-//! Four limbs of one factor, a *row*, are worked in at a time, four columns of the sum after the other: a column is then read
-//! and written once for sixteen products. Columns hold up to 64 bits, and are carried once at the end: each gets two halves
-//! of products for every limb of every factor, the modulus' multiple included.
+//! Four limbs of one factor, a *row*, are worked in at a time, four columns of the sum after the other: a column is
+//! then read and written once for sixteen products. Columns hold up to 64 bits, and are carried once at the end: each
+//! gets two halves of products for every limb of every factor, the modulus' multiple included.
 //!
-//! A row begins with a chain of products that depend on each other. Modulo a square, two sums are worked on row by row in
-//! turn, so that one's chain is behind the other's products.
+//! A row begins with a chain of products that depend on each other. Modulo a square, two sums are worked on row by row
+//! in turn, so that one's chain is behind the other's products.
 
 use std::arch::x86_64::*;
 
@@ -126,8 +126,9 @@ fn check(field: &Montgomery, limbs: [&[Limbs]; 3]) {
     assert!(limbs.iter().all(|limbs| limbs.len() == count), "equally many limbs");
 }
 
-/// Adds to the columns products of numbers with four limbs, and four limbs; then the multiple of the modulus with which the
-/// lowest four columns are zero; the others move down by four. Four limbs of the quotient, which says which multiple it was.
+/// Adds to the columns products of numbers with four limbs, and four limbs; then the multiple of the modulus with which
+/// the lowest four columns are zero; the others move down by four. Four limbs of the quotient, which says which
+/// multiple it was.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn add_row<const TERMS: usize>(

@@ -1,9 +1,9 @@
 //! Montgomery's products by AVX2, one residue in each of the four lanes of a vector, of which two make a group.
 //!
-//! Its products are of 32 bits. A limb is thus cut into two digits of 26 bits; the radix R stays what it is, so does the
-//! product. Four digits of one factor are worked in at a time: a column of the sum is then read and written once for eight
-//! products. Columns hold up to 64 bits, and are carried once at the end: each gets two products of 52 bits for every
-//! digit, which fits for less than 1024 limbs.
+//! Its products are of 32 bits. A limb is thus cut into two digits of 26 bits; the radix R stays what it is, so does
+//! the product. Four digits of one factor are worked in at a time: a column of the sum is then read and written once
+//! for eight products. Columns hold up to 64 bits, and are carried once at the end: each gets two products of 52 bits
+//! for every digit, which fits for less than 1024 limbs.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -97,8 +97,8 @@ fn carry(columns: &Columns, product: &mut [Limbs]) {
     }
 }
 
-/// Adds products of numbers with four digits, and four digits; then the multiple of the modulus with which the lowest four
-/// columns are zero; the others move down by four. Four digits of the quotient, which says which multiple it was.
+/// Adds products of numbers with four digits, and four digits; then the multiple of the modulus with which the lowest
+/// four columns are zero; the others move down by four. Four digits of the quotient, which says which multiple it was.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn add_row<const TERMS: usize>(
@@ -174,8 +174,8 @@ fn add_product(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
     _mm256_add_epi64(sum, multiply_low(a, b))
 }
 
-/// The products of the lower halves. The compiler takes the intrinsic for a product of 64 bits of which it forgets, out of
-/// a loop, that the upper halves are zero, and makes three products of it.
+/// The products of the lower halves. The compiler takes the intrinsic for a product of 64 bits of which it forgets, out
+/// of a loop, that the upper halves are zero, and makes three products of it.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn multiply_low(a: __m256i, b: __m256i) -> __m256i {

@@ -150,7 +150,8 @@ impl Orders {
     }
 }
 
-/// The factors of the last four layers for two vectors: for groups of both, of a vector, of half of one, and of a quarter.
+/// The factors of the last four layers for two vectors: for groups of both, of a vector, of half of one, and of a
+/// quarter.
 struct Tail<'a> {
     eight: Factor,
     fours: &'a [Factor; 2],

@@ -1,5 +1,5 @@
-//! Entries of tables by AVX-512, one in each of eight lanes. A permutation inside registers takes each lane's entry out of
-//! sixteen; masks take it out of those.
+//! Entries of tables by AVX-512, one in each of eight lanes. A permutation inside registers takes each lane's entry out
+//! of sixteen; masks take it out of those.
 
 #![expect(clippy::needless_range_loop, reason = "iterators' closures are compiled for other processors")]
 

@@ -40,8 +40,8 @@ fn ends(params: &Params, rng: &mut ChaCha20Rng) -> (Sender, Receiver, Channel, C
     (sender, receiver, sender_end, receiver_end)
 }
 
-/// A chunk of a receiver whose choices in some trees are other ones, and who guesses what delta is there: it answers the
-/// check as if its guess were right. `guesses` are the trees with the guessed parts of delta.
+/// A chunk of a receiver whose choices in some trees are other ones, and who guesses what delta is there: it answers
+/// the check as if its guess were right. `guesses` are the trees with the guessed parts of delta.
 fn cheat(receiver: &mut Receiver, choices: &Choices, guesses: &[(usize, usize)], channel: &mut Channel) -> Result<()> {
     let params = receiver.params;
     let chosen = receiver.chosen(choices, 0, choices.len());
@@ -296,7 +296,8 @@ fn trees_are_voles_over_small_fields() {
     }
 }
 
-/// The coefficients of a chunk's check depend on all that the receiver has sent until then: trees, all corrections, and numbers of OTs.
+/// The coefficients of a chunk's check depend on all that the receiver has sent until then: trees, all corrections, and
+/// numbers of OTs.
 #[test]
 fn coefficients_depend_on_all_that_was_sent() {
     let params = malicious(4);

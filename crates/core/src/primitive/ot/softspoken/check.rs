@@ -2,8 +2,8 @@
 //!
 //! Roy 2022, section on the consistency check of subspace VOLE, for the repetition code. The hash of a row of blocks is
 //! sum(c_j * row_j) in GF(2^128) with random c_j: linear over GF(2), and two rows that differ collide with probability
-//! 2^-128. The last block of a row has the coefficient one; the receiver's choices in it are random, so that the hash of
-//! its choices says nothing about the others.
+//! 2^-128. The last block of a row has the coefficient one; the receiver's choices in it are random, so that the hash
+//! of its choices says nothing about the others.
 //!
 //! The coefficients are not sent but follow from the corrections (Fiat and Shamir), by a chain through all chunks that
 //! starts with the trees: see `docs/protocols/engine-ot.md` for what that costs in soundness.

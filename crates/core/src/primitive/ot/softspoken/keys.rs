@@ -36,8 +36,8 @@ impl Keys {
         }
     }
 
-    /// The generator of one tree. A guess of a seed can be tested against all that one pair of AES keys has expanded: here
-    /// one missing node for each of the tree's levels, at most [`MAX_K`](super::params::MAX_K).
+    /// The generator of one tree. A guess of a seed can be tested against all that one pair of AES keys has expanded:
+    /// here one missing node for each of the tree's levels, at most [`MAX_K`](super::params::MAX_K).
     pub(super) fn doubling(&self, tree: usize) -> Doubling {
         let key = blake3::keyed_hash(&self.trees, &(tree as u64).to_le_bytes());
         Doubling::new(blocks(key.as_bytes()))

@@ -1,11 +1,11 @@
 //! SoftSpoken OT extension: from 128 base OTs to any number of OTs, for 128 / k bits of traffic each.
 //!
-//! Roy, *SoftSpokenOT: Quieter OT extension from small-field silent VOLE in the Minicrypt model*, CRYPTO 2022. The sender
-//! has a secret delta of 128 bits, cut into parts of k bits. For each part a tree of 2^k seeds (`trees.rs`) gives both
-//! parties a VOLE over GF(2^k) without further messages: u = sum of r_x and v = sum of x * r_x for the receiver, who knows
-//! all streams r_x; w = v + part * u for the sender, who lacks the one at x = part. The receiver then sends the
-//! differences between its choices and each tree's u, which puts the same choices into all trees; the rows v of all trees
-//! together, taken column by column, are the blocks t_i = q_i + c_i * delta of correlated OTs.
+//! Roy, *SoftSpokenOT: Quieter OT extension from small-field silent VOLE in the Minicrypt model*, CRYPTO 2022. The
+//! sender has a secret delta of 128 bits, cut into parts of k bits. For each part a tree of 2^k seeds (`trees.rs`)
+//! gives both parties a VOLE over GF(2^k) without further messages: u = sum of r_x and v = sum of x * r_x for the
+//! receiver, who knows all streams r_x; w = v + part * u for the sender, who lacks the one at x = part. The receiver
+//! then sends the differences between its choices and each tree's u, which puts the same choices into all trees; the
+//! rows v of all trees together, taken column by column, are the blocks t_i = q_i + c_i * delta of correlated OTs.
 //!
 //! Random OTs are hashes of correlated ones, with the OT's index as tweak. The malicious form checks the trees once and
 //! every chunk's choices (`check.rs`) before any of its OTs is used.
@@ -52,8 +52,8 @@ pub struct CorrelatedSender(sender::Sender);
 pub struct CorrelatedReceiver(receiver::Receiver);
 
 impl RandomSender {
-    /// Sets up OTs with a peer that sets up a [`RandomReceiver`], both with the same `purpose`, which no other OTs of the
-    /// session may have. Includes the base OTs.
+    /// Sets up OTs with a peer that sets up a [`RandomReceiver`], both with the same `purpose`, which no other OTs of
+    /// the session may have. Includes the base OTs.
     pub fn setup(
         params: &Params,
         session: &Session,
@@ -215,7 +215,8 @@ macro_rules! redacted {
 
 redacted!(RandomSender, RandomReceiver, CorrelatedSender, CorrelatedReceiver);
 
-/// Pieces of `slice` with `size` elements each, the last with what is left; `count` of them, the ones beyond the end empty.
+/// Pieces of `slice` with `size` elements each, the last with what is left; `count` of them, the ones beyond the end
+/// empty.
 fn pieces<T>(mut slice: &mut [T], size: usize, count: usize) -> Vec<&mut [T]> {
     let mut pieces = Vec::with_capacity(count);
     for _ in 0..count {
@@ -231,7 +232,7 @@ fn pieces<T>(mut slice: &mut [T], size: usize, count: usize) -> Vec<&mut [T]> {
 struct Division {
     /// Tiles that one thread works on.
     tiles: usize,
-    /// Number of threads.
+    /// Number of threads at work.
     threads: usize,
     /// Distance of a tile's rows in blocks.
     stride: usize,
@@ -270,12 +271,12 @@ fn on_threads<T: Send>(mut parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
 /// Outputs of more bytes are written past the caches, which would not hold them until somebody reads them.
 const FAR_BYTES: usize = 8 << 20;
 
-/// Columns that are transposed at once. They stay in the nearest cache until they are outputs, which often lie in memory
-/// that is far away.
+/// Columns that are transposed at once. They stay in the nearest cache until they are outputs, which often lie in
+/// memory that is far away.
 const STRIP: usize = 4 * BLOCK_BITS;
 
-/// Hands the columns of a tile to `take`, as many as there are outputs, a few at a time: with the place of the first, and
-/// the outputs that they belong to. The tile has at least so many.
+/// Hands the columns of a tile to `take`, as many as there are outputs, a few at a time: with the place of the first,
+/// and the outputs that they belong to. The tile has at least so many.
 fn for_columns<O>(rows: &[Block], stride: usize, outputs: &mut [O], take: impl Fn(usize, &[Block], &mut [O])) {
     let mut room = Zeroizing::new([Block::ZERO; STRIP]);
     for (strip, outputs) in outputs.chunks_mut(STRIP).enumerate() {

@@ -12,8 +12,8 @@ use crate::security::Security;
 /// The largest k: a tree then has 256 leaves.
 pub const MAX_K: usize = 8;
 
-/// Columns of a chunk, in blocks of 128: what travels in one message, and is checked at once. The receiver holds the rows of
-/// a chunk, 512 KiB, which fit the second-level cache.
+/// Columns of a chunk, in blocks of 128: what travels in one message, and is checked at once. The receiver holds the
+/// rows of a chunk, 512 KiB, which fit the second-level cache.
 pub(super) const CHUNK_BLOCKS: usize = 256;
 
 /// Columns that are worked on at once, in blocks of 128. They are also the order of bits in a message of corrections.
@@ -33,8 +33,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// The form for fields of 2^k elements, k from 1 to [`MAX_K`]: 128 / k bits an OT travel (rounded up to whole bits), and
-    /// 128 / k * 2^k bits are generated.
+    /// The form for fields of 2^k elements, k from 1 to [`MAX_K`]: 128 / k bits an OT travel (rounded up to whole
+    /// bits), and 128 / k * 2^k bits are generated.
     pub fn new(security: Security, k: usize) -> Result<Params> {
         if (1..=MAX_K).contains(&k) {
             Ok(Params { security, k })

@@ -106,8 +106,8 @@ impl Receiver {
         received
     }
 
-    /// The row of choices of a chunk: `count` from `start` on, zeros that fill the last block, and random ones that mask
-    /// the others in the check.
+    /// The row of choices of a chunk: `count` from `start` on, zeros that fill the last block, and random ones that
+    /// mask the others in the check.
     pub(super) fn chosen(&mut self, choices: &Choices, start: usize, count: usize) -> Zeroizing<Vec<Block>> {
         let mut row = Zeroizing::new(block::zeros(self.params.width(count)));
         for (index, block) in row.iter_mut().enumerate() {

@@ -16,8 +16,8 @@ use crate::primitive::ot::Choices;
 /// Two blocks by which a leaf is told from other ones.
 type Tag = [Block; LEAF_TAG_BYTES / BLOCK_BYTES];
 
-/// The choice bits of the sender in the 128 base OTs: for each level, the side to which the path to its missing leaf does
-/// not go. The first level of a tree is the highest bit of the leaf's index.
+/// The choice bits of the sender in the 128 base OTs: for each level, the side to which the path to its missing leaf
+/// does not go. The first level of a tree is the highest bit of the leaf's index.
 pub(super) fn base_choices(params: &Params, delta: Block) -> Choices {
     Choices::from_bits(levels(params).map(|bit| !delta.bit(bit)))
 }
@@ -122,7 +122,8 @@ impl<'a> Tags<'a> {
         Tags { keys, hasher: blake3::Hasher::new_keyed(&keys.tags) }
     }
 
-    /// Makes of each leaf the seed of a stream and a tag, both hashes of it. At index i is leaf i + `shift` (exclusive or).
+    /// Makes of each leaf the seed of a stream and a tag, both hashes of it. At index i is leaf i + `shift` (exclusive
+    /// or).
     fn replace(&self, tree: usize, shift: usize, leaves: &mut [Block]) -> Zeroizing<Vec<Tag>> {
         let replace = |(index, leaf): (usize, &mut Block)| {
             let mut input = Zeroizing::new([0; 8 + BLOCK_BYTES]);

@@ -49,8 +49,8 @@ impl Filter {
         Choices::from_bytes(&bytes, slots)
     }
 
-    /// Adds the slots of piece number `piece`, of which only the k lowest bits matter, and only where [`Filter::bits`] are
-    /// set. Each piece has to be added once, in any order.
+    /// Adds the slots of piece number `piece`, of which only the k lowest bits matter, and only where [`Filter::bits`]
+    /// are set. Each piece has to be added once, in any order.
     pub fn add(&mut self, piece: usize, slots: &[Block]) {
         assert_eq!(slots.len(), PIECE.min(self.slots - piece * PIECE), "all slots of piece {piece}");
         self.runs.par_iter().zip(self.sums.par_chunks_mut(RUN)).for_each(|(run, sums)| {
@@ -72,7 +72,8 @@ impl Run {
     fn new(items: &[Item], hashes: &Hashes, sums: &mut [Block]) -> Run {
         let found = hashes.places(items);
         let pieces = hashes.slots().div_ceil(PIECE);
-        // Counts first, one place further than they belong; then where each piece begins; then where its next place goes.
+        // Counts first, one place further than they belong; then where each piece begins; then where its next place
+        // goes.
         let mut starts = vec![0; pieces + 2];
         for element in 0..found.len() {
             found.of(element).iter().for_each(|place| starts[*place as usize / PIECE + 2] += 1);

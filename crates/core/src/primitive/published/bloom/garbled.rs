@@ -23,7 +23,8 @@ const SLOTS_PER_BYTE: usize = 4;
 /// other free ones are filled at random, and the one that was left takes what makes the sum the element's value. In the
 /// end all free slots are filled at random. Here slot s is the encryption of s under a random key from the beginning,
 /// plus (exclusive or) a difference in the slots that were left for last, one for each element. The difference of an
-/// element is its value plus the random slots in its places plus the differences that earlier elements have in its places.
+/// element is its value plus the random slots in its places plus the differences that earlier elements have in its
+/// places.
 pub struct Garbled {
     key: Zeroizing<Block>,
     slots: usize,

@@ -1,15 +1,15 @@
 //! Bloom filters and garbled Bloom filters (Dong, Chen & Wen, "When private set intersection meets big data", CCS 2013).
 //!
 //! A Bloom filter of a set has a bit for each slot, which is set if it is a place of an element; an element has k
-//! places, one by each of k hash functions. A garbled Bloom filter has a string of k bits in each slot instead: those in
-//! an element's places add up (exclusive or) to the element's value, and all else about them is random.
+//! places, one by each of k hash functions. A garbled Bloom filter has a string of k bits in each slot instead: those
+//! in an element's places add up (exclusive or) to the element's value, and all else about them is random.
 //!
 //! Neither filter ever stands in memory, where a set of 10^6 elements would take a gigabyte and a random access to it
 //! for each place. Both are used slot by slot, from the first to the last, in pieces of [`PIECE`] slots: [`Garbled`]
 //! computes the slots of a piece when they are due, and [`Filter`] has its places sorted by pieces.
 //!
-//! [`Plain`] is a Bloom filter that does stand in memory, for protocols that work on every slot for far longer; [`Rate`] says how
-//! large it is.
+//! [`Plain`] is a Bloom filter that does stand in memory, for protocols that work on every slot for far longer;
+//! [`Rate`] says how large it is.
 //!
 //! Which memory is touched depends on the elements, as in any hash table.
 
@@ -77,12 +77,13 @@ impl Strength {
         self.bits() / 8
     }
 
-    /// Slots of a filter for `bound` elements: ceil(k * bound * log2 e), which the places of so many elements leave half
-    /// empty, and those for `MIN_BOUND` elements if there are fewer, but any.
+    /// Slots of a filter for `bound` elements: ceil(k * bound * log2 e), which the places of so many elements leave
+    /// half empty, and those for `MIN_BOUND` elements if there are fewer, but any.
     ///
-    /// An element that is not in the set has all its places set with probability E[p^k], where p is the part of slots that are set. That
-    /// is more than 2^-k, because p varies, and the more so the fewer slots there are: for one element in 116 slots 2^-70.4
-    /// where k is 80. With the slots of 16 elements or more it is below 2^-(k-2) for every k.
+    /// An element that is not in the set has all its places set with probability E[p^k], where p is the part of slots
+    /// that are set. That is more than 2^-k, because p varies, and the more so the fewer slots there are: for one
+    /// element in 116 slots 2^-70.4 where k is 80. With the slots of 16 elements or more it is below 2^-(k-2) for every
+    /// k.
     ///
     /// Errors ([`Error::Input`]): more than `MAX_SLOTS`.
     pub fn slots(self, bound: usize) -> Result<usize> {

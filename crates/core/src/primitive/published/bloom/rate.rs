@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 pub enum Rate {
     /// 0.65 %, as Many, Burkhart & Dimitropoulos (2012) have it and those who compare themselves with them.
     Published,
-    /// Rate of 2^-40.
+    /// Rate of at most 2^-40.
     Negligible,
 }
 
@@ -51,8 +51,9 @@ impl Rate {
         (-self.probability().log2()).ceil() as usize
     }
 
-    /// Sizes of a filter for `bound` elements: so many slots m that (1 - e^(-k w/m))^k, with which an element that is not among w is found
-    /// (Broder & Mitzenmacher, Internet Mathematics 2004), is the rate; and those for [`MIN_BOUND`] elements if there are fewer, but any.
+    /// Sizes of a filter for `bound` elements: so many slots m that (1 - e^(-k w/m))^k, with which an element that is
+    /// not among w is found (Broder & Mitzenmacher, Internet Mathematics 2004), is the rate; and those for
+    /// [`MIN_BOUND`] elements if there are fewer, but any.
     ///
     /// Errors ([`Error::Input`]): more than [`MAX_SLOTS`].
     pub(crate) fn sizes(self, bound: usize) -> Result<FilterSizes> {

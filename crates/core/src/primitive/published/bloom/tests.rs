@@ -132,8 +132,8 @@ fn an_overfull_filter_is_an_error() {
     assert!(Garbled::new(&items(0..10), &hashes, &mut rng(1)).is_ok());
 }
 
-/// The probability that an element has all its places set that is in no filter of `elements` with so many slots: E[p^k] from the exact
-/// distribution of how many slots are set.
+/// The probability that an element has all its places set that is in no filter of `elements` with so many slots: E[p^k]
+/// from the exact distribution of how many slots are set.
 fn all_set(k: usize, elements: usize, slots: usize) -> f64 {
     let part = |set: usize| set as f64 / slots as f64;
     let mut chances = vec![0.0; k * elements + 1];

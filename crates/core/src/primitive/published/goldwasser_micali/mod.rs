@@ -1,18 +1,19 @@
 //! Goldwasser & Micali, "Probabilistic encryption and how to play mental poker keeping secret all partial information"
-//! (STOC 1982), as in Dong & Chen, "A fast secure dot product protocol with application to privacy preserving association
-//! rule mining" (PAKDD 2014), section 3.1.
+//! (STOC 1982), as in Dong & Chen, "A fast secure dot product protocol with application to privacy preserving
+//! association rule mining" (PAKDD 2014), section 3.1.
 //!
-//! N = p q with p = q = 3 modulo 4, so that x = -1 is no square modulo either prime. A bit b has the ciphertexts
-//! (-1)^b y^2 modulo N, with y uniformly random in Z_N*. A ciphertext is a square modulo p if and only if b is 0, which its
+//! N = p q with p = q = 3 modulo 4, so that x = -1 is no square modulo either prime. A bit b has the ciphertexts (-1)^b
+//! y^2 modulo N, with y uniformly random in Z_N*. A ciphertext is a square modulo p if and only if b is 0, which its
 //! Legendre symbol tells. Products of ciphertexts hold exclusive ors.
 //!
-//! A number c that comes from elsewhere is a ciphertext if its Jacobi symbol (c/N) is 1: it is then a square or minus one, and
-//! which of them, nobody can tell without p and q. [`GmPublicKey::rerandomize`] makes of it one that is uniformly random
-//! among those of its bit, also in the eyes of the key's owner. That takes the owner's word for it that N is a product of two
-//! such primes: with more primes the Jacobi symbol leaves more than two classes, which ciphertexts would keep.
+//! A number c that comes from elsewhere is a ciphertext if its Jacobi symbol (c/N) is 1: it is then a square or minus
+//! one, and which of them, nobody can tell without p and q. [`GmPublicKey::rerandomize`] makes of it one that is
+//! uniformly random among those of its bit, also in the eyes of the key's owner. That takes the owner's word for it
+//! that N is a product of two such primes: with more primes the Jacobi symbol leaves more than two classes, which
+//! ciphertexts would keep.
 //!
-//! Everything takes and gives lists, on all threads. Time depends on numbers and sizes only, and on random numbers that are
-//! thrown away.
+//! Everything takes and gives lists, on all threads. Time depends on numbers and sizes only, and on random numbers that
+//! are thrown away.
 
 mod ciphertexts;
 mod public;

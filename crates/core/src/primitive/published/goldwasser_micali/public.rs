@@ -53,7 +53,8 @@ impl GmPublicKey {
         self.modulus.as_words().iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// A key of this size that came from elsewhere. Whether N is a product of two primes that are 3 modulo 4, nobody can tell.
+    /// A key of this size that came from elsewhere. Whether N is a product of two primes that are 3 modulo 4, nobody
+    /// can tell.
     ///
     /// Errors: [`GmFormatError`] says which check failed.
     pub fn from_bytes(size: KeySize, bytes: &[u8]) -> Result<GmPublicKey, GmFormatError> {
@@ -91,7 +92,8 @@ impl GmPublicKey {
         Ok(GmCiphertexts::new(self.size.modulus_bytes(), bytes.to_vec()))
     }
 
-    /// Checks that bytes are numbers from 1 to N - 1, and lets `check` see them, in blocks. What it says of them, in order.
+    /// Checks that bytes are numbers from 1 to N - 1, and lets `check` see them, in blocks. What it says of them, in
+    /// order.
     pub(super) fn check_blocks<T: Send>(
         &self,
         bytes: &[u8],
@@ -135,8 +137,9 @@ impl GmPublicKey {
         })
     }
 
-    /// Output number i is input number `order[i]`, made uniformly random among all ciphertexts of the same bit, also in the
-    /// eyes of the key's owner: by y^2 with a random y. An order may be given in parts, each of which gives a part of the output.
+    /// Output number i is input number `order[i]`, made uniformly random among all ciphertexts of the same bit, also in
+    /// the eyes of the key's owner: by y^2 with a random y. An order may be given in parts, each of which gives a part
+    /// of the output.
     ///
     /// # Panics
     ///
@@ -150,7 +153,8 @@ impl GmPublicKey {
         })
     }
 
-    /// Ciphertexts of exclusive ors, one by one. Whoever knows the factors can tell the products from fresh ciphertexts.
+    /// Ciphertexts of exclusive ors, one by one. Whoever knows the factors can tell the products from fresh
+    /// ciphertexts.
     ///
     /// # Panics
     ///

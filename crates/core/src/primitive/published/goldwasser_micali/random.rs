@@ -4,7 +4,8 @@ use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, Rng, SeedableRng};
 use zeroize::Zeroizing;
 
-/// A seed for each block of so many things, so that blocks are made by themselves, and the same by any number of threads.
+/// A seed for each block of so many things, so that blocks are made by themselves, and the same by any number of
+/// threads.
 pub(super) fn seeds(blocks: usize, rng: &mut impl CryptoRng) -> Zeroizing<Vec<[u8; 32]>> {
     let mut seeds = Zeroizing::new(vec![[0; 32]; blocks]);
     seeds.iter_mut().for_each(|seed| rng.fill_bytes(seed));
@@ -23,8 +24,8 @@ impl<'a> Below<'a> {
         Below { bound, rng: ChaCha20Rng::from_seed(*seed), bytes: Zeroizing::new(vec![0; 8 * bound.len()]) }
     }
 
-    /// The next one. A number of as many bits that is not below the bound is thrown away, at most every second: how often
-    /// says nothing about the one that is kept.
+    /// The next one. A number of as many bits that is not below the bound is thrown away, at most every second: how
+    /// often says nothing about the one that is kept.
     pub(super) fn fill(&mut self, number: &mut [u64]) {
         loop {
             self.rng.fill_bytes(&mut self.bytes);

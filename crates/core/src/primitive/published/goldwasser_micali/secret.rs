@@ -78,7 +78,8 @@ impl GmSecretKey {
         self.bits(bytes, |_, _| Ok(())).expect("ciphertexts are what they have been checked to be")
     }
 
-    /// Checks, as [`GmPublicKey::read`] does, ciphertexts that came from elsewhere, and decrypts them: faster than each by itself.
+    /// Checks, as [`GmPublicKey::read`] does, ciphertexts that came from elsewhere, and decrypts them: faster than each
+    /// by itself.
     ///
     /// Errors: [`GmFormatError`] says which check the first of them failed that is none.
     pub fn open(&self, bytes: &[u8]) -> Result<Zeroizing<Vec<bool>>, GmFormatError> {

@@ -125,8 +125,8 @@ fn an_order_is_taken_in_parts_and_with_repetitions() {
     assert_eq!(seen.len(), order.len());
 }
 
-/// The owner of the key knows square roots modulo p and q, and so all about a ratio of two ciphertexts but for which root.
-/// What it sees of its own ciphertexts has to be what a simulator makes of their bits alone.
+/// The owner of the key knows square roots modulo p and q, and so all about a ratio of two ciphertexts but for which
+/// root. What it sees of its own ciphertexts has to be what a simulator makes of their bits alone.
 #[test]
 fn the_owner_cannot_tell_of_which_ciphertext_one_was_made() {
     let key = key(512);
@@ -164,8 +164,8 @@ fn the_owner_cannot_tell_of_which_ciphertext_one_was_made() {
     assert!(!unlinkable(&leaky) && !unlinkable(&shared));
 }
 
-/// Ciphertexts of both bits, and random numbers of the same Jacobi symbol, have the same distribution in the eyes of others:
-/// at least their highest and lowest bits have.
+/// Ciphertexts of both bits, and random numbers of the same Jacobi symbol, have the same distribution in the eyes of
+/// others: at least their highest and lowest bits have.
 #[test]
 fn ciphertexts_fill_the_range() {
     let key = key(512);

@@ -1,5 +1,5 @@
-//! The curve's group law, complete and in constant time: pasta_curves' own has branches for the identity, which a digit of zero
-//! asks for, and for equal points.
+//! The curve's group law, complete and in constant time: pasta_curves' own has branches for the identity, which a digit
+//! of zero asks for, and for equal points.
 
 use pasta_curves::arithmetic::CurveAffine;
 use pasta_curves::group::ff::{Field, PrimeField};
@@ -60,8 +60,8 @@ impl Projective {
         Projective { y: -self.y, ..*self }
     }
 
-    /// Algorithm 7 of Renes, Costello & Batina, "Complete addition formulas for prime order elliptic curves", EUROCRYPT 2016:
-    /// right for every two points.
+    /// Algorithm 7 of Renes, Costello & Batina, "Complete addition formulas for prime order elliptic curves", EUROCRYPT
+    /// 2016: right for every two points.
     pub(super) fn plus(&self, other: &Projective) -> Projective {
         let [xx, yy, zz] = [self.x * other.x, self.y * other.y, self.z * other.z];
         let xy = (self.x + self.y) * (other.x + other.y) - (xx + yy);

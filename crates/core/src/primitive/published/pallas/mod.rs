@@ -1,8 +1,8 @@
 //! The group Pallas on pasta_curves: its order has roots of unity up to 2^32.
 //!
-//! The curve is y^2 = x^3 + 5 over a field of 255 bits (Hopwood, "The Pasta Curves for Halo 2 and Beyond", 2020; the Zcash
-//! protocol specification, section 5.4.9.6). Points are encoded by x, least significant byte first, with the lowest bit of y as the
-//! highest bit of all.
+//! The curve is y^2 = x^3 + 5 over a field of 255 bits (Hopwood, "The Pasta Curves for Halo 2 and Beyond", 2020; the
+//! Zcash protocol specification, section 5.4.9.6). Points are encoded by x, least significant byte first, with the
+//! lowest bit of y as the highest bit of all.
 
 mod curve;
 #[cfg(test)]
@@ -261,7 +261,8 @@ fn digits(scalar: &pallas::Scalar) -> Digits {
     Zeroizing::new(std::array::from_fn(|index| bytes[index / 2] >> (WINDOW * (index % 2)) & 0xf))
 }
 
-/// The sum of all products of points, by their multiples, and scalars, by their digits (Straus, "Addition chains of vectors",
+/// The sum of all products of points, by their multiples, and scalars, by their digits (Straus, "Addition chains of
+/// vectors",
 /// 1964). All multiples are read for each digit.
 fn combined(multiples: &[Multiples], digits: &[Digits]) -> Projective {
     let mut sum = Projective::IDENTITY;

@@ -1,5 +1,6 @@
-//! Middle products: what multiplication by a polynomial becomes when it is transposed, at the same cost. (Hanrot, Quercia & Zimmermann,
-//! "The middle product algorithm I", 2004; Bostan, Lecerf & Schost, "Tellegen's principle into practice", ISSAC 2003.)
+//! Middle products: what multiplication by a polynomial becomes when it is transposed, at the same cost. (Hanrot,
+//! Quercia & Zimmermann, "The middle product algorithm I", 2004; Bostan, Lecerf & Schost, "Tellegen's principle into
+//! practice", ISSAC 2003.)
 
 use crate::parallel;
 use std::ops::Range;
@@ -9,7 +10,8 @@ use super::module::{Module, ScalarOf, Scalars};
 use super::multiply::{CUT, MultiplyStrategy, add_at, filled};
 use crate::primitive::group::ScalarField;
 
-/// The sums of `scalars[j] * elements[i + j]` over all j, for each i below `count`. What would stand behind the last element is zero.
+/// The sums of `scalars[j] * elements[i + j]` over all j, for each i below `count`. What would stand behind the last
+/// element is zero.
 pub(super) fn correlate<M: Module>(
     module: &M,
     strategy: MultiplyStrategy,
@@ -109,7 +111,8 @@ fn karatsuba<M: Module>(module: &M, a: &[ScalarOf<M>], elements: &[M::Element]) 
     sums
 }
 
-/// The transpose of Toom's way at 0, 1, -1, 2 and infinity: five of a third of the size. Scalars are divided by 6 beforehand.
+/// The transpose of Toom's way at 0, 1, -1, 2 and infinity: five of a third of the size. Scalars are divided by 6
+/// beforehand.
 fn toom3<M: Module>(module: &M, sixth: &ScalarOf<M>, a: &[ScalarOf<M>], elements: &[M::Element]) -> Vec<M::Element> {
     if a.len() <= 2 * CUT {
         return karatsuba(module, a, elements);

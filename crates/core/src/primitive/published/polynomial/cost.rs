@@ -7,7 +7,8 @@ use super::module::Module;
 use super::multiply::{CUT, MultiplyStrategy};
 
 impl MultiplyStrategy {
-    /// The strategy that multiplies polynomials of so many coefficients with the least work, of those that the field has.
+    /// The strategy that multiplies polynomials of so many coefficients with the least work, of those that the field
+    /// has.
     pub fn fastest<M: Module>(module: &M, first: usize, second: usize) -> MultiplyStrategy {
         let can = |strategy: &MultiplyStrategy| strategy.can(module.field(), (first + second).saturating_sub(1));
         let all =
@@ -26,7 +27,8 @@ impl MultiplyStrategy {
         }
     }
 
-    /// The work of evaluating a polynomial of so many coefficients at so many points: a middle product takes what a product does.
+    /// The work of evaluating a polynomial of so many coefficients at so many points: a middle product takes what a
+    /// product does.
     pub(crate) fn work_of_evaluation<M: Module>(self, coefficients: usize, points: usize) -> f64 {
         let most = coefficients.max(GROUP);
         if points > most {

@@ -4,8 +4,8 @@ use super::module::{Module, ScalarOf, Scalars};
 use super::multiply::{MultiplyStrategy, multiply};
 use crate::primitive::group::ScalarField;
 
-/// Quotient and remainder of a polynomial with elements as coefficients and a monic one with scalars, by Newton's iteration (von zur
-/// Gathen & Gerhard, algorithm 9.5). The remainder has one coefficient less than the divisor.
+/// Quotient and remainder of a polynomial with elements as coefficients and a monic one with scalars, by Newton's
+/// iteration (von zur Gathen & Gerhard, algorithm 9.5). The remainder has one coefficient less than the divisor.
 ///
 /// # Panics
 ///
@@ -40,8 +40,8 @@ pub fn divide<M: Module>(
     (quotient, remainder)
 }
 
-/// The first `count` coefficients of the inverse of a power series that begins with 1: each step doubles how many are right
-/// (algorithm 9.3).
+/// The first `count` coefficients of the inverse of a power series that begins with 1: each step doubles how many are
+/// right (algorithm 9.3).
 pub(super) fn inverse<F: ScalarField + Sync>(
     field: &F,
     strategy: MultiplyStrategy,

@@ -4,8 +4,8 @@ use super::{Module, Points};
 use crate::primitive::elgamal::{Ciphertext, columns, pairs};
 use crate::primitive::group::Group;
 
-/// Ciphertexts under one key: sums and products are those of what they hold. They are as fresh as what they are made of, and tell
-/// whoever knows that how: see [`rerandomize`](crate::primitive::elgamal::ElGamalPublicKey::rerandomize).
+/// Ciphertexts under one key: sums and products are those of what they hold. They are as fresh as what they are made
+/// of, and tell whoever knows that how: see [`rerandomize`](crate::primitive::elgamal::ElGamalPublicKey::rerandomize).
 #[derive(Debug, Clone, Copy)]
 pub struct EncryptedModule<'a, G>(pub &'a G);
 

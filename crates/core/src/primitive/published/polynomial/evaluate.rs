@@ -18,8 +18,8 @@ pub fn evaluate_one<M: Module>(module: &M, polynomial: &[M::Element], point: &Sc
     module.combine(polynomial, &powers.take(polynomial.len()).collect::<Vec<_>>())
 }
 
-/// The values at points, by the transpose of adding up fractions in a tree: middle products with the polynomials of halves of the
-/// points. (Bostan, Lecerf & Schost, "Tellegen's principle into practice", ISSAC 2003, section 5.)
+/// The values at points, by the transpose of adding up fractions in a tree: middle products with the polynomials of
+/// halves of the points. (Bostan, Lecerf & Schost, "Tellegen's principle into practice", ISSAC 2003, section 5.)
 pub fn evaluate<M: Module>(
     module: &M,
     strategy: MultiplyStrategy,

@@ -8,8 +8,9 @@ pub(super) fn size(coefficients: usize) -> Option<u32> {
     coefficients.checked_next_power_of_two().map(usize::ilog2)
 }
 
-/// Whether a product of so many coefficients has one more than a transform holds. The highest falls on the lowest one, and is taken
-/// away there: so it is with polynomials of degree 2^n, for which the next transform would take twice as long.
+/// Whether a product of so many coefficients has one more than a transform holds. The highest falls on the lowest one,
+/// and is taken away there: so it is with polynomials of degree 2^n, for which the next transform would take twice as
+/// long.
 pub(super) fn takes_less(coefficients: usize) -> bool {
     coefficients > 2 && (coefficients - 1).is_power_of_two()
 }
@@ -71,8 +72,8 @@ fn cyclic<M: Module>(
     product
 }
 
-/// The values of a polynomial at 1, w, w^2, ..., w of the order of the slice's length. In place; each level multiplies half of the
-/// elements, and nothing by 1.
+/// The values of a polynomial at 1, w, w^2, ..., w of the order of the slice's length. In place; each level multiplies
+/// half of the elements, and nothing by 1.
 fn transform<M: Module>(module: &M, elements: &mut [M::Element], root: &ScalarOf<M>) {
     let (field, count) = (module.field(), elements.len());
     let bits = count.ilog2();

@@ -1,8 +1,8 @@
-//! Polynomials over the scalars of a group, and with encrypted coefficients: points of the group, or anything else that can be
-//! added and multiplied by scalars. Everything is written once for both.
+//! Polynomials over the scalars of a group, and with encrypted coefficients: points of the group, or anything else that
+//! can be added and multiplied by scalars. Everything is written once for both.
 //!
-//! A polynomial is the slice of its coefficients, the lowest first. Slices may end with zeros; the empty slice is 0. (von zur Gathen &
-//! Gerhard, "Modern Computer Algebra", chapters 8 to 10.)
+//! A polynomial is the slice of its coefficients, the lowest first. Slices may end with zeros; the empty slice is 0.
+//! (von zur Gathen & Gerhard, "Modern Computer Algebra", chapters 8 to 10.)
 
 mod correlate;
 mod cost;

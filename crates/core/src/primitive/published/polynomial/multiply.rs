@@ -19,7 +19,8 @@ pub enum MultiplyStrategy {
     Fft,
 }
 
-/// Up to so many coefficients the parts of a product are multiplied as in school, and up to twice as many by Karatsuba's way.
+/// Up to so many coefficients the parts of a product are multiplied as in school, and up to twice as many by
+/// Karatsuba's way.
 pub(super) const CUT: usize = 8;
 
 impl MultiplyStrategy {
@@ -36,8 +37,8 @@ impl MultiplyStrategy {
     }
 }
 
-/// The product of a polynomial with scalars as coefficients and one with elements, of as many coefficients as both have, less one;
-/// none if either has none.
+/// The product of a polynomial with scalars as coefficients and one with elements, of as many coefficients as both
+/// have, less one; none if either has none.
 ///
 /// # Panics
 ///
@@ -151,8 +152,8 @@ fn karatsuba<M: Module>(module: &M, a: &[ScalarOf<M>], b: &[M::Element]) -> Vec<
     result
 }
 
-/// Polynomials of the same length, evaluated at 0, 1, -1, 2 and infinity. Interpolation divides by 6: the scalars are divided
-/// before they are multiplied, and of elements small multiples are left, which are sums.
+/// Polynomials of the same length, evaluated at 0, 1, -1, 2 and infinity. Interpolation divides by 6: the scalars are
+/// divided before they are multiplied, and of elements small multiples are left, which are sums.
 fn toom3<M: Module>(module: &M, sixth: &ScalarOf<M>, a: &[ScalarOf<M>], b: &[M::Element]) -> Vec<M::Element> {
     if a.len() <= 2 * CUT {
         return karatsuba(module, a, b);

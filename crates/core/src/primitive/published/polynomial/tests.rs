@@ -138,8 +138,9 @@ fn expansions_vanish_at_their_roots() {
     }
 }
 
-/// Quotient times divisor plus remainder, for dividends that are shorter, as long and longer; and values at many points.
-/// Middle products beside the sums that they are, by every strategy and of all shapes; the elements end early in some.
+/// Quotient times divisor plus remainder, for dividends that are shorter, as long and longer; and values at many
+/// points. Middle products beside the sums that they are, by every strategy and of all shapes; the elements end early
+/// in some.
 #[test]
 fn middle_products_are_sums_of_products() {
     let module = Scalars(&Pallas);

@@ -5,9 +5,9 @@
 //! - [`FieldCode`]: w_i += sum of beta_(i,j) w_(i-j) for j from 4 to 9, beta uniform in GF(2^128);
 //! - [`Binary`]: w_i += w_(i-15) + sum of beta_(i,j) w_(i-j) for j from 1 to 14, beta uniform bits.
 //!
-//! Then the expander: w is cut into equal regions (8 and 10), and output i is the sum of one uniformly drawn position of
-//! each region, times a uniform label in the case of `FieldCode`. Constants and positions come from AES-128 in counter mode
-//! under public keys.
+//! Then the expander: w is cut into equal regions (8 and 10), and output i is the sum of one uniformly drawn position
+//! of each region, times a uniform label in the case of `FieldCode`. Constants and positions come from AES-128 in
+//! counter mode under public keys.
 //!
 //! After Raghuraman, Rindal and Tanguy, *Expand-convolute codes for pseudorandom correlation generators from LPN*,
 //! CRYPTO 2023. Why these numbers: [`super::params`]. Symbols are secret, all else is public: which memory is touched

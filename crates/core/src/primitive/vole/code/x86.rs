@@ -1,7 +1,7 @@
 //! The encoders' inner loops for x86-64.
 //!
-//! All functions but [`prefetch`] need what `Family::Avx512` stands for. A vector holds four blocks. Products are summed
-//! unreduced; see the kernels' `gf128` for the reduction.
+//! All functions but [`prefetch`] need what `Family::Avx512` stands for. A vector holds four blocks. Products are
+//! summed unreduced; see the kernels' `gf128` for the reduction.
 
 use std::arch::x86_64::*;
 

@@ -35,8 +35,8 @@ fn even(instance: Instance) -> (Instance, f64) {
 }
 
 /// Information-set decoding of regular noise, permutation-based: as many places of each block are taken to be without
-/// noise as the unknowns need (Esser and Santini, *Not just regular decoding*, CRYPTO 2024, ePrint 2023/1568, appendix A).
-/// Over GF(2) each block gives one more equation: its noise has weight one.
+/// noise as the unknowns need (Esser and Santini, *Not just regular decoding*, CRYPTO 2024, ePrint 2023/1568, appendix
+/// A). Over GF(2) each block gives one more equation: its noise has weight one.
 pub(crate) fn permutation_decoding(instance: Instance, binary: bool) -> f64 {
     let (instance, _) = even(instance);
     let [n, k, t] = [instance.samples, instance.unknowns, instance.noise].map(|number| number as f64);
@@ -100,7 +100,8 @@ pub(crate) fn algebraic(instance: Instance, binary: bool) -> f64 {
         });
         costs.fold((f64::INFINITY, 0, 0), |least, one| if one.0 < least.0 { one } else { least })
     };
-    // The least lies where another degree comes in, along a curve in f and m: of the columns of a grid the least are refined.
+    // The least lies where another degree comes in, along a curve in f and m: of the columns of a grid the least are
+    // refined.
     let (step_f, step_m) = ((noise / 256).max(1), (block / 256).max(1));
     let mut starts: Vec<_> = (0..noise).step_by(step_f).map(|f| least(f..f + 1, 1, 0..block, step_m)).collect();
     starts.sort_by(|one, other| one.0.total_cmp(&other.0));

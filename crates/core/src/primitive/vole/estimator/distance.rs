@@ -39,8 +39,8 @@ pub(crate) enum Map {
         /// Memory m of the map.
         memory: usize,
     },
-    /// A field of 2^bits elements: y_t = u_t + sum of b_(t,j) y_(t-j) for j from 1 to m, with random b in the field, and
-    /// random labels other than zero on the edges.
+    /// A field of 2^bits elements: y_t = u_t + sum of b_(t,j) y_(t-j) for j from 1 to m, with random b in the field,
+    /// and random labels other than zero on the edges.
     #[cfg_attr(not(test), expect(dead_code, reason = "what the tables were made with, which a test computes again"))]
     Field {
         /// Memory m of the map.
@@ -112,8 +112,8 @@ impl Ensemble {
         }
     }
 
-    /// Classes of positions by their number of edges from the support: even and odd over GF(2), otherwise none, one, and
-    /// more.
+    /// Classes of positions by their number of edges from the support: even and odd over GF(2), otherwise none, one,
+    /// and more.
     fn class(&self, edges: usize) -> usize {
         if self.binary() { edges % 2 } else { edges.min(2) }
     }
@@ -504,8 +504,8 @@ mod tests {
     use super::*;
 
     /// The certificate of ePrint 2026/2315 for GF(2^128), degrees 26/13 and memory 4: the paper's code, supports of at
-    /// most 400 with the markers that its verifier fixes (z and v of the structural branch). The paper's audit gives the
-    /// sum over all exactly counted supports as 1.995985733803546e-41, which rests on these.
+    /// most 400 with the markers that its verifier fixes (z and v of the structural branch). The paper's audit gives
+    /// the sum over all exactly counted supports as 1.995985733803546e-41, which rests on these.
     #[test]
     fn the_papers_certificate_is_reproduced() {
         let k = 1_048_567;

@@ -30,8 +30,9 @@ pub struct Costs {
     pub enumeration_decoding: Option<f64>,
     /// See `attacks::algebraic`.
     pub algebraic: f64,
-    /// A guess of a node that the receiver lacks: no attack on the code, so `Costs::least` leaves it out. One pair of AES
-    /// keys expands a level of one run, where each of the t trees has one such node, and one call tests a guess for all.
+    /// A guess of a node that the receiver lacks: no attack on the code, so `Costs::least` leaves it out. One pair of
+    /// AES keys expands a level of one run, where each of the t trees has one such node, and one call tests a guess for
+    /// all.
     pub trees: f64,
 }
 

@@ -1,4 +1,5 @@
-//! The parameters and the costs of attacks against a second computation of them, which shares nothing with this one: `scripts/lpn_parameters.py`.
+//! The parameters and the costs of attacks against a second computation of them, which shares nothing with this one:
+//! `scripts/lpn_parameters.py`.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +12,8 @@ struct Line {
     kind: VoleKind,
     /// Outputs, trees, leaves of each, levels, positions of a region.
     shape: [usize; 5],
-    /// Linear test, pooled Gauss, both kinds of decoding, algebraic; and how many rows of the code are light, at least and at most.
+    /// Linear test, pooled Gauss, both kinds of decoding, algebraic; and how many rows of the code are light, at least
+    /// and at most.
     costs: [Option<f64>; 7],
 }
 
@@ -67,7 +69,8 @@ fn a_second_computation_comes_to_the_same() {
             let (own, other) = (own.unwrap_or_default(), other.unwrap_or_default());
             assert!((own - other).abs() < tolerance, "{kind:?} {outputs}: {own} and {other}");
         }
-        // The page's bound for supports of one row is what a generating function of rows says, and no less than what is counted.
+        // The page's bound for supports of one row is what a generating function of rows says, and no less than what is
+        // counted.
         if let [Some(least), Some(most)] = line.costs[5..] {
             let bound = bound_of_one_row(&parameters);
             assert!((bound - most).abs() < 0.05 && bound > least, "{outputs}: {bound}, {most} and {least}");

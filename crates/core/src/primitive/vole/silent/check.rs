@@ -1,9 +1,9 @@
 //! The malicious form's check of all trees at once.
 //!
 //! After all trees' messages the receiver picks a random element chi_j for every leaf j. One further base element, with
-//! value m, hides the receiver's answer: it sends x = m + sum of chi_j e_j. Now both can compute the sum of chi_j c_j plus
-//! the base element's share, the sender as that of chi_j b_j plus its share plus delta x. The sender sends a hash of it
-//! (*Wolverine*, consistency check; *Ferret*, where the hash goes this way too).
+//! value m, hides the receiver's answer: it sends x = m + sum of chi_j e_j. Now both can compute the sum of chi_j c_j
+//! plus the base element's share, the sender as that of chi_j b_j plus its share plus delta x. The sender sends a hash
+//! of it (*Wolverine*, consistency check; *Ferret*, where the hash goes this way too).
 
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
@@ -118,8 +118,8 @@ mod tests {
         })
     }
 
-    /// A uniform mask makes the challenge uniform whatever the values: for each value and each challenge there is exactly
-    /// one mask. Without it, the challenge tells values apart.
+    /// A uniform mask makes the challenge uniform whatever the values: for each value and each challenge there is
+    /// exactly one mask. Without it, the challenge tells values apart.
     #[test]
     fn the_challenge_says_nothing_of_the_values() {
         let mut rng = ChaCha20Rng::from_seed([2; 32]);
@@ -149,7 +149,8 @@ mod tests {
         assert_eq!(std::collections::HashSet::from(answers).len(), answers.len());
     }
 
-    /// Errors of two leaves would cancel under one coefficient: each leaf has its own, wherever the pieces begin in which it is added.
+    /// Errors of two leaves would cancel under one coefficient: each leaf has its own, wherever the pieces begin in
+    /// which it is added.
     #[test]
     fn every_leaf_has_a_coefficient_of_its_own() {
         let coefficients = Coefficients(Aes128::new(Block(5)));

@@ -1,8 +1,8 @@
 //! Silent COT: correlated OTs with random choices.
 //!
 //! As [`super::vole`] with all values one, so that a tree's tip is delta itself. The lowest bit of each block is the
-//! choice: the sender clears it in all leaves, the receiver too but sets it at the holes, and delta's lowest bit is one;
-//! so the code carries the choices along.
+//! choice: the sender clears it in all leaves, the receiver too but sets it at the holes, and delta's lowest bit is
+//! one; so the code carries the choices along.
 
 use std::fmt;
 

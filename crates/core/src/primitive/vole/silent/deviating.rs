@@ -59,8 +59,8 @@ impl Tree {
         })
     }
 
-    /// The frontier: all leaves, then the dropped nodes from the root on. `None` is what a receiver does not know that takes
-    /// the sum on side `sides(level)` of each level; who has the root knows all.
+    /// The frontier: all leaves, then the dropped nodes from the root on. `None` is what a receiver does not know that
+    /// takes the sum on side `sides(level)` of each level; who has the root knows all.
     fn frontier(&self, p: &Parameters, root: Option<Block>, sides: impl Fn(usize) -> usize) -> Vec<Option<Block>> {
         let (keys, mut level, mut dropped) = (keys(), vec![root], Vec::new());
         for depth in 0..p.depth {

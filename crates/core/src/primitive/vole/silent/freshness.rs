@@ -126,7 +126,8 @@ fn even(what: &str, runs: &[Vec<bool>]) {
     }
 }
 
-/// The values at the holes, the value that hides the receiver's sum in the check, the holes' first turns, and the seed of the check.
+/// The values at the holes, the value that hides the receiver's sum in the check, the holes' first turns, and the seed
+/// of the check.
 #[test]
 fn what_a_receiver_draws_is_uniform() {
     for kind in [VoleKind::Field, VoleKind::Binary] {

@@ -41,8 +41,8 @@ impl Keys {
         }
     }
 
-    /// The generator that makes the nodes of `level` of the current run's trees. A guess of a seed can be tested against
-    /// all that one pair of AES keys has expanded, so no two levels and no two runs have the same
+    /// The generator that makes the nodes of `level` of the current run's trees. A guess of a seed can be tested
+    /// against all that one pair of AES keys has expanded, so no two levels and no two runs have the same
     /// ([`Costs::trees`](crate::primitive::vole::estimator::Costs::trees)).
     pub(super) fn doubling(&self, level: usize) -> Doubling {
         let mut hasher = blake3::Hasher::new_keyed(&self.trees);

@@ -5,13 +5,13 @@
 //! malicious form the check of Weng, Yang, Katz and Wang, *Wolverine*, IEEE S&P 2021, and of Yang, Weng, Lan, Zhang and
 //! Wang, *Ferret*, CCS 2020.
 //!
-//! One run: the sender grows t trees. The receiver gets all leaves of each but one, at a place of its choice,
-//! and there the sender's leaf plus delta times a value of its choice. So with e the vector of these values, and zeros
-//! elsewhere, both have shares of delta * e. The code maps the shares, and e, to half as many elements, after which e looks
-//! random ([`super::params`]).
+//! One run: the sender grows t trees. The receiver gets all leaves of each but one, at a place of its choice, and there
+//! the sender's leaf plus delta times a value of its choice. So with e the vector of these values, and zeros elsewhere,
+//! both have shares of delta * e. The code maps the shares, and e, to half as many elements, after which e looks random
+//! ([`super::params`]).
 //!
-//! What both start from is one instance of correlated OT whose delta becomes that of the outputs: it pays for the trees'
-//! OTs, hashed, and 128 OTs with the bits of a value as choices are delta times that value.
+//! What both start from is one instance of correlated OT whose delta becomes that of the outputs: it pays for the
+//! trees' OTs, hashed, and 128 OTs with the bits of a value as choices are delta times that value.
 
 mod check;
 mod cot;

@@ -9,8 +9,8 @@ use crate::primitive::vole::params::{Parameters, RUN_OUTPUTS, VoleKind};
 use crate::role::Role;
 use crate::security::Security;
 
-/// Bytes that a party sends in one call for `outputs` elements of VOLE, by [`super::SilentSender`] and its receiver over SoftSpoken of
-/// this form, setting it up and frames' headers included.
+/// Bytes that a party sends in one call for `outputs` elements of VOLE, by [`super::SilentSender`] and its receiver
+/// over SoftSpoken of this form, setting it up and frames' headers included.
 pub(crate) fn bytes_sent_by(role: Role, outputs: usize, transfers: &softspoken::Params) -> Result<u64> {
     let mut bytes = transfers.setup_bytes_sent_by(role);
     for start in (0..outputs).step_by(RUN_OUTPUTS) {

@@ -1,12 +1,12 @@
 //! Trees of which the receiver lacks one leaf each.
 //!
-//! All t trees grow in lockstep: node j of tree i stands at j t + i of its level, so that every step works on long slices.
-//! Leaf j of tree i is symbol j t + i of the code's input.
+//! All t trees grow in lockstep: node j of tree i stands at j t + i of its level, so that every step works on long
+//! slices. Leaf j of tree i is symbol j t + i of the code's input.
 //!
-//! Where the number of leaves is no power of two, a level may end with a right child that leads to none. It has counted in
-//! its level's sums, so a path can end there: such nodes are dropped, and belong into the tip with the leaves. With them
-//! every string of choices leaves exactly one node unknown of those that the tip adds up, and the tip says nothing but
-//! what is meant for that node.
+//! Where the number of leaves is no power of two, a level may end with a right child that leads to none. It has counted
+//! in its level's sums, so a path can end there: such nodes are dropped, and belong into the tip with the leaves. With
+//! them every string of choices leaves exactly one node unknown of those that the tip adds up, and the tip says nothing
+//! but what is meant for that node.
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
@@ -29,9 +29,9 @@ pub(super) fn room(parameters: &Parameters) -> usize {
     parameters.symbols().max(last)
 }
 
-/// The sender's trees, in the first blocks of `nodes`, of which there are [`room`]. Sends the sums of each level, masked
-/// with both outputs of an OT, whose first blocks are `masks`, and the tips: for each tree `tips[i]` plus the sum of all
-/// its leaves and dropped nodes. What is no leaf is zero afterwards.
+/// The sender's trees, in the first blocks of `nodes`, of which there are [`room`]. Sends the sums of each level,
+/// masked with both outputs of an OT, whose first blocks are `masks`, and the tips: for each tree `tips[i]` plus the
+/// sum of all its leaves and dropped nodes. What is no leaf is zero afterwards.
 #[allow(clippy::too_many_arguments, reason = "each is something else")]
 pub(super) fn grow(
     parameters: &Parameters,
@@ -167,8 +167,8 @@ pub(super) struct Punctured {
 }
 
 /// Receives what [`grow`] sends. `masks` are the outputs of the OTs with [`Holes::choices`]; a tree's leaf at the hole
-/// becomes its tip less the other leaves and the dropped nodes, plus `tips[i]`. Leaves are the first of `nodes`, of which there are [`room`], and
-/// right when [`Punctured::finish`] has had them.
+/// becomes its tip less the other leaves and the dropped nodes, plus `tips[i]`. Leaves are the first of `nodes`, of
+/// which there are [`room`], and right when [`Punctured::finish`] has had them.
 pub(super) fn grow_punctured(
     parameters: &Parameters,
     keys: &mut Keys,
@@ -226,9 +226,9 @@ pub(super) fn grow_punctured(
 }
 
 impl Punctured {
-    /// Takes the leaves out of `memory` from `start` on, in order and some at a time, repairs them, and calls `each` with
-    /// the memory, the index of the first, the leaves, and which value of `values` is at the place of each: that of its
-    /// tree if it is at the hole, else zero. What `each` writes must not lie behind leaves that it has had.
+    /// Takes the leaves out of `memory` from `start` on, in order and some at a time, repairs them, and calls `each`
+    /// with the memory, the index of the first, the leaves, and which value of `values` is at the place of each: that
+    /// of its tree if it is at the hole, else zero. What `each` writes must not lie behind leaves that it has had.
     pub(super) fn finish(
         &self,
         memory: &mut [Block],

@@ -36,7 +36,8 @@ pub struct SilentReceiver<O> {
     rng: ChaCha20Rng,
 }
 
-/// Base elements of a run: one for each tree, and in the malicious form one that hides the receiver's part in the check.
+/// Base elements of a run: one for each tree, and in the malicious form one that hides the receiver's part in the
+/// check.
 pub(super) fn base_elements(parameters: &Parameters, security: Security) -> usize {
     parameters.trees + usize::from(security == Security::Malicious)
 }

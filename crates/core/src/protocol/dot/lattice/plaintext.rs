@@ -129,7 +129,7 @@ impl ShareEncoder {
     }
 }
 
-/// Reader of outputs.
+/// Reader of the outputs in plaintexts.
 pub(super) struct Decoder {
     fraction: FractionReader,
     /// Excess of the digits over their value, as a residue of the shares' modulus.

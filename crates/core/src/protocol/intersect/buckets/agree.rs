@@ -99,13 +99,13 @@ pub struct BucketAgreement {
     pub attempt: AttemptKind,
 }
 
-/// Agrees with all others on a fresh run, or on resuming one that all have kept. `terms` stands for all that was agreed on
-/// in the job (its digest); all parties have equal terms and an equal shape in this attempt already, but may have had
-/// others in the run that is to be resumed. `channels` are those to the others, in the order of their places.
+/// Agrees with all others on a fresh run, or on resuming one that all have kept. `terms` stands for all that was agreed
+/// on in the job (its digest); all parties have equal terms and an equal shape in this attempt already, but may have
+/// had others in the run that is to be resumed. `channels` are those to the others, in the order of their places.
 ///
 /// Errors, apart from those of the channels: [`Error::Input`] if the own input has changed since the run that is to be
-/// resumed; [`Error::Terms`] if another's has, if only some resume, or if they resume different runs; [`Error::Protocol`] if somebody has told
-/// two others different things, which two of three and more see in each other.
+/// resumed; [`Error::Terms`] if another's has, if only some resume, or if they resume different runs;
+/// [`Error::Protocol`] if somebody has told two others different things, which two of three and more see in each other.
 pub fn agree(
     party: BucketsParty<'_>,
     terms: &[u8; 32],
@@ -151,8 +151,8 @@ pub fn agree(
         return Ok(BucketAgreement { run, remaining: (0..shape.buckets).collect(), attempt: AttemptKind::Fresh });
     };
     confirm(place, &heard, channels)?;
-    // Who has changed its input has found this before it sent anything, unless it deviates, and ends the job for its own error:
-    // there is no end in good order to wait for.
+    // Who has changed its input has found this before it sent anything, unless it deviates, and ends the job for its
+    // own error: there is no end in good order to wait for.
     let changed = (0..commitments.len()).find(|place| kept.run.commitments.get(*place) != commitments.get(*place));
     if let Some(changed) = changed {
         let peer = &peers[changed - usize::from(changed > place)];
@@ -195,8 +195,8 @@ fn draw(
 
 /// 3. Among three and more: that all were told the same.
 ///
-/// Else one that tells two others different things would have them do different buckets, or sort by different seeds: nothing would be common, or an
-/// honest party would seem to break the protocol.
+/// Else one that tells two others different things would have them do different buckets, or sort by different seeds:
+/// nothing would be common, or an honest party would seem to break the protocol.
 fn confirm(place: usize, heard: &Transcript, channels: &mut [Channel]) -> Result<()> {
     if channels.len() < 2 {
         return Ok(());

@@ -2,9 +2,9 @@
 //! parties, so that a run that was cut off goes on where it was.
 //!
 //! Both parties sort their items into the same buckets, by bits of the items under a seed that they draw together, and
-//! fill each bucket up to a number that follows from what was agreed on. Each bucket is an intersection of its own; several
-//! are in flight at once, each on a lane of the channel. Who calls keeps the buckets on a disk: it is asked for the items
-//! of each ([`BucketSource::load`]), and told when each is done ([`BucketSource::finish`]).
+//! fill each bucket up to a number that follows from what was agreed on. Each bucket is an intersection of its own;
+//! several are in flight at once, each on a lane of the channel. Who calls keeps the buckets on a disk: it is asked for
+//! the items of each ([`BucketSource::load`]), and told when each is done ([`BucketSource::finish`]).
 //!
 //! 1. Both parties know how many items each has, and how many buckets there are: [`Params`].
 //! 2. [`agree`] draws the seed of a fresh run, or compares what both have kept of an earlier one: [`BucketAgreement`].

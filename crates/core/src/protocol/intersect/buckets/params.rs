@@ -14,8 +14,8 @@ use crate::security::{Chance, Security};
 /// Buckets of a run at most.
 pub const MAX_BUCKETS: usize = 1 << 16;
 
-/// Messages of a bucket at most, from one party, that count for more than their bytes while they wait: those that are short, and
-/// the last of those into which a long one is cut.
+/// Messages of a bucket at most, from one party, that count for more than their bytes while they wait: those that are
+/// short, and the last of those into which a long one is cut.
 const SHORT_MESSAGES: u64 = 64;
 
 /// Protocol that does each bucket.
@@ -172,7 +172,8 @@ impl Params {
 }
 
 /// The number of items that each of the buckets of a set is filled up to: the least that each exceeds with probability
-/// 2^-(45 + log2(buckets * sets)) at most, so that any bucket of any of so many sets does with 2^-45 at most ([`Chance::Bucket`]).
+/// 2^-(45 + log2(buckets * sets)) at most, so that any bucket of any of so many sets does with 2^-45 at most
+/// ([`Chance::Bucket`]).
 pub fn bound(items: usize, buckets: usize, sets: usize) -> usize {
     let bits = f64::from(Chance::Bucket.bits()) + ((buckets * sets) as f64).log2();
     okvs::bin_capacity(items, buckets, bits)
@@ -190,15 +191,16 @@ pub(crate) fn check_bucket(items: usize, bound: usize) -> Result<()> {
     }
 }
 
-/// The bucket of an item. Items are random 32 bytes, of which `vole` takes the last 16 as random values: the bucket comes
-/// from the 8 before these, as a fraction of all buckets.
+/// The bucket of an item. Items are random 32 bytes, of which `vole` takes the last 16 as random values: the bucket
+/// comes from the 8 before these, as a fraction of all buckets.
 pub fn bucket_of(item: &Item, buckets: usize) -> usize {
     let bits = u64::from_le_bytes(std::array::from_fn(|index| item.0[8 + index]));
     ((u128::from(bits) * buckets as u128) >> 64) as usize
 }
 
-/// The least power of two of buckets with which `lanes` of them fit into `memory` bytes, where `bytes` tells what this party
-/// needs for an intersection of so many items of the receiver and the sender, in a run that is one of `runs`. The parties take the larger of theirs.
+/// The least power of two of buckets with which `lanes` of them fit into `memory` bytes, where `bytes` tells what this
+/// party needs for an intersection of so many items of the receiver and the sender, in a run that is one of `runs`. The
+/// parties take the larger of theirs.
 ///
 /// Errors: those of [`Params::new`] with [`MAX_BUCKETS`]; [`Error::Input`] if these do not fit either.
 pub fn buckets_for(
@@ -222,8 +224,8 @@ pub fn buckets_for(
     })
 }
 
-/// The least power of two of buckets with which `memory` bytes are enough, if any is, where `needed` tells what so many take; fewer
-/// may be too few for such sets, which is its error.
+/// The least power of two of buckets with which `memory` bytes are enough, if any is, where `needed` tells what so many
+/// take; fewer may be too few for such sets, which is its error.
 pub(crate) fn least_buckets(needed: impl Fn(usize) -> Result<u64>, memory: u64) -> Result<Option<usize>> {
     for buckets in (0..=MAX_BUCKETS.ilog2()).map(|bits| 1 << bits) {
         match needed(buckets) {

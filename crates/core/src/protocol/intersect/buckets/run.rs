@@ -21,15 +21,16 @@ pub trait BucketSource: Sync {
 
     /// Takes a bucket's result: the indices, ascending, of the items that are common, in the order of
     /// [`BucketSource::load`]; `None` for a sender that learns nothing. The bucket is finished once this has returned:
-    /// what it keeps must survive a crash from then on. It may be called for a bucket that was finished in an earlier attempt, with
-    /// an equal result.
+    /// what it keeps must survive a crash from then on. It may be called for a bucket that was finished in an earlier
+    /// attempt, with an equal result.
     fn finish(&self, bucket: usize, common: Option<&[usize]>) -> Result<()>;
 }
 
 /// Does the `remaining` buckets in the role of a party, which are those of [`super::agree`] at both. `session` is the
 /// session of this attempt: keys and correlations are fresh in each, and for each bucket.
 ///
-/// Progress counts rows of both parties in the phase `intersecting`, items that fill buckets up included. An error of `source` ends the run; the peer is told its kind.
+/// Progress counts rows of both parties in the phase `intersecting`, items that fill buckets up included. An error of
+/// `source` ends the run; the peer is told its kind.
 pub fn run(
     role: Role,
     remaining: &[usize],

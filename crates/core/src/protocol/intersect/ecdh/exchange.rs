@@ -54,7 +54,8 @@ pub(super) fn ask(
     Ok(())
 }
 
-/// The blinds of the items in a range: a stream of the generator for each message, the same whenever they are asked for.
+/// The blinds of the items in a range: a stream of the generator for each message, the same whenever they are asked
+/// for.
 fn blinds(suite: Suite, seed: &[u8; 32], range: &Range<usize>) -> Blinds {
     let mut rng = ChaCha20Rng::from_seed(*seed);
     rng.set_stream(range.start as u64);

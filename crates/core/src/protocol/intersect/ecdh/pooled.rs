@@ -1,12 +1,13 @@
 //! `ecdh` that reveals only how many items are common, over many machines of each party.
 //!
-//! Items are spread over buckets, and the machines of a bucket do its multiplications ([`ask`], [`answer`]). But a bucket on its own
-//! gives nobody anything: the receiver's evaluated elements and the sender's tags of all buckets go into one pool at the sender. From
-//! there they are sent ([`send`], [`receive`]) without their buckets: elements in one random order over all of them, tags sorted. So
-//! the receiver gets what [`super::count`] would give it for all items at once, and the number of buckets changes nothing.
+//! Items are spread over buckets, and the machines of a bucket do its multiplications ([`ask`], [`answer`]). But a
+//! bucket on its own gives nobody anything: the receiver's evaluated elements and the sender's tags of all buckets go
+//! into one pool at the sender. From there they are sent ([`send`], [`receive`]) without their buckets: elements in one
+//! random order over all of them, tags sorted. So the receiver gets what [`super::count`] would give it for all items
+//! at once, and the number of buckets changes nothing.
 //!
-//! No machine has to hold the pool: it has [`TagPool::parts`] parts. Each element goes to a part that is drawn for it, and is shuffled
-//! there, which is a uniformly random order of all. A tag goes to the part that its first bytes name.
+//! No machine has to hold the pool: it has [`TagPool::parts`] parts. Each element goes to a part that is drawn for it,
+//! and is shuffled there, which is a uniformly random order of all. A tag goes to the part that its first bytes name.
 //!
 //! Each party has one exponent for all buckets, and never uses it for another run: see `shuffled`.
 
@@ -79,7 +80,8 @@ impl TagPool {
         parts
     }
 
-    /// Elements and tags that a part has at most: twice as many as there would be if all had as many. More are as unlikely as an equal hash.
+    /// Elements and tags that a part has at most: twice as many as there would be if all had as many. More are as
+    /// unlikely as an equal hash.
     fn most(&self) -> [u64; 2] {
         let fair = |total: u64| (2 * total.div_ceil(self.parts as u64)).saturating_add(1024).min(total);
         self.totals.map(|total| if self.parts == 1 { total } else { fair(total) })
@@ -239,7 +241,8 @@ pub fn open(
 pub fn matches(own: &[u8], theirs: &[u8], part: usize, pool: &TagPool) -> std::result::Result<u64, &'static str> {
     let length = pool.tag_bytes;
     let theirs: Vec<&[u8]> = theirs.chunks_exact(length).collect();
-    // Equal ones may be: tags are as long as pairs of one item of each party need, so that two of a large sender's may agree by chance.
+    // Equal ones may be: tags are as long as pairs of one item of each party need, so that two of a large sender's may
+    // agree by chance.
     if theirs.windows(2).any(|pair| pair[0] > pair[1]) {
         return Err("the tags are not sorted");
     }

@@ -46,8 +46,8 @@ pub struct Epoch {
     pub suite: Suite,
 }
 
-/// Prepares `items`, with `payload` where rows are to be revealed. The items must be distinct and made with a key of the epoch.
-/// Progress counts items.
+/// Prepares `items`, with `payload` where rows are to be revealed. The items must be distinct and made with a key of
+/// the epoch. Progress counts items.
 pub fn prepare(
     items: &[Item],
     payload: Option<&Payload>,

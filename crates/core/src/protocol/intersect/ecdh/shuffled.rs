@@ -2,8 +2,8 @@
 //! thus cannot tell which of its items an element belongs to.
 //!
 //! That order would be visible through separate blinds, so one blind serves for all items; what the sender sees is then
-//! pseudorandom by the decisional Diffie-Hellman assumption. The key must be fresh in every run: a receiver that asks the
-//! same sender twice, with one item more, would otherwise learn whether it is common.
+//! pseudorandom by the decisional Diffie-Hellman assumption. The key must be fresh in every run: a receiver that asks
+//! the same sender twice, with one item more, would otherwise learn whether it is common.
 
 use std::sync::atomic::Ordering;
 
@@ -24,8 +24,8 @@ use crate::protocol::intersect::tag_exchange::{Bits, TagTable};
 /// The key of a session's tags.
 pub(super) type TagKey = [u8; 32];
 
-/// The receiver's side: sends its blinded items, and takes tags of them back in an order that only the sender knows. Dummies
-/// cannot be told from items any more; they match nothing.
+/// The receiver's side: sends its blinded items, and takes tags of them back in an order that only the sender knows.
+/// Dummies cannot be told from items any more; they match nothing.
 pub(super) fn ask(
     items: &[Item],
     tag_key: &TagKey,
@@ -101,8 +101,9 @@ impl<'a> Matches<'a> {
     }
 }
 
-/// The sender's side: evaluates what the receiver sends, in the order in which it came, and computes the tags of its own items
-/// meanwhile. The key is fresh, and gone when this returns. Elements are to be sent in random order, by [`send`].
+/// The sender's side: evaluates what the receiver sends, in the order in which it came, and computes the tags of its
+/// own items meanwhile. The key is fresh, and gone when this returns. Elements are to be sent in random order, by
+/// [`send`].
 pub(super) fn answer(
     items: &[Item],
     tag_key: &TagKey,
@@ -172,7 +173,8 @@ fn evaluate(key: &OprfKey, params: &Params, channel: &mut Channel) -> Result<Vec
     Ok(evaluated)
 }
 
-/// The tag of each encoded element of so many bytes. The item is no part of it: the receiver no longer knows which one it is.
+/// The tag of each encoded element of so many bytes. The item is no part of it: the receiver no longer knows which one
+/// it is.
 pub(super) fn tags(key: &TagKey, elements: &[u8], element_bytes: usize) -> Vec<[u8; 32]> {
     elements.par_chunks(element_bytes).with_min_len(256).map(|one| *blake3::keyed_hash(key, one).as_bytes()).collect()
 }

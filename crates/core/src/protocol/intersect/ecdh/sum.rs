@@ -1,9 +1,9 @@
 //! `ecdh` that reveals how many items are common, and sums of the sender's numbers for them.
 //!
-//! Ion et al., "On deploying secure computing: private intersection-sum-with-cardinality" (EuroS&P 2020), section 4.1, by
-//! Diffie-Hellman and homomorphic encryption, with the roles of `count`: the sender holds the numbers and Paillier's key.
-//! Each of its tags comes with its numbers, encrypted together. The receiver adds up those that match, and a random R; the
-//! sender decrypts; the receiver subtracts R.
+//! Ion et al., "On deploying secure computing: private intersection-sum-with-cardinality" (EuroS&P 2020), section 4.1,
+//! by Diffie-Hellman and homomorphic encryption, with the roles of `count`: the sender holds the numbers and Paillier's
+//! key. Each of its tags comes with its numbers, encrypted together. The receiver adds up those that match, and a
+//! random R; the sender decrypts; the receiver subtracts R.
 //!
 //! - The numbers of an item are packed into one plaintext, 128 bits each. No sum of some of them passes [`MAX_SUM`], which the
 //!   sender has checked before anything is sent: so none runs into the next.
@@ -108,12 +108,15 @@ pub fn receive(
     Ok(Total { count, sums })
 }
 
-/// The sender's role, with as many numbers for each of its items as there are sums: those of the first item, of the second, and
-/// so on. Returns what it learns, if it learns. Items must be distinct. Both keys are fresh and are gone when this returns.
+/// The sender's role, with as many numbers for each of its items as there are sums: those of the first item, of the
+/// second, and so on. Returns what it learns, if it learns. Items must be distinct. Both keys are fresh and are gone
+/// when this returns.
 ///
-/// Memory besides items and numbers: an element for each of the receiver's items, a tag and 4 bytes for each of its own.
+/// Memory besides items and numbers: an element for each of the receiver's items, a tag and 4 bytes for each of its
+/// own.
 ///
-/// Errors: besides those of the channel, [`Error::Internal`] for numbers of which some could have a sum beyond [`MAX_SUM`].
+/// Errors: besides those of the channel, [`Error::Internal`] for numbers of which some could have a sum beyond
+/// [`MAX_SUM`].
 pub fn send(
     items: &[Item],
     numbers: &[i128],
@@ -178,7 +181,8 @@ pub fn send(
     Ok(Some(Total { count: count as usize, sums }))
 }
 
-/// The smallest and the largest sum that some of the first numbers of items can have, some of the second ones, and so on.
+/// The smallest and the largest sum that some of the first numbers of items can have, some of the second ones, and so
+/// on.
 fn ranges_of_sums(items: &[Item], numbers: &[i128], sums: usize) -> Result<Vec<RangeInclusive<i128>>> {
     let range = |place: usize| {
         let sum = |part: fn(i128) -> i128| {

@@ -37,10 +37,11 @@ impl ListDraft {
         Ok(draft)
     }
 
-    /// Replaces the items by these, which are distinct and made with a key of the epoch. An item that goes costs as much as one that comes: the
-    /// time that this takes depends on how many change.
+    /// Replaces the items by these, which are distinct and made with a key of the epoch. An item that goes costs as
+    /// much as one that comes: the time that this takes depends on how many change.
     ///
-    /// Errors: [`Error::Input`] for more items than the table has entries, [`Error::Internal`] for an item that is there twice.
+    /// Errors: [`Error::Input`] for more items than the table has entries, [`Error::Internal`] for an item that is
+    /// there twice.
     pub fn update(&mut self, items: &[Item]) -> Result<()> {
         if items.len() > self.params.entries {
             return Err(full(items.len(), &self.params));

@@ -31,7 +31,8 @@ pub struct List {
     items: usize,
 }
 
-/// One item more or less: what [`List::plan`] decides and [`List::apply`] does, so that it can be written down in between.
+/// One item more or less: what [`List::plan`] decides and [`List::apply`] does, so that it can be written down in
+/// between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListStep {
     /// Tag that desks see of the step: the entry that the table has from now on behind all others.
@@ -113,9 +114,9 @@ impl List {
         self.key.blind_evaluate(blinded)
     }
 
-    /// Decides what taking items off the list, and putting others on it, changes. What is not there, or is there already, is left out. Removals
-    /// come first. `None` if the epoch has no room for so many changes, or one of the items has come and gone too often: there has to be another
-    /// key first.
+    /// Decides what taking items off the list, and putting others on it, changes. What is not there, or is there
+    /// already, is left out. Removals come first. `None` if the epoch has no room for so many changes, or one of the
+    /// items has come and gone too often: there has to be another key first.
     ///
     /// Errors: [`Error::Input`] for more items than the table may have.
     pub fn plan(&self, removed: &[Item], added: &[Item]) -> Result<Option<Vec<ListStep>>> {

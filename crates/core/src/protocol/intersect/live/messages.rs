@@ -1,7 +1,7 @@
 //! Messages between a desk and its authority.
 //!
-//! Numbers are little-endian. All of it is checked before it exists; what is wrong is said as the end of a sentence that begins
-//! with the message's name.
+//! Numbers are little-endian. All of it is checked before it exists; what is wrong is said as the end of a sentence
+//! that begins with the message's name.
 
 use super::{CHAIN_BYTES, Chain, MAX_CHANGES, MAX_ELEMENTS, Params, Tag};
 

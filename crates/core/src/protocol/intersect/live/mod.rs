@@ -1,8 +1,10 @@
-//! A list that lives: one party keeps it and answers, for as long as it likes, many others who each ask whether an item is on it.
+//! A list that lives: one party keeps it and answers, for as long as it likes, many others who each ask whether an item
+//! is on it.
 //!
-//! The *authority* has a key of the pseudorandom function of `ecdh` for an *epoch*, and a table of tags: those of its items in
-//! random places, random bytes in all others, so that the table begins as long as was agreed on whatever is on the list. A *desk* has a
-//! copy of the table. To look for an item it sends it blinded, has the function's value, and looks for its tags.
+//! The *authority* has a key of the pseudorandom function of `ecdh` for an *epoch*, and a table of tags: those of its
+//! items in random places, random bytes in all others, so that the table begins as long as was agreed on whatever is on
+//! the list. A *desk* has a copy of the table. To look for an item it sends it blinded, has the function's value, and
+//! looks for its tags.
 //!
 //! The table is never overwritten: an item that comes or goes appends its next tag, and it is on the list if an odd number of its
 //! tags is in the table. So a change is one entry more at the end, uniform to whoever does not know the item's value, whether it is an

@@ -1,4 +1,5 @@
-//! A list as it is kept on disk: all of it, and what was done to it since. Whoever keeps it seals it; these bytes hold the epoch's key.
+//! A list as it is kept on disk: all of it, and what was done to it since. Whoever keeps it seals it; these bytes hold
+//! the epoch's key.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! A trusted dealer in the place of the protocol, for tests of what is built on it: the sender hands it the values, the receiver
-//! gets them at its items, and elsewhere uniformly random ones.
+//! A trusted dealer in the place of the protocol, for tests of what is built on it: the sender hands it the values, the
+//! receiver gets them at its items, and elsewhere uniformly random ones.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;

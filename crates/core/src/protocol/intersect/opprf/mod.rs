@@ -1,12 +1,14 @@
-//! A programmable oblivious pseudorandom function: the sender fixes its values at points of its choice, the receiver gets it at
-//! its own points, and cannot tell a value that was fixed from one that was not.
+//! A programmable oblivious pseudorandom function: the sender fixes its values at points of its choice, the receiver
+//! gets it at its own points, and cannot tell a value that was fixed from one that was not.
 //!
-//! As Kolesnikov, Matania, Pinkas, Rosulek & Trieu, "Practical Multi-party Private Set Intersection from Symmetric-Key Techniques"
-//! (CCS 2017), section 4, make it of an OPRF F and a hint: a store of the values P with P(x) = v(x) - F(x). F is that of
-//! [`vole`](super::vole), among semi-honest parties; the hint is a key-value store ([`crate::primitive::okvs`]) in place of their
-//! polynomials and hash tables. Where values are pseudorandom to the receiver, the store says nothing of the points.
+//! As Kolesnikov, Matania, Pinkas, Rosulek & Trieu, "Practical Multi-party Private Set Intersection from Symmetric-Key
+//! Techniques" (CCS 2017), section 4, make it of an OPRF F and a hint: a store of the values P with P(x) = v(x) - F(x).
+//! F is that of [`vole`](super::vole), among semi-honest parties; the hint is a key-value store
+//! ([`crate::primitive::okvs`]) in place of their polynomials and hash tables. Where values are pseudorandom to the
+//! receiver, the store says nothing of the points.
 //!
-//! A value has one or more *planes*, blocks of 128 bits: each is a store of its own, under one seed. A further plane can be left
+//! A value has one or more *planes*, blocks of 128 bits: each is a store of its own, under one seed. A further plane
+//! can be left
 //! *free*: the function itself, which the sender can compute anywhere, and the receiver at its own points alone.
 //!
 //! [`ideal`] is its twin: a trusted dealer, for tests of what is built on it.
@@ -76,8 +78,9 @@ impl MaskHash {
         MaskHash(session.derive("opprf mask"))
     }
 
-    /// The first `planes` blocks of F for an item: BLAKE3 as a random oracle, under a key of the link's session, over what the
-    /// correlation gives and the item. With the item in it, a guess of the sender's secret is a guess for one item.
+    /// The first `planes` blocks of F for an item: BLAKE3 as a random oracle, under a key of the link's session, over
+    /// what the correlation gives and the item. With the item in it, a guess of the sender's secret is a guess for one
+    /// item.
     fn blocks(&self, inner: Block, (key, value): (Block, Block), blocks: &mut [Block]) {
         let mut input = Zeroizing::new([0; 3 * BLOCK_BYTES]);
         for (bytes, block) in input.chunks_exact_mut(BLOCK_BYTES).zip([inner, key, value]) {

@@ -18,8 +18,9 @@ use crate::protocol::intersect::vole::function::{MASKED_BLOCKS, SEED_BYTES, grou
 use crate::protocol::intersect::vole::{MASKED, SEED, correlation};
 use crate::session::Session;
 
-/// The store of the items at which a receiver asks. It may serve many links: what leaves on each is the store plus that link's own
-/// fresh, uniformly random vector, so that senders who compare what they got have sums of one unknown with as many.
+/// The store of the items at which a receiver asks. It may serve many links: what leaves on each is the store plus that
+/// link's own fresh, uniformly random vector, so that senders who compare what they got have sums of one unknown with
+/// as many.
 pub struct QueryStore {
     items: Zeroizing<Vec<Item>>,
     own: usize,
@@ -32,8 +33,8 @@ pub struct QueryStore {
 }
 
 impl QueryStore {
-    /// The store of these distinct items, filled up with random ones to the agreed number. Its seed is drawn now that they are fixed;
-    /// `session` is that of all links together.
+    /// The store of these distinct items, filled up with random ones to the agreed number. Its seed is drawn now that
+    /// they are fixed; `session` is that of all links together.
     pub(crate) fn new(
         items: &[Item],
         params: &Params,

@@ -1,8 +1,9 @@
 //! Entries that pass from party to party, each of which takes its share of the key off.
 //!
-//! Besides what it passes on, a party tells its share of each decryption and proves it: who comes next takes it off, and names it if
-//! it is wrong. What a party passes on it has re-randomised under the key that is still on it: so nobody before it can choose what it
-//! sends, such as the identity, which is refused, nor see by what comes out which entry it was.
+//! Besides what it passes on, a party tells its share of each decryption and proves it: who comes next takes it off,
+//! and names it if it is wrong. What a party passes on it has re-randomised under the key that is still on it: so
+//! nobody before it can choose what it sends, such as the identity, which is refused, nor see by what comes out which
+//! entry it was.
 
 use rand_core::CryptoRng;
 
@@ -80,8 +81,8 @@ impl<D: Depot> OutsourcedParty<'_, D> {
         Ok(())
     }
 
-    /// The leader's turn: sends entries around, and opens what comes back. Those that come back are in another order if all
-    /// shuffle.
+    /// The leader's turn: sends entries around, and opens what comes back. Those that come back are in another order if
+    /// all shuffle.
     pub(super) fn send_around(
         &self,
         step: DepotStep,
@@ -106,7 +107,8 @@ impl<D: Depot> OutsourcedParty<'_, D> {
         Ok((opened, values))
     }
 
-    /// Each entry re-randomised, and times a fresh scalar, so that what is not 0 becomes random; values are re-randomised.
+    /// Each entry re-randomised, and times a fresh scalar, so that what is not 0 becomes random; values are
+    /// re-randomised.
     fn blind(&self, entries: Entries, rng: &mut impl CryptoRng) -> Entries {
         let fresh = self.refresh(&entries.tested, rng);
         let factors = Ristretto255.random_scalars(entries.tested.len(), rng);

@@ -1,4 +1,5 @@
-//! Parties meet: each tells its keys, and from what all have told follow the session, the joint key, and keys between any two.
+//! Parties meet: each tells its keys, and from what all have told follow the session, the joint key, and keys between
+//! any two.
 
 use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
@@ -14,13 +15,14 @@ use crate::session::{Session, Transcript};
 /// Random bytes by which no two runs are alike.
 const NONCE_BYTES: usize = 32;
 
-/// Length of what a party tells: its share's public key with the proof that it knows the share, a key for parcels to it, and a nonce.
+/// Length of what a party tells: its share's public key with the proof that it knows the share, a key for parcels to
+/// it, and a nonce.
 pub fn announcement_bytes<G: Group>(group: &G) -> usize {
     2 * group.point_bytes() + Proof::bytes(group, 1, 1) + NONCE_BYTES
 }
 
-/// Meets the others. `terms` is what the run is bound to besides: job, agreement, parties. What a party tells is under its
-/// identity ([`Depot::announce`]), so that a helper can pass no key off as another's.
+/// Meets the others. `terms` is what the run is bound to besides: job, agreement, parties. What a party tells is under
+/// its identity ([`Depot::announce`]), so that a helper can pass no key off as another's.
 ///
 /// Errors: [`Error::Protocol`] by the name of whoever tells what is no key, or cannot prove that it knows its share.
 pub fn meet<'a, G: Group + Sync, D: Depot>(

@@ -13,11 +13,12 @@
 //! 4. These pass from party to party, the leader last. Each multiplies every one by a fresh scalar and takes its share of the key off,
 //!    with a proof that it did. What is 0 in the end is common.
 //!
-//! If the count alone is revealed, everybody shuffles in step 4. To sum values of a party over common items, or to count categories,
-//! encryptions of these travel along, re-randomised and shuffled with them.
+//! If the count alone is revealed, everybody shuffles in step 4. To sum values of a party over common items, or to
+//! count categories, encryptions of these travel along, re-randomised and shuffled with them.
 //!
-//! Semi-honest parties and helper; who deviates in a decryption is named all the same. With one learner, what a party does and sends
-//! follows from the agreed bound alone. What each role learns, and why, is in `docs/protocols/outsourced.md`.
+//! Semi-honest parties and helper; who deviates in a decryption is named all the same. With one learner, what a party
+//! does and sends follows from the agreed bound alone. What each role learns, and why, is in
+//! `docs/protocols/outsourced.md`.
 
 mod chain;
 pub mod helper;

@@ -9,7 +9,8 @@ use crate::primitive::proof::Proof;
 use crate::protocol::intersect::tag_exchange::bits_of;
 use crate::security::Chance;
 
-/// The most bits that a value may be agreed to have: a sum of them is found by as many steps as the root of the largest one.
+/// The most bits that a value may be agreed to have: a sum of them is found by as many steps as the root of the largest
+/// one.
 pub(crate) const MAX_VALUE_BITS: u32 = 32;
 
 /// The most bits that a sum may have: it is found with a table of as many elements as the root of the largest one.
@@ -62,8 +63,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// A run of so many parties with at most `bound` items each. The party at `leader` works the result out, and the `learners`
-    /// learn.
+    /// A run of so many parties with at most `bound` items each. The party at `leader` works the result out, and the
+    /// `learners` learn.
     pub fn new(
         parties: usize,
         bound: usize,
@@ -104,7 +105,8 @@ impl Params {
         MAX_SUM_BITS.saturating_sub(bits_of(bound as u128)).min(MAX_VALUE_BITS)
     }
 
-    /// Message flights in sequence, from what all tell to the last that is left: each party's part of the chains is one.
+    /// Message flights in sequence, from what all tell to the last that is left: each party's part of the chains is
+    /// one.
     pub fn rounds(&self) -> u32 {
         let chains = 1 + u32::from(self.opened() > 0);
         3 + chains * self.parties as u32 + u32::from(self.learners.len() > 1)

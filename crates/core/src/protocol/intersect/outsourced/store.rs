@@ -23,7 +23,8 @@ impl<D> OutsourcedParty<'_, D> {
         Ok(Okvs::new(self.params.store()?, &self.met.session.derive("outsourced store")))
     }
 
-    /// The columns of a store in which each item, dummies among them, has the ciphertext at its place, and all else is random.
+    /// The columns of a store in which each item, dummies among them, has the ciphertext at its place, and all else is
+    /// random.
     pub(super) fn encode(
         &self,
         items: &[Item],
@@ -58,7 +59,8 @@ impl<D> OutsourcedParty<'_, D> {
 }
 
 impl Params {
-    /// The columns that the parts of a store hold, which `collect` gets; the error is what is wrong with the first wrong one.
+    /// The columns that the parts of a store hold, which `collect` gets; the error is what is wrong with the first
+    /// wrong one.
     pub(super) fn columns(
         &self,
         mut collect: impl FnMut(u32, usize) -> Result<Vec<u8>>,

@@ -1,7 +1,7 @@
 //! Values that a party gives for its items: numbers, or categories.
 //!
-//! A category is a random element that stands for it, so that it is opened as it is; its name is sealed with that element. Names
-//! of categories that no common item has stay closed.
+//! A category is a random element that stands for it, so that it is opened as it is; its name is sealed with that
+//! element. Names of categories that no common item has stay closed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -95,7 +95,8 @@ fn sealed_names(session: &Session, stand_ins: &[Point], names: &[Vec<u8>]) -> Ve
     parts_of(stand_ins.len(), CATEGORY).into_iter().map(|part| list.by_ref().take(part).flatten().collect()).collect()
 }
 
-/// The names of the categories of the first `common` that were opened, with how often each was; `None` if one is not in the list.
+/// The names of the categories of the first `common` that were opened, with how often each was; `None` if one is not in
+/// the list.
 pub(super) fn counted(session: &Session, opened: &[Point], common: usize, list: &[u8]) -> Option<Vec<(Vec<u8>, u64)>> {
     let list: HashMap<&[u8], &[u8]> = list.chunks(CATEGORY).map(|sealed| sealed.split_at(TAG)).collect();
     let mut counts: BTreeMap<Vec<u8>, u64> = BTreeMap::new();

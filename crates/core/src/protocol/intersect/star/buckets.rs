@@ -1,9 +1,10 @@
-//! Intersections larger than memory, among any number of parties: which items are common, bucket by bucket, so that a run that was
-//! cut off goes on where it was.
+//! Intersections larger than memory, among any number of parties: which items are common, bucket by bucket, so that a
+//! run that was cut off goes on where it was.
 //!
-//! As [`buckets`](crate::protocol::intersect::buckets) between two, with the same [`agree`](crate::protocol::intersect::buckets::agree) before it: the same buckets, filled up to a number that
-//! follows from what was agreed on. Each is a [`star`](super) of its own, in a session of its own. One comes after the other; all
-//! links of a party are at work at once.
+//! As [`buckets`](crate::protocol::intersect::buckets) between two, with the same
+//! [`agree`](crate::protocol::intersect::buckets::agree) before it: the same buckets, filled up to a number that
+//! follows from what was agreed on. Each is a [`star`](super) of its own, in a session of its own. One comes after the
+//! other; all links of a party are at work at once.
 
 use std::sync::Arc;
 
@@ -33,15 +34,16 @@ pub struct StarBucketsParty<'a> {
     pub me: usize,
     /// Parameters that all parties have agreed on.
     pub params: &'a Params,
-    /// The session of this attempt, which all parties have: keys and correlations are fresh in each, and for each bucket.
+    /// The session of this attempt, which all parties have: keys and correlations are fresh in each, and for each
+    /// bucket.
     pub session: &'a Session,
     /// Links from this party to all others.
     pub links: &'a [StarLink],
 }
 
 impl Params {
-    /// A run over so many distinct items of each party, or a bound on them that was agreed on, by place, in 1 to [`MAX_BUCKETS`]
-    /// buckets. The party at `leader` works the result out, and the `learners` learn.
+    /// A run over so many distinct items of each party, or a bound on them that was agreed on, by place, in 1 to
+    /// [`MAX_BUCKETS`] buckets. The party at `leader` works the result out, and the `learners` learn.
     pub fn new(items: Vec<usize>, leader: usize, learners: Vec<usize>, buckets: usize) -> Result<Params> {
         if !(1..=MAX_BUCKETS).contains(&buckets) {
             return Err(Error::Internal(format!("{buckets} buckets")));
@@ -51,8 +53,8 @@ impl Params {
         Ok(Params { items, buckets, bucket })
     }
 
-    /// The least power of two of buckets of which one fits into `memory` bytes, if there is any, where `needed` tells what this party
-    /// needs for one. The parties take the largest of theirs.
+    /// The least power of two of buckets of which one fits into `memory` bytes, if there is any, where `needed` tells
+    /// what this party needs for one. The parties take the largest of theirs.
     ///
     /// Errors: those of [`Params::new`] with [`MAX_BUCKETS`].
     pub fn least_buckets(
@@ -115,11 +117,11 @@ impl Params {
     }
 }
 
-/// Does the `remaining` buckets, which are those of [`agree`](crate::protocol::intersect::buckets::agree) at all. `channels` are those of the party's links, in the same
-/// order.
+/// Does the `remaining` buckets, which are those of [`agree`](crate::protocol::intersect::buckets::agree) at all.
+/// `channels` are those of the party's links, in the same order.
 ///
-/// Progress counts rows of all parties in the phase `intersecting`, items that fill buckets up included. An error of `source` ends
-/// the run; the others are told its kind.
+/// Progress counts rows of all parties in the phase `intersecting`, items that fill buckets up included. An error of
+/// `source` ends the run; the others are told its kind.
 pub fn run(
     party: StarBucketsParty<'_>,
     remaining: &[usize],

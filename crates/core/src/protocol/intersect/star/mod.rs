@@ -1,7 +1,8 @@
-//! `star`: intersection among any number of parties, by shares of zero and programmable oblivious pseudorandom functions.
+//! `star`: intersection among any number of parties, by shares of zero and programmable oblivious pseudorandom
+//! functions.
 //!
-//! After Kolesnikov, Matania, Pinkas, Rosulek & Trieu, "Practical Multi-party Private Set Intersection from Symmetric-Key
-//! Techniques" (CCS 2017), in the augmented semi-honest model, with the OPPRF of [`opprf`](super::opprf):
+//! After Kolesnikov, Matania, Pinkas, Rosulek & Trieu, "Practical Multi-party Private Set Intersection from
+//! Symmetric-Key Techniques" (CCS 2017), in the augmented semi-honest model, with the OPPRF of [`opprf`](super::opprf):
 //!
 //! 1. Every two parties have a seed. For an item, the share of a party is the sum of what the seeds that it has make of the item;
 //!    the shares of all parties sum to zero, and those of fewer are random to whoever lacks one of the seeds between them.
@@ -75,7 +76,8 @@ pub struct StarParty<'a> {
     pub links: &'a [StarLink],
 }
 
-/// Runs the part of a party. `channels` are those of its links, in the same order. Returns what it learns, if it learns.
+/// Runs the part of a party. `channels` are those of its links, in the same order. Returns what it learns, if it
+/// learns.
 ///
 /// Errors: a peer breaks the protocol, or a connection fails; all have then ended.
 pub fn run(
@@ -124,8 +126,8 @@ impl StarParty<'_> {
         }
     }
 
-    /// The session of a link as a part of the run's: what all parts draw once, as the code of their correlations, all links draw
-    /// once, so that how many there are does not make a bad one more likely.
+    /// The session of a link as a part of the run's: what all parts draw once, as the code of their correlations, all
+    /// links draw once, so that how many there are does not make a bad one more likely.
     fn link_session(&self, link: &StarLink) -> Session {
         self.session.part_of("star link", &link.session)
     }

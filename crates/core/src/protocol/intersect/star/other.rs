@@ -14,7 +14,8 @@ use crate::protocol::intersect::opprf::{Function, Planes, ProgramOprf};
 use crate::protocol::intersect::tag_exchange::items::Padded;
 use crate::protocol::intersect::tag_exchange::{CHUNK, Entries, Frames, Own, Payload, TagDomain, TagTable};
 
-/// The part of another party than the leader, with the end of its function from elsewhere. `channel` is that to the leader.
+/// The part of another party than the leader, with the end of its function from elsewhere. `channel` is that to the
+/// leader.
 pub fn answer_over(
     party: StarParty<'_>,
     end: impl ProgramOprf,
@@ -35,7 +36,8 @@ pub fn answer_over(
     drop(values);
 
     // 2. The rows that it gives, sealed, in random order. Its shares alone must not be their keys: all others together know
-    // every seed that is in them, and could try any item. The function, which the leader has at its own items only, is the rest.
+    // every seed that is in them, and could try any item. The function, which the leader has at its own items only, is
+    // the rest.
     if let (Some(gives), Some(rows)) = (params.givers.iter().find(|gives| gives.party == me), rows) {
         let entries = params.entries(gives);
         let progress = channel.progress().clone();

@@ -123,8 +123,8 @@ impl Params {
         tag_bytes(self.items[place].saturating_mul(self.chances()), self.told())
     }
 
-    /// Bytes that the party at `from` sends to the one at `to`, frame headers included and heartbeats not: that of forwarded rows left
-    /// out, which depend on what is found ([`Params::bytes_forwarded`]).
+    /// Bytes that the party at `from` sends to the one at `to`, frame headers included and heartbeats not: that of
+    /// forwarded rows left out, which depend on what is found ([`Params::bytes_forwarded`]).
     pub fn bytes_sent_by(&self, from: usize, to: usize) -> Result<u64> {
         let close = HEADER_BYTES as u64;
         if self.is_empty() || (from != self.leader && to != self.leader) {

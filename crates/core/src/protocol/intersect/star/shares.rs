@@ -1,5 +1,5 @@
-//! Shares of zero: for each item, what the seeds of a party make of it. Those of all parties sum to zero, because each seed is in
-//! two of them.
+//! Shares of zero: for each item, what the seeds of a party make of it. Those of all parties sum to zero, because each
+//! seed is in two of them.
 
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -25,8 +25,8 @@ pub(super) enum Plane {
 impl StarParty<'_> {
     /// Computes this party's shares for items, one for each.
     ///
-    /// AES-128 as a pseudorandom permutation of the second half of an item, which is random in all runs but equal at whoever has
-    /// the item: two of 2^32 items have equal halves with probability 2^-65.
+    /// AES-128 as a pseudorandom permutation of the second half of an item, which is random in all runs but equal at
+    /// whoever has the item: two of 2^32 items have equal halves with probability 2^-65.
     pub(super) fn shares(&self, plane: Plane, items: &[Item]) -> Zeroizing<Vec<Block>> {
         let ciphers: Vec<Aes128> = self.links.iter().map(|link| Aes128::new(self.pair_key(link, plane))).collect();
         let mut shares = Zeroizing::new(vec![Block::ZERO; items.len()]);
@@ -41,8 +41,8 @@ impl StarParty<'_> {
         shares
     }
 
-    /// The key that this party and the one at the other end of a link have for a sharing: nothing in it tells the two apart, or their
-    /// shares would not sum to zero.
+    /// The key that this party and the one at the other end of a link have for a sharing: nothing in it tells the two
+    /// apart, or their shares would not sum to zero.
     fn pair_key(&self, link: &StarLink, plane: Plane) -> Block {
         let about = match plane {
             Plane::Membership => u64::MAX,

@@ -1,9 +1,9 @@
 //! Tests of what parties can do with all that they hold together, in every coalition. The same programs do more against
 //! weakened forms of the protocol.
 //!
-//! A coalition holds every seed of its members, what they get, and F wherever they have it. It works on what an honest run
-//! computes: the answers of an ideal OPPRF, which are those of the protocol ([`crate::protocol::intersect::opprf`] has its own
-//! tests), so that nothing else is there to be seen.
+//! A coalition holds every seed of its members, what they get, and F wherever they have it. It works on what an honest
+//! run computes: the answers of an ideal OPPRF, which are those of the protocol ([`crate::protocol::intersect::opprf`]
+//! has its own tests), so that nothing else is there to be seen.
 
 use std::collections::HashSet;
 
@@ -160,7 +160,8 @@ impl Coalition<'_> {
         leads.sets[LEADER].iter().copied().filter(sums_up).collect()
     }
 
-    /// Every block that it can make for an item and a giver: all sums of what it knows. The rows open with one of them, or not.
+    /// Every block that it can make for an item and a giver: all sums of what it knows. The rows open with one of them,
+    /// or not.
     fn keys(&self, giver: usize, number: usize) -> HashSet<u128> {
         let asked = self.leads() && self.world.sets[LEADER].contains(&number);
         let plane = Plane::RowsOf(giver);
@@ -183,8 +184,8 @@ impl Coalition<'_> {
         rows.filter(|&number| self.keys(giver, number).contains(&self.world.key(giver, number).0)).collect()
     }
 
-    /// Whether it learns what the functionality gives it, and nothing else: with the leader, which of the leader's items all honest
-    /// parties have, and the rows of these; without, nothing.
+    /// Whether it learns what the functionality gives it, and nothing else: with the leader, which of the leader's
+    /// items all honest parties have, and the rows of these; without, nothing.
     fn check(&self) -> std::result::Result<(), String> {
         let honest = self.honest();
         let all_have = |number: &usize| honest.iter().all(|&party| self.world.sets[party].contains(number));
@@ -233,7 +234,8 @@ fn coalitions_learn_what_the_functionality_gives_them() {
     }
 }
 
-/// The leader and its colluders do learn which of the leader's items all honest parties have, though not all parties have them.
+/// The leader and its colluders do learn which of the leader's items all honest parties have, though not all parties
+/// have them.
 #[test]
 fn a_leader_with_colluders_learns_more_than_the_result() {
     let world = World::new(Form::Sound, 4);

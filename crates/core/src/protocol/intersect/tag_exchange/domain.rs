@@ -87,7 +87,8 @@ mod tests {
     use super::*;
     use crate::session::Transcript;
 
-    /// The nonce is zero, so that no key may serve twice: every protocol, session, epoch, item and row has keys of its own.
+    /// The nonce is zero, so that no key may serve twice: every protocol, session, epoch, item and row has keys of its
+    /// own.
     #[test]
     fn no_two_rows_are_sealed_alike() {
         let [one, other] = ["one", "other"].map(|domain| Session::new(Transcript::new(domain)));

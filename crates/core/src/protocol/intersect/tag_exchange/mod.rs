@@ -59,9 +59,10 @@ pub(crate) struct Own<'a> {
 }
 
 impl Entries {
-    /// The entries of `own` by the function that `evaluate` computes: one tag for each item, or one tag and sealed row for each row. Entries of random dummy
-    /// items, with random rows, fill them up to the agreed number: they cost what others cost, so that the time
-    /// taken does not tell them apart. Stops early with an incomplete result once `stop` is set.
+    /// The entries of `own` by the function that `evaluate` computes: one tag for each item, or one tag and sealed row
+    /// for each row. Entries of random dummy items, with random rows, fill them up to the agreed number: they cost what
+    /// others cost, so that the time taken does not tell them apart. Stops early with an incomplete result once `stop`
+    /// is set.
     pub(crate) fn new(
         own: Own<'_>,
         evaluate: impl Fn(&[Item]) -> Result<Zeroizing<Vec<[u8; OUTPUT_BYTES]>>>,
@@ -197,7 +198,8 @@ pub(crate) fn check_payload(items: &[Item], payload: &Payload, row_bytes: usize,
 mod tests {
     use super::*;
 
-    /// Marks that an honest receiver can make, and others: of a dummy, of a part of an item's rows, of more items than were sent, beyond the end.
+    /// Marks that an honest receiver can make, and others: of a dummy, of a part of an item's rows, of more items than
+    /// were sent, beyond the end.
     #[test]
     fn only_marks_that_can_be_are_taken() {
         // Three items of one, two and one rows, and two dummies; place i on the wire has entry 5 - i.

@@ -31,7 +31,8 @@ pub struct Params {
     pub sender_entries: usize,
     /// Length of a tag in bytes; see [`tag_bytes`], [`payload_tag_bytes`] and [`epoch_tag_bytes`].
     pub tag_bytes: usize,
-    /// The receiver's items do not fit a store with probability 2^-this at most; more where this is one of several runs.
+    /// The receiver's items do not fit a store with probability 2^-this at most; more where this is one of several
+    /// runs.
     pub store_bits: u32,
     /// Result that is revealed to the receiver.
     pub reveal: ReceiverReveal,
@@ -239,7 +240,8 @@ impl Params {
             ReceiverReveal::Payload { returned: Some(returns), .. } => self.entry_bytes().max(returns.row_bytes),
             _ => self.entry_bytes(),
         };
-        // A mask is then so much longer than the sums that these exceed N together with a probability of 2^-128 at most.
+        // A mask is then so much longer than the sums that these exceed N together with a probability of 2^-128 at
+        // most.
         let fits = |key_size: KeySize, sums: usize| {
             sums > 0 && PACKED_BITS.saturating_mul(sums.saturating_add(1)) <= key_size.bits()
         };
@@ -283,7 +285,8 @@ mod tests {
             for runs in [1, 2, 3, 1 << 10, 1 << 20] {
                 let each = params.one_of(runs);
                 assert_eq!(each.store_bits, Chance::Store.bits() + (runs as f64).log2().ceil() as u32);
-                // That two of them are equal, in all runs together, with 2^-43 at most; and with a byte less more often.
+                // That two of them are equal, in all runs together, with 2^-43 at most; and with a byte less more
+                // often.
                 let chance = |bytes: usize| (pairs as f64).log2() + (runs as f64).log2() - 8.0 * bytes as f64;
                 let most = -f64::from(Chance::Tag.bits());
                 assert!(chance(each.tag_bytes) <= most && chance(each.tag_bytes - 1) > most - 1.0, "{runs}: {each:?}");

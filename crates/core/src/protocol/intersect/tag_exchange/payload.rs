@@ -152,7 +152,8 @@ pub(crate) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -
     Ok(Some(Matches { items: by_item.into_iter().map(|(item, _)| item).collect(), payload: Some(payload) }))
 }
 
-/// Rows as they travel, unsealed, to who knows which items they belong to: how many each item has, and then all of them.
+/// Rows as they travel, unsealed, to who knows which items they belong to: how many each item has, and then all of
+/// them.
 #[derive(Clone, Copy)]
 pub(crate) struct PlainRows {
     /// Length of a row in bytes.

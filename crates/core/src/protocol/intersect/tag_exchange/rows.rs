@@ -5,8 +5,8 @@ use super::{ENTRIES, Entries, Params, send_marks};
 use crate::channel::Channel;
 use crate::error::Result;
 
-/// The receiver's role once it has the tags of its own items in `table`: looks for the sender's among them, as they come,
-/// and tells the sender what it may learn. Returns the numbers of the tags that are common, ascending.
+/// The receiver's role once it has the tags of its own items in `table`: looks for the sender's among them, as they
+/// come, and tells the sender what it may learn. Returns the numbers of the tags that are common, ascending.
 pub(crate) fn receive(table: &TagTable, params: &Params, channel: &mut Channel) -> Result<Vec<usize>> {
     let mut found = Bits::new(table.len());
     let mut places = Vec::new();
@@ -34,8 +34,8 @@ pub(crate) fn collect(params: &Params, channel: &mut Channel) -> Result<Vec<u8>>
     params.frames(params.sender_entries, params.tag_bytes).receive(ENTRIES, channel)
 }
 
-/// Looks for the tags of a sender that may cheat, whatever they are. It must not see how long that takes: many copies of one tag
-/// take longer if it is found. Returns the numbers of the tags that are common, ascending.
+/// Looks for the tags of a sender that may cheat, whatever they are. It must not see how long that takes: many copies
+/// of one tag take longer if it is found. Returns the numbers of the tags that are common, ascending.
 pub(crate) fn look_up(table: &TagTable, tags: &[u8]) -> Vec<usize> {
     let mut found = Bits::new(table.len());
     for (_, item) in table.find_each(tags) {

@@ -14,12 +14,12 @@ const TAG_WORDS: usize = 4;
 /// Bytes of a tag that its slot holds.
 const SLOT_TAG_BYTES: usize = 12;
 
-/// Finds the index of a tag among many of one length: open addressing with linear probing, at most two thirds full,
-/// 24 bytes a tag. A slot holds the index and the first 12 bytes of the tag; what goes beyond is kept aside, and read only
+/// Finds the index of a tag among many of one length: open addressing with linear probing, at most two thirds full, 24
+/// bytes a tag. A slot holds the index and the first 12 bytes of the tag; what goes beyond is kept aside, and read only
 /// where those are equal.
 ///
-/// The place of a tag is a universal hash (a chain of folded multiplications) under random keys, because the peer may have
-/// chosen the tags: it cannot aim at slots that it does not know.
+/// The place of a tag is a universal hash (a chain of folded multiplications) under random keys, because the peer may
+/// have chosen the tags: it cannot aim at slots that it does not know.
 pub(crate) struct TagTable {
     tag_bytes: usize,
     slots: Vec<Slot>,

@@ -4,8 +4,8 @@
 //! Schoppmann 2021, figure 4: the sender commits to its share before the receiver chooses its store, so that neither
 //! can choose what the output hash is asked.
 //!
-//! F(x) = H'(Decode(K, x) - D * H(x) [+ w], x) with K = B + D (A + P) on the sender's side; on the receiver's, for its own
-//! items y, F(y) = H'(Decode(C, y) [+ w], y).
+//! F(x) = H'(Decode(K, x) - D * H(x) [+ w], x) with K = B + D (A + P) on the sender's side; on the receiver's, for its
+//! own items y, F(y) = H'(Decode(C, y) [+ w], y).
 //!
 //! An item is a random oracle's output of 32 bytes under a key of the session: its first half is the store's key, its
 //! second half is H(x).
@@ -294,7 +294,8 @@ mod tests {
         assert!(store != again[0] && commitment != again[1]);
     }
 
-    /// The output hash takes the whole item besides what the correlation gives: a guess of delta is a guess for one item.
+    /// The output hash takes the whole item besides what the correlation gives: a guess of delta is a guess for one
+    /// item.
     #[test]
     fn outputs_depend_on_all_of_the_item() {
         let hash = OutputHash::new(&sessions()[0]);

@@ -12,8 +12,8 @@ use crate::role::Role;
 use crate::security::{Chance, Security};
 
 /// Length of a tag among malicious parties: an output of the random oracle. One that is of none of the sender's inputs
-/// matches one of the receiver's 2^32 with probability 2^-96. But of 2^64 inputs two have the same: a sender that evaluates
-/// so many, while the receiver waits, has one item more in its set, for each such pair, than it sends tags.
+/// matches one of the receiver's 2^32 with probability 2^-96. But of 2^64 inputs two have the same: a sender that
+/// evaluates so many, while the receiver waits, has one item more in its set, for each such pair, than it sends tags.
 const MALICIOUS_TAG_BYTES: usize = 16;
 
 /// Agreed public values of one run. Both parties must use equal ones.
@@ -43,8 +43,8 @@ impl Params {
         Ok(params)
     }
 
-    /// Bytes that a party sends in all, frame headers included and heartbeats not. `returned` matters for the receiver in a
-    /// `payload` that returns rows.
+    /// Bytes that a party sends in all, frame headers included and heartbeats not. `returned` matters for the receiver
+    /// in a `payload` that returns rows.
     pub fn bytes_sent_by(&self, role: Role, returned: ReturnedRows) -> Result<u64> {
         let entries = match role {
             Role::Receiver => self.entries.bytes_told(returned),

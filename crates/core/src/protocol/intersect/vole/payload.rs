@@ -56,11 +56,11 @@ pub fn receive_over(
     payload::receive(&outputs, own, &domain, &params.entries, channel)
 }
 
-/// The receiver's role in several runs among malicious parties, as by several keys of one table. Returns what [`receive`] does, for
-/// each.
+/// The receiver's role in several runs among malicious parties, as by several keys of one table. Returns what
+/// [`receive`] does, for each.
 ///
-/// The stores of all runs and their coins come before any entry: the items of no run can depend on what another has told. Memory is
-/// that of all runs together.
+/// The stores of all runs and their coins come before any entry: the items of no run can depend on what another has
+/// told. Memory is that of all runs together.
 pub fn receive_each(runs: &[VoleInput<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<Matches>> {
     check_malicious(runs)?;
     let mut asked = Vec::new();
@@ -81,8 +81,8 @@ struct Asked<'a> {
     params: &'a Params,
 }
 
-/// The receiver's last steps among malicious parties: all entries of all runs, the end of the channel's job, and only then the look-up.
-/// How long that takes depends on what is common, and the sender must not see it.
+/// The receiver's last steps among malicious parties: all entries of all runs, the end of the channel's job, and only
+/// then the look-up. How long that takes depends on what is common, and the sender must not see it.
 fn conclude(asked: Vec<Asked<'_>>, channel: &mut Channel) -> Result<Vec<Matches>> {
     // 2. The sender's entries.
     let collect = |asked: &Asked<'_>| Sealed::collect(&asked.params.entries, channel);
@@ -138,10 +138,11 @@ pub fn send_over(
     answer(&key, items, rows, session, params, channel, rng)
 }
 
-/// The sender's role in several runs, as by several keys of one table, each with the rows of its items: the other side of
-/// [`receive_each`]. Nobody but the receiver learns.
+/// The sender's role in several runs, as by several keys of one table, each with the rows of its items: the other side
+/// of [`receive_each`]. Nobody but the receiver learns.
 ///
-/// No entry of any run leaves before the receiver is bound to its items of all of them. Memory is that of all runs together.
+/// No entry of any run leaves before the receiver is bound to its items of all of them. Memory is that of all runs
+/// together.
 pub fn send_each(runs: &[(VoleInput<'_>, &Payload)], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
     check_malicious(runs.iter().map(|(input, _)| input))?;
     let mut keys = Vec::new();

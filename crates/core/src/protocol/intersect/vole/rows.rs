@@ -48,11 +48,11 @@ pub fn receive_over(
     Ok(asked.items(common))
 }
 
-/// The receiver's role in several runs among malicious parties, as by several keys of one table. Returns what [`receive`] does, for
-/// each.
+/// The receiver's role in several runs among malicious parties, as by several keys of one table. Returns what
+/// [`receive`] does, for each.
 ///
-/// The stores of all runs and their coins come before any tag: the items of no run can depend on what another has told. Memory is that
-/// of all runs together.
+/// The stores of all runs and their coins come before any tag: the items of no run can depend on what another has told.
+/// Memory is that of all runs together.
 pub fn receive_each(
     runs: &[VoleInput<'_>],
     channel: &mut Channel,
@@ -69,8 +69,8 @@ pub fn receive_each(
     conclude(asked, channel)
 }
 
-/// The receiver's last steps among malicious parties: all tags of all runs, the end of the channel's job, and only then the look-up. How
-/// long that takes depends on the items, and the sender must not see it.
+/// The receiver's last steps among malicious parties: all tags of all runs, the end of the channel's job, and only then
+/// the look-up. How long that takes depends on the items, and the sender must not see it.
 fn conclude(asked: Vec<(Asked, &Params)>, channel: &mut Channel) -> Result<Vec<Vec<usize>>> {
     // 2. The sender's tags.
     let collect = |(_, params): &(Asked, &Params)| tag_exchange::rows::collect(&params.entries, channel);
@@ -166,10 +166,11 @@ pub fn send_over(
     answer(&key, items, session, params, channel, rng)
 }
 
-/// The sender's role in several runs, as by several keys of one table: the other side of [`receive_each`]. Nobody but the receiver
-/// learns.
+/// The sender's role in several runs, as by several keys of one table: the other side of [`receive_each`]. Nobody but
+/// the receiver learns.
 ///
-/// No tag of any run leaves before the receiver is bound to its items of all of them. Memory is that of all runs together.
+/// No tag of any run leaves before the receiver is bound to its items of all of them. Memory is that of all runs
+/// together.
 pub fn send_each(runs: &[VoleInput<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
     check_malicious(runs)?;
     let mut keys = Vec::new();

@@ -1,24 +1,26 @@
-//! `polynomial`: the union as the roots of a product of encrypted polynomials, φ ⊗ f, as it was published. Kissner & Song,
-//! "Privacy-preserving set operations" (CRYPTO 2005), theorem 1, for two parties as Kim & Kim, "An experimental study
-//! of encrypted polynomial arithmetics for private set operations" (KK), section II.B, "Union", with values at points too, which
-//! they leave to later work (section VI).
+//! `polynomial`: the union as the roots of a product of encrypted polynomials, φ ⊗ f, as it was published. Kissner &
+//! Song, "Privacy-preserving set operations" (CRYPTO 2005), theorem 1, for two parties as Kim & Kim, "An experimental
+//! study of encrypted polynomial arithmetics for private set operations" (KK), section II.B, "Union", with values at
+//! points too, which they leave to later work (section VI).
 //!
-//! The receiver (KK's client) makes the polynomial φ that has its items as roots, and sends it encrypted under a key of its own. The
-//! sender (the server) makes ψ of its own items, and answers φ ψ, encrypted: each item of either set is a root. A fresh encryption of
-//! zero is added to everything.
+//! The receiver (KK's client) makes the polynomial φ that has its items as roots, and sends it encrypted under a key of
+//! its own. The sender (the server) makes ψ of its own items, and answers φ ψ, encrypted: each item of either set is a
+//! root. A fresh encryption of zero is added to everything.
 //!
 //! **No items come out.** Exponential ElGamal shows whether a number is zero, and no numbers: the receiver opens φ ψ "in the
 //! exponent", evaluates it at candidates, which it has to bring, and finds which of them are in the union.
 //!
 //! **It tells which items are common.** What both have is a root of φ ψ twice. Theorem 1 promises that the product tells no more than the
 //! *multiset* union, in which multiplicities are added up; for two parties, one of whom knows its own set, that is both sets. Who
-//! has φ ψ and φ divides, has ψ in the exponent, and can test any key, its own among them, for being the sender's. Nor would this help:
+//! has φ ψ and φ divides, has ψ in the exponent, and can test any key, its own among them, for being the sender's. Nor
+//! would this help:
 //! - a random number for each bin: zeros stay zeros;
 //! - a random polynomial as a further factor: it adds roots that nobody can name, and those of ψ stay, twice where they are common;
 //! - adding a random multiple of φ, as the intersection does: what is common remains, and what is the sender's alone, which the union
 //!   is about, goes.
 //!
-//! What does help is that the receiver sees values at points that the sender chooses, in the sender's order: [`super::polynomial_ot`].
+//! What does help is that the receiver sees values at points that the sender chooses, in the sender's order:
+//! [`super::polynomial_ot`].
 //!
 //! Semi-honest parties only. Bins and strategies are those of [`crate::protocol::published::intersect::polynomial`].
 
@@ -44,8 +46,8 @@ use crate::role::Role;
 pub struct Params(polynomial::Params);
 
 impl Params {
-    /// For sets of so many items. Polynomials are those of an intersection that reveals rows; what `wanted` says of that is of no
-    /// account.
+    /// For sets of so many items. Polynomials are those of an intersection that reveals rows; what `wanted` says of
+    /// that is of no account.
     ///
     /// Errors ([`Error::Input`]): those of [`polynomial::Params::new`].
     pub fn new(wanted: PolynomialRequest, receiver_items: usize, sender_items: usize) -> Result<Params> {
@@ -73,7 +75,8 @@ impl Params {
         cost::of_looking_at(&self.0, candidates)
     }
 
-    /// Memory of the party with this role besides its items and candidates, in bytes, an estimate from above for two threads.
+    /// Memory of the party with this role besides its items and candidates, in bytes, an estimate from above for two
+    /// threads.
     pub fn memory(&self, role: Role, candidates: usize) -> u64 {
         let of_candidates = match role {
             Role::Receiver => self.0.memory_of_items(candidates),
@@ -83,12 +86,12 @@ impl Params {
     }
 }
 
-/// The receiver's role (KK's client): returns the indices of the candidates that one of the parties has, or both, ascending. There may be
-/// any number of them; the sender can tell how many about by the time. Items are distinct, candidates too, and all are made with a key
-/// of this session.
+/// The receiver's role (KK's client): returns the indices of the candidates that one of the parties has, or both,
+/// ascending. There may be any number of them; the sender can tell how many about by the time. Items are distinct,
+/// candidates too, and all are made with a key of this session.
 ///
-/// Errors: [`Error::NotReady`] if the items do not fit their bins, before anything is sent; the channel fails, or the peer breaks
-/// the protocol.
+/// Errors: [`Error::NotReady`] if the items do not fit their bins, before anything is sent; the channel fails, or the
+/// peer breaks the protocol.
 pub fn receive(
     items: &[Item],
     candidates: &[Item],

@@ -1,4 +1,5 @@
-//! `polynomial-ot`: the membership test from values of encrypted polynomials, then one OT for each of the sender's items.
+//! `polynomial-ot`: the membership test from values of encrypted polynomials, then one OT for each of the sender's
+//! items.
 //!
 //! 1. The receiver makes the polynomial φ whose roots its items are, and sends it encrypted.
 //! 2. The sender evaluates φ at each of its items, multiplies the value by a random number and adds a fresh encryption of 0. The
@@ -6,15 +7,16 @@
 //!    matching and set intersection", EUROCRYPT 2004, section 4.3, where zeros are counted.)
 //! 3. One transfer for each of the sender's items: see [`transfer`].
 //!
-//! Frikken, "Privacy-preserving set union" (ACNS 2007), has the same first step for two parties; there the sender answers encryptions of
-//! φ(x) and x φ(x), each times one random number, and the receiver divides what it decrypts, which takes a cryptosystem that
-//! decrypts numbers. Exponential ElGamal shows zeros alone, so here an OT hands the item over, as Kolesnikov, Rosulek, Trieu & Wang
-//! (ASIACRYPT 2019) and Zhang, Chen, Liu, Zhang & Lin, "Linear private set union from multi-query reverse private membership test"
-//! (USENIX Security 2023) do. The latter's test by re-randomisable encryption is this one with a store in the place of φ that
-//! holds one message under all of the receiver's items; that makes work linear, and this, in bins, nearly so.
+//! Frikken, "Privacy-preserving set union" (ACNS 2007), has the same first step for two parties; there the sender
+//! answers encryptions of φ(x) and x φ(x), each times one random number, and the receiver divides what it decrypts,
+//! which takes a cryptosystem that decrypts numbers. Exponential ElGamal shows zeros alone, so here an OT hands the
+//! item over, as Kolesnikov, Rosulek, Trieu & Wang (ASIACRYPT 2019) and Zhang, Chen, Liu, Zhang & Lin, "Linear private
+//! set union from multi-query reverse private membership test" (USENIX Security 2023) do. The latter's test by
+//! re-randomisable encryption is this one with a store in the place of φ that holds one message under all of the
+//! receiver's items; that makes work linear, and this, in bins, nearly so.
 //!
-//! Answers and transfers go in the sender's random order, and not bin by bin, which would show in which bins the common items are, and so
-//! nearly which they are.
+//! Answers and transfers go in the sender's random order, and not bin by bin, which would show in which bins the common
+//! items are, and so nearly which they are.
 
 use chacha20::ChaCha20Rng;
 use rand_core::CryptoRng;
@@ -42,11 +44,11 @@ pub struct Params {
 }
 
 impl Params {
-    /// For sets of so many items, and `payload_bytes` given for each of the sender's. Polynomials are those of an intersection that
-    /// reveals a count; what `wanted` says of that is of no account.
+    /// For sets of so many items, and `payload_bytes` given for each of the sender's. Polynomials are those of an
+    /// intersection that reveals a count; what `wanted` says of that is of no account.
     ///
-    /// Errors ([`Error::Input`]): those of [`polynomial::Params::new`]; a level other than [`Level::Bits128`], since OT is there only;
-    /// more than 1 MiB given for an item.
+    /// Errors ([`Error::Input`]): those of [`polynomial::Params::new`]; a level other than [`Level::Bits128`], since OT
+    /// is there only; more than 1 MiB given for an item.
     pub fn new(
         wanted: PolynomialRequest,
         receiver_items: usize,
@@ -55,7 +57,7 @@ impl Params {
     ) -> Result<Params> {
         if wanted.level != Level::Bits128 {
             return Err(Error::Input(format!(
-                "level = \"{}\" is not there with protocol = \"polynomial-ot\", which rests on oblivious transfer: use \"bits128\"",
+                "level = \"{}\" is not available with protocol = \"polynomial-ot\", which rests on oblivious transfer: use \"bits128\"",
                 wanted.level
             )));
         }
@@ -101,7 +103,8 @@ impl Params {
         self.polynomials.cost()
     }
 
-    /// Memory of the party with this role besides its items and what it gives, in bytes, an estimate from above for two threads.
+    /// Memory of the party with this role besides its items and what it gives, in bytes, an estimate from above for two
+    /// threads.
     pub fn memory(&self, role: Role) -> u64 {
         // Whether each answer is zero; or the items once more, in their order, with their places.
         let of_answers = match role {
@@ -112,11 +115,11 @@ impl Params {
     }
 }
 
-/// The receiver's role. What the sender gives for each of its items that the receiver lacks is handed to `take`, in the sender's order.
-/// Returns how many items both have. Items must be distinct, and made with a key of this session.
+/// The receiver's role. What the sender gives for each of its items that the receiver lacks is handed to `take`, in the
+/// sender's order. Returns how many items both have. Items must be distinct, and made with a key of this session.
 ///
-/// Errors: [`Error::NotReady`] if the items do not fit their bins, before anything is sent; the channel fails, the peer breaks the
-/// protocol, or `take` fails.
+/// Errors: [`Error::NotReady`] if the items do not fit their bins, before anything is sent; the channel fails, the peer
+/// breaks the protocol, or `take` fails.
 pub fn receive(
     items: &[Item],
     session: &Session,

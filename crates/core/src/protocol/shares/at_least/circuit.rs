@@ -19,8 +19,8 @@ pub(crate) struct Circuit {
     masks: usize,
 }
 
-/// One transfer: the second party's bits choose an entry of a table that the first party makes of its own. Each entry holds
-/// one or two bits; the parties get shares of what was chosen.
+/// One transfer: the second party's bits choose an entry of a table that the first party makes of its own. Each entry
+/// holds one or two bits; the parties get shares of what was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Gate {
     /// The first party's bits of a block against the second's: whether they are greater; and whether they are equal.

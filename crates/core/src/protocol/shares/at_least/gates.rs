@@ -1,10 +1,10 @@
 //! Transfers out of tables: one bit or two of each entry, up to sixteen entries, chosen by the receiver's bits.
 //!
-//! A table out of 2^m entries takes m random OTs, one for each bit i of the choice c; the receiver gets the block K_i^(c_i),
-//! the sender has both blocks. Entry k is hidden by the exclusive or over i of K_i^(k_i) (Naor and Pinkas, STOC 1999), each
-//! at the bits of the block that belong to entry k alone: so a block, 128 random bits, serves as a function of k, and for
-//! each entry but c some block that the receiver does not have hides it with bits that hide nothing else. No hash is needed.
-//! The first entry is not sent: the sender takes as its share what makes it zero.
+//! A table out of 2^m entries takes m random OTs, one for each bit i of the choice c; the receiver gets the block
+//! K_i^(c_i), the sender has both blocks. Entry k is hidden by the exclusive or over i of K_i^(k_i) (Naor and Pinkas,
+//! STOC 1999), each at the bits of the block that belong to entry k alone: so a block, 128 random bits, serves as a
+//! function of k, and for each entry but c some block that the receiver does not have hides it with bits that hide
+//! nothing else. No hash is needed. The first entry is not sent: the sender takes as its share what makes it zero.
 
 use std::ops::Range;
 

@@ -1,12 +1,13 @@
 //! Comparison of shared numbers with a public threshold: both parties learn for each number whether it reaches the
 //! threshold, and nothing else. Semi-honest.
 //!
-//! With shares a and b modulo 2^l of a number v, and v - threshold in [-2^(l-1), 2^(l-1)), the answer is the complement of
-//! the highest bit of a - threshold + b. That is the exclusive or of both summands' highest bits and of the carry out of
-//! the l - 1 bits below, which is 1 if the first party's bits are greater than the complement of the second party's: a
-//! millionaires' problem. As in Rathee, Rathee, Kumar, Chandran, Gupta, Rastogi and Sharma, "CrypTFlow2: Practical 2-party
-//! secure inference" (CCS 2020), algorithm 1, blocks of four bits are compared by one transfer out of sixteen (`gates.rs`),
-//! and the blocks' answers are put together in a tree (`tree.rs`): with "greater" and "equal" of an upper and a lower part,
+//! With shares a and b modulo 2^l of a number v, and v - threshold in [-2^(l-1), 2^(l-1)), the answer is the complement
+//! of the highest bit of a - threshold + b. That is the exclusive or of both summands' highest bits and of the carry
+//! out of the l - 1 bits below, which is 1 if the first party's bits are greater than the complement of the second
+//! party's: a millionaires' problem. As in Rathee, Rathee, Kumar, Chandran, Gupta, Rastogi and Sharma, "CrypTFlow2:
+//! Practical 2-party secure inference" (CCS 2020), algorithm 1, blocks of four bits are compared by one transfer out of
+//! sixteen (`gates.rs`), and the blocks' answers are put together in a tree (`tree.rs`): with "greater" and "equal" of
+//! an upper and a lower part,
 //!
 //! - greater = greater_upper + equal_upper * greater_lower,
 //! - equal = equal_upper * equal_lower,
@@ -40,11 +41,11 @@ use crate::protocol::dot::Shares;
 use crate::role::Side;
 use crate::session::Session;
 
-/// A party's part: for each number, known to be in 0 to `bound`, whether it is at least `threshold`. Makes the OTs that it
-/// needs, once in a session; for more batches, see [`first_setup`] and [`first_over`].
+/// A party's part: for each number, known to be in 0 to `bound`, whether it is at least `threshold`. Makes the OTs that
+/// it needs, once in a session; for more batches, see [`first_setup`] and [`first_over`].
 ///
-/// Errors: [`Error::Input`](crate::Error::Input) if `shares` are not modulo a power of two that is more than twice `bound`;
-/// the channel's; the peer's.
+/// Errors: [`Error::Input`](crate::Error::Input) if `shares` are not modulo a power of two that is more than twice
+/// `bound`; the channel's; the peer's.
 pub fn run(
     side: Side,
     shares: &Shares,

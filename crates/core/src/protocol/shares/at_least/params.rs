@@ -26,7 +26,8 @@ pub struct Params {
 impl Params {
     /// The comparison of `numbers` numbers in 0 to `bound` with `threshold`.
     ///
-    /// Errors ([`Error::Input`]): `modulus`, which shares add up modulo, is no power of two, or not more than twice `bound`.
+    /// Errors ([`Error::Input`]): `modulus`, which shares add up modulo, is no power of two, or not more than twice
+    /// `bound`.
     pub fn new(numbers: usize, modulus: Modulus, bound: u128, threshold: u128) -> Result<Params> {
         if !modulus.is_power_of_two() {
             return Err(Error::Input(format!("at_least: shares modulo {modulus}: use a power of two")));
@@ -75,8 +76,8 @@ impl Params {
         self.circuit().map_or(0, |circuit| self.numbers * circuit.transfers())
     }
 
-    /// Bytes that a party sends in [`first_over`](super::first_over) or [`second_over`](super::second_over) on top of the OTs,
-    /// frames' headers included, the closing frame not.
+    /// Bytes that a party sends in [`first_over`](super::first_over) or [`second_over`](super::second_over) on top of
+    /// the OTs, frames' headers included, the closing frame not.
     pub fn bytes_sent_over_by(&self, side: Side) -> u64 {
         let Some(circuit) = self.circuit() else { return 0 };
         let tables: u64 = match side {

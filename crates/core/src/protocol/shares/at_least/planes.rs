@@ -8,8 +8,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 /// Bits of one word.
 const WORD: usize = 64;
 
-/// Planes of as many bits each. Bit i of a plane is bit i % 64 of its word i / 64; the bits beyond the last one are zero.
-/// Secret: zeroized when dropped, never printed.
+/// Planes of as many bits each. Bit i of a plane is bit i % 64 of its word i / 64; the bits beyond the last one are
+/// zero. Secret: zeroized when dropped, never printed.
 #[derive(ZeroizeOnDrop)]
 pub(crate) struct Planes {
     words: Vec<u64>,

@@ -1,7 +1,7 @@
 //! The tree over the blocks' answers, and its root opened to both parties.
 //!
-//! A product x * y of shared bits takes a product a * b of shared random bits (Beaver, CRYPTO 1991): with x + a and y + b
-//! opened, which are uniformly random, x * y = (x + a)(y + b) + (x + a) b + (y + b) a + a b.
+//! A product x * y of shared bits takes a product a * b of shared random bits (Beaver, CRYPTO 1991): with x + a and y +
+//! b opened, which are uniformly random, x * y = (x + a)(y + b) + (x + a) b + (y + b) a + a b.
 
 use super::circuit::{Circuit, Merge};
 use super::planes::Planes;

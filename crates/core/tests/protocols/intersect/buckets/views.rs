@@ -69,8 +69,8 @@ fn lengths_follow_from_what_was_agreed_on() {
     }
 }
 
-/// Two buckets of an honest party, had they come before anything was read, are what a lane allows: each kind of message may end in
-/// a short one, whatever the size of a bucket.
+/// Two buckets of an honest party, had they come before anything was read, are what a lane allows: each kind of message
+/// may end in a short one, whatever the size of a bucket.
 #[test]
 fn honest_parties_are_not_too_far_ahead() {
     for (protocol, size) in [
@@ -163,8 +163,8 @@ fn nothing_comes_again(attempts: &[Vec<Frame>]) -> Check {
 fn an_attempt_has_keys_of_its_own() {
     for protocol in PROTOCOLS {
         let params = Params::new(protocol, 300, 300, 4, 2).unwrap();
-        // The numbers of the attempts decide what is drawn, and the session. None but the last finishes a bucket, so that lanes have
-        // the same ones in all.
+        // The numbers of the attempts decide what is drawn, and the session. None but the last finishes a bucket, so
+        // that lanes have the same ones in all.
         let attempts = |numbers: [u8; 3]| -> [Vec<Vec<Frame>>; 2] {
             let kits = kits(params, 0..300, 0..300);
             let mut frames = [Vec::new(), Vec::new()];

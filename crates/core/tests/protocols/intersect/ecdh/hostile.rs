@@ -145,8 +145,8 @@ fn contents_that_no_honest_party_sends() {
     run_all(attacks);
 }
 
-/// Every sealed row changed in one bit: whichever the receiver opens, it notices, and passes over. To end the job would tell a sender that learns nothing
-/// that the item of the row is common.
+/// Every sealed row changed in one bit: whichever the receiver opens, it notices, and passes over. To end the job would
+/// tell a sender that learns nothing that the item of the row is common.
 #[test]
 fn rows_that_are_not_authentic() {
     for variant in [Variant::Payload, Variant::PayloadReturned] {

@@ -1,5 +1,5 @@
-//! `ecdh` that reveals a sum: numbers at their limits, and a peer whose contents no honest party sends. What it shares with
-//! the other variants is tested in `results.rs` and `hostile.rs`.
+//! `ecdh` that reveals a sum: numbers at their limits, and a peer whose contents no honest party sends. What it shares
+//! with the other variants is tested in `results.rs` and `hostile.rs`.
 
 use std::sync::Arc;
 
@@ -101,7 +101,8 @@ proptest! {
     }
 }
 
-/// A sender that has another number of sums in mind than the receiver ends with an error at the receiver, whoever has more of them.
+/// A sender that has another number of sums in mind than the receiver ends with an error at the receiver, whoever has
+/// more of them.
 #[test]
 fn parties_that_are_not_of_one_mind_on_how_many_sums_there_are_get_no_result() {
     for (mine, theirs) in [(1, 2), (2, 1), (3, 2), (2, 3)] {

@@ -33,8 +33,8 @@ fn numbers_sent(case: &Case, key: &PaillierSecretKey, recorded: &Recorded) -> Pa
 /// Numbers of which the sender tries all choices.
 const TRIED: usize = 8;
 
-/// The sender's best attack: it multiplies each choice of its own ciphertexts, takes the plaintexts out of them and out of
-/// what came back, and compares the randomness that is left. All choices that explain what came back.
+/// The sender's best attack: it multiplies each choice of its own ciphertexts, takes the plaintexts out of them and out
+/// of what came back, and compares the randomness that is left. All choices that explain what came back.
 fn explanations(key: &PaillierSecretKey, own: &PaillierCiphertexts, returned: &PaillierCiphertexts) -> Vec<usize> {
     let public = key.public();
     let mut one = [0; CIPHERTEXT];

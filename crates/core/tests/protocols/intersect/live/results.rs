@@ -19,7 +19,8 @@ fn what_is_on_the_list_is_found_and_nothing_else() {
     }
 }
 
-/// Additions, removals, and both at once, against a set in plain code; some desks look after each change and some rarely.
+/// Additions, removals, and both at once, against a set in plain code; some desks look after each change and some
+/// rarely.
 #[test]
 fn a_list_that_changes_is_what_a_set_is() {
     let mut random = rng(3);
@@ -96,7 +97,8 @@ fn an_epoch_is_over_when_it_has_no_room() {
     assert!(many.apply(&[on]).is_err());
 }
 
-/// A list that changes while its next epoch is prepared: that begins with what is on the list then, as if it had always been so.
+/// A list that changes while its next epoch is prepared: that begins with what is on the list then, as if it had always
+/// been so.
 #[test]
 fn a_draft_becomes_the_list_as_it_is_at_last() {
     let mut draft = ListDraft::new(&items(0..5), [9; 32], params(8), &mut rng(1)).unwrap();

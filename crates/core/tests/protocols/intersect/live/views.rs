@@ -56,7 +56,8 @@ fn a_desk_sees_a_uniform_table_whatever_is_on_the_list() {
 
 /// Finds the entries of the table that are tags of an item, as a desk finds them that has asked for the item.
 fn entries_of(list: &List, item: &Item) -> Vec<usize> {
-    // Its tags from the first one on, by a list that never had it: of what is stored, each item stands at the end once, with a number.
+    // Its tags from the first one on, by a list that never had it: of what is stored, each item stands at the end once,
+    // with a number.
     let mut without = list.to_bytes().to_vec();
     if let Some(at) = without.windows(32).rposition(|part| part == item.0) {
         without.drain(at..at + 32 + 4);
@@ -85,7 +86,8 @@ fn places_say_nothing_of_the_order() {
     assert!(hides_order(&leaky).is_err());
 }
 
-/// Tables before and after as many changes: there are as many entries more behind the others, uniform and new, and nothing else has changed.
+/// Tables before and after as many changes: there are as many entries more behind the others, uniform and new, and
+/// nothing else has changed.
 fn shows_only_how_many(tables: &[(Vec<u8>, Vec<u8>)], changes: usize, entry: usize) -> Check {
     let mut seen = HashSet::new();
     for (before, after) in tables {
@@ -140,7 +142,8 @@ fn additions_and_removals_look_alike() {
             })
             .collect();
         shows_only_how_many(&tables, CHANGES, bytes).unwrap();
-        // A removal that overwrites the tag; one that has the same bytes everywhere; an addition that brings an old tag back.
+        // A removal that overwrites the tag; one that has the same bytes everywhere; an addition that brings an old tag
+        // back.
         let leaky = |leak: &dyn Fn(usize, &mut Vec<u8>)| {
             let mut leaky = tables.clone();
             leaky.iter_mut().enumerate().for_each(|(number, (_, after))| leak(number, after));

@@ -1,5 +1,5 @@
-//! Programs of their own, which have another party named for what they do, or trace entries through honest hands. Each won against
-//! parties that passed on what they were given without re-randomising it.
+//! Programs of their own, which have another party named for what they do, or trace entries through honest hands. Each
+//! won against parties that passed on what they were given without re-randomising it.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::depot::{Depot, DepotParty, DepotStep, Parcel, User};
@@ -178,7 +178,8 @@ fn a_leader_cannot_trace_entries() {
     assert_eq!(traced(1), 0, "a leader sees which of its entries are 0");
 }
 
-/// Columns whose second halves are all the first ones times one number: so is whatever is looked up in them, whatever the items are.
+/// Columns whose second halves are all the first ones times one number: so is whatever is looked up in them, whatever
+/// the items are.
 fn proportional(bytes: usize, factor: &<Ristretto255 as ScalarField>::Scalar, rng: &mut ChaCha20Rng) -> Vec<u8> {
     let first = GROUP.random_points(bytes / 64, rng);
     let second = GROUP.multiply(&first, factor);
@@ -192,8 +193,8 @@ fn in_proportion(pairs: &[[Point; 2]], factor: &<Ristretto255 as ScalarField>::S
     pairs.iter().filter(is_one).count()
 }
 
-/// A helper that makes up the sum of stores, with the party to whom the leader passes entries on: what it has planted is in none of them. In a part of
-/// the columns, it would tell which items the leader has.
+/// A helper that makes up the sum of stores, with the party to whom the leader passes entries on: what it has planted
+/// is in none of them. In a part of the columns, it would tell which items the leader has.
 #[test]
 fn a_helper_cannot_find_in_the_entries_what_it_has_planted() {
     for reveal in [OutsourcedReveal::Rows, OutsourcedReveal::Count] {
@@ -220,7 +221,8 @@ fn a_helper_cannot_find_in_the_entries_what_it_has_planted() {
     }
 }
 
-/// A giver that is the next after the leader, and makes up the store of its values: what it has planted is in none of the leader's.
+/// A giver that is the next after the leader, and makes up the store of its values: what it has planted is in none of
+/// the leader's.
 #[test]
 fn a_giver_cannot_find_in_the_values_what_it_has_planted() {
     for reveal in [OutsourcedReveal::Sum { giver: 1, bits: 10 }, OutsourcedReveal::Counts { giver: 1, categories: 4 }] {

@@ -242,7 +242,8 @@ fn more_items_than_agreed_on_and_other_values_are_refused_before_anything_is_lef
     assert!(Ristretto255.decode(&identity).is_err());
 }
 
-/// A giver whose values are longer than agreed: their sum is refused, though it is none that the bound on items would rule out.
+/// A giver whose values are longer than agreed: their sum is refused, though it is none that the bound on items would
+/// rule out.
 #[test]
 fn values_beyond_what_was_agreed_on_are_refused() {
     let sum = |bits| Outsourced::new(&[vec![1], vec![1]], 8, 0, &[0], OutsourcedReveal::Sum { giver: 1, bits });
@@ -253,7 +254,8 @@ fn values_beyond_what_was_agreed_on_are_refused() {
     assert!(matches!(&ends[0], Err(Error::Protocol { check, .. }) if check.contains("more than 3 bits")), "{ends:?}");
 }
 
-/// A store in which every item stands for an encryption of 0: the leader finds its dummies, and says that this cannot be.
+/// A store in which every item stands for an encryption of 0: the leader finds its dummies, and says that this cannot
+/// be.
 #[test]
 fn stores_of_nothing_but_zeros_are_refused() {
     for reveal in [OutsourcedReveal::Rows, OutsourcedReveal::Count] {

@@ -207,8 +207,8 @@ fn what_is_opened_does_not_show_what_it_was_made_of() {
     }
 }
 
-/// A further learner of rows gets as many tags as there may be entries, sorted, each another: nothing in them tells which of the leader's items they are of,
-/// nor which are of none.
+/// A further learner of rows gets as many tags as there may be entries, sorted, each another: nothing in them tells
+/// which of the leader's items they are of, nor which are of none.
 #[test]
 fn what_a_learner_is_told_has_no_order_and_no_gaps() {
     let (told, learner) = (Mutex::new(Vec::new()), 2);

@@ -14,7 +14,8 @@ use tacita_core::protocol::intersect::outsourced::OutsourcedReveal;
 use crate::support::outsourced::Outsourced;
 use crate::support::rng;
 
-/// Random numbers of which it is counted how many were drawn: as many for each row that is encrypted, re-randomised or made up.
+/// Random numbers of which it is counted how many were drawn: as many for each row that is encrypted, re-randomised or
+/// made up.
 struct Counted<'a> {
     rng: ChaCha20Rng,
     drawn: &'a AtomicU64,

@@ -1,9 +1,10 @@
 //! Tests of what parties and helper can do with all that they see together: no more than with their inputs and their
 //! output.
 //!
-//! A coalition pools every part that its members collect, opened with their keys, and takes all their shares off every ciphertext.
-//! What is left of each is the identity or not, and equal to another or not: nothing else can be asked of elements of a group in which
-//! discrete logarithms are hard. That is compared with what the inputs and the output of the coalition say.
+//! A coalition pools every part that its members collect, opened with their keys, and takes all their shares off every
+//! ciphertext. What is left of each is the identity or not, and equal to another or not: nothing else can be asked of
+//! elements of a group in which discrete logarithms are hard. That is compared with what the inputs and the output of
+//! the coalition say.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
@@ -145,7 +146,8 @@ fn a_view_of_sums_and_counts_says_no_more_than_inputs_and_output() {
 
 /// Every coalition, and two worlds that differ in the sets of those outside it and have the same output.
 fn says_no_more(reveal: OutsourcedReveal) {
-    // The items 0 to 9 are everybody's; what else the honest have is in the others' sets in one world, and not in the other.
+    // The items 0 to 9 are everybody's; what else the honest have is in the others' sets in one world, and not in the
+    // other.
     let everybodys = 0..10;
     let alone: [&[usize]; 4] = [&[], &[0], &[1], &[2]];
     let but_one: [&[usize]; 3] = [&[0, 1], &[0, 2], &[1, 2]];

@@ -193,7 +193,8 @@ fn what_does_not_fit_together_is_refused() {
     }
 }
 
-/// Another attempt has other keys throughout, also for a bucket that is done again: no frame but those that say how all stand is equal.
+/// Another attempt has other keys throughout, also for a bucket that is done again: no frame but those that say how all
+/// stand is equal.
 #[test]
 fn no_attempt_sends_what_another_has_sent() {
     let kits = kits(&[(0..30).collect(), (0..30).collect(), (0..30).collect()], 0, &[0, 1, 2], 1);
@@ -219,7 +220,8 @@ fn no_attempt_sends_what_another_has_sent() {
     assert!(seen.len() > 50);
 }
 
-/// States and shares that are none, on a line between two that do not lead: whoever is at the other end says so, and all end.
+/// States and shares that are none, on a line between two that do not lead: whoever is at the other end says so, and
+/// all end.
 #[test]
 fn messages_in_a_wrong_form_are_refused() {
     let fresh = || kits(&[(0..40).collect(), (10..50).collect(), (20..60).collect()], 0, &[0], 4);
@@ -256,8 +258,8 @@ fn messages_in_a_wrong_form_are_refused() {
     }
 }
 
-/// One that tells two others different states, or different shares of the seed: they see it in each other before the first bucket, and neither is said to
-/// have broken the protocol by itself.
+/// One that tells two others different states, or different shares of the seed: they see it in each other before the
+/// first bucket, and neither is said to have broken the protocol by itself.
 #[test]
 fn one_that_tells_two_different_things_is_noticed() {
     let fresh = || kits(&[(0..40).collect(), (10..50).collect(), (20..60).collect()], 0, &[0, 1, 2], 4);
@@ -297,7 +299,8 @@ fn one_that_tells_two_different_things_is_noticed() {
     }
 }
 
-/// One that sends back what it has heard has not said that it was told the same: what is said is another's at each place.
+/// One that sends back what it has heard has not said that it was told the same: what is said is another's at each
+/// place.
 #[test]
 fn a_party_cannot_echo_what_it_has_heard() {
     let kits = kits(&[(0..40).collect(), (10..50).collect(), (20..60).collect()], 0, &[0, 1, 2], 4);

@@ -173,7 +173,8 @@ fn a_result_has_one_form() {
     assert!(twice.iter().any(|check| check.contains("holds a tag twice")), "{twice:?}");
 }
 
-/// A giver that seals a row wrongly, or leaves it out, is not told by an end of the run that all have the item: the item is in nobody's result.
+/// A giver that seals a row wrongly, or leaves it out, is not told by an end of the run that all have the item: the
+/// item is in nobody's result.
 #[test]
 fn wrong_rows_are_passed_over() {
     let case = case();

@@ -48,7 +48,8 @@ fn random_blocks(what: &str, blocks: &[u8]) {
     uniform(what, &byte_counts(blocks.iter().copied())).unwrap();
 }
 
-/// Columns of a store that no item determines are as random as others: the leader cannot tell how many items there are in it, nor in which rows.
+/// Columns of a store that no item determines are as random as others: the leader cannot tell how many items there are
+/// in it, nor in which rows.
 #[test]
 fn no_column_of_a_store_is_zero() {
     for leader in 0..3 {

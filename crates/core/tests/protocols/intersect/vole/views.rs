@@ -122,8 +122,8 @@ fn the_receiver_sees_fresh_uniform_entries_whatever_else_the_sender_has() {
     }
 }
 
-/// The receiver's marks tell it where its one item's tag stood; that says nothing about where the sender has it, nor how
-/// many of the others are dummies.
+/// The receiver's marks tell it where its one item's tag stood; that says nothing about where the sender has it, nor
+/// how many of the others are dummies.
 #[test]
 fn the_order_of_tags_says_nothing_about_the_senders_order() {
     for own in [PLACES, PLACES / 2] {

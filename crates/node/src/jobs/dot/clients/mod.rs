@@ -46,7 +46,7 @@ pub const PROTOCOL: Protocol = methods::paillier::PROTOCOL;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const ENCRYPTION: Duration = Duration::from_millis(10);
 
-/// Products with clients.
+/// Products of a server with clients.
 pub struct WithClients<'a>(pub Clients<'a>);
 
 impl DotMethod for WithClients<'_> {

@@ -52,7 +52,7 @@ pub trait DotMethod {
     /// Returns a summary of who learns what.
     fn at_a_glance(&self, job: &DotJob<'_>) -> Vec<Disclosure>;
 
-    /// A party's part.
+    /// Runs a party's part of the protocol.
     fn run(&self, brought: &DotInput, run: PartContext<'_>) -> Result<RunResult>;
 }
 

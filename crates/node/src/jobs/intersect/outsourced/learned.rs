@@ -105,8 +105,7 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
         return learned;
     }
     learned.push(format!(
-        "{party} does not learn how many keys {all} {each}, beyond what the result says and that they are no more than {}: all that is \
-         sent has the length for that.",
+        "{party} does not learn how many keys {all} {each}, but for what the result says: all that is sent has the length for {}.",
         count(job.limits.pad_to.unwrap_or_default())
     ));
     learned.push(hint_of_size(party, "a party"));
@@ -197,7 +196,7 @@ pub fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
         Disclosure::new(job, "exactly how many keys each of the others has", |_| false),
     ];
     if job.parties.names().len() > 2 {
-        things.push(Disclosure::new(job, "of a key that not all have: who else has it", |_| false));
+        things.push(Disclosure::new(job, "who else has a key that not all have", |_| false));
     }
     things
 }

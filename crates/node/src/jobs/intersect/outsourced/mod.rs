@@ -34,7 +34,7 @@ pub use published::bloom::OutsourcedBloom;
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("outsourced");
 
-/// The protocol.
+/// Row of the protocol in the table of methods.
 pub struct Outsourced;
 
 impl IntersectMethod for Outsourced {

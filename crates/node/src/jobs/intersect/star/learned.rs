@@ -63,7 +63,7 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> 
         })
     }));
     if job.parties.names().len() > 2 {
-        all.push(Disclosure::new(job, "of a key that not all have: who else has it", |_| false));
+        all.push(Disclosure::new(job, "who else has a key that not all have", |_| false));
     }
     all.push(Disclosure::new(job, "exactly how many keys each of the others has", |_| job.limits.pad_to.is_none()));
     if !givers.is_empty() {
@@ -75,13 +75,13 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> 
 /// Appends what several parties learn that pool what they see.
 fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>) {
     let rows = match job.reveal {
-        Reveal::Payload => ", with the columns that these give",
+        Reveal::Payload => " They also learn the columns that these give for them.",
         _ => "",
     };
     if party == leader {
         learned.push(format!(
-            "{party} and some of the others, not all, can learn which of {party}'s keys all the rest have{rows}, if they pool what they \
-             see. They then learn as much as if they themselves had brought every key."
+            "{party} and some of the others, not all, can learn which of {party}'s keys all the rest have, if they pool what they see.\
+             {rows} They then learn as much as if they themselves had brought every key."
         ));
         return;
     }
@@ -89,7 +89,7 @@ fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>
         "{party} and others without {leader} learn no more than the learners among them, if they pool what they see."
     ));
     learned.push(format!(
-        "{party} and others with {leader} can learn which of {leader}'s keys all the rest have{rows}, if they pool what they see."
+        "{party} and others with {leader} can learn which of {leader}'s keys all the rest have, if they pool what they see.{rows}"
     ));
 }
 
@@ -98,8 +98,7 @@ fn sizes(job: &JobSpec, party: &str, known: KnownSizes<'_>, learned: &mut Vec<St
     let others = job.others(party);
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(
-            "{party} does not learn how many {things} {} {}, beyond what the result says and that they are no more than {}: all sets are \
-             padded to that.",
+            "{party} does not learn how many {things} {} {}, but for what the result says: all sets are padded to {}.",
             names(&others),
             if others.len() == 1 { "has" } else { "each have" },
             count(bound)

@@ -27,7 +27,7 @@ pub(super) use learned::at_a_glance;
 /// The word for it.
 const PROTOCOL: Protocol = Protocol::named("star");
 
-/// The protocol.
+/// Row of the protocol in the table of methods.
 pub struct StarMethod;
 
 impl IntersectMethod for StarMethod {

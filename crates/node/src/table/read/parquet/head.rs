@@ -16,7 +16,7 @@ pub(super) struct Head {
     pub kind: Kind,
 }
 
-/// Kinds of pages.
+/// Kinds of pages in a column.
 pub(super) enum Kind {
     Dictionary {
         is_sorted: bool,

@@ -20,11 +20,11 @@ pub(super) fn input_bytes(key_bytes: usize) -> usize {
     key_bytes.min(MAX_INPUT_BYTES)
 }
 
-/// The inputs of keys as [`RowFunction::rows`](crate::protocol::aggregate::RowFunction::rows) has them, one after the other: the key itself, filled
-/// up with zeros; or a hash of it that is bound to the round, where keys may be longer.
+/// The inputs of keys as [`RowFunction::rows`](crate::protocol::aggregate::RowFunction::rows) has them, one after the
+/// other: the key itself, filled up with zeros; or a hash of it that is bound to the round, where keys may be longer.
 ///
-/// Two keys have one input with a probability of 2^-128 then. Whoever looks for two of its own that do, and finds them with 2^64
-/// hashes, can report the one as the other.
+/// Two keys have one input with a probability of 2^-128 then. Whoever looks for two of its own that do, and finds them
+/// with 2^64 hashes, can report the one as the other.
 pub fn inputs<G: Group>(params: &Params<G>, keys: &[Zeroizing<Vec<u8>>]) -> Zeroizing<Vec<u8>> {
     let length = input_bytes(params.key_bytes());
     let mut inputs = Zeroizing::new(vec![0; length * keys.len()]);
@@ -45,8 +45,8 @@ pub(super) fn bit(input: &[u8], index: usize) -> u8 {
     input[index / 8] >> (index % 8) & 1
 }
 
-/// A key of the function F: secret scalars a and s_1, ..., s_m for inputs of m bits. F(x) is a times the product of all s_i whose bit of
-/// x is set, times the generator.
+/// A key of the function F: secret scalars a and s_1, ..., s_m for inputs of m bits. F(x) is a times the product of all
+/// s_i whose bit of x is set, times the generator.
 ///
 /// Naor & Reingold, "Number-theoretic constructions of efficient pseudo-random functions" (FOCS 1997), construction 4.1. The paper on
 /// aggregation leaves a out; then F(0) is the generator, and whoever sees rows sees which one is 0's.

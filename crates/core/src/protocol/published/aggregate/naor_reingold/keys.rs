@@ -30,7 +30,8 @@ impl<G: Embedding + Sync> NaorReingoldProxyKey<G> {
         &self.function
     }
 
-    /// The public key P with the proof that p is known, for [`RoundKeys::new`](crate::protocol::aggregate::RoundKeys::new).
+    /// The public key P with the proof that p is known, for
+    /// [`RoundKeys::new`](crate::protocol::aggregate::RoundKeys::new).
     pub fn public(&self, params: &Params<G>, rng: &mut impl CryptoRng) -> Vec<u8> {
         self.shared.public(params, rng)
     }

@@ -16,15 +16,16 @@ use crate::protocol::aggregate::{Entry, Params, RoundKeys};
 use crate::protocol::intersect::tag_exchange::Frames;
 use crate::session::Session;
 
-/// Sets up transfers with a proxy that does [`super::proxy::connect`], for any number of reports. `session` is one of this connection alone.
+/// Sets up transfers with a proxy that does [`super::proxy::connect`], for any number of reports. `session` is one of
+/// this connection alone.
 pub fn connect(session: &Session, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<RandomReceiver> {
     RandomReceiver::setup(&super::transfer::extension()?, session, super::transfer::PURPOSE, channel, rng)
 }
 
 /// Reports all `entries`, stage by stage. The proxy must do [`super::proxy::receive`] for as many.
 ///
-/// Errors: [`Error::Input`](crate::Error::Input) if a key is longer than agreed, or a value is none of the domain, before anything is sent;
-/// the channel fails, or the proxy breaks the protocol.
+/// Errors: [`Error::Input`](crate::Error::Input) if a key is longer than agreed, or a value is none of the domain,
+/// before anything is sent; the channel fails, or the proxy breaks the protocol.
 pub fn send<G: Embedding + Sync>(
     reporting: &Reporting<G>,
     entries: &[Entry],
@@ -55,8 +56,8 @@ pub fn send<G: Embedding + Sync>(
     Ok(())
 }
 
-/// The reports of `entries`, of which `values` are the function's, blinded. Otherwise as [`report`](crate::protocol::aggregate::report()), with
-/// who reports and the number of the first.
+/// The reports of `entries`, of which `values` are the function's, blinded. Otherwise as
+/// [`report`](crate::protocol::aggregate::report()), with who reports and the number of the first.
 pub fn report<G: Embedding + Sync>(
     params: &Params<G>,
     keys: &RoundKeys<G>,

@@ -22,8 +22,8 @@ pub fn connect(session: &Session, channel: &mut Channel, rng: &mut impl CryptoRn
 /// Receives so many reports, and gives the entries that become of a stage's to `take`, in order: see
 /// [`blind`](crate::protocol::aggregate::blind()). What a participant says of its number takes no memory.
 ///
-/// Errors: the channel fails, or the participant breaks the protocol, as with a report whose proof does not hold; those of earlier stages
-/// have been taken then.
+/// Errors: the channel fails, or the participant breaks the protocol, as with a report whose proof does not hold; those
+/// of earlier stages have been taken then.
 pub fn receive<G: Embedding + Sync>(
     reporting: &Reporting<G>,
     key: &NaorReingoldProxyKey<G>,

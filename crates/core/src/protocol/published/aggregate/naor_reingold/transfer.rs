@@ -1,10 +1,10 @@
-//! Oblivious evaluation of the function by oblivious transfers, one for each bit of an input (Ringberg, Applebaum, Freedman, Caesar &
-//! Rexford, section 3.3.1, after Freedman, Ishai, Pinkas & Reingold, TCC 2005).
+//! Oblivious evaluation of the function by oblivious transfers, one for each bit of an input (Ringberg, Applebaum,
+//! Freedman, Caesar & Rexford, section 3.3.1, after Freedman, Ishai, Pinkas & Reingold, TCC 2005).
 //!
-//! For each input the proxy draws u_1, ..., u_m and r, and offers u_i or s_i u_i for bit i. The product of what the participant chooses
-//! times the blind, r a / (u_1 ... u_m) G, is r F(x). Every choice of bits is an input, all u and r are fresh for each, and what is chosen
-//! for one says nothing of another: so a participant that deviates in its choices has one value of one input of its choice, blinded by
-//! an r that it does not know.
+//! For each input the proxy draws u_1, ..., u_m and r, and offers u_i or s_i u_i for bit i. The product of what the
+//! participant chooses times the blind, r a / (u_1 ... u_m) G, is r F(x). Every choice of bits is an input, all u and r
+//! are fresh for each, and what is chosen for one says nothing of another: so a participant that deviates in its
+//! choices has one value of one input of its choice, blinded by an r that it does not know.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
@@ -95,7 +95,8 @@ pub fn offer<G: Group + Sync>(
 
 /// r F(x) for each input, from the blinds and from what its bits have chosen, or F(x) in the basic protocol.
 ///
-/// What is no scalar counts as 1: a proxy that sends such a thing, in place of one message of a pair, must not see whether it was chosen.
+/// What is no scalar counts as 1: a proxy that sends such a thing, in place of one message of a pair, must not see
+/// whether it was chosen.
 pub fn evaluate<G: Group + Sync>(group: &G, input_bytes: usize, blinds: &[G::Point], chosen: &[u8]) -> Vec<G::Point> {
     let length = group.scalar_bytes();
     let product = |chosen: &[u8]| {

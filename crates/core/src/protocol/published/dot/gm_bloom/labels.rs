@@ -48,8 +48,8 @@ pub(crate) fn read(bytes: &[u8], strength: Strength) -> impl Iterator<Item = Blo
     })
 }
 
-/// The labels of the rows whose bits are set, in any order: a part of `labels`, all of which are moved. Neither time nor addresses
-/// depend on bits, but on how many are set.
+/// The labels of the rows whose bits are set, in any order: a part of `labels`, all of which are moved. Neither time
+/// nor addresses depend on bits, but on how many are set.
 ///
 /// Sasy, Johnson & Goldberg, "Fast fully oblivious compaction and shuffling" (CCS 2022), section 4.
 ///

@@ -1,10 +1,12 @@
-//! `gm-bloom`: scalar products of zeros and ones under Goldwasser and Micali's encryption, by an oblivious Bloom intersection.
+//! `gm-bloom`: scalar products of zeros and ones under Goldwasser and Micali's encryption, by an oblivious Bloom
+//! intersection.
 //!
-//! Dong & Chen, "A fast secure dot product protocol with application to privacy preserving association rule mining" (PAKDD
+//! Dong & Chen, "A fast secure dot product protocol with application to privacy preserving association rule mining"
+//! (PAKDD
 //! 2014), figure 1. P_1, here the *counter*, has the key and sends its column encrypted, bit by bit (steps 1.1, 1.2). P_2, the
 //! *labeller*, gives every row a random label, and sends labels and re-randomised ciphertexts in random order (1.3 to 1.5). The
-//! counter decrypts, and knows the labels of its own ones, and not which row has which (1.6). How many of them are labels
-//! of the labeller's ones, too, is the product: the size of an intersection that the counter gets (2.1, 2.2).
+//! counter decrypts, and knows the labels of its own ones, and not which row has which (1.6). How many of them are
+//! labels of the labeller's ones, too, is the product: the size of an intersection that the counter gets (2.1, 2.2).
 //!
 //! - Each product is an execution of its own, with labels, permutation and randomness of its own. A column of the counter's is
 //!   encrypted and sent once, and answered for each of the labeller's columns that it is multiplied with.
@@ -34,12 +36,13 @@ use crate::role::Side;
 use crate::session::Session;
 
 /// A party's part, row by row (all columns of the second party with the first column of the first, and so on), or in
-/// the order of the pairs that were chosen: at the counter the products, at the other party zeros; with [`Params::in_parts`]
-/// parts of them at both.
+/// the order of the pairs that were chosen: at the counter the products, at the other party zeros; with
+/// [`Params::in_parts`] parts of them at both.
 ///
 /// Errors: [`Error::Input`] for a column with too many ones ([`dense`]), before anything is sent; the channel fails, or
-/// the peer breaks the protocol; [`Error::NotReady`] with probability 2^-k, see [`crate::primitive::published::bloom::Garbled::new`];
-/// [`Error::Internal`] for columns that do not have the agreed shape.
+/// the peer breaks the protocol; [`Error::NotReady`] with probability 2^-k, see
+/// [`crate::primitive::published::bloom::Garbled::new`]; [`Error::Internal`] for columns that do not have the agreed
+/// shape.
 pub fn run(
     side: Side,
     columns: &Columns,

@@ -24,7 +24,7 @@ const CHUNK_BYTES: usize = 1 << 18;
 /// Lengths of the key and of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
-    /// Length of N.
+    /// Length of the modulus N.
     pub key: KeySize,
     /// Length of labels and of the filters' slots; also the number of their hash functions.
     pub strength: Strength,
@@ -75,13 +75,14 @@ pub struct Params {
 }
 
 impl Params {
-    /// Products of this shape, which the counter gets, as residues modulo `modulus`. No column has more than `bound` ones.
+    /// Products of this shape, which the counter gets, as residues modulo `modulus`. No column has more than `bound`
+    /// ones.
     ///
-    /// The counter is `learner`, if the products are for one party alone. If they are for both it tells the other one, and is the
-    /// one with fewer columns, of two with equally many the first party.
+    /// The counter is `learner`, if the products are for one party alone. If they are for both it tells the other one,
+    /// and is the one with fewer columns, of two with equally many the first party.
     ///
-    /// Errors ([`Error::Input`]): integers other than zeros and ones; more than [`MAX_ROWS`] rows or `MAX_COLUMNS` columns; a
-    /// bound for which filters would be too large; a modulus that does not tell all products apart.
+    /// Errors ([`Error::Input`]): integers other than zeros and ones; more than [`MAX_ROWS`] rows or `MAX_COLUMNS`
+    /// columns; a bound for which filters would be too large; a modulus that does not tell all products apart.
     pub fn new(
         shape: Shape,
         modulus: Modulus,
@@ -99,8 +100,8 @@ impl Params {
     /// Creates parameters as [`Params::new`] does for both parties, for some of the products. `pairs` are columns of
     /// the first and of the second party, distinct, and in the order in which the products shall come.
     ///
-    /// Errors: as there; [`Error::Internal`] for a column that is not there, a counter's column that is in no pair, or a pair
-    /// that stands there twice.
+    /// Errors: as there; [`Error::Internal`] for a column that is not there, a counter's column that is in no pair, or
+    /// a pair that stands there twice.
     pub fn of_pairs(
         shape: Shape,
         modulus: Modulus,
@@ -113,8 +114,8 @@ impl Params {
         Ok(Params { pairs: Some(pairs.into()), ..params })
     }
 
-    /// Parts that add up to the products modulo any `modulus`: the paper's form with two outputs (section 3.3). The second party
-    /// splits each of its columns in two at random, and figure 1 runs twice, with the roles switched.
+    /// Parts that add up to the products modulo any `modulus`: the paper's form with two outputs (section 3.3). The
+    /// second party splits each of its columns in two at random, and figure 1 runs twice, with the roles switched.
     ///
     /// **These are no uniform shares**: each party's part is about half of the product, and tells it to within a few of its
     /// square roots. The second party's is the exact product with a column that it knows, half of its ones.
@@ -191,8 +192,8 @@ impl Params {
         self.chunk
     }
 
-    /// Message flights in sequence, as [`crate::channel::Traffic`] counts them: key and column; labels, and points of the base
-    /// OTs; the rest of OTs; slots. A second execution begins in the flight in which the first one ends.
+    /// Message flights in sequence, as [`crate::channel::Traffic`] counts them: key and column; labels, and points of
+    /// the base OTs; the rest of OTs; slots. A second execution begins in the flight in which the first one ends.
     pub fn rounds(&self) -> u32 {
         match (self.is_empty(), self.counter) {
             (true, _) => 0,

@@ -1,21 +1,21 @@
 //! `bloom`: intersection of two sets by oblivious transfer of a garbled Bloom filter.
 //!
-//! The receiver makes a Bloom filter of its items, the sender a garbled one. In one OT for each slot, the receiver's bit
-//! chooses between a random string and the sender's slot. So the receiver gets a garbled filter of what is common, and
-//! looks for its items in it. Dong, Chen & Wen, "When private set intersection meets big data" (CCS 2013), as
-//! used by Dong & Chen, "A fast secure dot product protocol with application to privacy preserving association rule mining"
+//! The receiver makes a Bloom filter of its items, the sender a garbled one. In one OT for each slot, the receiver's
+//! bit chooses between a random string and the sender's slot. So the receiver gets a garbled filter of what is common,
+//! and looks for its items in it. Dong, Chen & Wen, "When private set intersection meets big data" (CCS 2013), as used
+//! by Dong & Chen, "A fast secure dot product protocol with application to privacy preserving association rule mining"
 //! (PAKDD 2014), section 3.1.
 //!
 //! Both filters have the slots for a bound that both parties agree on, and neither party has more items: that the
 //! receiver's filter is at most half full is what protects the sender's items.
 //!
-//! Semi-honest parties only. A malicious receiver would set all bits and get all slots, and test any item; the published
-//! malicious form does not prevent that (Rindal & Rosulek, "Improved private set intersection against malicious
-//! adversaries", EUROCRYPT 2017).
+//! Semi-honest parties only. A malicious receiver would set all bits and get all slots, and test any item; the
+//! published malicious form does not prevent that (Rindal & Rosulek, "Improved private set intersection against
+//! malicious adversaries", EUROCRYPT 2017).
 //!
-//! The OTs are SoftSpoken's, set up once for any number of runs ([`BloomReceiver`], [`BloomSender`]). All keys of a run are derived
-//! from the session, the purpose of the set-up and the number of the run. What each role learns, and why, is in
-//! `docs/protocols/bloom.md`.
+//! The OTs are SoftSpoken's, set up once for any number of runs ([`BloomReceiver`], [`BloomSender`]). All keys of a run
+//! are derived from the session, the purpose of the set-up and the number of the run. What each role learns, and why,
+//! is in `docs/protocols/bloom.md`.
 
 mod params;
 mod receiver;

@@ -19,11 +19,11 @@ pub struct Params {
 }
 
 impl Params {
-    /// For sets of at most `bound` items each, over SoftSpoken with `extension` as its k (1 to 8): 128 / k bits an OT, and
-    /// the more computation the larger it is. 4 takes the least time, 8 suits slow lines.
+    /// For sets of at most `bound` items each, over SoftSpoken with `extension` as its k (1 to 8): 128 / k bits an OT,
+    /// and the more computation the larger it is. 4 takes the least time, 8 suits slow lines.
     ///
-    /// Errors ([`Error::Input`]): so many items that the filters would have more than 2^32 slots; an extension that is not
-    /// possible.
+    /// Errors ([`Error::Input`]): so many items that the filters would have more than 2^32 slots; an extension that is
+    /// not possible.
     pub fn new(bound: usize, strength: Strength, extension: usize) -> Result<Params> {
         let extension = softspoken::Params::new(Security::SemiHonest, extension)
             .map_err(|_| Error::Input(format!("SoftSpoken with k = {extension}: k can be 1 to {MAX_K}")))?;
@@ -65,8 +65,8 @@ impl Params {
         slots + self.extension.bytes_sent_by(role, self.slots)
     }
 
-    /// Bytes that a party sends in [`send`](super::send) or [`receive`](super::receive), likewise, the closing frame not: none
-    /// without slots.
+    /// Bytes that a party sends in [`send`](super::send) or [`receive`](super::receive), likewise, the closing frame
+    /// not: none without slots.
     pub fn bytes_sent_by(&self, role: Role) -> u64 {
         if self.slots == 0 { 0 } else { self.setup_bytes_sent_by(role) + self.run_bytes_sent_by(role) }
     }
@@ -77,8 +77,8 @@ impl Params {
         if self.slots == 0 { 0 } else { 3 }
     }
 
-    /// Memory of a receiver with so many items besides these, in bytes, an estimate from above for two threads: their places,
-    /// sorted, and what it works with.
+    /// Memory of a receiver with so many items besides these, in bytes, an estimate from above for two threads: their
+    /// places, sorted, and what it works with.
     pub fn memory_of_receiver(&self, items: u64) -> u64 {
         let pieces = self.slots.div_ceil(PIECE) as u64;
         let places = items * (4 * self.strength.bits() as u64 + 32) + items.div_ceil(1 << 16) * pieces * 4;

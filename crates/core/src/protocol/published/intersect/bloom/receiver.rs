@@ -29,8 +29,8 @@ pub struct BloomReceiver {
 }
 
 impl BloomReceiver {
-    /// Sets up OTs with a peer that sets up a [`Sender`](super::BloomSender), both with the same `purpose`, which nothing else in
-    /// the session has, and with parameters that have the same extension as those of all runs.
+    /// Sets up OTs with a peer that sets up a [`Sender`](super::BloomSender), both with the same `purpose`, which
+    /// nothing else in the session has, and with parameters that have the same extension as those of all runs.
     pub fn setup(
         params: &Params,
         session: &Session,
@@ -54,11 +54,11 @@ impl BloomReceiver {
     }
 }
 
-/// One run alone: returns the indices of the items that are common, ascending. Items must be distinct, and made with a key
-/// of this session.
+/// One run alone: returns the indices of the items that are common, ascending. Items must be distinct, and made with a
+/// key of this session.
 ///
-/// Errors: [`Error::Input`](crate::Error::Input) for more items than agreed on, before anything is sent; the channel fails,
-/// or the peer breaks the protocol.
+/// Errors: [`Error::Input`](crate::Error::Input) for more items than agreed on, before anything is sent; the channel
+/// fails, or the peer breaks the protocol.
 ///
 /// Memory besides the items: 16 + 4 k bytes for each of them, 21 MB for each thread and 12 MB.
 pub fn receive(
@@ -136,8 +136,8 @@ impl Query {
     }
 }
 
-/// Writes what `message` hides: the slots from `start` on where the receiver's bits are set, and anything elsewhere. Only the
-/// k lowest bits of each matter.
+/// Writes what `message` hides: the slots from `start` on where the receiver's bits are set, and anything elsewhere.
+/// Only the k lowest bits of each matter.
 fn unmask(keys: &Keys, start: usize, blocks: &[Block], message: &[u8], out: &mut [Block]) {
     let slot_bytes = keys.hashes.slot_bytes();
     let parts = blocks.par_chunks(STRIP).zip(message.par_chunks(STRIP * slot_bytes)).zip(out.par_chunks_mut(STRIP));

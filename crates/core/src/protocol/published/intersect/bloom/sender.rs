@@ -53,8 +53,8 @@ impl std::fmt::Debug for BloomSender {
 /// One run alone. Items must be distinct, and made with a key of this session. Nothing is learned.
 ///
 /// Errors: [`Error::Input`](crate::Error::Input) for more items than agreed on, before anything is sent;
-/// [`Error::NotReady`](crate::Error::NotReady) if no filter of the items could be made (see [`Garbled::new`]), before anything
-/// that depends on them is; the channel fails, or the peer breaks the protocol.
+/// [`Error::NotReady`](crate::Error::NotReady) if no filter of the items could be made (see [`Garbled::new`]), before
+/// anything that depends on them is; the channel fails, or the peer breaks the protocol.
 ///
 /// Memory besides the items: a quarter of a byte for each slot, about 50 bytes for each item, and 16 MB.
 pub fn send(
@@ -71,8 +71,8 @@ pub fn send(
     BloomSender::setup(params, session, PURPOSE, channel, rng)?.intersect(items, params, 0, channel)
 }
 
-/// Runs the sender's role as [`BloomSender::intersect`] does, with OTs from elsewhere; `run` is the purpose and the number
-/// of the run.
+/// Runs the sender's role as [`BloomSender::intersect`] does, with OTs from elsewhere; `run` is the purpose and the
+/// number of the run.
 pub fn send_over(
     items: &[Item],
     params: &Params,
@@ -101,7 +101,8 @@ pub fn send_over(
     Ok(())
 }
 
-/// The slots from `start` on, each hidden by a hash of what the receiver has for choice 1. Uses up the `blocks` for choice 0.
+/// The slots from `start` on, each hidden by a hash of what the receiver has for choice 1. Uses up the `blocks` for
+/// choice 0.
 fn mask(keys: &Keys, filter: &Garbled, delta: Block, start: usize, blocks: &mut [Block]) -> Vec<u8> {
     let slot_bytes = keys.hashes.slot_bytes();
     let mut message = vec![0; blocks.len() * slot_bytes];

@@ -97,8 +97,8 @@ fn send<G: Group>(group: &G, own: &Contribution<G>, outgoing: &mut Outgoing) -> 
     Ok(())
 }
 
-/// Receives the sums for so many ciphertexts, and takes memory as they arrive. If one is the identity, any of the `suspects` may have
-/// made it so.
+/// Receives the sums for so many ciphertexts, and takes memory as they arrive. If one is the identity, any of the
+/// `suspects` may have made it so.
 fn receive<G: Group>(group: &G, count: usize, suspects: &str, incoming: &mut Incoming) -> Result<Contribution<G>> {
     let (equations, scalars) = PROOF;
     let bytes = incoming.receive(PARTIAL, Proof::bytes(group, equations, scalars))?;

@@ -22,7 +22,8 @@ pub(super) struct Keys<G: Group> {
     pub transcript: Transcript,
 }
 
-/// Every party tells all others its key, with a proof that it knows its share: or the last to speak could choose the joint one.
+/// Every party tells all others its key, with a proof that it knows its share: or the last to speak could choose the
+/// joint one.
 pub(super) fn agree<G: Group + Sync>(
     group: &G,
     party: &KissnerSongParty<'_>,

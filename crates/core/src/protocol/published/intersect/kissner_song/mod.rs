@@ -1,10 +1,10 @@
 //! `kissner-song`: intersection among any number of parties as the roots of a sum of encrypted polynomials.
 //!
-//! After Kissner & Song, "Privacy-Preserving Set Operations" (CRYPTO 2005; steps are those of Set-Intersection-HBC in CMU-CS-05-113),
-//! for honest-but-curious parties of whom any n - 1 may pool what they see, under exponential ElGamal with a key that all parties share
-//! ([`threshold`](crate::primitive::elgamal::threshold)), as Miyaji, Nakasho & Nishida, "Privacy-Preserving Integration of Medical
-//! Data" (2017), compare their own protocol with it. Between two parties, with one key of the receiver's, it is
-//! [`polynomial`](super::polynomial), of which the arithmetic is.
+//! After Kissner & Song, "Privacy-Preserving Set Operations" (CRYPTO 2005; steps are those of Set-Intersection-HBC in
+//! CMU-CS-05-113), for honest-but-curious parties of whom any n - 1 may pool what they see, under exponential ElGamal
+//! with a key that all parties share ([`threshold`](crate::primitive::elgamal::threshold)), as Miyaji, Nakasho &
+//! Nishida, "Privacy-Preserving Integration of Medical Data" (2017), compare their own protocol with it. Between two
+//! parties, with one key of the receiver's, it is [`polynomial`](super::polynomial), of which the arithmetic is.
 //!
 //! 1. Every party i makes the polynomial f_i that has its items as roots, filled up with random ones to the agreed number w, and tells
 //!    all others its coefficients, encrypted. It multiplies each party's polynomial f_j by a polynomial r_ij of its own, of degree w
@@ -15,17 +15,17 @@
 //!
 //! The coefficients of p come out as multiples of the generator, which is enough: p is evaluated "in the exponent".
 //!
-//! What is opened is a uniformly random multiple, of degree 2w, of the polynomial whose roots all parties have (lemma 2 in the paper, and
-//! a proof in `docs/protocols/kissner-song.md`); as points it tells no more than as numbers. It stays one when all but one
-//! party take away what they have added themselves, because that one has multiplied *every* party's polynomial by random ones. So those
-//! who learn, with any others, learn which of their items all parties have; others learn nothing. Everybody knows w, and nobody how many
-//! items another has.
+//! What is opened is a uniformly random multiple, of degree 2w, of the polynomial whose roots all parties have (lemma 2
+//! in the paper, and a proof in `docs/protocols/kissner-song.md`); as points it tells no more than as numbers. It stays
+//! one when all but one party take away what they have added themselves, because that one has multiplied *every*
+//! party's polynomial by random ones. So those who learn, with any others, learn which of their items all parties have;
+//! others learn nothing. Everybody knows w, and nobody how many items another has.
 //!
-//! A fresh encryption of zero is in everything that leaves a party: it adds the product of its own polynomial as fresh ciphertexts. Without,
-//! those who know the randomness of their own polynomials could divide by it.
+//! A fresh encryption of zero is in everything that leaves a party: it adds the product of its own polynomial as fresh
+//! ciphertexts. Without, those who know the randomness of their own polynomials could divide by it.
 //!
-//! Semi-honest parties only: nothing proves that products are those of one polynomial with a random one. Keys and decryptions are proved all
-//! the same, so that whoever gets them wrong is named.
+//! Semi-honest parties only: nothing proves that products are those of one polynomial with a random one. Keys and
+//! decryptions are proved all the same, so that whoever gets them wrong is named.
 
 mod decryption;
 mod keys;
@@ -68,10 +68,11 @@ pub struct KissnerSongParty<'a> {
     pub session: &'a Session,
 }
 
-/// Runs the part of a party. `channels` are those to all others, by place. Returns the indices of its items that all have, ascending, if
-/// it learns.
+/// Runs the part of a party. `channels` are those to all others, by place. Returns the indices of its items that all
+/// have, ascending, if it learns.
 ///
-/// Errors: the group has no roots of unity for [`Strategy::Fft`]; a peer breaks the protocol, or a connection fails; all have then ended.
+/// Errors: the group has no roots of unity for [`Strategy::Fft`]; a peer breaks the protocol, or a connection fails;
+/// all have then ended.
 pub fn run<G: Group + Sync>(
     group: &G,
     party: KissnerSongParty<'_>,
@@ -94,7 +95,8 @@ pub fn run<G: Group + Sync>(
     Ok(opened.map(|opened| party.common(group, &opened, &roots)))
 }
 
-/// Steps 1 to 5 with these roots and factors: p times the generator, coefficient by coefficient or at points, if the party learns.
+/// Steps 1 to 5 with these roots and factors: p times the generator, coefficient by coefficient or at points, if the
+/// party learns.
 fn open<G: Group + Sync>(
     group: &G,
     party: &KissnerSongParty<'_>,
@@ -125,7 +127,8 @@ impl KissnerSongParty<'_> {
         Form::of(group, self.params.strategy, self.params.opened(), true)
     }
 
-    /// The items that are roots of what was opened. It is evaluated at dummies too, so that time does not tell how many there are.
+    /// The items that are roots of what was opened. It is evaluated at dummies too, so that time does not tell how many
+    /// there are.
     fn common<G: Group + Sync>(&self, group: &G, opened: &[G::Point], roots: &[G::Scalar]) -> Vec<usize> {
         let values = self.form(group).evaluate(&Points(group), opened, roots, &|_| ());
         let is_root = |&item: &usize| group.any_identity(slice::from_ref(&values[item]));
@@ -158,7 +161,8 @@ impl KissnerSongParty<'_> {
         transcript
     }
 
-    /// Names who has failed `check`, or those who may have: the party that shows, and whoever has told it what it builds on.
+    /// Names who has failed `check`, or those who may have: the party that shows, and whoever has told it what it
+    /// builds on.
     fn blames(&self, Culprit(place): Culprit, told_by: &[usize], channels: &[Channel], check: &str) -> Error {
         match self.suspects(place, told_by, channels) {
             None => Error::Internal(format!("kissner-song: an own message fails: {check}")),

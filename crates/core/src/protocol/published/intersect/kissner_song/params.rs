@@ -12,7 +12,7 @@ use crate::protocol::published::intersect::polynomial::CHUNK;
 /// Agreed public values of one run. All parties must use equal ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Params {
-    /// Number of parties.
+    /// Number of parties in the job.
     pub parties: usize,
     /// Items of each at most: what all fill up to.
     pub bound: usize,
@@ -36,7 +36,8 @@ impl Params {
     /// Parameters of the protocol as published: polynomials are multiplied by the schoolbook method, and partial
     /// decryptions go from one party to the next.
     ///
-    /// Errors ([`Error::Internal`]): fewer than two parties, nobody who learns, or learners that are not places in ascending order.
+    /// Errors ([`Error::Internal`]): fewer than two parties, nobody who learns, or learners that are not places in
+    /// ascending order.
     /// [`Error::Input`]: 2^32 items or more.
     pub fn new(parties: usize, bound: usize, learners: Vec<usize>) -> Result<Params> {
         let ascending = learners.windows(2).all(|pair| pair[0] < pair[1]);
@@ -58,8 +59,8 @@ impl Params {
         }
     }
 
-    /// Ciphertexts that a party tells of its polynomial: all coefficients but the leading one, which is 1; or as many values as
-    /// what is opened has.
+    /// Ciphertexts that a party tells of its polynomial: all coefficients but the leading one, which is 1; or as many
+    /// values as what is opened has.
     pub(super) fn told(&self) -> usize {
         if self.strategy == Strategy::Points { self.opened() } else { self.bound }
     }
@@ -100,7 +101,8 @@ impl Params {
         self.order.last(self.parties).into_iter().map(|at| line[at]).collect()
     }
 
-    /// Whether the party at `from` gives that at `to` its sums: to add to them, or to see the result and who has added what.
+    /// Whether the party at `from` gives that at `to` its sums: to add to them, or to see the result and who has added
+    /// what.
     pub(super) fn gives(&self, from: usize, to: usize) -> bool {
         from != to && (self.learners.contains(&to) || self.before(to).contains(&from))
     }

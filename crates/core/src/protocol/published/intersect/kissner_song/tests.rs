@@ -68,8 +68,8 @@ impl World {
         (0..self.params.parties).map(factor).collect()
     }
 
-    /// p of a run of the protocol, without what all but the honest party have added. None, if somebody refuses the identity, which in so
-    /// small a group comes by chance.
+    /// p of a run of the protocol, without what all but the honest party have added. None, if somebody refuses the
+    /// identity, which in so small a group comes by chance.
     fn left(&self, logarithms: &HashMap<Vec<u8>, u64>, rng: &mut ChaCha20Rng) -> Option<Vec<Scalar>> {
         let group = &self.group;
         let factors: Vec<_> = (0..self.params.parties).map(|me| self.factors(me, rng)).collect();
@@ -85,8 +85,8 @@ impl World {
         Some(left)
     }
 
-    /// The largest chi-square, in standard deviations from its mean, of the coefficients of what is left in many runs when `common` is
-    /// divided out, and of its values at all roots. None, if it is no multiple of that.
+    /// The largest chi-square, in standard deviations from its mean, of the coefficients of what is left in many runs
+    /// when `common` is divided out, and of its values at all roots. None, if it is no multiple of that.
     fn deviation(&self, common: Range<u64>, seed: u8) -> Option<f64> {
         let (group, mut rng) = (&self.group, ChaCha20Rng::from_seed([seed; 32]));
         let points = group.multiply_generator(&(0..ORDER as u64).map(|log| group.scalar(log)).collect::<Vec<_>>());
@@ -167,8 +167,8 @@ fn far(counts: &[f64; PARTS]) -> f64 {
     (terms.sum::<f64>() - 16.0) / 32f64.sqrt()
 }
 
-/// Kissner & Song, lemma 2: what all but one party have left is a uniformly random multiple of the polynomial of what all have, also
-/// where some have more in common.
+/// Kissner & Song, lemma 2: what all but one party have left is a uniformly random multiple of the polynomial of what
+/// all have, also where some have more in common.
 #[test]
 fn a_random_multiple_of_what_all_have_is_opened() {
     let cases: [(&[Range<u64>], Range<u64>); 4] =
@@ -179,8 +179,8 @@ fn a_random_multiple_of_what_all_have_is_opened() {
     }
 }
 
-/// Factors of too low a degree show; and where each party has one for its own polynomial alone, all others take away their own and
-/// have the honest one's set.
+/// Factors of too low a degree show; and where each party has one for its own polynomial alone, all others take away
+/// their own and have the honest one's set.
 #[test]
 fn weaker_factors_show() {
     for (form, seed) in [(Form::Constant, 10), (Form::OwnAlone, 11)] {

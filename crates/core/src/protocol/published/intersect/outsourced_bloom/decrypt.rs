@@ -15,9 +15,11 @@ use crate::protocol::intersect::tag_exchange::items::fork;
 use crate::session::Transcript;
 use zeroize::Zeroizing;
 
-/// Takes part, and returns which of its items are common, ascending, but for false positives; nothing if it does not learn.
+/// Takes part, and returns which of its items are common, ascending, but for false positives; nothing if it does not
+/// learn.
 ///
-/// Errors: [`Error::Input`] for more items than agreed on; [`Error::Protocol`] by the name of whoever breaks the protocol.
+/// Errors: [`Error::Input`] for more items than agreed on; [`Error::Protocol`] by the name of whoever breaks the
+/// protocol.
 pub fn run<G: Group + Sync, D: Depot>(
     party: &OutsourcedBloomParty<'_, G, D>,
     rng: &mut impl CryptoRng,
@@ -37,8 +39,8 @@ pub fn run<G: Group + Sync, D: Depot>(
     Ok(learns.then(|| common.matches(party.items, &hashes)))
 }
 
-/// Takes part, and gives `learn`, if this party learns, all slots from the first to the last as they are decrypted: a random scalar times
-/// the number of parties that have not set it.
+/// Takes part, and gives `learn`, if this party learns, all slots from the first to the last as they are decrypted: a
+/// random scalar times the number of parties that have not set it.
 pub fn decrypted<G: Group + Sync, D: Depot>(
     party: &OutsourcedBloomParty<'_, G, D>,
     rng: &mut impl CryptoRng,
@@ -139,7 +141,8 @@ impl<G: Group + Sync, D: Depot> OutsourcedBloomParty<'_, G, D> {
         Ok(all)
     }
 
-    /// Gives its own share, with what it was given and a proof, to whom it is for. Returns the share; nothing if it is for nobody.
+    /// Gives its own share, with what it was given and a proof, to whom it is for. Returns the share; nothing if it is
+    /// for nobody.
     fn give(
         &self,
         part: u32,

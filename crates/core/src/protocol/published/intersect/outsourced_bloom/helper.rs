@@ -9,16 +9,16 @@ use crate::depot::{Depot, DepotParty, Parcel};
 use crate::error::{Error, Result};
 use crate::primitive::group::Group;
 
-/// Adds the filters of all parties, part by part as they are there, and leaves the sums for each of them, every one times a
-/// scalar of its own.
+/// Adds the filters of all parties, part by part as they are there, and leaves the sums for each of them, every one
+/// times a scalar of its own.
 ///
 /// Errors: [`Error::Protocol`] by the name of whoever leaves what is no filter.
 pub fn run<G: Group>(params: &Params, group: &G, depot: &impl Depot, rng: &mut impl CryptoRng) -> Result<()> {
     (0..).zip(params.parts(group)).try_for_each(|(part, slots)| randomise(params, group, depot, (part, slots), rng))
 }
 
-/// Does the same for the part with that number, with scalars that follow from `seed` and the number: the same whenever it is done
-/// again, so that no two parties get another sum.
+/// Does the same for the part with that number, with scalars that follow from `seed` and the number: the same whenever
+/// it is done again, so that no two parties get another sum.
 ///
 /// Errors: as [`run`].
 pub fn add<G: Group>(params: &Params, group: &G, depot: &impl Depot, part: u32, seed: &[u8; 32]) -> Result<()> {

@@ -1,6 +1,7 @@
-//! `outsourced-bloom`: intersection among any number of parties through a helper, as it was published (Miyaji, Nakasho & Nishida,
-//! "Privacy-Preserving Integration of Medical Data", J. Med. Syst. 2017, "Practical MPSI"). **It gives away far more than the
-//! intersection**: it is here to be measured and compared, and [`outsourced`](crate::protocol::intersect::outsourced) is what to use.
+//! `outsourced-bloom`: intersection among any number of parties through a helper, as it was published (Miyaji, Nakasho
+//! & Nishida, "Privacy-Preserving Integration of Medical Data", J. Med. Syst. 2017, "Practical MPSI"). **It gives away
+//! far more than the intersection**: it is here to be measured and compared, and
+//! [`outsourced`](crate::protocol::intersect::outsourced) is what to use.
 //!
 //! 1. All tell their public keys ([`meet`](crate::protocol::intersect::outsourced::meet)). The joint key is the sum (exponential ElGamal, all of n).
 //! 2. Each party makes the Bloom filter of its items and sends the helper, for each slot, an encryption of 0 if it is set or of -1.
@@ -14,8 +15,9 @@
 //!   tells, for every item that can be guessed, whether *all others* have it.
 //! - The helper knows the scalars of step 3: with a learner it knows how many parties have set each slot.
 //!
-//! All lengths follow from the agreed bound. Parts travel while others are worked on: a party encrypts on one thread and decrypts on
-//! another. Semi-honest parties and helper; whoever proves its share of a decryption wrongly is named all the same.
+//! All lengths follow from the agreed bound. Parts travel while others are worked on: a party encrypts on one thread
+//! and decrypts on another. Semi-honest parties and helper; whoever proves its share of a decryption wrongly is named
+//! all the same.
 
 mod decrypt;
 pub mod helper;

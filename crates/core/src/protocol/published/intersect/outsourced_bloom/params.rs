@@ -22,8 +22,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// A run of so many parties with at most `bound` items each, of whom the `learners`, ascending, learn: with false positives at
-    /// that rate, decrypting in that order.
+    /// A run of so many parties with at most `bound` items each, of whom the `learners`, ascending, learn: with false
+    /// positives at that rate, decrypting in that order.
     ///
     /// Errors: [`Error::Input`] for more items than a filter can have.
     pub fn new(parties: usize, bound: usize, rate: Rate, order: PartyOrder, learners: Vec<usize>) -> Result<Params> {

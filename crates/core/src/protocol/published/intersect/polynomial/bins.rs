@@ -112,7 +112,8 @@ impl<'a> Bins<'a> {
         (there..count).map(|_| root(field, &random_item(rng))).collect()
     }
 
-    /// The roots of each bin's polynomial: its items, and fresh random ones up to the bound. One costs what the other does.
+    /// The roots of each bin's polynomial: its items, and fresh random ones up to the bound. One costs what the other
+    /// does.
     pub(in crate::protocol) fn roots<F>(
         &self,
         field: &F,

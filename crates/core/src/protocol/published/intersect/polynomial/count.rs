@@ -12,8 +12,8 @@ use crate::role::Role;
 
 /// The receiver's role: returns how many items are common. Items must be distinct, and made with a key of this session.
 ///
-/// Errors: [`Error::NotReady`](crate::Error::NotReady) if the items do not fit their bins, before anything is sent; the channel
-/// fails, or the peer breaks the protocol.
+/// Errors: [`Error::NotReady`](crate::Error::NotReady) if the items do not fit their bins, before anything is sent; the
+/// channel fails, or the peer breaks the protocol.
 pub fn receive(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<usize> {
     params.check(Role::Receiver, items, PolynomialReveal::Count)?;
     if params.is_empty() {

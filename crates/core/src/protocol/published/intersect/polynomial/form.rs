@@ -67,7 +67,8 @@ impl<G: Group + Sync> Form<G> {
         }
     }
 
-    /// The products of the polynomials of bins, of which `polynomials` has travelled, and of the monic ones with these roots.
+    /// The products of the polynomials of bins, of which `polynomials` has travelled, and of the monic ones with these
+    /// roots.
     pub(in crate::protocol) fn multiply_by_roots(
         &self,
         group: &G,
@@ -78,7 +79,8 @@ impl<G: Group + Sync> Form<G> {
         self.multiply(group, polynomials, &parallel::map(roots, 1, factor))
     }
 
-    /// The products of the polynomials of bins, of which `polynomials` has travelled, and of those with these coefficients.
+    /// The products of the polynomials of bins, of which `polynomials` has travelled, and of those with these
+    /// coefficients.
     pub(in crate::protocol) fn multiply(
         &self,
         group: &G,
@@ -120,8 +122,8 @@ impl<G: Group + Sync> Form<G> {
         }
     }
 
-    /// The values of a bin's polynomial, all of it, at `points`; or multiples of them, which are zero where they are. `done` is told how
-    /// many are there.
+    /// The values of a bin's polynomial, all of it, at `points`; or multiples of them, which are zero where they are.
+    /// `done` is told how many are there.
     pub(in crate::protocol) fn evaluate<M>(
         &self,
         module: &M,
@@ -191,8 +193,8 @@ fn values_of_roots<G: Group + Sync>(group: &G, points: &[G::Scalar], roots: &[G:
     parallel::map(points, 16, value)
 }
 
-/// For each of the points 0 to `count` - 1 the product of its differences from the others: j! (count - 1 - j)!, negative for an odd
-/// number of larger points.
+/// For each of the points 0 to `count` - 1 the product of its differences from the others: j! (count - 1 - j)!,
+/// negative for an odd number of larger points.
 fn of_differences<G: Group>(group: &G, count: usize) -> Vec<G::Scalar> {
     let mut factorials = vec![group.scalar(1)];
     for factor in 1..count as u64 {

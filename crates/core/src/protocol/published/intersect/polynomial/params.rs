@@ -121,8 +121,8 @@ impl FromStr for Strategy {
     }
 }
 
-/// Each of so many bins overflows with probability 2^-this at most, for each of two parties, so that any does with 2^-45
-/// ([`Chance::Bucket`]).
+/// Each of so many bins overflows with probability 2^-this at most, for each of two parties, so that any does with
+/// 2^-45 ([`Chance::Bucket`]).
 fn overflow_bits(bins: usize) -> f64 {
     f64::from(Chance::Bucket.bits()) + 1.0 + (bins as f64).log2()
 }
@@ -133,10 +133,11 @@ pub(in crate::protocol) fn frames(ciphertexts: usize, bytes: usize) -> Frames {
 }
 
 impl Params {
-    /// For sets of so many items. What is not wanted in particular is what takes the two parties the least work together.
+    /// For sets of so many items. What is not wanted in particular is what takes the two parties the least work
+    /// together.
     ///
-    /// Errors ([`Error::Input`]): there is no group for that level, or none with roots of unity for [`Strategy::Fft`]; bins that are
-    /// none, or more than [`MAX_BINS`]; sets of 2^32 items or more.
+    /// Errors ([`Error::Input`]): there is no group for that level, or none with roots of unity for [`Strategy::Fft`];
+    /// bins that are none, or more than [`MAX_BINS`]; sets of 2^32 items or more.
     pub fn new(wanted: PolynomialRequest, receiver_items: usize, sender_items: usize) -> Result<Params> {
         if receiver_items.max(sender_items) > u32::MAX as usize {
             return Err(Error::Input("a set has 2^32 items or more".into()));
@@ -167,7 +168,7 @@ impl Params {
         let best = each.min_by(|one, other| one.cost().work().total_cmp(&other.cost().work()));
         best.ok_or_else(|| match wanted.strategy {
             Some(strategy) => Error::Input(format!(
-                "strategy = \"{strategy}\" is not there with level = \"{}\" and such sets: use \"auto\"",
+                "strategy = \"{strategy}\" is not available with level = \"{}\" for sets of these sizes: use \"auto\"",
                 wanted.level
             )),
             None => Error::Input(format!("no group of level = \"{}\" for encrypted polynomials", wanted.level)),
@@ -207,9 +208,9 @@ impl Params {
         self.bins
     }
 
-    /// Items of the party with this role that each bin is filled up to: the least number that each bin exceeds with probability
-    /// 2^-(45 + 1 + log2(bins * runs)) at most, so that any bin of either party does in any run with 2^-45 at most
-    /// ([`Chance::Bucket`]). One bin has all.
+    /// Items of the party with this role that each bin is filled up to: the least number that each bin exceeds with
+    /// probability 2^-(45 + 1 + log2(bins * runs)) at most, so that any bin of either party does in any run with 2^-45
+    /// at most ([`Chance::Bucket`]). One bin has all.
     pub fn bound(&self, role: Role) -> usize {
         match role {
             Role::Receiver => self.bounds[0],
@@ -217,8 +218,8 @@ impl Params {
         }
     }
 
-    /// Ciphertexts that the receiver sends for a bin: all coefficients of φ but the leading one, which is 1; or the values of a
-    /// polynomial of the degree that is to be opened.
+    /// Ciphertexts that the receiver sends for a bin: all coefficients of φ but the leading one, which is 1; or the
+    /// values of a polynomial of the degree that is to be opened.
     pub(in crate::protocol) fn ciphertexts_of_bin(&self) -> usize {
         match self.strategy {
             Strategy::Points => self.answers_of_bin(),
@@ -234,7 +235,8 @@ impl Params {
         }
     }
 
-    /// The bins that are worked on at once: as many as have [`CHUNK`] ciphertexts at most, or one, and about equally many each time.
+    /// The bins that are worked on at once: as many as have [`CHUNK`] ciphertexts at most, or one, and about equally
+    /// many each time.
     pub(in crate::protocol) fn portions(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + Send {
         let (bins, size) = (self.bins, self.bins_of_portion());
         (0..bins).step_by(size).map(move |start| start..bins.min(start + size))
@@ -245,9 +247,9 @@ impl Params {
         self.bins.div_ceil(self.bins.div_ceil(most))
     }
 
-    /// At how many points the polynomials of each portion are evaluated, random ones among them, to look at `items` items in all, so
-    /// that time does not tell how many there are: as many as fall into a portion at most, but with the probability that a
-    /// bin overflows.
+    /// At how many points the polynomials of each portion are evaluated, random ones among them, to look at `items`
+    /// items in all, so that time does not tell how many there are: as many as fall into a portion at most, but with
+    /// the probability that a bin overflows.
     pub(super) fn points_of_portion(&self, items: usize) -> usize {
         let portions = self.bins / self.bins_of_portion();
         okvs::bin_capacity(items, portions, overflow_bits(portions * self.runs))
@@ -306,7 +308,8 @@ impl Params {
         self.memory_of_items(self.items(role)) + shuffled + fixed
     }
 
-    /// Memory that so many items take, in bins, and while the polynomials of a portion are evaluated at all of its items.
+    /// Memory that so many items take, in bins, and while the polynomials of a portion are evaluated at all of its
+    /// items.
     pub(in crate::protocol) fn memory_of_items(&self, items: usize) -> u64 {
         items as u64 * 72 + 32 * self.points_of_portion(items) as u64 * self.curve.point_memory() as u64
     }

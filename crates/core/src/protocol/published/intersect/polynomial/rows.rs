@@ -22,11 +22,11 @@ use crate::primitive::published::polynomial::{Module, Points};
 use crate::protocol::intersect::tag_exchange::items::fork;
 use crate::role::Role;
 
-/// The receiver's role (KK's client): returns the indices of the items that are common, ascending. Items must be distinct, and made
-/// with a key of this session.
+/// The receiver's role (KK's client): returns the indices of the items that are common, ascending. Items must be
+/// distinct, and made with a key of this session.
 ///
-/// Errors: [`Error::NotReady`](crate::Error::NotReady) if the items do not fit their bins, before anything is sent; the channel
-/// fails, or the peer breaks the protocol.
+/// Errors: [`Error::NotReady`](crate::Error::NotReady) if the items do not fit their bins, before anything is sent; the
+/// channel fails, or the peer breaks the protocol.
 pub fn receive(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<usize>> {
     params.check(Role::Receiver, items, PolynomialReveal::Rows)?;
     receive_by(items, params, channel, fork(rng))
@@ -64,8 +64,8 @@ pub fn receive_in<G: Group + Sync>(
     roots_in(group, &bins, &bins, params, channel, rng)
 }
 
-/// Steps 1 to 8 with the items `own`: returns the indices of the items `tested` that are roots of what the sender answers,
-/// ascending.
+/// Steps 1 to 8 with the items `own`: returns the indices of the items `tested` that are roots of what the sender
+/// answers, ascending.
 pub(in crate::protocol) fn roots_in<G: Group + Sync>(
     group: &G,
     own: &Bins<'_>,

@@ -33,8 +33,8 @@ fn params(reveal: PolynomialReveal, mine: &[Item], theirs: &[Item]) -> Params {
         .unwrap()
 }
 
-/// h, as the receiver opens it in a run with the real sender. None, if somebody refuses the identity, which in so small a group comes
-/// by chance.
+/// h, as the receiver opens it in a run with the real sender. None, if somebody refuses the identity, which in so small
+/// a group comes by chance.
 fn opened(group: &ModP, mine: &[Item], theirs: &[Item], rng: &mut ChaCha20Rng) -> Option<Vec<Scalar>> {
     let params = params(PolynomialReveal::Rows, mine, theirs);
     let senders = ChaCha20Rng::from_rng(rng);
@@ -85,8 +85,8 @@ fn too_little(group: &ModP, mine: &[Item], theirs: &[Item], rng: &mut ChaCha20Rn
     sum
 }
 
-/// The largest chi-square of the coefficients and of the values at `points`, in standard deviations from its mean, of what is left of
-/// polynomials when `divisor` is divided out.
+/// The largest chi-square of the coefficients and of the values at `points`, in standard deviations from its mean, of
+/// what is left of polynomials when `divisor` is divided out.
 fn deviation(group: &ModP, polynomials: &[Vec<Scalar>], divisor: &[Scalar], points: &[Scalar]) -> f64 {
     let mut counts = BTreeMap::<(&str, usize), [f64; PARTS]>::new();
     for polynomial in polynomials {
@@ -119,8 +119,8 @@ fn far(counts: &[f64; PARTS]) -> f64 {
     (terms.sum::<f64>() - 16.0) / 32f64.sqrt()
 }
 
-/// Kissner & Song, lemma 2: what the receiver opens is a uniformly random multiple of the polynomial of what is common, also where sets
-/// have different sizes. Its values at the sender's items are no others than elsewhere.
+/// Kissner & Song, lemma 2: what the receiver opens is a uniformly random multiple of the polynomial of what is common,
+/// also where sets have different sizes. Its values at the sender's items are no others than elsewhere.
 #[test]
 fn a_random_multiple_of_what_is_common_is_opened() {
     let group = ModP::toy();
@@ -140,8 +140,9 @@ fn a_random_multiple_of_what_is_common_is_opened() {
     }
 }
 
-/// The values of φ at the sender's items tell whether they are zero, and nothing else: others are uniformly random in every run, also one
-/// beside the other. Values that are not blinded are the same again and again, and those blinded by one number have one quotient.
+/// The values of φ at the sender's items tell whether they are zero, and nothing else: others are uniformly random in
+/// every run, also one beside the other. Values that are not blinded are the same again and again, and those blinded by
+/// one number have one quotient.
 #[test]
 fn values_tell_only_whether_they_are_zero() {
     let group = ModP::toy();

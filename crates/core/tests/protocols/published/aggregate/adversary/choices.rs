@@ -1,4 +1,5 @@
-//! A participant that wants more evaluations than it has transfers for: both messages of a pair give it a secret of the function.
+//! A participant that wants more evaluations than it has transfers for: both messages of a pair give it a secret of the
+//! function.
 
 use std::collections::HashSet;
 
@@ -44,8 +45,8 @@ fn ratio(first: &[u8], second: &[u8]) -> Option<Vec<u8>> {
     Some(GROUP.encode_scalar(&GROUP.times(&second, &GROUP.invert(&[first])[0])).to_vec())
 }
 
-/// Transfer i is chosen otherwise in tree i modulo 32 than in all others. If the challenge is known, the last block, which belongs to
-/// no transfer, hides the difference from the check.
+/// Transfer i is chosen otherwise in tree i modulo 32 than in all others. If the challenge is known, the last block,
+/// which belongs to no transfer, hides the difference from the check.
 fn one_tree_each(ot: Ot) -> Vec<Vec<Block>> {
     let params = ot.params();
     let mut rows = vec![vec![Block::ZERO; extension::width(&params, TRANSFERS)]; params.trees()];
@@ -62,8 +63,9 @@ fn one_tree_each(ot: Ot) -> Vec<Vec<Block>> {
     rows
 }
 
-/// The pairs of a stage with such choices, if the proxy sends any. The first message of a transfer is then hidden by a hash that takes
-/// no more of delta than one tree's part, and twelve scalars show which part is right. With all of delta both messages are open.
+/// The pairs of a stage with such choices, if the proxy sends any. The first message of a transfer is then hidden by a
+/// hash that takes no more of delta than one tree's part, and twelve scalars show which part is right. With all of
+/// delta both messages are open.
 fn read_pairs(own: &Participant, ot: Ot, stage: &Stage) -> Option<Vec<[Vec<u8>; 2]>> {
     let params = ot.params();
     let trees = params.trees();
@@ -83,8 +85,8 @@ fn read_pairs(own: &Participant, ot: Ot, stage: &Stage) -> Option<Vec<[Vec<u8>; 
     Some((0..TRANSFERS).map(pair).collect())
 }
 
-/// A participant with such choices, which then reports keys of which it has chosen none: what the proxy makes of that, and the secrets
-/// that it has read.
+/// A participant with such choices, which then reports keys of which it has chosen none: what the proxy makes of that,
+/// and the secrets that it has read.
 fn read(ot: Ot, keys: &[[u8; KEY_BYTES]]) -> (Result<Vec<u8>>, Option<Vec<Vec<u8>>>) {
     let (round, mut public) = (victim(), victim());
     against(
@@ -188,7 +190,8 @@ fn messages_of_two_keys_are_of_no_pair() {
     assert!(read(Masks::Fresh).iter().all(|ratio| !secrets.contains(ratio)));
 }
 
-/// The same over two connections: a proxy that drew again what it had drawn, as one whose memory was put back, would give both.
+/// The same over two connections: a proxy that drew again what it had drawn, as one whose memory was put back, would
+/// give both.
 #[test]
 fn messages_of_two_connections_are_of_no_pair() {
     let read = |connection: &str, seed: u64| {

@@ -56,8 +56,8 @@ impl Ot {
     }
 }
 
-/// The proxy, in a connection of this name: the entries that it makes of so many reports of "hostile", in one stage. Whatever it draws
-/// follows from the seed.
+/// The proxy, in a connection of this name: the entries that it makes of so many reports of "hostile", in one stage.
+/// Whatever it draws follows from the seed.
 fn receive(round: &Round, ot: Ot, connection: &str, count: usize, seed: u64, channel: &mut Channel) -> Result<Vec<u8>> {
     let (session, params) = (session(connection), ot.params());
     match ot {

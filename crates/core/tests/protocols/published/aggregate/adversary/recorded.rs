@@ -82,8 +82,8 @@ fn payloads(frames: Vec<Frame>) -> Vec<(u8, Vec<u8>)> {
     frames.into_iter().filter(|frame| known.contains(&frame.label)).map(|frame| (frame.label, frame.payload)).collect()
 }
 
-/// A proxy that draws the same again in a connection of the same name takes the same again: what was recorded counts twice. One that does
-/// either anew refuses it.
+/// A proxy that draws the same again in a connection of the same name takes the same again: what was recorded counts
+/// twice. One that does either anew refuses it.
 #[test]
 fn what_was_recorded_is_good_for_no_other_connection() {
     let (entries, frames) = record("one", 2);
@@ -120,8 +120,8 @@ fn messages_in_another_order_end_the_run() {
     }
 }
 
-/// Points that are none are refused, the identity among them. Whatever else a participant draws, be it known to everybody, all the same
-/// or of another connection, is its own affair: it has one row, once.
+/// Points that are none are refused, the identity among them. Whatever else a participant draws, be it known to
+/// everybody, all the same or of another connection, is its own affair: it has one row, once.
 #[test]
 fn base_ots_and_trees_that_nobody_draws_give_nothing() {
     let identity = [0; 32];

@@ -133,7 +133,8 @@ fn whatever_a_participant_reports_others_count_as_they_do() {
     assert!(honest > 3 && fooled > 3, "{honest} {fooled}");
 }
 
-/// One participant reports a key as often as it likes: by tags it is one. Without them, as the job may say, it is as many as its reports.
+/// One participant reports a key as often as it likes: by tags it is one. Without them, as the job may say, it is as
+/// many as its reports.
 #[test]
 fn one_participant_is_one_however_often_it_reports_a_key() {
     for distinct in [false, true] {

@@ -1,4 +1,5 @@
-//! The function and its oblivious evaluation, compared with a direct one that multiplies points bit by bit; on a curve and modulo p.
+//! The function and its oblivious evaluation, compared with a direct one that multiplies points bit by bit; on a curve
+//! and modulo p.
 
 use std::collections::HashSet;
 
@@ -175,8 +176,8 @@ fn what_a_participant_gets_is_uniform_whatever_its_input() {
     }
 }
 
-/// Whatever a participant puts together of what it may choose in two evaluations, and of both blinds, is the function of neither input,
-/// nor of any other of the same bits.
+/// Whatever a participant puts together of what it may choose in two evaluations, and of both blinds, is the function
+/// of neither input, nor of any other of the same bits.
 #[test]
 fn parts_of_two_evaluations_make_no_third() {
     let (group, rng) = (Ristretto255, &mut rng(1));
@@ -206,7 +207,8 @@ fn parts_of_two_evaluations_make_no_third() {
     }
 }
 
-/// A proxy replaces the message for 0, or the one for 1, by what is no scalar: the participant answers with a point in either case.
+/// A proxy replaces the message for 0, or the one for 1, by what is no scalar: the participant answers with a point in
+/// either case.
 #[test]
 fn messages_that_are_no_scalars_count_as_one() {
     let group = Ristretto255;

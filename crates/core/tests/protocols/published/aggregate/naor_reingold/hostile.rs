@@ -1,5 +1,5 @@
-//! Parties that deviate: participants with a program of their own, whose choices and reports are not those of any key, and frames that no
-//! honest party sends.
+//! Parties that deviate: participants with a program of their own, whose choices and reports are not those of any key,
+//! and frames that no honest party sends.
 
 use std::sync::Arc;
 
@@ -60,7 +60,8 @@ fn another_key_under_the_row_of_one_is_found_and_counts_for_nothing() {
             _ => assert_eq!((row.len(), answer), (2, RowAnswer::Key(vec![7]))),
         }
     }
-    // Of 8 there is one honest report: a wrong one makes two of them for the database, and the oracle says which is wrong.
+    // Of 8 there is one honest report: a wrong one makes two of them for the database, and the oracle says which is
+    // wrong.
     let wrong = reported(&mut round, "c", 8, 9, |_, _| ());
     let rows = round.open(&[honest, wrong].concat()).rows;
     let row: Vec<ReportRow> = rows.iter().filter(|row| row.id == rows[1].id).cloned().collect();
@@ -157,7 +158,8 @@ fn reports_of_others_of_other_places_and_of_other_bytes_are_refused() {
     assert_eq!(round.unblind(("c", 0), &reports[1..], &made), refused(1, Why::Length));
 }
 
-/// Also where there are no values to be proved. (A report that was taken again would come out under another r, in a row of its own.)
+/// Also where there are no values to be proved. (A report that was taken again would come out under another r, in a row
+/// of its own.)
 #[test]
 fn replays_are_refused_without_values_too() {
     let mut round = round(1, 0, true, 1);
@@ -212,7 +214,8 @@ fn points_that_are_none() {
     run_all(attacks);
 }
 
-/// A proxy that spoils one message of each pair, or both, sees an honest run whatever the bits are: no error, as many bytes.
+/// A proxy that spoils one message of each pair, or both, sees an honest run whatever the bits are: no error, as many
+/// bytes.
 #[test]
 fn a_proxy_that_spoils_messages_sees_no_difference() {
     use crate::support::{Frame, passing, tapped};

@@ -150,7 +150,8 @@ fn the_basic_protocol_links_a_key_to_its_row_and_the_extended_one_does_not() {
         assert_eq!(rows.len(), 3);
         let kept = Kept { values: kept, reports };
         assert_eq!(linked(&round, &kept, &rows), expected, "{form:?}");
-        // Each half of the extended protocol alone does not do: re-randomised rows of plain values, values with r whose ciphertexts pass.
+        // Each half of the extended protocol alone does not do: re-randomised rows of plain values, values with r whose
+        // ciphertexts pass.
         let half = match form {
             TransferForm::Plain => round.unblind(("a", 0), &kept.reports, &made).unwrap(),
             TransferForm::Blinded => basic::pass(&round.params, &kept.reports).unwrap(),

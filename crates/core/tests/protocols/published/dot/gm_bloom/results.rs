@@ -1,5 +1,5 @@
-//! Scalar products by `gm-bloom` against plaintext: every length and density; matrices, chosen pairs, the form with two outputs;
-//! their cost, and columns that are too dense.
+//! Scalar products by `gm-bloom` against plaintext: every length and density; matrices, chosen pairs, the form with two
+//! outputs; their cost, and columns that are too dense.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

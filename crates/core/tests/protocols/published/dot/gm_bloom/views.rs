@@ -65,8 +65,8 @@ fn recognised(own: &[u8], answered: &[u8]) -> Check {
     }
 }
 
-/// The one row with a one of the counter's is a common one: where it stands among the labels tells nothing of which row it is. A
-/// plain intersection of the rows' numbers tells just that.
+/// The one row with a one of the counter's is a common one: where it stands among the labels tells nothing of which row
+/// it is. A plain intersection of the rows' numbers tells just that.
 #[test]
 fn the_counter_does_not_learn_which_rows_are_common() {
     let params = params(PLACES, 4);

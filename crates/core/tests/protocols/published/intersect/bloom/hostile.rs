@@ -64,7 +64,8 @@ fn changed_slots_match_nothing_wrong() {
     }
 }
 
-/// Slots of another run with the same items and keys of the session, replayed, match nothing: each run has OTs of its own.
+/// Slots of another run with the same items and keys of the session, replayed, match nothing: each run has OTs of its
+/// own.
 #[test]
 fn slots_of_another_run_match_nothing() {
     let recorded = honest((3, 4))[1].iter().find(|frame| frame.label == SLOTS.code).unwrap().clone();

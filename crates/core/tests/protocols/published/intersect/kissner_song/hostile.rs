@@ -1,4 +1,5 @@
-//! Parties that break the protocol: whoever is at the other end says so and names them, everybody ends, and nobody waits for ever.
+//! Parties that break the protocol: whoever is at the other end says so and names them, everybody ends, and nobody
+//! waits for ever.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -167,7 +168,8 @@ fn whoever_proves_or_decrypts_wrongly_is_named() {
     }
 }
 
-/// Whoever is in a line may have made the sum of somebody after it the identity, of which nobody may be told more than that.
+/// Whoever is in a line may have made the sum of somebody after it the identity, of which nobody may be told more than
+/// that.
 #[test]
 fn who_sends_the_identity_as_a_sum_may_have_been_made_to() {
     for (order, name) in [(PartyOrder::Chain, "sender, or 0,"), (PartyOrder::Alone, "sender")] {

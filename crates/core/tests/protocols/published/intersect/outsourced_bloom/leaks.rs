@@ -70,8 +70,8 @@ fn enumerated(view: &View, own: &[usize], domain: usize) -> Vec<usize> {
     (0..guesses.len()).filter(tells).map(|guess| guesses[guess]).collect()
 }
 
-/// Hospitals have 2^`log2` patients each, of all days of a century: what the first one learns of the others, with whom it has nobody in
-/// common.
+/// Hospitals have 2^`log2` patients each, of all days of a century: what the first one learns of the others, with whom
+/// it has nobody in common.
 fn a_party_enumerates(parties: usize, log2: u32) {
     let (count, domain) = (1usize << log2, 36_525);
     let own: Vec<usize> = (0..count).map(|index| index * 8 + 1).collect();
@@ -111,7 +111,8 @@ fn a_view_depends_on_more_than_input_and_output() {
     assert!(many > few + 50, "{few} and {many}");
 }
 
-/// The helper knows what it multiplied by: with what the learner decrypts, both have the number of parties that have set each slot.
+/// The helper knows what it multiplied by: with what the learner decrypts, both have the number of parties that have
+/// set each slot.
 #[test]
 fn helper_and_learner_together_have_exact_counts_of_every_slot() {
     let sets = [(0..1000).collect::<Vec<_>>(), (500..1500).collect(), (750..1750).collect()];
@@ -132,7 +133,8 @@ fn helper_and_learner_together_have_exact_counts_of_every_slot() {
     }
 }
 
-/// A helper that makes its scalars of one seed, part by part: the same slots in two parts come out as different ones, and the same again when it is asked again.
+/// A helper that makes its scalars of one seed, part by part: the same slots in two parts come out as different ones,
+/// and the same again when it is asked again.
 #[test]
 fn each_part_has_scalars_of_its_own() {
     let bound = (1..).map(|bits| 1usize << bits).find(|&bound| slots(bound).len() > 1).unwrap();

@@ -1,5 +1,5 @@
-//! `polynomial` with a peer that breaks the protocol at every message, in either role: the victim must end with the right error, and
-//! neither side may panic, hang or report a wrong result as a good one.
+//! `polynomial` with a peer that breaks the protocol at every message, in either role: the victim must end with the
+//! right error, and neither side may panic, hang or report a wrong result as a good one.
 
 use std::sync::Arc;
 

@@ -72,8 +72,9 @@ fn the_sender_sees_fresh_ciphertexts() {
     fresh_points(&[0, 1].map(leaky)).unwrap_err();
 }
 
-/// Whether the receiver can tell that an item is the sender's, whether it has asked for it or not: the first halves of the
-/// answers are the product of γ1 and its own randomness, if nothing was added to them; with γ1 it is left with γ2 ψ.
+/// Whether the receiver can tell that an item is the sender's, whether it has asked for it or not: the first halves of
+/// the answers are the product of γ1 and its own randomness, if nothing was added to them; with γ1 it is left with γ2
+/// ψ.
 fn tells(asked: &Receiver, item: &Item) -> bool {
     let point = root(item);
     let known = |polynomial: &[Scalar]| evaluate_one(&Scalars(&GROUP), polynomial, &point);
@@ -114,8 +115,8 @@ fn the_receiver_cannot_test_other_items() {
     assert!(!not_common.iter().chain(&others).any(|item| tells(&honest, item)));
 }
 
-/// Whether the receiver of a count can tell that an item is the sender's: an answer's halves are in the proportion of φ and its own
-/// randomness at that item, if nothing was added to them.
+/// Whether the receiver of a count can tell that an item is the sender's: an answer's halves are in the proportion of φ
+/// and its own randomness at that item, if nothing was added to them.
 fn tells_of_a_count(asked: &Receiver, item: &Item) -> bool {
     let point = root(item);
     let [of_phi, of_randomness] =
@@ -151,7 +152,8 @@ fn the_receiver_of_a_count_cannot_test_other_items() {
     assert!(!not_common.iter().chain(&others).any(|item| tells_of_a_count(&honest, item)));
 }
 
-/// Answers of a count come in an order that the sender draws: where the one that is 0 stands says nothing of where the sender has the item.
+/// Answers of a count come in an order that the sender draws: where the one that is 0 stands says nothing of where the
+/// sender has the item.
 #[test]
 fn answers_of_a_count_have_no_order() {
     let params = Params::new(wanted(PolynomialReveal::Count, Some(Strategy::Schoolbook), Some(1)), 1, PLACES).unwrap();

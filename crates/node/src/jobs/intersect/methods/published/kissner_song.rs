@@ -33,7 +33,7 @@ const FIXED_BYTES: u64 = 32 << 20;
 /// agreed on that work.
 const MAX_UNAGREED_KEYS: u64 = 20_000;
 
-/// The protocol.
+/// Row of the protocol in the table of methods.
 pub struct KissnerSong;
 
 impl IntersectMethod for KissnerSong {
@@ -170,8 +170,7 @@ fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     match job.limits.pad_to {
         Some(bound) => {
             learned.push(format!(
-                "{party} does not learn how many distinct keys {all} each have, beyond what the result says and that they are no more than \
-                 {}: all sets are padded to that.",
+                "{party} does not learn how many distinct keys {all} each have, but for what the result says: all sets are padded to {}.",
                 count(bound)
             ));
             learned.push(hint_of_size(party, "a party"));

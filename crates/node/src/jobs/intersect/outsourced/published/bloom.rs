@@ -31,7 +31,7 @@ pub const PROTOCOL: Protocol = Protocol::named("outsourced-bloom");
 const LEAK: &str =
     "protocol = \"outsourced-bloom\" tells who learns, of every key that can be guessed, whether all others have it";
 
-/// The protocol.
+/// Row of the protocol in the table of methods.
 pub struct OutsourcedBloom;
 
 impl IntersectMethod for OutsourcedBloom {
