@@ -118,7 +118,7 @@ fn run_over(
     let agreed = settle(greeted, job, me, &own, check, choose, channel)?;
     confirm(&agreed.session, job, me, channel)?;
     let peers = Peers::One { agreed: &agreed, channel };
-    part.run(PartContext { job, me, peers, allowed: None, rng: &mut fresh_rng()? })
+    part.run(PartContext { job, me, peers, allowed: None, secret: &[7; 32], rng: &mut fresh_rng()? })
 }
 
 /// A party that dials `a`, or nobody.
