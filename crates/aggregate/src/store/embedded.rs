@@ -1,14 +1,11 @@
-//! Rounds in a directory of one process: a log-structured merge tree for the reports of each round, and one for marks
-//! and records.
+//! Rounds in a directory of one process: a log-structured merge tree for each round's reports, one for marks.
 //!
-//! A report's key is its row, its batch and its place in the batch, so that reading a tree in order groups it by rows.
-//! The mark of a batch and its reports are one atomic write to the journal, which is flushed before a call returns. A
-//! round is removed by removing its tree.
+//! A report's key is its row, batch and place in the batch, so that reading a tree in order groups it by rows. A
+//! batch's mark and reports are one atomic write to the journal, flushed before a call returns.
 //!
 //! The files show what the database's operator sees: which reports have a key in common, their values, and which are of
 //! one participant within a row. Neither keys nor participants follow from them without a secret of the proxy. They are
-//! not sealed, since the order that groups the rows would still show most of this: the directory is its owner's alone;
-//! encrypt its disk.
+//! not sealed, since the order of rows would show most of this: the directory is its owner's alone; encrypt its disk.
 
 mod disk;
 mod key;
@@ -53,8 +50,7 @@ const THREADS: usize = 2;
 
 /// Disk space that is left free for merging tables, up to so much of what there is.
 const MERGE_BYTES: u64 = 768 << 20;
-/// Part of `MERGE_BYTES` left free for changes of a round's state: closing or removing a round gives room, and takes
-/// little.
+/// Part of `MERGE_BYTES` left free for changes of a round's state: closing or removing a round gives room.
 const STATE_RESERVE_BYTES: u64 = 16 << 20;
 /// Tables and memory tables that may wait to be merged or written before a writer has to wait.
 const MAX_UNMERGED: usize = 18;
@@ -141,8 +137,7 @@ impl Embedded {
         Ok(reports)
     }
 
-    /// Refuses to write where the disk has too little room for it, and for what is still to be written: a write that
-    /// fails halfway would stop all others until the next start.
+    /// Refuses a write that the disk has no room for: one that fails halfway would stop all others.
     fn check_room(&self) -> Result<()> {
         let used = self.database.disk_space().map_err(|error| self.fault(error))?;
         self.check_free(self.sizes.reserve.saturating_add(used.min(MERGE_BYTES)))
@@ -163,8 +158,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Waits until what is written before has been merged. (The trees would wait too, but not notice that their disk
-    /// has failed.)
+    /// Waits until what is written before has been merged. (The trees would not notice that their disk has failed.)
     fn wait_for_merging(&self, reports: &Keyspace) -> Result<()> {
         while reports.l0_table_count() > MAX_UNMERGED || reports.sealed_memtable_count() > MAX_UNWRITTEN {
             self.database.persist(PersistMode::Buffer).map_err(|error| self.fault(error))?;
