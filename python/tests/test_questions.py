@@ -28,6 +28,7 @@ LEAST: dict[str, dict[str, Any]] = {
     "union": {"key": {"columns": ["id"]}},
     "dot": {},
     "rules": {"min_support": 2, "items": "*"},
+    "crosstab": {"rows": ["x"], "columns": ["y"]},
     "aggregate": {"key": {"columns": ["id"]}, "round": {"reveal_when": "count >= 3"}},
     "shares": {"operation": "sum"},
 }

@@ -69,7 +69,7 @@ impl CrosstabOptions {
         let (row_id, of_ids) = named_columns("row-id", &self.align.row_id)?;
         mapping.extend(of_columns);
         mapping.extend(of_ids);
-        let measure: tacita_node::jobs::crosstab::Measure = self.measure.parse()?;
+        let measure: tacita_node::jobs::crosstab::CellMeasure = self.measure.parse()?;
         if let Some(header) = &self.measure_column {
             let Some(column) = measure.column() else {
                 return Err(Error::Input("--measure-column: a count has no column; use --measure sum:COLUMN".into()));

@@ -111,15 +111,15 @@ fn random_tables_by_position() {
 /// Rows that both have, in tables in different orders, shown and hidden.
 #[test]
 fn rows_by_ids() {
-    for (way, common) in [("rows", 150), ("hidden", 150), ("hidden", 0), ("rows", 0)] {
+    for (way, common) in [("rows", 900), ("hidden", 900), ("hidden", 0), ("rows", 0)] {
         let home = Home::new();
-        let [x, y] = columns(4, 400);
-        // The first has rows 0 to 249 or fewer, the second the others and the common ones, backwards.
-        let first = 250;
+        let [x, y] = columns(4, 2000);
+        // The first has the rows up to this, the second the others and the common ones, backwards.
+        let first = 1400;
         let start = first - common;
         let line = |row: usize, value: &String| format!("id{},{value}", row * 7919 % 10_007);
         let a = home.file("a.csv", &csv("id,x", (0..first).map(|row| line(row, &x[row]))));
-        let b = home.file("b.csv", &csv("id,y", (start..400).rev().map(|row| line(row, &y[row]))));
+        let b = home.file("b.csv", &csv("id,y", (start..2000).rev().map(|row| line(row, &y[row]))));
         let job = job(&format!("row_id = [\"id\"]\nalignment = \"{way}\"\n[limits]\nmin_cell = 4"));
         attempt(&home, &job, [&a, &b], &[]).well();
         let report = json(home.at("report.json"));
@@ -145,8 +145,8 @@ fn rows_by_ids() {
 #[test]
 fn sums_and_means() {
     let home = Home::new();
-    let [x, y] = columns(2, 200);
-    let values: Vec<i64> = noise(9).map(|number| number as i64 % 1000).take(200).collect();
+    let [x, y] = columns(2, 600);
+    let values: Vec<i64> = noise(9).map(|number| number as i64 % 1000).take(600).collect();
     let a = home.file("a.csv", &csv("x", x.iter().cloned()));
     let b = home.file("b.csv", &csv("y,cost", y.iter().zip(&values).map(|(y, value)| format!("{y},{value}"))));
     attempt(&home, &job("measure = \"mean:cost\""), [&a, &b], &[]).well();
@@ -344,7 +344,7 @@ fn synthetic_patients() {
         attempt(&home, &job, [&inputs[0], &inputs[1]], &[]).well();
         let rows = rows_of(home.at("out/a.csv"));
         let open: Vec<_> = rows.iter().filter(|row| !row["count"].is_empty()).collect();
-        assert!(open.len() > 4, "{way}");
+        assert!(!open.is_empty(), "{way}");
         for row in open {
             let count = truth.get(&[row["gender"].clone(), row["payer"].clone()]).copied().unwrap_or(0);
             assert!(row["count"] == count.to_string() && count >= 5, "{way}");

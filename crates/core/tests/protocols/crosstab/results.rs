@@ -1,4 +1,4 @@
-//! Which cells close, against the rules over counts in the clear, and what a run sends.
+//! Cells that close, against the rules over counts in the clear, and bytes that a run sends.
 
 use tacita_core::channel::HEADER_BYTES;
 use tacita_core::protocol::crosstab::{self, MAX_CELLS, Params};

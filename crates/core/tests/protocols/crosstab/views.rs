@@ -11,7 +11,7 @@ use tacita_core::protocol::shares::{ANSWERS, HIDDEN_BITS};
 
 use super::{Table, plain};
 
-/// What travelled: tables and hidden bits of both, the closing bits of both, and shares of opened counts.
+/// Messages that travelled: tables and hidden bits of both, the closing bits of both, and shares of opened counts.
 struct View {
     hidden: [Vec<u8>; 2],
     tables: Vec<u8>,
@@ -58,9 +58,10 @@ impl View {
         }
         let open = closed.iter().filter(|closed| !**closed).count();
         let bytes = (open * table.params.modulus().unwrap().bits() as usize).div_ceil(8);
-        match self.shares.iter().all(|shares| shares.len() == bytes) {
-            true => Ok(()),
-            false => Err("shares of closed cells travel".into()),
+        if self.shares.iter().all(|shares| shares.len() == bytes) {
+            Ok(())
+        } else {
+            Err("shares of closed cells travel".into())
         }
     }
 }

@@ -114,7 +114,7 @@ fn random_number(secret: &[u8; 32], names: &[&String], labels: &Labels) -> [u8; 
     hasher.finalize().into()
 }
 
-/// All combinations of the agreed categories of columns, if all have them.
+/// Combinations of the agreed categories of columns, if all have them.
 pub(super) fn listed(job: &CrosstabJob<'_>, columns: &[&String]) -> Option<Vec<Labels>> {
     let lists: Option<Vec<&Vec<String>>> = columns.iter().map(|name| job.own.categories.get(*name)).collect();
     let start = vec![Vec::new()];
@@ -132,9 +132,10 @@ fn name_of(labels: &Labels) -> String {
     let mut name = String::with_capacity(text.len());
     for c in text.chars() {
         let plain = c != '|' && !c.is_control() && (c.is_ascii() || c.is_alphanumeric());
-        match plain {
-            true => name.push(c),
-            false => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| name.push_str(&format!("\\u{unit:04x}"))),
+        if plain {
+            name.push(c);
+        } else {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| name.push_str(&format!("\\u{unit:04x}")));
         }
     }
     name

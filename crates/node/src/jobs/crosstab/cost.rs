@@ -21,7 +21,7 @@ const ASSUMED: usize = 10;
 /// CPU seconds of each party for a product of shared bits.
 const GATE: f64 = 0.2e-6;
 
-/// What a plan says of its assumption.
+/// Assumption of a plan, as it says it.
 const ASSUMPTION: &str =
     "; 10 categories of each party are assumed, all cells open, and, where common rows are hidden, none common";
 

@@ -33,11 +33,11 @@ pub struct CrosstabInput {
 /// Whether a party has a column of the job. Of two that have one of the same name, the one that maps it means it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Owned {
-    /// It does not.
+    /// The party does not.
     No = 0,
-    /// Its table has a column of this name.
+    /// The table has a column of this name.
     Named = 1,
-    /// Its own part of the job file maps it.
+    /// The party's own part of the job file maps it.
     Mapped = 2,
 }
 
@@ -95,7 +95,7 @@ impl CrosstabInput {
     }
 }
 
-/// Which rows of a table can count: all by position, else those that have an id.
+/// Rows of a table that can count: all by position, else those that have an id.
 fn used_rows(rows: usize, ids: Option<&intersect::Loaded>) -> Vec<bool> {
     let Some(ids) = ids else { return vec![true; rows] };
     let mut used = vec![false; rows];
@@ -103,7 +103,7 @@ fn used_rows(rows: usize, ids: Option<&intersect::Loaded>) -> Vec<bool> {
     used
 }
 
-/// How the party has each column that the job uses.
+/// Whether the party has each column that the job uses.
 ///
 /// Errors ([`Error::Input`]): it maps one that its table lacks; it has none.
 fn owned(job: &CrosstabJob<'_>, me: &str, table: &Table) -> Result<Vec<Owned>> {

@@ -22,7 +22,7 @@ use crate::table::RowCounts;
 
 use load::CrosstabInput;
 use page::ForReaders;
-pub use spec::{Crosstab, CrosstabJob, Measure};
+pub use spec::{CellMeasure, Crosstab, CrosstabJob};
 
 /// Memory of the products and of the circuit besides columns, in bytes, an estimate from above.
 const WORK_BYTES: u64 = 512 << 20;

@@ -7,14 +7,14 @@ use arrow_schema::{Field, Schema};
 use serde_json::json;
 use tacita_core::{Error, Result};
 
-use super::spec::{COUNT, CrosstabJob, MEAN, Measure, SUM};
+use super::spec::{COUNT, CellMeasure, CrosstabJob, MEAN, SUM};
 use crate::agreement::Answer;
 use crate::table::Table;
 use crate::table::numbers::decimal;
 
 /// One cell of a table.
 pub(super) struct Cell {
-    /// Its categories, by the columns of the job.
+    /// The categories, by the columns of the job.
     pub(super) labels: Vec<String>,
     /// Number of rows, if it is open.
     pub(super) count: Option<u64>,
@@ -26,13 +26,13 @@ pub(super) struct Cell {
 pub(super) struct CrossTable {
     /// The columns of categories.
     pub(super) by: Vec<String>,
-    /// How many of these are for the rows.
+    /// Number of these that are for the rows.
     pub(super) row_columns: usize,
     pub(super) cells: Vec<Cell>,
     /// Number of closed cells, those without a name included.
     pub(super) closed: usize,
     /// Number that cells have besides the count, if this party learns it, and its decimals.
-    pub(super) measure: Option<(Measure, u32)>,
+    pub(super) measure: Option<(CellMeasure, u32)>,
 }
 
 impl CrossTable {
@@ -73,7 +73,7 @@ impl CrossTable {
                 _ => Arc::new(sums().map(|sum| sum.map(|sum| decimal(sum, *decimals))).collect::<StringArray>()),
             };
             columns.push((SUM.into(), sums));
-            if matches!(measure, Measure::Mean(_)) {
+            if matches!(measure, CellMeasure::Mean(_)) {
                 let means = self.cells.iter().map(|cell| self.mean(cell));
                 columns.push((MEAN.into(), Arc::new(means.collect::<Float64Array>())));
             }

@@ -4,7 +4,7 @@ use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::channel::labels::crosstab::{CATEGORIES, OWNED};
 use tacita_core::protocol::crosstab::{self, Params};
-use tacita_core::protocol::dot::{Columns, Integers, Shape};
+use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::{Error, Result, Side};
 use zeroize::Zeroizing;
 
@@ -101,11 +101,8 @@ pub(super) fn run(
     work.check_memory(own.labels.len(), brought, allowed)?;
 
     // 1. Shares of all counts. 2. Which cells close. 3. The counts of the others.
-    let shape = Shape { rows: rows.rows(), first, second, integers: Integers::BINARY };
-    let counted = product(&agreed.chosen, shape, params.modulus()?)?;
     let columns = own.columns(Integers::BINARY)?;
-    let shares = counted.run(mine, &columns, &agreed.session.child("crosstab counts", 0), channel, rng)?;
-    drop(columns);
+    let shares = work.products(columns, Integers::BINARY, params.modulus()?, "crosstab counts", channel, rng)?;
     let closed = crosstab::closed(mine, &shares, &params, &agreed.session, channel, rng)?;
     let (to_me, to_peer) = (job.learns(me), job.learns(job.peer_of(me)));
     let counts = crosstab::open(&shares, &closed, to_me, to_peer, channel)?;
@@ -185,6 +182,25 @@ impl Work<'_> {
         Limit::of(allowed).check(columns.saturating_add(others), "put numbers into bins, or name fewer columns")
     }
 
+    /// Shares of the products of these columns with the peer's, of such integers.
+    fn products(
+        &self,
+        columns: Columns,
+        integers: Integers,
+        modulus: Modulus,
+        purpose: &str,
+        channel: &mut Channel,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Shares> {
+        if self.params.cells() == 0 {
+            return Shares::new(modulus, Vec::new());
+        }
+        let Params { first, second, .. } = self.params;
+        let shape = Shape { rows: self.rows.rows(), first, second, integers };
+        let session = self.agreed.session.child(purpose, 0);
+        product(&self.agreed.chosen, shape, modulus)?.run(self.mine, &columns, &session, channel, rng)
+    }
+
     /// Sums of the measure in cells that are open, if this party does not have the measure and learns them.
     #[allow(clippy::too_many_arguments, reason = "a step of `run`, whose values these are")]
     fn sums(
@@ -197,15 +213,12 @@ impl Work<'_> {
         rng: &mut ChaCha20Rng,
     ) -> Result<Option<Vec<Option<i128>>>> {
         let integers = self.job.integers()?;
-        let Params { first, second, .. } = self.params;
-        let shape = Shape { rows: self.rows.rows(), first, second, integers };
-        let modulus = shape.value_modulus()?;
+        let modulus = Shape { rows: self.rows.rows(), first: 1, second: 1, integers }.value_modulus()?;
         let columns = match (&brought.measure, has_measure) {
             (Some(measure), true) => own.weighted(&numbers(measure, self.rows, brought.table_rows), integers)?,
             _ => own.columns(integers)?,
         };
-        let session = self.agreed.session.child("crosstab sums", 0);
-        let shares = product(&self.agreed.chosen, shape, modulus)?.run(self.mine, &columns, &session, channel, rng)?;
+        let shares = self.products(columns, integers, modulus, "crosstab sums", channel, rng)?;
         let (job, peer) = (self.job, self.job.peer_of(self.me));
         // A few of its own numbers that add up to a sum would name the rows.
         let (to_me, to_peer) = (!has_measure && job.learns(self.me), has_measure && job.learns(peer));

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
+use tacita_core::protocol::crosstab::MAX_CELLS;
 use tacita_core::protocol::dot::Integers;
 use tacita_core::{Error, Result};
 
@@ -37,7 +38,7 @@ pub struct Crosstab {
     pub columns: Option<Names>,
     /// Number that each cell has.
     #[serde(deserialize_with = "maybe_from_word")]
-    pub measure: Option<Measure>,
+    pub measure: Option<CellMeasure>,
     /// The columns by which rows are aligned; absent: by position.
     pub row_id: Option<Names>,
     /// Bounds of bins into which the numbers of a column are put, by column.
@@ -55,44 +56,44 @@ pub type CrosstabJob<'a> = JobWith<'a, Crosstab>;
 
 /// Number that each cell has. Written as in the job file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Measure {
+pub enum CellMeasure {
     /// The number of rows.
     #[default]
     Count,
-    /// That, and the sum of a column over these rows.
+    /// The number of rows, and the sum of a column over them.
     Sum(String),
-    /// That, the sum, and the mean.
+    /// Both of these, and the mean.
     Mean(String),
 }
 
-impl Measure {
+impl CellMeasure {
     /// Returns the column of which numbers are made.
     pub fn column(&self) -> Option<&str> {
         match self {
-            Measure::Count => None,
-            Measure::Sum(column) | Measure::Mean(column) => Some(column),
+            CellMeasure::Count => None,
+            CellMeasure::Sum(column) | CellMeasure::Mean(column) => Some(column),
         }
     }
 }
 
-impl fmt::Display for Measure {
+impl fmt::Display for CellMeasure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Measure::Count => f.write_str(COUNT),
-            Measure::Sum(column) => write!(f, "{SUM}:{column}"),
-            Measure::Mean(column) => write!(f, "{MEAN}:{column}"),
+            CellMeasure::Count => f.write_str(COUNT),
+            CellMeasure::Sum(column) => write!(f, "{SUM}:{column}"),
+            CellMeasure::Mean(column) => write!(f, "{MEAN}:{column}"),
         }
     }
 }
 
-impl FromStr for Measure {
+impl FromStr for CellMeasure {
     type Err = Error;
 
-    fn from_str(word: &str) -> Result<Measure> {
+    fn from_str(word: &str) -> Result<CellMeasure> {
         match word.split_once(':') {
-            None if word == COUNT => Ok(Measure::Count),
-            Some((SUM, column)) if !column.is_empty() => Ok(Measure::Sum(column.into())),
-            Some((MEAN, column)) if !column.is_empty() => Ok(Measure::Mean(column.into())),
+            None if word == COUNT => Ok(CellMeasure::Count),
+            Some((SUM, column)) if !column.is_empty() => Ok(CellMeasure::Sum(column.into())),
+            Some((MEAN, column)) if !column.is_empty() => Ok(CellMeasure::Mean(column.into())),
             _ => unknown("measure", word, "\"count\", \"sum:COLUMN\" or \"mean:COLUMN\""),
         }
     }
@@ -100,7 +101,7 @@ impl FromStr for Measure {
 
 impl CrosstabJob<'_> {
     /// Returns the number that each cell has.
-    pub fn measure(&self) -> Measure {
+    pub fn measure(&self) -> CellMeasure {
         self.own.measure.clone().unwrap_or_default()
     }
 
@@ -199,6 +200,10 @@ impl CrosstabJob<'_> {
     }
 
     fn check_categories(&self, by: &[String]) -> Result<()> {
+        let all = self.own.categories.values().try_fold(1usize, |all, labels| all.checked_mul(labels.len()));
+        if all.is_none_or(|all| all > MAX_CELLS) {
+            return bad(format!("categories: they make more than {MAX_CELLS} cells: list fewer"));
+        }
         for (column, labels) in &self.own.categories {
             let (shown, key) = (column.escape_debug(), "categories");
             if !by.contains(column) {

@@ -18,21 +18,22 @@
 //!
 //! The first party is the sender of all OTs, the second their receiver.
 
-pub(super) mod circuit;
-pub(super) mod gates;
+pub mod bits;
+mod circuit;
+mod gates;
 mod params;
-pub(super) mod planes;
-pub(super) mod tree;
+mod planes;
+mod tree;
 
 pub use params::{K, Params};
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
+use bits::{BitParty, First, Second, SharedBits};
 use circuit::Circuit;
 use planes::Planes;
 
-use super::bits::{BitParty, First, Second, SharedBits};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::ot::softspoken::{RandomReceiver, RandomSender};

@@ -9,9 +9,9 @@ use std::fmt;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::at_least::circuit::Circuit;
-use super::at_least::planes::Planes;
-use super::at_least::{gates, tree};
+use super::circuit::Circuit;
+use super::planes::Planes;
+use super::{gates, tree};
 use crate::channel::{Channel, HEADER_BYTES};
 use crate::error::Result;
 use crate::primitive::ot::softspoken;
