@@ -1,6 +1,7 @@
 //! Loading of a run's data and connection to its peers. A party loads, connects and greets at the same time, and
 //! the first failure ends all of it.
 
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -13,7 +14,7 @@ use super::connections::Connections;
 use crate::agreement::handshake::{self, Greeted};
 use crate::agreement::{Ability, JobSpec, PartyInput, Source};
 use crate::base::random::fresh_rng;
-use crate::identity::Identity;
+use crate::identity::{Fingerprint, Identity};
 use crate::run::party::PartyRun;
 use crate::transport::links::Links;
 use crate::transport::{self, ConnectCancel, Connected, LinkShape, Peer, depot, relay};
@@ -21,6 +22,9 @@ use crate::transport::{self, ConnectCancel, Connected, LinkShape, Peer, depot, r
 /// Time that a party which cannot go on waits for its peer, to tell it. This is a little longer than the pauses
 /// between two attempts of one that dials.
 const WORTH_WAITING: Duration = Duration::from_millis(1300);
+
+/// The same for a party whose policy refuses the job: to its user it is told at once, and the peer should not take it for a fault.
+const REFUSAL_WORTH_WAITING: Duration = Duration::from_secs(10);
 
 /// Interval at which a party that loads its table checks that the peer is still there.
 const PEER_POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -55,6 +59,12 @@ impl ConnectPlan {
             announce: None,
             shape: LinkShape::default(),
         }
+    }
+
+    /// Returns the identities of all peers, by name.
+    pub(crate) fn pins(&self) -> BTreeMap<String, Fingerprint> {
+        let dials = self.dials.iter().map(|(peer, _)| peer);
+        dials.chain(&self.awaits).map(|peer| (peer.name.clone(), peer.pin)).collect()
     }
 
     /// Binds the listening socket, if the party listens.
@@ -266,7 +276,13 @@ impl PartyRun {
     /// worth a moment: else they would wait in vain until their time-out, or see nothing but a lost connection.
     fn tell(&self, error: &Error, links: &Links) {
         links.end(error);
-        let until = Instant::now() + WORTH_WAITING.min(self.timeout);
+        let wait = if matches!(error, Error::Policy(_)) {
+            tracing::warn!("{error}; the peers are told that it is refused by policy");
+            REFUSAL_WORTH_WAITING
+        } else {
+            WORTH_WAITING
+        };
+        let until = Instant::now() + wait.min(self.timeout);
         while links.len() < self.peers() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -10,6 +10,7 @@ use tacita_core::channel::Traffic;
 use tacita_core::{Error, Result};
 
 use crate::base::usage::{self, round};
+use crate::govern::account::AccountedOutcome;
 use crate::table::key::RowCounts;
 
 /// Report that a party writes with `--report`. The names are a contract.
@@ -101,6 +102,16 @@ impl RunReport {
     pub fn write(&self, path: &Path) -> Result<()> {
         let value = serde_json::to_value(self).map_err(|error| Error::Internal(error.to_string()))?;
         write_json(path, &value)
+    }
+
+    /// Returns the part of the report that is entered in the ledger.
+    pub(crate) fn accounted(&self) -> AccountedOutcome {
+        AccountedOutcome {
+            protocol: self.choice.clone(),
+            rows: serde_json::to_value(self.rows).unwrap_or_default(),
+            learned: self.learned.clone(),
+            result: self.result.clone(),
+        }
     }
 
     /// Takes the resources that this process has used up to now.

@@ -82,7 +82,7 @@ fn party(
         let greet = |channel: &mut Channel| greet_as(job, me, nonce, &[0; 32], channel);
         let greeted = channels.iter_mut().map(greet).collect::<Result<Vec<_>>>()?;
         let screen: Arc<dyn ProgressSink> = Arc::new(NoProgress);
-        let context = RunContext { job, me, memory: None, bandwidth: None, screen: &screen };
+        let context = RunContext { job, me, memory: None, bandwidth: None, screen: &screen, account: None };
         let executed = context.run_with_peers(&mut *part, greeted, Duration::ZERO, &mut channels, &links)?;
         Ok((part, executed))
     });

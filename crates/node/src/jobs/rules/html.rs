@@ -4,7 +4,7 @@
 //! come from the peer, so everything that is not written here is escaped. The same report gives the same
 //! bytes: there is no date in it.
 
-mod escape;
+pub(crate) mod escape;
 mod graph;
 mod numbers;
 mod scatter;
