@@ -82,6 +82,9 @@ def run(
     memory: Optional[float] = None,
     pool: Optional[Path] = None,
     pool_key: Optional[Path] = None,
+    policy: Optional[Path] = None,
+    ledger: Optional[Path] = None,
+    receipt: Optional[Path] = None,
     allow_unreadable: bool = False,
     allow_insecure: bool = False,
     tell: Tell = None,
@@ -97,7 +100,8 @@ def run(
     `timeout` is how long, in seconds, the peers are waited for, and `patience` how long they may be connected and neither send nor read anything; `listen`
     is where this party listens, in place of its address in the job; `memory`, in bytes, is what the job may use besides the table; `pool` is a directory
     of encryptions made
-    in advance. Ctrl-C ends it within a second, and the peers are told.
+    in advance. `policy` is the file that has to allow the run, in place of ``policy.toml`` in the identity's directory; the run is entered in the ledger
+    there, or in the directory `ledger`; `receipt` is a file for the receipts that the parties sign for each other. Ctrl-C ends it within a second, and the peers are told.
 
     >>> import socket, tempfile, threading, pandas as pd, tacita
     >>> work = tempfile.mkdtemp()
@@ -168,6 +172,9 @@ def run_party(
             memory=memory_bytes(memory),
             pool=pool,
             pool_key=pool_key,
+            policy=policy,
+            ledger=ledger,
+            receipt=receipt,
             allow_unreadable=allow_unreadable,
             allow_insecure=allow_insecure,
             progress=raw,

@@ -21,6 +21,8 @@ pub enum Error {
         /// Number of rows, and advice on what to do.
         text: String,
     },
+    /// Refusal of the job by this party's own policy. That is all that the others are told.
+    Policy(String),
     /// The parties did not agree on the terms of the job.
     Terms(String),
     /// The network failed, or the peer went away.
@@ -107,6 +109,8 @@ pub enum ErrorKind {
     MaxNull = 10,
     /// See [`Error::Rows`] and [`RowLimit::MaxUnreadable`].
     MaxUnreadable = 11,
+    /// See [`Error::Policy`].
+    Policy = 12,
 }
 
 impl ErrorKind {
@@ -119,7 +123,7 @@ impl ErrorKind {
     pub fn from_code(code: u8) -> Option<ErrorKind> {
         use ErrorKind::*;
         let first = [Input, Terms, Network, Protocol, Authentication, NotReady, Interrupted, Internal];
-        first.into_iter().chain([MinRows, MaxNull, MaxUnreadable]).find(|kind| kind.code() == code)
+        first.into_iter().chain([MinRows, MaxNull, MaxUnreadable, Policy]).find(|kind| kind.code() == code)
     }
 }
 
@@ -145,13 +149,16 @@ impl Error {
             Error::Rows { limit: RowLimit::MinRows, .. } => ErrorKind::MinRows,
             Error::Rows { limit: RowLimit::MaxNull, .. } => ErrorKind::MaxNull,
             Error::Rows { limit: RowLimit::MaxUnreadable, .. } => ErrorKind::MaxUnreadable,
+            Error::Policy(_) => ErrorKind::Policy,
             Error::Terms(_) => ErrorKind::Terms,
             Error::Network { .. } => ErrorKind::Network,
             Error::Protocol { .. } => ErrorKind::Protocol,
             Error::Authentication { .. } => ErrorKind::Authentication,
             Error::Peer { kind, .. } | Error::Reported { kind, .. } => match kind {
                 ErrorKind::Terms | ErrorKind::Protocol | ErrorKind::Authentication => *kind,
-                ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => ErrorKind::Terms,
+                ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable | ErrorKind::Policy => {
+                    ErrorKind::Terms
+                }
                 _ => ErrorKind::Network,
             },
             Error::NotReady(_) => ErrorKind::NotReady,
@@ -164,9 +171,11 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Input(text) | Error::Terms(text) | Error::NotReady(text) | Error::Rows { text, .. } => {
-                f.write_str(text)
-            }
+            Error::Input(text)
+            | Error::Policy(text)
+            | Error::Terms(text)
+            | Error::NotReady(text)
+            | Error::Rows { text, .. } => f.write_str(text),
             Error::Network { peer, what } => write!(f, "{peer}: {what}"),
             Error::Protocol { peer, check } => write!(f, "{peer} broke the protocol: {check}"),
             Error::Authentication { peer, what } => write!(f, "{peer} failed authentication: {what}"),
@@ -194,8 +203,12 @@ fn reported(kind: ErrorKind) -> &'static str {
         ErrorKind::Interrupted => "was interrupted by its user",
         ErrorKind::Internal => "stopped on an internal error",
         ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => above(kind),
+        ErrorKind::Policy => REFUSED_BY_POLICY,
     }
 }
+
+/// End of a party whose policy refuses the job: it says no more.
+const REFUSED_BY_POLICY: &str = "stopped: refused by policy";
 
 /// The end of a party whose rows do not keep to an agreed limit.
 fn above(kind: ErrorKind) -> &'static str {
@@ -219,6 +232,7 @@ fn reported_by(kind: ErrorKind, culprit: &str, by: &str, through: Option<&str>) 
         ErrorKind::Interrupted => "was interrupted by its user",
         ErrorKind::Internal => "stopped on an internal error",
         ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => above(kind),
+        ErrorKind::Policy => REFUSED_BY_POLICY,
     };
     match through {
         Some(through) if through == culprit => format!("{what}, as it has heard from {by}"),
@@ -242,7 +256,7 @@ mod tests {
                 assert_eq!(kind.code(), code);
             }
         }
-        assert_eq!((0..=255).filter_map(ErrorKind::from_code).count(), 11);
+        assert_eq!((0..=255).filter_map(ErrorKind::from_code).count(), 12);
     }
 
     /// Own rows are own input; another's are terms that are not kept, and the message names the limit alone.
@@ -263,6 +277,18 @@ mod tests {
             assert_eq!(heard.kind(), ErrorKind::Terms);
             assert!(heard.to_string().contains(name), "{heard}");
         }
+    }
+
+    /// A refusal is own input at the one who refuses, and terms that were not agreed on at the other, who does not hear the rule.
+    #[test]
+    fn a_refusal_by_policy_says_no_more() {
+        let own = Error::Policy("policy.toml, line 3: no".into());
+        assert_eq!((own.kind(), own.to_string().as_str()), (ErrorKind::Policy, "policy.toml, line 3: no"));
+        let heard = Error::Peer { peer: "insurer".into(), kind: own.kind() };
+        assert_eq!(
+            (heard.kind(), heard.to_string().as_str()),
+            (ErrorKind::Terms, "insurer stopped: refused by policy")
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::base::text::pasted;
 
 pub use certificate::{CLOCK_SLACK_SECONDS, Certificate};
 pub use fingerprint::{FINGERPRINT_BYTES, Fingerprint};
-pub use signature::{ED25519_KEY_BYTES, SIGNATURE_BYTES, ed25519_fingerprint, verify};
+pub use signature::{ED25519_KEY_BYTES, SIGNATURE_BYTES, SigningKey, ed25519_fingerprint, verify};
 
 /// The file that holds the secret key.
 pub const KEY_FILE: &str = "identity.key";

@@ -6,6 +6,7 @@
 pub mod agreement;
 pub mod base;
 pub mod distributed;
+pub mod govern;
 pub mod identity;
 pub mod jobs;
 pub mod plan;

@@ -15,6 +15,7 @@ use tacita_node::agreement::{Answer, JobSpec};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::scratch;
 use tacita_node::distributed::{self, DriverMessage, MAX_OPENINGS, Meet, TableBlock};
+use tacita_node::govern::account::Governance;
 use tacita_node::jobs::intersect::pooled;
 use tacita_node::run::addresses::meeting;
 use tacita_node::table::RowCounts;
@@ -305,6 +306,7 @@ impl Drivers {
         timeout: f64,
         patience: f64,
     ) -> PyResult<Drivers> {
+        let governance = Governance { home: identity.home(), ..Governance::default() };
         let (job, identity, cancel, kept) = (spec.job.clone(), identity.inner(), Cancel::default(), work.0.clone());
         let (digest, ends) = (commitment.0.digest(), cancel.clone());
         let times = seconds("timeout", timeout).and_then(|timeout| Ok([timeout, seconds("patience", patience)?]));
@@ -312,6 +314,7 @@ impl Drivers {
         let rows: RowCounts =
             serde_json::from_str(rows).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
         let work = move || {
+            let account = governance.open(&job, &party, &identity, &[])?;
             let meeting = meeting(&job, &party, listen)?;
             let (me, cancel) = (party.as_str(), ends);
             let meet = Meet {
@@ -328,7 +331,10 @@ impl Drivers {
                 cancel,
             };
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok(distributed::meet(&meet, kept.as_mut().ok_or_else(closed)?)?)
+            let met = distributed::meet(&meet, kept.as_mut().ok_or_else(closed)?);
+            let noted = met.as_ref().map_or(Ok(()), |_| account.agreed_without_receipts());
+            let met = met.and_then(|met| noted.map(|()| met));
+            met.inspect_err(|error| drop(account.end(Err(error)))).map_err(Failure::from)
         };
         let drivers = wait(py, cancels(&cancel), &Shown::default(), None, work)?;
         let facts = Facts {

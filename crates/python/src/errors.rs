@@ -74,7 +74,9 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
 /// The word for a kind, as exceptions have it.
 pub fn word(kind: ErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Input | ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => "input",
+        ErrorKind::Input | ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable | ErrorKind::Policy => {
+            "input"
+        }
         ErrorKind::Terms => "terms",
         ErrorKind::Network => "network",
         ErrorKind::Protocol => "protocol",
@@ -93,6 +95,7 @@ pub fn of_kind(kind: ErrorKind, peer: String) -> Error {
         ErrorKind::MinRows => Error::Rows { limit: RowLimit::MinRows, text: what() },
         ErrorKind::MaxNull => Error::Rows { limit: RowLimit::MaxNull, text: what() },
         ErrorKind::MaxUnreadable => Error::Rows { limit: RowLimit::MaxUnreadable, text: what() },
+        ErrorKind::Policy => Error::Policy(what()),
         ErrorKind::Terms => Error::Terms(what()),
         ErrorKind::NotReady => Error::NotReady(what()),
         ErrorKind::Interrupted => Error::Interrupted,

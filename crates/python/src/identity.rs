@@ -9,12 +9,20 @@ use crate::errors::raise;
 
 /// A party's key pair.
 #[pyclass(frozen, module = "tacita._tacita")]
-pub struct Identity(Inner);
+pub struct Identity {
+    inner: Inner,
+    home: PathBuf,
+}
 
 impl Identity {
     /// Table that is read.
     pub fn inner(&self) -> Inner {
-        self.0.clone()
+        self.inner.clone()
+    }
+
+    /// Returns the directory that it was read from, where its policy and its ledger are.
+    pub fn home(&self) -> Option<PathBuf> {
+        Some(self.home.clone())
     }
 }
 
@@ -22,16 +30,18 @@ impl Identity {
 impl Identity {
     #[staticmethod]
     fn create(py: Python<'_>, directory: PathBuf, name: &str) -> PyResult<Identity> {
-        Inner::create(&directory, name).map(Identity).map_err(|error| raise(py, error))
+        let made = Inner::create(&directory, name);
+        made.map(|inner| Identity { inner, home: directory }).map_err(|error| raise(py, error))
     }
 
     #[staticmethod]
     fn load(py: Python<'_>, directory: PathBuf) -> PyResult<Identity> {
-        Inner::load(&directory).map(Identity).map_err(|error| raise(py, error))
+        let read = Inner::load(&directory);
+        read.map(|inner| Identity { inner, home: directory }).map_err(|error| raise(py, error))
     }
 
     #[getter]
     fn fingerprint(&self) -> String {
-        self.0.fingerprint().to_string()
+        self.inner.fingerprint().to_string()
     }
 }

@@ -8,6 +8,7 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::PoolPlace;
 use tacita_node::base::cancel::{Cancel, Cancelled};
 use tacita_node::base::files::{Existing, scratch};
+use tacita_node::govern::account::Governance;
 use tacita_node::run::addresses::meeting;
 use tacita_node::run::connect::ConnectPlan;
 use tacita_node::run::party::PartyRun;
@@ -41,7 +42,7 @@ impl Canceller {
 /// Runs a party of a job to its end. Times are in seconds, `memory` in bytes.
 #[pyfunction]
 #[pyo3(signature = (spec, party, data, identity, *, listen, announce, timeout, patience, memory, pool, pool_key,
-    allow_unreadable, allow_insecure, progress, cancel))]
+    policy, ledger, receipt, allow_unreadable, allow_insecure, progress, cancel))]
 #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
 pub fn run(
     py: Python<'_>,
@@ -56,6 +57,9 @@ pub fn run(
     memory: Option<u64>,
     pool: Option<PathBuf>,
     pool_key: Option<PathBuf>,
+    policy: Option<PathBuf>,
+    ledger: Option<PathBuf>,
+    receipt: Option<PathBuf>,
     allow_unreadable: bool,
     allow_insecure: bool,
     progress: Option<&Bound<'_, PyAny>>,
@@ -67,6 +71,7 @@ pub fn run(
     // It goes when the waiting ends, whatever the work is still at.
     let scratch = scratch().map_err(|error| raise(py, error))?;
     let work = {
+        let governance = Governance { home: identity.home(), policy, ledger, receipt };
         let (job, identity, screen, cancel) = (spec.job.clone(), identity.inner(), shown.of(&party), cancel.clone());
         let scratch = scratch.path().to_owned();
         let told = RunLog::of(&job.id, &party);
@@ -87,6 +92,7 @@ pub fn run(
                 report: None,
                 html: None,
                 existing: Existing::Replaced,
+                governance,
                 pool: pool.map(|directory| PoolPlace { directory, key_file: pool_key }),
                 timeout: times[0],
                 patience: times[1],

@@ -267,6 +267,7 @@ impl Parties {
             report: None,
             html: None,
             existing: Existing::Replaced,
+            governance: tacita_node::govern::account::Governance::default(),
             pool: None,
             timeout: DEFAULT_TIMEOUT,
             patience: DEFAULT_PATIENCE,

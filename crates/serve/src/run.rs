@@ -1,8 +1,12 @@
 //! The one way into a party's run, for the program and for the Python module. It is here and not in `tacita_node`
 //! because a party in the helper's place serves the others meanwhile.
 
+use std::path::Path;
+
 use tacita_core::Result;
 use tacita_node::agreement::JobSpec;
+use tacita_node::govern::account::{AccountedOutcome, Governance};
+use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live;
 use tacita_node::run::check::check_identity;
 use tacita_node::run::party::PartyRun;
@@ -63,4 +67,20 @@ pub fn start<T>(mut run: PartyRun, allow_insecure: bool, carry_out: impl FnOnce(
     let done = carry_out(run);
     let served = hosting.map_or(Ok(()), |hosting| hosting.end(done.is_ok()));
     done.and_then(|done| served.map(|()| done))
+}
+
+/// Does a party's part in a job that is not run between its parties, such as to submit reports or to keep a list, if the party's policy allows the
+/// job; it is entered in the ledger from its beginning to its end. `inputs` are the files that it reads.
+pub fn governed<T>(
+    governance: &Governance,
+    (job, me): (&JobSpec, &str),
+    identity: &Identity,
+    inputs: &[&Path],
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let account = governance.open(job, me, identity, inputs)?;
+    account.agreed_without_receipts()?;
+    let done = work();
+    let ended = account.end(done.as_ref().map(|_| AccountedOutcome::default()));
+    done.and_then(|done| ended.map(|()| done))
 }

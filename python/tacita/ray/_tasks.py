@@ -290,6 +290,9 @@ def _with_others(
                     memory=None,
                     pool=None,
                     pool_key=None,
+                    policy=None,
+                    ledger=None,
+                    receipt=None,
                     progress=None,
                     **order.options,
                 )

@@ -7,6 +7,7 @@ pub const AGGREGATION: &str = "Aggregation";
 pub const CHANGES: &str = "Running list";
 pub const CONNECTION: &str = "Connection";
 pub const GENERAL: &str = "General";
+pub const GOVERNANCE: &str = "Policy and ledger";
 pub const INPUT: &str = "Input";
 pub const LIMITS: &str = "Limits";
 pub const MATCHING: &str = "Matching";
@@ -26,11 +27,12 @@ pub const TABLE: &str = "Table";
 pub const TERMS: &str = "Terms";
 
 /// Groups of commands in `tacita --help`.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Jobs", &["run", "intersect", "union", "dot", "rules", "crosstab"]),
     ("Prepare and check", &["demo", "init", "inspect", "plan", "doctor", "simulate", "prepare", "pool"]),
     ("Standing services", &["serve", "desk", "relay", "helper"]),
     ("Aggregation", &["submit", "results", "round", "proxy", "oracle", "database", "key"]),
+    ("Policy and ledger", &["policy", "approve", "ledger", "receipt"]),
     ("Keys and files", &["identity", "completions", "man"]),
 ];
 

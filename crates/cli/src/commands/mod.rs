@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod approve;
 mod arguments;
 mod completions;
 mod crosstab;
@@ -14,10 +15,13 @@ mod init;
 mod inspect;
 mod intersect;
 mod key;
+mod ledger;
 mod pair;
 mod plan;
+mod policy;
 mod pool;
 mod prepare;
+mod receipt;
 mod relay;
 mod results;
 mod roles;
@@ -128,6 +132,10 @@ enum Command {
     Oracle(roles::Oracle),
     Database(roles::Database),
     Key(key::KeyCommand),
+    Policy(policy::PolicyCommand),
+    Approve(approve::Approve),
+    Ledger(ledger::LedgerCommand),
+    Receipt(receipt::ReceiptCommand),
     Identity(identity::IdentityCommand),
     Completions(completions::Completions),
     Man(completions::Man),
@@ -239,6 +247,10 @@ impl Cli {
             Command::Submit(command) => command.execute(voice),
             Command::Results(command) => command.execute(),
             Command::Pool(command) => command.execute(),
+            Command::Policy(command) => command.execute(),
+            Command::Approve(command) => command.execute(),
+            Command::Ledger(command) => command.execute(),
+            Command::Receipt(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),
             Command::Completions(command) => command.execute(),

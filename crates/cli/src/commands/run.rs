@@ -1,6 +1,6 @@
 //! `tacita run`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
@@ -13,6 +13,7 @@ use crate::threads::set_threads;
 use tacita_node::agreement::{Ability, DiskOptions, JobSpec, OwnRows, PoolPlace, Source};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::Existing;
+use tacita_node::govern::account::Governance;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk;
@@ -168,6 +169,45 @@ pub struct PartyOptions {
     /// Allow breakable security levels (bits112 and paper80), and protocols that leak more than they should.
     #[arg(long, help_heading = help::PROTOCOL)]
     pub allow_insecure: bool,
+    #[command(flatten)]
+    pub governance: GovernanceOptions,
+}
+
+/// Receipts of a run, and what [`PolicyOptions`] say.
+#[derive(Args, Default)]
+#[command(next_help_heading = help::GOVERNANCE)]
+pub struct GovernanceOptions {
+    #[command(flatten)]
+    places: PolicyOptions,
+    /// File for the receipts that the parties sign for each other.
+    #[arg(long, value_name = "FILE", help_heading = help::GOVERNANCE)]
+    receipt: Option<PathBuf>,
+}
+
+/// Policy of the party, and the record of its runs.
+#[derive(Args, Default)]
+#[command(next_help_heading = help::GOVERNANCE)]
+pub struct PolicyOptions {
+    /// Policy that has to allow the run [default: policy.toml in the identity's directory, if there is one].
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Directory of the ledger in which the run is entered [default: the identity's directory].
+    #[arg(long, value_name = "DIR")]
+    ledger: Option<PathBuf>,
+}
+
+impl GovernanceOptions {
+    /// The places that these options name, for a party with this identity.
+    pub fn places(self, identity: &Path) -> Governance {
+        Governance { receipt: self.receipt, ..self.places.at(identity) }
+    }
+}
+
+impl PolicyOptions {
+    /// The places that these options name, for a party with this identity.
+    pub fn at(self, identity: &Path) -> Governance {
+        Governance { policy: self.policy, ledger: self.ledger, ..Governance::at(identity) }
+    }
 }
 
 impl RunCommand {
@@ -264,6 +304,7 @@ impl PartyOptions {
             report: self.report,
             html: page.html,
             existing: Existing::unless(self.force),
+            governance: self.governance.places(&self.identity),
             pool: stock.pool.map(|directory| PoolPlace { directory, key_file: stock.pool_key }),
             timeout: self.timeout,
             patience: self.patience,

@@ -12,7 +12,9 @@ use tacita_node::run::check::check_identity;
 use tacita_node::transport::ConnectCancel;
 use tacita_serve::authority::control::{ListOrder, order};
 use tacita_serve::authority::{self, AuthorityConfig};
+use tacita_serve::run::governed;
 
+use super::run::PolicyOptions;
 use super::{arguments, help};
 use crate::console::print;
 use crate::interrupt;
@@ -67,6 +69,8 @@ pub struct Serve {
     threads: Option<usize>,
     #[command(flatten)]
     reading: arguments::ReadArguments,
+    #[command(flatten)]
+    governance: PolicyOptions,
     /// Continue although more than half of the keys are unreadable.
     #[arg(long, conflicts_with = "order", help_heading = help::INPUT)]
     allow_unreadable: bool,
@@ -130,6 +134,7 @@ impl Serve {
             )));
         }
         set_threads(self.threads)?;
+        let governance = self.governance.at(&identity);
         let identity = Identity::load(&identity)?;
         check_identity(&live.job, &me, &identity)?;
         let address = live.job.party(&me)?.address.clone();
@@ -148,6 +153,8 @@ impl Serve {
             cancel: cancel.clone(),
         };
         interrupt::stands("ending when the questions under way are answered", move || cancel.cancel());
-        authority::serve(serving)
+        let (job, owner, input) = (serving.live.job.clone(), serving.identity.clone(), serving.input.clone());
+        let inputs: Vec<_> = input.iter().map(PathBuf::as_path).collect();
+        governed(&governance, (&job, &me), &owner, &inputs, || authority::serve(serving))
     }
 }

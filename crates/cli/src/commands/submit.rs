@@ -14,7 +14,9 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::ReportsInput;
 use tacita_node::run::report::write_json;
 use tacita_node::table::read::Listing;
+use tacita_serve::run::governed;
 
+use super::run::PolicyOptions;
 use super::{arguments, help};
 use crate::console::{self, LogOptions};
 use crate::interrupt;
@@ -94,6 +96,8 @@ pub struct Submit {
     /// Allow breakable security levels.
     #[arg(long, help_heading = help::PROTOCOL)]
     allow_insecure: bool,
+    #[command(flatten)]
+    governance: PolicyOptions,
 }
 
 impl Submit {
@@ -107,10 +111,12 @@ impl Submit {
         set_threads(self.threads)?;
         let cancel = Cancel::default();
         interrupt::ends(cancel.clone());
-        let report = submit(&Submitting {
+        let (identity, governance) = (Identity::load(&self.identity)?, self.governance.at(&self.identity));
+        let (job, me, input) = (spec.clone(), self.me.clone(), self.input.clone());
+        let submitting = Submitting {
             setting: Arc::new(ServiceConfig::new(spec)?),
             me: self.me,
-            identity: Identity::load(&self.identity)?,
+            identity: identity.clone(),
             input: ReportsInput {
                 path: self.input,
                 options: self.reading.options(),
@@ -126,7 +132,8 @@ impl Submit {
             announce: self.announce,
             screen: console::screen(voice),
             cancel,
-        })?;
+        };
+        let report = governed(&governance, (&job, &me), &identity, &[&input], || submit(&submitting))?;
         self.report.map_or(Ok(()), |path| write_json(&path, &report))
     }
 }

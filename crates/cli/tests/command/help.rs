@@ -97,7 +97,7 @@ fn every_command_stands_in_one_group_with_a_short_phrase() {
     let headings: Vec<&str> = list.lines().skip(1).filter(|line| line.ends_with(':')).collect();
     assert_eq!(
         headings,
-        ["Jobs:", "Prepare and check:", "Standing services:", "Aggregation:", "Keys and files:"],
+        ["Jobs:", "Prepare and check:", "Standing services:", "Aggregation:", "Policy and ledger:", "Keys and files:"],
         "{help}"
     );
 }

@@ -18,6 +18,7 @@ mod dot_gm_bloom;
 mod dot_paillier;
 mod first_hour;
 mod goldens;
+mod govern;
 mod help;
 mod helper;
 mod init;

@@ -305,17 +305,18 @@ fn an_earlier_ledger_is_not_taken_for_the_last_one() {
 #[test]
 fn a_full_disk_is_told_with_what_to_do() {
     let service = Service::payload("");
-    let full = |said: String, more: &str| {
+    let full = |said: String, file: &str| {
         let last = said.lines().last().unwrap_or_default();
-        let words = ["work/clients.sealed.part: the disk is full", "make room, then run the command again", more];
+        let words = [file, ": the disk is full", "make room, then run the command again"];
         assert!(words.iter().all(|word| last.contains(word)) && !last.contains("--resume"), "{said}");
     };
     service.job("a");
-    full(service.without_room(&["prepare", "--input", &service.home.at("list.csv")]), "");
+    full(service.without_room(&["prepare", "--input", &service.home.at("list.csv")]), "work/clients.sealed.part");
     service.prepare(&[]).well();
     let client = service.client("a");
     let said = service.without_room(&["run", "--identity", &service.home.at("authority"), "--timeout", "5s"]);
-    full(said, "2 keys it asked for may be charged already");
+    // No run goes on that is not in the ledger.
+    full(said, "authority/ledger");
     client.end().failed(3, &["authority"]);
     service.asked("0 clients asked so far, for 0 keys in all");
 }

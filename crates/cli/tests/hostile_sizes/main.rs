@@ -6,6 +6,7 @@ mod claims;
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +28,8 @@ use tacita_node::agreement::handshake::{self, MAX_MESSAGE_BYTES};
 use tacita_node::agreement::{DiskOptions, JobSpec, Network, Sizes, Source};
 use tacita_node::base::files::Existing;
 use tacita_node::base::usage;
-use tacita_node::identity::{Identity, VALIDITY};
+use tacita_node::govern::account::Governance;
+use tacita_node::identity::{Fingerprint, Identity, VALIDITY};
 use tacita_node::jobs::dot::{Dot, DotJob};
 use tacita_node::jobs::intersect::{Loaded, disk, prepared};
 use tacita_node::jobs::numbers::ShareFile;
@@ -213,6 +215,7 @@ impl Case {
             report: None,
             html: None,
             existing: Existing::Replaced,
+            governance: Governance::default(),
             pool: None,
             timeout: Duration::from_secs(10),
             patience: Duration::from_secs(10),
@@ -235,14 +238,22 @@ impl Case {
                     _ => transport::listen(&listener, &to_me, other, &options),
                 };
                 // It may be told that the job has ended at any time.
-                let _ = connected.and_then(|connected| self.claim(peer, claimed, further, connected));
+                let _ = connected
+                    .and_then(|connected| self.claim((peer, other), claimed, further, connected, own.fingerprint()));
             });
             run.run().and_then(|outcome| outcome.ended)
         })
     }
 
     /// A peer that follows the handshake, but for what it claims.
-    fn claim(&self, me: &str, claimed: &Value, further: Further, connected: transport::Connected) -> Result<()> {
+    fn claim(
+        &self,
+        (me, identity): (&str, &Identity),
+        claimed: &Value,
+        further: Further,
+        connected: transport::Connected,
+        pin: Fingerprint,
+    ) -> Result<()> {
         let transport::Connected { mut channel, exporter, .. } = connected;
         let mut rng = ChaCha20Rng::from_seed([9; 32]);
         let greeted = handshake::greet(&self.job, me, &exporter, &mut channel, &mut rng)?;
@@ -270,6 +281,13 @@ impl Case {
         let (one, two) = if me == "a" { (&own, &theirs) } else { (&theirs, &own) };
         let session = greeted.bound_to(&[("sizes", one), ("sizes", two), ("choice", &choice)]);
         handshake::confirm(&session, &self.job, me, &mut channel)?;
+        let read = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap();
+        let peer = channel.peer().to_owned();
+        let sizes = BTreeMap::from([(me.to_owned(), read(&own)), (peer.clone(), read(&theirs))]);
+        let account = Arc::new(Governance::default().open(&self.job, me, identity, &[])?);
+        let (pins, choice) = (BTreeMap::from([(peer, pin)]), String::from_utf8(choice).unwrap());
+        let channels = std::slice::from_mut(&mut channel);
+        account.agreed(&self.job, &session, &choice, &sizes, &pins, channels)?;
         further(&session, &mut channel)
     }
 }

@@ -249,7 +249,7 @@ labels! {
         DEPOT_ANSWER = 111, "depot answer";
     }
 
-    /// Messages of the handshake, which is outside this crate: all codes from 0xf0 to 0xf7.
+    /// Messages of the handshake, which is outside this crate: all codes from 0xf0 to 0xf8.
     handshake {
         /// Both parties, simultaneously: the party's identity, its version and its terms.
         HELLO = 0xf0, "hello";
@@ -267,6 +267,8 @@ labels! {
         DRIVERS = 0xf6, "drivers";
         /// Sender to each peer that learns, before its sizes: number of the sender's rows that could not be used.
         QUALITY = 0xf7, "quality";
+        /// Both: that the run has begun, and that it has ended, signed. Not counted.
+        RECEIPT = 0xf8, "receipt", aside;
     }
 }
 

@@ -49,24 +49,31 @@ pub struct Label {
     /// Whether its receiver learns a part of the answer of an intersection from it, or can compute it with what it has:
     /// see [`Channel::before_answer`].
     answers: bool,
+    /// Whether it counts as traffic of the job: see [`Traffic`].
+    counts: bool,
 }
 
 impl Label {
     /// A label. Those of protocols stand in [`labels`].
     pub const fn new(code: u8, name: &'static str) -> Label {
-        Label { code, name, answers: false }
+        Label { code, name, answers: false, counts: true }
     }
 
     /// The label of messages that answer.
     pub(crate) const fn answers(self) -> Label {
         Label { answers: true, ..self }
     }
+
+    /// The label of messages beside the job, which do not count.
+    pub(crate) const fn aside(self) -> Label {
+        Label { counts: false, ..self }
+    }
 }
 
 /// Bytes and rounds of a channel so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Bytes sent: payloads and their frames' headers. Heartbeats and TLS are left out, so that a run's number depends
+    /// Bytes sent: payloads and their frames' headers. Heartbeats, receipts and TLS are left out, so that a run's number depends
     /// on nothing but its messages, and is what the peer received.
     pub sent: u64,
     /// Bytes received, counted as `sent` is.
@@ -98,7 +105,12 @@ pub struct Channel {
     threads: Vec<JoinHandle<()>>,
     /// Final traffic, once [`Channel::conclude`] has ended the job.
     concluded: Option<Traffic>,
+    /// Action due before the end: see [`Channel::before_close`].
+    before_close: Option<BeforeClose>,
 }
+
+/// Action due before the end of a channel.
+type BeforeClose = Box<dyn FnOnce(&mut Channel) -> Result<()> + Send>;
 
 /// The sending half of a [`Channel`].
 pub struct Outgoing {
@@ -167,6 +179,7 @@ impl Channel {
             progress: Arc::default(),
             threads: Vec::new(),
             concluded: None,
+            before_close: None,
         }
     }
 
@@ -273,6 +286,12 @@ impl Channel {
         *self.link.before_answer.lock_anyway() = BeforeAnswer::Due(Box::new(what));
     }
 
+    /// Has `what` done when both parties have sent and received everything, before the channel ends in good order. Both ends have to do the
+    /// same.
+    pub fn before_close(&mut self, what: impl FnOnce(&mut Channel) -> Result<()> + Send + 'static) {
+        self.before_close = Some(Box::new(what));
+    }
+
     /// Returns a handle with which other threads can watch this channel and end it.
     pub fn handle(&self) -> Handle {
         Handle { link: self.link.clone(), progress: self.progress.clone() }
@@ -311,6 +330,9 @@ impl Channel {
     }
 
     fn close(&mut self) -> Result<Traffic> {
+        if let Some(what) = self.before_close.take() {
+            what(self)?;
+        }
         self.link.push(Event::Close)?;
         self.link.sent.fetch_add(HEADER_BYTES as u64, Ordering::Relaxed);
         match self.link.next()? {
@@ -368,8 +390,11 @@ impl Outgoing {
         if label.answers {
             self.link.note_answer()?;
         }
-        self.link.flights.lock_anyway().first_use(Direction::Sent, label);
         let event = Event::Data { label: label.code, payload };
+        if !label.counts {
+            return self.link.push(event);
+        }
+        self.link.flights.lock_anyway().first_use(Direction::Sent, label);
         let bytes = event.wire_bytes();
         self.link.push(event)?;
         self.link.sent.fetch_add(bytes, Ordering::Relaxed);
@@ -391,7 +416,9 @@ impl Incoming {
     /// The next message, which must be a `label` of at most `limit` bytes.
     pub(crate) fn receive_up_to(&mut self, label: Label, limit: usize) -> Result<Vec<u8>> {
         let event = self.link.next()?;
-        self.link.received.fetch_add(event.wire_bytes(), Ordering::Relaxed);
+        if label.counts {
+            self.link.received.fetch_add(event.wire_bytes(), Ordering::Relaxed);
+        }
         let check = match event {
             Event::Data { label: code, .. } if code != label.code => {
                 format!("message {code} came where `{}` ({}) was due", label.name, label.code)
@@ -399,6 +426,7 @@ impl Incoming {
             Event::Data { payload, .. } if payload.len() > limit => {
                 format!("`{}` has {} bytes instead of {limit} at most", label.name, payload.len())
             }
+            Event::Data { payload, .. } if !label.counts => return Ok(payload),
             Event::Data { payload, .. } => {
                 self.link.flights.lock_anyway().first_use(Direction::Received, label);
                 return Ok(payload);

@@ -22,6 +22,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use tacita_core::Result;
 
+pub(crate) use read::toml_error;
+
 use crate::agreement::words::{either, unknown};
 use crate::agreement::{CommonKey, Job, Protocol};
 

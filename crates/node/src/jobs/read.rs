@@ -318,7 +318,7 @@ fn twice(name: &str) -> String {
 }
 
 /// A TOML error as one line: where, what.
-fn toml_error(text: &str, error: &toml::de::Error) -> Error {
+pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> Error {
     // The parser of TOML says of such a key no more than where it is.
     let again = error.span().filter(|_| error.message() == "duplicate key").and_then(|span| text.get(span));
     let message = again.map(|name| twice(&format!("`{}`", shown(name.trim_matches(['"', '\''])))));

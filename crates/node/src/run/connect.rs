@@ -1,5 +1,6 @@
 //! The plan for connecting a party to its peers, and what it has once it is connected.
 
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use tacita_core::{Error, Result};
 use super::connections::Connections;
 use crate::agreement::handshake::Greeted;
 use crate::agreement::{JobSpec, PartyInput};
-use crate::identity::Identity;
+use crate::identity::{Fingerprint, Identity};
 use crate::transport::{self, Connected, LinkShape, Peer, depot, relay};
 
 /// Plan for connecting a party to its peers.
@@ -43,6 +44,12 @@ impl ConnectPlan {
             announce: None,
             shape: LinkShape::default(),
         }
+    }
+
+    /// Returns the identities of all peers, by name.
+    pub(crate) fn pins(&self) -> BTreeMap<String, Fingerprint> {
+        let dials = self.dials.iter().map(|(peer, _)| peer);
+        dials.chain(&self.awaits).map(|peer| (peer.name.clone(), peer.pin)).collect()
     }
 
     /// Binds the listening socket, if the party listens.

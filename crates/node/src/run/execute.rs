@@ -5,12 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tacita_core::channel::Channel;
-use tacita_core::{Error, Result};
+use tacita_core::{Error, Result, Session};
 
 use super::connections::Connections;
 use crate::agreement::handshake::Greeted;
-use crate::agreement::{Chosen, JobSpec, PartContext, PartyInput, Peers, RunResult, Topology, Unusable, quality};
+use crate::agreement::{
+    Chosen, JobSpec, PartContext, PartyInput, Peers, RunResult, Sizes, Topology, Unusable, quality,
+};
 use crate::base::random::fresh_rng;
+use crate::govern::account::Account;
+use crate::identity::Fingerprint;
 use crate::transport::depot::DepotClient;
 use crate::transport::links::Links;
 use crate::watch::{ProgressSink, Watcher};
@@ -37,6 +41,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) bandwidth: Option<u64>,
     /// Screen for messages during the run.
     pub(crate) screen: &'a Arc<dyn ProgressSink>,
+    /// Account of the run, and the identities of the peers that give receipts for it; none in a simulation within one process.
+    pub(crate) account: Option<(&'a Arc<Account>, BTreeMap<String, Fingerprint>)>,
 }
 
 impl RunContext<'_> {
@@ -74,10 +80,12 @@ impl RunContext<'_> {
         let executed = match self.job.topology() {
             Topology::Mesh => {
                 let agreed = &self.negotiate_in_mesh(part, greeted, channels)?;
+                self.exchange_receipts(&agreed.session, &agreed.chosen, &agreed.sizes, channels)?;
                 self.execute(part, &agreed.chosen, started, Peers::Mesh { agreed, channels })
             }
             Topology::Clients(roles) => {
                 let (chosen, rows) = &self.negotiate_with_clients(&roles, part, greeted, channels)?;
+                self.note_agreement()?;
                 self.execute(part, chosen, started, Peers::Several { rows, channels, links })
             }
             Topology::Pair | Topology::Helper | Topology::Served => {
@@ -85,15 +93,36 @@ impl RunContext<'_> {
                     return Err(Error::Internal("a job of two, and not one peer".into()));
                 };
                 let agreed = &self.negotiate_with_one(part, greeted, round_trip, channel)?;
+                let sizes = self.job.sizes_of_both(self.me, &agreed.own_sizes, &agreed.peer_sizes);
+                let one = std::slice::from_mut(channel);
+                self.exchange_receipts(&agreed.session, &agreed.chosen, &sizes, one)?;
                 self.execute(part, &agreed.chosen, started, Peers::One { agreed, channel })
             }
         };
         executed.map(|executed| Executed { unusable, ..executed })
     }
 
+    /// Gives receipts to the peers and takes theirs, before anything else is sent.
+    fn exchange_receipts(
+        &self,
+        session: &Session,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        channels: &mut [Channel],
+    ) -> Result<()> {
+        let Some((account, pins)) = &self.account else { return Ok(()) };
+        account.agreed(self.job, session, &chosen.to_string(), sizes, pins, channels)
+    }
+
+    /// Notes that the parties have agreed, where they give no receipts.
+    fn note_agreement(&self) -> Result<()> {
+        self.account.as_ref().map_or(Ok(()), |(account, _)| account.agreed_without_receipts())
+    }
+
     fn run_at_helper(&self, part: &mut dyn PartyInput, client: &DepotClient) -> Result<Executed> {
         let started = Instant::now();
         let chosen = self.negotiate_at_helper(part)?;
+        self.note_agreement()?;
         self.execute(part, &chosen, started, Peers::Depot(client))
     }
 

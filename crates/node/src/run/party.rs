@@ -14,6 +14,7 @@ use crate::agreement::{
 use crate::base::cancel::Cancel;
 use crate::base::files::{Existing, write_over};
 use crate::base::usage::round;
+use crate::govern::account::{Account, Governance};
 use crate::identity::Identity;
 use crate::run::connect::{ConnectPlan, Ready};
 use crate::run::connections::Connections;
@@ -47,6 +48,8 @@ pub struct PartyRun {
     pub html: Option<PathBuf>,
     /// Whether an output or a page that is there stays. A report is that of the last run, and is replaced.
     pub existing: Existing,
+    /// Policy that allows the run, ledger in which it is entered, and file for its receipts.
+    pub governance: Governance,
     /// Pool from which encryptions are taken that were made in advance.
     pub pool: Option<PoolPlace>,
     /// Time-out for connecting to the peer.
@@ -88,19 +91,29 @@ struct Ran {
 impl PartyRun {
     /// Runs the job to its end.
     pub fn run(self) -> Result<RunOutcome> {
-        self.run_to_its_end().map_err(|error| self.meeting.blame(error, &self.identity))
+        let (account, opened) = self.account();
+        let account = account.as_ref();
+        match self.run_to_its_end(account, opened).map_err(|error| self.meeting.blame(error, &self.identity)) {
+            Ok(mut outcome) => {
+                outcome.ended =
+                    outcome.ended.and(account.map_or(Ok(()), |account| account.end(Ok(outcome.report.accounted()))));
+                Ok(outcome)
+            }
+            Err(error) => Err(self.failed(account, error)),
+        }
     }
 
-    fn run_to_its_end(&self) -> Result<RunOutcome> {
+    fn run_to_its_end(&self, account: Option<&Arc<Account>>, opened: Result<()>) -> Result<RunOutcome> {
         let started = Instant::now();
         if let Some((part, found)) = self.left(ResumePoint::Ended)? {
+            opened?;
             self.check_paths()?;
             tracing::info!("all that the parties need of each other is there: what is left is to write the result");
             let mut outcome = self.write_left(&*part, found, started)?;
             outcome.ended = outcome.ended.and_then(|()| part.clear());
             return Ok(outcome);
         }
-        let checked = self.check_paths();
+        let checked = opened.and_then(|()| self.check_paths());
         match &checked {
             Ok(()) => self.announce(),
             Err(_) => tracing::info!("{} cannot run (see the error at the end): telling the others", self.me),
@@ -109,7 +122,7 @@ impl PartyRun {
             Ok(ready) => ready,
             Err(error) => return self.write_alone(error, started),
         };
-        let Ran { part, found, mut report, connections } = self.execute(ready)?;
+        let Ran { part, found, mut report, connections } = self.execute(ready, account)?;
         let RunResult { answer, further_rounds, page, .. } = found;
         let write = || {
             let started = Instant::now();
@@ -165,17 +178,47 @@ impl PartyRun {
             )));
         }
         let blame = |error| self.meeting.blame(error, &self.identity);
-        let ready = self.prepare(self.check_party()).map_err(blame)?;
-        let Ran { part, found, mut report, connections } = self.execute(ready).map_err(blame)?;
-        let (traffic, answer) = connections.conclude(&self.job, &*part, found.answer).map_err(blame)?;
-        report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);
-        report.rounds = traffic.all.rounds + found.further_rounds;
-        report.measure(started);
+        let (account, opened) = self.account();
+        let account = account.as_ref();
+        let answered = || {
+            let ready = self.prepare(opened.and_then(|()| self.check_party()))?;
+            let Ran { part, found, mut report, connections } = self.execute(ready, account)?;
+            let (traffic, answer) = connections.conclude(&self.job, &*part, found.answer)?;
+            report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);
+            report.rounds = traffic.all.rounds + found.further_rounds;
+            report.measure(started);
+            Ok((report, answer))
+        };
+        let (report, answer) = answered().map_err(|error| self.failed(account, blame(error)))?;
+        if let Some(Err(error)) = account.map(|account| account.end(Ok(report.accounted()))) {
+            tracing::warn!("{error}");
+        }
         Ok((report, answer))
     }
 
+    /// Opens the account of the run: none where this is a part of a run that is spread, which its driver accounts for. The error says why
+    /// the run may not go on.
+    fn account(&self) -> (Option<Arc<Account>>, Result<()>) {
+        if self.job.spread.is_some() {
+            return (None, Ok(()));
+        }
+        let paths = self.source.paths();
+        match self.governance.open(&self.job, &self.me, &self.identity, &paths) {
+            Ok(account) => (Some(Arc::new(account)), Ok(())),
+            Err(error) => (None, Err(error)),
+        }
+    }
+
+    /// Ends the account of a run that has failed. That it could not be written is worth less than why the run failed.
+    fn failed(&self, account: Option<&Arc<Account>>, error: Error) -> Error {
+        if let Some(Err(unwritten)) = account.map(|account| account.end(Err(&error))) {
+            tracing::warn!("{unwritten}");
+        }
+        error
+    }
+
     /// Runs what the parties have come together for.
-    fn execute(&self, ready: Ready) -> Result<Ran> {
+    fn execute(&self, ready: Ready, account: Option<&Arc<Account>>) -> Result<Ran> {
         let Ready { mut part, load, connect, greeted, round_trip, mut connections } = ready;
         let context = RunContext {
             job: &self.job,
@@ -184,6 +227,7 @@ impl PartyRun {
             secret: &self.identity.lasting_secret(),
             bandwidth: self.meeting.shape.bandwidth,
             screen: &self.screen,
+            account: account.map(|account| (account, self.meeting.pins())),
         };
         let executed = context.run(&mut *part, greeted, round_trip, &mut connections)?;
         let Executed { mut found, choice, unusable, setup, running } = executed;

@@ -21,6 +21,10 @@ use crate::transport::{self, ConnectCancel, Connected};
 /// between two attempts of one that dials.
 const WORTH_WAITING: Duration = Duration::from_millis(1300);
 
+/// The same for a party whose policy refuses the job: to its user it is told at once, and the peer should not take it
+/// for a fault.
+const REFUSAL_WORTH_WAITING: Duration = Duration::from_secs(10);
+
 /// Interval at which a party that loads its table checks that the peer is still there.
 const PEER_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -142,7 +146,13 @@ impl PartyRun {
     /// worth a moment: else they would wait in vain until their time-out, or see nothing but a lost connection.
     fn tell(&self, error: &Error, links: &Links) {
         links.end(error);
-        let until = Instant::now() + WORTH_WAITING.min(self.timeout);
+        let wait = if matches!(error, Error::Policy(_)) {
+            tracing::warn!("{error}; the peers are told that it is refused by policy");
+            REFUSAL_WORTH_WAITING
+        } else {
+            WORTH_WAITING
+        };
+        let until = Instant::now() + wait.min(self.timeout);
         while links.len() < self.peers() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
         }

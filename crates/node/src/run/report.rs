@@ -11,6 +11,7 @@ use tacita_core::channel::Traffic;
 
 use crate::base::text::json;
 use crate::base::usage::{self, round};
+use crate::govern::account::AccountedOutcome;
 use crate::table::key::RowCounts;
 
 /// Report that a party writes with `--report`. The names are a contract.
@@ -101,6 +102,16 @@ impl RunReport {
     /// Writes the report as JSON; the file appears whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
         write_json(path, self)
+    }
+
+    /// Returns the part of the report that is entered in the ledger.
+    pub(crate) fn accounted(&self) -> AccountedOutcome {
+        AccountedOutcome {
+            protocol: self.choice.clone(),
+            rows: serde_json::to_value(self.rows).unwrap_or_default(),
+            learned: self.learned.clone(),
+            result: self.result.clone(),
+        }
     }
 
     /// Takes the resources that this process has used up to now.

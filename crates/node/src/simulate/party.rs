@@ -80,6 +80,7 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn ProgressSink>) ->
         report: Some(told.report),
         html: told.html,
         existing: Existing::unless(settings.force),
+        governance: crate::govern::account::Governance::default(),
         pool: None,
         timeout: transport::DEFAULT_TIMEOUT,
         patience: DEFAULT_PATIENCE,

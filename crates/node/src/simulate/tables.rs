@@ -84,7 +84,7 @@ fn party(
         let screen: Arc<dyn ProgressSink> = Arc::new(NoProgress);
         // Nor does it have an identity.
         let secret = &[0; 32];
-        let context = RunContext { job, me, memory: None, secret, bandwidth: None, screen: &screen };
+        let context = RunContext { job, me, memory: None, secret, bandwidth: None, screen: &screen, account: None };
         let executed = context.run_with_peers(&mut *part, greeted, Duration::ZERO, &mut channels, &links)?;
         Ok((part, executed))
     });

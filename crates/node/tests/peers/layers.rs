@@ -44,6 +44,7 @@ const CRATES: [Crate; 6] = [
             "store",
             "agreement",
             "jobs",
+            "govern",
             "run",
             "plan",
             "distributed",

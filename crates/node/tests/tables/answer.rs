@@ -64,6 +64,7 @@ fn parties(terms: &str, pins: [Option<&Fingerprint>; 2], identities: [&Identity;
             report: None,
             html: None,
             existing: Existing::Replaced,
+            governance: tacita_node::govern::account::Governance::default(),
             pool: None,
             timeout: Duration::from_secs(60),
             patience: Duration::from_secs(60),

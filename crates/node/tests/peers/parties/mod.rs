@@ -3,6 +3,7 @@
 mod confirmed;
 mod prepared;
 mod purposes;
+mod receipts;
 mod results;
 mod shares;
 mod written;
@@ -142,6 +143,7 @@ fn party_run(job: JobSpec, me: &str, source: Source, dials: Vec<(Peer, String)>)
         report: None,
         html: None,
         existing: Existing::Replaced,
+        governance: tacita_node::govern::account::Governance::default(),
         pool: None,
         timeout: BOUND,
         patience: BOUND,

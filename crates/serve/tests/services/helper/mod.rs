@@ -353,6 +353,7 @@ fn who_waits_sees_how_far_a_run_is() {
             report: None,
             html: None,
             existing: Existing::Replaced,
+            governance: tacita_node::govern::account::Governance::default(),
             pool: None,
             timeout: Duration::from_secs(20),
             patience: Duration::from_secs(20),

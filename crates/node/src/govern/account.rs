@@ -1,0 +1,294 @@
+//! Account of one run: its policy, its entry in the ledger, and its receipts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+use tacita_core::channel::Channel;
+use tacita_core::channel::labels::handshake::RECEIPT;
+use tacita_core::{Error, Result, Session};
+
+use super::approval::{APPROVALS, Approval};
+use super::ledger::{Begun, Ended, EntryPlace, Ledger};
+use super::policy::{NoHistory, POLICY_FILE, Policy, PolicyQuestion};
+use super::receipt::{
+    LedgerState, MAX_RECEIPT_BYTES, PartyFacts, Phase, Receipt, ReceiptFile, ReceiptKey, Receipts, RunFacts,
+};
+use super::time::UtcTime;
+use crate::agreement::{JobSpec, Sizes, Terms, Topology};
+use crate::base::files::{is_read_once, write_whole_private};
+use crate::base::hex::hex;
+use crate::identity::{Fingerprint, Identity};
+
+/// Places of a party's policy, ledger and receipts.
+#[derive(Debug, Clone, Default)]
+pub struct Governance {
+    /// Directory of the identity, where policy and ledger are unless said otherwise. Without one, there is no ledger.
+    pub home: Option<PathBuf>,
+    /// File of the policy, if it is another.
+    pub policy: Option<PathBuf>,
+    /// Directory of the ledger, if it is another.
+    pub ledger: Option<PathBuf>,
+    /// File for the receipts.
+    pub receipt: Option<PathBuf>,
+}
+
+/// Account of a run.
+pub struct Account {
+    me: String,
+    own_pin: Fingerprint,
+    key: ReceiptKey,
+    entry: Option<(Ledger, EntryPlace)>,
+    keeps_results: bool,
+    salt: [u8; 32],
+    receipt: Option<PathBuf>,
+    digests: Mutex<Option<JoinHandle<Vec<String>>>>,
+    given: Mutex<Given>,
+}
+
+/// Receipts so far.
+#[derive(Default)]
+struct Given {
+    begun: Receipts,
+    ended: Receipts,
+}
+
+/// Outcome of a run, for its entry.
+#[derive(Default)]
+pub struct AccountedOutcome {
+    /// Protocol that ran.
+    pub protocol: String,
+    /// Rows of the own table, as in the report.
+    pub rows: Value,
+    /// Sentences that state what the party learned.
+    pub learned: Vec<String>,
+    /// Result, as in the report.
+    pub result: Value,
+}
+
+impl Governance {
+    /// Places in the directory of an identity.
+    pub fn at(home: &Path) -> Governance {
+        Governance { home: Some(home.to_owned()), ..Governance::default() }
+    }
+
+    /// Returns the policy, if there is one.
+    pub fn policy(&self) -> Result<Option<Policy>> {
+        if let Some(path) = &self.policy {
+            return Policy::load(path).map(Some);
+        }
+        let usual = self.home.as_ref().map(|home| home.join(POLICY_FILE));
+        usual.filter(|path| path.symlink_metadata().is_ok()).map(|path| Policy::load(&path)).transpose()
+    }
+
+    /// Returns the approvals that are there.
+    pub fn approvals(&self) -> Vec<Approval> {
+        self.home.as_ref().map_or_else(Vec::new, |home| Approval::all_in(&home.join(APPROVALS)))
+    }
+
+    /// Opens the account of a run: enters it in the ledger, unless a policy refuses it. `inputs` are the files that it reads.
+    ///
+    /// Errors ([`Error::Policy`]): the policy refuses it, which is entered, too. Others: policy or ledger cannot be read or written.
+    pub fn open(&self, job: &JobSpec, me: &str, identity: &Identity, inputs: &[&Path]) -> Result<Account> {
+        if self.receipt.is_some() && !gives_receipts(job) {
+            return Err(Error::Input(
+                "--receipt: parties that meet at a helper, or have slices of one side's rows, give no receipts: leave it out".into(),
+            ));
+        }
+        let policy = self.policy()?;
+        let directory = self.ledger.as_ref().or(self.home.as_ref());
+        let time = UtcTime::now();
+        let allow = |history: &dyn super::policy::History| {
+            let approvals = self.approvals();
+            let question = PolicyQuestion { job, me, now: time.timestamp(), history, approvals: &approvals };
+            policy.as_ref().map(|policy| policy.allow(&question)).transpose()
+        };
+        let entry = match directory {
+            Some(directory) => {
+                let ledger = Ledger::open(directory, identity)?;
+                if policy.is_none() && !ledger.is_there() {
+                    tracing::info!(
+                        "every job is allowed here, since there is no policy, and each run is entered in the ledger: see `tacita policy new \
+                         --help` and `tacita ledger list --help`"
+                    );
+                }
+                let place = ledger.begin(Begun::of(job, me, time), allow).map_err(|error| self.elsewhere(error))?;
+                Some((ledger, place))
+            }
+            None => {
+                allow(&NoHistory)?;
+                None
+            }
+        };
+        let mut salt = [0; 32];
+        getrandom::fill(&mut salt)
+            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        let key = identity.derive("ledger input", b"");
+        let files: Vec<_> = inputs.iter().filter(|path| !is_read_once(path)).map(|path| path.to_path_buf()).collect();
+        let digests = entry
+            .is_some()
+            .then(|| std::thread::spawn(move || files.iter().flat_map(|file| digest(&key, file)).collect()));
+        Ok(Account {
+            me: me.to_owned(),
+            own_pin: identity.fingerprint(),
+            key: ReceiptKey::of(identity)?,
+            entry,
+            keeps_results: policy.is_some_and(|policy| policy.keeps_results()),
+            salt,
+            receipt: self.receipt.clone(),
+            digests: Mutex::new(digests),
+            given: Mutex::default(),
+        })
+    }
+
+    /// The same error, with another place for a ledger that cannot be in the identity's directory.
+    fn elsewhere(&self, error: Error) -> Error {
+        match (error, &self.ledger) {
+            (Error::Input(text), None) if text.contains("cannot lock") => Error::Input(format!(
+                "{text}: the ledger has to be written: --ledger DIR names another directory for it"
+            )),
+            (error, _) => error,
+        }
+    }
+}
+
+impl Account {
+    /// Exchanges the receipts that the run has begun, before any message with data, and has those of its end exchanged when the connections
+    /// end. `pins` are the identities of the peers.
+    pub fn agreed(
+        self: &Arc<Account>,
+        job: &JobSpec,
+        session: &Session,
+        protocol: &str,
+        sizes: &BTreeMap<String, Sizes>,
+        pins: &BTreeMap<String, Fingerprint>,
+        channels: &mut [Channel],
+    ) -> Result<()> {
+        let facts = self.facts(job, session, protocol, sizes, pins)?;
+        for channel in channels.iter_mut() {
+            let own = self.sign(Phase::Begun, channel.peer(), &facts)?;
+            channel.send(RECEIPT, own.encode()?)?;
+            self.given().begun.own.push(own);
+        }
+        for channel in channels.iter_mut() {
+            let theirs = received(Phase::Begun, &self.me, &facts, channel)?;
+            self.given().begun.peers.push(theirs);
+        }
+        if let Some((ledger, place)) = &self.entry {
+            let receipts = Receipts { salt: hex(&self.salt), ..self.given().begun.clone() };
+            ledger.agreed(place.entry, receipts)?;
+        }
+        self.write()?;
+        for channel in channels {
+            let (account, facts) = (self.clone(), facts.clone());
+            channel.before_close(move |channel| account.ended(&facts, channel));
+        }
+        Ok(())
+    }
+
+    /// Notes that the parties have agreed, in a job whose parties give no receipts.
+    pub fn agreed_without_receipts(&self) -> Result<()> {
+        self.entry.as_ref().map_or(Ok(()), |(ledger, place)| ledger.agreed(place.entry, Receipts::default()))
+    }
+
+    fn ended(&self, facts: &RunFacts, channel: &mut Channel) -> Result<()> {
+        let own = self.sign(Phase::Ended, channel.peer(), facts)?;
+        channel.send(RECEIPT, own.encode()?)?;
+        let theirs = received(Phase::Ended, &self.me, facts, channel)?;
+        let mut given = self.given();
+        given.ended.own.push(own);
+        given.ended.peers.push(theirs);
+        Ok(())
+    }
+
+    /// Ends the entry of the run, and writes the receipts.
+    pub fn end(&self, outcome: std::result::Result<AccountedOutcome, &Error>) -> Result<()> {
+        let written = self.write();
+        let Some((ledger, place)) = &self.entry else { return written };
+        let digests = self.digests.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        let ended = match outcome {
+            Err(error) => Ended::failed(error),
+            Ok(AccountedOutcome { protocol, rows, learned, result }) => Ended {
+                time: UtcTime::now(),
+                outcome: "done".into(),
+                protocol: Some(protocol),
+                rows,
+                learned,
+                result: if self.keeps_results { result } else { Value::Null },
+                inputs: digests.and_then(|digests| digests.join().ok()).unwrap_or_default(),
+                ..Ended::default()
+            },
+        };
+        ledger.end(place.entry, Ended { receipts: self.given().ended.clone(), ..ended }).and(written)
+    }
+
+    fn facts(
+        &self,
+        job: &JobSpec,
+        session: &Session,
+        protocol: &str,
+        sizes: &BTreeMap<String, Sizes>,
+        pins: &BTreeMap<String, Fingerprint>,
+    ) -> Result<RunFacts> {
+        let party = |name: &str| {
+            let pin = if name == self.me { Some(&self.own_pin) } else { pins.get(name) };
+            let (Some(pin), Some(sizes)) = (pin, sizes.get(name)) else {
+                return Err(Error::Internal(format!("a run with {name}, whose identity or size is unknown")));
+            };
+            Ok(PartyFacts::new(name, *pin, job.learns(name), sizes.items))
+        };
+        Ok(RunFacts {
+            run: hex(&session.derive("receipt run")),
+            agreement: Terms::of(job).agreement(),
+            job: job.job.name().into(),
+            id: job.id.clone(),
+            protocol: protocol.to_owned(),
+            parties: job.parties.names().into_iter().map(party).collect::<Result<_>>()?,
+        })
+    }
+
+    fn sign(&self, phase: Phase, to: &str, facts: &RunFacts) -> Result<Receipt> {
+        let state = self.entry.as_ref().map(|(_, EntryPlace { entry, head })| {
+            let mut hasher = blake3::Hasher::new_derive_key("tacita 1 receipt head");
+            hasher.update(&self.salt).update(head);
+            LedgerState { entry: *entry, head: hex(hasher.finalize().as_bytes()) }
+        });
+        self.key.sign(phase, &self.me, to, facts, &state.unwrap_or_default())
+    }
+
+    /// Writes the receipts so far to their file.
+    fn write(&self) -> Result<()> {
+        let given = self.given();
+        let Some(path) = self.receipt.as_ref().filter(|_| !given.begun.is_empty()) else { return Ok(()) };
+        let file = ReceiptFile::new(given.begun.clone(), given.ended.clone());
+        let text = serde_json::to_string_pretty(&file).map_err(|error| Error::Internal(error.to_string()))?;
+        write_whole_private(path, format!("{text}\n").as_bytes())
+    }
+
+    fn given(&self) -> MutexGuard<'_, Given> {
+        self.given.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Whether the parties of a job give each other receipts: each is connected to each, and they make one agreement.
+fn gives_receipts(job: &JobSpec) -> bool {
+    matches!(job.topology(), Topology::Pair | Topology::Mesh) && job.spread.is_none()
+}
+
+/// Receives the peer's receipt of a phase.
+fn received(phase: Phase, me: &str, facts: &RunFacts, channel: &mut Channel) -> Result<Receipt> {
+    let bytes = channel.receive_up_to(RECEIPT, MAX_RECEIPT_BYTES)?;
+    let receipt = Receipt::decode(&bytes).ok_or_else(|| channel.violation("`receipt` cannot be read"))?;
+    let checked = receipt.check_about(phase, channel.peer(), me, facts);
+    checked.map_err(|what| channel.violation(format!("its receipt does not hold: {what}")))?;
+    Ok(receipt)
+}
+
+/// Returns the keyed digest of a file; nothing if it cannot be read, which the run finds out itself.
+fn digest(key: &[u8; 32], path: &Path) -> Option<String> {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update_reader(std::fs::File::open(path).ok()?).ok()?;
+    Some(hex(hasher.finalize().as_bytes()))
+}

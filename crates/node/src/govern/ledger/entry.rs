@@ -1,0 +1,177 @@
+//! Records that a ledger keeps of a run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::agreement::{JobSpec, Terms};
+use crate::govern::policy::History;
+use crate::govern::receipt::Receipts;
+use crate::govern::time::{Day, UtcTime};
+use crate::identity::Fingerprint;
+
+/// One record of the file. A run has up to three: when it begins, when the parties have agreed, and when it ends.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "kebab-case")]
+pub(super) enum Record {
+    Begun(Box<Begun>),
+    Agreed {
+        entry: u64,
+        receipts: Receipts,
+    },
+    Ended {
+        entry: u64,
+        ended: Box<Ended>,
+    },
+    /// The file ended in a part of a record, which a crash had left, and which was removed.
+    Mended {
+        bytes: u64,
+    },
+}
+
+/// Beginning of a run: everything that is known before anything is sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Begun {
+    /// Time in UTC.
+    pub time: UtcTime,
+    /// The kind of job.
+    pub job: String,
+    /// The parties' name for it.
+    pub id: String,
+    /// Fingerprint of the terms.
+    pub agreement: String,
+    /// The party that ran it.
+    pub party: String,
+    /// Identities of the other parties, and of the helper, by name.
+    pub peers: BTreeMap<String, Option<String>>,
+    /// The terms themselves.
+    pub terms: Value,
+    /// Version of this program.
+    pub version: String,
+    /// The rule of the policy that allowed the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// Ids of the approvals that it used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<String>,
+}
+
+/// End of a run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Ended {
+    /// Time in UTC.
+    pub time: UtcTime,
+    /// `done`, `refused`, or `failed`.
+    pub outcome: String,
+    /// Reason of a run that was refused or has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Protocol that ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// Rows of the own table, as in the report.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub rows: Value,
+    /// Keyed digests of the files that were read, in hexadecimal, under a key of this ledger.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
+    /// Sentences that state what the party learned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learned: Vec<String>,
+    /// Result, if the policy says that it is kept.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub result: Value,
+    /// Receipts of the end.
+    #[serde(default, skip_serializing_if = "Receipts::is_empty")]
+    pub receipts: Receipts,
+}
+
+/// A run in the ledger.
+#[derive(Debug, Clone, Serialize)]
+pub struct LedgerEntry {
+    /// Number of the entry, from 1 on.
+    pub entry: u64,
+    /// Beginning of the run.
+    #[serde(flatten)]
+    pub begun: Begun,
+    /// Receipts of the beginning, once the parties have agreed; nothing if they never did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreed: Option<Receipts>,
+    /// End of the run; nothing if it is under way, or if its process ended before it.
+    pub ended: Option<Ended>,
+}
+
+impl Begun {
+    /// Begins the entry of a run.
+    pub fn of(job: &JobSpec, me: &str, time: UtcTime) -> Begun {
+        let terms = Terms::of(job);
+        let pin = |pin: Option<Fingerprint>| pin.map(|pin| pin.to_string());
+        let peers = job.others(me).into_iter();
+        let peers = peers.map(|name| (name.to_owned(), job.party(name).ok().and_then(|party| pin(party.identity))));
+        let helper = job.helper.iter().map(|helper| ("the helper".to_owned(), pin(helper.identity)));
+        Begun {
+            time,
+            job: job.job.name().into(),
+            id: job.id.clone(),
+            agreement: terms.agreement(),
+            party: me.into(),
+            peers: peers.chain(helper).collect(),
+            terms: terms.json().clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            policy: None,
+            approvals: Vec::new(),
+        }
+    }
+}
+
+impl LedgerEntry {
+    /// Whether something may have been revealed by the run, or may be yet: the parties have agreed, or may be about to.
+    fn may_reveal(&self) -> bool {
+        self.agreed.is_some() || self.ended.is_none()
+    }
+
+    /// Returns the outcome in a word.
+    pub fn outcome(&self) -> &str {
+        self.ended.as_ref().map_or("unfinished", |ended| ended.outcome.as_str())
+    }
+}
+
+/// Puts records together; the error names the one that cannot be.
+pub(super) fn entries(records: &[Record]) -> Result<Vec<LedgerEntry>, usize> {
+    let mut entries: Vec<LedgerEntry> = Vec::new();
+    for (place, record) in records.iter().enumerate() {
+        let known = |entry: u64| entry.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+        match record {
+            Record::Begun(begun) => {
+                let entry = entries.len() as u64 + 1;
+                entries.push(LedgerEntry { entry, begun: (**begun).clone(), agreed: None, ended: None });
+            }
+            Record::Agreed { entry, receipts } => {
+                let entry = known(*entry).and_then(|at| entries.get_mut(at)).ok_or(place)?;
+                entry.agreed = Some(receipts.clone());
+            }
+            Record::Ended { entry, ended } => {
+                let entry = known(*entry).and_then(|at| entries.get_mut(at)).ok_or(place)?;
+                entry.ended = Some((**ended).clone());
+            }
+            Record::Mended { .. } => {}
+        }
+    }
+    Ok(entries)
+}
+
+/// A clock that was put back begins no new day: runs of later days count, too.
+impl History for Vec<LedgerEntry> {
+    fn runs_with(&self, peer: &Fingerprint, day: Day) -> u64 {
+        let peer = peer.to_string();
+        let with = |entry: &&LedgerEntry| entry.begun.peers.values().any(|pin| pin.as_ref() == Some(&peer));
+        let counted = self.iter().filter(with).filter(|entry| entry.may_reveal());
+        counted.filter(|entry| entry.begun.time.day() >= day).count() as u64
+    }
+
+    fn runs_approved_by(&self, approval: &str) -> u64 {
+        let used = |entry: &&LedgerEntry| entry.begun.approvals.iter().any(|used| used == approval);
+        self.iter().filter(used).filter(|entry| entry.may_reveal()).count() as u64
+    }
+}

@@ -1,0 +1,263 @@
+//! Ledger of a party: every run that it began, also those that were refused or have failed.
+//!
+//! The file `ledger` in the identity's directory grows only at its end ([`chain`]). Each record is on disk before the run goes on. The
+//! file is locked while it is read and written, so that runs of any number of processes are entered one after the other. A mark beside it, in a sealed file of
+//! its own, says how many records there were last, and their head:
+//!
+//! - What stands before the mark and does not open was changed, cut or moved. Nothing is entered behind it, and no run goes on.
+//! - What stands behind the mark and does not open is what a crash or a full disk has left of the last record. No run went on after it, so
+//!   the next one removes it, and says so in a record.
+//!
+//! An older ledger that was put back together with its mark is not noticed here: the receipts that peers hold name a later entry.
+
+mod chain;
+mod entry;
+pub mod export;
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use chacha20poly1305::XChaCha20Poly1305;
+use serde::{Deserialize, Serialize};
+use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
+
+use self::chain::{Chain, End, MAGIC};
+use self::entry::{Record, entries};
+use crate::base::folder::Folder;
+use crate::base::hex::hex;
+use crate::govern::policy::{Allowed, History};
+use crate::govern::receipt::Receipts;
+use crate::govern::time::UtcTime;
+use crate::identity::Identity;
+use crate::store::seal::{self, SealKey, SealedReader};
+
+pub use entry::{Begun, Ended, LedgerEntry};
+
+/// Name of the ledger in the directory of an identity.
+pub const LEDGER_FILE: &str = "ledger";
+
+/// Name of the mark beside it.
+pub const MARK_FILE: &str = "ledger.mark";
+
+/// Ledgers are read up to this size.
+const MAX_FILE_BYTES: u64 = 1 << 32;
+
+/// The ledger of an identity.
+pub struct Ledger {
+    folder: Folder,
+    cipher: XChaCha20Poly1305,
+    mark_key: SealKey,
+}
+
+/// Place of an entry in the ledger, for whoever goes on with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryPlace {
+    /// Number of the entry, from 1 on.
+    pub entry: u64,
+    /// Head of the chain behind its first record.
+    pub head: [u8; 32],
+}
+
+/// Everything that a ledger holds.
+pub struct Contents {
+    /// Entries, in the order in which they began.
+    pub entries: Vec<LedgerEntry>,
+    /// Number of records.
+    pub records: u64,
+    /// Number of bytes at the end that are a part of a record.
+    pub torn: u64,
+    /// Records that were cut off by a crash, and removed.
+    pub mended: usize,
+    end: End,
+}
+
+/// Mark of how far a ledger has come.
+#[derive(Serialize, Deserialize)]
+struct Mark {
+    records: u64,
+    head: String,
+}
+
+/// A ledger that is locked and was read.
+struct Locked {
+    file: File,
+    contents: Contents,
+}
+
+impl Ledger {
+    /// Opens the ledger of an identity in a directory, where there need not be one yet.
+    ///
+    /// Errors ([`Error::Input`]): it is no directory of this user alone.
+    pub fn open(directory: &Path, identity: &Identity) -> Result<Ledger> {
+        let folder = Folder::open(directory)?;
+        let cipher = chain::cipher(&identity.derive("ledger", b""));
+        Ok(Ledger { folder, cipher, mark_key: SealKey::new(identity.derive("ledger mark", b"")) })
+    }
+
+    /// Whether there is one.
+    pub fn is_there(&self) -> bool {
+        self.folder.has(LEDGER_FILE)
+    }
+
+    /// Enters a run, if it is allowed; on disk before this returns. `allow` sees all entries before it, while no other run is entered. A run that
+    /// is not allowed is entered with its end.
+    pub fn begin(
+        &self,
+        begun: Begun,
+        allow: impl FnOnce(&dyn History) -> Result<Option<Allowed>>,
+    ) -> Result<EntryPlace> {
+        let mut locked = self.lock()?;
+        let entry = locked.contents.entries.len() as u64 + 1;
+        let allowed = allow(&locked.contents.entries);
+        let Allowed { rule, approvals } = match &allowed {
+            Ok(Some(allowed)) => allowed.clone(),
+            _ => Allowed::default(),
+        };
+        let begun = Begun { policy: Some(rule).filter(|rule| !rule.is_empty()), approvals, ..begun };
+        let time = begun.time;
+        self.append(&mut locked, Record::Begun(Box::new(begun)))?;
+        let place = EntryPlace { entry, head: locked.contents.end.head };
+        if let Err(error) = allowed {
+            let ended = Ended { time, ..Ended::failed(&error) };
+            self.append(&mut locked, Record::Ended { entry, ended: Box::new(ended) })?;
+            return Err(error);
+        }
+        Ok(place)
+    }
+
+    /// Notes that the parties have agreed, and their receipts; on disk before this returns.
+    pub fn agreed(&self, entry: u64, receipts: Receipts) -> Result<()> {
+        self.append(&mut self.lock()?, Record::Agreed { entry, receipts })
+    }
+
+    /// Ends the entry of a run; on disk before this returns.
+    pub fn end(&self, entry: u64, ended: Ended) -> Result<()> {
+        self.append(&mut self.lock()?, Record::Ended { entry, ended: Box::new(ended) })
+    }
+
+    /// Reads everything.
+    ///
+    /// Errors ([`Error::Input`]): an entry was changed, cut or moved; the text says where.
+    pub fn read(&self) -> Result<Contents> {
+        if !self.is_there() && !self.folder.has(MARK_FILE) {
+            let none = self.folder.at(LEDGER_FILE);
+            return Err(Error::Input(format!("{}: there is no ledger: nothing was run yet", none.display())));
+        }
+        Ok(self.locked()?.contents)
+    }
+
+    /// Locks the ledger, and mends its end, if a crash has left a part of a record there.
+    fn lock(&self) -> Result<Locked> {
+        let mut locked = self.locked()?;
+        let bytes = locked.contents.torn;
+        if bytes > 0 {
+            let length = locked.file.metadata().map_err(|error| self.cannot_write(&error))?.len();
+            locked.file.set_len(length - bytes).map_err(|error| self.cannot_write(&error))?;
+            locked.contents.torn = 0;
+            self.append(&mut locked, Record::Mended { bytes })?;
+        }
+        Ok(locked)
+    }
+
+    fn locked(&self) -> Result<Locked> {
+        let mut file = self.folder.lock(LEDGER_FILE)?;
+        let failed = |error: std::io::Error| {
+            Error::Input(format!("{}: cannot be read: {error}", self.folder.at(LEDGER_FILE).display()))
+        };
+        let length = file.metadata().map_err(failed)?.len();
+        if length > MAX_FILE_BYTES {
+            return Err(self.damaged("it is longer than any ledger"));
+        }
+        let mut bytes = Vec::with_capacity(length as usize);
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        let contents = self.contents(&bytes)?;
+        Ok(Locked { file, contents })
+    }
+
+    fn contents(&self, bytes: &[u8]) -> Result<Contents> {
+        let chain = Chain::read(&self.cipher, bytes);
+        let (whole, end) = (chain.records.len() as u64, chain.end());
+        match self.mark()? {
+            Some(mark) if mark.records > whole => {
+                let what = format!("record {} of {} was changed, cut or moved", whole + 1, mark.records);
+                return Err(self.damaged(&what));
+            }
+            Some(mark) if hex(&chain.heads[mark.records as usize]) != mark.head => {
+                return Err(self.damaged("it is not the ledger that was written last"));
+            }
+            // A first record whose mark was not written any more.
+            None if whole > 1 => return Err(self.damaged(&format!("{MARK_FILE} beside it is missing"))),
+            _ => {}
+        }
+        let read = |(place, record): (usize, &Zeroizing<Vec<u8>>)| serde_json::from_slice(record).map_err(|_| place);
+        let records: std::result::Result<Vec<Record>, usize> = chain.records.iter().enumerate().map(read).collect();
+        let entered = records.and_then(|records| Ok((entries(&records)?, records)));
+        let (entries, records) = entered
+            .map_err(|place| self.damaged(&format!("record {} is of another version of this program", place + 1)))?;
+        let mended = records.iter().filter(|record| matches!(record, Record::Mended { .. })).count();
+        let torn = (bytes.len() - chain.whole) as u64;
+        Ok(Contents { entries, records: whole, torn, mended, end })
+    }
+
+    /// Returns the mark; none if there is none.
+    fn mark(&self) -> Result<Option<Mark>> {
+        if !self.folder.has(MARK_FILE) {
+            return Ok(None);
+        }
+        let read = SealedReader::open(&self.folder, MARK_FILE, &self.mark_key, MARK_FILE).and_then(SealedReader::only);
+        let mark = read.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        mark.map(Some)
+            .ok_or_else(|| self.damaged(&format!("{MARK_FILE} beside it was changed, or is of another identity")))
+    }
+
+    fn append(&self, locked: &mut Locked, record: Record) -> Result<()> {
+        let contents = serde_json::to_vec(&record).map_err(|error| Error::Internal(error.to_string()))?;
+        let mut end = locked.contents.end;
+        let sealed = end.seal(&self.cipher, &contents)?;
+        let mut write = || -> std::io::Result<()> {
+            let first = locked.file.metadata()?.len() == 0;
+            let bytes = if first { [&MAGIC[..], &sealed].concat() } else { sealed.clone() };
+            locked.file.seek(SeekFrom::End(0))?;
+            locked.file.write_all(&bytes)?;
+            locked.file.sync_data()?;
+            if first { self.folder.flush() } else { Ok(()) }
+        };
+        write().map_err(|error| self.cannot_write(&error))?;
+        let mark = Mark { records: end.records, head: hex(&end.head) };
+        let mark = serde_json::to_vec(&mark).map_err(|error| Error::Internal(error.to_string()))?;
+        seal::put(
+            &self.folder,
+            MARK_FILE,
+            &self.mark_key,
+            MARK_FILE,
+            mark,
+            "make room, then run the command again".into(),
+        )?;
+        locked.contents.end = end;
+        Ok(())
+    }
+
+    fn damaged(&self, what: &str) -> Error {
+        Error::Input(format!(
+            "{}: {what}: put back {LEDGER_FILE} and {MARK_FILE} as they were, or set both aside, which begins a new ledger",
+            self.folder.at(LEDGER_FILE).display()
+        ))
+    }
+
+    fn cannot_write(&self, error: &std::io::Error) -> Error {
+        seal::cannot_write(&self.folder.at(LEDGER_FILE), error, "make room, then run the command again")
+    }
+}
+
+impl Ended {
+    /// The end of a run that was refused or has failed.
+    pub fn failed(error: &Error) -> Ended {
+        let outcome = if matches!(error, Error::Policy(_)) { "refused" } else { "failed" };
+        Ended { time: UtcTime::now(), outcome: outcome.into(), why: Some(error.to_string()), ..Ended::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

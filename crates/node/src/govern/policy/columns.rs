@@ -1,0 +1,35 @@
+//! Columns of a party's own table that a job uses, by what it does with them.
+
+use std::collections::BTreeSet;
+
+use crate::agreement::JobSpec;
+
+/// Columns of one party, by the headers of its own table.
+pub(super) struct UsedColumns {
+    /// Columns by which rows are matched or aligned.
+    pub(super) keys: BTreeSet<String>,
+    /// Columns that others may see, or whose sums they learn.
+    pub(super) gives: BTreeSet<String>,
+    /// Columns that are multiplied, mined or counted.
+    pub(super) computes: BTreeSet<String>,
+    /// Whether the job computes on columns that it does not name, such as all of the table.
+    pub(super) unnamed: bool,
+}
+
+impl UsedColumns {
+    pub(super) fn of(job: &JobSpec, me: &str) -> UsedColumns {
+        let alignment = job.job.alignment(job);
+        let keys = [job.key.as_ref(), alignment.as_ref().and_then(|alignment| alignment.key.as_ref())];
+        let keys: BTreeSet<_> = keys.into_iter().flatten().flat_map(|key| &key.columns).collect();
+        let computes = job.job.columns(job, me).into_iter().filter(|column| !keys.contains(column));
+        let headers =
+            |columns: BTreeSet<&String>| columns.into_iter().map(|name| job.header(me, name).to_owned()).collect();
+        let computes: BTreeSet<_> = computes.map(|name| job.header(me, &name).to_owned()).collect();
+        UsedColumns {
+            unnamed: job.job.name() == "rules" && computes.is_empty(),
+            computes,
+            gives: headers(job.given_by(me).iter().collect()),
+            keys: headers(keys),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::super::approval::Approval;
+use super::super::time::Day;
+use super::*;
+use crate::agreement::JobSpec;
+use crate::identity::{Identity, VALIDITY};
+
+const A: &str = "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+const B: &str = "SHA256:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+const C: &str = "SHA256:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE";
+
+/// A job of a and b, at a, in whose table columns have other names.
+const JOB: &str = "job = \"intersect\"\nid = \"t\"\nreveal = \"sum:cost\"\nreveal_to = [\"b\"]\nprotocol = \"ecdh\"\ngives = { a = [\"cost\"] }\n\
+                   [key]\ncolumns = [\"name\"]\n[limits]\nmin_rows = 10\nmin_result = 5\n";
+
+fn job(text: &str) -> JobSpec {
+    let parties = format!(
+        "[parties.a]\nidentity = \"{A}\"\ncolumns = {{ name = \"insured\" }}\n[parties.b]\nidentity = \"{B}\"\n"
+    );
+    JobSpec::parse(&format!("{text}{parties}"), false).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn policy(text: &str) -> Policy {
+    Policy::parse(Path::new("policy.toml"), text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn noon() -> Timestamp {
+    "2026-11-23T12:00:00Z".parse().unwrap()
+}
+
+/// A history of so many runs, on any day.
+struct Runs(u64);
+
+impl History for Runs {
+    fn runs_with(&self, peer: &Fingerprint, _: Day) -> u64 {
+        if peer.to_string() == B { self.0 } else { 0 }
+    }
+
+    fn runs_approved_by(&self, _: &str) -> u64 {
+        self.0
+    }
+}
+
+fn ask(policy: &Policy, job: &JobSpec, history: &dyn History, approvals: &[Approval]) -> Result<Allowed> {
+    policy.allow(&PolicyQuestion { job, me: "a", now: noon(), history, approvals })
+}
+
+/// Each key, with a value that allows the job and one that refuses it.
+#[test]
+fn each_key_allows_and_refuses() {
+    let job = job(JOB);
+    let cases = [
+        ("jobs", "[\"intersect\"]", "[\"dot\"]"),
+        ("reveal", "[\"sum\"]", "[\"count\"]"),
+        ("reveal", "[\"sum:cost\"]", "[\"sum:age\"]"),
+        ("reveal_to", "[\"peers\"]", "[\"self\"]"),
+        ("protocols", "[\"auto\", \"ecdh\"]", "[\"auto\"]"),
+        ("security", "[\"semi-honest\"]", "[\"malicious\"]"),
+        ("levels", "[\"bits128\"]", "[\"bits192\"]"),
+        ("keys", "[\"insured\"]", "[\"name\"]"),
+        ("gives", "[\"cost\"]", "[]"),
+        ("computes", "[]", ""),
+        ("min_rows", "10", "11"),
+        ("min_result", "5", "6"),
+        ("min_cell", "", "1"),
+        ("padded", "false", "true"),
+        ("hours", "\"08:00-12:01\"", "\"08:00-12:00\""),
+        ("hours", "\"12:00-08:00\"", "\"12:01-11:59\""),
+        ("until", "\"2026-11-23\"", "\"2026-11-22\""),
+        ("runs_per_day", "3", "2"),
+    ];
+    for (key, good, bad) in cases {
+        let rule = |value: &str| format!("\n[[allow]]\npeers = [\"{B}\"]\n{key} = {value}\n");
+        if !good.is_empty() {
+            let allowed = ask(&policy(&rule(good)), &job, &Runs(2), &[]);
+            assert_eq!(allowed.unwrap().rule, "policy.toml, line 3", "{key} = {good}");
+        }
+        if !bad.is_empty() {
+            let error = ask(&policy(&rule(bad)), &job, &Runs(2), &[]).unwrap_err();
+            assert!(matches!(error, Error::Policy(_)), "{key} = {bad}");
+            let (error, beginning) = (error.to_string(), format!("policy.toml, line 4: refused by policy: {key}: "));
+            assert!(error.starts_with(&beginning) && !error.contains('\n'), "{error}");
+        }
+    }
+}
+
+#[test]
+fn peers_are_named_by_their_keys_alone_or_in_groups() {
+    let both = job(JOB);
+    let allows = |text: &str| ask(&policy(text), &both, &NoHistory, &[]);
+    allows(&format!("[groups]\ninsurers = [\"{C}\", \"{B}\"]\n[[allow]]\npeers = [\"insurers\"]\n")).unwrap();
+    for text in [
+        format!("[[allow]]\npeers = [\"{C}\"]\n"),
+        "[[allow]]\npeers = []\n".into(),
+        String::new(),
+        format!("[groups]\nb = [\"{C}\"]\n[[allow]]\npeers = [\"b\"]\n"),
+    ] {
+        assert!(matches!(allows(&text), Err(Error::Policy(_))), "{text}");
+    }
+    // All of them, and the helper; and one whose identity the job leaves open is nobody's.
+    let third = job(&format!(
+        "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nprotocol = \"outsourced\"\n[key]\ncolumns = [\"name\"]\n\
+         [limits]\npad_to = 100\n[helper]\naddress = \"h:1\"\nidentity = \"{C}\"\n"
+    ));
+    let rule = |peers: &str| policy(&format!("[[allow]]\npeers = [{peers}]\n"));
+    let error = ask(&rule(&format!("\"{B}\"")), &third, &NoHistory, &[]).unwrap_err().to_string();
+    assert!(error.contains("the helper (SHA256:AQEB"), "{error}");
+    ask(&rule(&format!("\"{B}\", \"{C}\"")), &third, &NoHistory, &[]).unwrap();
+    let open = JobSpec::parse(&format!("{JOB}[parties.a]\n[parties.b]\n"), false).unwrap();
+    let error = ask(&rule(&format!("\"{B}\"")), &open, &NoHistory, &[]).unwrap_err().to_string();
+    assert!(error.contains("does not say the identity of b"), "{error}");
+}
+
+/// One rule has to allow all of it; the refusal is that of the rule which comes nearest.
+#[test]
+fn rules_are_not_put_together() {
+    let rules = format!(
+        "[[allow]]\npeers = [\"{C}\"]\n[[allow]]\npeers = [\"{B}\"]\njobs = [\"dot\"]\n[[allow]]\npeers = [\"{B}\"]\nreveal = [\"rows\"]\n"
+    );
+    let error = ask(&policy(&rules), &job(JOB), &NoHistory, &[]).unwrap_err().to_string();
+    assert_eq!(error, "policy.toml, line 8: refused by policy: reveal: the job reveals \"sum:cost\"");
+    let allowed = ask(&policy(&format!("{rules}[[allow]]\npeers = [\"{B}\"]\n")), &job(JOB), &NoHistory, &[]);
+    assert_eq!(allowed.unwrap().rule, "policy.toml, line 10");
+}
+
+/// Columns that a job does not name could be any.
+#[test]
+fn columns_are_those_of_the_own_table() {
+    let dot = "job = \"dot\"\nid = \"t\"\nreveal_to = [\"b\"]\ncolumn = \"value\"\nbits = 8\nrow_id = [\"name\"]\n";
+    let rule = |key: &str, columns: &str| policy(&format!("[[allow]]\npeers = [\"{B}\"]\n{key} = [{columns}]\n"));
+    let dot = job(dot);
+    ask(&rule("computes", "\"value\""), &dot, &NoHistory, &[]).unwrap();
+    ask(&rule("keys", "\"insured\""), &dot, &NoHistory, &[]).unwrap();
+    ask(&rule("computes", "\"insured\""), &dot, &NoHistory, &[]).unwrap_err();
+    let rules = "job = \"rules\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nmin_support = 2\nmin_confidence = 0.5\nrow_id = [\"name\"]\n";
+    let rules = |items: &str| job(&format!("{rules}items = {items}\n"));
+    ask(&rule("computes", "\"item\""), &rules("[\"item\"]"), &NoHistory, &[]).unwrap();
+    let error = ask(&rule("computes", "\"item\""), &rules("\"*\""), &NoHistory, &[]).unwrap_err().to_string();
+    assert!(error.contains("columns that the job does not name"), "{error}");
+}
+
+#[test]
+fn a_new_policy_refuses_all_until_a_peer_is_named() {
+    let job = job(JOB);
+    assert!(ask(&policy(&Policy::template(&[])), &job, &NoHistory, &[]).is_err());
+    ask(&policy(&Policy::template(&[C.parse().unwrap(), B.parse().unwrap()])), &job, &NoHistory, &[]).unwrap();
+    // Each line of it is a key with a value that is read.
+    let all: Vec<_> = Policy::template(&[])
+        .lines()
+        .filter(|line| line.starts_with('[') || line.starts_with("# [") || line.contains(" = "))
+        .map(|line| {
+            line.trim_start_matches("# ").replace("SHA256:...", B).replacen(
+                &format!("\"{B}\", \"{B}\""),
+                &format!("\"{B}\""),
+                1,
+            )
+        })
+        .collect();
+    let text = all.join("\n").replace("approve      = 2", "approve = 1");
+    let read = policy(&text);
+    assert!(read.keeps_results() && read.rules[0].approvers.is_some() && read.groups.len() == 1, "{text}");
+}
+
+#[test]
+fn faults_are_told_with_their_line() {
+    let rule = format!("[[allow]]\npeers = [\"{B}\"]\n");
+    for (text, words) in [
+        ("[[allow]]\n".to_owned(), "peers"),
+        (format!("{rule}peer = 3\n"), "line 3, column 1"),
+        (format!("{rule}jobs = [\"intersekt\"]\n"), "line 3: jobs: `intersekt` is unknown"),
+        (format!("{rule}reveal_to = [\"hospital\"]\n"), "line 3: reveal_to: `hospital`"),
+        (format!("{rule}security = [\"none\"]\n"), "line 3: security"),
+        (format!("{rule}levels = [\"bits1\"]\n"), "line 3: levels"),
+        (format!("{rule}hours = \"8-18\"\n"), "are no hours"),
+        (format!("{rule}hours = \"08:00-08:00\"\n"), "are no hours"),
+        (format!("{rule}hours = \"08:00-24:00\"\n"), "are no hours"),
+        (format!("{rule}until = \"2026-13-01\"\n"), "is no day"),
+        (format!("{rule}runs_per_day = -1\n"), "line 3"),
+        (format!("{rule}approve = 1\n"), "line 3: approve: approvers lists 0 keys"),
+        (format!("{rule}approve = 2\napprovers = [\"{A}\", \"{A}\"]\n"), "line 3: approve: approvers lists 1 keys"),
+        ("[[allow]]\npeers = [\"nobody\"]\n".into(), "[groups] has no `nobody`"),
+        ("[allow]\n".into(), "line 1"),
+        ("[more]\n".into(), "line 1"),
+    ] {
+        let error = Policy::parse(Path::new("policy.toml"), &text).err().unwrap_or_else(|| panic!("{text}"));
+        assert!(matches!(error, Error::Input(_)));
+        let error = error.to_string();
+        assert!(error.starts_with("policy.toml: ") && error.contains(words) && !error.contains('\n'), "{error}");
+    }
+}
+
+/// Approvals hold for as many keys as are asked for, each for this job, this party and its columns, now, and not used up.
+#[test]
+fn approvals_are_of_different_listed_keys_and_for_this_run() {
+    let now = std::time::SystemTime::now();
+    let [one, two, other] = ["1", "2", "3"].map(|name| Identity::generate(name, now, now + VALIDITY).unwrap());
+    let job = job(JOB);
+    let keys = format!("\"{}\", \"{}\"", one.fingerprint(), two.fingerprint());
+    let policy = policy(&format!("[[allow]]\npeers = [\"{B}\"]\napprove = 2\napprovers = [{keys}]\n"));
+    let day: Day = "2026-11-23".parse().unwrap();
+    let sign = |job: &JobSpec, me: &str, until: Day, by: &Identity| {
+        Approval::parse(&Approval::sign(job, me, 3, until, by).unwrap()).unwrap()
+    };
+    let [first, second] = [&one, &two].map(|by| sign(&job, "a", day, by));
+    let allowed = ask(&policy, &job, &Runs(2), &[first.clone(), second.clone()]).unwrap();
+    assert_eq!(allowed.approvals, [first.id(), second.id()]);
+    let mut mapped = job.clone();
+    mapped.parties.get_mut("a").unwrap().columns.insert("cost".into(), "diagnosis".into());
+    let mut another = job.clone();
+    another.id = "u".into();
+    let yesterday: Day = "2026-11-22".parse().unwrap();
+    for second in [
+        sign(&job, "a", day, &one),
+        sign(&job, "a", day, &other),
+        sign(&job, "b", day, &two),
+        sign(&another, "a", day, &two),
+        sign(&mapped, "a", day, &two),
+        sign(&job, "a", yesterday, &two),
+    ] {
+        let error = ask(&policy, &job, &NoHistory, &[first.clone(), second]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("policy.toml, line 3: refused by policy: approve: of 2 approvals 1 are there"),
+            "{error}"
+        );
+    }
+    ask(&policy, &job, &Runs(3), &[first.clone(), second]).unwrap_err();
+    // What was changed in the file is no approval any more.
+    let text = Approval::sign(&job, "a", 3, day, &one).unwrap();
+    let changes =
+        [("\"runs\": 3", "\"runs\": 30"), ("\"party\": \"a\"", "\"party\": \"b\""), ("2026-11-23", "2026-11-24")];
+    for (from, to) in changes {
+        assert!(text.contains(from));
+        assert!(Approval::parse(&text.replace(from, to)).unwrap_err().contains("it was changed"), "{from}");
+    }
+}
+
+proptest! {
+    /// Whatever stands in a file, it is a policy or one line that says why not.
+    #[test]
+    fn any_text_is_read_or_refused_in_one_line(text in "(\\[\\[allow\\]\\]\n|peers = \\[\"[a-z]{0,2}\"\\]\n|hours = \"[0-9:-]{0,12}\"\n|until = \"[0-9-]{0,11}\"\n|\\PC{0,9}\n){0,6}") {
+        if let Err(error) = Policy::parse(Path::new("p"), &text) {
+            prop_assert!(!error.to_string().contains('\n'), "{error}");
+        }
+    }
+}
