@@ -187,6 +187,7 @@ impl PartyRun {
             extras.insert("quality".into(), json!(unusable));
         }
         let mut report = self.report(&*part, found.protocol, &choice, learned, extras);
+        report.tls = connections.tls();
         report.seconds.load = round(load);
         report.seconds.connect = round(connect);
         report.seconds.setup = round(setup);
@@ -309,6 +310,7 @@ impl PartyRun {
             result: Value::Null,
             learned,
             bytes: Bytes::default(),
+            tls: None,
             rounds: 0,
             seconds: PhaseSeconds::default(),
             cpu_seconds: 0.0,

@@ -389,6 +389,7 @@ fn met(job: &JobSpec, peer: &str, seen: Result<RehearsedPeer>, findings: &mut Fi
     };
     let time = duration(seen.round_trip);
     findings.good("meet", format_args!("connected with {peer}, and each has proved its identity ({time} for TLS)"));
+    findings.key_exchange("meet", peer, seen.group);
     findings.clocks(peer, seen.clock_ahead);
     match seen.terms {
         Err(error) => findings.bad("terms", format_args!("{error}: both need the same job file")),
