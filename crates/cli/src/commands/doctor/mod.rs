@@ -198,8 +198,9 @@ impl Doctor {
         }
         let answers = format!("{} answers at {}, and lets this party in", place.helper.name, place.address);
         match look_at_helper(&place, &identity, &terms(job), TIMEOUT) {
-            Ok(()) => {
+            Ok(group) => {
                 findings.good("helper", answers);
+                findings.key_exchange("helper", &place.helper.name, group);
                 let agreement = Terms::of(job).agreement();
                 findings.good("terms", format_args!("as the helper's (agreement {})", &agreement[..16]));
             }
