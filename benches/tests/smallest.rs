@@ -25,6 +25,7 @@ measures! {
     dot_lattice ["1000", "--runs", "1"]
     dot_ot ["3", "--runs", "1"]
     files ["4", "--runs", "1"]
+    handshake ["2", "--runs", "1"]
     intersect_buckets ["8", "4", "--runs", "1"]
     intersect_disk ["10"]
     intersect_ecdh ["4", "--runs", "1"]

@@ -35,6 +35,7 @@ measures! {
         dot_lattice
         dot_ot
         files
+        handshake
         intersect_buckets
         intersect_disk
         intersect_ecdh

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
+use tacita_node::transport::key_exchange::NegotiatedGroup;
 
 use crate::connect::ServiceClients;
 use crate::hello::{meet, milliseconds};
@@ -40,6 +41,8 @@ pub struct ProbedService {
     pub here: ServiceInfo,
     /// Duration of a request, once it is connected.
     pub round_trip: Duration,
+    /// Group from which the connection has its keys, if it is still there.
+    pub group: Option<NegotiatedGroup>,
     /// Number of milliseconds by which its clock is ahead of this one.
     pub clock_ahead: i64,
 }
@@ -80,7 +83,7 @@ pub fn look(
             let round_trip = asked.elapsed();
             let halfway = before.saturating_add(u64::try_from(round_trip.as_millis() / 2).unwrap_or(0));
             let clock_ahead = i64::try_from(i128::from(here.clock) - i128::from(halfway)).unwrap_or(i64::MAX);
-            Ok(ProbedService { here, round_trip, clock_ahead })
+            Ok(ProbedService { here, round_trip, group: client.group(), clock_ahead })
         });
         let address = client.reached().or(setting.written(service)?).unwrap_or_default();
         found.push(ProbeReport { name, address, seen });

@@ -211,6 +211,7 @@ impl Started {
                 "learned": role.learned(),
                 "numbers": numbers,
                 "bytes": { "sent": traffic.sent(), "received": traffic.received() },
+                "tls": traffic.tls(),
                 "seconds": { "total": usage::round(began.elapsed()) },
                 "cpu_seconds": usage::round(usage::cpu_time()),
                 "peak_memory": usage::peak_memory(),

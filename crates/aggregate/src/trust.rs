@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tacita_core::{Error, Result};
-use tokio_rustls::rustls::crypto::ring;
+use tacita_node::transport::key_exchange::provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::version::TLS13;
@@ -30,7 +30,7 @@ pub(super) fn trusting(option: &str, path: &Path, shown: Option<Shown>) -> Resul
     if roots.is_empty() {
         return Err(bad(&"it has none"));
     }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    let config = ClientConfig::builder_with_provider(provider()?)
         .with_protocol_versions(&[&TLS13])
         .map_err(|error| Error::Internal(error.to_string()))?
         .with_root_certificates(roots);

@@ -13,6 +13,7 @@ use commands::Cli;
 use console::{Log, LogOptions};
 use tacita_core::{Error, ErrorKind};
 use tacita_node::base::exit::{exit_code, one_line};
+use tacita_node::transport::key_exchange::OfferedGroups;
 
 /// Does what the arguments of this process say.
 pub fn main() -> ExitCode {
@@ -24,7 +25,7 @@ pub fn main() -> ExitCode {
     let voice = cli.voice();
     console::init(voice);
     std::panic::set_hook(Box::new(console::note_panic));
-    match std::panic::catch_unwind(|| cli.execute()) {
+    match std::panic::catch_unwind(|| OfferedGroups::of_environment().and_then(|_| cli.execute())) {
         Ok(Ok(code)) => ExitCode::from(code),
         Ok(Err(error)) => {
             tracing::error!("{}", commands::fitting(&one_line(&error)));

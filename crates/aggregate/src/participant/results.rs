@@ -163,6 +163,7 @@ pub fn collect(told: &Collecting) -> Result<(RoundResults, Value)> {
         "without_proxies": status.without.iter().map(|place| place + 1).collect::<Vec<_>>(),
         "learned": own.spec.job.learned(own.spec, &told.me, Default::default()),
         "bytes": { "sent": reach.traffic.sent(), "received": reach.traffic.received() },
+        "tls": reach.traffic.tls(),
         "seconds": { "total": usage::round(began.elapsed()) },
         "cpu_seconds": usage::round(usage::cpu_time()),
         "peak_memory": usage::peak_memory(),

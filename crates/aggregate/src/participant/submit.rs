@@ -193,6 +193,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
         "rows": { "read": rows.read, "nulls": rows.nulls, "unreadable": rows.unreadable, "duplicates": rows.duplicates, "items": rows.items },
         "submitted": { "reports": sent.reports, "batches": sent.batches, "known": sent.known, "in_time": sent.in_time },
         "bytes": { "sent": reach.traffic.sent(), "received": reach.traffic.received() },
+        "tls": reach.traffic.tls(),
         "seconds": { "total": usage::round(began.elapsed()) },
         "cpu_seconds": usage::round(usage::cpu_time()),
         "peak_memory": usage::peak_memory(),

@@ -20,6 +20,7 @@ use tacita_node::base::text::shown;
 use tacita_node::identity::Identity;
 use tacita_node::transport::Peer;
 use tacita_node::transport::http::Dialer;
+use tacita_node::transport::key_exchange::NegotiatedGroup;
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::{sleep, timeout};
 
@@ -97,6 +98,7 @@ impl Contact {
 struct Link {
     sender: SendRequest<Body>,
     address: String,
+    group: NegotiatedGroup,
     /// Reason why the connection has ended, if it has.
     ended: Fault,
 }
@@ -230,6 +232,11 @@ impl Client {
     /// Returns the address at which the other end was reached, while there is a connection.
     pub fn reached(&self) -> Option<String> {
         self.lock().as_ref().map(|link| link.address.clone())
+    }
+
+    /// Returns the group from which the connection has its keys, while there is one.
+    pub fn group(&self) -> Option<NegotiatedGroup> {
+        self.lock().as_ref().map(|link| link.group)
     }
 
     /// Returns the name of the other end in the job.

@@ -10,9 +10,12 @@ mod server;
 mod stream;
 mod taken;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use tacita_node::run::report::TlsReport;
+use tacita_node::transport::key_exchange::NegotiatedGroup;
 
 pub use addresses::{Addresses, ServiceAddresses};
 pub use admission::{Admission, Caller, CountGuard, Going};
@@ -53,16 +56,29 @@ pub const MAX_INTERACTIONS: usize = 16;
 /// Maximum number of interactions of one identity: one that goes on, and one whose end has not been noticed yet.
 pub const INTERACTIONS_EACH: usize = 2;
 
-/// Counter of bytes sent and received, TLS included.
+/// Counter of bytes sent and received, TLS included, and what is known of that TLS.
 #[derive(Debug, Default)]
 pub struct ServiceTraffic {
     sent: AtomicU64,
     received: AtomicU64,
     refused: AtomicU64,
     turned_away: AtomicU64,
+    /// The group that protects least of all from which a connection had its keys.
+    weakest: Mutex<Option<NegotiatedGroup>>,
 }
 
 impl ServiceTraffic {
+    /// Returns how the connections so far were encrypted; `None` before the first.
+    pub fn tls(&self) -> Option<TlsReport> {
+        self.weakest.lock().unwrap_or_else(PoisonError::into_inner).map(TlsReport::of_one)
+    }
+
+    /// Notes the group from which a connection has its keys.
+    fn note_group(&self, group: NegotiatedGroup) {
+        let mut weakest = self.weakest.lock().unwrap_or_else(PoisonError::into_inner);
+        *weakest = NegotiatedGroup::weakest(weakest.iter().copied().chain([group]));
+    }
+
     /// Bytes sent so far.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)

@@ -20,6 +20,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::transport::http::{HttpAcceptor, presented};
+use tacita_node::transport::key_exchange::NegotiatedGroup;
 use tacita_serve::accept::{AcceptLimits, Handshake, accept};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -154,6 +155,7 @@ async fn meet(
     if connection.alpn_protocol() != Some(b"h2") {
         return Err("it does not speak HTTP/2".into());
     }
+    server.traffic.note_group(NegotiatedGroup::of(connection).map_err(|error| error.to_string())?);
     let who = presented(connection).ok_or("it shows no certificate")?;
     let _counted = server.admission.enter(who, Going::Connection).ok_or("it has too many connections")?;
     let activity =

@@ -25,6 +25,7 @@ mod init;
 mod input;
 mod inspect;
 mod kept;
+mod key_exchange;
 mod levels;
 mod mesh;
 mod mistakes;

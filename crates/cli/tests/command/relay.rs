@@ -329,7 +329,7 @@ fn a_relay_that_changes_a_byte_is_noticed() {
     // The first is still of the words with the relay, the second of the handshake end to end, the rest of messages.
     for (forth, back, met) in [
         (ByteFault::Flip(200), ByteFault::None, false),
-        (ByteFault::Flip(1500), ByteFault::None, false),
+        (ByteFault::Flip(2500), ByteFault::None, false),
         (ByteFault::Flip(5000), ByteFault::None, true),
         (ByteFault::None, ByteFault::Flip(5000), true),
         (ByteFault::None, ByteFault::Flip(30_000), true),

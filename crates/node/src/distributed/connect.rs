@@ -84,7 +84,7 @@ fn connect(meet: &Meet<'_>, job: &JobSpec, links: &Links) -> Result<Met> {
         transport::Options { timeout: meet.timeout, shape: meet.meeting.shape, ..transport::Options::default() };
     let nonce = fresh_nonce(&mut fresh_rng()?);
     let greet = |connected: Connected| {
-        let Connected { mut channel, exporter, round_trip } = connected;
+        let Connected { mut channel, exporter, round_trip, .. } = connected;
         company(job, meet.me, &mut channel);
         links.add(channel.handle());
         channel.set_patience(meet.timeout);

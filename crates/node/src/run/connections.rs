@@ -3,8 +3,10 @@
 use tacita_core::Result;
 use tacita_core::channel::{Channel, Traffic};
 
+use super::report::TlsReport;
 use crate::agreement::{JobSpec, PartyInput, Reveal};
 use crate::transport::depot::DepotClient;
+use crate::transport::key_exchange::NegotiatedGroup;
 use crate::transport::links::Links;
 
 /// The connections of a party in a run.
@@ -12,6 +14,8 @@ pub(crate) enum Connections {
     /// To its peers, in the order of the job file.
     Peers {
         channels: Vec<Channel>,
+        /// Groups from which they have their keys.
+        groups: Vec<NegotiatedGroup>,
         /// Ends all of them when one fails.
         links: Links,
     },
@@ -28,6 +32,17 @@ pub(crate) struct Travelled {
 }
 
 impl Connections {
+    /// Returns how the connections are encrypted; `None` before there is any.
+    pub(crate) fn tls(&self) -> Option<TlsReport> {
+        match self {
+            Connections::Peers { channels, groups, .. } => {
+                let peers = channels.iter().map(|channel| channel.peer().to_owned());
+                TlsReport::of(&peers.zip(groups.iter().copied()).collect::<Vec<_>>())
+            }
+            Connections::Helper(client) => client.group().map(TlsReport::of_one),
+        }
+    }
+
     /// Ends the connections, and makes something of the answer: after them, when nobody waits for this party any longer. But a share
     /// that one party cannot keep is of no use to the other, which therefore hears of that before it is done.
     pub(crate) fn conclude<T>(
@@ -37,7 +52,7 @@ impl Connections {
         make: impl FnOnce() -> Result<T>,
     ) -> Result<(Travelled, T)> {
         let (channels, links) = match self {
-            Connections::Peers { channels, links } => (channels, links),
+            Connections::Peers { channels, links, .. } => (channels, links),
             // It has been told already.
             Connections::Helper(client) => {
                 return Ok((Travelled { all: client.traffic(), by_peer: Vec::new() }, make()?));

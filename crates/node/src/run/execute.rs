@@ -55,7 +55,7 @@ impl RunContext<'_> {
         connections: &mut Connections,
     ) -> Result<Executed> {
         match connections {
-            Connections::Peers { channels, links } => {
+            Connections::Peers { channels, links, .. } => {
                 links.guard(|| self.run_with_peers(part, greeted, round_trip, channels, links))
             }
             Connections::Helper(client) => self.run_at_helper(part, client).inspect_err(|error| client.end(error)),

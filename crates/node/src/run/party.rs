@@ -237,6 +237,7 @@ impl PartyRun {
         }
         let mut report = self.report(&*part, found.protocol, &choice, learned, extras);
         report.rows.common = found.common;
+        report.tls = connections.tls();
         report.seconds.load = round(load);
         report.seconds.connect = round(connect);
         report.seconds.setup = round(setup);
@@ -365,6 +366,7 @@ impl PartyRun {
             result: Value::Null,
             learned,
             bytes: Bytes::default(),
+            tls: None,
             rounds: 0,
             seconds: PhaseSeconds::default(),
             cpu_seconds: 0.0,

@@ -14,6 +14,7 @@ use super::party::PartyRun;
 use crate::agreement::handshake::{self, Greeted};
 use crate::agreement::{Ability, PartyInput, Source};
 use crate::base::random::fresh_rng;
+use crate::transport::key_exchange::NegotiatedGroup;
 use crate::transport::links::Links;
 use crate::transport::{self, ConnectCancel, Connected};
 
@@ -38,6 +39,7 @@ enum Event {
 struct ConnectedPeer {
     channel: Channel,
     greeted: Greeted,
+    group: NegotiatedGroup,
     connect: Duration,
     round_trip: Duration,
 }
@@ -133,8 +135,10 @@ impl PartyRun {
         }
         let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
         let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();
+        let groups = met.iter().map(|met| met.group).collect();
         let (channels, greeted) = met.into_iter().map(|met| (met.channel, met.greeted)).unzip();
-        Ok(Ready { part, load, connect, greeted, round_trip, connections: Connections::Peers { channels, links } })
+        let connections = Connections::Peers { channels, groups, links };
+        Ok(Ready { part, load, connect, greeted, round_trip, connections })
     }
 
     /// Returns the number of peers to which this party has connections.
@@ -183,7 +187,7 @@ impl PartyRun {
     }
 
     fn greet(&self, connected: Connected, nonce: [u8; 32], connect: Duration, links: &Links) -> Result<ConnectedPeer> {
-        let Connected { mut channel, exporter, round_trip } = connected;
+        let Connected { mut channel, exporter, group, round_trip } = connected;
         // Before the connection can end with the others.
         company(&self.job, &self.me, &mut channel);
         links.add(channel.handle());
@@ -193,7 +197,7 @@ impl PartyRun {
         match handshake::greet_as(&self.job, &self.me, nonce, &exporter, &mut channel) {
             Ok(greeted) => {
                 channel.set_patience(self.patience);
-                Ok(ConnectedPeer { channel, greeted, connect, round_trip })
+                Ok(ConnectedPeer { channel, greeted, group, connect, round_trip })
             }
             Err(error) => {
                 channel.abort(&error);

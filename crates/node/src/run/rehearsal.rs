@@ -13,6 +13,7 @@ use crate::agreement::handshake::{self, Greeted};
 use crate::base::random::fresh_rng;
 use crate::identity::Identity;
 use crate::run::connect::ConnectPlan;
+use crate::transport::key_exchange::NegotiatedGroup;
 use crate::transport::{Connected, EXPORTER_BYTES, Options, Purpose};
 
 /// A party that meets its peers as it would in a run, and looks.
@@ -33,6 +34,8 @@ pub struct Rehearsal<'a> {
 pub struct RehearsedPeer {
     /// Duration of the TLS handshake.
     pub round_trip: Duration,
+    /// Group from which the connection has its keys.
+    pub group: NegotiatedGroup,
     /// Milliseconds by which the peer's clock is ahead of this one, give or take half a round trip.
     pub clock_ahead: i128,
     /// Result of comparing versions and terms: the version of the peer's program and the warnings for the user.
@@ -57,10 +60,10 @@ impl Rehearsal<'_> {
     }
 
     fn look(&self, connected: Connected, nonce: [u8; 32]) -> Result<RehearsedPeer> {
-        let Connected { mut channel, exporter, round_trip } = connected;
+        let Connected { mut channel, exporter, group, round_trip } = connected;
         tracing::info!("connected to {}", channel.peer());
         channel.set_patience(self.timeout);
-        match self.compare(&mut channel, nonce, &exporter, round_trip) {
+        match self.compare(&mut channel, nonce, &exporter, (group, round_trip)) {
             Ok(seen) => channel.finish().map(|_| seen),
             Err(error) => {
                 channel.abort(&error);
@@ -74,7 +77,7 @@ impl Rehearsal<'_> {
         channel: &mut Channel,
         nonce: [u8; 32],
         exporter: &[u8; EXPORTER_BYTES],
-        round_trip: Duration,
+        (group, round_trip): (NegotiatedGroup, Duration),
     ) -> Result<RehearsedPeer> {
         let clock_ahead = compare_clocks(channel, round_trip)?;
         let terms = match handshake::greet_as(self.job, self.me, nonce, exporter, channel) {
@@ -83,7 +86,7 @@ impl Rehearsal<'_> {
             Err(error @ Error::Terms(_)) => Err(error),
             Err(error) => return Err(error),
         };
-        Ok(RehearsedPeer { round_trip, clock_ahead, terms })
+        Ok(RehearsedPeer { group, round_trip, clock_ahead, terms })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::base::text::json;
 use crate::base::usage::{self, round};
 use crate::govern::account::AccountedOutcome;
 use crate::table::key::RowCounts;
+use crate::transport::key_exchange::NegotiatedGroup;
 
 /// Report that a party writes with `--report`. The names are a contract.
 #[derive(Debug, Clone, Serialize)]
@@ -44,6 +45,8 @@ pub struct RunReport {
     pub learned: Vec<String>,
     /// Bytes over the channel, framing included, TLS not.
     pub bytes: Bytes,
+    /// Encryption of the connections; null of a result that needed none.
+    pub tls: Option<TlsReport>,
     /// Message flights in sequence.
     pub rounds: u32,
     /// Wall time by phase.
@@ -78,6 +81,33 @@ impl Bytes {
         let one = |traffic: &Traffic| Bytes { sent: traffic.sent, received: traffic.received, ..Bytes::default() };
         let several = by_peer.iter().filter(|_| by_peer.len() > 1);
         Bytes { by_peer: several.map(|(name, traffic)| (name.clone(), one(traffic))).collect(), ..one(all) }
+    }
+}
+
+/// Encryption of a run's connections.
+#[derive(Debug, Clone, Serialize)]
+pub struct TlsReport {
+    /// Version of TLS.
+    pub version: String,
+    /// Group from which the keys come; of several connections, the one that protects least.
+    pub key_exchange: String,
+    /// The group of each of several peers.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_peer: BTreeMap<String, String>,
+}
+
+impl TlsReport {
+    /// Returns the report of connections to these peers; `None` of none.
+    pub(crate) fn of(by_peer: &[(String, NegotiatedGroup)]) -> Option<TlsReport> {
+        let weakest = NegotiatedGroup::weakest(by_peer.iter().map(|(_, group)| *group))?;
+        let several = by_peer.iter().filter(|_| by_peer.len() > 1);
+        let by_peer = several.map(|(name, group)| (name.clone(), group.to_string())).collect();
+        Some(TlsReport { by_peer, ..TlsReport::of_one(weakest) })
+    }
+
+    /// Returns the report of connections that all have this group, or a better one.
+    pub fn of_one(group: NegotiatedGroup) -> TlsReport {
+        TlsReport { version: "1.3".into(), key_exchange: group.to_string(), by_peer: BTreeMap::new() }
     }
 }
 
@@ -126,4 +156,24 @@ impl RunReport {
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let text = json(serde_json::to_string_pretty(value))?;
     crate::base::files::write_whole(path, format!("{text}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::key_exchange::OfferedGroups;
+
+    #[test]
+    fn the_weakest_of_several_connections_stands_for_all() {
+        let [hybrid, classical] = [OfferedGroups::Hybrid, OfferedGroups::Classical].map(OfferedGroups::first);
+        let of = |groups: &[(&str, NegotiatedGroup)]| {
+            let named: Vec<_> = groups.iter().map(|(name, group)| ((*name).to_owned(), *group)).collect();
+            serde_json::to_value(TlsReport::of(&named)).unwrap()
+        };
+        assert_eq!(of(&[]), Value::Null);
+        assert_eq!(of(&[("b", hybrid)]), serde_json::json!({ "version": "1.3", "key_exchange": "X25519MLKEM768" }));
+        let by_peer = serde_json::json!({ "b": "X25519MLKEM768", "c": "X25519" });
+        let both = serde_json::json!({ "version": "1.3", "key_exchange": "X25519", "by_peer": by_peer });
+        assert_eq!(of(&[("b", hybrid), ("c", classical)]), both);
+    }
 }

@@ -90,6 +90,6 @@ fn party(
     });
     let (part, Executed { found, .. }) = executed?;
     let RunResult { answer, protocol, learned, .. } = found;
-    let (traffic, answer) = Connections::Peers { channels, links }.conclude(job, &*part, answer)?;
+    let (traffic, answer) = Connections::Peers { channels, groups: Vec::new(), links }.conclude(job, &*part, answer)?;
     Ok(Simulated { answer, learned, protocol, traffic: traffic.all })
 }

@@ -7,6 +7,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, CommonState, ServerConfig};
 use tacita_core::{Error, Result};
 
+use super::key_exchange::OfferedGroups;
 use super::tls::{self, Fault, HTTP_ALPN, Refusal};
 use super::{Peer, dial};
 use crate::identity::{Fingerprint, Identity};
@@ -31,7 +32,12 @@ pub struct HttpAcceptor {
 impl Dialer {
     /// For one connection to `peer`.
     pub fn new(identity: &Identity, peer: &Peer) -> Result<Dialer> {
-        let (config, refusal) = tls::client_config(identity, peer.pin, HTTP_ALPN)?;
+        Dialer::offering(OfferedGroups::of_environment()?, identity, peer)
+    }
+
+    /// For one connection to `peer` with keys from one of these groups.
+    pub fn offering(groups: OfferedGroups, identity: &Identity, peer: &Peer) -> Result<Dialer> {
+        let (config, refusal) = tls::client_config(identity, peer.pin, HTTP_ALPN, groups.provider())?;
         Ok(Dialer { config, refusal, peer: peer.clone(), own: identity.fingerprint() })
     }
 
@@ -60,7 +66,12 @@ impl Dialer {
 impl HttpAcceptor {
     /// For one connection from the owner of one of `pins`.
     pub fn new(identity: &Identity, pins: Vec<Fingerprint>) -> Result<HttpAcceptor> {
-        let (config, refusal) = tls::server_config(identity, pins, vec![HTTP_ALPN])?;
+        HttpAcceptor::offering(OfferedGroups::of_environment()?, identity, pins)
+    }
+
+    /// For one connection from the owner of one of `pins`, with keys from one of these groups.
+    pub fn offering(groups: OfferedGroups, identity: &Identity, pins: Vec<Fingerprint>) -> Result<HttpAcceptor> {
+        let (config, refusal) = tls::server_config(identity, pins, vec![HTTP_ALPN], groups.provider())?;
         Ok(HttpAcceptor { config, refusal })
     }
 

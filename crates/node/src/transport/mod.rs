@@ -10,6 +10,7 @@ pub mod faults;
 mod handshake;
 pub mod handshakes;
 pub mod http;
+pub mod key_exchange;
 pub mod links;
 mod listen;
 pub mod relay;
@@ -36,6 +37,7 @@ pub use tls::{
 };
 
 use crate::identity::Fingerprint;
+use key_exchange::NegotiatedGroup;
 use shaped::ShapedWriter;
 
 /// Default time for which parties wait for each other.
@@ -121,6 +123,8 @@ pub struct Connected {
     pub channel: Channel,
     /// Secret that only the two ends of this very connection know (RFC 8446 section 7.5).
     pub exporter: [u8; EXPORTER_BYTES],
+    /// Group from which the connection has its keys.
+    pub group: NegotiatedGroup,
     /// Duration of the TLS handshake: one round trip, and a millisecond or two of computation.
     pub round_trip: Duration,
 }
@@ -157,9 +161,10 @@ fn channel(
     let failed =
         |e: std::io::Error| Error::Network { peer: peer.name.clone(), what: format!("the socket failed: {e}") };
     let exporter = tls::exporter(&connection)?;
+    let group = NegotiatedGroup::of(&connection)?;
     socket.set_read_timeout(Some(options.silence)).map_err(failed)?;
     let shut = socket.try_clone().map_err(failed)?;
     let (reader, writer) = stream::split(connection, socket, writer);
     let channel = Channel::over(&peer.name, reader, writer, options.heartbeat, move || end(&shut));
-    Ok(Connected { channel, exporter, round_trip })
+    Ok(Connected { channel, exporter, group, round_trip })
 }

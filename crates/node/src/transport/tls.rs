@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature_with_raw_key};
+use rustls::crypto::{CryptoProvider, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::NoServerSessionStorage;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
@@ -18,6 +18,7 @@ use rustls::{
 };
 use tacita_core::{Error, Result};
 
+use super::key_exchange;
 use crate::identity::{Certificate, Fingerprint, Identity};
 
 /// The protocol's name in ALPN (RFC 7301).
@@ -111,7 +112,7 @@ pub(super) fn guest(identity: &Identity, pin: Fingerprint) -> Result<(Connection
 }
 
 fn client_for(identity: &Identity, pin: Fingerprint, alpn: &[u8]) -> Result<(Connection, Refusal)> {
-    let (config, refusal) = client_config(identity, pin, alpn)?;
+    let (config, refusal) = client_config(identity, pin, alpn, key_exchange::provider()?)?;
     let connection = ClientConnection::new(config, nameless()).map_err(internal)?;
     Ok((connection.into(), refusal))
 }
@@ -126,9 +127,10 @@ pub(super) fn client_config(
     identity: &Identity,
     pin: Fingerprint,
     alpn: &[u8],
+    provider: Arc<CryptoProvider>,
 ) -> Result<(Arc<ClientConfig>, Refusal)> {
-    let (verifier, refusal) = Pinned::new(vec![pin]);
-    let mut config = ClientConfig::builder_with_provider(verifier.provider.clone())
+    let (verifier, refusal) = Pinned::new(vec![pin], provider.clone());
+    let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&version::TLS13])
         .map_err(internal)?
         .dangerous()
@@ -152,7 +154,7 @@ pub(super) fn host(identity: &Identity, pins: Vec<Fingerprint>) -> Result<(Conne
 }
 
 fn server_for(identity: &Identity, pins: Vec<Fingerprint>, alpn: Vec<&[u8]>) -> Result<(Connection, Refusal)> {
-    let (config, refusal) = server_config(identity, pins, alpn)?;
+    let (config, refusal) = server_config(identity, pins, alpn, key_exchange::provider()?)?;
     let connection = ServerConnection::new(config).map_err(internal)?;
     Ok((connection.into(), refusal))
 }
@@ -162,9 +164,10 @@ pub(super) fn server_config(
     identity: &Identity,
     pins: Vec<Fingerprint>,
     alpn: Vec<&[u8]>,
+    provider: Arc<CryptoProvider>,
 ) -> Result<(Arc<ServerConfig>, Refusal)> {
-    let (verifier, refusal) = Pinned::new(pins);
-    let mut config = ServerConfig::builder_with_provider(verifier.provider.clone())
+    let (verifier, refusal) = Pinned::new(pins, provider.clone());
+    let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&version::TLS13])
         .map_err(internal)?
         .with_client_cert_verifier(Arc::new(verifier))
@@ -256,9 +259,9 @@ struct Pinned {
 }
 
 impl Pinned {
-    fn new(pins: Vec<Fingerprint>) -> (Pinned, Refusal) {
+    fn new(pins: Vec<Fingerprint>, provider: Arc<CryptoProvider>) -> (Pinned, Refusal) {
         let refusal = Refusal::default();
-        (Pinned { pins, provider: Arc::new(ring::default_provider()), refusal: refusal.clone() }, refusal)
+        (Pinned { pins, provider, refusal: refusal.clone() }, refusal)
     }
 
     fn check(&self, end_entity: &CertificateDer<'_>, now: UnixTime) -> std::result::Result<(), rustls::Error> {
@@ -392,3 +395,6 @@ impl ClientCertVerifier for Pinned {
 fn internal(error: rustls::Error) -> Error {
     Error::Internal(format!("TLS: {error}"))
 }
+
+#[cfg(test)]
+mod tests;

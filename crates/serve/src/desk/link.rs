@@ -16,6 +16,7 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{count, counted};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::{Live, QueryRow};
+use tacita_node::transport::key_exchange::NegotiatedGroup;
 use tacita_node::transport::{ConnectCancel, OUR_IDENTITY, Options, Peer, Purpose, dial};
 
 use crate::clock;
@@ -214,7 +215,7 @@ impl Caller {
     fn ask(&mut self, rows: &[QueryRow], asked: &mut Option<(String, ListQuestion)>) -> Result<Vec<RowMatches>> {
         let mut line = match self.line.take() {
             Some(line) => line,
-            None => connect(&self.asking)?,
+            None => connect(&self.asking)?.0,
         };
         match self.ask_over(&mut line, rows, asked) {
             Ok(found) => {
@@ -309,10 +310,10 @@ impl Caller {
     }
 }
 
-/// Connects with the authority, and compares versions and terms with it.
+/// Connects with the authority, and compares versions and terms with it. Returns the group from which the connection has its keys, too.
 ///
 /// Errors: it does not answer; it is somebody else; it does not let this desk in; its terms are others.
-pub fn connect(asking: &Asking) -> Result<Channel> {
+pub fn connect(asking: &Asking) -> Result<(Channel, NegotiatedGroup)> {
     let Asking { live, identity, cancel } = asking;
     let authority = live.job.party(&live.authority)?;
     let missing =
@@ -336,7 +337,7 @@ pub fn connect(asking: &Asking) -> Result<Channel> {
         confirm(&greeted.bound_to(&[]), &live.job, &live.desk, channel)
     });
     match agreed {
-        Ok(()) => Ok(connected.channel),
+        Ok(()) => Ok((connected.channel, connected.group)),
         Err(error) => {
             connected.channel.abort(&error);
             Err(error)

@@ -9,6 +9,7 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tacita_core::{Error, Result};
 use tacita_node::transport::http::Dialer;
+use tacita_node::transport::key_exchange::NegotiatedGroup;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -115,6 +116,8 @@ impl Client {
         if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
             return Err(self.silent(&format!("the server at {address} does not speak HTTP/2")));
         }
+        let group = NegotiatedGroup::of(stream.get_ref().1)?;
+        self.traffic.note_group(group);
         let (stream, ended) = Noted::new(stream);
         let handshake = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
@@ -125,6 +128,6 @@ impl Client {
         let (sender, connection) = handshake.map_err(|error| dialer.failure(&error, &address))?;
         // How it ends is noted, and found by the request that it is for.
         tokio::spawn(connection);
-        Ok(Link { sender, address, ended })
+        Ok(Link { sender, address, group, ended })
     }
 }

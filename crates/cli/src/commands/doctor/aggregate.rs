@@ -227,6 +227,9 @@ impl Doctor {
                 duration(seen.round_trip)
             ),
         );
+        if let Some(group) = seen.group {
+            findings.key_exchange("network", &name, group);
+        }
         findings.clocks(&name, seen.clock_ahead.into());
         let agreement = Terms::of(&setting.spec).agreement();
         findings.good(

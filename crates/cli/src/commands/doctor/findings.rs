@@ -7,6 +7,7 @@ use tacita_core::Result;
 use tacita_node::base::files::free_bytes;
 use tacita_node::base::text::{bytes, counted, duration, harmless, without_command_line};
 use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
+use tacita_node::transport::key_exchange::{KEY_EXCHANGE_VARIABLE, NegotiatedGroup, OfferedGroups};
 
 use crate::console::print;
 
@@ -40,6 +41,22 @@ impl Findings {
         self.problems += 1;
         // Doctor takes a job file.
         self.lines.push(without_command_line(&format!("MEND  {what:<10} {text}")));
+    }
+
+    /// Reports whether a connection is safe from who records it now.
+    pub(super) fn key_exchange(&mut self, what: &str, peer: &str, group: NegotiatedGroup) {
+        if group.is_post_quantum() {
+            return self
+                .good(what, format_args!("TLS 1.3 with {group}: a recording of it is of no use to quantum computers"));
+        }
+        let mend = match OfferedGroups::of_environment() {
+            Ok(OfferedGroups::Classical) => format!("{KEY_EXCHANGE_VARIABLE} asks for that here"),
+            _ => format!("{peer} offers nothing newer"),
+        };
+        self.note(
+            what,
+            format_args!("TLS 1.3 with {group}, which a quantum computer could read from a recording: {mend}"),
+        );
     }
 
     /// Prints what was found since the last time.

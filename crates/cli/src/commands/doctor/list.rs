@@ -115,10 +115,11 @@ impl Doctor {
         let address = live.job.party(&live.authority).ok().and_then(|party| party.address.clone()).unwrap_or_default();
         let asking = Asking { live: live.clone(), identity, cancel: ConnectCancel::default() };
         match connect(&asking) {
-            Ok(line) => {
+            Ok((line, group)) => {
                 line.abort(&Error::Interrupted);
                 findings
                     .good("network", format_args!("{} answers at {address}, and lets this desk in", live.authority));
+                findings.key_exchange("network", &live.authority, group);
                 let agreement = Terms::of(&live.job).agreement();
                 findings.good("terms", format_args!("as {}'s (agreement {})", live.authority, &agreement[..16]));
             }

@@ -198,8 +198,9 @@ impl Doctor {
         }
         let answers = format!("{} answers at {}, and lets this party in", place.helper.name, place.address);
         match look_at_helper(&place, &identity, &terms(job), TIMEOUT) {
-            Ok(()) => {
+            Ok(group) => {
                 findings.good("helper", answers);
+                findings.key_exchange("helper", &place.helper.name, group);
                 let agreement = Terms::of(job).agreement();
                 findings.good("terms", format_args!("as the helper's (agreement {})", &agreement[..16]));
             }
@@ -389,6 +390,7 @@ fn met(job: &JobSpec, peer: &str, seen: Result<RehearsedPeer>, findings: &mut Fi
     };
     let time = duration(seen.round_trip);
     findings.good("meet", format_args!("connected with {peer}, and each has proved its identity ({time} for TLS)"));
+    findings.key_exchange("meet", peer, seen.group);
     findings.clocks(peer, seen.clock_ahead);
     match seen.terms {
         Err(error) => findings.bad("terms", format_args!("{error}: all parties need the same job file")),

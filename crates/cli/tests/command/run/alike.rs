@@ -112,7 +112,7 @@ fn the_report_has_the_keys_of_the_contract() {
     assert_eq!(ended.map(|ended| ended.stdout), ["rows 3\n", "rows 2\n"]);
     let [hospital, insurer] = NAMES.map(|name| json(pair.out(name, "report.json")));
     for report in [&hospital, &insurer] {
-        let names = "job id protocol security level agreement version party peers rows result learned bytes rounds \
+        let names = "job id protocol security level agreement version party peers rows result learned bytes tls rounds \
                      seconds cpu_seconds peak_memory choice";
         assert_eq!(keys(report), names.split(' ').collect::<Vec<_>>());
         assert_eq!(keys(&report["rows"]), ["read", "nulls", "unreadable", "duplicates", "items"]);

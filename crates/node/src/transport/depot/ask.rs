@@ -9,7 +9,8 @@ use tacita_core::{Error, Result};
 use super::frame::{DepotRequest, DepotResponse, MAX_FRAME_BYTES};
 use super::word;
 use crate::identity::Identity;
-use crate::transport::{self, Options, Peer, Purpose};
+use crate::transport::key_exchange::NegotiatedGroup;
+use crate::transport::{self, Connected, Options, Peer, Purpose};
 
 /// Time limit for the helper's answer to a request: it answers within seconds, if only that there is nothing yet.
 pub(super) const ANSWER: Duration = Duration::from_secs(60);
@@ -60,16 +61,21 @@ impl DepotTerms {
     }
 }
 
-/// Asks a helper whether it serves the job with these terms.
+/// Asks a helper whether it serves the job with these terms. Returns the group from which the connection had its keys.
 ///
 /// Errors: [`Error::Terms`] if it does not; [`Error::Network`] if it cannot be reached.
-pub fn look(place: &HelperAddress, identity: &Identity, terms: &DepotTerms, timeout: Duration) -> Result<()> {
+pub fn look(
+    place: &HelperAddress,
+    identity: &Identity,
+    terms: &DepotTerms,
+    timeout: Duration,
+) -> Result<NegotiatedGroup> {
     let options = Options { purpose: Purpose::Helper, timeout, ..Options::default() };
-    let mut channel = transport::dial(&place.address, &place.helper, identity, &options)?.channel;
+    let Connected { mut channel, group, .. } = transport::dial(&place.address, &place.helper, identity, &options)?;
     channel.set_patience(ANSWER);
     let answer = ask(&mut channel, &DepotRequest::Look(terms.text.as_bytes()))?;
     match DepotResponse::read(&answer) {
-        Some(DepotResponse::Welcome) => Ok(()),
+        Some(DepotResponse::Welcome) => Ok(group),
         Some(DepotResponse::Terms(theirs)) => Err(terms.differing(&place.helper, theirs)),
         Some(DepotResponse::Unknown) => Err(terms.unknown(&place.helper)),
         _ => Err(broken(&place.helper)),

@@ -1,5 +1,7 @@
 //! A party's way to the depot of a helper.
 
+mod overdue;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,8 +17,9 @@ use crate::base::cancel::Cancel;
 use crate::base::random::fill_random;
 use crate::base::text;
 use crate::identity::Identity;
+use crate::transport::key_exchange::NegotiatedGroup;
 use crate::transport::links::Links;
-use crate::transport::{self, LinkShape, Options, Peer, Purpose};
+use crate::transport::{self, Connected, LinkShape, Options, Peer, Purpose};
 
 /// Time limit for telling the helper that this party cannot go on.
 const LINGER: Duration = Duration::from_millis(1300);
@@ -56,6 +59,8 @@ pub struct DepotClient {
     links: Links,
     idle: Mutex<Vec<Channel>>,
     used: Arc<Mutex<Vec<Handle>>>,
+    /// Groups from which the connections had their keys.
+    groups: Mutex<Vec<NegotiatedGroup>>,
     progress: Arc<Progress>,
     expected: Expected,
     /// Whether all words were told: from then on it is of that run.
@@ -90,6 +95,7 @@ impl DepotClient {
             cancel,
             idle: Mutex::default(),
             used: Arc::default(),
+            groups: Mutex::default(),
             progress: Arc::default(),
             expected,
             begun: AtomicBool::new(false),
@@ -109,6 +115,11 @@ impl DepotClient {
     /// Returns the progress of the current step.
     pub fn progress(&self) -> Arc<Progress> {
         self.progress.clone()
+    }
+
+    /// The group that protects least of all from which a connection had its keys; `None` before the first.
+    pub fn group(&self) -> Option<NegotiatedGroup> {
+        NegotiatedGroup::weakest(lock(&self.groups).iter().copied())
     }
 
     /// Bytes over all connections so far.
@@ -170,7 +181,8 @@ impl DepotClient {
         let began = Instant::now();
         let away = |what: &str| Err(Error::Network { peer: helper.name.clone(), what: what.into() });
         loop {
-            let mut channel = transport::dial(address, helper, &self.identity, options)?.channel;
+            let Connected { mut channel, group, .. } = transport::dial(address, helper, &self.identity, options)?;
+            lock(&self.groups).push(group);
             self.links.add(channel.handle());
             lock(&self.used).push(channel.handle());
             channel.set_patience(ANSWER);
@@ -296,42 +308,6 @@ impl DepotClient {
             word::open(signed, &agreement, place as u8, party, &self.place.helper.name).map(<[u8]>::to_vec)
         };
         parties.iter().zip(signed.chunks(length)).enumerate().map(open).collect()
-    }
-
-    /// Returns an error if it is time to stop waiting for the other parties to come.
-    fn missing(&self, places: &[u8], started: Instant) -> Result<()> {
-        let missing = places.iter().map(|place| self.place.parties.get(usize::from(*place)));
-        let missing = missing.collect::<Option<Vec<_>>>().ok_or_else(|| self.broken())?;
-        let names: Vec<_> = missing.iter().map(|party| party.name.as_str()).collect();
-        let (patience, what) = if names.is_empty() {
-            (self.patience, "has not loaded its table within")
-        } else {
-            (self.options.timeout, "did not come to the helper within")
-        };
-        if started.elapsed() < patience {
-            return Ok(());
-        }
-        let peer = if names.is_empty() { "another party".to_owned() } else { text::names(&names) };
-        let (patience, helper) = (text::duration(patience), &self.place.helper.name);
-        Err(Error::Network { peer, what: format!("{what} {patience}, as {helper} says: is it running?") })
-    }
-
-    /// The error for a parcel that has not come in time. The helper alone says so, and whoever leaves it may wait for others itself.
-    fn overdue(&self, parcel: Parcel, patience: Duration) -> Error {
-        let (step, patience) = (parcel.step.name, text::duration(patience));
-        let what = match parcel.from {
-            depot::DepotParty::Helper => {
-                format!("has no `{step}` after {patience}; it may wait for a party: is each of them running?")
-            }
-            from => {
-                let from = self.name(from);
-                format!(
-                    "says that {from} has sent no `{step}` within {patience}, and may itself wait for another party: check that \
-                     all are running"
-                )
-            }
-        };
-        Error::Network { peer: self.name(depot::DepotParty::Helper), what }
     }
 }
 
