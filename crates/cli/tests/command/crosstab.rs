@@ -62,7 +62,7 @@ fn columns(seed: u64, rows: usize) -> [Vec<String>; 2] {
     let mut random = noise(seed);
     let mut column = |of: u64, name: &str| -> Vec<String> {
         let mut value = || match (random.next().unwrap() % of).min(random.next().unwrap() % of) {
-            0 if seed % 3 == 0 => String::new(),
+            0 if seed.is_multiple_of(3) => String::new(),
             number => format!("{name}{number}"),
         };
         (0..rows).map(|_| value()).collect()
