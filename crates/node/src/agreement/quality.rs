@@ -304,7 +304,8 @@ mod tests {
     }
 
     fn limit(limits: &str, [read, nulls, unreadable, items]: [usize; 4]) -> Option<RowLimit> {
-        let rows = RowCounts { read, nulls, unreadable, items, duplicates: read - nulls - unreadable - items, common: None };
+        let rows =
+            RowCounts { read, nulls, unreadable, items, duplicates: read - nulls - unreadable - items, common: None };
         match job(limits).check_quality("b", &rows) {
             Ok(()) => None,
             Err(Error::Rows { limit, text }) => {

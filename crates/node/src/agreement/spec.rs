@@ -40,7 +40,7 @@ pub struct JobSpec {
     pub gives: BTreeMap<String, Vec<String>>,
     /// Key by which rows are matched.
     pub key: Option<MatchKey>,
-    /// How rows are aligned by `row_id`; absent: the usual way. See [`JobSpec::align_way`].
+    /// Way in which rows are aligned by `row_id`; absent: the usual one. See [`JobSpec::align_way`].
     pub alignment: Option<AlignWay>,
     /// Number of decimals that numbers have; see [`JobSpec::decimals`] and [`JobSpec::summed_decimals`].
     pub scale: Option<u32>,
@@ -76,6 +76,8 @@ pub struct Limits {
     pub max_unreadable: Option<RowShare>,
     /// Maximum length of a given text, in bytes: all are padded to it.
     pub max_text: Option<u64>,
+    /// Dummies in each of two pools that blur the number of common rows, where these are hidden.
+    pub blur: Option<u64>,
     /// Numbers below this are reported as below it.
     pub min_result: Option<u64>,
     /// Maximum number of keys that one client may query at a prepared sender, in all runs together; at a live list,
