@@ -49,6 +49,8 @@ class LimitsTable(TypedDict, total=False):
     """Rows with an unreadable key that a party may have."""
     max_text: int
     """Bytes of a given text, to which all are padded."""
+    blur: int
+    """Dummies in each of two pools that blur the number of hidden common rows."""
     min_result: int
     """Numbers below this are reported as below it."""
     min_cell: int
@@ -187,6 +189,8 @@ class JobKeys(TypedDict, total=False):
     """``dot``: the columns that are multiplied."""
     row_id: Names
     """``dot``, ``rules``, ``crosstab``: what rows are aligned by."""
+    alignment: str
+    """``dot``, ``rules``, ``crosstab``: with `row_id`, whether nobody learns which rows are common: ``hidden`` if not said, or ``rows``."""
     bits: int
     """``dot``, ``crosstab``: of numbers, at most."""
     signed: bool

@@ -98,7 +98,7 @@ pub enum CommonKey {
     Items,
     /// `limits.pad_to`
     PadTo,
-    /// `alignment`
+    /// `alignment` and `limits.blur`
     Alignment,
     /// `limits.min_result`
     MinResult,

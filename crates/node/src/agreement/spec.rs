@@ -61,7 +61,7 @@ pub struct JobSpec {
     pub gives: BTreeMap<String, Vec<String>>,
     /// Key by which rows are matched.
     pub key: Option<MatchKey>,
-    /// How rows are aligned by `row_id`; absent: the usual way. See [`JobSpec::align_way`].
+    /// Way in which rows are aligned by `row_id`; absent: the usual one. See [`JobSpec::align_way`].
     pub alignment: Option<AlignWay>,
     /// Number of decimals that numbers have; see [`JobSpec::decimals`] and [`JobSpec::summed_decimals`].
     pub scale: Option<u32>,
@@ -97,6 +97,8 @@ pub struct Limits {
     pub max_unreadable: Option<RowShare>,
     /// Maximum length of a given text, in bytes: all are padded to it.
     pub max_text: Option<u64>,
+    /// Dummies in each of two pools that blur the number of common rows, where these are hidden.
+    pub blur: Option<u64>,
     /// Numbers below this are reported as below it.
     pub min_result: Option<u64>,
     /// The least count of a cross table's cell that may be opened; 5 if nothing is said.

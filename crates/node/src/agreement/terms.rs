@@ -63,6 +63,7 @@ impl Terms {
             ("pad_to", limits.pad_to),
             ("min_rows", job.least_rows()),
             ("max_text", limits.max_text),
+            ("blur", limits.blur),
             ("min_result", limits.min_result),
             ("max_queries", limits.max_queries),
             ("max_clients", limits.max_clients),

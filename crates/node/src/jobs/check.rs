@@ -46,6 +46,7 @@ impl JobSpec {
             ("gives", !self.gives.is_empty(), CommonKey::Gives),
             ("[key]", self.key.is_some(), CommonKey::Key),
             ("alignment", self.alignment.is_some(), CommonKey::Alignment),
+            ("limits.blur", limits.blur.is_some(), CommonKey::Alignment),
             ("parties.NAME.role and slice", self.has_roles(), CommonKey::Roles),
             ("scale", self.scale.is_some(), CommonKey::Scale),
             ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), CommonKey::Items),

@@ -148,3 +148,35 @@ fn the_way_of_aligning_is_agreed_on_and_needs_ids() {
     assert!(learned(&shown).contains("learns which of its own rows have an id that b has too (2)"));
     assert!(!learned(&terms("")).contains("learns which of its own rows have an id"));
 }
+
+/// Dummies change no value. The number that each party hears is near the true one, and not that of the other.
+#[test]
+fn a_blurred_number_is_near_and_values_are_exact() {
+    let home = Home::new();
+    let inputs = tables(&home, [0..400, 100..500]);
+    let (common, matrix) = expected(&inputs);
+    let report = simulate(&home, &terms("limits = { blur = 128 }"), [&inputs[0], &inputs[1]], "out", &[]);
+    let heard = ["a", "b"].map(|name| {
+        let report = &report["parties"][name];
+        assert_eq!(report["result"], json!({ "value": matrix }));
+        let learned = report["learned"].to_string();
+        assert!(
+            learned.contains("about how many rows")
+                && learned.contains("(1, ")
+                && !learned.contains("learns how many rows"),
+            "{learned}"
+        );
+        report["rows"]["common"].as_u64().unwrap()
+    });
+    // Ten deviations of 128 coins.
+    assert!(heard.iter().all(|heard| heard.abs_diff(common as u64) <= 57), "{heard:?} {common}");
+    for (rest, words) in [
+        ("row_id = \"id\"\nlimits = { blur = 7 }", &["limits.blur = 7", "even"][..]),
+        ("row_id = \"id\"\nalignment = \"rows\"\nlimits = { blur = 128 }", &["limits.blur", "hidden"]),
+        ("limits = { blur = 128 }", &["limits.blur", "row_id"]),
+    ] {
+        let file = home.file("job.toml", &job(rest));
+        tacita(&["simulate", &file, "--input", &format!("a={}", inputs[0]), "--input", &format!("b={}", inputs[1])])
+            .failed(2, words);
+    }
+}

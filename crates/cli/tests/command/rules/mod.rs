@@ -1,5 +1,6 @@
 //! Association rules by whole processes: baskets in, itemsets and rules out, against what was computed without the program.
 
+mod hidden;
 mod inputs;
 mod limits;
 mod parties;

@@ -27,6 +27,13 @@ impl RowSet {
         RowSet { words: vec![0; length.div_ceil(WORD)], length }
     }
 
+    /// Builds the set of these, of `length` rows.
+    fn of(length: usize, rows: impl IntoIterator<Item = usize>) -> RowSet {
+        let mut set = RowSet::none(length);
+        rows.into_iter().for_each(|row| set.words[row / WORD] |= 1 << (row % WORD));
+        set
+    }
+
     /// Whether row `row` is in the set.
     ///
     /// # Panics
@@ -77,6 +84,8 @@ pub struct Baskets {
     frequent: usize,
     /// The rows of items that enough of them hold.
     items: Vec<Option<RowSet>>,
+    /// The rows that the party has, if it lacks some and nobody knows which both have.
+    present: Option<RowSet>,
 }
 
 impl Baskets {
@@ -87,7 +96,7 @@ impl Baskets {
     /// Errors ([`Error::Input`]): more than [`MAX_ROWS`].
     pub fn new(rows: usize, minimum: usize, most: usize) -> Result<Baskets> {
         if rows <= MAX_ROWS {
-            Ok(Baskets { rows, minimum, most, frequent: 0, items: Vec::new() })
+            Ok(Baskets { rows, minimum, most, frequent: 0, items: Vec::new(), present: None })
         } else {
             Err(Error::Input(format!("{rows} baskets: at most {MAX_ROWS} are possible")))
         }
@@ -116,10 +125,22 @@ impl Baskets {
             self.items.push(None);
             return Ok(());
         }
-        let mut set = RowSet::none(self.rows);
-        rows.iter().for_each(|row| set.words[row / WORD] |= 1 << (row % WORD));
-        self.items.push(Some(set));
+        self.items.push(Some(RowSet::of(self.rows, rows.iter().copied())));
         Ok(())
+    }
+
+    /// Says which rows the party has. Items are in no others.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn set_present(&mut self, rows: impl IntoIterator<Item = usize>) {
+        self.present = Some(RowSet::of(self.rows, rows));
+    }
+
+    /// Returns the rows that the party has, if it lacks some.
+    pub(crate) fn present(&self) -> Option<&RowSet> {
+        self.present.as_ref()
     }
 
     /// Bytes of memory that the rows of an item take.

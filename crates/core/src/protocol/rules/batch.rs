@@ -12,9 +12,10 @@ use crate::role::Side;
 /// A protocol for scalar products of columns of zeros and ones.
 pub trait ScalarProducts {
     /// For each of the batch's [pairs](ProductBatch::pairs) the number of rows that are in both columns, shared modulo
-    /// [`ProductBatch::modulus`]. The peer must do the same at once, with a batch that differs in [`ProductBatch::side`] only. Shares
-    /// must be uniformly random for each party alone; or, with [`Reveal::Counts`](super::RevealedCounts::Counts), which opens all of
-    /// them to both, they may be the counts and zeros.
+    /// [`ProductBatch::modulus`]. The peer must do the same at once, with a batch that differs in
+    /// [`ProductBatch::side`] only. Shares must be uniformly random for each party alone; or, with
+    /// [`Reveal::Counts`](super::RevealedCounts::Counts), which opens all of them to both, they may be the counts and
+    /// zeros.
     fn products(&mut self, batch: &ProductBatch<'_>, channel: &mut Channel) -> Result<Shares>;
 }
 
@@ -45,26 +46,31 @@ impl<'a> ProductBatch<'a> {
         candidates: &Itemsets,
         items: Vec<&'a RowSet>,
     ) -> ProductBatch<'a> {
+        ProductBatch::of_all(side, rows, modulus, candidates.length(), std::slice::from_ref(candidates), items)
+    }
+
+    /// The products for candidates of several lengths, in order. Those of one party stand with a column of the other.
+    /// `length` is what is said of all.
+    pub(super) fn of_all(
+        side: Side,
+        rows: usize,
+        modulus: Modulus,
+        length: usize,
+        candidates: &[Itemsets],
+        items: Vec<&'a RowSet>,
+    ) -> ProductBatch<'a> {
+        let all = || candidates.iter().flat_map(Itemsets::iter);
         let distinct = |part: fn(&[FrequentItem]) -> &[FrequentItem]| -> Vec<&[FrequentItem]> {
-            candidates.iter().map(part).collect::<BTreeSet<_>>().into_iter().collect()
+            all().map(part).collect::<BTreeSet<_>>().into_iter().collect()
         };
         let (first, second) = (distinct(|set| parts(set).0), distinct(|set| parts(set).1));
         let place =
             |parts: &[&[FrequentItem]], part: &[FrequentItem]| parts.partition_point(|other| *other < part) as u32;
         let pair = |set| (place(&first, parts(set).0), place(&second, parts(set).1));
-        let pairs = candidates.iter().map(pair).collect();
+        let pairs = all().map(pair).collect();
         let own = if side == Side::First { &first } else { &second };
         let own = own.iter().map(|part| part.iter().map(|item| item.number).collect()).collect();
-        ProductBatch {
-            side,
-            rows,
-            modulus,
-            columns: [first.len(), second.len()],
-            own,
-            pairs,
-            items,
-            length: candidates.length(),
-        }
+        ProductBatch { side, rows, modulus, columns: [first.len(), second.len()], own, pairs, items, length }
     }
 
     /// Returns the party whose batch this is.
@@ -98,8 +104,8 @@ impl<'a> ProductBatch<'a> {
         &self.pairs
     }
 
-    /// Gives each of the own columns to `take`, in order. They are made one at a time, so that memory does not grow with
-    /// their number.
+    /// Gives each of the own columns to `take`, in order. They are made one at a time, so that memory does not grow
+    /// with their number.
     pub fn for_each_column(&self, mut take: impl FnMut(usize, &RowSet) -> Result<()>) -> Result<()> {
         let mut conjunction = Conjunction::new(self.items.clone());
         let mut own = self.own.iter().enumerate();

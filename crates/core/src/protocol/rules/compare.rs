@@ -30,20 +30,32 @@ impl Comparisons {
 
     /// For each of the shared counts whether it reaches the minimum; both parties learn that and nothing else.
     pub fn reached(&mut self, shares: &Shares, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<bool>> {
+        self.at_least(shares, self.rows, self.minimum, channel, rng)
+    }
+
+    /// The same of shared numbers up to `bound`, with a threshold.
+    pub(super) fn at_least(
+        &mut self,
+        shares: &Shares,
+        bound: u128,
+        threshold: u128,
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<bool>> {
         match self.side {
             Side::First => {
                 let ot = match &mut self.sender {
                     Some(ot) => ot,
                     none => none.insert(at_least::first_setup(&self.session, channel, rng)?),
                 };
-                at_least::first_over(shares, self.rows, self.minimum, ot, channel, rng)
+                at_least::first_over(shares, bound, threshold, ot, channel, rng)
             }
             Side::Second => {
                 let ot = match &mut self.receiver {
                     Some(ot) => ot,
                     none => none.insert(at_least::second_setup(&self.session, channel, rng)?),
                 };
-                at_least::second_over(shares, self.rows, self.minimum, ot, channel, rng)
+                at_least::second_over(shares, bound, threshold, ot, channel, rng)
             }
         }
     }

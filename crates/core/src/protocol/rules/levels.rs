@@ -29,7 +29,7 @@ pub(super) struct Level {
     pub one: [Counted; 2],
     pub mixed: Counted,
     /// Single items of each party.
-    items: [u32; 2],
+    pub items: [u32; 2],
 }
 
 /// The candidates of one length.
@@ -102,7 +102,10 @@ impl Level {
     }
 
     /// The most rows that an itemset of one item more can be in.
-    fn most(&self, set: &[FrequentItem]) -> Option<u32> {
+    pub(super) fn most(&self, set: &[FrequentItem]) -> Option<u32> {
+        if set.len() < 2 {
+            return None;
+        }
         let mut subset = Vec::with_capacity(set.len());
         (0..set.len())
             .filter_map(|left_out| {
@@ -190,17 +193,17 @@ pub(super) fn frequent_counts(
 }
 
 /// Counts from shares, for both parties. None is above the most that a count can be.
-fn opened(shares: &Shares, channel: &mut Channel) -> Result<Vec<u32>> {
+pub(super) fn opened(shares: &Shares, channel: &mut Channel) -> Result<Vec<u32>> {
     let counts = reveal(shares, true, true, channel)?.unwrap_or_default();
     let count = |count: u128| u32::try_from(count).ok();
     counts.into_iter().map(count).collect::<Option<_>>().ok_or_else(|| impossible(channel))
 }
 
 /// Whether a frequent itemset can be in `count` rows, if those that it contains are in `most` at least.
-fn possible(count: u32, most: Option<u32>, params: &Params) -> bool {
+pub(super) fn possible(count: u32, most: Option<u32>, params: &Params) -> bool {
     count as usize >= params.minimum && count <= most.unwrap_or(params.rows as u32)
 }
 
-fn impossible(channel: &Channel) -> Error {
+pub(super) fn impossible(channel: &Channel) -> Error {
     channel.violation("a count is not between the minimum and those of smaller itemsets")
 }

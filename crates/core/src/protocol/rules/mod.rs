@@ -15,6 +15,7 @@ mod batch;
 mod compare;
 mod exchange;
 mod frequent;
+mod hidden;
 pub mod itemsets;
 mod levels;
 mod miner;

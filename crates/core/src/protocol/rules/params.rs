@@ -25,6 +25,9 @@ pub enum RevealedCounts {
 pub struct Params {
     /// Rows that both have.
     pub rows: usize,
+    /// Rows of either party, which columns go over, if nobody knows which of them both have. A row that a party lacks
+    /// has none of its items.
+    pub hidden: Option<usize>,
     /// Least number of rows that a frequent itemset is in.
     pub minimum: usize,
     /// Itemsets whose counts are opened.
@@ -40,11 +43,16 @@ pub struct Params {
 }
 
 impl Params {
+    /// Number of rows that columns go over.
+    pub fn column_rows(&self) -> usize {
+        self.hidden.unwrap_or(self.rows)
+    }
+
     /// Refuses values that cannot work.
     pub(super) fn check(&self) -> Result<()> {
         match () {
-            _ if self.rows > MAX_ROWS => {
-                Err(Error::Input(format!("{} rows: at most {MAX_ROWS} are possible", self.rows)))
+            _ if self.column_rows() > MAX_ROWS => {
+                Err(Error::Input(format!("{} rows: at most {MAX_ROWS} are possible", self.column_rows())))
             }
             _ if self.minimum == 0 => Err(Error::Input("min_support = 0 rows: use 1 or more".into())),
             _ if self.max_len == 0 => Err(Error::Input("max_len = 0: use 1 or more".into())),
@@ -54,7 +62,7 @@ impl Params {
 
     /// Returns the modulus of shares of counts: for a comparison, more than twice the number of rows.
     pub fn modulus(&self) -> Result<Modulus> {
-        let bits = usize::BITS - self.rows.leading_zeros();
+        let bits = usize::BITS - self.column_rows().leading_zeros();
         Modulus::power_of_two(match self.reveal {
             RevealedCounts::Frequent => bits + 1,
             RevealedCounts::Counts => bits.max(1),

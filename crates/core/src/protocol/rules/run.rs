@@ -8,6 +8,7 @@ use super::baskets::{Baskets, Conjunction, RowSet};
 use super::batch::{ProductBatch, ScalarProducts};
 use super::compare::Comparisons;
 use super::frequent::Frequent;
+use super::hidden::HiddenMiner;
 use super::itemsets::{FrequentItem, Itemsets};
 use super::miner::Miner;
 use super::params::Params;
@@ -48,7 +49,9 @@ pub fn run(
     rng: &mut impl CryptoRng,
 ) -> Result<Mined> {
     let mut comparisons = Comparisons::new(side, params, session.clone());
-    let compare = |shares: &Shares, channel: &mut Channel, rng: &mut _| comparisons.reached(shares, channel, rng);
+    let compare = |shares: &Shares, bound, threshold, channel: &mut Channel, rng: &mut _| {
+        comparisons.at_least(shares, bound, threshold, channel, rng)
+    };
     mine(side, baskets, params, products, compare, channel, rng)
 }
 
@@ -61,9 +64,8 @@ pub fn first_over(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Mined> {
-    let (rows, minimum) = (params.rows as u128, params.minimum as u128);
-    let compare = |shares: &Shares, channel: &mut Channel, rng: &mut _| {
-        at_least::first_over(shares, rows, minimum, ot, channel, rng)
+    let compare = |shares: &Shares, bound, threshold, channel: &mut Channel, rng: &mut _| {
+        at_least::first_over(shares, bound, threshold, ot, channel, rng)
     };
     mine(Side::First, baskets, params, products, compare, channel, rng)
 }
@@ -77,28 +79,36 @@ pub fn second_over(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Mined> {
-    let (rows, minimum) = (params.rows as u128, params.minimum as u128);
-    let compare = |shares: &Shares, channel: &mut Channel, rng: &mut _| {
-        at_least::second_over(shares, rows, minimum, ot, channel, rng)
+    let compare = |shares: &Shares, bound, threshold, channel: &mut Channel, rng: &mut _| {
+        at_least::second_over(shares, bound, threshold, ot, channel, rng)
     };
     mine(Side::Second, baskets, params, products, compare, channel, rng)
 }
 
-/// Runs the role of a party. `compare` tells which shared counts reach the minimum.
+/// Runs the role of a party. `compare` tells which shared counts, up to a bound, reach a threshold.
 fn mine<R: CryptoRng>(
     side: Side,
     baskets: &Baskets,
     params: &Params,
     products: &mut impl ScalarProducts,
-    mut compare: impl FnMut(&Shares, &mut Channel, &mut R) -> Result<Vec<bool>>,
+    mut compare: impl FnMut(&Shares, u128, u128, &mut Channel, &mut R) -> Result<Vec<bool>>,
     channel: &mut Channel,
     rng: &mut R,
 ) -> Result<Mined> {
-    if baskets.rows() != params.rows || baskets.minimum() != params.minimum || baskets.most() < params.max_candidates {
+    let agreed = baskets.rows() == params.column_rows() && baskets.present().is_some() == params.hidden.is_some();
+    if !agreed || baskets.minimum() != params.minimum || baskets.most() < params.max_candidates {
         return Err(Error::Internal("rules: the baskets are not those that were agreed on".into()));
     }
     let items = shuffled_items(baskets, rng);
     let columns: Vec<&RowSet> = items.iter().filter_map(|&item| baskets.item(item)).collect();
+    if let Some(present) = baskets.present() {
+        let compare =
+            |shares: &Shares, bound, threshold, channel: &mut Channel| compare(shares, bound, threshold, channel, rng);
+        let miner = HiddenMiner { side, params, count: baskets.frequent(), items: columns, present, products, compare };
+        let (frequent, rules, kept) = miner.run(channel)?;
+        return Ok(Mined { frequent, rules, items: kept.into_iter().map(|place| items[place]).collect() });
+    }
+    let (rows, minimum) = (params.rows as u128, params.minimum as u128);
     let counts: Vec<u32> = columns.iter().map(|rows| rows.count() as u32).collect();
     let mut miner = Miner::begin(side, baskets.frequent(), &counts, params, channel)?;
     while let Some(wanted) = miner.next(channel)? {
@@ -106,7 +116,7 @@ fn mine<R: CryptoRng>(
         if !wanted.mixed.is_empty() {
             let batch = ProductBatch::new(side, params.rows, params.modulus()?, &wanted.mixed, columns.clone());
             let shares = products.products(&batch, channel)?;
-            miner.take_mixed(shares, |shares, channel| compare(shares, channel, rng), channel)?;
+            miner.take_mixed(shares, |shares, channel| compare(shares, rows, minimum, channel, rng), channel)?;
         }
     }
     let (frequent, rules) = miner.finish(channel)?;

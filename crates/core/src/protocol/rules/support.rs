@@ -86,6 +86,17 @@ impl Fraction {
         }
     }
 
+    /// Returns the most that a whole can be for `part` to be at least this fraction of it.
+    pub fn most_whole(&self, part: u64) -> u64 {
+        match self.numerator {
+            0 => u64::MAX,
+            numerator => {
+                let whole = u128::from(part) * u128::from(self.denominator()) / u128::from(numerator);
+                u64::try_from(whole).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
     /// Whether `part` is at least this fraction of `whole`.
     pub fn reached(&self, part: u64, whole: u64) -> bool {
         u128::from(part) * u128::from(self.denominator()) >= u128::from(self.numerator) * u128::from(whole)

@@ -93,17 +93,17 @@ impl Telling {
 }
 
 /// The one-party parts of frequent mixed itemsets, and what this party knows of them. Every part of such a part is one.
-struct Parts {
+pub(super) struct Parts {
     side: Side,
     /// Itemsets by length, from 1 on.
-    levels: Vec<Itemsets>,
+    pub levels: Vec<Itemsets>,
     /// Rows that each is in at least: those of mixed itemsets that contain it.
-    least: Vec<u32>,
-    counts: Vec<Option<u32>>,
+    pub least: Vec<u32>,
+    pub counts: Vec<Option<u32>>,
 }
 
 impl Parts {
-    fn of(side: Side, frequent: &Frequent) -> Parts {
+    pub(super) fn of(side: Side, frequent: &Frequent) -> Parts {
         let part = |set| {
             let (first, second) = parts(set);
             if side == Side::First { first } else { second }
@@ -124,11 +124,11 @@ impl Parts {
         parts
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[FrequentItem]> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[FrequentItem]> {
         self.levels.iter().flat_map(Itemsets::iter)
     }
 
-    fn position(&self, part: &[FrequentItem]) -> Option<usize> {
+    pub(super) fn position(&self, part: &[FrequentItem]) -> Option<usize> {
         let shorter: usize = self.levels.iter().take(part.len() - 1).map(Itemsets::len).sum();
         Some(shorter + self.levels.get(part.len() - 1)?.position(part)?)
     }
@@ -142,7 +142,7 @@ impl Parts {
         self.iter().zip(&self.counts).filter(|(_, count)| count.is_some()).map(|(part, _)| part)
     }
 
-    fn add_to(&self, frequent: &mut Frequent) {
+    pub(super) fn add_to(&self, frequent: &mut Frequent) {
         let mut rest = &self.counts[..];
         for sets in &self.levels {
             let (here, beyond) = rest.split_at(sets.len());
@@ -155,7 +155,7 @@ impl Parts {
 }
 
 /// The itemsets of one party in mixed rules, as far as the antecedents' counts are known; or that these rules are too many.
-fn needed(
+pub(super) fn needed(
     frequent: &Frequent,
     params: &Params,
     own: &Parts,

@@ -23,7 +23,16 @@ const LIMIT: usize = 500;
 
 fn params(reveal: RevealedCounts, mixed_only: bool) -> Params {
     let rules = RuleThresholds { min_confidence: "0.6".parse().unwrap(), consequents: Consequents::Any, mixed_only };
-    Params { rows: ROWS, minimum: MINIMUM, reveal, max_len: 4, max_candidates: LIMIT, max_rules: LIMIT, rules }
+    Params {
+        rows: ROWS,
+        hidden: None,
+        minimum: MINIMUM,
+        reveal,
+        max_len: 4,
+        max_candidates: LIMIT,
+        max_rules: LIMIT,
+        rules,
+    }
 }
 
 /// Items of the first party are the multiples of three among ten.

@@ -1,5 +1,6 @@
 //! Tests of association rules.
 
+mod hidden;
 mod hostile;
 mod names;
 mod results;

@@ -1,4 +1,5 @@
-//! Association rules: both parties find what a plain Apriori over all rows finds, itemset for itemset and rule for rule.
+//! Association rules: both parties find what a plain Apriori over all rows finds, itemset for itemset and rule for
+//! rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -15,7 +16,8 @@ use tacita_core::protocol::rules::support::Support;
 use tacita_core::protocol::rules::{self, Mined, Params, RevealedCounts};
 use tacita_core::{Channel, Error, Result, Side};
 
-/// Rows of items 0, 1, 2, ...; which of them are the first party's.
+/// Rows of items 0, 1, 2, ...; which of them are the first party's. If rows are hidden, those behind the common ones
+/// are each of one party alone: even ones the first's, odd ones the second's.
 #[derive(Debug)]
 struct Case {
     rows: Vec<BTreeSet<usize>>,
@@ -35,7 +37,16 @@ struct Found {
 }
 
 fn params(rows: usize, minimum: usize, reveal: RevealedCounts, rules: RuleThresholds) -> Params {
-    Params { rows, minimum, reveal, max_len: usize::MAX, max_candidates: 10_000, max_rules: 1_000_000, rules }
+    Params {
+        rows,
+        hidden: None,
+        minimum,
+        reveal,
+        max_len: usize::MAX,
+        max_candidates: 10_000,
+        max_rules: 1_000_000,
+        rules,
+    }
 }
 
 fn terms(min_confidence: &str, consequents: Consequents, mixed_only: bool) -> RuleThresholds {
@@ -49,9 +60,13 @@ impl Case {
     }
 
     fn role(&self, side: Side, channel: &mut Channel) -> Result<(Mined, Vec<usize>)> {
-        let mut baskets = Baskets::new(self.params.rows, self.params.minimum, self.params.max_candidates)?;
+        let mut baskets = Baskets::new(self.params.column_rows(), self.params.minimum, self.params.max_candidates)?;
+        let has = |row: &usize| *row < self.params.rows || row % 2 == side as usize;
         for item in self.items(side) {
-            baskets.push((0..self.rows.len()).filter(|&row| self.rows[row].contains(&item)))?;
+            baskets.push((0..self.rows.len()).filter(has).filter(|&row| self.rows[row].contains(&item)))?;
+        }
+        if self.params.hidden.is_some() {
+            baskets.set_present((0..self.rows.len()).filter(has));
         }
         let (mut products, rng) = (Dealer::new(7), &mut rng(side as u8));
         let (mut sender, mut receiver) = ideal::pair([5; 32]);
@@ -103,7 +118,7 @@ impl Case {
     }
 
     fn count(&self, set: &Set) -> u32 {
-        self.rows.iter().filter(|row| set.is_subset(row)).count() as u32
+        self.rows[..self.params.rows].iter().filter(|row| set.is_subset(row)).count() as u32
     }
 
     /// The slow plain way: every itemset is extended by every item, every rule is tried.
@@ -130,7 +145,7 @@ impl Case {
                 let (from_count, to_count) = (itemsets[&from], itemsets[&to]);
                 let short = terms.consequents == Consequents::Any || to.len() == 1;
                 if short && terms.min_confidence.reached(count.into(), from_count.into()) {
-                    rules.insert((from, to), [self.rows.len() as u32, count, from_count, to_count]);
+                    rules.insert((from, to), [self.params.rows as u32, count, from_count, to_count]);
                 }
             }
         }
@@ -150,13 +165,15 @@ impl Case {
 fn cases() -> impl Strategy<Value = Case> {
     let rows = prop::collection::vec(prop::collection::btree_set(0usize..8, 0..8), 0..40);
     let term = (prop::sample::select(vec!["0", "0.3", "0.5", "0.75", "1"]), any::<bool>(), any::<bool>());
-    let rest = (1usize..10, any::<bool>(), prop::option::of(1usize..5), term);
+    let rest = (1usize..10, any::<bool>(), prop::option::of(1usize..5), term, prop::option::of(0usize..40));
     (rows, prop::collection::vec(any::<bool>(), 8), rest).prop_map(|(rows, firsts, rest)| {
-        let (minimum, counts, max_len, (min_confidence, single, mixed_only)) = rest;
+        let (minimum, counts, max_len, (min_confidence, single, mixed_only), hidden) = rest;
         let consequents = if single { Consequents::Single } else { Consequents::Any };
         let reveal = if counts { RevealedCounts::Counts } else { RevealedCounts::Frequent };
-        let mut params = params(rows.len(), minimum, reveal, terms(min_confidence, consequents, mixed_only));
+        let common = hidden.map_or(rows.len(), |common| common.min(rows.len()));
+        let mut params = params(common, minimum, reveal, terms(min_confidence, consequents, mixed_only));
         params.max_len = max_len.unwrap_or(usize::MAX);
+        params.hidden = hidden.map(|_| rows.len());
         Case { rows, firsts, params, dealt: true }
     })
 }
@@ -187,6 +204,28 @@ fn over_real_comparisons() {
     }
 }
 
+/// Rows of one party alone change nothing, whoever has them; and real comparisons have room for all thresholds.
+#[test]
+fn hidden_rows_over_real_comparisons() {
+    let rows: Vec<Set> = (0..90usize).map(|row| (0..10).filter(|item| row * (item + 3) % 7 < 4).collect()).collect();
+    for (mixed_only, consequents) in [(false, Consequents::Any), (true, Consequents::Any), (true, Consequents::Single)]
+    {
+        for min_confidence in ["0", "0.6", "0.9", "1"] {
+            let terms = terms(min_confidence, consequents, mixed_only);
+            let plain = params(60, 15, RevealedCounts::Frequent, terms);
+            let case = Case {
+                params: Params { max_len: 4, hidden: Some(rows.len()), ..plain },
+                rows: rows.clone(),
+                firsts: (0..10).map(|item| item % 3 == 0).collect(),
+                dealt: false,
+            };
+            case.check();
+            let shown = Case { params: Params { hidden: None, ..case.params }, rows: rows[..60].to_vec(), ..case };
+            shown.check();
+        }
+    }
+}
+
 /// Checks the edges: nobody has anything, one party has nothing, nothing is frequent, everything is.
 #[test]
 fn edges() {
@@ -207,6 +246,8 @@ fn edges() {
                 let terms = RuleThresholds { mixed_only, ..terms };
                 let params = params(rows.len(), minimum, reveal, terms);
                 Case { params, rows: rows.clone(), firsts: firsts.clone(), dealt: false }.check();
+                let hidden = Params { rows: rows.len() / 2, hidden: Some(rows.len()), ..params };
+                Case { params: hidden, rows: rows.clone(), firsts: firsts.clone(), dealt: false }.check();
             }
         }
     }

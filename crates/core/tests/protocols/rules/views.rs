@@ -26,7 +26,16 @@ const RUNS: u8 = 120;
 
 fn params(reveal: RevealedCounts, mixed_only: bool) -> Params {
     let rules = RuleThresholds { min_confidence: "0.7".parse().unwrap(), consequents: Consequents::Any, mixed_only };
-    Params { rows: ROWS, minimum: MINIMUM, reveal, max_len: usize::MAX, max_candidates: LIMIT, max_rules: LIMIT, rules }
+    Params {
+        rows: ROWS,
+        hidden: None,
+        minimum: MINIMUM,
+        reveal,
+        max_len: usize::MAX,
+        max_candidates: LIMIT,
+        max_rules: LIMIT,
+        rules,
+    }
 }
 
 fn baskets(side: Side) -> Baskets {
@@ -39,9 +48,9 @@ fn baskets(side: Side) -> Baskets {
 }
 
 /// The frames of both parties, and what both found.
-struct Run {
-    frames: [Vec<Frame>; 2],
-    mined: [Mined; 2],
+pub(super) struct Run {
+    pub frames: [Vec<Frame>; 2],
+    pub mined: [Mined; 2],
 }
 
 /// A run; `bare` if the shares of products hide nothing.
@@ -62,7 +71,7 @@ fn run(params: &Params, seed: u8, bare: bool) -> Run {
 }
 
 /// Returns the messages that a party sends under a label, one by one.
-fn messages(frames: &[Frame], label: u8) -> Vec<&[u8]> {
+pub(super) fn messages(frames: &[Frame], label: u8) -> Vec<&[u8]> {
     let of_label = frames.iter().filter(|frame| frame.kind == Frame::DATA && frame.label == label);
     of_label.map(|frame| &frame.payload[..]).collect()
 }
@@ -140,7 +149,7 @@ impl Simulator<'_> {
 }
 
 /// Numbers of `bits` bits, without gaps.
-fn unpack(bytes: &[u8], bits: usize) -> Vec<u64> {
+pub(super) fn unpack(bytes: &[u8], bits: usize) -> Vec<u64> {
     let bit = |at: usize| u64::from(bytes[at / 8] >> (at % 8) & 1);
     let number = |index: usize| (0..bits).map(|at| bit(index * bits + at) << at).sum();
     (0..bytes.len() * 8 / bits).map(number).collect()

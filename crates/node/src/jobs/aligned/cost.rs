@@ -4,18 +4,22 @@ use std::collections::BTreeMap;
 
 use tacita_core::{Error, Result};
 
-use super::{Alignment, hidden};
+use super::{RowAlignment, hidden};
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost};
 use crate::agreement::{AlignWay, Chosen, JobSpec, Sizes};
 use crate::jobs::intersect::cost::intersection_cost;
 
-/// What a plan says of figures that are for the most rows that there can be.
+/// Remark of a plan on figures that are for the most rows that there can be.
 pub(crate) const NO_COMMON_ROWS: &str =
     "; products go over the rows of either party, and none common is assumed, which costs most";
 
-/// The most rows that products go over: as many as both have by position, the shorter table's by shown rows, and those of both
-/// tables by hidden ones.
-pub(crate) fn most_rows(job: &JobSpec, alignment: Option<&Alignment>, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+/// The most rows that products go over: as many as both have by position, the shorter table's by shown rows, and those
+/// of both tables by hidden ones.
+pub(crate) fn most_rows(
+    job: &JobSpec,
+    alignment: Option<&RowAlignment>,
+    sizes: &BTreeMap<String, Sizes>,
+) -> Result<u64> {
     let [(first, of_first), (second, of_second)] = job.both(sizes);
     let (one, other) = (of_first.items, of_second.items);
     match alignment.map(|alignment| alignment.way) {
@@ -23,20 +27,23 @@ pub(crate) fn most_rows(job: &JobSpec, alignment: Option<&Alignment>, sizes: &BT
             "rows are aligned by position, so both parties need the same number of them: {first} has {one}, {second} {other}"
         ))),
         None | Some(AlignWay::Rows) => Ok(one.min(other)),
-        Some(AlignWay::Hidden) => Ok(one.saturating_add(other)),
+        Some(AlignWay::Hidden) => {
+            let dummies = alignment.and_then(|alignment| alignment.blur).map_or(0, |blur| blur.items());
+            Ok(one.saturating_add(other).saturating_add(2 * dummies))
+        }
     }
 }
 
 /// Computes the cost of aligning rows, without the closing frame; `None` where they are aligned by position.
 pub(crate) fn alignment_cost(
-    alignment: Option<&Alignment>,
+    alignment: Option<&RowAlignment>,
     chosen: &Chosen,
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Option<Cost>> {
     let Some((alignment, protocol)) = alignment.zip(chosen.alignment) else { return Ok(None) };
     let mut cost = match alignment.way {
-        AlignWay::Hidden => return hidden::cost(&alignment.ids, alignment.ids.both(sizes), calibration).map(Some),
+        AlignWay::Hidden => return hidden::cost(alignment, alignment.ids.both(sizes), calibration).map(Some),
         AlignWay::Rows => intersection_cost(&Chosen::only(protocol), &alignment.ids, sizes, calibration)?,
     };
     cost.roles.values_mut().for_each(|role| role.bytes -= CLOSE_BYTES);

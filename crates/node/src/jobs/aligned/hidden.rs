@@ -5,7 +5,7 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::align::{self, Params};
 use tacita_core::{Result, Side};
 
-use super::AlignedRows;
+use super::{AlignedRows, RowAlignment};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{JobSpec, Sizes};
@@ -21,44 +21,51 @@ fn side(job: &JobSpec, party: &str) -> Side {
     if job.parties.position(party) == Some(0) { Side::First } else { Side::Second }
 }
 
-fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
-    let (first, second) = if side(job, me) == Side::First { (own, theirs) } else { (theirs, own) };
-    Params::new(first.items as usize, second.items as usize)
+fn params(alignment: &RowAlignment, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
+    let (first, second) = if side(&alignment.ids, me) == Side::First { (own, theirs) } else { (theirs, own) };
+    let dummies = alignment.blur.map_or(0, |blur| blur.items());
+    Params::new((first.items + dummies) as usize, (second.items + dummies) as usize)
 }
 
 /// Aligns the rows of a table with those of the peer, in a common order.
 pub(super) fn run(
-    job: &JobSpec,
+    alignment: &RowAlignment,
     me: &str,
     ids: &Loaded,
     agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
 ) -> Result<AlignedRows> {
-    let params = params(job, me, &agreed.own_sizes, &agreed.peer_sizes);
-    let items = ids.items(&agreed.session.derive("align item"));
-    let alignment = align::run(side(job, me), &items, &agreed.session, &params, channel, rng)?;
+    let (side, params) = (side(&alignment.ids, me), params(alignment, me, &agreed.own_sizes, &agreed.peer_sizes));
+    let mut items = ids.items(&agreed.session.derive("item"));
+    let blurred = alignment.blur.map(|blur| (blur, blur.dummies_of(side, &agreed.session, rng)));
+    items.extend(blurred.iter().flat_map(|(_, (dummies, _))| dummies));
+    let aligned = align::run(side, &items, &agreed.session, &params, channel, rng)?;
+    let common = blurred.map_or(aligned.common(), |(blur, (_, brought))| blur.estimate(aligned.common(), brought));
     tracing::info!(
-        "aligned by ids: {} of both parties, of which {} are common",
-        counted(alignment.rows() as u64, "row"),
-        count(alignment.common() as u64)
+        "aligned by ids: {} of both parties, of which {}{} are common",
+        counted(aligned.rows() as u64, "row"),
+        if alignment.blur.is_some() { "about " } else { "" },
+        count(common as u64)
     );
     // Each id has one row.
     let rows = (0..ids.keys().len()).filter_map(|key| ids.keys().rows(key).first().copied());
-    let places = rows.zip(alignment.positions().iter().copied());
-    Ok(AlignedRows::hidden(ids.table().rows(), alignment.rows(), alignment.common(), places))
+    let places = rows.zip(aligned.positions().iter().copied());
+    Ok(AlignedRows::hidden(ids.table().rows(), aligned.rows(), common, places))
 }
 
 /// Memory besides the tables, in bytes, an estimate from above.
-pub(super) fn memory(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> u64 {
-    params(job, me, own, theirs).memory(side(job, me)).saturating_add(own.items.saturating_mul(ITEM_BYTES))
+pub(super) fn memory(alignment: &RowAlignment, me: &str, own: &Sizes, theirs: &Sizes) -> u64 {
+    params(alignment, me, own, theirs)
+        .memory(side(&alignment.ids, me))
+        .saturating_add(own.items.saturating_mul(ITEM_BYTES))
 }
 
 /// Cost to both parties, without the closing frame, if no row is common.
-pub(super) fn cost(job: &JobSpec, sizes: [(&str, &Sizes); 2], machine: &Calibration) -> Result<Cost> {
+pub(super) fn cost(alignment: &RowAlignment, sizes: [(&str, &Sizes); 2], machine: &Calibration) -> Result<Cost> {
     let [(first, of_first), (_, of_second)] = sizes;
-    let params = params(job, first, of_first, of_second);
-    let both = (of_first.items + of_second.items) as f64;
+    let params = params(alignment, first, of_first, of_second);
+    let both = (params.first_items + params.second_items) as f64;
     let role = |name: &str, side: Side, own: &Sizes, theirs: &Sizes| -> Result<(String, RoleCost)> {
         let functions = vole::cpu_of_both(own.items as f64, theirs.items as f64, machine);
         let cpu = functions + machine.ecdh_pass * both;

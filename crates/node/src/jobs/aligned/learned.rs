@@ -3,7 +3,7 @@
 use tacita_core::Result;
 use tacita_core::protocol::rules::support::Fraction;
 
-use super::Alignment;
+use super::{Blur, BlurGuarantee, RowAlignment};
 use crate::agreement::{AlignWay, Disclosure, JobSpec, KnownSizes};
 use crate::base::text::count;
 use crate::jobs::intersect::learned::sizes;
@@ -29,7 +29,7 @@ pub(crate) fn density(
 
 /// Appends what `party` learns about rows, in jobs over rows that both have.
 pub(crate) fn of_rows(
-    alignment: Option<&Alignment>,
+    alignment: Option<&RowAlignment>,
     party: &str,
     peer: &str,
     known: KnownSizes<'_>,
@@ -39,7 +39,7 @@ pub(crate) fn of_rows(
         Some(alignment) => {
             let rows = known.common.map_or(String::new(), |rows| format!(" ({})", count(rows)));
             match alignment.way {
-                AlignWay::Hidden => learned.extend(hidden(party, peer, &rows)),
+                AlignWay::Hidden => learned.extend(hidden(party, peer, &rows, alignment.blur)),
                 AlignWay::Rows => learned.push(format!(
                     "{party} learns which of its own rows have an id that {peer} has too{rows}: rows are aligned by an intersection first."
                 )),
@@ -55,29 +55,51 @@ pub(crate) fn of_rows(
 }
 
 /// Sentences on what `party` learns of rows in a common order that hides which are common.
-fn hidden(party: &str, peer: &str, rows: &str) -> [String; 5] {
-    [
+fn hidden(party: &str, peer: &str, rows: &str, blur: Option<Blur>) -> Vec<String> {
+    let deviation = format!(
+        "{party} can learn exactly which of its rows are common if it breaks the protocol and leaves its own rows out of the common order: \
+         {peer} would not notice."
+    );
+    let unchecked = format!("{party} can choose which ids it brings: nothing checks them.");
+    if let Some(blur) = blur {
+        let BlurGuarantee { epsilon, delta } = blur.guarantee();
+        return vec![
+            format!(
+                "{party} learns about how many rows have an id that both have{rows}, and not which: rows are in a hidden common order, and \
+                 of {} dummies {peer} brings each with probability 1/2.",
+                count(blur.dummies())
+            ),
+            format!(
+                "That number is ({epsilon}, {delta:.0e})-differentially private for one row of {peer}'s that is replaced, as long as both follow \
+                 the protocol; a run that is repeated adds up. What else {party} learns is not blurred."
+            ),
+            deviation,
+            unchecked,
+        ];
+    }
+    vec![
         format!(
             "{party} learns how many rows have an id that both have{rows}, and not which: rows are in a hidden common order."
         ),
         format!("{party} learns which of its own rows are common if none or all of them are."),
         format!("{party} can learn whether a given row is common from two runs that differ only in that row."),
-        format!(
-            "{party} can learn exactly which of its rows are common if it breaks the protocol and leaves its own rows out of the common \
-             order: {peer} would not notice."
-        ),
-        format!("{party} can choose which ids it brings: nothing checks them."),
+        deviation,
+        unchecked,
     ]
 }
 
 /// Returns what both parties learn of rows, for the table of a plan.
-pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&Alignment>) -> Vec<Disclosure> {
+pub(crate) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&RowAlignment>) -> Vec<Disclosure> {
     match alignment {
-        Some(Alignment { ids, way }) => {
+        Some(RowAlignment { ids, way, blur }) => {
             let shown = *way == AlignWay::Rows;
             let mut all = vec![Disclosure::new(job, "which of its own rows both have", |_| shown)];
             if !shown {
-                all.push(Disclosure::new(job, "how many rows both have", |_| true));
+                all.push(Disclosure::new(
+                    job,
+                    if blur.is_some() { "about how many rows both have" } else { "how many rows both have" },
+                    |_| true,
+                ));
             }
             all.push(Disclosure::new(job, "exactly how many row ids the other has", |_| ids.limits.pad_to.is_none()));
             all

@@ -1,5 +1,6 @@
 //! Rows that two parties work on together, by position or by ids: what scalar products and association rules work on.
 
+mod blur;
 pub mod cost;
 mod hidden;
 pub mod learned;
@@ -18,22 +19,25 @@ use crate::agreement::{AlignWay, Chosen, JobSpec, Network, Protocol, Sizes};
 use crate::base::text::{count, counted};
 use crate::jobs::intersect;
 
+pub use blur::{Blur, BlurGuarantee};
 pub use rows::AlignedRows;
 
 /// The way in which a job aligns rows by ids.
 #[derive(Debug, Clone)]
-pub struct Alignment {
+pub struct RowAlignment {
     /// The intersection of ids, to both parties: it says how they are read, and finds common rows that are shown.
     pub ids: JobSpec,
     /// Whether common rows are hidden.
     pub way: AlignWay,
+    /// Noise on the number of common rows, where they are hidden.
+    pub blur: Option<Blur>,
 }
 
-impl Alignment {
+impl RowAlignment {
     /// Memory besides the tables, in bytes, an estimate from above.
     pub fn memory(&self, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
         match (self.way, chosen.alignment) {
-            (AlignWay::Hidden, _) => Ok(hidden::memory(&self.ids, me, own, theirs)),
+            (AlignWay::Hidden, _) => Ok(hidden::memory(self, me, own, theirs)),
             (AlignWay::Rows, Some(protocol)) => {
                 intersect::memory::needed(&self.ids, me, &Chosen::only(protocol), own, theirs)
             }
@@ -52,11 +56,11 @@ impl Alignment {
 
 /// Chooses the protocol that aligns rows, as the first party does.
 pub fn choose(
-    alignment: Option<&Alignment>,
+    alignment: Option<&RowAlignment>,
     sizes: &BTreeMap<String, Sizes>,
     network: Network,
 ) -> Result<Option<Protocol>> {
-    let choose = |alignment: &Alignment| match alignment.way {
+    let choose = |alignment: &RowAlignment| match alignment.way {
         AlignWay::Hidden => Ok(AlignWay::HIDDEN),
         AlignWay::Rows => Ok(alignment.ids.job.choose(&alignment.ids, sizes, network)?.chosen.protocol),
     };
@@ -64,17 +68,17 @@ pub fn choose(
 }
 
 /// Whether the terms allow the peer to choose this for aligning rows.
-pub fn allows(alignment: Option<&Alignment>, chosen: &Chosen) -> bool {
+pub fn allows(alignment: Option<&RowAlignment>, chosen: &Chosen) -> bool {
     match (alignment, chosen.alignment) {
-        (Some(Alignment { way: AlignWay::Hidden, .. }), Some(protocol)) => protocol == AlignWay::HIDDEN,
-        (Some(Alignment { ids, .. }), Some(protocol)) => ids.job.allows(ids, &Chosen::only(protocol)),
+        (Some(RowAlignment { way: AlignWay::Hidden, .. }), Some(protocol)) => protocol == AlignWay::HIDDEN,
+        (Some(RowAlignment { ids, .. }), Some(protocol)) => ids.job.allows(ids, &Chosen::only(protocol)),
         (None, None) => true,
         _ => false,
     }
 }
 
 /// Checks that the peer's sizes fit: as many rows by position, or what an intersection asks for.
-pub fn check_peer(alignment: Option<&Alignment>, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
+pub fn check_peer(alignment: Option<&RowAlignment>, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
     theirs.refuse(true, true, true, channel)?;
     if let Some(alignment) = alignment {
         return match theirs.epoch {
@@ -100,7 +104,7 @@ pub fn check_peer(alignment: Option<&Alignment>, own: &Sizes, theirs: &Sizes, ch
 
 /// Aligns the rows of a table of `rows`, in the same order at both parties: by `ids`, the table with its ids, or by position.
 pub fn align(
-    alignment: Option<&Alignment>,
+    alignment: Option<&RowAlignment>,
     me: &str,
     (rows, ids): (usize, Option<&Arc<intersect::Loaded>>),
     agreed: &HandshakeResult,
@@ -117,7 +121,7 @@ pub fn align(
         peer_sizes: agreed.peer_sizes.clone(),
     };
     let aligned = match alignment.way {
-        AlignWay::Hidden => hidden::run(&alignment.ids, me, ids, &agreed, channel, rng)?,
+        AlignWay::Hidden => hidden::run(alignment, me, ids, &agreed, channel, rng)?,
         AlignWay::Rows => {
             let brought = intersect::IntersectInput::Table(ids.clone());
             let common = intersect::run(&alignment.ids, me, &brought, &agreed, channel, rng)?.rows_of(ids)?;
@@ -126,7 +130,7 @@ pub fn align(
             AlignedRows::shown(rows, &common)
         }
     };
-    if aligned.common() == 0 && agreed.own_sizes.items > 0 && agreed.peer_sizes.items > 0 {
+    if aligned.common() == 0 && alignment.blur.is_none() && agreed.own_sizes.items > 0 && agreed.peer_sizes.items > 0 {
         intersect::hint::warn_of_nothing(&alignment.ids, me, ids);
     }
     Ok(aligned)

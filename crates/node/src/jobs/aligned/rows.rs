@@ -15,7 +15,7 @@ pub struct AlignedRows {
 }
 
 impl AlignedRows {
-    /// So many rows, each at its own place.
+    /// Rows of which each is at its own place.
     pub fn by_position(rows: usize) -> AlignedRows {
         AlignedRows { rows, common: rows, hidden: false, places: None }
     }
@@ -26,7 +26,8 @@ impl AlignedRows {
         AlignedRows { rows: common.len(), common: common.len(), hidden: false, places: Some(places) }
     }
 
-    /// The rows of either party, of which `common` are common. `places` has rows of a table of `table_rows`, each with its place.
+    /// The rows of either party, of which `common` are common. `places` has rows of a table of `table_rows`, each with
+    /// its place.
     pub(super) fn hidden(
         table_rows: usize,
         rows: usize,
@@ -46,8 +47,8 @@ impl AlignedRows {
         self.common
     }
 
-    /// Whether neither party knows which rows are common. Rows that a party lacks are zero in its columns; what is derived from a
-    /// column has to be zero there too.
+    /// Whether neither party knows which rows are common. Rows that a party lacks are zero in its columns; what is
+    /// derived from a column has to be zero there too.
     pub fn are_hidden(&self) -> bool {
         self.hidden
     }
@@ -68,7 +69,8 @@ impl AlignedRows {
         }
     }
 
-    /// Columns of the own table over these rows, with zeros in rows that it lacks; `None` if they are over these rows already.
+    /// Columns of the own table over these rows, with zeros in rows that it lacks; `None` if they are over these rows
+    /// already.
     pub fn columns(&self, columns: &Columns) -> Option<Columns> {
         self.places.as_ref().map(|places| columns.scatter(self.rows, places))
     }

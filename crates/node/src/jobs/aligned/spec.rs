@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tacita_core::Result;
 
-use super::Alignment;
+use super::{Blur, RowAlignment};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::words::{bad, check_distinct};
 use crate::agreement::{AlignWay, Duplicates, JobSpec, Limits, MatchKey, Names, Nulls, Profiles};
@@ -12,7 +12,7 @@ use crate::jobs::intersect::Intersect;
 use crate::table::Profile;
 
 /// The way in which a job aligns rows by `row_id`, if it does. Each id stands for one row.
-pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<Alignment> {
+pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<RowAlignment> {
     let columns = row_id?.all().to_vec();
     let profiles = |of_key: Vec<Profile>| -> Profiles {
         let position = |name| job.key.as_ref().and_then(|key| key.columns.iter().position(|column| column == name));
@@ -36,17 +36,19 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<Alignment> {
             columns,
             ..MatchKey::default()
         }),
-        limits: Limits { min_rows: None, ..job.limits.clone() },
+        limits: Limits { min_rows: None, blur: None, ..job.limits.clone() },
         spread: job.spread.clone(),
         ..JobSpec::new(Arc::new(Intersect::default()), &job.id, parties)
     };
-    Some(Alignment { ids, way: job.align_way() })
+    // Job files whose dummies cannot be used are refused.
+    let blur = job.limits.blur.and_then(|dummies| Blur::new(dummies).ok());
+    Some(RowAlignment { ids, way: job.align_way(), blur })
 }
 
 /// Refuses rows that are hidden on many machines: the union of each bucket would show how many of its rows are common.
-pub(crate) fn refuse_hidden_in_buckets(alignment: Option<&Alignment>) -> Result<()> {
+pub(crate) fn refuse_hidden_in_buckets(alignment: Option<&RowAlignment>) -> Result<()> {
     match alignment {
-        Some(Alignment { way: AlignWay::Hidden, .. }) => bad(
+        Some(RowAlignment { way: AlignWay::Hidden, .. }) => bad(
             "this job runs on one machine of each party: over many, alignment = \"hidden\" would show how many rows of each bucket are \
              common. Agree on alignment = \"rows\", which shows both parties which rows are common, or run it on one machine",
         ),
@@ -61,6 +63,15 @@ pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<(
             "key.any: with several keys, one row could be aligned with two: agree on one key, or find the common rows first (job \
              = \"intersect\")",
         );
+    }
+    if let Some(dummies) = job.limits.blur {
+        Blur::new(dummies)?;
+        if row_id.is_none() || job.align_way() == AlignWay::Rows {
+            return bad(
+                "limits.blur: it blurs the number of common rows that alignment = \"hidden\" tells: align rows by row_id in that way, or \
+                 leave it out",
+            );
+        }
     }
     match (row_id, &job.key) {
         (Some(names), _) if names.all().is_empty() || names.all().len() > MAX_COLUMNS => {

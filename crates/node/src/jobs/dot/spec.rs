@@ -10,7 +10,7 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::words::maybe_from_word;
 use crate::agreement::{Clients, JobWith, Names, Reveal, WrittenNumber};
-use crate::jobs::aligned::{self, Alignment};
+use crate::jobs::aligned::{self, RowAlignment};
 use crate::jobs::dot::density;
 
 /// The logical name of the column where a job does not say any.
@@ -120,7 +120,7 @@ impl DotJob<'_> {
     }
 
     /// The way in which rows are aligned by `row_id`, if they are.
-    pub fn alignment(&self) -> Option<Alignment> {
+    pub fn alignment(&self) -> Option<RowAlignment> {
         aligned::spec::alignment(self, self.own.row_id.as_ref())
     }
 

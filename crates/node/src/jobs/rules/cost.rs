@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use tacita_core::Result;
 use tacita_core::channel::HEADER_BYTES;
+use tacita_core::protocol::rules::Params;
 
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost};
-use crate::agreement::{Chosen, Sizes};
+use crate::agreement::{AlignWay, Chosen, Sizes};
 use crate::base::text;
 use crate::jobs::aligned::cost::{alignment_cost, most_rows};
 use crate::jobs::dot::methods::ot::transfer_seconds;
@@ -25,7 +26,7 @@ pub(crate) fn rules_cost(
     calibration: &Calibration,
 ) -> Result<Cost> {
     let alignment = job.alignment();
-    most_rows(job, alignment.as_ref(), sizes)?;
+    most(job, sizes)?;
     let mut cost = alignment_cost(alignment.as_ref(), chosen, sizes, calibration)?.unwrap_or_else(|| {
         let roles = job.parties.names().into_iter().map(|name| (name.to_owned(), RoleCost::default())).collect();
         Cost { roles, ..Cost::default() }
@@ -34,6 +35,15 @@ pub(crate) fn rules_cost(
     cost.rounds += 1;
     cost.notes = rules_notes(chosen, job, sizes, calibration)?;
     Ok(cost)
+}
+
+/// The parameters for the most rows that there can be.
+fn most(job: &RulesJob<'_>, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
+    let alignment = job.alignment();
+    let rows = most_rows(job, alignment.as_ref(), sizes)? as usize;
+    let hidden = alignment.is_some_and(|alignment| alignment.way == AlignWay::Hidden);
+    let common = job.both(sizes).map(|(_, sizes)| sizes.items).into_iter().min().unwrap_or_default();
+    job.mining(common as usize, hidden.then_some(rows))
 }
 
 /// Computes the cost of the pairs of so many items.
@@ -45,11 +55,11 @@ pub(crate) fn of_items(
     items: [u32; 2],
 ) -> Result<Cost> {
     let names = job.parties.names();
-    let rows = most_rows(job, job.alignment().as_ref(), sizes)?;
+    let params = most(job, sizes)?;
     if items.contains(&0) {
         return Ok(Cost::default());
     }
-    let (protocol, pairs) = rules::estimate(job, chosen, &job.mining(rows as usize)?, items)?;
+    let (protocol, pairs) = rules::estimate(job, chosen, &params, items)?;
     let seconds = pairs.seconds * calibration.ot_transfer / transfer_seconds(MEASURED);
     let role = RoleCost { cpu: seconds / 2.0, bytes: pairs.bytes / 2, ..RoleCost::default() };
     let note = format!(
@@ -76,8 +86,7 @@ fn rules_notes(
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Vec<String>> {
-    let rows = most_rows(job, job.alignment().as_ref(), sizes)?;
-    let params = job.mining(rows as usize)?;
+    let params = most(job, sizes)?;
     // A level of pairs, by what would make it.
     let level = |items: u32| -> Result<String> {
         let (protocol, cost) = rules::estimate(job, chosen, &params, [items; 2])?;
@@ -106,12 +115,18 @@ fn rules_notes(
             text::count(params.max_rules as u64)
         ),
     ];
-    if job.alignment().is_some() {
-        notes.push(
-            "Aligning rows by ids tells both which of their rows are common; a form that hides it is not in this version. By \
-             position, without row_id, they learn no more of their rows than that they have equally many."
+    match job.alignment().map(|alignment| alignment.way) {
+        Some(AlignWay::Hidden) => notes.push(format!(
+            "Columns have a row for each row of either party, {} if none are common; items of one party are products too. With alignment \
+             = \"rows\", which shows both parties which rows are common, columns have these alone.",
+            text::count(params.column_rows() as u64)
+        )),
+        Some(AlignWay::Rows) => notes.push(
+            "Aligning rows by ids tells both which of their rows are common; alignment = \"hidden\" does not. By position, without \
+             row_id, they learn no more of their rows than that they have equally many."
                 .into(),
-        );
+        ),
+        None => (),
     }
     Ok(notes)
 }

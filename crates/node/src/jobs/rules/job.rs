@@ -201,8 +201,18 @@ impl Job for Rules {
             }
         }
         check_bins(&self.bins)?;
-        if self.row_id.is_some() && spec.align_way() == AlignWay::Hidden {
-            return bad("alignment = \"hidden\" is not available for job = \"rules\": use \"rows\"");
+        let hidden = self.row_id.is_some() && spec.align_way() == AlignWay::Hidden;
+        if spec.limits.blur.is_some() {
+            return bad(
+                "limits.blur is not available for job = \"rules\", whose measures need the number of common rows: leave it out",
+            );
+        }
+        if let Some(column) = job.quantiles().filter(|_| hidden) {
+            return bad(format!(
+                "bins.{}: where a column's quantiles are shows in the common rows, which alignment = \"hidden\" hides: give bounds, as \
+                 [18, 40, 65], or agree on alignment = \"rows\"",
+                column.escape_debug()
+            ));
         }
         aligned::spec::check_alignment(spec, self.row_id.as_ref())
     }

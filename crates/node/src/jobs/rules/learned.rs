@@ -2,7 +2,7 @@
 
 use tacita_core::protocol::rules::support::Support;
 
-use crate::agreement::{Disclosure, KnownSizes, Reveal};
+use crate::agreement::{AlignWay, Disclosure, KnownSizes, Reveal};
 use crate::base::text::counted;
 use crate::jobs::aligned::learned::{density, of_rows, rows_at_a_glance};
 use crate::jobs::learned::list;
@@ -50,6 +50,16 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         learned.push(format!("{party} learns the names of those of {peer}'s items that are frequent."));
         learned.push(format!("{party} does not learn the names of {peer}'s other items, nor how many there are."));
     }
+    let hidden = job.alignment().is_some_and(|alignment| alignment.way == AlignWay::Hidden);
+    if hidden {
+        learned.push(format!(
+            "{party} learns how many of {peer}'s items are in enough rows of {peer}'s, common or not, and how many of these are frequent."
+        ));
+        learned.push(format!(
+            "{party} can learn whether one of its rows is common from two items of its own that differ only in that row: their counts, or \
+             those with an item of {peer}'s, differ by it."
+        ));
+    }
     if job.reveal == Reveal::Counts {
         let contained = if job.own.mixed_only.unwrap_or(false) {
             "all that it contains with items of both is"
@@ -64,6 +74,11 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
             "{party} learns, for each frequent item of its own and each frequent item of {peer}'s, how many rows hold both."
         ));
         learned.push(format!("{party} learns the same of a longer candidate if {contained} frequent."));
+    }
+    if job.reveal == Reveal::Counts && hidden {
+        learned.push(format!(
+            "{party} learns, too, in how many common rows each such item of {peer}'s and of its own is, and each candidate of one party's items."
+        ));
     }
     if job.support_of_common_rows() {
         let against = match job.limits.min_rows {

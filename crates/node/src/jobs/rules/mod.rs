@@ -77,7 +77,7 @@ impl PartyInput for RulesInput {
     }
 
     fn frequent_items(&self, job: &JobSpec) -> Result<Option<u32>> {
-        let params = RulesJob { spec: job, own: &self.own }.mining(self.items.rows())?;
+        let params = RulesJob { spec: job, own: &self.own }.mining(self.items.rows(), None)?;
         let count =
             |items: &BasketItems| (0..items.len()).filter(|&item| items.rows_of(item).len() >= params.minimum).count();
         Ok(Some((count(&self.items) + count(&self.items.binned(|_| true, None))) as u32))
@@ -137,7 +137,7 @@ impl RulesInput {
 /// Memory besides the table, in bytes, as far as it can be known before: candidates, rules, and the alignment. Items take a bit
 /// a row each, if they are frequent; how many are shows in the run.
 pub fn memory(job: &RulesJob<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
-    let params = job.mining(0)?;
+    let params = job.mining(0, None)?;
     let candidates = (params.max_candidates as u64).saturating_mul(CANDIDATE_BYTES);
     let rules = (params.max_rules as u64).saturating_mul(RULE_BYTES);
     let alignment = job.alignment();
@@ -169,7 +169,7 @@ fn run(
             text::count(least)
         ))));
     }
-    let params = job.mining(rows)?;
+    let params = job.mining(rows, aligned.are_hidden().then_some(aligned.rows()))?;
     warn_of_minimum(&params);
     let binned = brought.items.binned(|row| aligned.place(row).is_some(), job.bound_rows(params.minimum));
     let items = Aligned::new([&brought.items, &binned], &aligned, params.minimum);
@@ -276,6 +276,9 @@ impl<'a> Aligned<'a> {
     fn baskets(&self, params: &Params) -> Result<Baskets> {
         let mut baskets = Baskets::new(self.rows.rows(), params.minimum, params.max_candidates)?;
         self.frequent.iter().try_for_each(|(_, rows)| baskets.push(places(self.rows, rows)))?;
+        if self.rows.are_hidden() {
+            baskets.set_present(self.rows.present());
+        }
         Ok(baskets)
     }
 }

@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::words::maybe_from_word;
 use crate::agreement::{ItemsFrom, JobWith, Names, Reveal, Show, WrittenNumber};
-use crate::jobs::aligned::{self, Alignment};
+use crate::jobs::aligned::{self, RowAlignment};
 use crate::jobs::dot::density;
 
 /// The least confidence where a job does not say: what arules and mlxtend take.
@@ -75,8 +75,8 @@ impl RulesJob<'_> {
         }
     }
 
-    /// Whether what is frequent depends on what the other party brings: a part of the rows that both have, however few these
-    /// are.
+    /// Whether what is frequent depends on what the other party brings: a part of the rows that both have, however few
+    /// these are.
     pub fn support_of_common_rows(&self) -> bool {
         let part = matches!(self.support(), Ok(Support::Fraction(_)));
         part && self.own.row_id.is_some()
@@ -110,11 +110,13 @@ impl RulesJob<'_> {
         self.parties.get(party).map(|party| party.show.clone()).unwrap_or_default()
     }
 
-    /// Returns the parameters that both parties derive from the terms for so many aligned rows.
-    pub fn mining(&self, rows: usize) -> Result<Params> {
+    /// Returns the parameters that both parties derive from the terms for so many common rows. `hidden` are the rows
+    /// of either party, if nobody knows which are common.
+    pub fn mining(&self, rows: usize, hidden: Option<usize>) -> Result<Params> {
         let most = |limit: Option<u64>, usual| limit.map_or(usual, |limit| limit as usize);
         Ok(Params {
             rows,
+            hidden,
             minimum: self.support()?.minimum(rows as u64) as usize,
             reveal: if self.reveal == Reveal::Counts { RevealedCounts::Counts } else { RevealedCounts::Frequent },
             max_len: most(self.own.max_len, usize::MAX),
@@ -128,8 +130,13 @@ impl RulesJob<'_> {
         })
     }
 
+    /// Returns a column whose bins are quantiles, if there is one.
+    pub(super) fn quantiles(&self) -> Option<&str> {
+        self.own.bins.iter().find(|(_, bins)| matches!(bins, Bins::Quantiles(_))).map(|(column, _)| column.as_str())
+    }
+
     /// The way in which rows are aligned by `row_id`, if they are.
-    pub fn alignment(&self) -> Option<Alignment> {
+    pub fn alignment(&self) -> Option<RowAlignment> {
         if self.bucket().is_some_and(|bucket| bucket.counts.is_some()) {
             // Its rows are aligned.
             return None;

@@ -74,7 +74,7 @@ impl PartyInput for ItemsetCounter {
         let job = &RulesJob { spec: job, own: &self.own };
         let BucketCounts { rows, all_rows, candidates } = &self.counts;
         // Shares of all buckets add up modulo what holds a count of all rows.
-        let modulus = job.mining(*all_rows as usize)?.modulus()?;
+        let modulus = job.mining(*all_rows as usize, None)?.modulus()?;
         let batch = ProductBatch::new(side(job, me), *rows as usize, modulus, candidates, all(&self.items));
         let mut seed = zeroize::Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);

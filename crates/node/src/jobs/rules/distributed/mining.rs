@@ -48,7 +48,7 @@ impl Mining {
             ))));
         }
         let too_many = |_| Error::Input(format!("{} are more than can be counted", text::counted(rows, "row")));
-        let params = job.mining(u32::try_from(rows).map_err(too_many)? as usize)?;
+        let params = job.mining(u32::try_from(rows).map_err(too_many)? as usize, None)?;
         warn_of_minimum(&params);
         let mut rng = fresh_rng()?;
         let frequent = |(_, count): &(String, u64)| (params.minimum as u64..=rows).contains(count);

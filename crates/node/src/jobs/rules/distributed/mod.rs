@@ -19,7 +19,7 @@ pub use mining::Mining;
 pub(super) use partition::aligned as aligned_rows;
 pub use partition::by_position;
 
-use super::spec::{Bins, RulesJob};
+use super::spec::RulesJob;
 use crate::agreement::{ItemsFrom, JobSpec};
 use crate::jobs::aligned;
 use crate::jobs::dot::methods::ot;
@@ -35,7 +35,7 @@ pub fn in_buckets(job: &RulesJob<'_>) -> Result<JobSpec> {
             ot::PROTOCOL.name()
         ));
     }
-    if let Some((column, _)) = job.own.bins.iter().find(|(_, bins)| matches!(bins, Bins::Quantiles(_))) {
+    if let Some(column) = job.quantiles() {
         return bad(&format!(
             "bins.{}: where a column's quantiles are shows in all rows together: give bounds, as [18, 40, 65]",
             column.escape_debug()

@@ -137,7 +137,7 @@ fn cheapest(
 /// Bytes that a batch over so many rows holds besides the items, an estimate from above.
 pub fn memory(job: &RulesJob<'_>, chosen: &Chosen, rows: u64) -> Result<u64> {
     match named::ProductTerms::of(job)? {
-        Some(terms) => terms.memory(rows, &job.mining(rows as usize)?),
+        Some(terms) => terms.memory(rows, &job.mining(rows as usize, None)?),
         None if chosen.protocol == lattice::PROTOCOL => Ok(encrypted::memory(rows)),
         None => Ok(0),
     }
