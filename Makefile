@@ -108,6 +108,7 @@ examples:  ## samples, job files, links and words of the documentation, and name
 	python3 scripts/check_examples.py
 	python3 scripts/check_words.py
 	python3 scripts/check_names.py
+	python3 scripts/papers.py
 
 test-slow: fetch  ## tests that take long: large sets, slow networks; then `make mutants` and `make fuzz`, once
 	scripts/need cargo-nextest
@@ -136,13 +137,24 @@ fuzz:  ## each fuzz target for FUZZ_SECONDS (30), from fuzz/seeds; what it finds
 	[[ $${#failed[@]} -eq 0 ]] || { echo "fuzz: failed: $${failed[*]}" >&2; exit 1; }
 
 ##@ Measure
-.PHONY: bench
+.PHONY: bench papers
 bench: fetch  ## all that is measured, one after the other
 	cargo build --release --locked --workspace --bins
 	bench=$${CARGO_TARGET_DIR:-target}/release/tacita-bench; missed=; for name in $$($$bench); do \
 		echo "== $$name"; \
 		$$bench "$$name" || { status=$$?; [ $$status = 3 ] || exit $$status; missed+=" $$name"; }; \
 	done; echo "targets missed:$${missed:- none}"
+
+# Some hours on a machine that does nothing else. Measurements take the place of the old ones when they are all there.
+papers: fetch  ## the five papers once more: their measurements, plots, and the tables of docs/papers.md, which must be as they were
+	cargo build --release --locked --workspace --bins
+	bench=$${CARGO_TARGET_DIR:-target}/release/tacita-bench; for paper in dc kk mnn raf yws; do \
+		echo "== paper_$$paper"; \
+		$$bench "paper_$$paper" --all --json "docs/plots/$$paper.jsonl.new" || { status=$$?; [ $$status = 3 ] || exit $$status; }; \
+		mv "docs/plots/$$paper.jsonl.new" "docs/plots/$$paper.jsonl"; \
+	done
+	$(MAKE) --no-print-directory plots
+	python3 scripts/papers.py
 
 .PHONY: fetch help
 fetch:

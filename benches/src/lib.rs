@@ -36,6 +36,14 @@ pub struct Repeat<const DEFAULT: u32> {
     pub runs: u32,
 }
 
+/// Whether everything is measured that docs/plots keeps of a paper.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct All {
+    /// Everything that the documentation's tables and plots are made of, whatever other arguments select
+    #[arg(long)]
+    pub all: bool,
+}
+
 /// Destination of a program's rows beside the terminal.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Json {

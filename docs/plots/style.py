@@ -72,6 +72,11 @@ def stated_level(axis, label, y, place=0):
     axis.axhline(y, label=label, color=COLOURS[place], linestyle=DASHES, linewidth=1)
 
 
+def measured_level(axis, label, y, place=0):
+    """Draws a number that is measured here for all of the horizontal axis."""
+    axis.axhline(y, label=label, color=COLOURS[place], linewidth=1)
+
+
 def note(axis, text):
     """Writes into the lower right corner."""
     axis.text(0.97, 0.05, text, transform=axis.transAxes, ha="right", va="bottom", color="#555555", fontsize=7.5)

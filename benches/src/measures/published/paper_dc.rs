@@ -17,7 +17,7 @@ use crypto_bigint::BoxedUint;
 use rand_core::SeedableRng;
 use serde_json::{Value, json};
 use tacita_bench::pair::Pair;
-use tacita_bench::{Json, Repeat, about, measure, median, tacita};
+use tacita_bench::{All, Json, Repeat, about, measure, median, tacita};
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
 use tacita_core::primitive::kernel::power::power;
@@ -62,6 +62,8 @@ struct Arguments {
     #[command(flatten)]
     repeat: Repeat<5>,
     #[command(flatten)]
+    all: All,
+    #[command(flatten)]
     json: Json,
 }
 
@@ -79,7 +81,9 @@ enum What {
 }
 
 pub fn main() -> Result<()> {
-    let Arguments { what, most, repeat: Repeat { runs }, json } = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { what, most, repeat: Repeat { runs }, all: All { all }, json } =
+        Arguments::parse_from(tacita_bench::arguments());
+    let what = if all { What::Full } else { what };
     let most = most as usize;
     if json.path.is_some() && !matches!(what, What::Some | What::Full) {
         let text = "`--json` is for the points of `some` and `full`";
@@ -96,7 +100,11 @@ pub fn main() -> Result<()> {
     let mut json = json.file()?;
     let cores = std::thread::available_parallelism()?.get();
     println!("Kernels: {}. {cores} cores for both parties.\n", backend::chosen().name());
-    table_1(runs);
+    for (operation, microseconds) in table_1(runs) {
+        if let Some(file) = &mut json {
+            writeln!(file, "{}", json!({ "table": 1, "operation": operation, "us": microseconds }))?;
+        }
+    }
     let mut points = Vec::new();
     println!("\n| protocol | level | rows | density | threads a party | seconds | CPU of P_1 + P_2 | MB |");
     println!("|{}", "---|".repeat(8));
@@ -281,16 +289,19 @@ fn vector(rows: usize, ones: usize, seed: u8) -> Choices {
     Choices::from_bits(bits)
 }
 
-/// Operations in microseconds of CPU time, on one thread.
-fn table_1(runs: u32) {
+/// Operations in microseconds of CPU time, on one thread, by the names of docs/papers.toml.
+fn table_1(runs: u32) -> Vec<(&'static str, f64)> {
     println!("| operation, 80 bits of security | paper, us | here, us |\n|---|---|---|");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread starts");
-    let line = |what: &str, paper: f64, count: usize, work: &mut (dyn FnMut() + Send)| {
+    let mut measured = Vec::new();
+    let mut line = |name: &'static str, what: &str, paper: f64, count: usize, work: &mut (dyn FnMut() + Send)| {
         let seconds: Vec<f64> = (0..runs).map(|_| pool.install(|| measure(&mut *work).1.cpu.as_secs_f64())).collect();
-        println!("| {what} | {paper} | {:.3} |", 1e6 * median(&seconds) / count as f64);
+        let microseconds = 1e6 * median(&seconds) / count as f64;
+        println!("| {what} | {paper} | {microseconds:.3} |");
+        measured.push((name, microseconds));
     };
     let count = 1 << 16;
-    line("a hash (paper: SHA-1; here: BLAKE3)", 0.2, count, &mut || {
+    line("hash", "a hash (paper: SHA-1; here: BLAKE3)", 0.2, count, &mut || {
         (0..count as u64).for_each(|number| {
             black_box(blake3::hash(&black_box(number).to_le_bytes()));
         });
@@ -298,7 +309,7 @@ fn table_1(runs: u32) {
     let modulus = |bits: usize| BoxedUint::max(bits as u32).into_odd().expect("an odd number");
     let field = Montgomery::new(&modulus(1024));
     let (mut a, mut product) = (field.radix(), field.one());
-    line("a product modulo 1024 bits", 0.8, count, &mut || {
+    line("product", "a product modulo 1024 bits", 0.8, count, &mut || {
         for _ in 0..count / LANES {
             field.multiply_into(black_box(&a), black_box(&a), &mut product);
             std::mem::swap(&mut a, &mut product);
@@ -309,15 +320,21 @@ fn table_1(runs: u32) {
     let public = key.public();
     let bits: Vec<bool> = Choices::random(count, &mut random).iter().collect();
     let some = public.encrypt(&bits, &mut random);
-    line("a Legendre symbol modulo 512 bits, with the product before it", 5.4, count, &mut || {
+    line("Legendre symbol", "a Legendre symbol modulo 512 bits, with the product before it", 5.4, count, &mut || {
         black_box(key.decrypt(&some));
     });
     // Modulo N^2: what the paper's figure for Paillier is made of.
     let field = Montgomery::new(&modulus(2048));
     let exponent = [u64::MAX; 1024 / 64].as_slice();
-    line("a power modulo 2048 bits, exponent of 1024 (paper: 80 bits of security)", 3700.0, LANES, &mut || {
-        black_box(power(&field, &field.radix(), &[exponent; LANES], 1024));
-    });
+    line(
+        "power",
+        "a power modulo 2048 bits, exponent of 1024 (paper: 80 bits of security)",
+        3700.0,
+        LANES,
+        &mut || {
+            black_box(power(&field, &field.radix(), &[exponent; LANES], 1024));
+        },
+    );
     // What the protocol is made of here.
     println!();
     println!("| of gm-bloom, 1024 bits, one thread | us a row |\n|---|---|");
@@ -334,6 +351,7 @@ fn table_1(runs: u32) {
         drop(black_box(public.rerandomize(&some, &order, &mut random)));
     });
     line("checking and decrypting: Legendre symbols modulo p and q", &mut || drop(black_box(key.open(bytes))));
+    measured
 }
 
 /// Table 2: density 1, one thread a party.

@@ -10,26 +10,29 @@
 
 use std::hint::black_box;
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use chacha20::ChaCha20Rng;
 use clap::{Parser, ValueEnum};
-use crypto_bigint::{BoxedUint, Resize};
+use crypto_bigint::BoxedUint;
 use rand_core::SeedableRng;
 use rayon::ThreadPool;
 use serde_json::{Value, json};
 use tacita_bench::pair::Pair;
-use tacita_bench::{Json, Repeat, about, measure, median};
+use tacita_bench::{All, Json, Repeat, about, measure, median};
 use tacita_core::primitive::elgamal::{self, ElGamalSecretKey};
 use tacita_core::primitive::group::{Group, ModP, Ristretto255, ScalarField, safe_prime};
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::published::Pallas;
 use tacita_core::primitive::published::polynomial::{
-    self, EncryptedModule, Module, Points, Scalars, evaluate, expand, multiply,
+    self, CountingModule, EncryptedModule, Module, Points, Scalars, evaluate, evaluate_in_groups, evaluate_one, expand,
+    multiply,
 };
 use tacita_core::protocol::published::intersect::polynomial::{
     Params, PolynomialRequest, PolynomialReveal, Strategy, rows,
 };
+use tacita_core::protocol::published::union;
+use tacita_core::protocol::union::ShuffledItems;
+use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Level};
 
 const LINK_BITS_PER_SECOND: f64 = 100e6;
@@ -64,28 +67,6 @@ const CUT_OFF: &str = "4326, in other runs 4316 to 4346";
 /// Remark 3: how many times as fast as Karatsuba's way Toom's is.
 const TOOM_3: &str = "2.17 to 4.13";
 
-/// Table 2, for t = 15.
-const P: &str = concat!(
-    "176821459277259303421583865232327491029329315986787879588887348471015046336109568378039781839096440152274845",
-    "047474468286445305145839919932602232825753095006134906679011561330242249939544160932857164809408073246223",
-    "104610036502719936317526629926476710326459202569858995845954642968927072476545462888595589052419"
-);
-const Q: &str = concat!(
-    "8841072963862965171079193261616374551466465799339397944436742355075231680547841890198909195482200761374",
-    "723414322265257291995996630111641287654750306745333950578066512112496977208046642858240470225237340366231",
-    "11552305018251359968158763314963238355163229601284929497922977321484463536238272731444297794526209"
-);
-const V: &str = concat!(
-    "863386031627242692488202466954724077291647050716737693305114006206128155938035001845897372261213086681029",
-    "516833371427179908716532421484045909339969497534209643099018611139307823486032930473304966625045937857647",
-    "57375297869386093718905042299768787456214091407504813962815407540512171422107688214301072064967"
-);
-const G: &str = concat!(
-    "112771027101018250729779708193195388338056472597126063321957170418708226388342317384362332080456458862447",
-    "580298138650511193305319013082227362074073006041816626042191898512953934217265990541977999942194466866441",
-    "610516750820287592776564917612174854259653020871144260785973996582504721408379343188453629073594298"
-);
-
 #[derive(Parser)]
 #[command(about = about(include_str!("paper_kk.rs")))]
 struct Arguments {
@@ -114,6 +95,8 @@ struct Arguments {
     #[command(flatten)]
     repeat: Repeat<3>,
     #[command(flatten)]
+    all: All,
+    #[command(flatten)]
     json: Json,
 }
 
@@ -121,7 +104,7 @@ struct Arguments {
 enum What {
     /// Complete set of measurements
     Some,
-    /// Tables 1 and 2, figure 2
+    /// Table 1, figure 2
     Keys,
     /// Tables 3 to 5 in the paper's groups, with one bin
     Paper,
@@ -135,6 +118,10 @@ enum What {
     CutOff,
     /// Proposition 3: negations
     Negations,
+    /// Proposition 2: evaluation by algorithm 2, beside sums of products and the tree of middle products
+    Evaluation,
+    /// Section VI: unions, in coefficients and at points
+    Unions,
 }
 
 /// Destination of the rows, and the extent of the measurements.
@@ -151,18 +138,19 @@ struct Bench {
 }
 
 pub fn main() -> std::io::Result<()> {
-    let Arguments { what, least, most, budget, only, threads, bits, repeat: Repeat { runs }, json } =
+    let Arguments { what, least, most, budget, only, threads, bits, repeat: Repeat { runs }, all: All { all }, json } =
         Arguments::parse_from(tacita_bench::arguments());
+    let (what, least, most, budget) = if all { (What::Some, 7, 16, 150.0) } else { (what, least, most, budget) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread starts");
     let mut bench = Bench { json: json.file()?, pool, least: least.min(most), most, only, budget, threads, runs, bits };
     println!("Kernels: {}. {} cores.", backend::chosen().name(), std::thread::available_parallelism()?);
     let wanted = |one| what == one || what == What::Some;
     let mut keys = None;
     if wanted(What::Keys) {
-        table_2();
         keys = Some(table_1(&mut bench)?);
     }
-    let groups = (what != What::Keys && what != What::Negations).then(|| Groups::new(bits, most + 2));
+    let without_groups = [What::Keys, What::Negations, What::Evaluation, What::Unions];
+    let groups = (!without_groups.contains(&what)).then(|| Groups::new(bits, most + 2));
     if let Some(groups) = &groups {
         let mut points = Vec::new();
         for (one, all) in [(What::Paper, &PAPER[..]), (What::Curves, &CURVES), (What::Bins, &BINS)] {
@@ -185,6 +173,12 @@ pub fn main() -> std::io::Result<()> {
     }
     if wanted(What::Negations) {
         proposition_3(&mut bench)?;
+    }
+    if wanted(What::Evaluation) {
+        proposition_2(&mut bench)?;
+    }
+    if wanted(What::Unions) {
+        unions(&mut bench)?;
     }
     Ok(())
 }
@@ -214,25 +208,6 @@ impl Bench {
 
 fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
-}
-
-/// Checks the numbers that table 2 prints, which are not what it says. The number p = 2 q' + 1 is a safe prime, but q'
-/// is v 2^10 + 1 and not v 2^15 + 1. The q that is printed is not q' (two digits are missing, and others differ). The g
-/// that figure 1's loop chooses is no square. It generates all numbers modulo p, in which the Legendre symbol tells a
-/// plaintext's lowest bit.
-fn table_2() {
-    let number = |text| BoxedUint::from_str_radix_vartime(text, 10).expect("digits").resize(1088);
-    let [p, q, v, g] = [P, Q, V, G].map(number);
-    let one = BoxedUint::one().resize(1088);
-    let half = p.shr(1);
-    println!("\n| table 2 as printed | |\n|---|---|");
-    for t in [15, 10] {
-        println!("| (p - 1) / 2 = v 2^{t} + 1 | {} |", v.shl(t).wrapping_add(&one) == half);
-    }
-    println!("| q = (p - 1) / 2 | {}: {} digits, not {} |", q == half, Q.len(), half.to_string_radix_vartime(10).len());
-    let square = g.mul_mod(&g, p.as_nz_vartime().expect("p is not zero"));
-    println!("| p and (p - 1) / 2 are prime | {} |", ModP::new(&p, &half, &square).is_ok());
-    println!("| g has the order (p - 1) / 2 | {} |", ModP::new(&p, &half, &g).is_ok());
 }
 
 /// Key generation: medians of seconds with any prime, and with Fourier primes of all t.
@@ -764,56 +739,6 @@ fn cut_off(bench: &Bench, what: &str, times: impl Fn(usize) -> [f64; 3]) -> Vec<
     rows
 }
 
-/// Group that counts subtractions: each is a multiplication by -1 of the paper's.
-struct Counting<M> {
-    of: M,
-    /// Number of subtractions of polynomials.
-    calls: AtomicU64,
-    /// Number of subtractions of their coefficients.
-    elements: AtomicU64,
-}
-
-impl<M: Module> Module for Counting<M> {
-    type Field = M::Field;
-    type Element = M::Element;
-
-    const IN_SUM: f64 = M::IN_SUM;
-    const SUM: f64 = M::SUM;
-    const OWN_TRANSFORM: f64 = M::OWN_TRANSFORM;
-
-    fn field(&self) -> &M::Field {
-        self.of.field()
-    }
-
-    fn zero(&self) -> M::Element {
-        self.of.zero()
-    }
-
-    fn add(&self, elements: &[M::Element], others: &[M::Element]) -> Vec<M::Element> {
-        self.of.add(elements, others)
-    }
-
-    fn subtract(&self, elements: &[M::Element], others: &[M::Element]) -> Vec<M::Element> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        self.elements.fetch_add(elements.len() as u64, Ordering::Relaxed);
-        self.of.subtract(elements, others)
-    }
-
-    fn multiply_each(&self, elements: &[M::Element], scalars: &[polynomial_scalar::Of<M>]) -> Vec<M::Element> {
-        self.of.multiply_each(elements, scalars)
-    }
-
-    fn combine(&self, elements: &[M::Element], scalars: &[polynomial_scalar::Of<M>]) -> M::Element {
-        self.of.combine(elements, scalars)
-    }
-}
-
-mod polynomial_scalar {
-    use super::{Module, ScalarField};
-
-    pub type Of<M> = <<M as Module>::Field as ScalarField>::Scalar;
-}
-
 /// The multiplications by -1 in Karatsuba's way for k = 2^m coefficients. M(k) = 3 M(k / 2) + 2 = k^log2(3) - 1, which the paper
 /// counts, are those of polynomials, (i) and (ii) in its equation 1. They have k - 1 coefficients each: of ciphertexts there are
 /// N(k) = 3 N(k / 2) + 2 (k - 1), which is 3 k^log2(3) - 4 k + 1. Down to 8 coefficients instead of 1, where all is multiplied as in
@@ -825,10 +750,10 @@ fn proposition_3(bench: &mut Bench) -> std::io::Result<()> {
     println!("|{}", "---|".repeat(7));
     for log2 in 3..=bench.most.max(7) {
         let k = 1u64 << log2;
-        let counting = Counting { of: Scalars(&Ristretto255), calls: AtomicU64::new(0), elements: AtomicU64::new(0) };
+        let counting = CountingModule::new(Scalars(&Ristretto255), 8);
         let scalars = Ristretto255.random_scalars(k as usize, &mut rng(10));
         multiply(&counting, polynomial::MultiplyStrategy::Karatsuba, &scalars, &scalars);
-        let counted = [counting.calls.into_inner(), counting.elements.into_inner()];
+        let counted = [counting.counts().polynomials, counting.counts().differences];
         let (power, cut) = (3u64.pow(log2), 3u64.pow(log2 - 3));
         let expected = [cut - 1, 31 * cut + 1 - 4 * k];
         assert_eq!(counted, expected, "the formulas are wrong");
@@ -851,6 +776,153 @@ fn proposition_3(bench: &mut Bench) -> std::io::Result<()> {
     let (p, q) = safe_prime(bench.bits, 1, &mut rng(1)).expect("the length is possible");
     let group = ModP::new(&p, &q, &BoxedUint::from(4u64)).expect("primes that were found");
     negation(bench, &format!("mod p, {} bits", bench.bits), &group)
+}
+
+/// Evaluation of 2 k coefficients at k points: products, counted, and CPU seconds on Ristretto255. Algorithm 2 with its best size of a group,
+/// for which the formula of proposition 2 has k^0.28.
+fn proposition_2(bench: &mut Bench) -> std::io::Result<()> {
+    use polynomial::MultiplyStrategy::{Karatsuba, Toom3};
+    println!(
+        "\n| proposition 2: k | paper: k^1.28 | algorithm 2: points a group | products | s | sums: products | s \
+         | tree: products | s |"
+    );
+    println!("|{}", "---|".repeat(9));
+    let module = Points(&Ristretto255);
+    for log2 in bench.least.min(5)..=bench.most.min(9) {
+        let k = 1usize << log2;
+        let random = |count, seed| Ristretto255.random_scalars(count, &mut rng(seed));
+        let (points, exponents) = (random(k, 14), random(2 * k, 15));
+        let polynomial = bench.pool.install(|| Ristretto255.random_points(2 * k, &mut rng(16)));
+        let count = |work: &dyn Fn(&CountingModule<Scalars<'_, Ristretto255>>)| {
+            let counting = CountingModule::new(Scalars(&Ristretto255), 8);
+            work(&counting);
+            counting.counts().products
+        };
+        let in_groups =
+            |size| count(&|counting| drop(evaluate_in_groups(counting, Karatsuba, &exponents, &points, size)));
+        let sizes = (2..=log2).map(|log2| 1usize << log2);
+        let (products, size) = sizes.map(|size| (in_groups(size), size)).min().expect("a size");
+        let tree = count(&|counting| drop(evaluate(counting, Toom3, &exponents, &points)));
+        let seconds = [
+            bench.seconds(|| evaluate_in_groups(&module, Karatsuba, &polynomial, &points, size)),
+            bench.seconds(|| points.iter().map(|point| evaluate_one(&module, &polynomial, point)).collect::<Vec<_>>()),
+            bench.seconds(|| evaluate(&module, Toom3, &polynomial, &points)),
+        ];
+        println!(
+            "| 2^{log2} | {:.0} | {size} | {products} | {:.4} | {} | {:.4} | {tree} | {:.4} |",
+            (k as f64).powf(1.28),
+            seconds[0],
+            2 * k * k,
+            seconds[1],
+            seconds[2]
+        );
+        bench.keep(&json!({
+            "proposition": 2, "k": k, "size": size, "products": [products, 2 * (k * k) as u64, tree], "seconds": seconds,
+        }))?;
+    }
+    Ok(())
+}
+
+/// Unions by encrypted polynomials: φ ψ in coefficients and at points, and the form by oblivious transfer, which tells less; beside the
+/// intersection's rows by the same strategy.
+fn unions(bench: &mut Bench) -> std::io::Result<()> {
+    println!(
+        "\n| unions: k | form | strategy | bins | CPU s, both | MB | intersection, CPU s |\n|{}",
+        "---|".repeat(7)
+    );
+    let forms = [
+        ("published", Strategy::Karatsuba, Some(1)),
+        ("published", Strategy::Toom3, Some(1)),
+        ("published", Strategy::Points, Some(1)),
+        ("published", Strategy::Points, None),
+        ("transfers", Strategy::Points, None),
+    ];
+    for (form, strategy, bins) in forms {
+        let mut expected = 0.0;
+        for log2 in bench.least..=bench.most {
+            if expected > bench.budget {
+                break;
+            }
+            let (wanted, k) = (series(In::Ristretto255, strategy, bins), 1usize << log2);
+            let request = PolynomialRequest {
+                level: Level::Bits128,
+                reveal: PolynomialReveal::Rows,
+                strategy: Some(strategy),
+                bins,
+                runs: 1,
+            };
+            let ([receiver, sender], bytes, used) = match form {
+                "published" => published_union(request, k),
+                _ => union_by_transfers(request, k),
+            };
+            let rows = run_on_curve(&wanted, k);
+            let seconds = receiver + sender;
+            println!(
+                "| 2^{log2} | {form} | {strategy} | {used} | {seconds:.3} | {:.3} | {rows:.3} |",
+                bytes as f64 / 1e6
+            );
+            bench.keep(&json!({
+                "union": form, "strategy": strategy.name(), "published": bins == Some(1), "bins": used, "log2": log2, "cpu": [receiver, sender],
+                "seconds": seconds, "bytes": bytes, "intersection": rows,
+            }))?;
+            expected = wanted.growth() * seconds;
+        }
+    }
+    Ok(())
+}
+
+/// CPU seconds of receiver and sender, bytes of both, and the bins of a run.
+type UnionRun = ([f64; 2], u64, usize);
+
+/// The receiver brings all items of both parties as candidates.
+fn published_union(request: PolynomialRequest, k: usize) -> UnionRun {
+    let [mine, theirs] = items(k);
+    let params = union::polynomial::Params::new(request, k, k).expect("the parameters are possible");
+    let candidates = [&mine[..], &theirs[k - k / 2..]].concat();
+    let mut pair = Pair::new(1);
+    let (((), found), _, [sender, receiver]) = pair.run(
+        |channel| union::polynomial::send(&theirs, &params, channel, &mut rng(2)),
+        |channel| union::polynomial::receive(&mine, &candidates, &params, channel, &mut rng(3)),
+    );
+    assert_eq!(found.len(), candidates.len(), "the union is wrong");
+    ([receiver / 1e3, sender / 1e3], pair.bytes().iter().sum(), params.polynomials().bins())
+}
+
+fn union_by_transfers(request: PolynomialRequest, k: usize) -> UnionRun {
+    let [mine, theirs] = items(k);
+    let params = union::polynomial_ot::Params::new(request, k, k, 32).expect("the parameters are possible");
+    let session = Session::new(Transcript::new("bench"));
+    let mut pair = Pair::new(1);
+    let ((_, (common, missing)), _, [sender, receiver]) = pair.run(
+        |channel| {
+            let given = |_: usize, out: &mut Vec<u8>| out.resize(out.len() + 32, 7);
+            let given = ShuffledItems::new(&theirs, &given, &mut rng(4))?;
+            union::polynomial_ot::send(&given, &session, &params, channel, &mut rng(2))
+        },
+        |channel| {
+            let mut missing = 0;
+            let mut take = |_: &[u8]| {
+                missing += 1;
+                Ok(())
+            };
+            let common = union::polynomial_ot::receive(&mine, &session, &params, channel, &mut rng(3), &mut take)?;
+            Ok((common, missing))
+        },
+    );
+    assert_eq!((common, missing), (k - k / 2, k / 2), "the union is wrong");
+    ([receiver / 1e3, sender / 1e3], pair.bytes().iter().sum(), params.polynomials().bins())
+}
+
+/// CPU seconds of both in an intersection on Ristretto255.
+fn run_on_curve(series: &Series, k: usize) -> f64 {
+    let ([mine, theirs], params) = (items(k), series.params(k));
+    let mut pair = Pair::new(1);
+    let (((), found), _, cpu) = pair.run(
+        |channel| rows::send(&theirs, &params, channel, &mut rng(2)),
+        |channel| rows::receive(&mine, &params, channel, &mut rng(3)),
+    );
+    assert_eq!(found.len(), k - k / 2, "the intersection is wrong");
+    cpu.iter().sum::<f64>() / 1e3
 }
 
 fn negation<G: Group + Sync>(bench: &mut Bench, name: &str, group: &G) -> std::io::Result<()> {

@@ -12,7 +12,7 @@ use clap::Parser;
 use rand_core::SeedableRng;
 use serde_json::{Value, json};
 use tacita_bench::pair::Pair;
-use tacita_bench::{Json, Repeat, about, key_size, measure, median};
+use tacita_bench::{All, Json, Repeat, about, key_size, measure, median};
 use tacita_core::Channel;
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::ot::Choices;
@@ -154,6 +154,8 @@ struct Arguments {
     #[command(flatten)]
     repeat: Repeat<5>,
     #[command(flatten)]
+    all: All,
+    #[command(flatten)]
     json: Json,
 }
 
@@ -177,7 +179,9 @@ fn points(text: &str) -> std::result::Result<Points, String> {
 }
 
 pub fn main() -> Result<()> {
-    let Arguments { points: wanted, repeat: Repeat { runs }, json } = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { points: wanted, repeat: Repeat { runs }, all: All { all }, json } =
+        Arguments::parse_from(tacita_bench::arguments());
+    let wanted = if all { vec![points("full").expect("a name of points")] } else { wanted };
     let mut json = json.file()?;
     let mut keep = |value: Value| json.as_mut().map_or(Ok(()), |file| writeln!(file, "{value}"));
     rates(runs).into_iter().try_for_each(&mut keep)?;

@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use chacha20::ChaCha20Rng;
 use clap::Parser;
+use crypto_bigint::BoxedUint;
 use rand_core::SeedableRng;
 use tacita_bench::{Repeat, Verdicts, about, measure, median};
-use tacita_core::primitive::group::{Group, P384, Ristretto255, ScalarField};
+use tacita_core::Level;
+use tacita_core::primitive::group::{Group, ModP, P384, Ristretto255, ScalarField, safe_prime};
 use tacita_core::primitive::published::Pallas;
 use tacita_core::primitive::published::polynomial::{Module, MultiplyStrategy, Points, Scalars, multiply};
 
@@ -34,7 +36,82 @@ pub fn main() -> ExitCode {
     compare("ristretto255", &Ristretto255, log2_coefficients, runs, &mut verdicts);
     compare("pallas", &Pallas, log2_coefficients, runs, &mut verdicts);
     compare("p384", &P384::new(), log2_coefficients.min(6), runs, &mut verdicts);
+    let most = 1 << log2_coefficients;
+    println!(
+        "\nCPU milliseconds of a product by Karatsuba's way, by the number of coefficients that are multiplied as in school"
+    );
+    println!("{:>16} {:>6} {}", "", "k", SCHOOLS.map(|school| format!("{school:>9}")).join(""));
+    schools("ristretto255", &Ristretto255, most, runs);
+    schools("pallas", &Pallas, most.min(128), runs);
+    schools("p384", &P384::new(), most.min(64), runs);
+    for (bits, two_adicity) in [(1024, 1), (2048, 1)] {
+        let (p, q) =
+            safe_prime(bits, two_adicity, &mut ChaCha20Rng::from_seed([3; 32])).expect("the length is possible");
+        let group = ModP::new(&p, &q, &BoxedUint::from(4u64)).expect("primes that were found");
+        schools(&format!("mod p, {bits}/{}", bits - 1), &group, most.min(256), runs);
+    }
+    for level in [Level::Paper80, Level::Bits112, Level::Bits128] {
+        let group = ModP::of(level);
+        schools(&format!("mod p, {}", level.name()), &group, most.min(128), runs);
+    }
     verdicts.end()
+}
+
+/// Numbers of coefficients up to which a product is made as in school.
+const SCHOOLS: [usize; 5] = [8, 16, 32, 64, 128];
+
+/// Points that are multiplied as in school up to another number of coefficients than their group's.
+struct Until<'a, G>(Points<'a, G>, usize);
+
+impl<'a, G: Group + Sync> Module for Until<'a, G> {
+    type Field = G;
+    type Element = G::Point;
+
+    const IN_SUM: f64 = <Points<'a, G> as Module>::IN_SUM;
+    const SUM: f64 = <Points<'a, G> as Module>::SUM;
+    const OWN_TRANSFORM: f64 = <Points<'a, G> as Module>::OWN_TRANSFORM;
+
+    fn field(&self) -> &G {
+        self.0.field()
+    }
+
+    fn school(&self) -> usize {
+        self.1
+    }
+
+    fn zero(&self) -> G::Point {
+        self.0.zero()
+    }
+
+    fn add(&self, elements: &[G::Point], others: &[G::Point]) -> Vec<G::Point> {
+        self.0.add(elements, others)
+    }
+
+    fn subtract(&self, elements: &[G::Point], others: &[G::Point]) -> Vec<G::Point> {
+        self.0.subtract(elements, others)
+    }
+
+    fn multiply_each(&self, elements: &[G::Point], scalars: &[G::Scalar]) -> Vec<G::Point> {
+        self.0.multiply_each(elements, scalars)
+    }
+
+    fn combine(&self, elements: &[G::Point], scalars: &[G::Scalar]) -> G::Point {
+        self.0.combine(elements, scalars)
+    }
+}
+
+/// Measures where Karatsuba's way should stop in a group: [`Group::full_sum`].
+fn schools<G: Group + Sync>(name: &str, group: &G, most: usize, runs: u32) {
+    let mut rng = ChaCha20Rng::from_seed([2; 32]);
+    for count in std::iter::successors(Some(16), |count| Some(2 * count)).take_while(|count| *count <= most) {
+        let (a, b) = (group.random_scalars(count, &mut rng), group.random_points(count, &mut rng));
+        let time = |school: usize| {
+            let once = |_| measure(|| multiply(&Until(Points(group), school), MultiplyStrategy::Karatsuba, &a, &b)).1;
+            format!("{:>9.2}", 1e3 * median(&(0..runs).map(|run| once(run).cpu.as_secs_f64()).collect::<Vec<_>>()))
+        };
+        let shown = SCHOOLS.map(|school| if school / 2 < count { time(school) } else { format!("{:>9}", "") });
+        println!("{name:>16} {count:>6} {}  here {}", shown.join(""), group.full_sum());
+    }
 }
 
 fn compare<G: Group + Sync>(name: &str, group: &G, most: u32, runs: u32, verdicts: &mut Verdicts) {

@@ -20,7 +20,7 @@ use chacha20::ChaCha20Rng;
 use clap::{Parser, ValueEnum};
 use rand_core::SeedableRng;
 use serde_json::{Value, json};
-use tacita_bench::{Json, Repeat, Verdicts, about, measure, median};
+use tacita_bench::{All, Json, Repeat, Verdicts, about, measure, median};
 use tacita_core::Level;
 use tacita_core::primitive::elgamal::threshold::PartyOrder;
 use tacita_core::primitive::kernel::backend;
@@ -60,6 +60,8 @@ struct Arguments {
     only: String,
     #[command(flatten)]
     repeat: Repeat<3>,
+    #[command(flatten)]
+    all: All,
     #[command(flatten)]
     json: Json,
 }
@@ -105,13 +107,14 @@ pub fn main() -> io::Result<ExitCode> {
         role::play(&setting);
         return Ok(ExitCode::SUCCESS);
     }
-    let Arguments { what, least, most, step, parties, budget, only, repeat: Repeat { runs }, json } =
+    let Arguments { what, least, most, step, parties, budget, only, repeat: Repeat { runs }, all: All { all }, json } =
         Arguments::parse_from(tacita_bench::arguments());
+    let budget = if all { 600.0 } else { budget };
     let sizes = (least.min(most)..=most).step_by(step as usize).collect();
     let parties = parties.into_iter().map(usize::from).collect();
     let mut bench = Bench { json: json.file()?, sizes, parties, budget, only, runs };
     println!("Kernels: {}. {} cores.", backend::chosen().name(), std::thread::available_parallelism()?);
-    let all: [(What, Measured); 7] = [
+    let tables: [(What, Measured); 7] = [
         (What::Sizes, table_3),
         (What::Levels, tables_4_to_6),
         (What::Cores, table_7),
@@ -120,12 +123,25 @@ pub fn main() -> io::Result<ExitCode> {
         (What::Orders, table_1),
         (What::Sound, sound),
     ];
-    for (one, table) in all {
-        if what == one || what == What::Some {
+    for (one, table) in tables {
+        if what == one || what == What::Some || all {
+            if all {
+                bench.sizes = sizes_of(one);
+            }
             table(&mut bench)?;
         }
     }
-    if what == What::Marks { marks(&mut bench) } else { Ok(ExitCode::SUCCESS) }
+    if what == What::Marks || all { marks(&mut bench) } else { Ok(ExitCode::SUCCESS) }
+}
+
+/// The sizes of what the documentation has, as powers of two: those of the paper, and smaller ones where protocols change places.
+fn sizes_of(what: What) -> Vec<u32> {
+    match what {
+        What::Levels => vec![6],
+        What::Orders => vec![8],
+        What::Beside => vec![2, 3, 4, 6, 8, 10, 12, 14],
+        _ => vec![6, 8, 10, 12, 14],
+    }
 }
 
 impl Bench {

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
-use tacita_bench::{Json, Repeat, Verdicts, about, median};
+use tacita_bench::{All, Json, Repeat, Verdicts, about, median};
 use tacita_core::Level;
 use tacita_core::primitive::group::{Embedding, ModP, Ristretto255};
 use tacita_core::primitive::kernel::backend;
@@ -70,6 +70,8 @@ struct Arguments {
     most: u32,
     #[command(flatten)]
     repeat: Repeat<3>,
+    #[command(flatten)]
+    all: All,
     #[command(flatten)]
     json: Json,
 }
@@ -126,8 +128,9 @@ pub fn main() -> io::Result<ExitCode> {
         replicas::play(keys.parse().map_err(io::Error::other)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Arguments { what, keys, clients, each, protocols, scale, most, repeat: Repeat { runs }, json } =
-        Arguments::parse_from(tacita_bench::arguments());
+    let arguments = Arguments::parse_from(tacita_bench::arguments());
+    let Arguments { keys, clients, each, protocols, scale, most, repeat: Repeat { runs }, json, .. } = arguments;
+    let what = if arguments.all.all { What::All } else { arguments.what };
     let numbers = |all: Vec<u32>| all.into_iter().map(|number| number as usize).collect();
     let mut bench = Bench {
         json: json.file()?,
@@ -140,7 +143,7 @@ pub fn main() -> io::Result<ExitCode> {
         runs,
     };
     println!("Kernels: {}. One core a role.", backend::chosen().name());
-    let all: [(What, Measured); 6] = [
+    let tables: [(What, Measured); 6] = [
         (What::Stages, figure_3a),
         (What::Parts, tables_2_and_3),
         (What::Products, exponentiations),
@@ -148,7 +151,7 @@ pub fn main() -> io::Result<ExitCode> {
         (What::Replicas, replicas::figure_3c),
         (What::Loads, loads::section_5_2),
     ];
-    for (one, table) in all {
+    for (one, table) in tables {
         if what == one || what == What::All {
             table(&mut bench)?;
         }

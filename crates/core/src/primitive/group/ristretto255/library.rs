@@ -72,6 +72,10 @@ impl Batch for Library {
         Point(Form::Library(RistrettoPoint::multiscalar_mul(scalars, points.iter().map(own))))
     }
 
+    fn full_sum(&self) -> usize {
+        8
+    }
+
     fn combine_public(&self, points: &[Point], scalars: &[Scalar]) -> Point {
         Point(Form::Library(RistrettoPoint::vartime_multiscalar_mul(scalars, points.iter().map(own))))
     }

@@ -98,7 +98,10 @@ pub(super) trait Batch: Sync {
     /// The sum of the products.
     fn combine(&self, points: &[Point], scalars: &[DalekScalar]) -> Point;
 
-    /// The same, in a time that may depend on what is given.
+    /// See [`Group::full_sum`].
+    fn full_sum(&self) -> usize;
+
+    /// The same as [`Batch::combine`], in a time that may depend on what is given.
     fn combine_public(&self, points: &[Point], scalars: &[DalekScalar]) -> Point;
 
     /// Returns the number of points that [`Batch::combine_public`] takes at once.
@@ -348,6 +351,10 @@ impl Group for Ristretto255 {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
         let parts = points.par_chunks(COMBINED).zip(scalars.par_chunks(COMBINED));
         sum(parts.map(|(points, scalars)| form().combine(points, &numbers(scalars))).collect())
+    }
+
+    fn full_sum(&self) -> usize {
+        form().full_sum()
     }
 
     fn combine_public(&self, points: &[Point], scalars: &[Scalar]) -> Point {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::fft;
 use super::module::{Module, ScalarOf, Scalars};
-use super::multiply::{CUT, MultiplyStrategy, add_at, filled};
+use super::multiply::{MultiplyStrategy, add_at, filled};
 use crate::primitive::group::ScalarField;
 
 /// The sums of `scalars[j] * elements[i + j]` over all j, for each i below `count`. What would stand behind the last
@@ -88,7 +88,7 @@ fn schoolbook<M: Module>(
 
 /// Correlates by the transpose of Karatsuba's way: with a = a0 + a1 x^m, three correlations of half the size.
 fn karatsuba<M: Module>(module: &M, a: &[ScalarOf<M>], elements: &[M::Element]) -> Vec<M::Element> {
-    if a.len() <= CUT {
+    if a.len() <= module.school() {
         return schoolbook(module, a, elements, a.len());
     }
     let half = a.len().div_ceil(2);
@@ -114,7 +114,7 @@ fn karatsuba<M: Module>(module: &M, a: &[ScalarOf<M>], elements: &[M::Element]) 
 /// The transpose of Toom's way at 0, 1, -1, 2 and infinity: five of a third of the size. Scalars are divided by 6
 /// beforehand.
 fn toom3<M: Module>(module: &M, sixth: &ScalarOf<M>, a: &[ScalarOf<M>], elements: &[M::Element]) -> Vec<M::Element> {
-    if a.len() <= 2 * CUT {
+    if a.len() <= 2 * module.school() {
         return karatsuba(module, a, elements);
     }
     let third = a.len().div_ceil(3);

@@ -38,6 +38,10 @@ impl<'a, G: Group + Sync> Module for EncryptedModule<'a, G> {
         self.0
     }
 
+    fn school(&self) -> usize {
+        self.points().school()
+    }
+
     fn zero(&self) -> Ciphertext<G> {
         [self.points().zero(), self.points().zero()]
     }

@@ -1,9 +1,10 @@
 //! Values of polynomials at many points.
 
 use crate::parallel;
+use std::ops::Range;
 
 use super::correlate::correlate;
-use super::divide::inverse;
+use super::divide::{divide, inverse};
 use super::module::{Module, ScalarOf, Scalars};
 use super::multiply::{MultiplyStrategy, expand, multiply};
 use crate::primitive::group::ScalarField;
@@ -53,6 +54,28 @@ pub(crate) fn evaluate_and_tell<M: Module>(
     let inverse = inverse(module.field(), own, &tree.product, polynomial.len());
     let sums = correlate(module, strategy, &inverse, polynomial, points.len());
     tree.descend(module, strategy, sums, done)
+}
+
+/// The values at points by one level of remainders: of the polynomial by the product over each `size` of the points, found in steps of as
+/// many coefficients, whose values are sums of products. (KK, algorithm 2; for comparison, since [`evaluate`] takes less.)
+pub fn evaluate_in_groups<M: Module>(
+    module: &M,
+    strategy: MultiplyStrategy,
+    polynomial: &[M::Element],
+    points: &[ScalarOf<M>],
+    size: usize,
+) -> Vec<M::Element> {
+    let size = size.max(1);
+    let values = |range: Range<usize>| {
+        let points = &points[range];
+        let divisor = expand(module.field(), strategy, points);
+        let step = |rest: Vec<M::Element>, low: &[M::Element]| {
+            divide(module, strategy, &[low, &rest[..]].concat(), &divisor).1
+        };
+        let remainder = polynomial.chunks(size).rev().fold(Vec::new(), step);
+        parallel::map(points, 1, |point| evaluate_one(module, &remainder, point))
+    };
+    parallel::ranges(points.len(), size, values).concat()
 }
 
 /// The product of 1 - p x over some points p, and the halves that it is the product of.

@@ -6,6 +6,7 @@
 
 mod correlate;
 mod cost;
+mod counting;
 mod divide;
 mod encrypted;
 mod evaluate;
@@ -13,11 +14,14 @@ mod fft;
 mod module;
 mod multiply;
 #[cfg(test)]
+mod statements;
+#[cfg(test)]
 mod tests;
 
+pub use counting::{CountingModule, OperationCounts};
 pub use divide::divide;
 pub use encrypted::EncryptedModule;
 pub(crate) use evaluate::evaluate_and_tell;
-pub use evaluate::{evaluate, evaluate_one};
+pub use evaluate::{evaluate, evaluate_in_groups, evaluate_one};
 pub use module::{Module, Points, Scalars};
 pub use multiply::{MultiplyStrategy, expand, multiply};

@@ -22,6 +22,12 @@ pub trait Module: Sync {
     /// Returns the field of the scalars.
     fn field(&self) -> &Self::Field;
 
+    /// Number of coefficients up to which the parts of a product are multiplied as in school; up to twice as many are multiplied by
+    /// Karatsuba's way, even in Toom's.
+    fn school(&self) -> usize {
+        8
+    }
+
     /// The element that adds nothing.
     fn zero(&self) -> Self::Element;
 
@@ -96,6 +102,10 @@ impl<G: Group + Sync> Module for Points<'_, G> {
 
     fn field(&self) -> &G {
         self.0
+    }
+
+    fn school(&self) -> usize {
+        self.0.full_sum()
     }
 
     fn zero(&self) -> G::Point {

@@ -19,10 +19,6 @@ pub enum MultiplyStrategy {
     Fft,
 }
 
-/// Up to so many coefficients the parts of a product are multiplied as in school, and up to twice as many by
-/// Karatsuba's way.
-pub(super) const CUT: usize = 8;
-
 impl MultiplyStrategy {
     /// List of all strategies.
     pub const ALL: [MultiplyStrategy; 4] =
@@ -132,7 +128,7 @@ fn sum<M: Module>(module: &M, long: &[M::Element], short: &[M::Element]) -> Vec<
 
 /// Polynomials of the same length. (KK, algorithm 1.)
 fn karatsuba<M: Module>(module: &M, a: &[ScalarOf<M>], b: &[M::Element]) -> Vec<M::Element> {
-    if a.len() <= CUT {
+    if a.len() <= module.school() {
         return schoolbook(module, a, b);
     }
     let half = a.len().div_ceil(2);
@@ -155,7 +151,7 @@ fn karatsuba<M: Module>(module: &M, a: &[ScalarOf<M>], b: &[M::Element]) -> Vec<
 /// Polynomials of the same length, evaluated at 0, 1, -1, 2 and infinity. Interpolation divides by 6: the scalars are
 /// divided before they are multiplied, and of elements small multiples are left, which are sums.
 fn toom3<M: Module>(module: &M, sixth: &ScalarOf<M>, a: &[ScalarOf<M>], b: &[M::Element]) -> Vec<M::Element> {
-    if a.len() <= 2 * CUT {
+    if a.len() <= 2 * module.school() {
         return karatsuba(module, a, b);
     }
     let third = a.len().div_ceil(3);

@@ -12,6 +12,9 @@ const ENCODE: f64 = 0.3;
 const DECODE: f64 = 0.3;
 const SCALAR: f64 = 0.004;
 
+/// Coefficients that curves multiply as in school. Both parties have to come to the same choice, so nothing is asked of the group.
+const SCHOOL: usize = 8;
+
 /// The work of a run, in multiplications of a point in ristretto255.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PolynomialCost {
@@ -62,7 +65,9 @@ pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> P
     let mut sender = up * 2.0 * DECODE + down * (2.0 * FIXED + 1.0 + 2.0 * ENCODE);
     // Values of an opened polynomial, or of an encrypted one, at the items of all bins.
     let evaluate = |points: f64, items: usize| match strategy {
-        Some(strategy) if params.bins() == 1 => strategy.work_of_evaluation::<Points<'_, Ristretto255>>(count, items),
+        Some(strategy) if params.bins() == 1 => {
+            strategy.work_of_evaluation::<Points<'_, Ristretto255>>(SCHOOL, count, items)
+        }
         Some(_) => points * count as f64 * <Points<'_, Ristretto255> as Module>::IN_SUM,
         None => points * count as f64 * (<Points<'_, Ristretto255> as Module>::IN_SUM + 5.0 * SCALAR),
     };
@@ -71,7 +76,7 @@ pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> P
             receiver += evaluate(evaluated(looked_at), looked_at);
             sender += match strategy {
                 Some(strategy) => {
-                    let product = strategy.work::<Points<'_, Ristretto255>>(second + 1, first + 1);
+                    let product = strategy.work::<Points<'_, Ristretto255>>(SCHOOL, second + 1, first + 1);
                     2.0 * bins * product
                 }
                 None => 2.0 * down,
