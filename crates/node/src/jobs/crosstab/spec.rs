@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::words::{bad, check_distinct, maybe_from_word, unknown};
 use crate::agreement::{JobWith, Names};
-use crate::jobs::aligned::{self, Alignment};
+use crate::jobs::aligned::{self, RowAlignment};
 use crate::table::numbers::MAX_DECIMALS;
 
 /// The least count of an open cell where a job does not say.
@@ -135,7 +135,7 @@ impl CrosstabJob<'_> {
     }
 
     /// The way in which rows are aligned by `row_id`, if they are.
-    pub fn alignment(&self) -> Option<Alignment> {
+    pub fn alignment(&self) -> Option<RowAlignment> {
         aligned::spec::alignment(self, self.own.row_id.as_ref())
     }
 
