@@ -140,6 +140,7 @@ def dot(
     *,
     column: Union[str, Columns],
     row_id: Columns = (),
+    alignment: Optional[str] = None,
     reveal: str = "value",
     bits: int = 1,
     signed: bool = False,
@@ -159,6 +160,8 @@ def dot(
     }  # fmt: skip
     if ids:
         job |= {"row_id": ids, "key": {"columns": ids}}
+    if alignment is not None:
+        job["alignment"] = alignment
     return side.run(data, job, mapping | of_ids)
 
 

@@ -353,6 +353,8 @@ class Dot(Question):
         The columns by their agreed names, or by party; ``"value"`` by default. Several columns make a matrix.
     row_id : str or sequence of str, optional
         Columns by which rows are aligned. By default they are aligned by position.
+    alignment : {"hidden", "rows"}, optional
+        With `row_id`: ``hidden`` (the default), so that nobody learns which rows are common, or ``rows``, which shows both.
     key : str, sequence of str, or mapping, optional
         Profiles of the columns in `row_id`: see `Intersect`.
     bits : int, optional
@@ -390,6 +392,7 @@ class Dot(Question):
     reveal: str | Value | None = None
     column: Names | Mapping[str, Names] | None = None
     row_id: Names | None = None
+    alignment: Literal["hidden", "rows"] | None = None
     key: Names | KeyTable | None = None
     bits: int | None = None
     signed: bool | None = None
@@ -417,6 +420,8 @@ class Rules(Question):
         Source of the items: columns, ``"*"`` for all, or ``{"column": "items", "separator": "|"}``, the default.
     row_id : str or sequence of str, optional
         Columns by which rows are aligned. By default they are aligned by position.
+    alignment : {"hidden", "rows"}, optional
+        With `row_id`: ``hidden`` (the default), so that nobody learns which rows are common, or ``rows``, which shows both.
     key : str, sequence of str, or mapping, optional
         Profiles of the columns in `row_id`: see `Intersect`.
     max_len : int, optional
@@ -461,6 +466,7 @@ class Rules(Question):
     min_confidence: float | str | None = None
     items: Items | None = None
     row_id: Names | None = None
+    alignment: Literal["hidden", "rows"] | None = None
     key: Names | KeyTable | None = None
     max_len: int | None = None
     consequents: Literal["single", "any"] | None = None

@@ -67,7 +67,7 @@ def test_each_kind_of_job_has_its_class() -> None:
 
 
 SAMPLES: dict[str, Any] = {
-    "clients": {"allow": "list.txt"}, "gives": {"b": ["o"]}, "helper": {}, "id": "x", "key": {"columns": ["id"]}, "level": "bits128", "limits": {},
+    "alignment": "hidden", "clients": {"allow": "list.txt"}, "gives": {"b": ["o"]}, "helper": {}, "id": "x", "key": {"columns": ["id"]}, "level": "bits128", "limits": {},
     "parties": {"a": {}, "b": {}}, "protocol": "auto", "quality": "hidden", "relay": {}, "reveal": None, "reveal_to": ["a"], "scale": 2,
     "security": "semi-honest",
 }  # fmt: skip
@@ -109,6 +109,7 @@ WORDS = [
     ("intersect", "strategy", lambda word: {"strategy": word, "protocol": "polynomial"}),
     ("intersect", "decryption", lambda word: {"decryption": word, "protocol": "outsourced-bloom"}),
     ("rules", "consequents", lambda word: {"consequents": word}),
+    ("rules", "alignment", lambda word: {"row_id": ["id"], "alignment": word}),
     (_keys.KeyTable, "duplicates", lambda word: {"key": {"columns": ["id"], "duplicates": word}}),
     (_keys.KeyTable, "nulls", lambda word: {"key": {"columns": ["id"], "nulls": word}}),
     (_keys.PartyTable, "role", lambda word: {"parties": {"a": {"role": word}, "b": {}}}),

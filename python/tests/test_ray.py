@@ -295,7 +295,7 @@ def test_equal_keys_that_give_much_are_told(parties, tmp_path: pathlib.Path, cap
 def test_products_of_no_rows_are_nothing(parties, tmp_path: pathlib.Path, by: str, reveal: str, rows: tuple[int, int]) -> None:
     if by == "position" and rows[0] != rows[1]:
         pytest.skip("rows by position are equally many")
-    more = {"row_id": ["id"]} if by == "id" else {}
+    more = {"row_id": ["id"], "alignment": "rows"} if by == "id" else {}
     job = tacita.Job(job="dot", id="d", reveal=reveal, reveal_to=list(NAMES[:2]), bits=4, parties={name: parties[name] for name in NAMES[:2]}, **more)
     data = {name: [pyarrow.table({"id": list(map(str, range(own))), "value": pyarrow.array([3] * own, pyarrow.int64())})] for name, own in zip(NAMES, rows)}
     results = run_all(job, tmp_path, data, buckets=3)
@@ -486,7 +486,7 @@ def test_scalar_products_add_up(parties, tmp_path: pathlib.Path, by: str, reveal
         # Another order, and a row that the other lacks.
         tables["insurer"] = tables["insurer"].take(list(reversed(range(102))))
         expected -= own[102] * theirs[102]
-    more = {"row_id": ["id"]} if by == "id" else {}
+    more = {"row_id": ["id"], "alignment": "rows"} if by == "id" else {}
     job = tacita.Job(job="dot", id="dot", reveal=reveal, reveal_to=["hospital", "insurer"], bits=4, parties={name: parties[name] for name in NAMES[:2]}, **more)
     data = {name: [table.slice(0, 40), table.slice(40)] for name, table in tables.items()}
     results = run_all(job, tmp_path, data, buckets=4)

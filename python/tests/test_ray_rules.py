@@ -86,7 +86,7 @@ def test_rules_of_rows_by_their_ids(parties, tmp_path: pathlib.Path) -> None:
     """In another order at each, with rows that the other lacks."""
     tables = baskets_of(tmp_path)
     tables["insurer"] = tables["insurer"].take(list(reversed(range(370))))
-    results = check_rules(rules_job(parties, row_id=["id"], limits={"min_rows": 300}), tmp_path, tables, 130)
+    results = check_rules(rules_job(parties, row_id=["id"], alignment="rows", limits={"min_rows": 300}), tmp_path, tables, 130)
     assert results["hospital"].value["rules"] > 0
 
 
@@ -96,7 +96,7 @@ def test_rules_of_long_tables(parties, tmp_path: pathlib.Path) -> None:
     for name, table in baskets_of(tmp_path).items():
         rows = [(row["id"], item) for row in table.to_pylist() for item in row["items"].split("|")]
         tables[name] = pyarrow.table({"id": [one for one, _ in rows], "items": [item for _, item in rows]})
-    check_rules(rules_job(parties, row_id=["id"], items={"long": True}), tmp_path, tables, 150)
+    check_rules(rules_job(parties, row_id=["id"], alignment="rows", items={"long": True}), tmp_path, tables, 150)
 
 
 def test_columns_are_read_by_all_their_parts(parties, tmp_path: pathlib.Path) -> None:
@@ -115,7 +115,7 @@ def test_columns_are_read_by_all_their_parts(parties, tmp_path: pathlib.Path) ->
     assert {"smokes=0", "smokes=1", "smokes=often", "ward=2", "claims", "age=[20,60)"} <= names and "smokes" not in names
 
 
-@pytest.mark.parametrize("row_id", [{}, {"row_id": ["id"]}], ids=["position", "id"])
+@pytest.mark.parametrize("row_id", [{}, {"row_id": ["id"], "alignment": "rows"}], ids=["position", "id"])
 @pytest.mark.parametrize("rows", [0, 1, 3])
 def test_rules_of_few_rows(parties, tmp_path: pathlib.Path, rows: int, row_id: dict[str, Any]) -> None:
     tables = {name: table.slice(0, rows) for name, table in baskets_of(tmp_path).items()}
@@ -125,7 +125,7 @@ def test_rules_of_few_rows(parties, tmp_path: pathlib.Path, rows: int, row_id: d
 def test_too_few_rows_in_common_are_not_counted(parties, tmp_path: pathlib.Path) -> None:
     tables = baskets_of(tmp_path)
     with pytest.raises(tacita.InputError, match="has 400 keys, and limits.min_rows is 1,000"):
-        check_rules_of_all(rules_job(parties, row_id=["id"], limits={"min_rows": 1000}), tmp_path, tables)
+        check_rules_of_all(rules_job(parties, row_id=["id"], alignment="rows", limits={"min_rows": 1000}), tmp_path, tables)
 
 
 def check_rules_of_all(job: tacita.Job, tmp_path: pathlib.Path, tables: dict[str, pyarrow.Table], pools: dict[str, Any] | None = None, **options: Any) -> list[ClusterResult]:
@@ -150,7 +150,7 @@ class DyingAt(Dying):
 
 @pytest.mark.parametrize("function", ["bucket", "products", "counts"])
 def test_a_worker_is_killed_while_it_counts(parties, tmp_path: pathlib.Path, function: str) -> None:
-    tables, job = baskets_of(tmp_path), rules_job(parties, row_id=["id"])
+    tables, job = baskets_of(tmp_path), rules_job(parties, row_id=["id"], alignment="rows")
     pools = {"hospital": DyingAt(function, 1), "insurer": DyingAt(function, 1)}
     results = check_rules_of_all(job, tmp_path, tables, pools, repeats=4)
     assert [result.value for result in results] == [outcome.value for outcome in tacita.simulate(job, tables).values()]
@@ -191,7 +191,7 @@ def test_what_rules_take_is_planned_from_a_run(parties, tmp_path: pathlib.Path) 
 
 def test_rules_are_counted_again_by_another_driver(parties, tmp_path: pathlib.Path) -> None:
     """Rows that are aligned stay so; of levels nothing is kept."""
-    tables, job = baskets_of(tmp_path), rules_job(parties, row_id=["id"])
+    tables, job = baskets_of(tmp_path), rules_job(parties, row_id=["id"], alignment="rows")
     (tmp_path / "kept").mkdir()
 
     def both(resume: bool) -> list[Any]:

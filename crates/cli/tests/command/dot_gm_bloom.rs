@@ -128,7 +128,8 @@ fn a_column_with_too_many_ones_is_refused() {
     attempt(&home, &rest, &few, &many).failed(2, &words);
     attempt(&home, &rest, &many, &few).failed(2, &words);
     // Of aligned rows there are fewer.
-    let file = home.file("aligned.toml", &job("protocol = \"gm-bloom\"\ndensity = 0.5\nrow_id = \"id\""));
+    let file = home
+        .file("aligned.toml", &job("protocol = \"gm-bloom\"\ndensity = 0.5\nrow_id = \"id\"\nalignment = \"rows\""));
     let a = home.file("ids.csv", "id,x\na,1\nb,1\nc,0\nd,0\n");
     let b = home.file("others.csv", "id,x\na,1\nb,0\nx,0\ny,0\n");
     let ended = tacita(&["simulate", &file, "--input", &format!("a={a}"), "--input", &format!("b={b}")]);

@@ -39,7 +39,7 @@ pub fn cases() -> Vec<Case> {
     case("union, padded", Kind::Table, &(union("reveal_to = [\"a\"]") + "[limits]\npad_to = 10\n"));
     case("padded", Kind::Table, &(intersect(both) + "[limits]\npad_to = 10\n"));
 
-    for aligned in ["", "row_id = \"id\"\n"] {
+    for aligned in ["", "row_id = \"id\"\n", "row_id = \"id\"\nalignment = \"rows\"\n"] {
         let dot = |rest: &str| format!("job = \"dot\"\n{both}\ncolumn = \"x\"\nbits = 1\n{aligned}{rest}\n");
         for protocol in ["ot", "lattice", "paillier", "gm-bloom"] {
             case("dot", Kind::Table, &dot(&format!("protocol = \"{protocol}\"")));

@@ -1,4 +1,4 @@
-//! How rows are aligned by ids.
+//! Ways to align rows by ids.
 
 use std::str::FromStr;
 
@@ -10,10 +10,10 @@ use super::words::unknown;
 /// Way in which a job aligns rows by `row_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AlignWay {
-    /// In a common order of the rows of both parties. Neither learns which are common.
-    Hidden,
-    /// By an intersection, which shows both parties which of their rows are common.
+    /// A common order of the rows of both parties. Neither learns which are common.
     #[default]
+    Hidden,
+    /// Alignment by an intersection, which shows both parties which of their rows are common.
     Rows,
 }
 

@@ -131,8 +131,9 @@ mod tests {
     fn choices_that_are_written_are_read() {
         let jobs = [
             (job("intersect", "[key]\ncolumns = [\"x\"]"), &["vole", "ecdh", "bloom", "polynomial"][..]),
+            (job("dot", "column = \"x\"\nrow_id = \"id\""), &["ot softspoken-4 after align", "lattice after align"]),
             (
-                job("dot", "column = \"x\"\nrow_id = \"id\""),
+                job("dot", "column = \"x\"\nrow_id = \"id\"\nalignment = \"rows\""),
                 &[
                     "ot softspoken-4",
                     "ot silent after ecdh",
@@ -143,7 +144,7 @@ mod tests {
                 ],
             ),
             (
-                job("rules", "min_support = 2\nrow_id = \"id\""),
+                job("rules", "min_support = 2\nrow_id = \"id\"\nalignment = \"rows\""),
                 &["lattice or ot softspoken-8", "lattice or ot softspoken-2 after vole", "paillier", "ot softspoken-1"],
             ),
         ];
@@ -169,6 +170,9 @@ mod tests {
                 assert!(Chosen::read(job, text).is_none(), "{text}");
             }
         }
+        // Rows that are hidden are shown by nothing, and the other way round.
+        assert!(Chosen::read(&jobs[1].0, "lattice after vole").is_none());
+        assert!(Chosen::read(&jobs[2].0, "lattice after align").is_none());
         // Rows that are aligned by position are aligned by nothing.
         assert!(Chosen::read(&job("dot", "column = \"x\""), "lattice after vole").is_none());
     }

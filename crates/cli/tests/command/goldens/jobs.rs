@@ -178,11 +178,11 @@ const JOBS: &[(&str, &str)] = &[
     ),
     (
         "rules with bins",
-        "job = \"rules\"\nmin_support = \"100%\"\nitems = \"*\"\nrow_id = \"id\"\nbins = { age = 4, pay = [1000, 2500.5] }\nreveal_to = [\"b\", \"a\"]\n[key]\ncolumns = [\"id\"]\nnormalize = [\"integer\"]",
+        "job = \"rules\"\nmin_support = \"100%\"\nitems = \"*\"\nrow_id = \"id\"\nalignment = \"rows\"\nbins = { age = 4, pay = [1000, 2500.5] }\nreveal_to = [\"b\", \"a\"]\n[key]\ncolumns = [\"id\"]\nnormalize = [\"integer\"]",
     ),
     (
         "rules with bins and bounds",
-        "job = \"rules\"\nmin_support = 5\nitems = [\"age\"]\nrow_id = \"id\"\nbins = { age = 4 }\nreveal_to = [\"b\", \"a\"]",
+        "job = \"rules\"\nmin_support = 5\nitems = [\"age\"]\nrow_id = \"id\"\nalignment = \"rows\"\nbins = { age = 4 }\nreveal_to = [\"b\", \"a\"]",
     ),
     (
         "rules by ot",

@@ -12,7 +12,7 @@ use crate::goldens::{compare, jobs};
 const BASES: [&str; 6] = ["rows", "dot", "shares opened", "rules", "dot with clients", "keys of many"];
 
 /// Every key there is, and some that there are not.
-const KEYS: [&str; 65] = [
+const KEYS: [&str; 67] = [
     "job",
     "id",
     "protocol",
@@ -39,6 +39,8 @@ const KEYS: [&str; 65] = [
     "limits.most",
     "column",
     "row_id",
+    "alignment",
+    "limits.blur",
     "bits",
     "signed",
     "scale",
@@ -175,6 +177,11 @@ const TOGETHER: &[(&str, &[(&str, &str)])] = &[
     ("dot", &[("row_id", "\"id\""), ("key", "{ columns = [\"id\"], duplicates = \"multiset\" }")]),
     ("rules", &[("row_id", "\"id\""), ("key", "{ columns = [\"id\"], duplicates = \"multiset\" }")]),
     ("dot", &[("row_id", "[]")]),
+    ("dot", &[("alignment", "\"rows\"")]),
+    ("dot", &[("row_id", "\"id\""), ("alignment", "\"shown\"")]),
+    ("dot", &[("row_id", "\"id\""), ("limits.blur", "33")]),
+    ("dot", &[("row_id", "\"id\""), ("alignment", "\"rows\""), ("limits.blur", "128")]),
+    ("rules", &[("row_id", "\"id\""), ("bins", "{ age = 4 }")]),
     ("dot", &[("limits.pad_to", "10")]),
     ("dot in shares", &[("limits.min_result", "10")]),
     ("dot", &[("parties", "{ value = {}, b = {} }"), ("reveal_to", "[\"b\"]")]),

@@ -145,10 +145,10 @@ fn bins_of_equal_size_show_no_number_of_a_single_row() {
     rows.extend(5000..5100);
     let b =
         home.file("b.csv", &format!("id,items\n{}", rows.iter().map(|row| format!("{row},x\n")).collect::<String>()));
-    let by_id = job("min_support = 12\nrow_id = \"id\"\nbins = { salary = 20 }\n")
+    let by_id = job("min_support = 12\nrow_id = \"id\"\nalignment = \"rows\"\nbins = { salary = 20 }\n")
         .replace("[parties.a]", "[parties.a]\nitems = [\"salary\"]");
     // The same rows in the same order, and nothing to align.
-    let by_position = by_id.replace("row_id = \"id\"\n", "");
+    let by_position = by_id.replace("row_id = \"id\"\nalignment = \"rows\"\n", "");
     let common: String = (0..1000).filter(mine).map(|row| format!("{},x\n", of(row))).collect();
     let both = [
         home.file("a-common.csv", &format!("salary,items\n{common}")),
@@ -246,7 +246,7 @@ fn bins_show_no_bound_of_a_single_row_whatever_min_rows_and_digits_are() {
     let terms = |more: &str| {
         let items = "[parties.a]\nitems = [\"sal\"]\n[parties.b]\nitems = [\"x\"]\n";
         format!(
-            "job = \"rules\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nrow_id = [\"id\"]\nbins = {{ sal = 2 }}\n{more}\n{items}"
+            "job = \"rules\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nrow_id = [\"id\"]\nalignment = \"rows\"\nbins = {{ sal = 2 }}\n{more}\n{items}"
         )
     };
     let names = |terms: &str, out: &str, inputs: [&str; 2]| {

@@ -94,6 +94,19 @@ mod tests {
 
     const JOB: &str = "job = \"dot\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nbits = 8\n[parties.a]\n[parties.b]\n";
 
+    #[test]
+    fn hidden_rows_are_refused_with_what_to_do() {
+        let own = Dot { row_id: Some(crate::agreement::Names::Several(vec!["id".into()])), ..Dot::default() };
+        let in_buckets = |keys: &str| {
+            let text = JOB.replace("bits = 8", &format!("bits = 8\nrow_id = \"id\"\n{keys}"));
+            in_buckets(&DotJob { spec: &JobSpec::parse(&text, false).unwrap(), own: &own })
+        };
+        assert!(in_buckets("alignment = \"rows\"").is_ok());
+        for hidden in ["", "alignment = \"hidden\""] {
+            assert!(in_buckets(hidden).unwrap_err().to_string().contains("alignment = \"rows\""));
+        }
+    }
+
     /// Shares of each bucket's product as left by the attempts of these names, which parties `a` and `b` have kept.
     fn opened(attempts: [[&str; 2]; 2]) -> [Result<Answer>; 2] {
         opened_with(attempts, |_| Ok(()))

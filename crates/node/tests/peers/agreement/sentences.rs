@@ -19,6 +19,9 @@ fn what_a_form_gives_away_is_said() {
     let dot = two("dot", "reveal = \"shares\"");
     let telling = changed(&dot, "id = \"t\"", "id = \"t\"\nprotocol = \"gm-bloom\"");
     let sparse = changed(&telling, "id = \"t\"", "id = \"t\"\ndensity = 0.5");
+    let hidden = two("dot", "row_id = \"id\"");
+    let shown = changed(&hidden, "row_id", "alignment = \"rows\"\nrow_id");
+    let blurred = changed(&hidden, "row_id = \"id\"", "row_id = \"id\"\nlimits = { blur = 128 }");
     let union = changed(&two("union", "[key]\ncolumns = [\"x\"]"), "[\"a\", \"b\"]", "[\"a\"]");
     let outsourced = changed(&intersection("protocol = \"outsourced\"", "pad_to = 50"), "[\"a\", \"b\"]", "[\"a\"]");
     let helped = changed(&outsourced, "[parties.a]", "[helper]\naddress = \"h:1\"\n[parties.a]");
@@ -30,6 +33,13 @@ fn what_a_form_gives_away_is_said() {
         ("a filter on the output", [&small, "a"], plain, [&count, "a"], plain),
         ("not uniformly random shares", [&telling, "a"], plain, [&dot, "a"], plain),
         ("the agreed density", [&sparse, "b"], plain, [&telling, "b"], plain),
+        // Programs of `tacita_core`'s tests do it.
+        ("leaves its own rows out of the common order", [&hidden, "a"], plain, [&shown, "a"], plain),
+        ("leaves its own rows out of the common order", [&blurred, "b"], plain, [&shown, "b"], plain),
+        ("common if none or all of them are", [&hidden, "b"], plain, [&blurred, "b"], plain),
+        ("from a product that is not 0", [&hidden, "a"], plain, [&shown, "a"], plain),
+        ("(1, 3e-9)-differentially private", [&blurred, "a"], plain, [&hidden, "a"], plain),
+        ("which of its own rows have an id", [&shown, "a"], plain, [&hidden, "a"], plain),
         ("if b brings nothing", [&changed(&union, "[\"a\"]", "[\"b\"]"), "a"], plain, [&union, "a"], plain),
         ("is in the helper's place", [&outsourced, "a"], plain, [&helped, "a"], plain),
     ] {

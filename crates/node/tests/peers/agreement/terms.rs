@@ -86,6 +86,7 @@ fn whoever_changes_something_alone_has_another_agreement() {
         (&rows, "max_rows = 100", "max_rows = 100\nmin_rows = 1"),
         (&rows, "id = \"t\"", "id = \"t\"\nquality = \"told\""),
         (&union, "max_rows = 9", "max_rows = 9\nmin_rows = 0"),
+        (&rules, "row_id = \"id\"", "row_id = \"id\"\nalignment = \"rows\""),
         (&rules, "min_rows = 10", "min_rows = 11"),
         (&rules, "min_rows = 10", ""),
         (&rules, "min_support = 2", "min_support = 3"),
