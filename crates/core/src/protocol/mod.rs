@@ -4,6 +4,7 @@ pub mod aggregate;
 pub mod align;
 pub mod dot;
 pub mod intersect;
+pub mod mesh;
 pub mod published;
 pub mod rules;
 pub mod shares;

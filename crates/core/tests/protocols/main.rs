@@ -9,6 +9,7 @@ mod align;
 mod channel;
 mod dot;
 mod intersect;
+mod mesh;
 mod ot;
 mod published;
 mod rules;
