@@ -16,7 +16,7 @@ use tacita_core::protocol::intersect::opprf::{
     QueryStore, STORE_SEED,
 };
 use tacita_core::protocol::intersect::star::{
-    COMMON, GIVEN_COUNTS, GIVEN_ROWS, Gives, Params, StarLink, StarMatches, StarParty, answer_over, lead_over,
+    COMMON, GIVEN_COUNTS, GIVEN_ROWS, Gives, MeshLink, Params, StarMatches, StarParty, answer_over, lead_over,
 };
 use tacita_core::protocol::intersect::tag_exchange::{ENTRIES, Payload};
 use tacita_core::protocol::intersect::vole::{MASKED, SEED};
@@ -65,7 +65,7 @@ struct Run {
 
 /// An end of a link's function over a dealer's correlation.
 struct End<'a> {
-    link: &'a StarLink,
+    link: &'a MeshLink,
     session: &'a Session,
 }
 
@@ -108,15 +108,15 @@ impl Run {
         Run { items, rows, params, session: Session::new(Transcript::new("fuzz")) }
     }
 
-    fn links(&self, me: usize) -> Vec<StarLink> {
+    fn links(&self, me: usize) -> Vec<MeshLink> {
         let link = |peer: usize| {
             let (session, seed) = (self.session.clone(), Zeroizing::new([(me + peer) as u8; 32]));
-            StarLink { peer, session: session.child("link", (me + peer) as u64), seed }
+            MeshLink { peer, session: session.child("link", (me + peer) as u64), seed }
         };
         (0..PARTIES).filter(|peer| *peer != me).map(link).collect()
     }
 
-    fn party<'a>(&'a self, me: usize, links: &'a [StarLink]) -> StarParty<'a> {
+    fn party<'a>(&'a self, me: usize, links: &'a [MeshLink]) -> StarParty<'a> {
         let (items, rows) = (&self.items[me][..], Some(&self.rows[me]));
         StarParty { me, items, rows, params: &self.params, session: &self.session, links }
     }

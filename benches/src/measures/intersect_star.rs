@@ -12,7 +12,7 @@ use rayon::ThreadPool;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, measure, median};
 use tacita_core::protocol::intersect::opprf::OpprfSender;
-use tacita_core::protocol::intersect::star::{self, Params, StarLink, StarParty};
+use tacita_core::protocol::intersect::star::{self, Params, MeshLink, StarParty};
 use tacita_core::protocol::intersect::{tag_exchange, vole};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Security};
@@ -151,10 +151,10 @@ fn other(me: usize, items: &[Item], params: &Params, session: &Session, channel:
     star::answer_over(party, OpprfSender { session: &link, whole: session }, channel, rng).expect("the party succeeds");
 }
 
-fn links(me: usize, parties: usize, session: &Session) -> Vec<StarLink> {
+fn links(me: usize, parties: usize, session: &Session) -> Vec<MeshLink> {
     let link = |peer: usize| {
         let pair = (me.min(peer) * parties + me.max(peer)) as u64;
-        StarLink { peer, session: session.child("pair", pair), seed: session.derive(&format!("seed {pair}")).into() }
+        MeshLink { peer, session: session.child("pair", pair), seed: session.derive(&format!("seed {pair}")).into() }
     };
     (0..parties).filter(|&peer| peer != me).map(link).collect()
 }

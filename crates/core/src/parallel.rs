@@ -6,7 +6,10 @@
 
 use std::ops::Range;
 
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng};
 use rayon::prelude::*;
+use zeroize::Zeroizing;
 
 /// Calls `work` with each number below `count`.
 fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {
@@ -57,6 +60,18 @@ pub(crate) fn ranges<T: Send>(count: usize, batch: usize, make: impl Fn(Range<us
 /// The numbers of a batch, of which there are fewer in the last.
 fn range(count: usize, batch: usize, number: usize) -> Range<usize> {
     number * batch..count.min((number + 1) * batch)
+}
+
+/// A generator of random numbers for another thread, from the caller's.
+pub(crate) fn fork(rng: &mut impl CryptoRng) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed(*seed(rng))
+}
+
+/// A seed for generators of its own, from the caller's.
+pub(crate) fn seed(rng: &mut impl CryptoRng) -> Zeroizing<[u8; 32]> {
+    let mut seed = Zeroizing::new([0; 32]);
+    rng.fill_bytes(&mut *seed);
+    seed
 }
 
 #[cfg(test)]

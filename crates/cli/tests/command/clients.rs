@@ -363,7 +363,7 @@ fn jobs_that_make_no_sense_are_refused() {
     refused(&keys("column = { c1 = \"x\", c2 = [\"x\", \"y\"], s = \"x\" }"), &["c1 has 1 and c2 2"]);
     refused(&keys("modulus = \"2\""), &["modulus"]);
     let other = good.replace("\"dot\"", "\"shares\"").replace("column = \"x\"", "operation = \"open\"");
-    refused(&other, &["two"]);
+    refused(&other, &["role and slice"]);
     let job = home.file("job.toml", &good);
     tacita(&["plan", &job, "--rows", "c1=1", "--rows", "c2=1", "--rows", "s=3"])
         .failed(2, &["2 rows together", "s has 3"]);

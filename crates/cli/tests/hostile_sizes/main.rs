@@ -20,7 +20,7 @@ use rand_core::SeedableRng;
 use serde_json::{Value, json};
 use tacita_core::channel::{Channel, Label};
 use tacita_core::primitive::ot::softspoken::{self, CorrelatedReceiver};
-use tacita_core::protocol::dot::{Integers, Modulus, Shape as DotShape, Shares};
+use tacita_core::protocol::dot::{Integers, Modulus, ProductRange, Shares};
 use tacita_core::protocol::intersect::vole;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result, Security};
@@ -156,7 +156,7 @@ impl Case {
                 Source::Prepared { directory: self.home.at("prepared").into(), check: None }
             }
             Kind::Shares => {
-                let shape = DotShape { rows: 3, first: 1, second: 1, integers: Integers::BINARY };
+                let range = ProductRange::new(3, 2, Integers::BINARY).unwrap();
                 let shares = Shares::new(Modulus::power_of_two(64).unwrap(), vec![7]).unwrap();
                 let session = Session::new(Transcript::new("shares"));
                 let path = directory.join(format!("{party}.share"));
@@ -164,7 +164,7 @@ impl Case {
                     &DotJob { spec: &self.job, own: &Dot::default() },
                     party,
                     &session,
-                    &shape,
+                    &range,
                     &shares,
                     false,
                 );

@@ -5,6 +5,7 @@ pub mod align;
 pub mod crosstab;
 pub mod dot;
 pub mod intersect;
+pub mod mesh;
 pub mod published;
 pub mod rules;
 pub mod shares;

@@ -10,6 +10,7 @@ mod channel;
 mod crosstab;
 mod dot;
 mod intersect;
+mod mesh;
 mod ot;
 mod published;
 mod rules;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use tacita_core::channel::Traffic;
 use tacita_core::protocol::intersect::opprf::ideal;
-use tacita_core::protocol::intersect::star::{self, Gives, Params, StarLink, StarMatches, StarParty};
+use tacita_core::protocol::intersect::star::{self, Gives, MeshLink, Params, StarMatches, StarParty};
 use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Result};
@@ -62,7 +62,7 @@ impl Many {
     }
 
     /// The links of a party.
-    pub fn links(&self, me: usize) -> Vec<StarLink> {
+    pub fn links(&self, me: usize) -> Vec<MeshLink> {
         (0..self.parties()).filter(|&peer| peer != me).map(|peer| link(me, peer)).collect()
     }
 
@@ -200,10 +200,10 @@ pub fn run_parties<A: Send>(
 }
 
 /// One end of the link of two parties.
-pub fn link(me: usize, peer: usize) -> StarLink {
+pub fn link(me: usize, peer: usize) -> MeshLink {
     let pair = [me.min(peer) as u8, me.max(peer) as u8];
     let mut transcript = Transcript::new("pair");
     transcript.append("pair", &pair);
     let seed = Zeroizing::new(*blake3::hash(&pair).as_bytes());
-    StarLink { peer, session: Session::new(transcript), seed }
+    MeshLink { peer, session: Session::new(transcript), seed }
 }

@@ -6,6 +6,7 @@ pub mod buckets;
 pub mod dealer;
 pub mod dot;
 pub mod many;
+pub mod mesh;
 pub mod outsourced;
 pub mod published;
 pub mod two;

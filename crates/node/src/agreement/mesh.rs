@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use tacita_core::channel::labels::handshake::CHOICE;
 use tacita_core::channel::{Channel, HEADER_BYTES, each};
+use tacita_core::protocol::mesh::MeshLink;
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
@@ -32,6 +33,18 @@ pub struct MeshAgreement {
     pub sizes: BTreeMap<String, Sizes>,
     /// The connections, in the order of the job file.
     pub pairs: Vec<MeshConnection>,
+}
+
+impl MeshAgreement {
+    /// The connections as links of a protocol, in the order of the job file.
+    pub fn links(&self, job: &JobSpec) -> Result<Vec<MeshLink>> {
+        let link = |pair: &MeshConnection| {
+            let place = job.parties.position(&pair.peer);
+            let peer = place.ok_or_else(|| Error::Internal(format!("no party {}", pair.peer)))?;
+            Ok(MeshLink { peer, session: pair.session.clone(), seed: pair.seed.clone() })
+        };
+        self.pairs.iter().map(link).collect()
+    }
 }
 
 /// One connection of such a run.

@@ -2,6 +2,7 @@
 //! every order of starting; and who is named when one of them fails.
 
 mod disk;
+mod dot;
 mod polynomial;
 mod relayed;
 

@@ -109,7 +109,7 @@ impl Sharing {
 /// equally long. If this fails, `shares` are zero.
 pub fn send<W: ShareWord>(
     sharing: Sharing,
-    ot: &mut impl RandomOtSender,
+    ot: &mut (impl RandomOtSender + ?Sized),
     correlations: &[W],
     shares: &mut [W],
     channel: &mut Channel,
@@ -139,7 +139,7 @@ pub fn send<W: ShareWord>(
 /// zero.
 pub fn receive<W: ShareWord>(
     sharing: Sharing,
-    ot: &mut impl RandomOtReceiver,
+    ot: &mut (impl RandomOtReceiver + ?Sized),
     choices: &Choices,
     shares: &mut [W],
     channel: &mut Channel,

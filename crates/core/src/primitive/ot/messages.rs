@@ -6,7 +6,7 @@ use std::ops::Range;
 use zeroize::Zeroizing;
 
 use super::{Choices, MESSAGES, RandomOtReceiver, RandomOtSender};
-use crate::channel::Channel;
+use crate::channel::{Channel, MAX_PAYLOAD_BYTES};
 use crate::error::Result;
 use crate::primitive::kernel::block::{self, Block};
 
@@ -34,7 +34,7 @@ type Waiting<P> = (P, Choices, Zeroizing<Vec<Block>>);
 
 /// Sends a message for each piece: `make` is given the piece and its pairs.
 pub(crate) fn send<P: Piece>(
-    ot: &mut impl RandomOtSender,
+    ot: &mut (impl RandomOtSender + ?Sized),
     pieces: impl Iterator<Item = P>,
     channel: &mut Channel,
     mut make: impl FnMut(P, &[[Block; 2]]) -> Result<Vec<u8>>,
@@ -54,7 +54,7 @@ pub(crate) fn send<P: Piece>(
 /// The other side of [`send`]: a piece has its `choices`, its message has `bytes`, and `take` is given both and the
 /// piece's blocks.
 pub(crate) fn receive<P: Piece>(
-    ot: &mut impl RandomOtReceiver,
+    ot: &mut (impl RandomOtReceiver + ?Sized),
     pieces: impl Iterator<Item = P>,
     choices: impl Fn(&P) -> Choices,
     bytes: impl Fn(&P) -> usize,
@@ -85,6 +85,15 @@ pub(crate) fn receive<P: Piece>(
         }
     }
     waiting.into_iter().try_for_each(|next| finish(next, channel).map(drop))
+}
+
+/// The most OTs whose words, of `bits` bits for each of so many columns, share a message.
+pub(crate) fn rows_per_message(columns: usize, bits: u32) -> usize {
+    match CHUNK.min(MAX_PAYLOAD_BYTES / columns.max(1) * 8 / bits as usize) {
+        // OT extension makes whole blocks of 128.
+        most @ 128.. => most / 128 * 128,
+        most => most.max(1),
+    }
 }
 
 /// Pieces of `count` OTs, `chunk` in each but the last.

@@ -43,7 +43,7 @@ mod shares;
 pub use crate::channel::labels::dot::SHARES;
 pub use columns::{Columns, Integers, MAX_BITS, MAX_ROWS};
 pub use modulus::Modulus;
-pub use shares::{Shares, reveal, reveal_bytes};
+pub use shares::{Shares, exchange, reveal, reveal_bytes};
 
 use crate::error::{Error, Result};
 use crate::role::Side;
@@ -107,26 +107,102 @@ impl Shape {
     /// The smallest power of two modulo which no possible value of a product is mistaken for another: what shares need
     /// that are opened to a value.
     pub fn value_modulus(&self) -> Result<Modulus> {
-        let (low, high) = self.range();
-        let bits = |value: i128| 128 - value.unsigned_abs().leading_zeros();
-        // A signed residue counts as negative from half of the modulus on.
-        let bits =
-            if self.integers.signed() { bits(high).max(bits(low + i128::from(low < 0))) + 1 } else { bits(high) };
-        Modulus::power_of_two(bits.max(1))
+        self.products_range().modulus()
+    }
+
+    /// The values that a product can have.
+    fn products_range(&self) -> ProductRange {
+        ProductRange { ends: self.range(), signed: self.integers.signed() }
     }
 
     /// Whether all possible values of a product are told apart modulo `modulus`, signed values by the sign that
     /// [`Modulus::integer`] gives them.
     pub fn fits(&self, modulus: &Modulus) -> bool {
-        let (low, high) = self.range();
-        let signed = self.integers.signed();
-        [low, high].into_iter().all(|value| modulus.tells(value, signed))
+        self.products_range().fits(modulus)
+    }
+}
+
+/// Values that the sum over some rows of products of integers can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProductRange {
+    ends: (i128, i128),
+    signed: bool,
+}
+
+impl ProductRange {
+    /// The range of sums over so many rows of products of so many `integers` each.
+    ///
+    /// Errors ([`Error::Input`]): no modulus holds them.
+    pub fn new(rows: usize, factors: usize, integers: Integers) -> Result<ProductRange> {
+        let bits = integers.bits();
+        let too_long = || {
+            Error::Input(format!(
+                "bits = {bits}: the sum over {rows} rows of products of {factors} such numbers may need more than 127 bits: agree \
+                 on fewer bits"
+            ))
+        };
+        let (low, high) = integers.range();
+        let one = |(from, to): (i128, i128)| -> Option<(i128, i128)> {
+            let ends = [(from, low), (from, high), (to, low), (to, high)];
+            let ends: Vec<i128> =
+                ends.into_iter().map(|(end, factor)| end.checked_mul(factor.into())).collect::<Option<_>>()?;
+            Some((*ends.iter().min()?, *ends.iter().max()?))
+        };
+        let all = (0..factors).try_fold((1, 1), |ends, _| one(ends));
+        let sum = |end: i128| end.checked_mul(rows as i128);
+        let ends = all.and_then(|(from, to)| Some((sum(from)?, sum(to)?))).ok_or_else(too_long)?;
+        let range = ProductRange { ends, signed: integers.signed() };
+        range.modulus().map_err(|_| too_long())?;
+        Ok(range)
+    }
+
+    /// The smallest and the largest.
+    pub fn ends(&self) -> (i128, i128) {
+        self.ends
+    }
+
+    /// The smallest power of two modulo which none is mistaken for another.
+    pub fn modulus(&self) -> Result<Modulus> {
+        let (low, high) = self.ends;
+        let bits = |value: i128| 128 - value.unsigned_abs().leading_zeros();
+        // A signed residue counts as negative from half of the modulus on.
+        let bits = if self.signed { bits(high).max(bits(low + i128::from(low < 0))) + 1 } else { bits(high) };
+        Modulus::power_of_two(bits.max(1))
+    }
+
+    /// Whether all are told apart modulo `modulus`, signed ones by the sign that [`Modulus::integer`] gives them.
+    pub fn fits(&self, modulus: &Modulus) -> bool {
+        [self.ends.0, self.ends.1].into_iter().all(|value| modulus.tells(value, self.signed))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_of_products_are_those_of_all_their_factors() {
+        for (bits, signed) in [(1, false), (1, true), (2, true), (3, false), (3, true)] {
+            let integers = Integers::new(bits, signed).unwrap();
+            let (low, high) = integers.range();
+            for factors in 2..=5 {
+                let mut all = vec![1i128];
+                for _ in 0..factors {
+                    all = all.iter().flat_map(|one| (low..=high).map(move |x| one * i128::from(x))).collect();
+                }
+                let ends = (all.iter().min().unwrap() * 7, all.iter().max().unwrap() * 7);
+                let range = ProductRange::new(7, factors, integers).unwrap();
+                assert_eq!(range.ends(), ends, "{bits} {signed} {factors}");
+                assert!(range.fits(&range.modulus().unwrap()));
+            }
+            let shape = Shape { rows: 7, first: 1, second: 1, integers };
+            assert_eq!(ProductRange::new(7, 2, integers).unwrap(), shape.products_range());
+        }
+        let long = Integers::new(32, true).unwrap();
+        assert!(ProductRange::new(1 << 20, 3, long).is_ok());
+        assert!(matches!(ProductRange::new(1 << 20, 4, long), Err(Error::Input(_))));
+        assert!(matches!(ProductRange::new(MAX_ROWS, 16, long), Err(Error::Input(_))));
+    }
 
     #[test]
     fn the_smallest_modulus_holds_every_value_and_half_of_it_does_not() {

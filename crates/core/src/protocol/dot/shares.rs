@@ -137,8 +137,15 @@ pub fn reveal_bytes(modulus: Modulus, count: usize) -> u64 {
 ///
 /// Errors: the channel fails; the peer sends something that is no residue.
 pub fn reveal(shares: &Shares, to_me: bool, to_peer: bool, channel: &mut Channel) -> Result<Option<Vec<u128>>> {
+    Ok(exchange(shares, to_me, to_peer, channel)?.map(|theirs| shares.open(&theirs)))
+}
+
+/// Sends shares to the peer if it learns. Returns the peer's if this party does.
+///
+/// Errors: those of [`reveal`].
+pub fn exchange(shares: &Shares, to_me: bool, to_peer: bool, channel: &mut Channel) -> Result<Option<Shares>> {
     let (modulus, step) = (shares.modulus, per_message(shares.modulus));
-    let mut numbers = to_me.then(|| Vec::with_capacity(shares.len()));
+    let mut received = to_me.then(|| Shares { modulus, values: Vec::with_capacity(shares.len()) });
     for mine in shares.values.chunks(step) {
         let mine = Shares { modulus, values: mine.to_vec() };
         let length = packed_bytes(modulus, mine.len());
@@ -154,11 +161,11 @@ pub fn reveal(shares: &Shares, to_me: bool, to_peer: bool, channel: &mut Channel
         };
         let theirs = if message.len() == length { Shares::unpack(modulus, mine.len(), &message) } else { None };
         let theirs = theirs.ok_or_else(|| channel.violation(format!("`{}` hold no residues", SHARES.name)))?;
-        if let Some(numbers) = &mut numbers {
-            numbers.extend(mine.open(&theirs));
+        if let Some(received) = &mut received {
+            received.values.extend(&theirs.values);
         }
     }
-    Ok(numbers)
+    Ok(received)
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ pub fn in_buckets(job: &DotJob<'_>) -> Result<JobSpec> {
     if job.clients().is_some() {
         return bad("several have the rows of one side (role, slice)");
     }
+    if job.parties.0.len() > 2 {
+        return bad("it is among more than two");
+    }
     aligned::spec::refuse_hidden_in_buckets(job.alignment().as_ref())?;
     if !job.protocol.is_auto() && job.protocol != ot::PROTOCOL {
         return bad(&format!(
@@ -121,7 +124,7 @@ mod tests {
         let part = |me: &str, attempt: &str, value: u128| {
             let session = Session::new(Transcript::new(if attempt == "first" { "first" } else { "second" }));
             let shares = Shares::new(modulus, vec![value]).unwrap();
-            ShareFile::new(&job, me, &session, &job.dot_shape(3).unwrap(), &shares, false).text().unwrap()
+            ShareFile::new(&job, me, &session, &job.range(3).unwrap(), &shares, false).text().unwrap()
         };
         let of =
             |me: &str, kept: [&str; 2], values: [u128; 2]| [0, 1].map(|place| part(me, kept[place], values[place]));

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::methods::{self, ProtocolKeys};
 use super::spec::{ColumnNames, Dot, DotJob};
-use super::{DotInput, density, distributed};
+use super::{DotInput, density, distributed, mesh};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
@@ -50,7 +50,7 @@ static INFO: JobInfo = JobInfo {
     reveals: &["value", "shares"],
     columns_from: "column, row_id or key.columns",
     beside: &[],
-    most_parties: 2,
+    most_parties: mesh::MAX_PARTIES,
     served: None,
 };
 
@@ -77,7 +77,11 @@ impl Job for Dot {
     }
 
     fn topology<'a>(&self, spec: &'a JobSpec) -> Topology<'a> {
-        spec.clients().map_or(Topology::Pair, Topology::Clients)
+        match spec.clients() {
+            Some(clients) => Topology::Clients(clients),
+            None if spec.parties.0.len() > 2 => Topology::Mesh,
+            None => Topology::Pair,
+        }
     }
 
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
@@ -94,7 +98,11 @@ impl Job for Dot {
     }
 
     fn check_parties(&self, spec: &JobSpec) -> Result<()> {
-        if spec.has_roles() { self.of(spec).check_clients() } else { Ok(()) }
+        match (spec.has_roles(), spec.parties.0.len()) {
+            (true, _) => self.of(spec).check_clients(),
+            (false, 3..) => self.of(spec).check_mesh(),
+            (false, _) => Ok(()),
+        }
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -168,8 +176,9 @@ impl Job for Dot {
         self.of(spec).alignment().map(|alignment| alignment.ids)
     }
 
-    fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
-        if what == Ability::Pool { Ok(()) } else { Err(what.missing(INFO.name)) }
+    fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
+        let pooled = what == Ability::Pool && self.topology(spec) != Topology::Mesh;
+        if pooled { Ok(()) } else { Err(what.missing(INFO.name)) }
     }
 
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {

@@ -8,6 +8,7 @@ mod distributed;
 mod found;
 mod job;
 pub mod learned;
+pub mod mesh;
 pub mod methods;
 pub mod pool;
 mod run;
@@ -50,6 +51,8 @@ impl DotInput {
         let Some((table, allow_unreadable)) = source.table()? else {
             return Err(Error::Input("a scalar product needs a table: give --input FILE".into()));
         };
+        // Products that are too long are refused before others are met.
+        job.range(table.rows())?;
         let Some(alignment) = job.alignment() else {
             refuse_blank_line(&table)?;
             let columns = read_columns(job, me, &table, |_| true)?;

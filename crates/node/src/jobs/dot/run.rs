@@ -2,7 +2,7 @@
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::dot::{Columns, Shape};
+use tacita_core::protocol::dot::Columns;
 use tacita_core::protocol::published::dot::gm_bloom::{self, Dense};
 use tacita_core::{Error, Result};
 
@@ -45,7 +45,7 @@ pub fn run(
     let columns = aligned.as_ref().unwrap_or(&brought.columns);
     check_density(job, me, columns)?;
     let product = methods::product(job, &agreed.chosen, columns.rows())?;
-    if let Some(text) = modulus_warning(job, &job.dot_shape(columns.rows())?)? {
+    if let Some(text) = modulus_warning(job, columns.rows())? {
         tracing::warn!("{text}");
     }
     let side = side(job, me);
@@ -63,9 +63,9 @@ pub fn run(
     };
     let outcome = match job.reveal {
         Reveal::Shares => {
-            let shape = job.dot_shape(columns.rows())?;
+            let range = job.range(columns.rows())?;
             let telling = methods::named(agreed.chosen.protocol).is_some_and(|method| method.telling(side).is_some());
-            Outcome::Shares(Box::new(ShareFile::new(job, me, &agreed.session, &shape, &shares, telling)))
+            Outcome::Shares(Box::new(ShareFile::new(job, me, &agreed.session, &range, &shares, telling)))
         }
         _ => open(job, me, &shares, channel)?,
     };
@@ -73,12 +73,12 @@ pub fn run(
 }
 
 /// Returns a warning for the user about a modulus that may not hold the product.
-pub fn modulus_warning(job: &DotJob<'_>, shape: &Shape) -> Result<Option<String>> {
-    let modulus = job.modulus(shape)?;
-    Ok((!shape.fits(&modulus)).then(|| {
+pub fn modulus_warning(job: &DotJob<'_>, rows: usize) -> Result<Option<String>> {
+    let modulus = job.modulus(rows)?;
+    Ok((!job.range(rows)?.fits(&modulus)).then(|| {
         format!(
             "the shares add up to the product modulo {modulus}, and a product of {} rows may be larger than that",
-            count(shape.rows as u64)
+            count(rows as u64)
         )
     }))
 }

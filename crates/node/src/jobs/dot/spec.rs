@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape};
+use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, ProductRange, Shape};
 use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Result};
 
@@ -96,25 +96,49 @@ impl DotJob<'_> {
         }
     }
 
-    /// Returns the modulus of the shares of products of this shape. If the value is revealed, the smallest modulus that
+    /// The columns of which one of each makes a product, with their parties: those of the two sides, or of all parties.
+    pub fn factors(&self) -> Vec<(&str, Vec<String>)> {
+        match self.clients() {
+            Some(_) => self.sides().into(),
+            None => self.parties.names().into_iter().map(|name| (name, self.columns_of(name))).collect(),
+        }
+    }
+
+    /// Number of decimals that products have.
+    pub fn product_decimals(&self) -> u32 {
+        self.factors().len() as u32 * self.decimals()
+    }
+
+    /// Returns the values that a product over so many rows can have.
+    ///
+    /// Errors ([`Error::Input`]): they are too long.
+    pub fn range(&self, rows: usize) -> Result<ProductRange> {
+        ProductRange::new(rows, self.factors().len(), self.integers()?)
+    }
+
+    /// Returns the modulus of the shares of products over so many rows. If the value is revealed, the smallest modulus that
     /// holds it makes the shortest messages.
     ///
-    /// Errors ([`Error::Input`]): the value is revealed, and the job's modulus may not hold it.
-    pub fn modulus(&self, shape: &Shape) -> Result<Modulus> {
+    /// Errors ([`Error::Input`]): the value is revealed, and the job's modulus may not hold it; products are too long.
+    pub fn modulus(&self, rows: usize) -> Result<Modulus> {
         match (&self.reveal, self.own.modulus) {
             (Reveal::Shares, Some(given)) => Ok(given),
             (Reveal::Shares, None) => {
-                let needed = Shape { rows: MAX_ROWS, ..*shape }.value_modulus()?.bits() + HEADROOM_BITS;
+                let needed = self.range(MAX_ROWS)?.modulus()?.bits() + HEADROOM_BITS;
                 let bits = SHARE_BITS.into_iter().find(|&bits| bits >= needed);
-                Modulus::power_of_two(bits.ok_or_else(|| Error::Internal("a product beyond all moduli".into()))?)
+                Modulus::power_of_two(bits.ok_or_else(|| {
+                    Error::Input(format!(
+                        "bits: shares of the sum of up to {MAX_ROWS} products may need 2^{needed}, and 2^127 is possible: agree on fewer \
+                         bits, or on a `modulus`"
+                    ))
+                })?)
             }
-            (_, None) => shape.value_modulus(),
-            (_, Some(given)) if shape.fits(&given) => Ok(given),
+            (_, None) => self.range(rows)?.modulus(),
+            (_, Some(given)) if self.range(rows)?.fits(&given) => Ok(given),
             (_, Some(given)) => Err(Error::Input(format!(
-                "modulus = {given} is too small for some products of {} rows, whose value would be wrong unnoticed: leave \
+                "modulus = {given} is too small for some products of {rows} rows, whose value would be wrong unnoticed: leave \
                  `modulus` out, or raise it to 2^{} or more",
-                shape.rows,
-                shape.value_modulus()?.bits()
+                self.range(rows)?.modulus()?.bits()
             ))),
         }
     }

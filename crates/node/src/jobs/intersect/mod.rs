@@ -21,7 +21,7 @@ pub mod prepared;
 mod run;
 mod shown;
 mod sizes;
-mod star;
+pub mod star;
 mod sums;
 
 use std::sync::Arc;

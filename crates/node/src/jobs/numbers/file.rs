@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tacita_core::protocol::dot::{Modulus, Shape, Shares};
+use tacita_core::protocol::dot::{Modulus, ProductRange, Shares};
 use tacita_core::{Error, Result, Session};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
@@ -16,6 +16,7 @@ use crate::base::hex::hex;
 use crate::base::text::json;
 use crate::base::text::{self, pasted};
 use crate::jobs::dot::DotJob;
+use crate::jobs::dot::mesh::MAX_PARTIES;
 use crate::jobs::numbers::{Cells, Value};
 
 /// Share files are read up to this size: each of the most numbers that one file holds in the longest form.
@@ -75,12 +76,12 @@ impl ShareFile {
         job: &DotJob<'_>,
         me: &str,
         session: &Session,
-        shape: &Shape,
+        range: &ProductRange,
         shares: &Shares,
         telling: bool,
     ) -> ShareFile {
         let Value { columns, cells: _ } = Value::of_job(job, Vec::new());
-        let (low, high) = shape.range();
+        let (low, high) = range.ends();
         let mut file = ShareFile {
             tacita_share: 1,
             job: job.id.clone(),
@@ -90,7 +91,7 @@ impl ShareFile {
             values: shares.residues().iter().map(u128::to_string).collect(),
             run: hex(&session.derive("run of shares")),
             signed: job.own.signed.unwrap_or(false),
-            decimals: 2 * job.decimals(),
+            decimals: job.product_decimals(),
             range: [low.to_string(), high.to_string()],
             columns,
             telling,
@@ -231,7 +232,11 @@ impl ShareFile {
         let products = self.columns.iter().try_fold(1usize, |product, (_, columns)| product.checked_mul(columns.len()));
         let bounded = self.range.iter().all(|bound| bound.parse::<i128>().is_ok());
         let named = self.run.len() == 64 && self.run.bytes().all(|byte| byte.is_ascii_hexdigit());
-        self.columns.len() == 2 && products == Some(self.values.len()) && self.decimals <= 18 && bounded && named
+        (2..=MAX_PARTIES).contains(&self.columns.len())
+            && products == Some(self.values.len())
+            && self.decimals <= 18
+            && bounded
+            && named
     }
 }
 

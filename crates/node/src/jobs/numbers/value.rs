@@ -18,7 +18,7 @@ use crate::table::numbers::{decimal, to_column, to_json};
 pub struct Value {
     /// Name and columns of each side, in the order of the job; none for a sum.
     pub columns: Vec<(String, Vec<String>)>,
-    /// Row by row: all columns of the second party with the first column of the first, and so on.
+    /// One for each choice of a column of each party: the last party's changes first.
     pub cells: Cells,
 }
 
@@ -39,8 +39,8 @@ pub enum Cells {
 impl Value {
     /// Returns the value that a `dot` job's parties learn.
     pub fn of_job(job: &DotJob<'_>, numbers: Vec<i128>) -> Value {
-        let columns = job.sides().map(|(name, columns)| (name.to_owned(), columns));
-        Value { columns: columns.into(), cells: Cells::Numbers { numbers, decimals: 2 * job.decimals() } }
+        let columns = job.factors().into_iter().map(|(name, columns)| (name.to_owned(), columns));
+        Value { columns: columns.collect(), cells: Cells::Numbers { numbers, decimals: job.product_decimals() } }
     }
 
     /// Whether it is one and no matrix.
@@ -64,22 +64,37 @@ impl Value {
         if self.is_single() {
             self.cells.json(0)
         } else {
-            let row = |row: Range<usize>| row.map(|index| self.cells.json(index)).collect::<Vec<_>>();
-            json!(self.rows().map(row).collect::<Vec<_>>())
+            self.nested(0..self.cells.len(), 0, &|index| self.cells.json(index), &|all| json!(all))
         }
     }
 
     /// Formats the value as it is printed: as in [`Value::json`], with all digits.
     fn line(&self) -> String {
         let text = |index| self.cells.text(index);
-        let row = |row: Range<usize>| format!("[{}]", row.map(text).collect::<Vec<_>>().join(", "));
-        if self.is_single() { text(0) } else { format!("[{}]", self.rows().map(row).collect::<Vec<_>>().join(", ")) }
+        let list = |all: Vec<String>| format!("[{}]", all.join(", "));
+        if self.is_single() { text(0) } else { self.nested(0..self.cells.len(), 0, &text, &list) }
     }
 
-    /// The numbers that belong to each of the first party's columns.
-    fn rows(&self) -> impl Iterator<Item = Range<usize>> {
-        let width = self.columns.last().map_or(1, |(_, columns)| columns.len()).max(1);
-        (0..self.cells.len()).step_by(width).map(move |start| start..start + width)
+    /// The numbers in `range`, which have the columns of all parties before `party` in common: for each column of that party, what
+    /// `list` makes of those that have it.
+    fn nested<T>(
+        &self,
+        range: Range<usize>,
+        party: usize,
+        one: &impl Fn(usize) -> T,
+        list: &impl Fn(Vec<T>) -> T,
+    ) -> T {
+        let Some((_, columns)) = self.columns.get(party) else { return one(range.start) };
+        let width = range.len() / columns.len().max(1);
+        let parts = (0..columns.len()).map(|column| range.start + column * width);
+        list(parts.map(|start| self.nested(start..start + width, party + 1, one, list)).collect())
+    }
+
+    /// Returns the column of the party at `party` that goes into a number.
+    fn column(&self, party: usize, at: usize) -> &str {
+        let width: usize = self.columns[party + 1..].iter().map(|(_, columns)| columns.len()).product();
+        let columns = &self.columns[party].1;
+        &columns[at / width % columns.len()]
     }
 }
 
@@ -139,12 +154,7 @@ fn table(name: &str, values: &[Value]) -> Result<Table> {
     }
     if let Some(matrix) = values.iter().find(|value| !value.is_single()) {
         for (party, (name, _)) in matrix.columns.iter().enumerate() {
-            let column = |(place, at): (usize, usize)| -> &str {
-                let columns = &values[place].columns;
-                let width = columns.last().map_or(1, |(_, columns)| columns.len());
-                let index = if party == 0 { at / width } else { at % width };
-                &columns[party].1[index]
-            };
+            let column = |(place, at): (usize, usize)| values[place].column(party, at);
             // Names of columns stay texts, even "007".
             let names = Arc::new(StringArray::from_iter_values(places().map(column)));
             columns.push((Field::new(name, DataType::Utf8, false), names));
@@ -194,6 +204,11 @@ mod tests {
             assert_eq!((table.rows(), table.schema().fields().len()), (6, 3));
             assert_eq!((table.schema().field(2).name().as_str(), table.schema().field(2).data_type()), (name, &kind));
         }
+        let columns = vec![name("a", &["x", "y"]), name("b", &["z"]), name("c", &["u", "v"])];
+        let of_three = numbers(columns, vec![1, 2, 3, 4], 0);
+        assert_eq!(of_three.json(), json!([[[1, 2]], [[3, 4]]]));
+        assert_eq!((of_three.column(0, 1), of_three.column(1, 2), of_three.column(2, 2)), ("x", "z", "u"));
+        assert_eq!(said(of_three), "value [[[1, 2]], [[3, 4]]]");
         let small = numbers(Vec::new(), vec![1], 6);
         assert_eq!(said(small), "value 0.000001");
     }

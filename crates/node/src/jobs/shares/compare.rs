@@ -4,10 +4,14 @@ use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Modulus, Shares};
-use tacita_core::protocol::shares::at_least::{self, Params};
+use tacita_core::protocol::mesh::MeshOts;
+use tacita_core::protocol::shares::at_least::{self, MeshComparison, Params};
 use tacita_core::{Error, Result, Session, Side};
 
 use super::ShareFile;
+use crate::agreement::JobSpec;
+use crate::agreement::mesh::MeshAgreement;
+use crate::jobs::dot::side;
 use crate::jobs::numbers::file::LoadedShareFile;
 use crate::jobs::shares::spec::Threshold;
 use crate::table::numbers::decimal;
@@ -101,7 +105,34 @@ impl Comparison {
         at_least::run(side, &shares, self.bound, self.threshold, session, channel, rng)
     }
 
-    /// A party's shares of what is compared: one party takes off the least number.
+    /// Returns the comparison among all parties of a job.
+    pub fn among(&self, parties: usize) -> Result<MeshComparison> {
+        let all: Vec<usize> = (0..parties).collect();
+        MeshComparison::new(self.modulus, self.bound, self.threshold, vec![all; self.numbers])
+    }
+
+    /// A party's part among more than two.
+    pub fn run_in_mesh(
+        &self,
+        job: &JobSpec,
+        me: &str,
+        files: &[&LoadedShareFile],
+        agreed: &MeshAgreement,
+        channels: &mut [Channel],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<bool>> {
+        let place = job.parties.position(me).unwrap_or_default();
+        let shares = self.added_up(side(job, me), files.iter().map(|kept| &kept.share))?;
+        let comparison = self.among(job.parties.0.len())?;
+        if comparison.rounds() == 0 {
+            // What the terms and files say alone takes no message.
+            return Ok(vec![self.threshold == 0; self.numbers]);
+        }
+        let mut ots = MeshOts::setup(place, &agreed.session, &agreed.links(job)?, at_least::K, channels, rng)?;
+        comparison.run(&shares, &mut ots, channels)
+    }
+
+    /// A party's shares of what is compared: the first party takes off the least number.
     fn added_up<'f>(&self, side: Side, files: impl Iterator<Item = &'f ShareFile>) -> Result<Shares> {
         let start = match side {
             Side::First => self.modulus.subtract(0, self.modulus.residue(self.low)),

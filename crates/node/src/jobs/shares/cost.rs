@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use tacita_core::protocol::dot::reveal_bytes;
+use tacita_core::protocol::mesh::MeshOts;
+use tacita_core::protocol::shares::at_least;
 use tacita_core::{Error, Result, Side};
 
 use crate::agreement::Sizes;
@@ -20,11 +22,19 @@ pub(crate) fn shares_cost(
     calibration: &Calibration,
 ) -> Result<Cost> {
     let names = job.parties.names();
-    let [numbers, others] = [names[0], names[1]].map(|name| sizes[name].items);
-    if numbers != others {
+    let all: Vec<u64> = names.iter().map(|name| sizes[*name].items).collect();
+    let numbers = all[0];
+    if let Some(others) = all.iter().find(|others| **others != numbers) {
+        let parties = if all.len() > 2 { "all" } else { "both" };
         return Err(Error::Input(format!(
-            "both parties bring shares of the same numbers: {numbers} and {others} are not equally many"
+            "{parties} parties bring shares of the same numbers: {numbers} and {others} are not equally many"
         )));
+    }
+    let assumed = "; shares modulo 2^64 are assumed: with --input NAME=FILE it is known";
+    let assumed = work.is_none().then_some(assumed);
+    if names.len() > 2 {
+        let work = work.map_or_else(|| SharesWork::assumed(job, numbers as usize), Ok)?;
+        return Ok(Cost { assumed, ..cost_in_mesh(job, work, calibration)? });
     }
     let (costs, rounds) = match work.map_or_else(|| SharesWork::assumed(job, numbers as usize), Ok)? {
         SharesWork::Open(modulus, numbers) => {
@@ -45,6 +55,36 @@ pub(crate) fn shares_cost(
     let role =
         |(name, (cpu, bytes)): (&str, (f64, u64))| (name.to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() });
     let roles = names.into_iter().zip(costs).map(role).collect();
-    let assumed = "; shares modulo 2^64 are assumed: with --input NAME=FILE it is known";
-    Ok(Cost { roles, rounds, assumed: work.is_none().then_some(assumed), ..Cost::default() })
+    Ok(Cost { roles, rounds, assumed, ..Cost::default() })
+}
+
+/// Computes the cost of this work among more than two parties.
+fn cost_in_mesh(job: &SharesJob<'_>, work: SharesWork, calibration: &Calibration) -> Result<Cost> {
+    let names = job.parties.names();
+    let relative = transfer_seconds(EXTENSION) / transfer_seconds(MEASURED);
+    let (mut roles, mut rounds) = (BTreeMap::new(), 0);
+    for (me, name) in names.iter().enumerate() {
+        let mut role = RoleCost::default();
+        for (peer, other) in names.iter().enumerate().filter(|(peer, _)| *peer != me) {
+            role.bytes += CLOSE_BYTES;
+            match work {
+                SharesWork::Open(modulus, numbers) => {
+                    role.bytes += if job.learns(other) { reveal_bytes(modulus, numbers) } else { 0 };
+                    rounds = u32::from(numbers > 0);
+                }
+                SharesWork::Compare(comparison) => {
+                    let comparison = comparison.among(names.len())?;
+                    if comparison.rounds() > 0 {
+                        role.bytes += MeshOts::setup_bytes(at_least::K, me, peer)?
+                            + comparison.bytes_sent(at_least::K, me, peer)?;
+                        let transfers = comparison.transfers_between(me, peer) as f64;
+                        role.cpu += calibration.ot_start + transfers * calibration.ot_transfer * relative / 2.0;
+                        rounds = 2 + comparison.rounds();
+                    }
+                }
+            }
+        }
+        roles.insert((*name).to_owned(), role);
+    }
+    Ok(Cost { roles, rounds, ..Cost::default() })
 }

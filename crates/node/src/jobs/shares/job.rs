@@ -11,9 +11,10 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
     Ability, Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, ItemKind, Job, JobInfo, JobSpec,
-    KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source,
+    KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source, Topology,
 };
 use crate::jobs::ParseJob;
+use crate::jobs::dot::mesh::MAX_PARTIES;
 use crate::jobs::dot::methods::ot;
 
 /// Questions that `tacita init` asks.
@@ -35,7 +36,7 @@ static INFO: JobInfo = JobInfo {
     reveals: &["value"],
     columns_from: "key.columns or gives",
     beside: &[],
-    most_parties: 2,
+    most_parties: MAX_PARTIES,
     served: None,
 };
 
@@ -57,8 +58,12 @@ impl Job for SharesSpec {
         &INFO
     }
 
+    fn topology<'a>(&self, spec: &'a JobSpec) -> Topology<'a> {
+        if spec.parties.0.len() > 2 { Topology::Mesh } else { Topology::Pair }
+    }
+
     fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
-        vec![if self.threshold().is_some() { ot::PROTOCOL } else { OPEN }]
+        vec![self.protocol()]
     }
 
     fn protocols_from(&self, _spec: &JobSpec) -> Option<String> {
@@ -83,9 +88,12 @@ impl Job for SharesSpec {
         spec.check_level()?;
         match self.operation {
             None => bad("the key `operation` is missing: use \"open\", \"sum\" or \"at_least:N\""),
-            Some(Operation::AtLeast(_)) if spec.reveal_to.len() < 2 => bad(
-                "reveal_to: a comparison (operation = \"at_least:N\") always reveals its answers to both parties: name both",
-            ),
+            Some(Operation::AtLeast(_)) if spec.reveal_to.len() < spec.parties.0.len() => {
+                let all = if spec.parties.0.len() > 2 { "all" } else { "both" };
+                bad(format!(
+                    "reveal_to: a comparison (operation = \"at_least:N\") always reveals its answers to {all} parties: name {all}"
+                ))
+            }
             Some(Operation::AtLeast(_)) if spec.limits.min_result.is_some() => bad(
                 "limits.min_result: a comparison (operation = \"at_least:N\") reveals yes or no, and no number that could \
                  be small: leave it out",

@@ -1,14 +1,16 @@
 //! Plain sentences on who learns what when shares are opened or compared.
 
 use crate::agreement::{Disclosure, KnownSizes};
-use crate::base::text::counted;
+use crate::base::text::{counted, names};
 use crate::jobs::learned::filtered;
 use crate::jobs::shares::spec::SharesJob;
 use crate::jobs::shares::{Operation, Threshold};
 
 /// Returns what `party` learns when shares are opened or compared.
 pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
-    let peer = job.peer_of(party);
+    let others = job.others(party);
+    let (peer, several) = (&names(&others), others.len() > 1);
+    let (both, brings) = if several { ("all", "bring") } else { ("both", "brings") };
     let numbers = known.items.map_or("the numbers".into(), |items| counted(items, "number"));
     let what = match job.own.operation {
         Some(Operation::Sum) if known.items == Some(1) => "the one number in the shares".into(),
@@ -16,7 +18,7 @@ pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) ->
         _ => format!("{numbers} in the shares"),
     };
     let mut learned = match (job.own.threshold(), job.learns(party)) {
-        (Some(threshold), _) => compared(party, peer, &threshold, known),
+        (Some(threshold), _) => compared(party, (peer, several), &threshold, known),
         (None, true) => vec![format!("{party} learns {what}.")],
         (None, false) => vec![format!("{party} learns no number.")],
     };
@@ -30,21 +32,34 @@ pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) ->
     if job.learns(party) && job.own.threshold().is_none() {
         learned.extend(filtered(job, party, "value"));
     }
-    learned.push(format!("{party} learns which runs' shares {peer} brings, and which version it runs."));
+    let version = if several { "which versions they run" } else { "which version it runs" };
+    learned.push(format!("{party} learns which runs' shares {peer} {brings}, and {version}."));
     learned.push(match job.own.threshold() {
         Some(_) => {
-            "Each share answers once: both parties' share files are marked as opened. Copies elsewhere are not.".into()
+            format!(
+                "Each share answers once: {both} parties' share files are marked as opened. Copies elsewhere are not."
+            )
         }
         None => {
-            "Each share opens once: both parties' share files are marked as opened. Copies elsewhere are not.".into()
+            format!(
+                "Each share opens once: {both} parties' share files are marked as opened. Copies elsewhere are not."
+            )
         }
     });
-    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    if several {
+        learned.push(format!(
+            "{party} and some of the others, not all, learn no more than the learners among them, if they pool what they see."
+        ));
+        learned
+            .push(format!("{party} learns nothing else about the data of {peer}, as long as all follow the protocol."));
+    } else {
+        learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    }
     learned
 }
 
 /// Returns what `party` learns when the numbers in shares are compared with a threshold.
-fn compared(party: &str, peer: &str, threshold: &Threshold, known: KnownSizes<'_>) -> Vec<String> {
+fn compared(party: &str, (peer, several): (&str, bool), threshold: &Threshold, known: KnownSizes<'_>) -> Vec<String> {
     let answers = known.items.zip(known.runs).filter(|(_, runs)| *runs > 0).map(|(items, runs)| (items / runs, runs));
     let what = match answers {
         Some((1, 1)) => format!("whether the number in the shares is at least {threshold}"),
@@ -71,8 +86,9 @@ fn compared(party: &str, peer: &str, threshold: &Threshold, known: KnownSizes<'_
         ),
         format!("{party} learns the number from either answer if it comes from a single row of zeros and ones."),
         format!(
-            "{party} can learn what {peer} has in one row from an answer if it knows the number but for that row. Nothing checks what numbers a \
-             party brought."
+            "{party} can learn what {peer} {} in one row from an answer if it knows the number but for that row. Nothing checks what numbers a \
+             party brought.",
+            if several { "have together" } else { "has" }
         ),
         format!("{party} can learn that from answers to several thresholds, too, over shares of several runs."),
     ]

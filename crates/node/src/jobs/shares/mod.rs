@@ -11,15 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::ot::mesh;
 use tacita_core::protocol::dot::{Modulus, Shares, reveal};
 use tacita_core::{Error, Result};
 
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{
-    Answer, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, Protocol, RunResult, Sizes, Source,
+    Answer, JobSpec, KnownSizes, PartContext, PartyInput, Peers, Protocol, RunResult, Sizes, Source,
 };
 use crate::base::text;
+use crate::jobs::dot::mesh::{learners, peers_of};
+use crate::jobs::dot::methods::ot;
 use crate::jobs::dot::side;
 use crate::jobs::numbers::file::{self, LoadedShareFile};
 use crate::jobs::numbers::{self, Cells, ShareFile, Value};
@@ -48,6 +50,13 @@ pub enum SharesWork {
     Open(Modulus, usize),
     /// Comparison of the numbers with a threshold.
     Compare(Comparison),
+}
+
+impl SharesSpec {
+    /// Returns the protocol of the operation.
+    fn protocol(&self) -> Protocol {
+        if self.threshold().is_some() { ot::PROTOCOL } else { OPEN }
+    }
 }
 
 impl SharesInput {
@@ -79,7 +88,8 @@ impl SharesInput {
             }
             if !this.parties().eq(job.parties.names()) {
                 let parties: Vec<_> = this.parties().map(text::shown).collect();
-                return bad(format!("this is a share of a job of {}, in this order", parties.join(" and ")));
+                let parties: Vec<_> = parties.iter().map(String::as_str).collect();
+                return bad(format!("this is a share of a job of {}, in this order", text::names(&parties)));
             }
             if !runs.insert(&this.run) {
                 return bad("this share is given twice".into());
@@ -103,30 +113,31 @@ impl SharesInput {
         self.files.iter().map(|kept| kept.share.count()).sum()
     }
 
-    /// The files in the order in which both parties open them: the first party's.
-    fn in_order(&self, job: &SharesJob<'_>, me: &str, agreed: &HandshakeResult) -> Result<Vec<&LoadedShareFile>> {
-        let peer = job.peer_of(me);
-        let theirs = agreed.peer_sizes.runs.as_deref().unwrap_or_default();
-        for kept in &self.files {
-            if !theirs.contains(&kept.share.run) {
+    /// The files in the order in which all parties open them: the first party's. `sizes` are those of all.
+    fn in_order(&self, job: &SharesJob<'_>, sizes: &BTreeMap<String, Sizes>) -> Result<Vec<&LoadedShareFile>> {
+        let runs = |name: &str| sizes[name].runs.as_deref().unwrap_or_default();
+        let all = if sizes.len() > 2 { "all" } else { "both" };
+        for name in job.parties.names() {
+            let theirs = runs(name);
+            for kept in &self.files {
+                if !theirs.contains(&kept.share.run) {
+                    return Err(Error::Terms(format!(
+                        "{}: {name} does not open its share of this run (of job \"{}\"): give shares of the same runs at {all} parties",
+                        kept.path.display(),
+                        text::shown(&kept.share.job)
+                    )));
+                }
+            }
+            if theirs.len() != self.files.len() || sizes[name].items != self.count() as u64 {
                 return Err(Error::Terms(format!(
-                    "{}: {peer} does not open its share of this run (of job \"{}\"): give shares of the same runs at both parties",
-                    kept.path.display(),
-                    text::shown(&kept.share.job)
+                    "{name} opens shares of {}, this party of {}: give shares of the same runs at {all} parties",
+                    text::counted(theirs.len() as u64, "run"),
+                    text::count(self.files.len() as u64)
                 )));
             }
         }
-        if theirs.len() != self.files.len() || agreed.peer_sizes.items != agreed.own_sizes.items {
-            return Err(Error::Terms(format!(
-                "{peer} opens shares of {}, this party of {}: give shares of the same runs at both parties",
-                text::counted(theirs.len() as u64, "run"),
-                text::count(self.files.len() as u64)
-            )));
-        }
-        let mut files: Vec<_> = self.files.iter().collect();
-        if job.parties.position(me) != Some(0) {
-            files.sort_by_key(|kept| theirs.iter().position(|run| *run == kept.share.run));
-        }
+        let (mut files, first): (Vec<_>, _) = (self.files.iter().collect(), runs(job.parties.names()[0]));
+        files.sort_by_key(|kept| first.iter().position(|run| *run == kept.share.run));
         Ok(files)
     }
 }
@@ -152,10 +163,19 @@ impl PartyInput for SharesInput {
     }
 
     fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
-        let PairContext { job, me, agreed, channel, rng, .. } = run.pair()?;
+        let PartContext { job, me, peers, rng, .. } = run;
         let own = self.own;
         let job = &SharesJob { spec: job, own: &own };
-        let (values, min_result) = (open(job, me, self, agreed, channel, rng)?, job.limits.min_result);
+        let sizes = match &peers {
+            Peers::One { agreed, .. } => job.sizes_of_both(me, &agreed.own_sizes, &agreed.peer_sizes),
+            Peers::Mesh { agreed, .. } => agreed.sizes.clone(),
+            Peers::Several { .. } | Peers::Depot(_) => {
+                return Err(Error::Internal(format!("{me} opens shares with no peer")));
+            }
+        };
+        let known = KnownSizes { all: Some(&sizes), ..KnownSizes::of_sizes(&sizes[me], &sizes[job.peer_of(me)]) };
+        let (protocol, learned) = (job.own.protocol(), learned::shares(job, me, known));
+        let (values, min_result) = (open(job, me, self, &sizes, peers, rng)?, job.limits.min_result);
         let answer = move || {
             let Some(values) = values else { return Ok(Answer::Nothing) };
             Ok(match min_result.filter(|limit| values.iter().any(|value| value.is_below(*limit))) {
@@ -163,7 +183,7 @@ impl PartyInput for SharesInput {
                 None => numbers::answer(values),
             })
         };
-        Ok(RunResult::new(agreed.chosen.protocol, learned::shares(job, me, KnownSizes::of(agreed)), answer))
+        Ok(RunResult::new(protocol, learned, answer))
     }
 }
 
@@ -248,17 +268,23 @@ fn open(
     job: &SharesJob<'_>,
     me: &str,
     brought: &SharesInput,
-    agreed: &HandshakeResult,
-    channel: &mut Channel,
+    sizes: &BTreeMap<String, Sizes>,
+    peers: Peers<'_>,
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Vec<Value>>> {
-    let files = brought.in_order(job, me, agreed)?;
+    let files = brought.in_order(job, sizes)?;
     let first = &files.first().ok_or_else(|| Error::Internal("no share file".into()))?.share;
     let modulus = match brought.work {
         SharesWork::Open(modulus, _) => modulus,
         SharesWork::Compare(comparison) => {
             file::spend(&files, job)?;
-            let answers = comparison.run(side(job, me), &files, &agreed.session, channel, rng)?;
+            let answers = match peers {
+                Peers::Mesh { agreed, channels } => comparison.run_in_mesh(job, me, &files, agreed, channels, rng)?,
+                Peers::One { agreed, channel } => {
+                    comparison.run(side(job, me), &files, &agreed.session, channel, rng)?
+                }
+                Peers::Several { .. } | Peers::Depot(_) => Vec::new(),
+            };
             return Ok(Some(vec![first.value(Cells::Answers(answers))]));
         }
     };
@@ -272,9 +298,15 @@ fn open(
         _ => all,
     };
     file::spend(&files, job)?;
-    let Some(residues) = reveal(&opened, job.learns(me), job.learns(job.peer_of(me)), channel)? else {
-        return Ok(None);
+    let residues = match peers {
+        Peers::Mesh { channels, .. } => {
+            let place = job.parties.position(me).unwrap_or_default();
+            mesh::open(&opened, place, &learners(job)?, &peers_of(job, place), channels)?
+        }
+        Peers::One { channel, .. } => reveal(&opened, job.learns(me), job.learns(job.peer_of(me)), channel)?,
+        Peers::Several { .. } | Peers::Depot(_) => None,
     };
+    let Some(residues) = residues else { return Ok(None) };
     let mut integers = residues.into_iter().map(|residue| modulus.integer(residue, first.signed));
     let mut cells =
         |count| Cells::Numbers { numbers: integers.by_ref().take(count).collect(), decimals: first.decimals };

@@ -23,6 +23,7 @@
 //! `docs/protocols/dot-ot.md` is the specification.
 
 mod extension;
+pub mod mesh;
 pub mod pairs;
 mod params;
 mod products;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use zeroize::Zeroizing;
 
 use super::ring::{Narrow, Ring};
-use super::words::{Expander, Work};
+use super::words::{Expander, Work, only_sums};
 use crate::channel::{Channel, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::ot::messages;
@@ -69,12 +69,7 @@ impl ProductPairs {
     fn pieces(&self) -> impl Iterator<Item = Piece> {
         let columns = self.partners.iter().enumerate().filter(|(_, partners)| !partners.is_empty());
         columns.flat_map(move |(column, partners)| {
-            let most = MAX_PAYLOAD_BYTES / partners.len() * 8 / self.modulus.bits() as usize;
-            let chunk = match most.min(messages::CHUNK) {
-                // OT extension makes whole blocks of 128.
-                most @ 128.. => most / 128 * 128,
-                most => most.max(1),
-            };
+            let chunk = messages::rows_per_message(partners.len(), self.modulus.bits());
             messages::chunks(self.rows, chunk).map(move |rows| Piece { column, rows })
         })
     }
@@ -167,7 +162,7 @@ pub fn send(
             }
         };
         let mut message = vec![0; pairs.bytes_of(&piece)];
-        let words = sums.work(&piece).send(columns, piece.rows.start, blocks, &mut message);
+        let words = sums.work(&piece).send(&*columns, piece.rows.start, blocks, &mut message, only_sums());
         sums.add(&piece, &words, &progress);
         Ok(message)
     })?;
@@ -195,7 +190,7 @@ pub fn receive(
     };
     let bytes = |piece: &Piece| pairs.bytes_of(piece);
     messages::receive(ot, pairs.pieces(), choices, bytes, channel, |piece, choices, blocks, message, channel| {
-        let Some(words) = sums.work(&piece).receive(choices, blocks, message) else {
+        let Some(words) = sums.work(&piece).receive(choices, blocks, message, only_sums()) else {
             return Err(channel.violation(format!("`{}` hold no words below the modulus", MESSAGES.name)));
         };
         sums.add(&piece, &words, &progress);
@@ -289,7 +284,7 @@ mod tests {
             let mut columns = Columns::new(Integers::BINARY, 8);
             (0..40).for_each(|_| columns.push_bits(Choices::zeros(8)));
             let mut message = vec![0; pairs.bytes_of(&piece)];
-            let words = sums.work(&piece).send(&columns, 0, &[[Block::ONE, Block::ZERO]; 8], &mut message);
+            let words = sums.work(&piece).send(&columns, 0, &[[Block::ONE, Block::ZERO]; 8], &mut message, only_sums());
             sums.add(&piece, &words, &Progress::default());
             message
         };

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Extension;
 use super::ring::{AnyRing, Narrow, Residues, Wide};
 use super::silent;
-use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::ot::{messages, packing};
 use crate::primitive::vole::params::RUN_OUTPUTS;
@@ -227,12 +227,7 @@ impl Params {
 
     /// The most OTs of one message.
     pub(super) fn chunk(&self) -> usize {
-        let most = MAX_PAYLOAD_BYTES / self.sender_columns().max(1) * 8 / self.modulus.bits() as usize;
-        match most.min(messages::CHUNK) {
-            // OT extension makes whole blocks of 128.
-            most @ 128.. => most / 128 * 128,
-            most => most,
-        }
+        messages::rows_per_message(self.sender_columns(), self.modulus.bits())
     }
 
     /// The most rows of one segment.

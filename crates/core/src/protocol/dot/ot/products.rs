@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 use super::Params;
 use super::params::{Piece, Segment};
 use super::ring::{AnyRing, Ring};
-use super::words::{Expander, Work};
+use super::words::{Expander, Work, only_sums};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::primitive::kernel::Block;
@@ -102,7 +102,7 @@ impl<'a> Products<'a> {
 
     fn send_piece<R: Ring>(&mut self, ring: R, piece: &Piece, pairs: &[[Block; 2]]) -> Vec<u8> {
         let mut message = vec![0; self.params.message_bytes(pairs.len(), self.params.place(piece.plane).1)];
-        let sums = self.work(ring).send(self.columns, piece.rows.start, pairs, &mut message);
+        let sums = self.work(ring).send(self.columns, piece.rows.start, pairs, &mut message, only_sums());
         self.add(ring, piece, &sums);
         message
     }
@@ -115,7 +115,7 @@ impl<'a> Products<'a> {
         blocks: &[Block],
         message: &[u8],
     ) -> bool {
-        let sums = self.work(ring).receive(choices, blocks, message);
+        let sums = self.work(ring).receive(choices, blocks, message, only_sums());
         sums.is_some_and(|sums| {
             self.add(ring, piece, &sums);
             true

@@ -52,6 +52,17 @@ pub(super) enum AnyRing {
     Residues(Residues),
 }
 
+impl AnyRing {
+    /// The arithmetic modulo `modulus`, into which integers of this range go.
+    pub(super) fn of(modulus: Modulus, integers: Integers) -> AnyRing {
+        match modulus.bits() {
+            _ if !modulus.is_power_of_two() => AnyRing::Residues(Residues::new(modulus, integers)),
+            bits @ ..=64 => AnyRing::Narrow(Narrow::new(bits)),
+            bits => AnyRing::Wide(Wide::new(bits)),
+        }
+    }
+}
+
 /// Modulo 2^bits, at most 2^64.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow {

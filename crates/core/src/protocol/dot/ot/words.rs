@@ -51,6 +51,34 @@ fn fits<R: Ring>(ring: R, columns: usize) -> bool {
     R::BLOCKS == 1 && columns <= ring.words()
 }
 
+/// Numbers that the OT sender multiplies the chooser's bits with: its integers, or its shares of products.
+pub(super) trait Factors<R: Ring>: Sync {
+    /// Writes the words of a column in the rows from `start` on, [`STRIP`] at most. `room` is for integers on the way.
+    fn words(&self, ring: R, column: usize, start: usize, room: &mut [i64], words: &mut [R::Word]);
+}
+
+impl<R: Ring> Factors<R> for Columns {
+    #[inline(always)]
+    fn words(&self, ring: R, column: usize, start: usize, room: &mut [i64], words: &mut [R::Word]) {
+        let room = &mut room[..words.len()];
+        self.copy(column, start, room);
+        words.iter_mut().zip(room).for_each(|(word, value)| *word = ring.word(*value));
+    }
+}
+
+/// A party's share of each row of a column, where more than their sum is wanted: the shares of a piece are added to it.
+pub(super) type RowShares<'m, W> = Option<&'m mut [W]>;
+
+/// Columns of which only the sums are wanted.
+pub(super) fn only_sums<'m, W: 'm>() -> impl Iterator<Item = RowShares<'m, W>> {
+    std::iter::repeat_with(|| None)
+}
+
+/// The rows of an item, `each` of them at a time.
+fn divide_rows<'m, W: 'm>(rows: RowShares<'m, W>, each: usize) -> impl Iterator<Item = RowShares<'m, W>> {
+    rows.into_iter().flat_map(move |rows| rows.chunks_mut(each)).map(Some).chain(only_sums())
+}
+
 /// Data that all items of a piece have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Work<'a, R> {
@@ -72,27 +100,42 @@ struct Item<M> {
 
 impl<R: Ring> Work<'_, R> {
     /// The sender's part of a piece whose first row is `start`: writes its message, and returns its share for each column.
-    pub(super) fn send(
+    /// `rows` are, for each column, where the share of each row goes.
+    pub(super) fn send<'m>(
         &self,
-        input: &Columns,
+        input: &impl Factors<R>,
         start: usize,
         pairs: &[[Block; 2]],
-        message: &mut [u8],
-    ) -> Zeroizing<Vec<R::Word>> {
-        let columns = message.chunks_mut(packing::bytes(pairs.len(), self.ring.bits()).max(1));
-        let items = self.items(pairs.len(), columns, |column, bytes| column.chunks_mut(bytes));
+        message: &'m mut [u8],
+        rows: impl Iterator<Item = RowShares<'m, R::Word>>,
+    ) -> Zeroizing<Vec<R::Word>>
+    where
+        R::Word: 'm,
+    {
+        let columns = message.chunks_mut(packing::bytes(pairs.len(), self.ring.bits()).max(1)).zip(rows);
+        let divide = |(column, rows): (&'m mut [u8], _), each| {
+            column.chunks_mut(packing::bytes(each, self.ring.bits())).zip(divide_rows(rows, each))
+        };
+        let items = self.items(pairs.len(), columns, divide);
         self.sums(items, |item, sums| self.send_item(input, start, pairs, item, sums)).0
     }
 
     /// The chooser's part: its share for each column, or `None` if the message holds something else than words.
-    pub(super) fn receive(
+    pub(super) fn receive<'m>(
         &self,
         choices: &Choices,
         blocks: &[Block],
-        message: &[u8],
-    ) -> Option<Zeroizing<Vec<R::Word>>> {
-        let columns = message.chunks(packing::bytes(blocks.len(), self.ring.bits()).max(1));
-        let items = self.items(blocks.len(), columns, |column, bytes| column.chunks(bytes));
+        message: &'m [u8],
+        rows: impl Iterator<Item = RowShares<'m, R::Word>>,
+    ) -> Option<Zeroizing<Vec<R::Word>>>
+    where
+        R::Word: 'm,
+    {
+        let columns = message.chunks(packing::bytes(blocks.len(), self.ring.bits()).max(1)).zip(rows);
+        let divide = |(column, rows): (&'m [u8], _), each| {
+            column.chunks(packing::bytes(each, self.ring.bits())).zip(divide_rows(rows, each))
+        };
+        let items = self.items(blocks.len(), columns, divide);
         let (sums, right) = self.sums(items, |item, sums| self.receive_item(choices, blocks, item, sums));
         right.then_some(sums)
     }
@@ -107,7 +150,6 @@ impl<R: Ring> Work<'_, R> {
         let (group, groups) = (self.ring.words(), self.columns.div_ceil(self.ring.words()));
         let threads = if rows * self.columns < PARALLEL { 1 } else { rayon::current_num_threads() };
         let each = rows.div_ceil(threads.div_ceil(groups)).next_multiple_of(ROWS);
-        let bytes = packing::bytes(each, self.ring.bits());
         let mut items: Vec<Item<M>> = Vec::new();
         for (index, column) in columns.enumerate() {
             let parts = rows.div_ceil(each);
@@ -120,7 +162,7 @@ impl<R: Ring> Work<'_, R> {
                 }));
             }
             let place = items.len() - parts;
-            items[place..].iter_mut().zip(divide(column, bytes)).for_each(|(item, part)| item.parts.push(part));
+            items[place..].iter_mut().zip(divide(column, each)).for_each(|(item, part)| item.parts.push(part));
         }
         items
     }
@@ -154,10 +196,10 @@ impl<R: Ring> Work<'_, R> {
 
     fn send_item(
         &self,
-        input: &Columns,
+        input: &impl Factors<R>,
         start: usize,
         pairs: &[[Block; 2]],
-        mut item: Item<&mut [u8]>,
+        mut item: Item<(&mut [u8], RowShares<'_, R::Word>)>,
         sums: &mut [R::Word],
     ) -> bool {
         let mut room = Room::new(self.expander.of_group(self.ring, self.columns, item.group), item.rows.len());
@@ -166,17 +208,19 @@ impl<R: Ring> Work<'_, R> {
         for rows in in_steps(item.rows.clone(), ROWS) {
             let cut = room.pairs(self.index + rows.start as u64, &pairs[rows.clone()]);
             let places = item.columns.clone().zip(&mut item.parts).zip(sums.iter_mut()).enumerate();
-            for (place, ((column, part), sum)) in places {
+            for (place, ((column, (part, of_rows)), sum)) in places {
                 for strip in in_steps(0..rows.len(), STRIP) {
-                    let (values, words) = (&mut values[..strip.len()], &mut words[..strip.len()]);
-                    input.copy(column, start + rows.start + strip.start, values);
+                    let words = &mut words[..strip.len()];
+                    input.words(self.ring, column, start + rows.start + strip.start, &mut *values, words);
                     let cut = cut.map(|pairs| &pairs[strip.clone()]);
+                    let from = rows.start - item.rows.start + strip.start;
+                    let of_rows = of_rows.as_deref_mut().map(|shares| &mut shares[from..from + strip.len()]);
                     let of_strip = match place {
-                        0 => self.correct::<true>(place, cut, values, words),
-                        _ => self.correct::<false>(place, cut, values, words),
+                        0 => self.correct::<true>(place, cut, words, of_rows),
+                        _ => self.correct::<false>(place, cut, words, of_rows),
                     };
                     *sum = self.ring.add(*sum, of_strip);
-                    let at = packing::bytes(rows.start - item.rows.start + strip.start, self.ring.bits());
+                    let at = packing::bytes(from, self.ring.bits());
                     let length = packing::bytes(strip.len(), self.ring.bits());
                     self.ring.pack(words, &mut part[at..at + length]);
                 }
@@ -185,27 +229,38 @@ impl<R: Ring> Work<'_, R> {
         true
     }
 
-    /// The words d = m_0 + x - m_1, and the sum of all -m_0.
+    /// Makes of the words x the words d = m_0 + x - m_1. Returns the sum of all -m_0, and adds each to its row.
     #[inline(always)]
     fn correct<const FIRST: bool>(
         &self,
         place: usize,
         cut: [&[[Block; 2]]; 2],
-        values: &[i64],
         words: &mut [R::Word],
+        rows: RowShares<'_, R::Word>,
     ) -> R::Word {
         let ring = self.ring;
         let mut sum = R::Word::default();
-        for (((pair, second), value), word) in cut[0].iter().zip(cut[1]).zip(values).zip(words) {
+        if let Some(rows) = rows {
+            for ((pair, second), row) in cut[0].iter().zip(cut[1]).zip(rows) {
+                *row = ring.subtract(*row, ring.cut::<FIRST>(place, pair[0], second[0]));
+            }
+        }
+        for ((pair, second), word) in cut[0].iter().zip(cut[1]).zip(words) {
             let zero = ring.cut::<FIRST>(place, pair[0], second[0]);
             let one = ring.cut::<FIRST>(place, pair[1], second[1]);
-            *word = ring.subtract(ring.add(zero, ring.word(*value)), one);
+            *word = ring.subtract(ring.add(zero, *word), one);
             sum = ring.subtract(sum, zero);
         }
         sum
     }
 
-    fn receive_item(&self, choices: &Choices, blocks: &[Block], item: Item<&[u8]>, sums: &mut [R::Word]) -> bool {
+    fn receive_item(
+        &self,
+        choices: &Choices,
+        blocks: &[Block],
+        mut item: Item<(&[u8], RowShares<'_, R::Word>)>,
+        sums: &mut [R::Word],
+    ) -> bool {
         let mut room = Room::new(self.expander.of_group(self.ring, self.columns, item.group), item.rows.len());
         let mut masks = Zeroizing::new([0; STRIP]);
         let mut words = Zeroizing::new([R::Word::default(); STRIP]);
@@ -215,13 +270,15 @@ impl<R: Ring> Work<'_, R> {
             for strip in in_steps(0..rows.len(), STRIP) {
                 mask::masks(choices.word_at(rows.start + strip.start), &mut *masks);
                 let (words, cut) = (&mut words[..strip.len()], cut.map(|blocks| &blocks[strip.clone()]));
-                let at = packing::bytes(rows.start - item.rows.start + strip.start, self.ring.bits());
+                let from = rows.start - item.rows.start + strip.start;
+                let at = packing::bytes(from, self.ring.bits());
                 let length = packing::bytes(strip.len(), self.ring.bits());
-                for (place, (part, sum)) in item.parts.iter().zip(sums.iter_mut()).enumerate() {
+                for (place, ((part, of_rows), sum)) in item.parts.iter_mut().zip(sums.iter_mut()).enumerate() {
                     right &= self.ring.unpack(&part[at..at + length], words);
+                    let of_rows = of_rows.as_deref_mut().map(|shares| &mut shares[from..from + strip.len()]);
                     let of_strip = match place {
-                        0 => self.choose::<true>(place, cut, &*masks, words),
-                        _ => self.choose::<false>(place, cut, &*masks, words),
+                        0 => self.choose::<true>(place, cut, &*masks, words, of_rows),
+                        _ => self.choose::<false>(place, cut, &*masks, words, of_rows),
                     };
                     *sum = self.ring.add(*sum, of_strip);
                 }
@@ -230,11 +287,25 @@ impl<R: Ring> Work<'_, R> {
         right
     }
 
-    /// The sum of all m_y + y d.
+    /// Returns the sum of all m_y + y d, and adds each to its row.
     #[inline(always)]
-    fn choose<const FIRST: bool>(&self, place: usize, cut: [&[Block]; 2], masks: &[i64], words: &[R::Word]) -> R::Word {
+    fn choose<const FIRST: bool>(
+        &self,
+        place: usize,
+        cut: [&[Block]; 2],
+        masks: &[i64],
+        words: &[R::Word],
+        rows: RowShares<'_, R::Word>,
+    ) -> R::Word {
         let ring = self.ring;
         let mut sum = R::Word::default();
+        if let Some(rows) = rows {
+            let cuts = cut[0].iter().zip(cut[1]).zip(masks).zip(words);
+            for ((((block, second), mask), word), row) in cuts.zip(rows) {
+                let share = ring.add(ring.cut::<FIRST>(place, *block, *second), ring.select(*mask, *word));
+                *row = ring.add(*row, share);
+            }
+        }
         for (((block, second), mask), word) in cut[0].iter().zip(cut[1]).zip(masks).zip(words) {
             sum = ring.add(sum, ring.cut::<FIRST>(place, *block, *second));
             sum = ring.add(sum, ring.select(*mask, *word));

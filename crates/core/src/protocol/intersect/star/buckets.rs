@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rand_core::CryptoRng;
 
-use super::{Params as Star, StarLink, StarParty};
+use super::{MeshLink, Params as Star, StarParty};
 use crate::channel::{Channel, HEADER_BYTES};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -38,7 +38,7 @@ pub struct StarBucketsParty<'a> {
     /// bucket.
     pub session: &'a Session,
     /// Links from this party to all others.
-    pub links: &'a [StarLink],
+    pub links: &'a [MeshLink],
 }
 
 impl Params {
@@ -145,8 +145,8 @@ pub fn run(
         channels.iter_mut().for_each(Channel::count_rounds_anew);
         let child = |session: &Session| session.child("bucket", bucket as u64);
         let link =
-            |link: &StarLink| StarLink { peer: link.peer, session: child(&link.session), seed: link.seed.clone() };
-        let links: Vec<StarLink> = links.iter().map(link).collect();
+            |link: &MeshLink| MeshLink { peer: link.peer, session: child(&link.session), seed: link.seed.clone() };
+        let links: Vec<MeshLink> = links.iter().map(link).collect();
         let session = child(session);
         let of_bucket =
             StarParty { me, items: &items, rows: None, params: &params.bucket, session: &session, links: &links };

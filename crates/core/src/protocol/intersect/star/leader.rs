@@ -4,7 +4,7 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 
 use super::shares::{Plane, half};
-use super::{COMMON, Gives, StarLink, StarMatches, StarParty};
+use super::{COMMON, Gives, MeshLink, StarMatches, StarParty};
 use crate::channel::{Channel, each};
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -28,7 +28,7 @@ pub fn lead_over<E: EvaluateOprf + Send>(
 
     // 2. What each of the others has programmed.
     let states = links.iter().zip(ends).map(|(link, end)| (link, end, fork(rng))).collect();
-    let values = each(channels, states, |(link, end, mut rng): (&StarLink, E, _), channel| {
+    let values = each(channels, states, |(link, end, mut rng): (&MeshLink, E, _), channel| {
         end.evaluate(&asked, &params.link(link.peer), channel, &mut rng)
     })?;
     drop(asked);
@@ -64,7 +64,7 @@ pub fn lead_over<E: EvaluateOprf + Send>(
 
     // 5. What the others learn.
     let states = links.iter().map(|link| (link, fork(rng))).collect();
-    each(channels, states, |(link, mut rng): (&StarLink, _), channel| {
+    each(channels, states, |(link, mut rng): (&MeshLink, _), channel| {
         if params.learners.contains(&link.peer) { party.tell(link, &common, &found, channel, &mut rng) } else { Ok(()) }
     })?;
     Ok(common)
@@ -121,7 +121,7 @@ impl StarParty<'_> {
         }
     }
 
-    fn link_to(&self, peer: usize) -> Result<&StarLink> {
+    fn link_to(&self, peer: usize) -> Result<&MeshLink> {
         let found = self.links.iter().find(|link| link.peer == peer);
         found.ok_or_else(|| Error::Internal("star: no link to a party".into()))
     }
@@ -129,7 +129,7 @@ impl StarParty<'_> {
     /// Tells another which of its items all have, in an order that says nothing, and the rows that it is given.
     fn tell(
         &self,
-        link: &StarLink,
+        link: &MeshLink,
         common: &StarMatches,
         found: &[Item],
         channel: &mut Channel,
@@ -164,7 +164,7 @@ impl StarParty<'_> {
     }
 
     /// Tags by which the leader and another party know the items that all have.
-    pub(super) fn told_tags(&self, link: &StarLink, items: &[Item]) -> impl Iterator<Item = [u8; 32]> {
+    pub(super) fn told_tags(&self, link: &MeshLink, items: &[Item]) -> impl Iterator<Item = [u8; 32]> {
         let key = self.key_between(link, "star told", self.told_to(link) as u64);
         let cipher = Aes128::new(key);
         let tag = move |item: &Item| {
@@ -179,7 +179,7 @@ impl StarParty<'_> {
     }
 
     /// The one of a link's two ends that is not the leader.
-    fn told_to(&self, link: &StarLink) -> usize {
+    fn told_to(&self, link: &MeshLink) -> usize {
         if self.me == self.params.leader { link.peer } else { self.me }
     }
 }

@@ -25,7 +25,6 @@ mod shares;
 mod tests;
 
 use rand_core::CryptoRng;
-use zeroize::Zeroizing;
 
 use crate::channel::{Channel, each};
 use crate::error::{Error, Result};
@@ -36,19 +35,10 @@ use crate::protocol::intersect::tag_exchange::{Payload, check_payload};
 use crate::session::Session;
 
 pub use crate::channel::labels::star::{COMMON, GIVEN_COUNTS, GIVEN_ROWS};
+pub use crate::protocol::mesh::MeshLink;
 pub use leader::lead_over;
 pub use other::answer_over;
 pub use params::{Gives, Params};
-
-/// One of a party's links.
-pub struct StarLink {
-    /// Place of the peer.
-    pub peer: usize,
-    /// The session of these two in this run.
-    pub session: Session,
-    /// Secret seed that only these two parties know, fresh for the run.
-    pub seed: Zeroizing<[u8; 32]>,
-}
 
 /// Result that a party learns.
 #[derive(Debug)]
@@ -73,7 +63,7 @@ pub struct StarParty<'a> {
     /// The session of the run, which all parties have.
     pub session: &'a Session,
     /// Links from this party to all others.
-    pub links: &'a [StarLink],
+    pub links: &'a [MeshLink],
 }
 
 /// Runs the part of a party. `channels` are those of its links, in the same order. Returns what it learns, if it
@@ -100,7 +90,7 @@ pub fn run(
     // The other channels have nothing to do but to end with this one.
     let mut rng = Some(fork(rng));
     let states = links.iter().map(|link| (link.peer == params.leader).then(|| (link, rng.take()))).collect();
-    let learned = each(channels, states, |state: Option<(&StarLink, _)>, channel| match state {
+    let learned = each(channels, states, |state: Option<(&MeshLink, _)>, channel| match state {
         Some((link, Some(mut rng))) => {
             let link = party.link_session(link);
             answer_over(party, OpprfSender { session: &link, whole: session }, channel, &mut rng)
@@ -126,9 +116,9 @@ impl StarParty<'_> {
         }
     }
 
-    /// The session of a link as a part of the run's: what all parts draw once, as the code of their correlations, all
-    /// links draw once, so that how many there are does not make a bad one more likely.
-    fn link_session(&self, link: &StarLink) -> Session {
-        self.session.part_of("star link", &link.session)
+    /// The session of a link as a part of the run's: what all parts draw once, as the code of their correlations, all links draw
+    /// once, so that how many there are does not make a bad one more likely.
+    fn link_session(&self, link: &MeshLink) -> Session {
+        link.session_in(self.session, "star link")
     }
 }

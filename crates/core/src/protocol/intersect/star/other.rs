@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use rand_core::CryptoRng;
 
 use super::shares::Plane;
-use super::{COMMON, StarLink, StarMatches, StarParty};
+use super::{COMMON, MeshLink, StarMatches, StarParty};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -59,7 +59,7 @@ pub fn answer_over(
 
 impl StarParty<'_> {
     /// Receives the items that all have, and the rows that come with them.
-    fn hear(&self, link: &StarLink, channel: &mut Channel) -> Result<StarMatches> {
+    fn hear(&self, link: &MeshLink, channel: &mut Channel) -> Result<StarMatches> {
         let (params, length) = (self.params, self.params.told_bytes(self.me));
         let mut table = TagTable::new(self.items.len(), length);
         for tag in self.told_tags(link, self.items) {

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::{StarLink, StarParty};
+use super::{MeshLink, StarParty};
 use crate::item::Item;
 use crate::primitive::kernel::block::{self, BLOCK_BYTES};
 use crate::primitive::kernel::{Aes128, Block};
@@ -41,9 +41,9 @@ impl StarParty<'_> {
         shares
     }
 
-    /// The key that this party and the one at the other end of a link have for a sharing: nothing in it tells the two
-    /// apart, or their shares would not sum to zero.
-    fn pair_key(&self, link: &StarLink, plane: Plane) -> Block {
+    /// The key that this party and the one at the other end of a link have for a sharing: nothing in it tells the two apart, or their
+    /// shares would not sum to zero.
+    fn pair_key(&self, link: &MeshLink, plane: Plane) -> Block {
         let about = match plane {
             Plane::Membership => u64::MAX,
             Plane::RowsOf(party) => party as u64,
@@ -52,7 +52,7 @@ impl StarParty<'_> {
     }
 
     /// A key that this party and the one at the other end of a link have, for this run under this leader.
-    pub(super) fn key_between(&self, link: &StarLink, label: &str, about: u64) -> Block {
+    pub(super) fn key_between(&self, link: &MeshLink, label: &str, about: u64) -> Block {
         let mut hasher = blake3::Hasher::new_derive_key(&format!("tacita 1 {label}"));
         hasher.update(&*link.seed).update(self.session.id());
         hasher.update(&(self.params.leader as u64).to_le_bytes()).update(&about.to_le_bytes());

@@ -12,7 +12,7 @@ use rand_core::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
 use super::shares::Plane;
-use super::{Gives, Params, StarLink, StarParty};
+use super::{Gives, MeshLink, Params, StarParty};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -40,7 +40,7 @@ struct World {
     sets: Vec<HashSet<usize>>,
     params: Params,
     session: Session,
-    links: Vec<Vec<StarLink>>,
+    links: Vec<Vec<MeshLink>>,
 }
 
 const LEADER: usize = 0;
@@ -65,7 +65,7 @@ impl World {
             // In the ordered form each end makes of the pair what the other does not.
             let pair = if form == Form::Ordered { [me, peer] } else { [me.min(peer), me.max(peer)] };
             let seed = Zeroizing::new(*blake3::hash(&pair.map(|place| place as u8)).as_bytes());
-            StarLink { peer, session: session.clone(), seed }
+            MeshLink { peer, session: session.clone(), seed }
         };
         let links = |me: usize| (0..parties).filter(|&peer| peer != me).map(|peer| link(me, peer)).collect();
         World { form, sets, params, links: (0..parties).map(links).collect(), session }
@@ -137,8 +137,8 @@ impl Coalition<'_> {
     /// Returns an honest party's share without the parts that only honest parties have of it: the part that the
     /// coalition can compute.
     fn known_share(&self, party: usize, plane: Plane, number: usize) -> Block {
-        let known = |link: &&StarLink| self.members.contains(&link.peer);
-        let links: Vec<StarLink> = self.world.links[party].iter().filter(known).map(copy).collect();
+        let known = |link: &&MeshLink| self.members.contains(&link.peer);
+        let links: Vec<MeshLink> = self.world.links[party].iter().filter(known).map(copy).collect();
         let world = StarParty { links: &links, ..self.world.party(party) };
         world.shares(plane, &[item(number)])[0]
     }
@@ -208,8 +208,8 @@ impl Coalition<'_> {
     }
 }
 
-fn copy(link: &StarLink) -> StarLink {
-    StarLink { peer: link.peer, session: link.session.clone(), seed: link.seed.clone() }
+fn copy(link: &MeshLink) -> MeshLink {
+    MeshLink { peer: link.peer, session: link.session.clone(), seed: link.seed.clone() }
 }
 
 /// Returns all coalitions but the empty one and that of all parties.
@@ -339,7 +339,7 @@ fn a_pair_has_another_key_for_everything() {
                 let one = party.key_between(link, label, about);
                 assert!(seen.insert(one.0), "{label} {about} with {}", link.peer);
                 let seed = Zeroizing::new([9; 32]);
-                let other = party.key_between(&StarLink { seed, ..copy(link) }, label, about);
+                let other = party.key_between(&MeshLink { seed, ..copy(link) }, label, about);
                 // The seed is all that two links differ in.
                 assert!(one != other);
             }

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use super::Params;
 use crate::error::{Error, Result};
 use crate::item::{ITEM_BYTES, Item};
+pub(crate) use crate::parallel::{fork, seed};
 
 /// Refuses agreed values that cannot work, more items than were agreed on, and items that are not distinct (equal
 /// ones would show as equal tags).
@@ -40,18 +41,6 @@ pub(crate) fn all_distinct(items: &[Item]) -> bool {
     let mut alike: Vec<&Item> = items.iter().filter(|item| repeated.contains(&prefix(item))).collect();
     alike.sort_unstable();
     alike.windows(2).all(|pair| pair[0] != pair[1])
-}
-
-/// A generator of its own for a thread, seeded from the caller's.
-pub(crate) fn fork(rng: &mut impl CryptoRng) -> ChaCha20Rng {
-    ChaCha20Rng::from_seed(*seed(rng))
-}
-
-/// A seed for generators of its own, from the caller's.
-pub(crate) fn seed(rng: &mut impl CryptoRng) -> Zeroizing<[u8; 32]> {
-    let mut seed = Zeroizing::new([0; 32]);
-    rng.fill_bytes(&mut *seed);
-    seed
 }
 
 /// A party's items, filled up with random dummies to the agreed number. Two random 256-bit strings that are equal are

@@ -21,10 +21,12 @@
 pub mod bits;
 mod circuit;
 mod gates;
+mod mesh;
 mod params;
 mod planes;
 mod tree;
 
+pub use mesh::MeshComparison;
 pub use params::{K, Params};
 
 use rand_core::CryptoRng;

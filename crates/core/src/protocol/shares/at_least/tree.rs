@@ -124,7 +124,7 @@ fn multiply(
 }
 
 /// The sums of both parties' shares.
-fn open(label: Label, shares: &Planes, channel: &mut Channel) -> Result<Planes> {
+pub(super) fn open(label: Label, shares: &Planes, channel: &mut Channel) -> Result<Planes> {
     let own = shares.to_bytes();
     let mut theirs = Vec::with_capacity(own.len());
     for own in own.chunks(MAX_PAYLOAD_BYTES) {

@@ -213,7 +213,7 @@ fn patience(job: &DotJob<'_>, columns: usize, rows: &Slices) -> Duration {
 
 /// Returns the modulus of all sums.
 fn modulus(job: &DotJob<'_>, rows: &Slices) -> Result<Modulus> {
-    job.modulus(&job.dot_shape(rows.all as usize)?)
+    job.modulus(rows.all as usize)
 }
 
 /// Returns the parameters on which the server and a client with so many rows agree. The client is the first party.

@@ -17,6 +17,7 @@ use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Level, Result, Session, Side};
 
 use super::clients::{self, WithClients};
+use super::mesh::DotMesh;
 use super::{DotInput, DotJob};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{bad, either};
@@ -26,7 +27,7 @@ use crate::agreement::{
 };
 use pair::DotPair;
 
-/// A way to make a job's products: between two parties, or with clients.
+/// A way to make a job's products: between two parties, among more, or with clients.
 pub trait DotMethod {
     /// The protocols that do it.
     fn protocols(&self) -> Vec<Protocol>;
@@ -60,6 +61,7 @@ pub trait DotMethod {
 pub fn of(job: &JobSpec) -> Box<dyn DotMethod + '_> {
     match job.clients() {
         Some(roles) => Box::new(WithClients(roles)),
+        None if job.parties.0.len() > 2 => Box::new(DotMesh),
         None => Box::new(DotPair),
     }
 }
@@ -244,7 +246,7 @@ pub fn named(protocol: Protocol) -> Option<&'static dyn DotPairMethod> {
 /// Errors: the protocol cannot make them; the choice is not of this job.
 pub fn product(job: &DotJob<'_>, chosen: &Chosen, rows: usize) -> Result<Box<dyn Product>> {
     let shape = job.dot_shape(rows)?;
-    let modulus = job.modulus(&shape)?;
+    let modulus = job.modulus(rows)?;
     let learner = match (&job.reveal, &job.reveal_to[..]) {
         (Reveal::Value, [only]) => Some(super::side(job, only)),
         _ => None,

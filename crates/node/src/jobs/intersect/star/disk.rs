@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand_core::CryptoRng;
 use tacita_core::channel::{Channel, conclude_all_for};
 use tacita_core::protocol::intersect::buckets::{self, BucketSource};
-use tacita_core::protocol::intersect::star::StarLink;
+use tacita_core::protocol::intersect::star::MeshLink;
 use tacita_core::protocol::intersect::star::buckets::{self as star_buckets, Params};
 use tacita_core::{Error, Progress, Result};
 
@@ -56,7 +56,7 @@ pub fn run(
     me: &str,
     party: TablePlace<'_>,
     agreed: &mesh::MeshAgreement,
-    links: &[StarLink],
+    links: &[MeshLink],
     channels: &mut [Channel],
     rng: &mut (impl CryptoRng + Send),
 ) -> Result<Option<Vec<usize>>> {

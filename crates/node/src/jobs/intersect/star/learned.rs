@@ -93,7 +93,8 @@ fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>
     ));
 }
 
-fn sizes(job: &JobSpec, party: &str, known: KnownSizes<'_>, learned: &mut Vec<String>) {
+/// Appends what `party` learns about the others' sizes.
+pub(in crate::jobs) fn sizes(job: &JobSpec, party: &str, known: KnownSizes<'_>, learned: &mut Vec<String>) {
     let things = "distinct keys";
     let others = job.others(party);
     if let Some(bound) = job.limits.pad_to {

@@ -21,11 +21,14 @@ use crate::agreement::{
     Ability, Chosen, Disclosure, JobSpec, KnownSizes, PartyInput, Protocol, Reveal, Sizes, Source, Topology,
 };
 
+pub(in crate::jobs) use cost::cost as star_cost;
 use cost::longest;
 pub(super) use learned::at_a_glance;
+pub(in crate::jobs) use learned::sizes as learned_sizes;
+pub(in crate::jobs) use part::common_rows;
 
 /// The word for it.
-const PROTOCOL: Protocol = Protocol::named("star");
+pub(in crate::jobs) const PROTOCOL: Protocol = Protocol::named("star");
 
 /// Row of the protocol in the table of methods.
 pub struct StarMethod;

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::star::{self, StarLink, StarMatches};
+use tacita_core::protocol::intersect::star::{self, StarMatches};
 use tacita_core::protocol::intersect::tag_exchange::Payload;
-use tacita_core::{Error, Result};
+use tacita_core::{Error, Result, Session};
 
 use super::super::disk::TablePlace;
 use super::super::found::{self, given_table};
@@ -48,14 +49,7 @@ impl PartyInput for StarInput {
         let Peers::Mesh { agreed, channels } = peers else {
             return Err(Error::Internal("a star between two ends".into()));
         };
-        let link = |pair: &mesh::MeshConnection| {
-            Ok(StarLink {
-                peer: job.parties.place(&pair.peer)?,
-                session: pair.session.clone(),
-                seed: pair.seed.clone(),
-            })
-        };
-        let links = agreed.pairs.iter().map(link).collect::<Result<Vec<_>>>()?;
+        let links = agreed.links(job)?;
         // Who is done with the leader, or has nothing to do with another, waits while others work.
         let longest = longest(job, &agreed.sizes)?;
         channels.iter_mut().for_each(|channel| channel.allow_longer(longest));
@@ -75,18 +69,7 @@ impl PartyInput for StarInput {
         let IntersectInput::Table(loaded) = &self.0 else {
             return Err(Error::Internal("a table on disk in a run in memory".into()));
         };
-        let items = loaded.items(&agreed.session.derive("item"));
-        let params = params(job, &agreed.sizes)?;
-        let (session, rows) = (&agreed.session, loaded.given_rows());
-        let party = star::StarParty {
-            me: job.parties.place(me)?,
-            items: &items,
-            rows,
-            params: &params,
-            session,
-            links: &links,
-        };
-        let answer = match star::run(party, channels, rng)? {
+        let answer = match in_memory((job, me), loaded, agreed, &agreed.session, channels, rng)? {
             None => RunResult::nothing(PROTOCOL, Vec::new()).answer,
             Some(common) => {
                 if common.items.is_empty() {
@@ -105,6 +88,41 @@ impl PartyInput for StarInput {
     fn clear(&self) -> Result<()> {
         self.0.clear()
     }
+}
+
+/// The run of a party whose table is in memory.
+fn in_memory(
+    (job, me): (&JobSpec, &str),
+    loaded: &Loaded,
+    agreed: &mesh::MeshAgreement,
+    session: &Session,
+    channels: &mut [Channel],
+    rng: &mut ChaCha20Rng,
+) -> Result<Option<StarMatches>> {
+    let (items, params) = (loaded.items(&session.derive("item")), params(job, &agreed.sizes)?);
+    let (links, rows) = (agreed.links(job)?, loaded.given_rows());
+    let party = star::StarParty { me: place(job, me)?, items: &items, rows, params: &params, session, links: &links };
+    star::run(party, channels, rng)
+}
+
+/// The own rows that all have, in the same order at all, as a part of another job: `alignment` reveals them to all parties.
+pub(in crate::jobs) fn common_rows(
+    alignment: &JobSpec,
+    me: &str,
+    loaded: &Loaded,
+    agreed: &mesh::MeshAgreement,
+    channels: &mut [Channel],
+    rng: &mut ChaCha20Rng,
+) -> Result<Vec<u32>> {
+    let longest = longest(alignment, &agreed.sizes)?;
+    channels.iter_mut().for_each(|channel| channel.allow_longer(longest));
+    let session = agreed.session.child("alignment", 0);
+    let common = in_memory((alignment, me), loaded, agreed, &session, channels, rng)?;
+    let common = common.ok_or_else(|| Error::Internal("an alignment found no rows".into()))?;
+    if common.items.is_empty() {
+        warn_of_nothing(alignment, me, loaded, agreed);
+    }
+    Ok(loaded.keys.rows_of(&common.items))
 }
 
 impl StarInput {

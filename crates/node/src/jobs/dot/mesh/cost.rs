@@ -1,0 +1,91 @@
+//! Cost and memory of products among more than two.
+
+use std::collections::BTreeMap;
+
+use tacita_core::protocol::dot::ot::Extension;
+use tacita_core::protocol::dot::reveal_bytes;
+use tacita_core::protocol::mesh::MeshOts;
+use tacita_core::{Error, Result};
+
+use super::{k, learners, place, products};
+use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost};
+use crate::agreement::{Chosen, Reveal, Sizes};
+use crate::jobs::dot::methods::ot::{START, WORD, transfer_seconds};
+use crate::jobs::dot::spec::DotJob;
+use crate::jobs::intersect;
+
+/// Transfers, messages and what else does not depend on the job.
+const BASE_MEMORY: u64 = 64 << 20;
+
+/// The most rows that all have: no more than the shortest table.
+fn rows(job: &DotJob<'_>, sizes: &BTreeMap<String, Sizes>) -> Result<usize> {
+    let names = job.parties.names();
+    let first = sizes[names[0]].items;
+    let other = names.iter().find(|name| sizes[**name].items != first);
+    match other.filter(|_| job.own.row_id.is_none()) {
+        Some(other) => Err(Error::Input(format!(
+            "rows are aligned by position, so all parties need the same number of them: {} has {first}, {other} {}",
+            names[0], sizes[*other].items
+        ))),
+        None => Ok(names.iter().map(|name| sizes[*name].items).min().unwrap_or_default() as usize),
+    }
+}
+
+/// Computes the cost of the job to all parties.
+pub(super) fn cost(
+    job: &DotJob<'_>,
+    chosen: &Chosen,
+    sizes: &BTreeMap<String, Sizes>,
+    machine: &Calibration,
+) -> Result<Cost> {
+    let mut cost = of_products(job, chosen, sizes, Some(machine))?;
+    if let Some(alignment) = job.alignment() {
+        // Its bytes have the closing frames.
+        return Ok(intersect::star::star_cost(&alignment, sizes, machine)?.and(cost));
+    }
+    let links = job.parties.0.len() as u64 - 1;
+    cost.roles.values_mut().for_each(|role| role.bytes += links * CLOSE_BYTES);
+    Ok(cost)
+}
+
+/// Computes the cost of the products, and of what is opened, closing frames aside.
+pub(super) fn of_products(
+    job: &DotJob<'_>,
+    chosen: &Chosen,
+    sizes: &BTreeMap<String, Sizes>,
+    machine: Option<&Calibration>,
+) -> Result<Cost> {
+    let (plan, k) = (products(job, rows(job, sizes)?)?, k(chosen)?);
+    let learners = if job.reveal == Reveal::Value { learners(job)? } else { Vec::new() };
+    let relative = transfer_seconds(Extension::SoftSpoken(k)) / transfer_seconds(MEASURED);
+    let (start, transfer) =
+        machine.map_or((START, transfer_seconds(MEASURED)), |machine| (machine.ot_start, machine.ot_transfer));
+    let shared =
+        WORD * plan.parties().len().saturating_sub(1) as f64 / job.columns_of(job.parties.names()[0]).len() as f64;
+    let mut roles = BTreeMap::new();
+    for name in job.parties.names() {
+        let me = place(job, name)?;
+        let mut role = RoleCost::default();
+        for peer in (0..job.parties.0.len()).filter(|peer| *peer != me) {
+            let opened = if learners.contains(&peer) { reveal_bytes(plan.modulus(), plan.parties().len()) } else { 0 };
+            role.bytes += MeshOts::setup_bytes(k, me, peer)? + plan.bytes_sent(k, me, peer)? + opened;
+            role.cpu += start + plan.transfers_between(me, peer) as f64 * (transfer * relative + shared) / 2.0;
+        }
+        roles.insert(name.to_owned(), role);
+    }
+    Ok(Cost { roles, rounds: plan.rounds() + u32::from(!learners.is_empty()), ..Cost::default() })
+}
+
+/// Memory besides the table, in bytes, an estimate from above.
+pub(super) fn memory(job: &DotJob<'_>, me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+    let own = sizes[me].items;
+    let bits = if job.integers()?.bits() == 1 { 1 } else { 32 };
+    let columns = own * job.columns_of(me).len() as u64 * bits / 8;
+    // At most as many rows as this party has: what peers claim does not count.
+    let held = products(job, own as usize)?.held_bytes() * job.parties.0.len() as u64;
+    let alignment = match job.alignment() {
+        Some(alignment) => alignment.job.memory(&alignment, me, &Chosen::only(intersect::star::PROTOCOL), sizes)?,
+        None => 0,
+    };
+    Ok(BASE_MEMORY + 2 * columns + held + alignment)
+}
