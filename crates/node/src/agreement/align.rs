@@ -8,10 +8,9 @@ use super::Protocol;
 use super::words::unknown;
 
 /// Way in which a job aligns rows by `row_id`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlignWay {
     /// A common order of the rows of both parties. Neither learns which are common.
-    #[default]
     Hidden,
     /// Alignment by an intersection, which shows both parties which of their rows are common.
     Rows,

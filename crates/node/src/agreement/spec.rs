@@ -244,9 +244,11 @@ impl JobSpec {
         self.parties.0.iter().map(|(party, _)| party.as_str()).find(|party| *party != name).unwrap_or_default()
     }
 
-    /// The way in which rows are aligned by `row_id`, in a job that does.
+    /// The way in which rows are aligned by `row_id`, in a job that does. Between two parties it hides which are common
+    /// unless the job says otherwise; no protocol does so among more.
     pub fn align_way(&self) -> AlignWay {
-        self.alignment.unwrap_or_default()
+        let usual = if self.parties.0.len() > 2 { AlignWay::Rows } else { AlignWay::Hidden };
+        self.alignment.unwrap_or(usual)
     }
 
     /// Returns the noun for the items that the job counts, for messages.

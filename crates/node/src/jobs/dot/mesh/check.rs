@@ -4,8 +4,8 @@ use tacita_core::Result;
 use tacita_core::protocol::dot::ot::Extension;
 
 use super::MAX_PRODUCTS;
-use crate::agreement::JobWith;
 use crate::agreement::words::bad;
+use crate::agreement::{AlignWay, JobWith};
 use crate::jobs::dot::Dot;
 use crate::jobs::dot::methods::ot;
 
@@ -16,6 +16,12 @@ impl JobWith<'_, Dot> {
     /// Refuses what there is between two parties only.
     pub(crate) fn check_mesh(&self) -> Result<()> {
         let parties = self.parties.0.len();
+        if self.alignment == Some(AlignWay::Hidden) {
+            return bad(format!(
+                "alignment = \"hidden\" is not available among {parties} parties: agree on alignment = \"rows\", which shows all parties \
+                 which of their rows all have"
+            ));
+        }
         if !self.protocol.is_auto() && self.protocol != ot::PROTOCOL {
             return bad(format!(
                 "protocol = \"{}\" is not available among {parties} parties: use \"ot\" or \"auto\"",

@@ -7,9 +7,10 @@ use tacita_core::protocol::dot::reveal_bytes;
 use tacita_core::protocol::mesh::MeshOts;
 use tacita_core::{Error, Result};
 
-use super::{k, learners, place, products};
+use super::{k, learners, products};
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost};
 use crate::agreement::{Chosen, Reveal, Sizes};
+use crate::jobs::aligned::RowAlignment;
 use crate::jobs::dot::methods::ot::{START, WORD, transfer_seconds};
 use crate::jobs::dot::spec::DotJob;
 use crate::jobs::intersect;
@@ -39,9 +40,9 @@ pub(super) fn cost(
     machine: &Calibration,
 ) -> Result<Cost> {
     let mut cost = of_products(job, chosen, sizes, Some(machine))?;
-    if let Some(alignment) = job.alignment() {
+    if let Some(RowAlignment { ids, .. }) = job.alignment() {
         // Its bytes have the closing frames.
-        return Ok(intersect::star::star_cost(&alignment, sizes, machine)?.and(cost));
+        return Ok(intersect::star::star_cost(&ids, sizes, machine)?.and(cost));
     }
     let links = job.parties.0.len() as u64 - 1;
     cost.roles.values_mut().for_each(|role| role.bytes += links * CLOSE_BYTES);
@@ -64,7 +65,7 @@ pub(super) fn of_products(
         WORD * plan.parties().len().saturating_sub(1) as f64 / job.columns_of(job.parties.names()[0]).len() as f64;
     let mut roles = BTreeMap::new();
     for name in job.parties.names() {
-        let me = place(job, name)?;
+        let me = job.parties.place(name)?;
         let mut role = RoleCost::default();
         for peer in (0..job.parties.0.len()).filter(|peer| *peer != me) {
             let opened = if learners.contains(&peer) { reveal_bytes(plan.modulus(), plan.parties().len()) } else { 0 };
@@ -84,7 +85,7 @@ pub(super) fn memory(job: &DotJob<'_>, me: &str, _chosen: &Chosen, sizes: &BTree
     // At most as many rows as this party has: what peers claim does not count.
     let held = products(job, own as usize)?.held_bytes() * job.parties.0.len() as u64;
     let alignment = match job.alignment() {
-        Some(alignment) => alignment.job.memory(&alignment, me, &Chosen::only(intersect::star::PROTOCOL), sizes)?,
+        Some(RowAlignment { ids, .. }) => ids.job.memory(&ids, me, &Chosen::only(intersect::star::PROTOCOL), sizes)?,
         None => 0,
     };
     Ok(BASE_MEMORY + 2 * columns + held + alignment)

@@ -2,6 +2,7 @@
 
 use crate::agreement::{Disclosure, KnownSizes, Reveal};
 use crate::base::text::{count, names};
+use crate::jobs::aligned::RowAlignment;
 use crate::jobs::dot::learned::ZEROS;
 use crate::jobs::dot::spec::DotJob;
 use crate::jobs::intersect;
@@ -52,14 +53,14 @@ fn rows(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>, learned: &mut Vec<
     let others = job.others(party);
     let all = names(&others);
     match job.alignment() {
-        Some(alignment) => {
+        Some(RowAlignment { ids, .. }) => {
             let rows = known.common.map_or(String::new(), |rows| format!(" ({})", count(rows)));
             learned.push(format!(
                 "{party} learns which of its own rows have an id that {all} {} too{rows}: rows are aligned by an intersection first.",
                 have(&others)
             ));
             learned.push(format!("{party} does not learn who has an id of its own that not all have."));
-            let leader = alignment.receiver();
+            let leader = ids.receiver();
             if party == leader {
                 learned.push(format!(
                     "{party} and some of the others, not all, can learn which of {party}'s ids all the rest have, if they pool what they see."
@@ -69,7 +70,7 @@ fn rows(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>, learned: &mut Vec<
                     "{party} and others with {leader} can learn which of {leader}'s ids all the rest have, if they pool what they see."
                 ));
             }
-            intersect::star::learned_sizes(&alignment, party, KnownSizes { common: None, ..known }, learned);
+            intersect::star::learned_sizes(&ids, party, KnownSizes { common: None, ..known }, learned);
         }
         None => {
             let rows = known.all.and_then(|all| all.get(party)).map(|sizes| format!(" ({})", count(sizes.items)));
@@ -86,10 +87,10 @@ pub(super) fn at_a_glance(job: &DotJob<'_>) -> Vec<Disclosure> {
     let mut all =
         vec![Disclosure::new(job, "the products of all parties' columns", |name| job.learns(name) && !in_shares)];
     match job.alignment() {
-        Some(alignment) => {
+        Some(RowAlignment { ids, .. }) => {
             all.push(Disclosure::new(job, "which of its own rows all have", |_| true));
             all.push(Disclosure::new(job, "exactly how many row ids each of the others has", |_| {
-                alignment.limits.pad_to.is_none()
+                ids.limits.pad_to.is_none()
             }));
         }
         None => all.push(Disclosure::new(job, "how many rows the others have", |_| true)),

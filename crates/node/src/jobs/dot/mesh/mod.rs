@@ -92,7 +92,7 @@ impl DotMethod for DotMesh {
         let longest = longest(job, &agreed.chosen, &agreed.sizes)?;
         channels.iter_mut().for_each(|channel| channel.allow_longer(longest));
 
-        let place = place(job, me)?;
+        let place = job.parties.place(me)?;
         let mut ots = MeshOts::setup(place, &agreed.session, &agreed.links(job)?, k(&agreed.chosen)?, channels, rng)?;
         let shares = mesh::run(columns, &plan, &mut ots, channels)?;
         let outcome = match job.reveal {
@@ -125,7 +125,7 @@ fn common_rows(
     rng: &mut ChaCha20Rng,
 ) -> Result<Option<Vec<u32>>> {
     let (Some(alignment), Some(ids)) = (job.alignment(), &brought.ids) else { return Ok(None) };
-    let rows = intersect::star::common_rows(&alignment, me, ids, agreed, channels, rng)?;
+    let rows = intersect::star::common_rows(&alignment.ids, me, ids, agreed, channels, rng)?;
     let own = agreed.sizes[me].items;
     tracing::info!("aligned by ids: {} in common, of {} here", counted(rows.len() as u64, "row"), count(own));
     Ok(Some(rows))
@@ -155,14 +155,9 @@ fn k(chosen: &Chosen) -> Result<usize> {
     }
 }
 
-/// Returns the position of a party in the job.
-fn place(job: &JobSpec, name: &str) -> Result<usize> {
-    job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")))
-}
-
 /// The places of those who learn.
 pub(in crate::jobs) fn learners(job: &JobSpec) -> Result<Vec<usize>> {
-    job.reveal_to.iter().map(|name| place(job, name)).collect()
+    job.reveal_to.iter().map(|name| job.parties.place(name)).collect()
 }
 
 /// The places of all others, in order.

@@ -101,7 +101,8 @@ fn in_memory(
 ) -> Result<Option<StarMatches>> {
     let (items, params) = (loaded.items(&session.derive("item")), params(job, &agreed.sizes)?);
     let (links, rows) = (agreed.links(job)?, loaded.given_rows());
-    let party = star::StarParty { me: place(job, me)?, items: &items, rows, params: &params, session, links: &links };
+    let party =
+        star::StarParty { me: job.parties.place(me)?, items: &items, rows, params: &params, session, links: &links };
     star::run(party, channels, rng)
 }
 
