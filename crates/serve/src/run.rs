@@ -69,8 +69,9 @@ pub fn start<T>(mut run: PartyRun, allow_insecure: bool, carry_out: impl FnOnce(
     done.and_then(|done| served.map(|()| done))
 }
 
-/// Does a party's part in a job that is not run between its parties, such as to submit reports or to keep a list, if the party's policy allows the
-/// job; it is entered in the ledger from its beginning to its end. `inputs` are the files that it reads.
+/// Does a party's part in a job that is not run between its parties, such as to submit reports or to keep a list, if
+/// the party's policy allows the job; it is entered in the ledger from its beginning to its end. `inputs` are the files
+/// that it reads.
 pub fn governed<T>(
     governance: &Governance,
     (job, me): (&JobSpec, &str),

@@ -44,7 +44,7 @@ pub struct CrosstabOptions {
     /// Bit length of the measure's numbers, at most 32 [default: 32].
     #[arg(long, value_name = "N", help_heading = help::NUMBERS)]
     bits: Option<u32>,
-    /// The measure has no negative numbers.
+    /// Assume that the measure has no negative numbers.
     #[arg(long, help_heading = help::NUMBERS)]
     unsigned: bool,
     /// Number of decimals of the measure.

@@ -73,6 +73,9 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
         "--encoding" => "latin1",
         "--output" | "--report" | "--html" => &home[0],
         "--pool" | "--pool-key" => &home[1],
+        // A policy and a receipt are of a run that the policy allows: tried with governance.
+        "--policy" | "--ledger" | "--receipt" => return None,
+        "--alignment" => "rows",
         other => panic!("{other} is new: say what it can be tried with"),
     })
 }
@@ -104,7 +107,9 @@ fn help_lists_what_is_accepted() {
                 "--strategy" | "--bins" if command == "intersect" => &["--protocol", "polynomial"],
                 "--strategy" | "--bins" if command == "union" => &["--protocol", "polynomial-ot"],
                 "--candidates" => &["--protocol", "polynomial", "--allow-insecure"],
-                "--pad-to" | "--normalize" | "--null-words" if !["intersect", "union"].contains(&command) => {
+                "--pad-to" | "--normalize" | "--null-words" | "--alignment"
+                    if !["intersect", "union"].contains(&command) =>
+                {
                     &["--row-id", "id"]
                 }
                 "--pool-key" => &["--pool", &places[1], "--protocol", "paillier"],
@@ -160,7 +165,10 @@ fn proposed_commands_are_quoted() {
     assert!(missing.contains("Zoë'\\''s  \"data\" $HOME/id'"), "{missing}");
     std::fs::write(at("other.csv"), "full name\nAnna\n").unwrap();
     tacita(&["plan", &job, "--input", &format!("hospital={}", at("other.csv")), "--rows", "insurer=1"])
-        .failed(2, &["`'name=full name'`", "columns = { name = \"full name\" }"]);
+        .failed(2, &["`columns = { name = \"full name\" }`"]);
+    let other = at("other.csv");
+    let missing = ["inspect", &other, "--key", "name"];
+    tacita(&missing).failed(2, &["`'name=full name'`"]);
 }
 
 /// A level that can be broken is told of before a run refuses it.

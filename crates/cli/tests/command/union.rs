@@ -364,7 +364,7 @@ fn by_the_published_polynomials() {
         let job = job(way);
         let mut arguments = vec!["simulate", &job, "--force", "--output", &out];
         inputs.iter().for_each(|input| arguments.extend(["--input", input]));
-        tacita(&arguments).failed(2, &["its own among them", "\"ecdh\"", "--allow-insecure"]);
+        tacita(&arguments).failed(2, &["its own, and every one that it can guess", "\"ecdh\"", "--allow-insecure"]);
         arguments.push("--allow-insecure");
         tacita(&arguments).well();
         assert_eq!(text(home.at("out/a.csv")), "id,x\n1,p\n2,q\n4,\n", "{way}");

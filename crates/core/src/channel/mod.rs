@@ -73,8 +73,8 @@ impl Label {
 /// Bytes and rounds of a channel so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Bytes sent: payloads and their frames' headers. Heartbeats, receipts and TLS are left out, so that a run's number depends
-    /// on nothing but its messages, and is what the peer received.
+    /// Bytes sent: payloads and their frames' headers. Heartbeats, receipts and TLS are left out, so that a run's
+    /// number depends on nothing but its messages, and is what the peer received.
     pub sent: u64,
     /// Bytes received, counted as `sent` is.
     pub received: u64,
@@ -286,8 +286,8 @@ impl Channel {
         *self.link.before_answer.lock_anyway() = BeforeAnswer::Due(Box::new(what));
     }
 
-    /// Has `what` done when both parties have sent and received everything, before the channel ends in good order. Both ends have to do the
-    /// same.
+    /// Has `what` done when both parties have sent and received everything, before the channel ends in good order. Both
+    /// ends have to do the same.
     pub fn before_close(&mut self, what: impl FnOnce(&mut Channel) -> Result<()> + Send + 'static) {
         self.before_close = Some(Box::new(what));
     }

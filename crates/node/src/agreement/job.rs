@@ -15,36 +15,11 @@ use zeroize::Zeroizing;
 
 use super::cost::{Calibration, Cost};
 use super::{
-    Answer, Choice, Chosen, Gathered, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace, Protocol, Reveal,
-    RunResult, Sizes, Source, Topology,
+    Answer, Choice, Chosen, Gathered, ItemKind, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace, Protocol,
+    Reveal, RunResult, Sizes, Source, Topology,
 };
 use crate::table::Table;
 use crate::transport::depot::Expected;
-
-/// Items that a job counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ItemKind {
-    /// Keys by which the parties' rows are matched.
-    Keys,
-    /// Rows that stand in the same order at all parties.
-    Rows,
-    /// Shares of numbers.
-    Numbers,
-    /// Reports of participants.
-    Reports,
-}
-
-impl ItemKind {
-    /// The noun for several of them, for messages.
-    pub fn noun(self) -> &'static str {
-        match self {
-            ItemKind::Keys => "keys",
-            ItemKind::Rows => "rows",
-            ItemKind::Numbers => "numbers",
-            ItemKind::Reports => "reports",
-        }
-    }
-}
 
 /// Abilities that not every job has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

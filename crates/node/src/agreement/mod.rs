@@ -9,6 +9,7 @@ mod distributed;
 mod found;
 pub mod group;
 pub mod handshake;
+mod item_kind;
 mod items;
 mod job;
 mod key;
@@ -37,10 +38,11 @@ pub use check::check_name;
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use distributed::{Bucket, BucketCounts, BucketProposal, MAX_SPREAD_ROWS, Pooled, Spread};
 pub use found::{Answer, Deferred, ResultPage, RunResult};
+pub use item_kind::ItemKind;
 pub use items::{Basket, ItemsFrom, Wildcard};
 pub use job::{
-    Ability, Answering, BucketSums, CommonKey, Disclosure, Distributed, Helped, InitQuestion, ItemKind, Job, JobInfo,
-    JobWith, RepeatedCounts, Resumable, ResumePoint, Served,
+    Ability, Answering, BucketSums, CommonKey, Disclosure, Distributed, Helped, InitQuestion, Job, JobInfo, JobWith,
+    RepeatedCounts, Resumable, ResumePoint, Served,
 };
 pub use key::{Alternative, KeyVerdict, MAX_ALTERNATIVES, MatchKey, Profiles, all_columns};
 pub use known::KnownSizes;

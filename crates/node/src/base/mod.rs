@@ -6,6 +6,7 @@ pub mod exit;
 pub mod files;
 pub mod folder;
 pub mod hex;
+pub mod html;
 pub mod kernels;
 pub mod memory;
 pub mod random;

@@ -48,7 +48,7 @@ pub struct Account {
     given: Mutex<Given>,
 }
 
-/// Receipts so far.
+/// Receipts that have come so far.
 #[derive(Default)]
 struct Given {
     begun: Receipts,
@@ -58,7 +58,7 @@ struct Given {
 /// Outcome of a run, for its entry.
 #[derive(Default)]
 pub struct AccountedOutcome {
-    /// Protocol that ran.
+    /// Protocol that the run took.
     pub protocol: String,
     /// Rows of the own table, as in the report.
     pub rows: Value,

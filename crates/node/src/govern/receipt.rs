@@ -11,7 +11,7 @@ use crate::base::hex::{hex, unhex};
 use crate::govern::time::UtcTime;
 use crate::identity::{Fingerprint, Identity, SigningKey, ed25519_fingerprint, verify};
 
-/// Version of receipts.
+/// Version of the receipts' format.
 const VERSION: u32 = 1;
 
 /// Beginnings of the messages that are signed.

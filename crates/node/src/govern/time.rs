@@ -15,7 +15,7 @@ use crate::base::text::shown;
 pub struct Day(Date);
 
 impl Day {
-    /// Returns this day.
+    /// Returns this day, in UTC.
     pub fn today() -> Day {
         Day::of(Timestamp::now())
     }
@@ -66,7 +66,7 @@ impl std::str::FromStr for Day {
 pub struct UtcTime(Timestamp);
 
 impl UtcTime {
-    /// Returns this moment.
+    /// Returns this moment, in UTC.
     pub fn now() -> UtcTime {
         UtcTime(Timestamp::from_second(Timestamp::now().as_second()).unwrap_or_default())
     }

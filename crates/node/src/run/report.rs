@@ -87,7 +87,7 @@ impl Bytes {
 /// Encryption of a run's connections.
 #[derive(Debug, Clone, Serialize)]
 pub struct TlsReport {
-    /// Version of TLS.
+    /// Version of TLS, as text.
     pub version: String,
     /// Group from which the keys come; of several connections, the one that protects least.
     pub key_exchange: String,

@@ -310,7 +310,8 @@ impl Caller {
     }
 }
 
-/// Connects with the authority, and compares versions and terms with it. Returns the group from which the connection has its keys, too.
+/// Connects with the authority, and compares versions and terms with it. Returns the group from which the connection
+/// has its keys, too.
 ///
 /// Errors: it does not answer; it is somebody else; it does not let this desk in; its terms are others.
 pub fn connect(asking: &Asking) -> Result<(Channel, NegotiatedGroup)> {

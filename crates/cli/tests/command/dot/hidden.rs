@@ -116,7 +116,9 @@ fn the_plan_of_hidden_rows_is_what_a_run_takes_without_common_ones() {
                     if exact { bytes == sent } else { bytes >= sent },
                     "{rest} {name}: {bytes} planned, {sent} sent"
                 );
-                assert_eq!(planned["rounds"], report["parties"][name]["rounds"], "{rest} {name}");
+                // Transfers may begin while the common order is on its way.
+                let rounds = |all: &Value| all["rounds"].as_u64().unwrap();
+                assert!(rounds(&planned) >= rounds(&report["parties"][name]), "{rest} {name}");
             }
         }
     }

@@ -275,7 +275,8 @@ fn there_is_one_line_about_what_several_cannot_do() {
     run(&home, &job("dot", "column = \"x\"\nreveal_to = [\"a\"]", &NAMES), &inputs, "out").failed(5, &["by position"]);
     let sixteen: Vec<String> = (0..17).map(|party| format!("p{party}")).collect();
     let names: Vec<&str> = sixteen.iter().map(String::as_str).collect();
-    run(&home, &job("dot", "column = \"x\"\nreveal_to = [\"p0\"]", &names), &[], "out").failed(2, &["17", "16"]);
+    let inputs: Vec<_> = names.iter().map(|name| (*name, home.file(&format!("{name}.csv"), "x\n1\n0\n"))).collect();
+    run(&home, &job("dot", "column = \"x\"\nreveal_to = [\"p0\"]", &names), &inputs, "out").failed(2, &["17", "16"]);
 }
 
 /// Processes of their own, in two orders of starting; and one that is killed is named by the others.

@@ -68,9 +68,12 @@ fn rows_are_aligned_by_ids() {
     let thresholds = "min_support = 0.2\nmin_confidence = 0.55\nrow_id = \"tid\"";
     let report = check(&home, &job(thresholds), [&a, &b], &[], &truth);
     let of_b = &report["parties"]["b"];
-    assert_eq!(of_b["rows"], json!({"read": 62, "nulls": 1, "unreadable": 0, "duplicates": 0, "items": 61}));
+    assert_eq!(
+        of_b["rows"],
+        json!({"read": 62, "nulls": 1, "unreadable": 0, "duplicates": 0, "items": 61, "common": 60})
+    );
     assert!(of_b["choice"].as_str().unwrap().contains(" after "), "{of_b}");
-    assert!(of_b["learned"].to_string().contains("has too (60)"), "{of_b}");
+    assert!(of_b["learned"].to_string().contains("both have (60), and not which"), "{of_b}");
     // With ids that are written in two ways, and all other columns as items.
     let upper = |path: &str| text(path).replace("tid,", "ID,").replace('\n', " \n");
     let text = format!(

@@ -135,9 +135,10 @@ pub trait Group: ScalarField {
     /// slices must be equally long. Faster than multiplying each and adding.
     fn combine(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Self::Point;
 
-    /// Number of products from which on [`Group::combine`] takes nearly its least time for each, so that replacing sums by shorter ones no
-    /// longer pays. Strategies for multiplying polynomials stop there. Measured by the program `polynomials`, as the number of coefficients up
-    /// to which sums take no longer than Karatsuba's three products of half the size.
+    /// Number of products from which on [`Group::combine`] takes nearly its least time for each, so that replacing sums
+    /// by shorter ones no longer pays. Strategies for multiplying polynomials stop there. Measured by the program
+    /// `polynomials`, as the number of coefficients up to which sums take no longer than Karatsuba's three products of
+    /// half the size.
     fn full_sum(&self) -> usize {
         8
     }

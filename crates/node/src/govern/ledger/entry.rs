@@ -33,7 +33,7 @@ pub(super) enum Record {
 /// Beginning of a run: everything that is known before anything is sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Begun {
-    /// Time in UTC.
+    /// Time of the beginning, in UTC.
     pub time: UtcTime,
     /// The kind of job.
     pub job: String,
@@ -45,7 +45,7 @@ pub struct Begun {
     pub party: String,
     /// Identities of the other parties, and of the helper, by name.
     pub peers: BTreeMap<String, Option<String>>,
-    /// The terms themselves.
+    /// The terms themselves, as text.
     pub terms: Value,
     /// Version of this program.
     pub version: String,
@@ -60,14 +60,14 @@ pub struct Begun {
 /// End of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Ended {
-    /// Time in UTC.
+    /// Time of the end, in UTC.
     pub time: UtcTime,
     /// `done`, `refused`, or `failed`.
     pub outcome: String,
     /// Reason of a run that was refused or has failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Protocol that ran.
+    /// Protocol that the run took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
     /// Rows of the own table, as in the report.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tacita_core::{Error, Result};
 
 use super::LedgerEntry;
-use crate::jobs::rules::html::escape::text;
+use crate::base::html::text;
 
 /// Returns all entries as a JSON array.
 pub fn json(entries: &[LedgerEntry]) -> Result<String> {

@@ -64,7 +64,7 @@ pub struct EntryPlace {
 pub struct Contents {
     /// Entries, in the order in which they began.
     pub entries: Vec<LedgerEntry>,
-    /// Number of records.
+    /// Number of records so far.
     pub records: u64,
     /// Number of bytes at the end that are a part of a record.
     pub torn: u64,

@@ -21,7 +21,7 @@ pub struct PolicyQuestion<'a> {
     pub me: &'a str,
     /// Time of the question.
     pub now: Timestamp,
-    /// Runs so far.
+    /// Number of runs so far.
     pub history: &'a dyn History,
     /// Approvals that are there, with signatures that are right.
     pub approvals: &'a [Approval],

@@ -6,7 +6,7 @@ use tacita_core::protocol::align::{self, Params};
 use tacita_core::{Result, Side};
 
 use super::{AlignedRows, RowAlignment};
-use crate::agreement::cost::{Calibration, Cost, RoleCost};
+use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
 use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{JobSpec, Sizes};
 use crate::base::text::{count, counted};
@@ -69,7 +69,10 @@ pub(super) fn cost(alignment: &RowAlignment, sizes: [(&str, &Sizes); 2], machine
     let role = |name: &str, side: Side, own: &Sizes, theirs: &Sizes| -> Result<(String, RoleCost)> {
         let functions = vole::cpu_of_both(own.items as f64, theirs.items as f64, machine);
         let cpu = functions + machine.ecdh_pass * both;
-        Ok((name.to_owned(), RoleCost { cpu, bytes: params.bytes_sent_by(side, 0)?, ..RoleCost::default() }))
+        Ok((
+            name.to_owned(),
+            RoleCost { cpu, bytes: params.bytes_sent_by(side, 0)? - CLOSE_BYTES, ..RoleCost::default() },
+        ))
     };
     let [(first, of_first), (second, of_second)] = sizes;
     let roles =

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::MAX_ROWS;
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::HandshakeResult;
@@ -43,6 +44,22 @@ impl RowAlignment {
             }
             (AlignWay::Rows, None) => Ok(0),
         }
+    }
+
+    /// Refuses more rows of both parties than products can go over, where those of either are in a common order.
+    fn check_rows(&self, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
+        let dummies = self.blur.map_or(0, |blur| 2 * blur.items());
+        let rows = own.items.saturating_add(theirs.items).saturating_add(dummies);
+        if self.way == AlignWay::Rows || rows <= MAX_ROWS as u64 {
+            return Ok(());
+        }
+        Err(Error::Terms(format!(
+            "{} brings {} row ids, and in a hidden common order both parties may have {} rows together: agree on alignment = \
+             \"rows\", or on smaller tables",
+            channel.peer(),
+            count(theirs.items),
+            count(MAX_ROWS as u64)
+        )))
     }
 
     /// The party that sends the last message.
@@ -83,7 +100,10 @@ pub fn check_peer(alignment: Option<&RowAlignment>, own: &Sizes, theirs: &Sizes,
     if let Some(alignment) = alignment {
         return match theirs.epoch {
             Some(_) => Err(channel.violation("it announces a prepared part where none can be used")),
-            None => intersect::check_peer(&alignment.ids, own, theirs, channel),
+            None => {
+                intersect::check_peer(&alignment.ids, own, theirs, channel)?;
+                alignment.check_rows(own, theirs, channel)
+            }
         };
     }
     if (Sizes { items: theirs.items, ..Sizes::default() }) != *theirs {

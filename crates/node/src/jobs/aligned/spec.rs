@@ -36,7 +36,7 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<RowAlignment> 
             columns,
             ..MatchKey::default()
         }),
-        limits: Limits { min_rows: None, blur: None, ..job.limits.clone() },
+        limits: Limits { min_rows: None, min_cell: None, blur: None, ..job.limits.clone() },
         spread: job.spread.clone(),
         ..JobSpec::new(Arc::new(Intersect::default()), &job.id, parties)
     };

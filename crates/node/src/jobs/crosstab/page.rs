@@ -12,8 +12,8 @@ use super::learned;
 use super::output::{Cell, CrossTable};
 use super::spec::{Crosstab, CrosstabJob, MEAN, SUM};
 use crate::agreement::{JobSpec, KnownSizes, ResultPage};
+use crate::base::html::text;
 use crate::base::text::{count, counted};
-use crate::jobs::rules::html::escape::text;
 use crate::table::numbers::decimal;
 
 /// The most cells on a page: those of the first rows.

@@ -4,7 +4,6 @@
 //! come from the peer, so everything that is not written here is escaped. The same report gives the same
 //! bytes: there is no date in it.
 
-pub(crate) mod escape;
 mod graph;
 mod numbers;
 mod scatter;
@@ -18,8 +17,8 @@ use data_encoding::BASE64;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use crate::base::html::{script_json, text, visible};
 use crate::base::text::{count, counted};
-use escape::{script_json, text, visible};
 use numbers::json_number;
 
 /// Maximum number of rules on a page: those of the highest lift.

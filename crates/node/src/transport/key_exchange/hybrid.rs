@@ -19,7 +19,7 @@ use rustls::ffdhe_groups::FfdheGroup;
 use rustls::{Error, NamedGroup, PeerMisbehaved, ProtocolVersion};
 use zeroize::Zeroizing;
 
-/// Lengths in bytes.
+/// Lengths of the shares' parts, in bytes.
 pub(super) const ENCAPSULATION_KEY_BYTES: usize = 1184;
 pub(super) const CIPHERTEXT_BYTES: usize = 1088;
 pub(super) const X25519_BYTES: usize = 32;
@@ -35,7 +35,7 @@ const INVALID_SHARE: Error = Error::PeerMisbehaved(PeerMisbehaved::InvalidKeySha
 struct HybridGroup;
 
 impl SupportedKxGroup for HybridGroup {
-    /// The client's beginning.
+    /// The client's beginning of an exchange.
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
         let classical = X25519.start()?;
         let decapsulation = DecapsulationKey::from_seed(*random(Seed::default())?);

@@ -106,7 +106,8 @@ impl Batch for Eight {
         Point(Form::Eight(edwards::combine(kernel(), &own(points), &bytes(scalars), SCALAR_BITS)))
     }
 
-    /// A sum of few products leaves most of the eight places empty: with sums of 16, 32, 64 and 128 a polynomial of as many coefficients took
+    /// A sum of few products leaves most of the eight places empty: with sums of 16, 32, 64 and 128 a polynomial of as
+    /// many coefficients took
     /// 1.75, 4.75, 14.3 and 47.2 ms, down to 8 coefficients by Karatsuba's way 2.3, 6.8, 20.4 and 61.1 (AVX-512 IFMA).
     fn full_sum(&self) -> usize {
         32

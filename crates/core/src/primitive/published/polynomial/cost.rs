@@ -27,7 +27,8 @@ impl MultiplyStrategy {
         }
     }
 
-    /// The work of evaluating a polynomial of so many coefficients at so many points: a middle product takes what a product does.
+    /// The work of evaluating a polynomial of so many coefficients at so many points: a middle product takes what a
+    /// product does.
     pub(crate) fn work_of_evaluation<M: Module>(self, school: usize, coefficients: usize, points: usize) -> f64 {
         let most = coefficients.max(GROUP);
         if points > most {

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::module::{Module, ScalarOf};
 
-/// A module that counts what is done with its elements, for statements on numbers of operations. It says itself where products are made as
-/// in school.
+/// A module that counts what is done with its elements, for statements on numbers of operations. It says itself where
+/// products are made as in school.
 #[derive(Debug)]
 pub struct CountingModule<M> {
     /// Module that does the work.
@@ -17,7 +17,7 @@ pub struct CountingModule<M> {
     subtractions: AtomicU64,
 }
 
-/// Numbers of operations.
+/// Numbers of operations on elements and scalars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OperationCounts {
     /// Products of an element and a scalar, in sums or by themselves.

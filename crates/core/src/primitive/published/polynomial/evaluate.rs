@@ -56,8 +56,9 @@ pub(crate) fn evaluate_and_tell<M: Module>(
     tree.descend(module, strategy, sums, done)
 }
 
-/// The values at points by one level of remainders: of the polynomial by the product over each `size` of the points, found in steps of as
-/// many coefficients, whose values are sums of products. (KK, algorithm 2; for comparison, since [`evaluate`] takes less.)
+/// The values at points by one level of remainders: of the polynomial by the product over each `size` of the points,
+/// found in steps of as many coefficients, whose values are sums of products. (KK, algorithm 2; for comparison, since
+/// [`evaluate`] takes less.)
 pub fn evaluate_in_groups<M: Module>(
     module: &M,
     strategy: MultiplyStrategy,

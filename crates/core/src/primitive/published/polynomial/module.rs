@@ -22,8 +22,8 @@ pub trait Module: Sync {
     /// Returns the field of the scalars.
     fn field(&self) -> &Self::Field;
 
-    /// Number of coefficients up to which the parts of a product are multiplied as in school; up to twice as many are multiplied by
-    /// Karatsuba's way, even in Toom's.
+    /// Number of coefficients up to which the parts of a product are multiplied as in school; up to twice as many are
+    /// multiplied by Karatsuba's way, even in Toom's.
     fn school(&self) -> usize {
         8
     }

@@ -29,8 +29,8 @@ const G: &str = concat!(
     "610516750820287592776564917612174854259653020871144260785973996582504721408379343188453629073594298"
 );
 
-/// Table 2: the number p is a safe prime, but (p - 1) / 2 is v 2^10 + 1 and not v 2^15 + 1; the q printed is another number, two digits
-/// short; and g, as every number that figure 1's loop chooses, is no square.
+/// Table 2: the number p is a safe prime, but (p - 1) / 2 is v 2^10 + 1 and not v 2^15 + 1; the q printed is another
+/// number, two digits short; and g, as every number that figure 1's loop chooses, is no square.
 #[test]
 fn parameters_that_are_published_are_not_what_they_should_be() {
     let number = |text| BoxedUint::from_str_radix_vartime(text, 10).unwrap().resize(1088);
@@ -60,7 +60,8 @@ fn karatsuba_subtracts_more_coefficients_than_is_published() {
     }
 }
 
-/// Proposition 2: algorithm 2 is said to take O(k^1.28) products. With the best size of a group at each k they grow like k^1.7.
+/// Proposition 2: algorithm 2 is said to take O(k^1.28) products. With the best size of a group at each k they grow
+/// like k^1.7.
 #[test]
 fn one_level_of_remainders_takes_more_than_is_published() {
     let least = |k: usize| {

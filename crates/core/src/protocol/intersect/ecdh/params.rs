@@ -19,8 +19,8 @@ impl Params {
         Params { entries, suite }
     }
 
-    /// Bytes that a party sends in all, frame headers included and heartbeats not. `returned` matters for the receiver in a
-    /// `payload` that returns rows.
+    /// Bytes that a party sends in all, frame headers included and heartbeats not. `returned` matters for the receiver
+    /// in a `payload` that returns rows.
     pub fn bytes_sent_by(&self, role: Role, returned: ReturnedRows) -> u64 {
         let Params { entries, suite } = self;
         let frame = |bytes: usize| framed_bytes(1, bytes, entries.chunk);

@@ -116,8 +116,8 @@ impl StarParty<'_> {
         }
     }
 
-    /// The session of a link as a part of the run's: what all parts draw once, as the code of their correlations, all links draw
-    /// once, so that how many there are does not make a bad one more likely.
+    /// The session of a link as a part of the run's: what all parts draw once, as the code of their correlations, all
+    /// links draw once, so that how many there are does not make a bad one more likely.
     fn link_session(&self, link: &MeshLink) -> Session {
         link.session_in(self.session, "star link")
     }

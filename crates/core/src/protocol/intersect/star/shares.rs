@@ -41,8 +41,8 @@ impl StarParty<'_> {
         shares
     }
 
-    /// The key that this party and the one at the other end of a link have for a sharing: nothing in it tells the two apart, or their
-    /// shares would not sum to zero.
+    /// The key that this party and the one at the other end of a link have for a sharing: nothing in it tells the two
+    /// apart, or their shares would not sum to zero.
     fn pair_key(&self, link: &MeshLink, plane: Plane) -> Block {
         let about = match plane {
             Plane::Membership => u64::MAX,

@@ -147,7 +147,7 @@ fn products(job: &DotJob<'_>, rows: usize) -> Result<MeshProducts> {
     MeshProducts::new(rows, job.integers()?, job.modulus(rows)?, &all)
 }
 
-/// SoftSpoken's parameter.
+/// Returns SoftSpoken's parameter k.
 fn k(chosen: &Chosen) -> Result<usize> {
     match chosen.extension {
         Some(Extension::SoftSpoken(k)) => Ok(k),

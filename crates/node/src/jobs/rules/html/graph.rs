@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::f64::consts::PI;
 use std::fmt::Write;
 
-use super::escape::{short, text, visible};
 use super::numbers::{factor, percent};
 use super::{ItemView, RulesReport};
+use crate::base::html::{short, text, visible};
 use crate::base::text::{count, counted};
 
 /// Maximum number of items drawn, and of pairs for each of them: more could not be told apart.

@@ -42,9 +42,9 @@ pub struct MeshProducts {
 pub(super) struct Node {
     /// Node of all factors but the last.
     pub(super) parent: Option<usize>,
-    /// The last factor.
+    /// The last factor of the product.
     pub(super) factor: Factor,
-    /// Number of factors.
+    /// Number of factors of the product.
     pub(super) depth: usize,
     /// Whether it is multiplied further, row by row. Otherwise it is a product.
     pub(super) inner: bool,

@@ -1,4 +1,4 @@
-//! A party's part.
+//! A party's part in products of several.
 
 use zeroize::Zeroizing;
 

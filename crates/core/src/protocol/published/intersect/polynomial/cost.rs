@@ -12,7 +12,8 @@ const ENCODE: f64 = 0.3;
 const DECODE: f64 = 0.3;
 const SCALAR: f64 = 0.004;
 
-/// Coefficients that curves multiply as in school. Both parties have to come to the same choice, so nothing is asked of the group.
+/// Coefficients that curves multiply as in school. Both parties have to come to the same choice, so nothing is asked of
+/// the group.
 const SCHOOL: usize = 8;
 
 /// The work of a run, in multiplications of a point in ristretto255.
