@@ -62,8 +62,12 @@ impl PartyInput for CrosstabInput {
         let learned = learned::crosstab(job, me, known);
         let table = found.table.map(Arc::new);
         let page = table.clone().map(|table| Box::new(ForReaders { own: own.clone(), table }) as _);
-        let result =
-            RunResult { page, ..RunResult::new(agreed.chosen.protocol, learned, move || Ok(output::answer(table))) };
+        let common = own.row_id.is_some().then_some(found.common);
+        let result = RunResult {
+            page,
+            common,
+            ..RunResult::new(agreed.chosen.protocol, learned, move || Ok(output::answer(table)))
+        };
         let [mine, theirs] = found.categories;
         result.with("categories", std::collections::BTreeMap::from([(me, mine), (job.peer_of(me), theirs)]))
     }
