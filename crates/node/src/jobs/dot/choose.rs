@@ -25,6 +25,9 @@ pub(crate) fn choose_dot(job: &DotJob<'_>, sizes: &BTreeMap<String, Sizes>, netw
     };
     let candidates: Vec<_> = methods::all().filter(named).flat_map(ways).collect();
     let only = candidates.len() == 1;
+    // Rows that are too many are refused by the check of memory, which names the party that brings them.
+    let possible = |chosen: &&Chosen| methods::product(job, chosen, shorter as usize).is_ok();
+    let without_them = candidates.iter().find(possible).copied().filter(|_| rows > shorter as usize);
     let mut best: Option<(Chosen, f64, u64)> = None;
     let mut refused = None;
     for chosen in candidates {
@@ -49,7 +52,10 @@ pub(crate) fn choose_dot(job: &DotJob<'_>, sizes: &BTreeMap<String, Sizes>, netw
         (Some((chosen, _, bytes)), _) => {
             Ok(Choice { chosen, why: format!("the fastest over this network, with {}", text::bytes(bytes)) })
         }
-        (None, Some(error)) => Err(error),
+        (None, Some(error)) => match without_them {
+            Some(chosen) => Ok(Choice { chosen, why: "the first that fewer rows would allow".into() }),
+            None => Err(error),
+        },
         (None, None) => Err(Error::Internal("no protocol for a scalar product".into())),
     }
 }
