@@ -209,6 +209,8 @@ def connect(
     timeout: float = 60.0,
     patience: float = 1800.0,
     memory: float | None = None,
+    policy: Path | None = None,
+    ledger: Path | None = None,
     allow_unreadable: bool = False,
     allow_insecure: bool = False,
     tell: Tell = None,
@@ -236,6 +238,10 @@ def connect(
         Seconds for which they may be connected and neither send nor read anything.
     memory : float, optional
         Bytes that a question may use besides the table.
+    policy : path, optional
+        The file that has to allow each question, in place of ``policy.toml`` in the identity's directory.
+    ledger : path, optional
+        Directory of the ledger in which questions are entered, in place of the identity's.
     allow_unreadable : bool
         Whether to go on although more than half of the own keys cannot be read.
     allow_insecure : bool
@@ -287,6 +293,8 @@ def connect(
         "timeout": timeout,
         "patience": patience,
         "memory": memory,
+        "policy": policy,
+        "ledger": ledger,
         "allow_unreadable": allow_unreadable,
         "allow_insecure": allow_insecure,
         "tell": tell,

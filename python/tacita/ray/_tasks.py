@@ -293,6 +293,7 @@ def _with_others(
                     policy=None,
                     ledger=None,
                     receipt=None,
+                    cancel=None,
                     progress=None,
                     **order.options,
                 )
