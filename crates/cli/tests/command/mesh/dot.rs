@@ -31,6 +31,9 @@ fn as_number(value: &Value) -> f64 {
 /// Columns of one party.
 type Columns = Vec<Vec<i64>>;
 
+/// Parties, rows, numbers, terms, decimals, columns of each, learners.
+type Case = (usize, usize, (i64, i64), &'static str, u32, &'static [usize], &'static [usize]);
+
 /// Pseudorandom columns.
 fn columns(seed: u64, count: usize, rows: usize, (low, high): (i64, i64)) -> Columns {
     let mut numbers = noise(seed).map(|word| low + (word % (high - low + 1) as u64) as i64);
@@ -83,8 +86,7 @@ fn of_columns(names: &[&str], all: &[Columns]) -> String {
 
 #[test]
 fn values_are_the_products_of_all_parties_columns() {
-    // Parties, rows, numbers, terms, columns of each, learners.
-    let cases: [(usize, usize, (i64, i64), &str, u32, &[usize], &[usize]); 8] = [
+    let cases: [Case; 8] = [
         (3, 200, (0, 1), "", 0, &[1, 1, 1], &[0, 1, 2]),
         (3, 0, (0, 1), "", 0, &[1, 1, 1], &[0]),
         (3, 1, (1, 1), "", 0, &[1, 1, 1], &[2]),

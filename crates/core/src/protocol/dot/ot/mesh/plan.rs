@@ -108,7 +108,7 @@ impl MeshProducts {
             return Err(Error::Internal("mesh: a product that is there twice, or begins another".into()));
         }
         let held = nodes.iter().filter(|node| node.inner && node.depth > 1).count();
-        let block = if held == 0 { rows } else { (HELD_SHARES / held).max(MIN_BLOCK_ROWS) / 128 * 128 };
+        let block = HELD_SHARES.checked_div(held).map_or(rows, |share| share.max(MIN_BLOCK_ROWS) / 128 * 128);
         let parties = products.iter().map(|product| product.iter().map(|factor| factor.party).collect()).collect();
         let plan = MeshProducts { rows, integers, modulus, parties, nodes, leaves, block: block.clamp(1, rows.max(1)) };
         let most = plan.most_words();
