@@ -40,7 +40,7 @@ impl Queue {
     ///
     /// Takes about `memory` bytes of memory, and disk space for all records twice.
     ///
-    /// Errors ([`Error::Input`]): the disk is full or fails, a file is damaged, or `memory` is too little. Nothing has
+    /// Errors ([`tacita_core::Error::Input`]): the disk is full or fails, a file is damaged, or `memory` is too little. Nothing has
     /// left then, and the next time begins anew.
     pub fn shuffle(&self, conditions: &Conditions, memory: u64) -> Result<ShuffleOutcome> {
         let _one = super::lock(&self.shuffling);

@@ -1,6 +1,6 @@
 //! Ledger of a party: every run that it began, also those that were refused or have failed.
 //!
-//! The file `ledger` in the identity's directory grows only at its end ([`chain`]). Each record is on disk before the run goes on. The
+//! The file `ledger` in the identity's directory grows only at its end (`chain`). Each record is on disk before the run goes on. The
 //! file is locked while it is read and written, so that runs of any number of processes are entered one after the other. A mark beside it, in a sealed file of
 //! its own, says how many records there were last, and their head:
 //!

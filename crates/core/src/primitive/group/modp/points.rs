@@ -282,7 +282,7 @@ impl Group for ModP {
         self.points(&product, 1).remove(0)
     }
 
-    /// A sum squares as often whether it has one product or [`COMBINED`]. Counted in squarings and products of eight
+    /// A sum squares as often whether it has one product or `COMBINED`. Counted in squarings and products of eight
     /// places, twice the coefficients take 2.75 times as long at 64 and 3.1 times at 128, where Karatsuba's way takes 3
     /// times.
     fn full_sum(&self) -> usize {
