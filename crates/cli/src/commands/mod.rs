@@ -139,9 +139,12 @@ enum Command {
     Identity(identity::IdentityCommand),
     Completions(completions::Completions),
     Man(completions::Man),
-    #[command(name = "simulated-party", hide = true)]
+    #[command(name = SIMULATED_PARTY, hide = true)]
     SimulatedParty,
 }
+
+/// Name of the hidden command that is a party of a simulation.
+const SIMULATED_PARTY: &str = "simulated-party";
 
 /// A command line that cannot be understood, in one line: what, and what to do.
 pub fn usage_error(error: &clap::Error) -> String {
@@ -202,7 +205,7 @@ pub fn fitting(text: &str) -> String {
     if takes_job_file(std::env::args().skip(1)) { without_command_line(text) } else { without_job_file(text) }
 }
 
-/// Whether the command that these arguments name takes a job file.
+/// Whether the command that these arguments name takes a job file, or is a party of a simulation, whose job came from one.
 fn takes_job_file(arguments: impl Iterator<Item = String>) -> bool {
     let mut command = Cli::command();
     for word in arguments {
@@ -210,7 +213,7 @@ fn takes_job_file(arguments: impl Iterator<Item = String>) -> bool {
             command = inner.clone();
         }
     }
-    command.get_positionals().any(|argument| argument.get_id() == "job")
+    command.get_name() == SIMULATED_PARTY || command.get_positionals().any(|argument| argument.get_id() == "job")
 }
 
 impl Cli {
