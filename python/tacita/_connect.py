@@ -80,7 +80,7 @@ class Running(Future[Result]):
 class Session:
     """This party, and peers that it reaches over the network: `connect` makes one."""
 
-    def __init__(self, me: str, identity: _tacita.Identity, parties: dict[str, dict[str, Any]], options: dict[str, Any]) -> None:
+    def __init__(self, me: str, identity: Identity | Path, parties: dict[str, dict[str, Any]], options: dict[str, Any]) -> None:
         self._me, self._identity, self._parties, self._options = me, identity, parties, options
         # One run at a time: the next one listens where this one does.
         self._turn = threading.Lock()
@@ -168,7 +168,7 @@ class Session:
     def job(self, question: Question) -> Job:
         """Returns the job that a question is among the parties of this session, with their addresses and identities."""
         if not isinstance(question, Question):
-            raise _input(f"question: a {type(question).__qualname__} is none: give a tacita.Intersect(...), or another question")
+            raise _input(f"question: a {type(question).__qualname__} is not a question: give a tacita.Intersect(...), or another question")
         if question.kind == "aggregate":
             raise _input("question: reports of an Aggregate go to its services: use tacita.submit and tacita.results")
         return question._between(self._parties)
@@ -300,4 +300,4 @@ def connect(
         "tell": tell,
         "confirm": confirm,
     }
-    return Session(me, _inner(identity), parties, options)
+    return Session(me, identity, parties, options)

@@ -122,7 +122,7 @@ def run(
         job,
         party,
         data,
-        _inner(identity),
+        identity,
         listen=listen,
         timeout=timeout,
         patience=patience,
@@ -144,7 +144,7 @@ def run_party(
     job: Job,
     party: str,
     data: Data,
-    identity: _tacita.Identity,
+    identity: Union[Identity, Path],
     *,
     listen: Optional[str] = None,
     timeout: float,
@@ -163,7 +163,7 @@ def run_party(
     cancel: Optional[_tacita.Cancel] = None,
 ) -> Result:
     """The same, which `cancel` ends from another thread."""
-    spec = _spec_of(job)
+    spec, owner = _spec_of(job), _inner(identity)
     times = {"timeout": seconds_of("timeout", timeout), "patience": seconds_of("patience", patience)}
     before_run(job, party, tell, confirm)
     with watching(progress) as raw, named():
@@ -171,7 +171,7 @@ def run_party(
             spec,
             party,
             data,
-            identity,
+            owner,
             listen=listen,
             announce=None,
             **times,

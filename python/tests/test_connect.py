@@ -114,7 +114,7 @@ def test_what_is_wrong_is_told_before_anything_is_asked(sessions: Sessions, tmp_
     session, _ = sessions
     question = tacita.Intersect(key=["id"], reveal=tacita.Rows(to="a"))
     wrong = [
-        (lambda: session.ask(question.terms, MINE), "^question: a method is none"),  # type: ignore[arg-type]
+        (lambda: session.ask(question.terms, MINE), "^question: a method is not a question"),  # type: ignore[arg-type]
         (lambda: session.ask(tacita.Intersect(key=["id"], reveal_to="a", parties=["a", "c"]), MINE), "^parties: the question is for a, c, and the session"),
         (lambda: session.ask(tacita.Intersect(key=["id"], reveal_to="c"), MINE), 'reveal_to.*"c"'),
         (lambda: tacita.connect("a", tmp_path / "a", ["b"]), "^peers: a list has no names"),  # type: ignore[arg-type]

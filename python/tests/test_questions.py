@@ -350,7 +350,7 @@ def test_a_session_knows_the_parties_and_a_question_may_name_its_own() -> None:
         tacita.local(tables).ask(dataclasses.replace(question, parties=None))
     with pytest.raises(tacita.InputError, match="reveal_to.*\"hospital\""):
         tacita.local(tables).ask(tacita.Intersect(key=["number"], reveal_to=["hospital"]))
-    with pytest.raises(tacita.InputError, match="^question: a Job is none"):
+    with pytest.raises(tacita.InputError, match="^question: a Job is not a question"):
         tacita.local(tables).ask(question.job)  # type: ignore[arg-type]
     with pytest.raises(tacita.InputError, match="^tables: a DataFrame has no names of parties"):
         tacita.local(MINE)  # type: ignore[arg-type]

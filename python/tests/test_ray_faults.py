@@ -210,7 +210,7 @@ def test_a_place_that_is_taken_meanwhile_loses_nothing(parties, tmp_path: pathli
             return super().done(tasks, timeout)
 
     errors = run_both(job_of(parties), tmp_path, {"hospital": Taken(1), "insurer": Processes(1)}, {"patience": 60.0})
-    assert isinstance(errors[0], tacita.InputError) and "the result is whole in" in str(errors[0])
-    kept = pathlib.Path(str(errors[0]).rpartition("whole in ")[2])
+    assert isinstance(errors[0], tacita.InputError) and "whole result is in" in str(errors[0])
+    kept = pathlib.Path(str(errors[0]).rpartition("whole result is in ")[2])
     assert len(list(kept.glob("part-*.parquet"))) == 5
     check_rows([errors[1]], tmp_path)

@@ -166,7 +166,7 @@ def test_a_leader_that_ends_early_is_found_out(parties, tmp_path: pathlib.Path) 
         drivers.turn({"insurer": json.dumps([{"what": "end"}])})
         drivers.end()
     raised = ended()
-    assert isinstance(raised, tacita.ProtocolError) and "5 of 5 buckets left" in str(raised)
+    assert isinstance(raised, tacita.ProtocolError) and "5 of 5 buckets were left" in str(raised)
     assert not (tmp_path / "out" / "insurer").exists()
 
 

@@ -68,9 +68,9 @@ def test_who_forgets_what_it_had_is_not_told_again(parties, tmp_path: pathlib.Pa
     raised = errors[NAMES.index(victim)]
     if victim == NAMES[0]:
         # It is told when all have kept a bucket.
-        assert isinstance(raised, tacita.ProtocolError) and raised.peer == who and "which all have said to have" in str(raised)
+        assert isinstance(raised, tacita.ProtocolError) and raised.peer == who and "which all parties have reported as done" in str(raised)
     else:
-        assert isinstance(raised, tacita.NetworkError) and "so were 1 before it, with repeats = 1" in str(raised)
+        assert isinstance(raised, tacita.NetworkError) and "as 1 before it, and repeats = 1" in str(raised)
 
 
 @pytest.mark.parametrize("who", NAMES[:2])
@@ -163,7 +163,7 @@ def test_a_run_is_resumed_where_it_was_begun(parties, tmp_path: pathlib.Path, be
         )  # fmt: skip
 
     for output in (tmp_path / "out" / "other", tmp_path / "elsewhere" / "hospital"):
-        with pytest.raises(tacita.InputError, match="has its buckets in .*give the output of before"):
+        with pytest.raises(tacita.InputError, match="has its buckets in .*give the same output as before"):
             resumed(output)
     (tmp_path / "link").symlink_to(tmp_path / "out")
     # It waits for the other party.

@@ -249,7 +249,7 @@ def test_a_leader_that_ends_a_level_early_is_found_out(parties, tmp_path: pathli
         drivers.turn({"insurer": '[{"what": "end"}]'})
         drivers.turn({"insurer": "[]"})
     thread.join(60)
-    assert isinstance(ended[0], tacita.ProtocolError) and "4 of 4 buckets left" in str(ended[0])
+    assert isinstance(ended[0], tacita.ProtocolError) and "4 of 4 buckets were left" in str(ended[0])
     # Whoever broke the protocol is told so, and does not wait for the other to come back.
     assert "failed its checks" in str(told.value) and told.value._ended_there
 

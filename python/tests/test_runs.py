@@ -402,7 +402,7 @@ ARGUMENTS: dict[str, tuple[Callable[[tacita.Job, dict[str, pyarrow.Table]], obje
     "half a row": (lambda job, tables: tacita.plan(job, {"a": 1, "b": 1.5}), "rows of b = 1.5"),
     "tables without names": (lambda job, tables: tacita.simulate(job, [*tables.values()]), "by name"),  # type: ignore[arg-type]
     "a key of another type": (lambda job, tables: tacita.Job(**{**JOB, "key": "id"}), r"expected the table \[key\]$"),
-    "an object": (lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": object()}}), "object is no value"),
+    "an object": (lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": object()}}), "object cannot be a value"),
     "no number": (
         lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": float("nan")}}),
         "^limits: Out of range",
