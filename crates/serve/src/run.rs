@@ -28,6 +28,7 @@ pub fn check(job: &JobSpec, me: &str) -> Result<()> {
 ///
 /// use tacita_node::agreement::{JobSpec, Source};
 /// use tacita_node::base::{cancel::Cancel, files::Existing};
+/// use tacita_node::govern::account::Governance;
 /// use tacita_node::identity::Identity;
 /// use tacita_node::run::{addresses::meeting, party::PartyRun, party::DEFAULT_PATIENCE};
 /// use tacita_node::{table::ReadOptions, watch::NoProgress};
@@ -45,6 +46,7 @@ pub fn check(job: &JobSpec, me: &str) -> Result<()> {
 ///     report: None,
 ///     html: None,
 ///     existing: Existing::Kept,
+///     governance: Governance::at("id".as_ref()),
 ///     pool: None,
 ///     timeout: Duration::from_secs(60),
 ///     patience: DEFAULT_PATIENCE,

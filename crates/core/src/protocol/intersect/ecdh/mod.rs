@@ -11,7 +11,9 @@
 //! machines. What each role learns is in `docs/protocols/ecdh.md`, every byte in `docs/wire.md`.
 //!
 //! ```
+//! use tacita_core::primitive::oprf::Suite;
 //! use tacita_core::protocol::intersect::ecdh::{Params, TagDomain, rows};
+//! use tacita_core::protocol::intersect::tag_exchange;
 //! use tacita_core::session::Transcript;
 //! use tacita_core::{Channel, Item, Session};
 //! # fn rng() -> chacha20::ChaCha20Rng {
@@ -24,7 +26,8 @@
 //! let item = |name: &&str| Item::new(&session.derive("item"), name.as_bytes());
 //! let hospital: Vec<Item> = ["ann", "bob", "cid"].iter().map(item).collect();
 //! let insurer: Vec<Item> = ["bob", "dan"].iter().map(item).collect();
-//! let params = Params::rows(hospital.len(), insurer.len());
+//! let entries = tag_exchange::Params::rows(hospital.len(), insurer.len());
+//! let params = Params::new(entries, Suite::Ristretto255);
 //! let domain = TagDomain::of_session(&session);
 //! let (mut to_insurer, mut to_hospital) = Channel::pair("hospital", "insurer");
 //! let common = std::thread::scope(|scope| {
