@@ -30,7 +30,8 @@ impl Params {
         if self.rows > MAX_ROWS {
             return Err(Error::Input(format!("{} rows: at most {MAX_ROWS} are possible", self.rows)));
         }
-        match self.first.checked_mul(self.second) {
+        // Of one party's, too, if the other has none.
+        match self.first.max(1).checked_mul(self.second.max(1)) {
             Some(..=MAX_CELLS) => Ok(()),
             _ => Err(Error::Input(format!(
                 "the table has {} x {} cells, and at most {MAX_CELLS} are possible: put numbers into bins, or name fewer columns",

@@ -67,10 +67,11 @@ impl OwnCategories {
             of_row[place] = number;
         }
         // The number of a category tells nothing of where it stands among those with names. It decides what closes besides small
-        // cells, and has to be the same in every run: two runs that close other cells would tell those that close in both.
-        let names: Vec<&String> = columns.iter().map(|(name, _)| *name).collect();
+        // cells, and has to be the same in every run, whatever names and order the job has: two runs that close other cells would
+        // tell those that close in both.
+        let headers: Vec<&str> = columns.iter().map(|(_, column)| column.header.as_str()).collect();
         let mut order: Vec<usize> = (0..all.len()).collect();
-        order.sort_by_cached_key(|&category| random_number(secret, &names, &all[category]));
+        order.sort_by_cached_key(|&category| random_number(secret, &headers, &all[category]));
         let mut number_of = vec![0; all.len()];
         order.iter().zip(0..).for_each(|(&old, new)| number_of[old] = new);
         of_row.iter_mut().filter(|number| **number != NONE).for_each(|number| *number = number_of[*number as usize]);
@@ -103,11 +104,13 @@ impl OwnCategories {
     }
 }
 
-/// A number by which a category of columns of these names stands among others, random to all who do not have the secret.
-fn random_number(secret: &[u8; 32], names: &[&String], labels: &Labels) -> [u8; 32] {
+/// A number by which a category of columns with these headers stands among others, random to all who do not have the secret.
+fn random_number(secret: &[u8; 32], headers: &[&str], labels: &Labels) -> [u8; 32] {
+    let mut parts: Vec<(&str, &str)> = headers.iter().copied().zip(labels.iter().map(String::as_str)).collect();
+    parts.sort_unstable();
     let mut hasher = blake3::Hasher::new_derive_key("tacita 1 crosstab category");
     hasher.update(secret);
-    for text in names.iter().copied().chain(labels) {
+    for text in parts.into_iter().flat_map(|(header, label)| [header, label]) {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     }

@@ -106,6 +106,11 @@ impl Job for Crosstab {
         if spec.level != Level::Bits128 {
             return bad(format!("level = \"{}\" is not available for job = \"crosstab\": use \"bits128\"", spec.level));
         }
+        if spec.limits.blur.is_some() {
+            return bad(
+                "limits.blur is not available for job = \"crosstab\", whose comparisons need the number of common rows: leave it out",
+            );
+        }
         self.of(spec).check_own()?;
         aligned::spec::check_alignment(spec, self.row_id.as_ref())
     }

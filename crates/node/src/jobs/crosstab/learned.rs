@@ -30,7 +30,12 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
                  random numbers of categories, never by size."
             ));
             learned.push(format!(
-                "{party} does not learn the count of a closed cell: open cells and margins together leave more than one possible."
+                "{party} does not learn the count of a closed cell from this table, unless its own categories or margins alone tell it, or \
+                 a whole row or column of the table is empty."
+            ));
+            learned.push(format!(
+                "{party} can learn counts of closed cells from other tables of the same rows: with another limits.min_cell or other \
+                 categories, or after {peer} has changed its identity or some rows."
             ));
             learned.push(format!(
                 "{party} can guess that a cell is in fewer than {enough} from where cells are closed: the numbers of categories say \
@@ -41,6 +46,9 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
                  knows what {peer} has. Nothing checks what categories a party brings."
             ));
         }
+    }
+    if least == 1 {
+        learned.push(format!("{party} can learn about a single row: limits.min_cell is 1."));
     }
     learned.push(format!(
         "{party} learns how many categories {peer} has. They are numbered at random, and in all runs of {peer} alike."

@@ -43,6 +43,8 @@ pub(super) enum Owned {
 
 /// Categories of one column. An absent value is the category without a name. Secret: zeroized when dropped.
 pub(super) struct CategoryColumn {
+    /// Header of the column in the party's table, whatever the job calls it.
+    pub(super) header: String,
     /// Names of the categories.
     pub(super) labels: Vec<String>,
     /// The category of each row of the table.
@@ -107,7 +109,8 @@ fn used_rows(rows: usize, ids: Option<&intersect::Loaded>) -> Vec<bool> {
 ///
 /// Errors ([`Error::Input`]): it maps one that its table lacks; it has none.
 fn owned(job: &CrosstabJob<'_>, me: &str, table: &Table) -> Result<Vec<Owned>> {
-    let mapped = |name: &String| job.parties.get(me).is_some_and(|party| party.columns.contains_key(name));
+    let maps = |party: &str, name: &String| job.parties.get(party).is_some_and(|own| own.columns.contains_key(name));
+    let mapped = |name: &String| maps(me, name);
     let has = |name: &String| table.schema().column_with_name(job.header(me, name)).is_some();
     let used = job.used();
     if let Some(name) = used.iter().find(|name| mapped(name) && !has(name)) {
@@ -115,7 +118,8 @@ fn owned(job: &CrosstabJob<'_>, me: &str, table: &Table) -> Result<Vec<Owned>> {
     }
     let owned = used.iter().map(|name| match (mapped(name), has(name)) {
         (true, _) => Owned::Mapped,
-        (_, true) => Owned::Named,
+        // A column that the job file maps for the peer alone is not read here.
+        (_, true) if !maps(job.peer_of(me), name) => Owned::Named,
         _ => Owned::No,
     });
     let owned: Vec<Owned> = owned.collect();
@@ -147,6 +151,7 @@ fn read(job: &CrosstabJob<'_>, me: &str, name: &str, table: &Table, used: &[bool
     let header = job.header(me, name);
     let listed = job.own.categories.get(name);
     let mut column = CategoryColumn {
+        header: header.to_owned(),
         labels: listed.cloned().unwrap_or_default(),
         of_row: Zeroizing::new(vec![u32::MAX; table.rows()]),
     };

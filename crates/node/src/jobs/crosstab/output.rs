@@ -31,19 +31,27 @@ pub(super) struct CrossTable {
     pub(super) cells: Vec<Cell>,
     /// Number of closed cells, those without a name included.
     pub(super) closed: usize,
+    /// Whether the peer has categories whose names this party does not learn: all their cells are closed, and none is here.
+    pub(super) unnamed: bool,
     /// Number that cells have besides the count, if this party learns it, and its decimals.
     pub(super) measure: Option<(CellMeasure, u32)>,
 }
 
 impl CrossTable {
-    pub(super) fn new(job: &CrosstabJob<'_>, cells: Vec<Cell>, closed: usize, has_sums: bool) -> CrossTable {
+    pub(super) fn new(
+        job: &CrosstabJob<'_>,
+        cells: Vec<Cell>,
+        closed: usize,
+        unnamed: bool,
+        has_sums: bool,
+    ) -> CrossTable {
         let by = job.by();
         let mut cells = cells;
         cells.sort_by_cached_key(|cell| {
             cell.labels.iter().zip(&by).map(|(label, column)| job.order(column, label)).collect::<Vec<_>>()
         });
         let measure = has_sums.then(|| (job.measure(), job.decimals()));
-        CrossTable { row_columns: job.row_columns(), by, cells, closed, measure }
+        CrossTable { row_columns: job.row_columns(), by, cells, closed, unnamed, measure }
     }
 
     /// Number of open cells.

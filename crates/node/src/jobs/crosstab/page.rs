@@ -35,11 +35,13 @@ struct Grid<'a> {
     rows: Lines<'a>,
     columns: Lines<'a>,
     cells: BTreeMap<(usize, usize), &'a Cell>,
+    /// Whether the table has cells that are not here.
+    partial: bool,
 }
 
 impl<'a> Grid<'a> {
     fn new(table: &'a CrossTable) -> Grid<'a> {
-        let mut grid = Grid { rows: Vec::new(), columns: Vec::new(), cells: BTreeMap::new() };
+        let mut grid = Grid { rows: Vec::new(), columns: Vec::new(), cells: BTreeMap::new(), partial: false };
         let place = |lines: &mut Lines<'a>, labels: &'a [String]| {
             lines.iter().position(|line| *line == labels).unwrap_or_else(|| {
                 lines.push(labels);
@@ -51,15 +53,20 @@ impl<'a> Grid<'a> {
             let at = (place(&mut grid.rows, row), place(&mut grid.columns, column));
             grid.cells.insert(at, cell);
         }
+        grid.partial = table.unnamed || table.cells.len() > MAX_CELLS;
         grid
     }
 
+    /// The count of a cell, if it is open. Categories of one party that stand in no row together have no cell, and no rows.
     fn count(&self, row: usize, column: usize) -> Option<u64> {
-        self.cells.get(&(row, column))?.count
+        self.cells.get(&(row, column)).map_or(Some(0), |cell| cell.count)
     }
 
-    /// The sum of cells, if all are open.
+    /// The sum of cells, if all are here and open.
     fn total(&self, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> Option<u64> {
+        if self.partial {
+            return None;
+        }
         let cells = rows.flat_map(|row| columns.clone().map(move |column| (row, column)));
         cells.map(|(row, column)| self.count(row, column)).sum()
     }
@@ -168,13 +175,13 @@ fn heat_map(page: &mut String, table: &CrossTable, grid: &Grid<'_>) {
     for (row, labels) in grid.rows.iter().enumerate() {
         let _ = write!(page, "<tr><th scope=\"row\">{}</th>", label(labels));
         for column in 0..grid.columns.len() {
-            match grid.cells.get(&(row, column)).filter(|cell| cell.count.is_some()) {
-                Some(cell) => {
-                    let number = cell.count.unwrap_or(0);
+            match grid.cells.get(&(row, column)).map(|cell| (cell, cell.count)) {
+                Some((cell, Some(number))) => {
                     let heat = (number as u128 * 9).div_ceil(most.into());
                     let _ = write!(page, "<td class=\"h{heat}\">{}{}</td>", count(number), measured(table, cell));
                 }
-                None => page.push_str("<td class=\"closed\">closed</td>"),
+                Some((_, None)) => page.push_str("<td class=\"closed\">closed</td>"),
+                None => page.push_str("<td></td>"),
             }
         }
         let _ = writeln!(page, "{}</tr>", total(grid.row_total(row)));
@@ -182,7 +189,7 @@ fn heat_map(page: &mut String, table: &CrossTable, grid: &Grid<'_>) {
     page.push_str("<tr><th scope=\"row\">total</th>");
     (0..grid.columns.len()).for_each(|column| page.push_str(&total(grid.column_total(column))));
     let _ = writeln!(page, "{}</tr>\n</table></div>", total(grid.all()));
-    page.push_str("<p>A total is shown where none of its cells is closed.</p>\n");
+    page.push_str("<p>A total is shown where none of its cells is closed or left out.</p>\n");
 }
 
 /// The measure of a cell, under its count.
@@ -200,7 +207,7 @@ fn statistics(page: &mut String, table: &CrossTable, grid: &Grid<'_>) {
     if let Some((chi_square, freedom)) = grid.chi_square() {
         let _ = writeln!(page, "<p>Chi-square {chi_square:.4}; degrees of freedom: {freedom}.</p>");
     }
-    if let Some(ratio) = grid.odds_ratio() {
+    if let Some(ratio) = grid.odds_ratio().filter(|_| !grid.partial) {
         let _ = writeln!(page, "<p>Odds ratio {ratio:.4}.</p>");
     }
 }

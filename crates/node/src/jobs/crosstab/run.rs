@@ -18,6 +18,9 @@ use crate::base::memory::Limit;
 use crate::jobs::aligned::{self, AlignedRows};
 use crate::jobs::dot::side;
 
+/// Advice where memory does not suffice.
+const FEWER: &str = "put numbers into bins, or name fewer columns";
+
 /// Result of a run for a party.
 pub(super) struct Found {
     /// Number of rows that both have.
@@ -91,14 +94,19 @@ pub(super) fn run(
     let own = OwnCategories::new(&read, listed, sizes, |row| rows.place(row), secret)?;
     categories::check_names(&own)?;
     let theirs = exchange_count(own.labels.len(), channel)?;
+    let their_names: Vec<&String> = their_columns.iter().map(|(_, name)| *name).collect();
+    let agreed_theirs = categories::listed(job, &their_names);
+    if agreed_theirs.as_ref().is_some_and(|all| all.len() != theirs) || (their_names.is_empty() && theirs > 1) {
+        return Err(channel.violation(format!("it has {theirs} categories, which its columns cannot have")));
+    }
     let mine = side(job, me);
     let of_sides = |own: usize, theirs: usize| if mine == Side::First { [own, theirs] } else { [theirs, own] };
     let [first, second] = of_sides(own.labels.len(), theirs);
     let params = Params { rows: rows.common(), first, second, minimum: job.min_cell() };
     // Both know both numbers.
     params.check().map_err(|error| channel.conclude_for(error))?;
-    let work = Work { job, me, agreed, params, rows: &rows, mine };
-    work.check_memory(own.labels.len(), brought, allowed)?;
+    let work = Work { job, me, agreed, params, rows: &rows, mine, allowed };
+    work.check_memory(own.labels.len(), brought)?;
 
     // 1. Shares of all counts. 2. Which cells close. 3. The counts of the others.
     let columns = own.columns(Integers::BINARY)?;
@@ -125,14 +133,13 @@ pub(super) fn run(
         .collect();
     let named: Vec<usize> =
         (0..theirs).filter(|&other| to_me && (0..own.labels.len()).any(|one| is_open(one, other))).collect();
-    let columns: Vec<&String> = their_columns.iter().map(|(_, name)| *name).collect();
-    let names = categories::exchange_names(&told, named.len(), &columns, job, channel)?;
+    let names = categories::exchange_names(&told, named.len(), &their_names, job, channel)?;
 
     let found = Found { common: rows.common(), categories: [own.labels.len(), theirs], table: None };
     let Some(counts) = counts else { return Ok(found) };
     let mut peers: Vec<(Labels, Option<usize>)> = names.into_iter().zip(named.into_iter().map(Some)).collect();
     // Agreed categories are known by name, with or without an open cell.
-    for labels in categories::listed(job, &columns).unwrap_or_default() {
+    for labels in agreed_theirs.unwrap_or_default() {
         if !peers.iter().any(|(known, _)| *known == labels) {
             peers.push((labels, None));
         }
@@ -149,7 +156,8 @@ pub(super) fn run(
             cells.push(Cell { labels, count, sum });
         }
     }
-    let table = CrossTable::new(job, cells, closed.iter().filter(|closed| **closed).count(), sums.is_some());
+    let unnamed = peers.len() < theirs;
+    let table = CrossTable::new(job, cells, closed.iter().filter(|closed| **closed).count(), unnamed, sums.is_some());
     Ok(Found { table: Some(table), ..found })
 }
 
@@ -171,15 +179,17 @@ struct Work<'a> {
     params: Params,
     rows: &'a AlignedRows,
     mine: Side,
+    /// Memory that the user allows, in bytes.
+    allowed: Option<u64>,
 }
 
 impl Work<'_> {
     /// Refuses more columns than memory has room for.
-    fn check_memory(&self, categories: usize, brought: &CrosstabInput, allowed: Option<u64>) -> Result<()> {
+    fn check_memory(&self, categories: usize, brought: &CrosstabInput) -> Result<()> {
         let bits = if self.job.measure().column().is_some() { 32 } else { 1 };
         let columns = (self.rows.rows() as u64 / 8 + 1).saturating_mul(categories as u64 * bits);
         let others = self.job.memory(self.me, &self.agreed.chosen, &brought.sizes, &self.agreed.peer_sizes)?;
-        Limit::of(allowed).check(columns.saturating_add(others), "put numbers into bins, or name fewer columns")
+        Limit::of(self.allowed).check(columns.saturating_add(others), FEWER)
     }
 
     /// Shares of the products of these columns with the peer's, of such integers.
@@ -198,7 +208,10 @@ impl Work<'_> {
         let Params { first, second, .. } = self.params;
         let shape = Shape { rows: self.rows.rows(), first, second, integers };
         let session = self.agreed.session.child(purpose, 0);
-        product(&self.agreed.chosen, shape, modulus)?.run(self.mine, &columns, &session, channel, rng)
+        let product = product(&self.agreed.chosen, shape, modulus)?;
+        // It grows with the peer's categories, whose number shows in the run alone.
+        Limit::of(self.allowed).check(product.memory(), FEWER)?;
+        product.run(self.mine, &columns, &session, channel, rng)
     }
 
     /// Sums of the measure in cells that are open, if this party does not have the measure and learns them.
