@@ -10,8 +10,10 @@ use tacita_aggregate::setting::ServiceConfig;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::scratch;
+use tacita_node::govern::account::Governance;
 use tacita_node::jobs::aggregate::reports::ReportsInput;
 use tacita_node::table::ReadOptions;
+use tacita_serve::run::governed;
 
 use crate::data::Data;
 use crate::errors::{Failure, raise};
@@ -43,7 +45,7 @@ pub fn submit(
     allow_insecure: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let data = Data::of(data, &party)?;
+    let (data, identity_home) = (Data::of(data, &party)?, identity.home());
     let (shown, cancel) = (Shown::default(), Cancel::default());
     // It goes when the waiting ends, whatever the work is still at.
     let scratch = scratch().map_err(|error| raise(py, error))?;
@@ -51,10 +53,12 @@ pub fn submit(
         let (job, identity, screen, cancel) = (spec.job.clone(), identity.inner(), shown.of(&party), cancel.clone());
         let scratch = scratch.path().to_owned();
         let told = RunLog::of(&job.id, &party);
+        // A policy beside the identity has to allow it, and it is entered in the ledger there.
+        let governance = Governance { home: identity_home, ..Governance::default() };
         let submit = move || {
             job.check_secure(allow_insecure)?;
             let submitting = Submitting {
-                setting: Arc::new(ServiceConfig::new(job)?),
+                setting: Arc::new(ServiceConfig::new(job.clone())?),
                 identity,
                 input: ReportsInput { allow_unreadable, expand, ..input(data, &scratch)? },
                 round,
@@ -67,7 +71,8 @@ pub fn submit(
                 cancel,
                 me: party,
             };
-            Ok::<_, Failure>(submit_all(&submitting)?)
+            let Submitting { me, identity, .. } = &submitting;
+            Ok::<_, Failure>(governed(&governance, (&job, me), identity, &[], || submit_all(&submitting))?)
         };
         move || {
             let mut report = told.within(submit)?;

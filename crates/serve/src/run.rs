@@ -82,7 +82,7 @@ pub fn governed<T>(
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let account = governance.open(job, me, identity, inputs)?;
-    account.agreed_without_receipts()?;
+    account.agreed_without_receipts().inspect_err(|error| drop(account.end(Err(error))))?;
     let done = work();
     let ended = account.end(done.as_ref().map(|_| AccountedOutcome::default()));
     done.and_then(|done| ended.map(|()| done))

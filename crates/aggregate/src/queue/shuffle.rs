@@ -40,8 +40,8 @@ impl Queue {
     ///
     /// Takes about `memory` bytes of memory, and disk space for all records twice.
     ///
-    /// Errors ([`tacita_core::Error::Input`]): the disk is full or fails, a file is damaged, or `memory` is too little. Nothing has
-    /// left then, and the next time begins anew.
+    /// Errors ([`tacita_core::Error::Input`]): the disk is full or fails, a file is damaged, or `memory` is too little.
+    /// Nothing has left then, and the next time begins anew.
     pub fn shuffle(&self, conditions: &Conditions, memory: u64) -> Result<ShuffleOutcome> {
         let _one = super::lock(&self.shuffling);
         let waiting = self.waiting(|one| one.claimed)?;

@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
+use tacita_node::govern::account::Governance;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::Live;
+use tacita_node::table::ReadOptions;
 use tacita_node::transport::ConnectCancel;
 use tacita_serve::desk::check::{Checked, Checking, check};
 use tacita_serve::desk::{self, Asking, DeskConfig};
 use tacita_serve::page::PageOrigin;
+use tacita_serve::run::governed;
 
 use super::{arguments, help};
 use crate::console::print;
@@ -104,7 +107,13 @@ impl DeskCommand {
         let stop = cancel.clone();
         interrupt::stands("ending when the requests under way are answered", move || stop.cancel());
         let reading = live.job.reading(&self.me, self.reading.options());
+        let (governance, job, owner) = (Governance::at(&self.identity), live.job.clone(), identity.clone());
         let asking = Asking { live, identity, cancel };
+        governed(&governance, (&job, &self.me.clone()), &owner, &[], || self.ask(asking, reading))
+    }
+
+    /// Asks for the keys of a table, or serves the page.
+    fn ask(self, asking: Asking, reading: ReadOptions) -> Result<()> {
         if let Some(table) = self.check {
             let DeskCommand { reference, verdicts, .. } = self;
             return checked(Checking { asking, table, reading, reference, verdicts });

@@ -80,7 +80,10 @@ impl Governance {
             return Policy::load(path).map(Some);
         }
         let usual = self.home.as_ref().map(|home| home.join(POLICY_FILE));
-        usual.filter(|path| path.symlink_metadata().is_ok()).map(|path| Policy::load(&path)).transpose()
+        // One that is there and cannot be read refuses everything.
+        let there =
+            |path: &PathBuf| !path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        usual.filter(there).map(|path| Policy::load(&path)).transpose()
     }
 
     /// Returns the approvals that are there.
@@ -221,7 +224,10 @@ impl Account {
                 ..Ended::default()
             },
         };
-        ledger.end(place.entry, Ended { receipts: self.given().ended.clone(), ..ended }).and(written)
+        let ended = Ended { receipts: self.given().ended.clone(), ..ended };
+        // A result too long for the ledger is left out of it, so that the entry ends.
+        let without = Ended { result: Value::Null, learned: Vec::new(), rows: Value::Null, ..ended.clone() };
+        ledger.end(place.entry, ended).or_else(|_| ledger.end(place.entry, without)).and(written)
     }
 
     fn facts(

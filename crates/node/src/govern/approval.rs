@@ -43,6 +43,8 @@ struct Body {
     agreement: String,
     party: String,
     columns: BTreeMap<String, String>,
+    /// Columns that the job uses of this party, by the job's names: terms leave items of `rules` to each party.
+    uses: Vec<String>,
     runs: u64,
     until: Day,
 }
@@ -69,6 +71,7 @@ impl Approval {
             agreement: Terms::of(job).agreement(),
             party: me.to_owned(),
             columns: job.party(me)?.columns.clone(),
+            uses: job.job.columns(job, me),
             runs,
             until,
         };
@@ -132,6 +135,7 @@ impl Approval {
         self.body.agreement == Terms::of(job).agreement()
             && self.body.party == me
             && columns.is_ok_and(|columns| *columns == self.body.columns)
+            && self.body.uses == job.job.columns(job, me)
             && Day::of(now) <= self.body.until
     }
 }

@@ -216,6 +216,19 @@ impl Receipts {
     fn all(&self) -> impl Iterator<Item = &Receipt> {
         self.own.iter().chain(&self.peers)
     }
+
+    /// Checks that `me` has given one receipt to each of these others, and has one from each.
+    fn check_mirrored(&self, me: &String, others: &[&String]) -> std::result::Result<(), String> {
+        let own = self.own.iter().map(|own| (&own.statement.by, &own.statement.to));
+        let theirs = self.peers.iter().map(|peer| (&peer.statement.to, &peer.statement.by));
+        for mut pairs in [own.collect::<Vec<_>>(), theirs.collect()] {
+            pairs.sort_unstable();
+            if !pairs.iter().copied().eq(others.iter().map(|other| (me, *other))) {
+                return Err("each party has to have one receipt for each other, and one in return".into());
+            }
+        }
+        Ok(())
+    }
 }
 
 impl ReceiptFile {
@@ -260,15 +273,18 @@ impl ReceiptFile {
                 receipt.check_about(phase, by, to, facts).map_err(|what| format!("{named}: {what}"))?;
             }
         }
-        let mirrored = |own: &Receipt| {
-            let (by, to) = (&own.statement.by, &own.statement.to);
-            self.begun.peers.iter().filter(|theirs| (&theirs.statement.by, &theirs.statement.to) == (to, by)).count()
-                == 1
-        };
-        match self.begun.own.iter().find(|own| !mirrored(own)) {
-            Some(own) => Err(format!("there is no receipt of {} in return", own.statement.to.escape_debug())),
-            None if self.begun.own.len() != self.begun.peers.len() => Err("a receipt was added".into()),
-            None => Ok(()),
+        let me = &self.begun.own.first().ok_or("there are no own receipts")?.statement.by;
+        let mut others: Vec<&String> =
+            facts.parties.iter().map(|party| &party.name).filter(|name| *name != me).collect();
+        others.sort_unstable();
+        self.begun.check_mirrored(me, &others)?;
+        // A run that was cut off has not ended with all.
+        let mut with: Vec<&String> = self.ended.own.iter().map(|own| &own.statement.to).collect();
+        with.sort_unstable();
+        with.dedup();
+        match with.iter().all(|name| others.contains(name)) {
+            true => self.ended.check_mirrored(me, &with),
+            false => Err("a receipt is for a party that is not of the job".into()),
         }
     }
 }

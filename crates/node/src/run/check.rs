@@ -70,7 +70,8 @@ impl PartyRun {
         }
         let named = |what, path: &Option<PathBuf>| path.clone().map(|path| (what, path));
         let first = [named("the job file", &self.job_file), named("the output", &self.output)];
-        let last = [named("the page", &self.html), named("the report", &self.report)];
+        let receipt = &self.governance.receipt;
+        let last = [named("the page", &self.html), named("the report", &self.report), named("the receipts", receipt)];
         let beside_it = beside.iter().map(|(what, path)| Some((*what, path.clone())));
         let files: Vec<_> = first.into_iter().chain(beside_it).chain(last).flatten().collect();
         let files = files.iter().map(|(what, path)| (*what, path.as_path()));

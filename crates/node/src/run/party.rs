@@ -118,8 +118,12 @@ impl PartyRun {
             Ok(()) => self.announce(),
             Err(_) => tracing::info!("{} cannot run (see the error at the end): telling the others", self.me),
         }
+        let refused = checked.as_ref().err().filter(|error| matches!(error, Error::Policy(_))).map(ToString::to_string);
         let ready = match self.prepare(checked) {
             Ok(ready) => ready,
+            // A peer that fails first does not hide why this party refuses, nor is a kept result written then.
+            Err(Error::Network { .. }) if refused.is_some() => return Err(Error::Policy(refused.unwrap_or_default())),
+            Err(error) if refused.is_some() => return Err(error),
             Err(error) => return self.write_alone(error, started),
         };
         let Ran { part, found, mut report, connections } = self.execute(ready, account)?;

@@ -157,7 +157,7 @@ impl PartyRun {
             WORTH_WAITING
         };
         let until = Instant::now() + wait.min(self.timeout);
-        while links.len() < self.peers() && Instant::now() < until {
+        while links.len() < self.peers() && Instant::now() < until && !self.cancel.is_cancelled() {
             std::thread::sleep(Duration::from_millis(20));
         }
     }

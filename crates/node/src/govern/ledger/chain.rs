@@ -19,6 +19,10 @@ const TAG_BYTES: usize = 16;
 /// Maximum length of a record's contents in bytes.
 const MAX_RECORD_BYTES: usize = 1 << 24;
 
+/// Maximum length of a sealed record, with what begins the file.
+pub(super) const MAX_SEALED_BYTES: u64 =
+    (MAGIC.len() + LENGTH_BYTES + NONCE_BYTES + MAX_RECORD_BYTES + TAG_BYTES) as u64;
+
 /// Hash over everything up to a record.
 pub(super) type Head = [u8; 32];
 

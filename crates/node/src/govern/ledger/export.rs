@@ -21,7 +21,10 @@ pub fn csv(entries: &[LedgerEntry]) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| Error::Internal(error.to_string());
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS).map_err(|error| failed(&error))?;
-    entries.iter().try_for_each(|entry| writer.write_record(cells(entry))).map_err(|error| failed(&error))?;
+    entries
+        .iter()
+        .try_for_each(|entry| writer.write_record(cells(entry).map(plain)))
+        .map_err(|error| failed(&error))?;
     let bytes = writer.into_inner().map_err(|error| failed(&error))?;
     String::from_utf8(bytes).map_err(|error| failed(&error))
 }
@@ -43,6 +46,11 @@ pub fn html(entries: &[LedgerEntry]) -> String {
     page.extend(entries.iter().map(|entry| row(&cells(entry), "td")));
     page.push_str("</table></html>\n");
     page
+}
+
+/// A cell that spreadsheets take for text: names and reasons may be the peer's.
+fn plain(cell: String) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell }
 }
 
 fn cells(entry: &LedgerEntry) -> [String; 12] {

@@ -187,8 +187,8 @@ impl Ledger {
             Some(mark) if hex(&chain.heads[mark.records as usize]) != mark.head => {
                 return Err(self.damaged("it is not the ledger that was written last"));
             }
-            // A first record whose mark was not written any more.
-            None if whole > 1 => return Err(self.damaged(&format!("{MARK_FILE} beside it is missing"))),
+            // The mark is there before the first record.
+            None if !bytes.is_empty() => return Err(self.damaged(&format!("{MARK_FILE} beside it is missing"))),
             _ => {}
         }
         let read = |(place, record): (usize, &Zeroizing<Vec<u8>>)| serde_json::from_slice(record).map_err(|_| place);
@@ -198,6 +198,9 @@ impl Ledger {
             .map_err(|place| self.damaged(&format!("record {} is of another version of this program", place + 1)))?;
         let mended = records.iter().filter(|record| matches!(record, Record::Mended { .. })).count();
         let torn = (bytes.len() - chain.whole) as u64;
+        if torn > chain::MAX_SEALED_BYTES {
+            return Err(self.damaged("more stands at its end than a crash leaves of one record"));
+        }
         Ok(Contents { entries, records: whole, torn, mended, end })
     }
 
@@ -216,6 +219,9 @@ impl Ledger {
         let contents = serde_json::to_vec(&record).map_err(|error| Error::Internal(error.to_string()))?;
         let mut end = locked.contents.end;
         let sealed = end.seal(&self.cipher, &contents)?;
+        if locked.contents.end == End::FIRST && !self.folder.has(MARK_FILE) {
+            self.put_mark(End::FIRST)?;
+        }
         let mut write = || -> std::io::Result<()> {
             let first = locked.file.metadata()?.len() == 0;
             let bytes = if first { [&MAGIC[..], &sealed].concat() } else { sealed.clone() };
@@ -225,18 +231,17 @@ impl Ledger {
             if first { self.folder.flush() } else { Ok(()) }
         };
         write().map_err(|error| self.cannot_write(&error))?;
-        let mark = Mark { records: end.records, head: hex(&end.head) };
-        let mark = serde_json::to_vec(&mark).map_err(|error| Error::Internal(error.to_string()))?;
-        seal::put(
-            &self.folder,
-            MARK_FILE,
-            &self.mark_key,
-            MARK_FILE,
-            mark,
-            "make room, then run the command again".into(),
-        )?;
+        self.put_mark(end)?;
         locked.contents.end = end;
         Ok(())
+    }
+
+    /// Writes the mark of how far the ledger has come.
+    fn put_mark(&self, end: End) -> Result<()> {
+        let mark = Mark { records: end.records, head: hex(&end.head) };
+        let mark = serde_json::to_vec(&mark).map_err(|error| Error::Internal(error.to_string()))?;
+        let advice = "make room, then run the command again".into();
+        seal::put(&self.folder, MARK_FILE, &self.mark_key, MARK_FILE, mark, advice).map(drop)
     }
 
     fn damaged(&self, what: &str) -> Error {

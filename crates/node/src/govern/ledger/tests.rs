@@ -166,10 +166,22 @@ fn a_crash_leaves_a_ledger_that_goes_on() {
     for length in (0..first.len()).step_by(3) {
         let home = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(home.path(), &identity).unwrap();
+        // The mark is there before it.
         std::fs::write(home.path().join(LEDGER_FILE), &first[..length]).unwrap();
+        if length > 0 {
+            refused(&ledger, "beside it is missing");
+        }
+        ledger.put_mark(End::FIRST).unwrap();
         enter(&ledger, "y");
         assert_eq!(ledger.read().unwrap().entries.len(), 1, "{length}");
     }
+    // More than a crash leaves of one record.
+    let home = tempfile::tempdir().unwrap();
+    let ledger = Ledger::open(home.path(), &identity).unwrap();
+    let much = vec![0; chain::MAX_SEALED_BYTES as usize + 1];
+    std::fs::write(home.path().join(LEDGER_FILE), [first, &much[..]].concat()).unwrap();
+    std::fs::write(home.path().join(MARK_FILE), &whole[0][1]).unwrap();
+    refused(&ledger, "more stands at its end");
 }
 
 /// Many at once: every run has an entry of its own, and none is counted before another that it should have seen.

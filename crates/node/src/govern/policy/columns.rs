@@ -21,15 +21,24 @@ impl UsedColumns {
         let alignment = job.job.alignment(job);
         let keys = [job.key.as_ref(), alignment.as_ref().and_then(|alignment| alignment.key.as_ref())];
         let keys: BTreeSet<_> = keys.into_iter().flatten().flat_map(|key| &key.columns).collect();
-        let computes = job.job.columns(job, me).into_iter().filter(|column| !keys.contains(column));
+        // The columns of a job begin with its ids. One that is there again is computed on, too.
+        let mut ids = alignment
+            .as_ref()
+            .and_then(|alignment| alignment.key.as_ref())
+            .map_or(Vec::new(), |key| key.columns.clone());
+        let mut is_id = |column: &String| {
+            let place = ids.iter().position(|id| id == column);
+            place.map(|place| ids.swap_remove(place)).is_some()
+        };
+        let computes = job.job.columns(job, me).into_iter().filter(|column| !is_id(column));
         let headers =
             |columns: BTreeSet<&String>| columns.into_iter().map(|name| job.header(me, name).to_owned()).collect();
         let computes: BTreeSet<_> = computes.map(|name| job.header(me, &name).to_owned()).collect();
-        UsedColumns {
-            unnamed: job.job.name() == "rules" && computes.is_empty(),
-            computes,
-            gives: headers(job.given_by(me).iter().collect()),
-            keys: headers(keys),
+        let mut gives: BTreeSet<String> = headers(job.given_by(me).iter().collect());
+        if job.job.name() == "crosstab" {
+            // The other learns names of categories, and sums of the measure.
+            gives.extend(computes.iter().cloned());
         }
+        UsedColumns { unnamed: job.job.name() == "rules" && computes.is_empty(), computes, gives, keys: headers(keys) }
     }
 }

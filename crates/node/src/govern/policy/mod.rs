@@ -175,7 +175,10 @@ impl Policy {
         self.check_words(&rule.reveal_to, "reveal_to", |word| ["self", "peers"].contains(&word))?;
         self.check_words(&rule.security, "security", |word| word.parse::<Security>().is_ok())?;
         self.check_words(&rule.levels, "levels", |word| word.parse::<Level>().is_ok())?;
-        let Some(approve) = &rule.approve else { return Ok(()) };
+        let Some(approve) = rule.approve.as_ref().filter(|approve| *approve.get_ref() > 0) else {
+            let say = "approvers: say how many of them have to approve, as in approve = 1";
+            return rule.approvers.as_ref().map_or(Ok(()), |listed| Err(self.fault(listed, say)));
+        };
         let approvers = rule.approvers.as_ref().map_or(&[][..], |listed| listed.get_ref());
         let distinct: std::collections::BTreeSet<_> = approvers.iter().map(|key| key.0).collect();
         if distinct.len() as u64 >= *approve.get_ref() {

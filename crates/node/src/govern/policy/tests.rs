@@ -22,6 +22,11 @@ fn job(text: &str) -> JobSpec {
     JobSpec::parse(&format!("{text}{parties}"), false).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// The same without own headers.
+fn unmapped(text: &str) -> JobSpec {
+    JobSpec::parse(&format!("{text}[parties.a]\n[parties.b]\nidentity = \"{B}\"\n"), false).unwrap()
+}
+
 fn policy(text: &str) -> Policy {
     Policy::parse(Path::new("policy.toml"), text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
@@ -134,6 +139,16 @@ fn columns_are_those_of_the_own_table() {
     ask(&rule("computes", "\"value\""), &dot, &NoHistory, &[]).unwrap();
     ask(&rule("keys", "\"insured\""), &dot, &NoHistory, &[]).unwrap();
     ask(&rule("computes", "\"insured\""), &dot, &NoHistory, &[]).unwrap_err();
+    // An id that is multiplied, too.
+    let both =
+        job("job = \"dot\"\nid = \"t\"\nreveal_to = [\"b\"]\ncolumn = \"value\"\nbits = 8\nrow_id = [\"value\"]\n");
+    ask(&rule("computes", "\"insured\""), &both, &NoHistory, &[]).unwrap_err();
+    ask(&rule("computes", "\"value\""), &both, &NoHistory, &[]).unwrap();
+    // The other learns names of categories and sums.
+    let crosstab =
+        job("job = \"crosstab\"\nid = \"t\"\nreveal_to = [\"b\"]\nrows = [\"age\"]\ncolumns = [\"value\"]\n");
+    ask(&rule("gives", "\"age\", \"value\""), &crosstab, &NoHistory, &[]).unwrap();
+    ask(&rule("gives", "\"age\""), &crosstab, &NoHistory, &[]).unwrap_err();
     let rules = "job = \"rules\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nmin_support = 2\nmin_confidence = 0.5\nrow_id = [\"name\"]\n";
     let rules = |items: &str| job(&format!("{rules}items = {items}\n"));
     ask(&rule("computes", "\"item\""), &rules("[\"item\"]"), &NoHistory, &[]).unwrap();
@@ -226,6 +241,14 @@ fn approvals_are_of_different_listed_keys_and_for_this_run() {
         );
     }
     ask(&policy, &job, &Runs(3), &[first.clone(), second]).unwrap_err();
+    // The terms of rules leave each party its items: an approval covers them all the same.
+    let rules = |items: &str| {
+        let text = "job = \"rules\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nmin_support = 2\nmin_confidence = 0.5\n";
+        unmapped(&format!("{text}items = [\"{items}\"]\n"))
+    };
+    let approvals = [&one, &two].map(|by| sign(&rules("drug"), "a", day, by));
+    ask(&policy, &rules("drug"), &NoHistory, &approvals).unwrap();
+    ask(&policy, &rules("diagnosis"), &NoHistory, &approvals).unwrap_err();
     // What was changed in the file is no approval any more.
     let text = Approval::sign(&job, "a", 3, day, &one).unwrap();
     let changes =

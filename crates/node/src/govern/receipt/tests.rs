@@ -88,7 +88,11 @@ fn a_file_of_receipts_is_of_one_run_and_mutual() {
     let mut swapped = good.clone();
     std::mem::swap(&mut swapped.begun, &mut swapped.ended);
     let none = ReceiptFile::new(Receipts::default(), Receipts::default());
-    for bad in [alone, twice, added, mixed, swapped, none] {
+    let mut one_end = good.clone();
+    one_end.ended.peers.clear();
+    let mut ends_twice = good.clone();
+    ends_twice.ended.peers.extend(good.ended.peers.clone());
+    for bad in [alone, twice, added, mixed, swapped, none, one_end, ends_twice] {
         let error = load(&bad).unwrap_err();
         assert!(matches!(error, Error::Input(_)) && !error.to_string().contains('\n'), "{error}");
     }
