@@ -54,7 +54,10 @@ class Running(Future[Result]):
             return True
         if self.done():
             return self.cancelled()
-        self._cancel_requested = self._cancel.cancel() or self._cancel_requested
+        # Said first: the run may end before this call is back.
+        before, self._cancel_requested = self._cancel_requested, True
+        if not self._cancel.cancel():
+            self._cancel_requested = before
         return self._cancel_requested
 
     def cancelled(self) -> bool:
@@ -84,8 +87,12 @@ class Session:
         self._me, self._identity, self._parties, self._options = me, identity, parties, options
         # One run at a time: the next one listens where this one does.
         self._turn = threading.Lock()
+        self._thread: threading.Thread | None = None
         self._worker: ThreadPoolExecutor | None = ThreadPoolExecutor(1, thread_name_prefix="tacita")
+        # Of what is started and asked, and of whether the session is open.
+        self._lock = threading.Lock()
         self._started: list[Running] = []
+        self._asking: list[_tacita.Cancel] = []
 
     @property
     def parties(self) -> list[str]:
@@ -109,10 +116,17 @@ class Session:
         Result
             What this party learns.
         """
-        self._open()
-        job = self.job(question)
-        with self._turn:
-            return self._run(job, data, progress)
+        job, cancel = self.job(question), _tacita.Cancel()
+        with self._lock:
+            self._open()
+            self._asking.append(cancel)
+        try:
+            with self._turn:
+                self._open()
+                return self._run(job, data, progress, cancel)
+        finally:
+            with self._lock:
+                self._asking.remove(cancel)
 
     def start(self, question: Question, data: Data, *, progress: ShowProgress = None) -> Running:
         """Begins to answer a question, on a thread of its own. Questions that were started before are answered first.
@@ -127,9 +141,10 @@ class Session:
         Running
             A future with the answer.
         """
-        worker, job, running = self._open(), self.job(question), Running()
+        job, running = self.job(question), Running()
 
         def work() -> None:
+            self._thread = threading.current_thread()
             with self._turn:
                 if not running.set_running_or_notify_cancel():
                     return
@@ -140,9 +155,11 @@ class Session:
                 else:
                     running.set_result(answer)
 
-        self._started = [one for one in self._started if not one.done()]
-        self._started.append(running)
-        worker.submit(work)
+        with self._lock:
+            worker = self._open()
+            self._started = [one for one in self._started if not one.done()]
+            self._started.append(running)
+            worker.submit(work)
         return running
 
     def check(self, question: Question, data: Data, rows: Mapping[str, float]) -> Plan:
@@ -174,12 +191,16 @@ class Session:
         return question._between(self._parties)
 
     def close(self) -> None:
-        """Ends the session: what is started is cancelled."""
-        worker, self._worker = self._worker, None
-        for running in self._started:
+        """Ends the session: what is asked or started is cancelled, and waited for, except by a function that the session itself calls."""
+        with self._lock:
+            worker, self._worker = self._worker, None
+            started, asking = list(self._started), list(self._asking)
+        for one in asking:
+            one.cancel()
+        for running in started:
             running.cancel()
         if worker is not None:
-            worker.shutdown()
+            worker.shutdown(wait=threading.current_thread() is not self._thread)
 
     def _open(self) -> ThreadPoolExecutor:
         if self._worker is None:
