@@ -213,7 +213,7 @@ const JOBS: &[(&str, &str)] = &[
     ),
     (
         "rules by gm-bloom",
-        "job = \"rules\"\nprotocol = \"gm-bloom\"\nreveal = \"counts\"\ndensity = \"10%\"\nmin_support = 0.5\nrow_id = [\"id\"]\nreveal_to = [\"a\", \"b\"]",
+        "job = \"rules\"\nprotocol = \"gm-bloom\"\nreveal = \"counts\"\ndensity = \"10%\"\nmin_support = 0.5\nrow_id = [\"id\"]\nalignment = \"rows\"\nreveal_to = [\"a\", \"b\"]",
     ),
     (
         "keys of many",

@@ -180,6 +180,8 @@ const TOGETHER: &[(&str, &[(&str, &str)])] = &[
     ("dot", &[("alignment", "\"rows\"")]),
     ("dot", &[("row_id", "\"id\""), ("alignment", "\"shown\"")]),
     ("dot", &[("row_id", "\"id\""), ("limits.blur", "33")]),
+    ("cross table", &[("row_id", "\"id\""), ("limits.blur", "128")]),
+    ("rules", &[("row_id", "\"id\""), ("protocol", "\"gm-bloom\""), ("reveal", "\"counts\""), ("density", "0.2")]),
     ("dot", &[("row_id", "\"id\""), ("alignment", "\"rows\""), ("limits.blur", "128")]),
     ("rules", &[("row_id", "\"id\""), ("bins", "{ age = 4 }")]),
     ("dot", &[("limits.pad_to", "10")]),

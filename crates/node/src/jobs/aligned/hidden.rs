@@ -43,14 +43,14 @@ pub(super) fn run(
     let aligned = align::run(side, &items, &agreed.session, &params, channel, rng)?;
     let common = blurred.map_or(aligned.common(), |(blur, (_, brought))| blur.estimate(aligned.common(), brought));
     tracing::info!(
-        "aligned by ids: {} of both parties, of which {}{} are common",
+        "aligned by ids: products go over {}, of which {}{} are common",
         counted(aligned.rows() as u64, "row"),
         if alignment.blur.is_some() { "about " } else { "" },
         count(common as u64)
     );
     // Each id has one row.
-    let rows = (0..ids.keys().len()).filter_map(|key| ids.keys().rows(key).first().copied());
-    let places = rows.zip(aligned.positions().iter().copied());
+    let rows = (0..ids.keys().len()).map(|key| ids.keys().rows(key).first().copied());
+    let places = rows.zip(aligned.positions().iter().copied()).filter_map(|(row, place)| Some((row?, place)));
     Ok(AlignedRows::hidden(ids.table().rows(), aligned.rows(), common, places))
 }
 
@@ -66,8 +66,10 @@ pub(super) fn cost(alignment: &RowAlignment, sizes: [(&str, &Sizes); 2], machine
     let [(first, of_first), (_, of_second)] = sizes;
     let params = params(alignment, first, of_first, of_second);
     let both = (params.first_items + params.second_items) as f64;
+    let dummies = alignment.blur.map_or(0, |blur| blur.items());
     let role = |name: &str, side: Side, own: &Sizes, theirs: &Sizes| -> Result<(String, RoleCost)> {
-        let functions = vole::cpu_of_both(own.items as f64, theirs.items as f64, machine);
+        let items = |sizes: &Sizes| (sizes.items + dummies) as f64;
+        let functions = vole::cpu_of_both(items(own), items(theirs), machine);
         let cpu = functions + machine.ecdh_pass * both;
         Ok((
             name.to_owned(),

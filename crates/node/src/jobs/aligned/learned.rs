@@ -14,13 +14,15 @@ pub(crate) fn density(
     density: Result<Option<Fraction>>,
     [whose, what]: [&str; 2],
     [party, peer]: [&str; 2],
+    hidden: bool,
     learned: &mut Vec<String>,
 ) {
+    let rows = if hidden { "the rows of either party" } else { "the rows" };
     if let Ok(Some(density)) = density
         && density != Fraction::ONE
     {
         learned.push(format!(
-            "{party} learns that {whose} of {peer}'s {what} more than {density} of the rows, rounded up (the agreed density), if the \
+            "{party} learns that {whose} of {peer}'s {what} more than {density} of {rows}, rounded up (the agreed density), if the \
              run goes on."
         ));
         learned.push(format!("{party} can learn a hint of {peer}'s numbers of ones from how long {peer} takes."));

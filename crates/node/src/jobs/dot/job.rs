@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::{Result, Security};
 use zeroize::Zeroizing;
 
@@ -192,7 +193,8 @@ impl Job for Dot {
             open && chosen.or.is_none() && method.allows(&job, chosen.extension)
         });
         let aligned = aligned::allows(job.alignment().as_ref(), chosen);
-        spec.leaves(chosen.protocol) && spec.security == Security::SemiHonest && aligned && made
+        let among = self.topology(spec) != Topology::Mesh || matches!(chosen.extension, Some(Extension::SoftSpoken(_)));
+        spec.leaves(chosen.protocol) && spec.security == Security::SemiHonest && aligned && made && among
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {

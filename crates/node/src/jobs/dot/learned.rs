@@ -71,7 +71,8 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
             "{party} can tell which runs share a pool if {peer} takes its encryptions from a pool: these runs have the same key."
         ));
     }
-    density(job.density(), ["no column", "has ones in"], [party, peer], &mut learned);
+    let hidden = alignment.as_ref().is_some_and(|it| it.way == AlignWay::Hidden);
+    density(job.density(), ["no column", "has ones in"], [party, peer], hidden, &mut learned);
     of_rows(alignment.as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned

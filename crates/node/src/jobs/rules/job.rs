@@ -7,6 +7,7 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::rules::association::Consequents;
+use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES};
 use tacita_core::{Result, Security};
 
@@ -205,6 +206,12 @@ impl Job for Rules {
         if spec.limits.blur.is_some() {
             return bad(
                 "limits.blur is not available for job = \"rules\", whose measures need the number of common rows: leave it out",
+            );
+        }
+        if hidden && job.density()?.is_some_and(|density| density != Fraction::ONE) {
+            return bad(
+                "density is not available with alignment = \"hidden\": which rows a party has is a column too, of more ones than items \
+                 have. Leave it out, or agree on alignment = \"rows\"",
             );
         }
         if let Some(column) = job.quantiles().filter(|_| hidden) {

@@ -55,6 +55,7 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         learned.push(format!(
             "{party} learns how many of {peer}'s items are in enough rows of {peer}'s, common or not, and how many of these are frequent."
         ));
+        learned.push(format!("{party} learns which of its own items are in enough common rows."));
         learned.push(format!(
             "{party} can learn whether one of its rows is common from two items of its own that differ only in that row: their counts, or \
              those with an item of {peer}'s, differ by it."
@@ -77,8 +78,15 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
     }
     if job.reveal == Reveal::Counts && hidden {
         learned.push(format!(
-            "{party} learns, too, in how many common rows each such item of {peer}'s and of its own is, and each candidate of one party's items."
+            "{party} learns, too, in how many common rows each item of {peer}'s and of its own is that is in enough rows of its owner's, \
+             frequent or not."
         ));
+        let alone = if job.own.mixed_only.unwrap_or(false) {
+            "itemset of one party's items that is a part of a frequent one of both, in a rule or not"
+        } else {
+            "candidate of one party's items"
+        };
+        learned.push(format!("{party} learns the same of each {alone}."));
     }
     if job.support_of_common_rows() {
         let against = match job.limits.min_rows {
@@ -128,7 +136,7 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         ));
         learned.push(names);
     }
-    density(job.density(), ["no frequent item", "is in"], [party, peer], &mut learned);
+    density(job.density(), ["no frequent item", "is in"], [party, peer], hidden, &mut learned);
     of_rows(job.alignment().as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned

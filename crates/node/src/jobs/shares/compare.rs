@@ -147,7 +147,14 @@ impl Comparison {
     }
 }
 
-/// Memory that a comparison takes besides the files, in bytes, from above.
-pub fn memory(numbers: u64) -> u64 {
-    SETUP_BYTES + NUMBER_BYTES * numbers
+/// Memory that a comparison among so many parties takes besides the files, in bytes, from above.
+pub fn memory(numbers: u64, parties: u64) -> u64 {
+    if parties <= 2 {
+        return SETUP_BYTES + NUMBER_BYTES * numbers;
+    }
+    // Numbers are compared in batches. In the widest layer each three summands make a product for each of their bits, of
+    // which each link holds two shares; and the list of parties of each number is kept.
+    let (links, products) = (parties - 1, u64::from(u64::BITS) * (parties / 3));
+    let batch = numbers.min(1 << 14) * (products * (4 * links + 8) + 4 * parties * 128);
+    SETUP_BYTES * links + (NUMBER_BYTES + 64 + 8 * parties) * numbers + batch
 }

@@ -63,6 +63,16 @@ fn cost_in_mesh(job: &SharesJob<'_>, work: SharesWork, calibration: &Calibration
     let names = job.parties.names();
     let relative = transfer_seconds(EXTENSION) / transfer_seconds(MEASURED);
     let (mut roles, mut rounds) = (BTreeMap::new(), 0);
+    // All pairs of parties are alike, but for which of the two stands first.
+    let compared = match work {
+        SharesWork::Open(..) => None,
+        SharesWork::Compare(comparison) => Some(comparison.among(names.len())?).filter(|all| all.rounds() > 0),
+    };
+    let sent = match &compared {
+        Some(all) => [all.bytes_sent(at_least::K, 0, 1)?, all.bytes_sent(at_least::K, 1, 0)?],
+        None => [0; 2],
+    };
+    let transfers = compared.as_ref().map_or(0.0, |all| all.transfers_between(0, 1) as f64);
     for (me, name) in names.iter().enumerate() {
         let mut role = RoleCost::default();
         for (peer, other) in names.iter().enumerate().filter(|(peer, _)| *peer != me) {
@@ -72,14 +82,11 @@ fn cost_in_mesh(job: &SharesJob<'_>, work: SharesWork, calibration: &Calibration
                     role.bytes += if job.learns(other) { reveal_bytes(modulus, numbers) } else { 0 };
                     rounds = u32::from(numbers > 0);
                 }
-                SharesWork::Compare(comparison) => {
-                    let comparison = comparison.among(names.len())?;
-                    if comparison.rounds() > 0 {
-                        role.bytes += MeshOts::setup_bytes(at_least::K, me, peer)?
-                            + comparison.bytes_sent(at_least::K, me, peer)?;
-                        let transfers = comparison.transfers_between(me, peer) as f64;
+                SharesWork::Compare(_) => {
+                    if let Some(all) = &compared {
+                        role.bytes += MeshOts::setup_bytes(at_least::K, me, peer)? + sent[usize::from(me > peer)];
                         role.cpu += calibration.ot_start + transfers * calibration.ot_transfer * relative / 2.0;
-                        rounds = 2 + comparison.rounds();
+                        rounds = 2 + all.rounds();
                     }
                 }
             }

@@ -125,8 +125,8 @@ impl Job for SharesSpec {
         spec.leaves(chosen.protocol) && spec.security == Security::SemiHonest && made
     }
 
-    fn memory(&self, _spec: &JobSpec, me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-        Ok(memory(self, &sizes[me]))
+    fn memory(&self, spec: &JobSpec, me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        Ok(memory(&self.of(spec), &sizes[me]))
     }
 
     fn cost(

@@ -48,7 +48,8 @@ pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) ->
     });
     if several {
         learned.push(format!(
-            "{party} and some of the others, not all, learn no more than the learners among them, if they pool what they see."
+            "{party} and some of the others, not all, can learn the numbers of the rest, as far as what the learners among them learn \
+             and the numbers that they brought tell them, if they pool what they see; and nothing else."
         ));
         learned
             .push(format!("{party} learns nothing else about the data of {peer}, as long as all follow the protocol."));

@@ -208,6 +208,9 @@ impl SharesWork {
 
     /// Returns the operation that a plan assumes without files.
     pub fn assumed(job: &SharesJob<'_>, numbers: usize) -> Result<SharesWork> {
+        if numbers > MAX_NUMBERS {
+            return Err(Error::Input(format!("{numbers} numbers: {MAX_NUMBERS} can be opened")));
+        }
         match job.own.threshold() {
             Some(_) => Ok(SharesWork::Compare(Comparison::assumed(numbers)?)),
             None => Ok(SharesWork::opening(job, Modulus::power_of_two(64)?, numbers)),
@@ -317,6 +320,6 @@ fn open(
 }
 
 /// Memory besides the files, in bytes.
-pub fn memory(job: &SharesSpec, own: &Sizes) -> u64 {
-    job.threshold().map_or(0, |_| compare::memory(own.items))
+pub fn memory(job: &SharesJob<'_>, own: &Sizes) -> u64 {
+    job.own.threshold().map_or(0, |_| compare::memory(own.items, job.parties.0.len() as u64))
 }

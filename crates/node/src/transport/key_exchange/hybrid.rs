@@ -7,8 +7,8 @@
 //! shared secret    ML-KEM secret (32)             || X25519 secret (32)
 //! ```
 //!
-//! X25519 is the TLS library's own. Secrets that pass through this file are wiped when they are no longer needed; the decapsulation
-//! key wipes itself.
+//! X25519 is the TLS library's own. Secrets that pass through this file are wiped when they are no longer needed, but for
+//! copies that calls leave on the stack; the decapsulation key wipes itself.
 
 use ml_kem::kem::{Decapsulate, KeyExport};
 use ml_kem::ml_kem_768::{Ciphertext, DecapsulationKey, EncapsulationKey};

@@ -77,13 +77,18 @@ pub(super) fn of_products(
     Ok(Cost { roles, rounds: plan.rounds() + u32::from(!learners.is_empty()), ..Cost::default() })
 }
 
+/// Memory that the keys of one product's words take on one link: of two hashes, in portable AES.
+const KEY_BYTES: u64 = 2 * 768;
+
 /// Memory besides the table, in bytes, an estimate from above.
 pub(super) fn memory(job: &DotJob<'_>, me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
     let own = sizes[me].items;
     let bits = if job.integers()?.bits() == 1 { 1 } else { 32 };
     let columns = own * job.columns_of(me).len() as u64 * bits / 8;
     // At most as many rows as this party has: what peers claim does not count.
-    let held = products(job, own as usize)?.held_bytes() * job.parties.0.len() as u64;
+    let plan = products(job, own as usize)?;
+    let links = job.parties.0.len() as u64 - 1;
+    let held = plan.held_bytes() * (links + 1) + KEY_BYTES * plan.most_words() as u64 * links;
     let alignment = match job.alignment() {
         Some(RowAlignment { ids, .. }) => ids.job.memory(&ids, me, &Chosen::only(intersect::star::PROTOCOL), sizes)?,
         None => 0,

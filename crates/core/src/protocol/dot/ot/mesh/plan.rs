@@ -112,7 +112,7 @@ impl MeshProducts {
         let parties = products.iter().map(|product| product.iter().map(|factor| factor.party).collect()).collect();
         let plan = MeshProducts { rows, integers, modulus, parties, nodes, leaves, block: block.clamp(1, rows.max(1)) };
         let most = plan.most_words();
-        if packing::bytes(most, modulus.bits()) > crate::channel::MAX_PAYLOAD_BYTES {
+        if most * packing::bytes(1, modulus.bits()) > crate::channel::MAX_PAYLOAD_BYTES {
             return Err(Error::Input(format!("{most} products of one column do not fit a message: ask for fewer")));
         }
         Ok(plan)
@@ -210,7 +210,7 @@ impl MeshProducts {
     }
 
     /// The most words that one transfer carries.
-    pub(super) fn most_words(&self) -> usize {
+    pub fn most_words(&self) -> usize {
         let mut counts: HashMap<(usize, usize, u32), usize> = HashMap::new();
         for node in self.nodes.iter().filter(|node| node.depth > 1) {
             *counts.entry((node.depth, node.factor.party, node.factor.column)).or_default() += 1;
