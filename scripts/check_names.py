@@ -16,13 +16,6 @@ from wrap_comments import WIDTH, laid_out
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SOURCES = ("crates", "benches", "fuzz/fuzz_targets")
 
-# Where no comment is longer than that.
-WRAPPED = (
-    *("crates/aggregate", "crates/serve", "fuzz/fuzz_targets", "crates/core/src/channel", "crates/core/src/depot"),
-    *("crates/core/src/primitive", "crates/core/src/protocol/aggregate", "crates/core/src/protocol/intersect"),
-    *("crates/core/src/protocol/published", "crates/core/src/protocol/union"),
-)
-
 # Names that many modules have, each of its own.
 EVERYWHERE = frozenset(["Params", "Error", "Result"])
 
@@ -82,7 +75,7 @@ def in_file(path: str, text: str) -> list[str]:
     bare = code(text)
     found = [f"{path}:{at(bare, m.start())}: {m[0]}: MAX_ or MIN_" for m in CONSTANT.finditer(bare)]
     found += [f"{path}:{at(bare, m.start())}: `match` of a condition: `if`" for m in CONDITION.finditer(bare)]
-    if path.startswith(WRAPPED) and laid_out(text) != text:
+    if laid_out(text) != text:
         found.append(f"{path}: comments of more than {WIDTH} characters: python3 scripts/wrap_comments.py {path}")
     # Strings cannot be broken.
     for number, (line, plain) in enumerate(zip(text.split("\n"), bare.split("\n")), 1):

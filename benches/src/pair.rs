@@ -21,8 +21,8 @@ impl Pair {
         Pair { channels: [sender, receiver], pools: [pool(), pool()] }
     }
 
-    /// Runs both roles, which must succeed: what they return, the wall milliseconds, and the CPU milliseconds of the sender
-    /// and of the receiver.
+    /// Runs both roles, which must succeed: what they return, the wall milliseconds, and the CPU milliseconds of the
+    /// sender and of the receiver.
     pub fn run<S: Send, R: Send>(
         &mut self,
         send: impl FnOnce(&mut Channel) -> Result<S> + Send,
@@ -51,7 +51,8 @@ impl Pair {
     }
 }
 
-/// Both sides of one run, on all threads of the process, and the CPU and wall time of both: what the receiver returns, and its traffic.
+/// Both sides of one run, on all threads of the process, and the CPU and wall time of both: what the receiver returns,
+/// and its traffic.
 pub fn both<R: Send, S: Send>(
     receive: impl FnOnce(&mut Channel) -> Result<R>,
     send: impl FnOnce(&mut Channel) -> Result<S> + Send,

@@ -1,11 +1,12 @@
-//! Whether two classes of measurements take different times: the statistics of Reparaz, Balasch & Verbauwhede, "Dude, is my code
-//! constant time?" (DATE 2017), and of their tool dudect.
+//! Whether two classes of measurements take different times: the statistics of Reparaz, Balasch & Verbauwhede, "Dude,
+//! is my code constant time?" (DATE 2017), and of their tool dudect.
 //!
-//! A run has measurements of both classes in random order. Welch's t compares the means of all of them, of those below each of 100
-//! thresholds (the longest are those in which the machine did something else), and of the squared deviations of all. The strongest
-//! of these 102 counts.
+//! A run has measurements of both classes in random order. Welch's t compares the means of all of them, of those below
+//! each of 100 thresholds (the longest are those in which the machine did something else), and of the squared
+//! deviations of all. The strongest of these 102 counts.
 //!
-//! One run on a machine that does other things besides can be wrong. So several are made, and a [`Decision`] goes by most of them.
+//! One run on a machine that does other things besides can be wrong. So several are made, and a [`Decision`] goes by
+//! most of them.
 
 /// A |t| above this tells two classes apart (the paper's threshold).
 pub const APART: f64 = 4.5;
@@ -30,7 +31,8 @@ pub struct Run {
     /// Difference of the first class's median from the second's, relative to the latter: positive if the first is
     /// longer.
     pub difference: f64,
-    /// The least difference of means that would have had a |t| of [`APART`], without the longest tenth of the measurements.
+    /// The least difference of means that would have had a |t| of [`APART`], without the longest tenth of the
+    /// measurements.
     pub resolution: f64,
 }
 
@@ -150,7 +152,8 @@ mod tests {
     use chacha20::ChaCha20Rng;
     use rand_core::{Rng, SeedableRng};
 
-    /// Measurements of both classes: 1000 cycles and up to 64 more, once in sixteen ten times as many; and `extra` of each.
+    /// Measurements of both classes: 1000 cycles and up to 64 more, once in sixteen ten times as many; and `extra` of
+    /// each.
     fn samples(count: usize, seed: u8, extra: impl Fn(usize, u64) -> u64) -> [Vec<u64>; 2] {
         let mut rng = ChaCha20Rng::from_seed([seed; 32]);
         let mut samples = [Vec::new(), Vec::new()];

@@ -1,4 +1,5 @@
-//! Everything that is measured, at its smallest size: it runs to its end, finds its own results right, and says what it takes.
+//! Everything that is measured, at its smallest size: it runs to its end, finds its own results right, and says what it
+//! takes.
 //!
 //! Some of it runs `tacita`, which `cargo test --workspace` builds beside it.
 

@@ -1,5 +1,5 @@
-//! Cost of a hidden alignment beside those of two intersections by `vole` and a count by `ecdh` of the same sets, in the same run: CPU
-//! and wall time of both sides, bytes against their formula, memory.
+//! Cost of a hidden alignment beside those of two intersections by `vole` and a count by `ecdh` of the same sets, in
+//! the same run: CPU and wall time of both sides, bytes against their formula, memory.
 
 use std::process::ExitCode;
 

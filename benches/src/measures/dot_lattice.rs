@@ -20,7 +20,8 @@ use tacita_core::protocol::dot::{Columns, Integers, Shape};
 use tacita_core::session::{Session, Transcript};
 use tacita_node::base::usage;
 
-/// Wall milliseconds on two cores: of one product of 10^6 rows, of each further one, and of 100 x 100 columns of 10^5 rows.
+/// Wall milliseconds on two cores: of one product of 10^6 rows, of each further one, and of 100 x 100 columns of 10^5
+/// rows.
 const TARGETS: [f64; 3] = [60.0, 3.0, 10_000.0];
 
 /// Bytes of the encrypting side for each row and column, without and with several columns in a number.
@@ -157,7 +158,8 @@ impl Bench {
         self.row(format!("dot {} x {}", shape.first, shape.second), what.into(), shape.rows, &runs)
     }
 
-    /// Sending one column and preparing [`FURTHER`] others; and then [`FURTHER`] products, together and one after the other.
+    /// Sending one column and preparing [`FURTHER`] others; and then [`FURTHER`] products, together and one after the
+    /// other.
     fn further(&self, rows: usize) -> [(Row, f64); 3] {
         let shape = binary(rows, 1, FURTHER);
         let (a, b) = (columns(&shape, 1, 1), columns(&shape, FURTHER, 2));

@@ -1,5 +1,6 @@
-//! Handshakes of two parties' TLS, each end with the other's fingerprint, with the post-quantum key exchange and without: CPU time of
-//! one handshake of both ends together, and the bytes that each sends. Ends are in this process, and nothing is between them.
+//! Handshakes of two parties' TLS, each end with the other's fingerprint, with the post-quantum key exchange and
+//! without: CPU time of one handshake of both ends together, and the bytes that each sends. Ends are in this process,
+//! and nothing is between them.
 
 use std::process::ExitCode;
 use std::time::SystemTime;

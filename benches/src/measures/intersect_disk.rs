@@ -1,7 +1,7 @@
-//! Intersections on disk: two CSV files, two processes with `--work`, little memory.
-//! Each party has as many rows, half of which are common, in an order that has nothing to do with that of the keys; the result
-//! is compared line by line. Needs the `tacita` program beside this one, and room for some ten times the files in the
-//! directory for temporary files (`TMPDIR`).
+//! Intersections on disk: two CSV files, two processes with `--work`, little memory. Each party has as many rows, half
+//! of which are common, in an order that has nothing to do with that of the keys; the result is compared line by line.
+//! Needs the `tacita` program beside this one, and room for some ten times the files in the directory for temporary
+//! files (`TMPDIR`).
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};

@@ -1,7 +1,7 @@
 //! Cost of `vole` from items to common items: both parties in memory, by size, security and threads.
 //!
-//! CPU times are of the sender and of the receiver; bytes are counted for each of the receiver's items, of which the sender
-//! has as many.
+//! CPU times are of the sender and of the receiver; bytes are counted for each of the receiver's items, of which the
+//! sender has as many.
 
 use std::io::Result;
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! Throughput of the kernels under oblivious transfer and VOLE on one thread, in each form that the processor can run.
 //!
-//! At the end stands the best rate of each kernel, by CPU time, beside what the reference machine allows (AVX-512, VAES,
-//! VPCLMULQDQ and GFNI, 2026).
+//! At the end stands the best rate of each kernel, by CPU time, beside what the reference machine allows (AVX-512,
+//! VAES, VPCLMULQDQ and GFNI, 2026).
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

@@ -1,7 +1,7 @@
 //! Cost of attacks on the silent protocols, for the parameters that they take.
 //!
-//! Costs are powers of two. `code` is the probability that a run's code is worse than its distance says, `nodes` a guess of a
-//! tree's missing node.
+//! Costs are powers of two. `code` is the probability that a run's code is worse than its distance says, `nodes` a
+//! guess of a tree's missing node.
 
 use clap::Parser;
 use tacita_bench::about;

@@ -1,5 +1,5 @@
-//! A module for each thing that is measured, with the `main` of its own; in `published` those of protocols that are here to be compared, and
-//! of what papers have measured.
+//! A module for each thing that is measured, with the `main` of its own; in `published` those of protocols that are
+//! here to be compared, and of what papers have measured.
 
 use std::process::{ExitCode, Termination};
 

@@ -22,8 +22,8 @@ use tacita_core::security::Security;
 use tacita_core::session::{Session, Transcript};
 use tacita_node::base::usage;
 
-/// Millions of random OTs a second, by the CPU time of the slower party, that semi-honest extension has to reach for 2^24
-/// of them on one thread a party.
+/// Millions of random OTs a second, by the CPU time of the slower party, that semi-honest extension has to reach for
+/// 2^24 of them on one thread a party.
 const TARGETS: [(usize, f64); 3] = [(2, 90.0), (4, 77.0), (8, 17.0)];
 
 /// Shorter runs are not compared with [`TARGETS`]: messages weigh more than transfers there.

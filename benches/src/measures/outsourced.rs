@@ -1,5 +1,5 @@
-//! Intersections through a helper (`outsourced`), each role on a thread of its own: CPU and bytes of the leader, of the party
-//! that has most to do of the others, and of the helper.
+//! Intersections through a helper (`outsourced`), each role on a thread of its own: CPU and bytes of the leader, of the
+//! party that has most to do of the others, and of the helper.
 
 use std::time::Instant;
 

@@ -2,8 +2,8 @@
 //!
 //! The sender computes each chunk and sends it; the receiver takes the chunks. Both talk TLS over the loopback
 //! interface, which is shaped to a link. Compared are computation alone, the network alone, the channel, and strict
-//! alternation: the sender computes the next chunk only when the receiver has acknowledged the last. Of several runs the
-//! best counts: other work on the machine only ever adds to a time.
+//! alternation: the sender computes the next chunk only when the receiver has acknowledged the last. Of several runs
+//! the best counts: other work on the machine only ever adds to a time.
 
 use std::net::TcpListener;
 use std::path::PathBuf;

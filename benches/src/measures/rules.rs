@@ -1,6 +1,6 @@
-//! Association rules from file to file, level by level: two processes, TLS between them. Beside each level stands what the
-//! published protocol (Dong and Chen, PAKDD 2014) would need for its products by the paper's own formula. Needs the `tacita`
-//! program beside this one.
+//! Association rules from file to file, level by level: two processes, TLS between them. Beside each level stands what
+//! the published protocol (Dong and Chen, PAKDD 2014) would need for its products by the paper's own formula. Needs the
+//! `tacita` program beside this one.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -35,8 +35,8 @@ struct Arguments {
     /// Rows of generated baskets, of 100 items of each party, at a support of 1 %
     #[arg(default_values_t = [100_000], value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     rows: Vec<u32>,
-    /// Directory of the larger public data sets; those in DIR/association_rules come first. By default that in TACITA_DATA,
-    /// if it is set
+    /// Directory of the larger public data sets; those in DIR/association_rules come first. By default that in
+    /// TACITA_DATA, if it is set
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The protocol for products
@@ -120,8 +120,8 @@ impl Published {
         Published { multiplication, symbol, hash }
     }
 
-    /// CPU seconds of both parties for one product, on one thread: 3n modular multiplications, n Legendre symbols, and 2dkn
-    /// (1 + log2 e) hashes (section 3.4).
+    /// CPU seconds of both parties for one product, on one thread: 3n modular multiplications, n Legendre symbols, and
+    /// 2dkn (1 + log2 e) hashes (section 3.4).
     fn seconds(&self, rows: f64, density: Density) -> f64 {
         let hashes = 2.0 * density * Self::K * (1.0 + std::f64::consts::LOG2_E);
         rows * (3.0 * self.multiplication + self.symbol + hashes * self.hash)
@@ -133,8 +133,8 @@ impl Published {
     }
 }
 
-/// Baskets of two parties with 100 items each: of an item in 30 % of the rows down to one in 1.2 %; and ten groups of two
-/// items here and two there that are bought together.
+/// Baskets of two parties with 100 items each: of an item in 30 % of the rows down to one in 1.2 %; and ten groups of
+/// two items here and two there that are bought together.
 fn generate(directory: &Path, rows: usize) -> [PathBuf; 2] {
     const ITEMS: usize = 100;
     let mut rng = ChaCha20Rng::from_seed([1; 32]);

@@ -35,9 +35,9 @@ pub fn calls(stop: impl Fn() + Send + 'static) {
     });
 }
 
-/// Handles Ctrl-C and termination signals in a process that stands until it is told to end. One rule for all of them: with the first signal
-/// it calls `stop`, finishes what is under way, and ends by itself, with exit code 0 unless something had to be cut off; a second signal ends
-/// it at once.
+/// Handles Ctrl-C and termination signals in a process that stands until it is told to end. One rule for all of them:
+/// with the first signal it calls `stop`, finishes what is under way, and ends by itself, with exit code 0 unless
+/// something had to be cut off; a second signal ends it at once.
 pub fn stands(ending: &'static str, stop: impl Fn() + Send + 'static) {
     let told = AtomicBool::new(false);
     let _ = ctrlc::set_handler(move || {

@@ -279,7 +279,8 @@ mod tests {
         }
     }
 
-    /// A refusal is own input at the one who refuses, and terms that were not agreed on at the other, who does not hear the rule.
+    /// A refusal is own input at the one who refuses, and terms that were not agreed on at the other, who does not hear
+    /// the rule.
     #[test]
     fn a_refusal_by_policy_says_no_more() {
         let own = Error::Policy("policy.toml, line 3: no".into());

@@ -1,5 +1,6 @@
-//! Writes the files that fuzzing of Parquet and Arrow starts from, small tables of many types, in every codec and encoding; that of
-//! aggregation: what its roles send each other, and keep; and that of Paillier's keys and ciphertexts.
+//! Writes the files that fuzzing of Parquet and Arrow starts from, small tables of many types, in every codec and
+//! encoding; that of aggregation: what its roles send each other, and keep; and that of Paillier's keys and
+//! ciphertexts.
 //!
 //! `cargo run --release -p tacita-node --example fuzz_seeds -- fuzz/seeds`
 

@@ -205,8 +205,8 @@ fn unopened(directory: &Path, error: &std::io::Error) -> String {
     }
 }
 
-/// Whether a key of this owner is a credential that systemd has handed to this service. It may let the service's user read it by an access list, and shows
-/// that where the group's bits are.
+/// Whether a key of this owner is a credential that systemd has handed to this service. It may let the service's user
+/// read it by an access list, and shows that where the group's bits are.
 fn is_credential(directory: &Path, owner: u32) -> bool {
     let same = |given| Some(std::fs::canonicalize(directory).ok()? == std::fs::canonicalize(given).ok()?);
     owner == 0 && std::env::var_os("CREDENTIALS_DIRECTORY").and_then(same) == Some(true)

@@ -1,7 +1,7 @@
 //! Job files, tables, connections and reports: everything around the protocols of `tacita-core`.
 //!
-//! Follow a job: [`jobs`] reads its file, [`run`] loads the table, meets the peers ([`transport`]), settles the terms with them ([`agreement::handshake`]), and hands over to the room of the job ([`jobs`]), whose
-//! result it writes.
+//! Follow a job: [`jobs`] reads its file, [`run`] loads the table, meets the peers ([`transport`]), settles the terms
+//! with them ([`agreement::handshake`]), and hands over to the room of the job ([`jobs`]), whose result it writes.
 
 pub mod agreement;
 pub mod base;

@@ -75,8 +75,8 @@ impl Snapshot {
     }
 }
 
-/// The target of warnings that may show one of the own values, for people. Each has a twin with the target [`WITHOUT_VALUES`], for
-/// logs that may be collected elsewhere: a subscriber shows one of the two.
+/// The target of warnings that may show one of the own values, for people. Each has a twin with the target
+/// [`WITHOUT_VALUES`], for logs that may be collected elsewhere: a subscriber shows one of the two.
 pub const WITH_VALUES: &str = "tacita_node::with_values";
 
 /// See [`WITH_VALUES`].

@@ -1,5 +1,5 @@
-//! The driver of a job on many machines waits for another party's, with a thousand strangers. Alone in a process, whose descriptors and threads
-//! are counted.
+//! The driver of a job on many machines waits for another party's, with a thousand strangers. Alone in a process, whose
+//! descriptors and threads are counted.
 
 // The tests of the program use the rest.
 #[path = "../../cli/tests/common/stranger.rs"]

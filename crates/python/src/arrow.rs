@@ -1,4 +1,5 @@
-//! Tables from and to whatever speaks Arrow's PyCapsule interface: pandas, polars, pyarrow, DuckDB. Buffers are shared and never copied.
+//! Tables from and to whatever speaks Arrow's PyCapsule interface: pandas, polars, pyarrow, DuckDB. Buffers are shared
+//! and never copied.
 
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,7 +87,8 @@ fn handed(object: &Bound<'_, PyAny>) -> PyResult<Option<Handed>> {
     Ok(None)
 }
 
-/// A schema and its batches; and, by column, extension types of values of dictionaries, of which a schema knows nothing.
+/// A schema and its batches; and, by column, extension types of values of dictionaries, of which a schema knows
+/// nothing.
 type Batches = (SchemaRef, Vec<RecordBatch>, Vec<(String, String)>);
 
 impl Handed {
@@ -140,8 +142,8 @@ fn schema_of(field: &Field) -> Result<SchemaRef, ArrowError> {
     }
 }
 
-/// The rows of an array. Arrow's import takes lengths, offsets, keys of dictionaries and texts as they come, and what relies on them would read
-/// elsewhere if they are wrong.
+/// The rows of an array. Arrow's import takes lengths, offsets, keys of dictionaries and texts as they come, and what
+/// relies on them would read elsewhere if they are wrong.
 fn batch_of(schema: &SchemaRef, array: &ArrayRef) -> Result<RecordBatch, ArrowError> {
     array.to_data().validate_full()?;
     match array.as_any().downcast_ref::<StructArray>() {

@@ -94,8 +94,8 @@ impl Data {
     }
 }
 
-/// Refuses a column that is, or may be, one of Python objects: polars hands them out as bytes, which are addresses in this process's memory, and
-/// does not say so.
+/// Refuses a column that is, or may be, one of Python objects: polars hands them out as bytes, which are addresses in
+/// this process's memory, and does not say so.
 fn refuse_objects(table: &Table) -> Result<()> {
     const ADDRESS_BYTES: i32 = size_of::<usize>() as i32;
     let fields = table.schema().fields();

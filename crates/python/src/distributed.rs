@@ -1,4 +1,5 @@
-//! Jobs that are spread over many machines: what each of them does, and the driver's part of what the parties say to each other.
+//! Jobs that are spread over many machines: what each of them does, and the driver's part of what the parties say to
+//! each other.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -64,10 +65,12 @@ pub fn bucket_bound(rows: u64, buckets: usize, parties: usize) -> u64 {
     distributed::bound(rows, buckets.max(1), parties)
 }
 
-/// A block with its keys; as JSON how many rows it has of which kind, and what is known of it; its digest; and what was warned of.
+/// A block with its keys; as JSON how many rows it has of which kind, and what is known of it; its digest; and what was
+/// warned of.
 type ReadBlock = (ArrowTable, String, String, Vec<u8>, Vec<String>);
 
-/// Reads a part of a party's table: its rows with their keys, what became of the rows and what they say of the others as JSON, and their digest.
+/// Reads a part of a party's table: its rows with their keys, what became of the rows and what they say of the others
+/// as JSON, and their digest.
 #[pyfunction]
 pub fn read_block(
     py: Python<'_>,
@@ -143,7 +146,8 @@ impl Commitment {
 pub struct Work(Arc<Mutex<Option<distributed::DriverRun>>>);
 
 impl Work {
-    /// Does something with it, with the interpreter released: whoever has it meanwhile may log, and logging needs the interpreter.
+    /// Does something with it, with the interpreter released: whoever has it meanwhile may log, and logging needs the
+    /// interpreter.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -402,7 +406,8 @@ impl Drivers {
         Ok(heard.into_iter().map(|(name, words)| (name, json!(words).to_string())).collect())
     }
 
-    /// Adds up the shares that buckets have left, in the order of the buckets; what has come of the job, with this report.
+    /// Adds up the shares that buckets have left, in the order of the buckets; what has come of the job, with this
+    /// report.
     fn add_up(&self, py: Python<'_>, spec: &Spec, work: &Work, files: Vec<PathBuf>, report: &str) -> PyResult<Outcome> {
         let (job, work) = (spec.job.clone(), work.0.clone());
         let report = serde_json::from_str(report).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
@@ -413,7 +418,8 @@ impl Drivers {
         })
     }
 
-    /// Whether a count was told by the receiver: both say whether it has one already, which a connection that was lost has left it with.
+    /// Whether a count was told by the receiver: both say whether it has one already, which a connection that was lost
+    /// has left it with.
     fn has_counted(&self, py: Python<'_>, work: &Work) -> PyResult<bool> {
         let counted = work.counted(py)?.is_some();
         self.with(py, move |drivers| {
@@ -449,8 +455,8 @@ impl Drivers {
         self.count_with(py, spec, report, pooled::hear)
     }
 
-    /// Begins to count, with the names of the own items and in how many of all rows each is. Returns the names of those that are still of interest,
-    /// by their numbers.
+    /// Begins to count, with the names of the own items and in how many of all rows each is. Returns the names of those
+    /// that are still of interest, by their numbers.
     fn begin_levels(
         &self,
         py: Python<'_>,
@@ -468,8 +474,8 @@ impl Drivers {
         })
     }
 
-    /// Returns the itemsets to be counted next, for [`count_itemsets`] and `Spec.bucket`: the number of own itemsets, the
-    /// number of both parties' itemsets, and all of them.
+    /// Returns the itemsets to be counted next, for [`count_itemsets`] and `Spec.bucket`: the number of own itemsets,
+    /// the number of both parties' itemsets, and all of them.
     fn next_level<'py>(&self, py: Python<'py>) -> PyResult<Option<(usize, usize, Bound<'py, PyBytes>)>> {
         let wanted = self.with(py, |drivers| drivers.step(|levels, channel| levels.next(channel)))?;
         Ok(wanted.map(|wanted| {

@@ -1,7 +1,9 @@
-//! `tacita._tacita`: the library under the Python package in `python/tacita`, which gives it its words, types and documentation.
+//! `tacita._tacita`: the library under the Python package in `python/tacita`, which gives it its words, types and
+//! documentation.
 //!
-//! Nothing is kept here that is not asked for: work is done on threads of its own with the interpreter released (`work`), tables come and go through
-//! the Arrow PyCapsule interface (`arrow`), and errors become the package's exceptions (`errors`).
+//! Nothing is kept here that is not asked for: work is done on threads of its own with the interpreter released
+//! (`work`), tables come and go through the Arrow PyCapsule interface (`arrow`), and errors become the package's
+//! exceptions (`errors`).
 
 mod arrow;
 mod data;

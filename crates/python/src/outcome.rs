@@ -159,8 +159,8 @@ impl Outcome {
         self.tables.iter().map(|(name, _)| *name).collect()
     }
 
-    /// Returns the own row from which each row of the result was made, as numbers of 4 bytes. Also returns the number of own
-    /// rows and, for labels that no column holds, the first, the step and the name.
+    /// Returns the own row from which each row of the result was made, as numbers of 4 bytes. Also returns the number
+    /// of own rows and, for labels that no column holds, the first, the step and the name.
     fn positions<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, usize, Labels)> {
         let positions = py.detach(|| self.tables.first().and_then(|(_, rows)| rows.positions()))?;
         let bytes: Vec<u8> = positions.rows.iter().flat_map(|row| row.to_ne_bytes()).collect();

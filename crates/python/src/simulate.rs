@@ -1,5 +1,5 @@
-//! A whole job in this process: every party a thread, each with an identity of its own, over TLS on the loopback interface. Of a job whose roles serve, each is a
-//! process of the command that comes with the package.
+//! A whole job in this process: every party a thread, each with an identity of its own, over TLS on the loopback
+//! interface. Of a job whose roles serve, each is a process of the command that comes with the package.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

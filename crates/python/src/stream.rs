@@ -1,4 +1,5 @@
-//! Arrays of Arrow's C interface: what a stream hands out, one after the other, and what some producers say of columns without a value.
+//! Arrays of Arrow's C interface: what a stream hands out, one after the other, and what some producers say of columns
+//! without a value.
 
 use std::ffi::{CStr, c_int};
 use std::mem::offset_of;
@@ -16,7 +17,8 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Reads the schema of a stream that nobody has looked at. Errors: it was taken before; it fails to say what it holds.
+    /// Reads the schema of a stream that nobody has looked at. Errors: it was taken before; it fails to say what it
+    /// holds.
     pub fn of(mut stream: FFI_ArrowArrayStream) -> Result<Arrays, ArrowError> {
         let get_schema = stream.get_schema().filter(|_| stream.release().is_some());
         let get_schema = get_schema
@@ -86,7 +88,8 @@ struct Head {
 // Both are laid out as the interface says.
 const _: () = assert!(offset_of!(Head, dictionary) + size_of::<*mut FFI_ArrowArray>() <= size_of::<FFI_ArrowArray>());
 
-/// A column of the type null has no buffers. Producers there are, polars among them, that say it has one, a missing bitmap of what is null.
+/// A column of the type null has no buffers. Producers there are, polars among them, that say it has one, a missing
+/// bitmap of what is null.
 fn leave_out_null_buffers(array: &mut FFI_ArrowArray, data_type: &DataType) {
     let head = std::ptr::from_mut(array).cast::<Head>();
     // SAFETY: an array begins with these members.

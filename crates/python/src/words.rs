@@ -1,4 +1,5 @@
-//! Messages are written for the users of the command. In Python its options are arguments, or what another package has for them.
+//! Messages are written for the users of the command. In Python its options are arguments, or what another package has
+//! for them.
 
 use tacita_node::base::text::without_command_line;
 

@@ -1,4 +1,5 @@
-//! Work that takes time: it is done on a thread of its own with the interpreter released, while the calling thread looks for Ctrl-C and tells how far it is.
+//! Work that takes time: it is done on a thread of its own with the interpreter released, while the calling thread
+//! looks for Ctrl-C and tells how far it is.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -64,7 +65,8 @@ impl ProgressView for Place {
 /// The process whose threads compute.
 static PROCESS: OnceLock<u32> = OnceLock::new();
 
-/// Does `work`, and raises what fails. Ctrl-C, or an exception of `progress`, cancels it and is raised within a second, whatever it is doing.
+/// Does `work`, and raises what fails. Ctrl-C, or an exception of `progress`, cancels it and is raised within a second,
+/// whatever it is doing.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
     stop: impl Fn() + Sync,

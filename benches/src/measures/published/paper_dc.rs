@@ -1,9 +1,9 @@
-//! The evaluation of Dong & Chen, "A fast secure dot product protocol with application to privacy preserving association rule
-//! mining" (PAKDD 2014): tables 1 and 2, figures 2 and 3, and the bandwidth below which Paillier is faster. Measured with this
-//! program's `gm-bloom` and `paillier`, beside the numbers that the paper's text gives.
+//! The evaluation of Dong & Chen, "A fast secure dot product protocol with application to privacy preserving
+//! association rule mining" (PAKDD 2014): tables 1 and 2, figures 2 and 3, and the bandwidth below which Paillier is
+//! faster. Measured with this program's `gm-bloom` and `paillier`, beside the numbers that the paper's text gives.
 //!
-//! Both parties are in this process, with nothing between them. The paper's two machines had 4 and 12 cores; what needs more
-//! cores than this machine has is printed as not measured. Keys are made in the runs.
+//! Both parties are in this process, with nothing between them. The paper's two machines had 4 and 12 cores; what needs
+//! more cores than this machine has is printed as not measured. Keys are made in the runs.
 
 use std::hint::black_box;
 use std::io::{Result, Write};

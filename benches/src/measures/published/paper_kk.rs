@@ -1,12 +1,12 @@
-//! The tables and figures of Kim & Kim, "An experimental study of encrypted polynomial arithmetics for private set operations",
-//! measured with this program's `polynomial`, beside the numbers that the paper prints.
+//! The tables and figures of Kim & Kim, "An experimental study of encrypted polynomial arithmetics for private set
+//! operations", measured with this program's `polynomial`, beside the numbers that the paper prints.
 //!
-//! Both parties are in this process, with one thread each, unless more are asked for, and nothing between them. What counts are the CPU seconds of both
-//! together, with encoding and decoding; their transfer is computed at the paper's 100 Mbit/s. The paper took the time of day, of
-//! two machines that work in turns.
+//! Both parties are in this process, with one thread each, unless more are asked for, and nothing between them. What
+//! counts are the CPU seconds of both together, with encoding and decoding; their transfer is computed at the paper's
+//! 100 Mbit/s. The paper took the time of day, of two machines that work in turns.
 //!
-//! A point that is expected to take longer than the budget is left out, as are longer ones of its curve: the dashes of table 3. One
-//! that takes less than 20 seconds is repeated.
+//! A point that is expected to take longer than the budget is left out, as are longer ones of its curve: the dashes of
+//! table 3. One that takes less than 20 seconds is repeated.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -46,7 +46,8 @@ const GENERAL_KEY: f64 = 31.728;
 
 type InTables = (u32, [f64; 2], [f64; 2], [f64; 2]);
 
-/// Tables 3 to 5: log2 of k; seconds in all, of the programs, and of transmission; by Karatsuba and by the FFT. NaN: a dash.
+/// Tables 3 to 5: log2 of k; seconds in all, of the programs, and of transmission; by Karatsuba and by the FFT. NaN: a
+/// dash.
 const TABLES: [InTables; 11] = [
     (7, [98.769, 105.105], [3.81492, 10.10092], [0.147, 0.211]),
     (8, [240.920, 255.564], [11.18280, 25.72680], [0.311, 0.430]),
@@ -700,8 +701,8 @@ fn cut_off_of_products<G: Group + Sync>(bench: &mut Bench, name: &str, group: &G
     bench.keep(&json!({ "table": 6, "what": what, "rows": rows }))
 }
 
-/// Seconds by Karatsuba, Toom-3 and FFT: at a few places of each doubling, and in smaller steps around where the FFT becomes faster for
-/// good.
+/// Seconds by Karatsuba, Toom-3 and FFT: at a few places of each doubling, and in smaller steps around where the FFT
+/// becomes faster for good.
 fn cut_off(bench: &Bench, what: &str, times: impl Fn(usize) -> [f64; 3]) -> Vec<(usize, [f64; 3])> {
     println!("\n| table 6: {what}: k | Karatsuba | Toom-3 | FFT | Karatsuba / Toom-3 |\n|---|---|---|---|---|");
     let log2 = bench.least.saturating_sub(2).max(3)..=bench.most;
@@ -739,10 +740,10 @@ fn cut_off(bench: &Bench, what: &str, times: impl Fn(usize) -> [f64; 3]) -> Vec<
     rows
 }
 
-/// The multiplications by -1 in Karatsuba's way for k = 2^m coefficients. M(k) = 3 M(k / 2) + 2 = k^log2(3) - 1, which the paper
-/// counts, are those of polynomials, (i) and (ii) in its equation 1. They have k - 1 coefficients each: of ciphertexts there are
-/// N(k) = 3 N(k / 2) + 2 (k - 1), which is 3 k^log2(3) - 4 k + 1. Down to 8 coefficients instead of 1, where all is multiplied as in
-/// school: (k / 8)^log2(3) - 1 and 31 (k / 8)^log2(3) - 4 k + 1.
+/// The multiplications by -1 in Karatsuba's way for k = 2^m coefficients. M(k) = 3 M(k / 2) + 2 = k^log2(3) - 1, which
+/// the paper counts, are those of polynomials, (i) and (ii) in its equation 1. They have k - 1 coefficients each: of
+/// ciphertexts there are N(k) = 3 N(k / 2) + 2 (k - 1), which is 3 k^log2(3) - 4 k + 1. Down to 8 coefficients instead
+/// of 1, where all is multiplied as in school: (k / 8)^log2(3) - 1 and 31 (k / 8)^log2(3) - 4 k + 1.
 fn proposition_3(bench: &mut Bench) -> std::io::Result<()> {
     println!(
         "\n| proposition 3: k | paper: k^log2(3) - 1 | of coefficients, 3 k^log2(3) - 4 k + 1 | cut at 8: polynomials | counted | coefficients | counted |"
@@ -778,8 +779,8 @@ fn proposition_3(bench: &mut Bench) -> std::io::Result<()> {
     negation(bench, &format!("mod p, {} bits", bench.bits), &group)
 }
 
-/// Evaluation of 2 k coefficients at k points: products, counted, and CPU seconds on Ristretto255. Algorithm 2 with its best size of a group,
-/// for which the formula of proposition 2 has k^0.28.
+/// Evaluation of 2 k coefficients at k points: products, counted, and CPU seconds on Ristretto255. Algorithm 2 with its
+/// best size of a group, for which the formula of proposition 2 has k^0.28.
 fn proposition_2(bench: &mut Bench) -> std::io::Result<()> {
     use polynomial::MultiplyStrategy::{Karatsuba, Toom3};
     println!(
@@ -823,8 +824,8 @@ fn proposition_2(bench: &mut Bench) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Unions by encrypted polynomials: φ ψ in coefficients and at points, and the form by oblivious transfer, which tells less; beside the
-/// intersection's rows by the same strategy.
+/// Unions by encrypted polynomials: φ ψ in coefficients and at points, and the form by oblivious transfer, which tells
+/// less; beside the intersection's rows by the same strategy.
 fn unions(bench: &mut Bench) -> std::io::Result<()> {
     println!(
         "\n| unions: k | form | strategy | bins | CPU s, both | MB | intersection, CPU s |\n|{}",

@@ -1,9 +1,9 @@
-//! The figures of Yang, Wright & Subramaniam, "Experimental analysis of a privacy-preserving scalar product protocol" (2006),
-//! measured with this program's `paillier`, and beside the numbers that the paper's text gives.
+//! The figures of Yang, Wright & Subramaniam, "Experimental analysis of a privacy-preserving scalar product protocol"
+//! (2006), measured with this program's `paillier`, and beside the numbers that the paper's text gives.
 //!
-//! Each party has one thread, and all are in this process, with nothing between them. What counts are the CPU seconds of each.
-//! The paper names no rate of its network ("an Ethernet"): bytes are counted, and their transfer is computed at
-//! [`LINK_BITS_PER_SECOND`]. Keys are made beforehand.
+//! Each party has one thread, and all are in this process, with nothing between them. What counts are the CPU seconds
+//! of each. The paper names no rate of its network ("an Ethernet"): bytes are counted, and their transfer is computed
+//! at [`LINK_BITS_PER_SECOND`]. Keys are made beforehand.
 
 use std::io::{Result, Write};
 

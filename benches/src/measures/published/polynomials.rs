@@ -132,7 +132,8 @@ fn compare<G: Group + Sync>(name: &str, group: &G, most: u32, runs: u32, verdict
 
 type ScalarOf<M> = <<M as Module>::Field as ScalarField>::Scalar;
 
-/// The times of all strategies for one number of coefficients, and how the one that would be chosen compares with the best.
+/// The times of all strategies for one number of coefficients, and how the one that would be chosen compares with the
+/// best.
 fn line<M: Module>(what: &str, module: &M, count: usize, (a, b): (&[ScalarOf<M>], &[M::Element]), runs: u32) -> f64 {
     let time = |strategy: MultiplyStrategy| {
         let can = strategy.can(module.field(), 2 * count - 1);

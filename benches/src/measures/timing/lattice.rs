@@ -27,7 +27,8 @@ fn residues(rng: &mut ChaCha20Rng) -> Vec<u64> {
     (0..DEGREE).map(|_| rng.next_u64() >> (65 - PRIME_BITS)).collect()
 }
 
-/// The product that a decryption takes off, with one key or with others. Both keys are made each time, either of them first.
+/// The product that a decryption takes off, with one key or with others. Both keys are made each time, either of them
+/// first.
 fn decrypted(ring: &Rc<Ring>) -> Make {
     let ring = ring.clone();
     Box::new(move |rng| {

@@ -13,7 +13,8 @@ const WARM_UP: usize = 32;
 /// Measurements of both classes at most: more would tell differences apart that no clock of another party sees.
 const MAX_MEASUREMENTS: usize = 60_000;
 
-/// Words that are read before each measurement: more than the nearest cache holds, so that what was prepared is not in it, whatever it was.
+/// Words that are read before each measurement: more than the nearest cache holds, so that what was prepared is not in
+/// it, whatever it was.
 const SETTLED: usize = 1 << 14;
 
 /// Takes one measurement with the fixed secret (`true`) or a random one: cycles.
@@ -48,9 +49,9 @@ impl Operation {
     }
 }
 
-/// A trial of `work` on the secret `fixed` or one that `random` makes. Both are made each time, either of them first, and `work` gets a copy of
-/// one in fresh memory, after other memory was read: nothing but its value tells the classes apart, neither where it lies nor what the caches
-/// hold.
+/// A trial of `work` on the secret `fixed` or one that `random` makes. Both are made each time, either of them first,
+/// and `work` gets a copy of one in fresh memory, after other memory was read: nothing but its value tells the classes
+/// apart, neither where it lies nor what the caches hold.
 pub fn trial<T: Clone + 'static, R>(
     fixed: T,
     mut random: impl FnMut(&mut ChaCha20Rng) -> T + 'static,

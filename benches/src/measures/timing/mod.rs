@@ -1,15 +1,17 @@
-//! Whether the time that operations take depends on their secrets: those of the compiled program on this processor, on one thread.
+//! Whether the time that operations take depends on their secrets: those of the compiled program on this processor, on
+//! one thread.
 //!
-//! Each operation is measured with a fixed secret and with random ones, in random order, by the processor's cycle counter; everything is
-//! prepared before the clock starts. The statistics are those of dudect (Reparaz, Balasch & Verbauwhede, "Dude, is my code constant
-//! time?", DATE 2017): the strongest of Welch's t over 100 crops, over all measurements and over their squared deviations. The time is said to
-//! depend on the secret if |t| > 4.5 in most runs, with the same sign; |t| > 10 is beyond doubt.
+//! Each operation is measured with a fixed secret and with random ones, in random order, by the processor's cycle
+//! counter; everything is prepared before the clock starts. The statistics are those of dudect (Reparaz, Balasch &
+//! Verbauwhede, "Dude, is my code constant time?", DATE 2017): the strongest of Welch's t over 100 crops, over all
+//! measurements and over their squared deviations. The time is said to depend on the secret if |t| > 4.5 in most runs,
+//! with the same sign; |t| > 10 is beyond doubt.
 //!
-//! Beside each operation stands a control: the same done in a way that depends on the secret, in a fifth of the time. If a control is not found,
-//! the target is missed.
+//! Beside each operation stands a control: the same done in a way that depends on the secret, in a fifth of the time.
+//! If a control is not found, the target is missed.
 //!
-//! Set `TACITA_PORTABLE=1` for the forms that every processor runs, `TACITA_PORTABLE=avx2` for those without AVX-512. Run it on a machine that is
-//! otherwise idle.
+//! Set `TACITA_PORTABLE=1` for the forms that every processor runs, `TACITA_PORTABLE=avx2` for those without AVX-512.
+//! Run it on a machine that is otherwise idle.
 
 mod ciphers;
 mod groups;

@@ -1,4 +1,5 @@
-//! The comparison of shared numbers: what each party computes on its shares. Its peer's messages and its OTs are there before the clock starts.
+//! The comparison of shared numbers: what each party computes on its shares. Its peer's messages and its OTs are there
+//! before the clock starts.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,7 +1,8 @@
 //! Operations in which secrets determine the memory that is read: oblivious key-value stores, and orders.
 //!
-//! That does not take the same time whatever the secrets are: what was read before is in a cache. It is measured both where all memory that may be
-//! read is in the caches nearest to the processor, and where it is not: to know how much it tells.
+//! That does not take the same time whatever the secrets are: what was read before is in a cache. It is measured both
+//! where all memory that may be read is in the caches nearest to the processor, and where it is not: to know how much
+//! it tells.
 
 use chacha20::ChaCha20Rng;
 use rand_core::Rng;

@@ -44,8 +44,9 @@ use crate::console::{Log, LogOptions};
 
 /// Joint computation on private data of several organisations.
 ///
-/// The parties agree on a job file, and each runs `tacita run` on its own table. The parties in `reveal_to` learn the result; the
-/// others learn no more than the job states. `tacita plan` prints what each party learns before any data is sent.
+/// The parties agree on a job file, and each runs `tacita run` on its own table. The parties in `reveal_to` learn the
+/// result; the others learn no more than the job states. `tacita plan` prints what each party learns before any data is
+/// sent.
 #[derive(Parser)]
 #[command(
     name = "tacita",
@@ -205,7 +206,8 @@ pub fn fitting(text: &str) -> String {
     if takes_job_file(std::env::args().skip(1)) { without_command_line(text) } else { without_job_file(text) }
 }
 
-/// Whether the command that these arguments name takes a job file, or is a party of a simulation, whose job came from one.
+/// Whether the command that these arguments name takes a job file, or is a party of a simulation, whose job came from
+/// one.
 fn takes_job_file(arguments: impl Iterator<Item = String>) -> bool {
     let mut command = Cli::command();
     for word in arguments {

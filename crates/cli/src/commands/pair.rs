@@ -1,5 +1,5 @@
-//! Common part of the commands for two parties without a job file. One party listens, the other connects, and each builds
-//! the same job from its own side.
+//! Common part of the commands for two parties without a job file. One party listens, the other connects, and each
+//! builds the same job from its own side.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -97,7 +97,8 @@ pub struct AlignOptions {
     /// Columns to align rows by, in place of their position. NAME=HEADER if this table's header differs.
     #[arg(long, value_name = "A,B", value_delimiter = ',', help_heading = help::MATCHING)]
     pub row_id: Vec<String>,
-    /// With --row-id: hidden, so that neither party learns which rows match, or rows, which shows both [default: hidden].
+    /// With --row-id: hidden, so that neither party learns which rows match, or rows, which shows both [default:
+    /// hidden].
     #[arg(long, value_name = "WAY", help_heading = help::MATCHING)]
     alignment: Option<String>,
 }

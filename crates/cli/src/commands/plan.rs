@@ -169,7 +169,8 @@ impl PlanCommand {
         )
     }
 
-    /// Prints the cost of a served list. Serving is not a run, and the size is given by the job, whatever the parties bring.
+    /// Prints the cost of a served list. Serving is not a run, and the size is given by the job, whatever the parties
+    /// bring.
     fn list(&self, job: JobSpec) -> Result<()> {
         if let Some((name, _)) = self.rows.first() {
             return Err(Error::Input(format!(

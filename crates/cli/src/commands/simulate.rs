@@ -248,7 +248,8 @@ impl Simulate {
 /// The files of each party.
 type Inputs = BTreeMap<String, Vec<PathBuf>>;
 
-/// Inputs by party. What can be read only once is copied for the process that reads it, into a directory that goes with the value.
+/// Inputs by party. What can be read only once is copied for the process that reads it, into a directory that goes with
+/// the value.
 fn gathered(given: Vec<(String, PathBuf)>) -> Result<(Inputs, Option<TempDir>)> {
     let (mut inputs, mut spooled) = (Inputs::new(), None);
     for (place, (name, file)) in given.iter().enumerate() {

@@ -8,8 +8,8 @@ use crate::common::{Ended, Home, Running, examples, files, free_port, json, rows
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-/// A job of the clients `c1`, `c2`, ... and the server `s`, with the parties in this order; `keys` come before them, and
-/// ADDRESS and IDENTITY of each party are what `more` says of it.
+/// A job of the clients `c1`, `c2`, ... and the server `s`, with the parties in this order; `keys` come before them,
+/// and ADDRESS and IDENTITY of each party are what `more` says of it.
 fn job(keys: &str, order: &[&str], more: impl Fn(&str) -> String) -> String {
     let clients: Vec<_> = order.iter().filter(|name| **name != "s").collect();
     let learners = if keys.contains("reveal_to") { String::new() } else { format!("reveal_to = {clients:?}\n") };
@@ -29,8 +29,8 @@ fn plain(_: &str) -> String {
     String::new()
 }
 
-/// A table of each party: `lengths` rows of zeros and ones for each client, as many as all of them together for the server.
-/// Returns `NAME=FILE` of each, the server's last, and the sum.
+/// A table of each party: `lengths` rows of zeros and ones for each client, as many as all of them together for the
+/// server. Returns `NAME=FILE` of each, the server's last, and the sum.
 fn tables(home: &Home, lengths: &[usize]) -> (Vec<String>, u64) {
     let bits = |seed| noise(seed).map(|word| word >> 17 & 1);
     let (mut theirs, mut sum) = (bits(99), 0);
@@ -215,8 +215,8 @@ fn differing_terms_end_all() {
     }
 }
 
-/// Parties that run as processes of their own. For each NAME there are in `home`: its key pair (the directory NAME), its job
-/// file (NAME.toml), and its directory for output (NAME.out).
+/// Parties that run as processes of their own. For each NAME there are in `home`: its key pair (the directory NAME),
+/// its job file (NAME.toml), and its directory for output (NAME.out).
 struct Group {
     home: Home,
     order: &'static [&'static str],

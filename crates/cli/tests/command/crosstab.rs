@@ -32,7 +32,8 @@ fn cells(path: &str) -> Vec<([String; 2], BTreeMap<String, String>)> {
     rows.into_iter().map(|row| ([row["x"].clone(), row["y"].clone()], row)).collect()
 }
 
-/// Checks a party's cells: open ones are right, small ones closed, and as many closed as the report says. Returns the open ones.
+/// Checks a party's cells: open ones are right, small ones closed, and as many closed as the report says. Returns the
+/// open ones.
 #[track_caller]
 fn check(path: &str, truth: &Cells, least: u64, result: &Value) -> Vec<[String; 2]> {
     let categories =
@@ -263,7 +264,8 @@ fn refusals_are_one_clear_line() {
     attempt(&home, other, [&a, &b], &[]).failed(2, &["limits.min_cell is for job = \"crosstab\""]);
 }
 
-/// Two parties without a job file. A second run closes the same cells: others, and those of the first would tell those in both.
+/// Two parties without a job file. A second run closes the same cells: others, and those of the first would tell those
+/// in both.
 #[test]
 fn two_parties_again_and_again() {
     let pair = Pair::new("job = \"dot\"\nid = \"t\"\nreveal_to = [\"hospital\"]\n");

@@ -1,4 +1,5 @@
-//! Tables on disk, `--work`: the same result as in memory, byte for byte, whatever the table, its format and its memory.
+//! Tables on disk, `--work`: the same result as in memory, byte for byte, whatever the table, its format and its
+//! memory.
 
 use std::path::Path;
 

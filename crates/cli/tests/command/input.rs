@@ -1,4 +1,5 @@
-//! Tables as people have them: encodings, separators, columns without names, dates; and what is written for their programs.
+//! Tables as people have them: encodings, separators, columns without names, dates; and what is written for their
+//! programs.
 
 use crate::common::{Ended, Home, json, tacita, text};
 

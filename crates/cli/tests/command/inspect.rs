@@ -178,8 +178,8 @@ fn values_and_headers_are_printed_as_text() {
     assert!(!said.stdout.contains('\u{1b}') && !said.stdout.contains('\u{202e}'), "{:?}", said.stdout);
 }
 
-/// Checks that the most frequent values of a key's columns are shown on the own terminal alone, with those that may stand
-/// for nothing.
+/// Checks that the most frequent values of a key's columns are shown on the own terminal alone, with those that may
+/// stand for nothing.
 #[test]
 fn frequent_values_of_a_key_are_shown_with_what_they_may_stand_for() {
     let home = Home::new();

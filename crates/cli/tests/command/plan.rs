@@ -242,7 +242,8 @@ fn unbounded_rows_are_warned_of() {
     }
 }
 
-/// Ten times the load takes ten times the cores, reports that come one by one cost the proxy more, and a job that is none of rounds is told so.
+/// Ten times the load takes ten times the cores, reports that come one by one cost the proxy more, and a job that is
+/// none of rounds is told so.
 #[test]
 fn a_standing_load_says_how_many_of_each_role() {
     let home = Home::new();

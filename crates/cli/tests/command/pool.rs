@@ -178,8 +178,8 @@ fn copy(from: &str, to: &str) {
     }
 }
 
-/// Kills the encryptor at many moments. What it may have sent is known from the bytes that it sent and from what is missing in
-/// the pool: as many are missing as were sent, at least.
+/// Kills the encryptor at many moments. What it may have sent is known from the bytes that it sent and from what is
+/// missing in the pool: as many are missing as were sent, at least.
 #[test]
 fn a_killed_process_has_taken_at_least_what_it_has_sent() {
     let terms = TERMS.to_owned() + "chunk = 50\n";

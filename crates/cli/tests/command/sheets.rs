@@ -7,8 +7,8 @@ use rust_xlsxwriter::{ExcelDateTime, Format, Formula, Workbook};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// A workbook with a hidden sheet, one with a title, a date, a number, a boolean, an error, merged cells and a formula that nobody has calculated, and
-/// an older one.
+/// A workbook with a hidden sheet, one with a title, a date, a number, a boolean, an error, merged cells and a formula
+/// that nobody has calculated, and an older one.
 fn workbook() -> Vec<u8> {
     let mut workbook = Workbook::new();
     workbook.add_worksheet().set_name("Lists").unwrap().set_hidden(true).write_string(0, 0, "secret").unwrap();

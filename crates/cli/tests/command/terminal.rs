@@ -1,5 +1,5 @@
-//! Tests of the user's view at the terminal: help that lists what is accepted, commands that can be pasted, and messages
-//! about small mistakes.
+//! Tests of the user's view at the terminal: help that lists what is accepted, commands that can be pasted, and
+//! messages about small mistakes.
 
 use std::io::Write;
 

@@ -106,7 +106,8 @@ fn random_tables_to_one_and_to_both() {
     }
 }
 
-/// Keys as each party writes them, in every format; columns that only one has; a column of the key among those that are given.
+/// Keys as each party writes them, in every format; columns that only one has; a column of the key among those that are
+/// given.
 #[test]
 fn each_writes_its_keys_in_its_own_way() {
     let home = Home::new();
@@ -162,7 +163,8 @@ fn each_writes_its_keys_in_its_own_way() {
     }
 }
 
-/// Numbers as keys are text in a union, because the other party may write them otherwise; other columns keep their types.
+/// Numbers as keys are text in a union, because the other party may write them otherwise; other columns keep their
+/// types.
 #[test]
 fn keys_that_are_numbers_become_text() {
     let home = Home::new();
@@ -196,7 +198,8 @@ fn texts_are_filled_up_to_a_bound() {
     simulate(&home, &tight, [&own, &long]).failed(2, &["line 2", "40 bytes", "limits.max_text is 39"]);
 }
 
-/// Two receivers that differ in which of a sender's keys they have get as many bytes, whatever rows and texts those have.
+/// Two receivers that differ in which of a sender's keys they have get as many bytes, whatever rows and texts those
+/// have.
 #[test]
 fn lengths_do_not_tell_which_keys_are_common() {
     let home = Home::new();
@@ -349,8 +352,8 @@ fn by_values_of_polynomials() {
     refused("strategy = \"points\"\nreveal_to = [\"a\"]", &["strategy", "\"polynomial-ot\"", "leave it out"]);
 }
 
-/// The published polynomials show which of given keys are in the union; nothing else comes out, and they tell what both have, so that
-/// they are refused unless that is allowed.
+/// The published polynomials show which of given keys are in the union; nothing else comes out, and they tell what both
+/// have, so that they are refused unless that is allowed.
 #[test]
 fn by_the_published_polynomials() {
     let home = Home::new();

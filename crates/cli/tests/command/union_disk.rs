@@ -1,5 +1,5 @@
-//! Unions of tables on disk, `--work`: the same result as in memory, byte for byte, at both parties or at one, and after a run that was
-//! cut off.
+//! Unions of tables on disk, `--work`: the same result as in memory, byte for byte, at both parties or at one, and
+//! after a run that was cut off.
 
 use std::time::{Duration, Instant};
 
@@ -339,7 +339,8 @@ fn millions_of_rows_take_little_memory() {
     }
 }
 
-/// One key with as many rows as the limit allows, in memory: that they are rounded up to a power of two is nobody's fault.
+/// One key with as many rows as the limit allows, in memory: that they are rounded up to a power of two is nobody's
+/// fault.
 #[test]
 fn one_key_may_have_all_rows_that_the_limit_allows() {
     let home = Home::new();

@@ -11,11 +11,12 @@ use tacita_node::identity::Identity;
 
 use super::{Home, Running, tacita};
 
-/// Range of ports below those that the system assigns on request. Another process could take an assigned port before the
-/// test listens at it.
+/// Range of ports below those that the system assigns on request. Another process could take an assigned port before
+/// the test listens at it.
 const PORTS: Range<u16> = 20_000..32_000;
 
-/// A port on which nobody listens, and that no other test is given as long as this process lives: it has a name in the kernel as long.
+/// A port on which nobody listens, and that no other test is given as long as this process lives: it has a name in the
+/// kernel as long.
 pub fn free_port() -> u16 {
     static TAKEN: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
     let first = std::process::id() as usize % PORTS.len();
@@ -93,8 +94,8 @@ impl Pair {
         self.home.file(&format!("{name}.csv"), text);
     }
 
-    /// Starts a party on its table, NAME.csv, with further arguments. Its result goes to NAME.out/rows.csv, in the place of
-    /// an earlier one, its report to NAME.out/report.json.
+    /// Starts a party on its table, NAME.csv, with further arguments. Its result goes to NAME.out/rows.csv, in the
+    /// place of an earlier one, its report to NAME.out/report.json.
     pub fn start(&self, name: &str, more: &[&str]) -> Running {
         let at = |suffix: &str| self.home.at(&format!("{name}{suffix}"));
         self.start_on(name, &["--input", &at(".csv"), "--force", "--output", &at(".out/rows.csv")], more)

@@ -1,5 +1,5 @@
-//! Strangers at a listener, hundreds at a time, and what the process that listens holds: it has to let others in meanwhile, and to hold what it
-//! held before when they are gone.
+//! Strangers at a listener, hundreds at a time, and what the process that listens holds: it has to let others in
+//! meanwhile, and to hold what it held before when they are gone.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -104,7 +104,8 @@ impl Listener {
         Listener { address: address.parse().unwrap(), tls: None, stranger }
     }
 
-    /// A thousand strangers come, and `admitted`, who is let in, comes before them, while they are there, and after them.
+    /// A thousand strangers come, and `admitted`, who is let in, comes before them, while they are there, and after
+    /// them.
     #[track_caller]
     pub fn withstands(&self, process: u32, mut admitted: impl FnMut()) {
         admitted();
@@ -126,8 +127,8 @@ impl Listener {
         before.until_back(process, u64::MAX);
     }
 
-    /// Connects as many strangers as there are in a crowd, or in a part of one. Some of them stay until the returned value is
-    /// dropped.
+    /// Connects as many strangers as there are in a crowd, or in a part of one. Some of them stay until the returned
+    /// value is dropped.
     #[track_caller]
     pub fn crowd(&self, part: f64) -> Vec<TcpStream> {
         let some = |whole: usize| 0..((whole as f64 * part).ceil() as usize);
@@ -191,8 +192,8 @@ impl Listener {
         assert_eq!(self.first_byte(&self.stranger, b""), None, "a stranger is let in");
     }
 
-    /// Returns the first byte that a listener sends to a client that it admits and that says `words` first; `None` if it ends
-    /// the connection.
+    /// Returns the first byte that a listener sends to a client that it admits and that says `words` first; `None` if
+    /// it ends the connection.
     #[track_caller]
     pub fn first_byte(&self, identity: &Identity, words: &[u8]) -> Option<u8> {
         let (mut socket, mut connection) = (self.come(), self.connection(identity));

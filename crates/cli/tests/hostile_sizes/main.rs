@@ -1,5 +1,5 @@
-//! A peer that is who it should be and claims any size: for each job and protocol, in each role, over TLS. The job must end with
-//! an error that is not this party's fault and no bug of ours, and what is claimed takes no memory.
+//! A peer that is who it should be and claims any size: for each job and protocol, in each role, over TLS. The job must
+//! end with an error that is not this party's fault and no bug of ours, and what is claimed takes no memory.
 
 mod claims;
 #[path = "../common/mod.rs"]
@@ -374,7 +374,8 @@ fn the_peers_number_is_told() {
     assert!(matches!(&error, Err(Error::Input(text)) if text.contains("split the input")), "{error:?}");
 }
 
-/// Checks that an allowed claim costs no more than the peer's own work for it. Here, oblivious transfers are set up for 2
+/// Checks that an allowed claim costs no more than the peer's own work for it. Here, oblivious transfers are set up for
+/// 2
 /// * 10^8 keys. The memory touched also stands for the time taken.
 fn a_peer_that_leaves_after_a_claim_costs_nothing() {
     for security in ["semi-honest", "malicious"] {

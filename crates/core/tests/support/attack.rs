@@ -12,8 +12,8 @@ use super::*;
 /// Change that is made to one frame; `None` cuts the connection.
 pub type Mutation = Arc<dyn Fn(Frame) -> Option<Vec<Frame>> + Send + Sync>;
 
-/// Two parties that can be run over any channels. Where they are a first and a second one, the first has the receiver's end of
-/// the wire.
+/// Two parties that can be run over any channels. Where they are a first and a second one, the first has the receiver's
+/// end of the wire.
 pub trait Parties: Send + Sync {
     /// Runs the role of a party at its end of the channel.
     fn part(&self, role: Role, channel: &mut Channel) -> Result<()>;
@@ -62,8 +62,8 @@ pub struct Attack {
     pub expected: fn(&Error) -> bool,
 }
 
-/// Runs all attacks, many at once, because most of their time is spent waiting for the other end to read an abort. Tests take
-/// turns: who computes for too long counts as silent.
+/// Runs all attacks, many at once, because most of their time is spent waiting for the other end to read an abort.
+/// Tests take turns: who computes for too long counts as silent.
 pub fn run_all(attacks: Vec<Attack>) {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock();

@@ -1,4 +1,5 @@
-//! Intersections among any number of parties: inputs, a run with every party on a thread of its own, and what all should learn.
+//! Intersections among any number of parties: inputs, a run with every party on a thread of its own, and what all
+//! should learn.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -37,8 +38,8 @@ pub fn in_memory(one: usize, other: usize) -> (Channel, Channel) {
 }
 
 impl Many {
-    /// Sets of these numbers, each announced with so many dummies; the party at `leader` leads, the `learners` learn, the
-    /// `givers` give rows of 5 bytes and their place.
+    /// Sets of these numbers, each announced with so many dummies; the party at `leader` leads, the `learners` learn,
+    /// the `givers` give rows of 5 bytes and their place.
     pub fn new(sets: &[Vec<usize>], padding: usize, leader: usize, learners: &[usize], givers: &[usize]) -> Many {
         let all: Vec<Vec<Item>> = sets.iter().map(|set| items(set.iter().copied())).collect();
         let rows: Vec<Option<Payload>> = (0..sets.len())
@@ -159,8 +160,8 @@ impl Many {
     }
 }
 
-/// Runs parties, each on a thread of its own with its channels to the others, over these wires: what each came to, with the traffic of
-/// its links after a good end.
+/// Runs parties, each on a thread of its own with its channels to the others, over these wires: what each came to, with
+/// the traffic of its links after a good end.
 pub fn run_parties<A: Send>(
     parties: usize,
     wire: Wire<'_>,

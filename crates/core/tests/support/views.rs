@@ -64,7 +64,8 @@ pub fn shows_nothing(frames: &[Frame], secrets: &[Vec<u8>]) -> Check {
     if shown { Err("a secret stands in a frame".into()) } else { Ok(()) }
 }
 
-/// Points are never the same twice, in one run nor in several, and the bytes between the first and the last are uniform.
+/// Points are never the same twice, in one run nor in several, and the bytes between the first and the last are
+/// uniform.
 pub fn fresh_points(runs: &[Vec<u8>]) -> Check {
     let mut seen = HashSet::new();
     if !runs.iter().flat_map(|run| run.chunks(32)).all(|point| seen.insert(point)) {

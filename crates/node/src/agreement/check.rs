@@ -359,7 +359,8 @@ impl JobSpec {
     }
 }
 
-/// Refuses what is no name of a party: it stands in file names, column names and messages, and holds nothing that needs quoting there.
+/// Refuses what is no name of a party: it stands in file names, column names and messages, and holds nothing that needs
+/// quoting there.
 pub fn check_name(name: &str) -> Result<()> {
     let fits = !name.is_empty()
         && name.len() <= MAX_NAME_BYTES

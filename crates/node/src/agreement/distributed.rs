@@ -1,4 +1,5 @@
-//! A job that is spread over many machines of each party: what is said of its parts in their terms, and how many buckets each party asks for.
+//! A job that is spread over many machines of each party: what is said of its parts in their terms, and how many
+//! buckets each party asks for.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -49,10 +50,11 @@ pub struct Bucket {
     pub bounds: BTreeMap<String, u64>,
     /// Itemsets to be counted in the bucket, in a job that counts repeatedly; none if its rows are aligned.
     pub counts: Option<BucketCounts>,
-    /// Facts known of all the party's rows: the result of [`Distributed::join_facts`](super::Distributed::join_facts). The
-    /// party's own matter.
+    /// Facts known of all the party's rows: the result of [`Distributed::join_facts`](super::Distributed::join_facts).
+    /// The party's own matter.
     pub facts: Value,
-    /// The file that is made before the first message leaves from which another party learns a part of the answer. Its own matter.
+    /// The file that is made before the first message leaves from which another party learns a part of the answer. Its
+    /// own matter.
     pub told: Option<PathBuf>,
     /// Secrets for a count of all buckets together. The party's own matter.
     pub pooled: Option<Pooled>,
@@ -191,8 +193,8 @@ impl JobSpec {
         lane.max(1)
     }
 
-    /// The session of a run of this job: of a bucket it is a part of the drivers' session, so that all buckets draw public constants once, which are bad ones by
-    /// chance.
+    /// The session of a run of this job: of a bucket it is a part of the drivers' session, so that all buckets draw
+    /// public constants once, which are bad ones by chance.
     pub(super) fn in_its_whole(&self, session: Session) -> Session {
         let Some(bucket) = self.bucket() else { return session };
         let mut whole = Transcript::new("spread");
@@ -240,7 +242,8 @@ mod tests {
 
     use super::*;
 
-    /// Machines of a bucket have a session of their own, and the constants of all buckets of the drivers' run: not those of another run.
+    /// Machines of a bucket have a session of their own, and the constants of all buckets of the drivers' run: not
+    /// those of another run.
     #[test]
     fn buckets_of_a_run_draw_the_same_constants() {
         let text = "job = \"intersect\"\nid = \"t\"\nreveal = \"rows\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";

@@ -1,8 +1,8 @@
 //! The handshake between all parties: each pair's, bound to one run of all of them. Byte for byte in `docs/wire.md`.
 //!
-//! A party has one nonce for all its connections. The server, which has heard all, tells every client all of them, and how
-//! many rows the clients have together. What it tells is in every connection's session, between clients too, so that no
-//! connection of another run, and no client that was told something else, passes for one of this.
+//! A party has one nonce for all its connections. The server, which has heard all, tells every client all of them, and
+//! how many rows the clients have together. What it tells is in every connection's session, between clients too, so
+//! that no connection of another run, and no client that was told something else, passes for one of this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,11 +32,11 @@ struct Parties {
     rows: u64,
 }
 
-/// Sizes, and the session of every connection. `channels` are in the order of the job file, with what came of their `hello`.
-/// Returns how many rows there are.
+/// Sizes, and the session of every connection. `channels` are in the order of the job file, with what came of their
+/// `hello`. Returns how many rows there are.
 ///
-/// Errors ([`Error::Terms`]): the slices do not have as many rows together as the server. Else a connection fails, or a peer
-/// breaks the protocol.
+/// Errors ([`Error::Terms`]): the slices do not have as many rows together as the server. Else a connection fails, or a
+/// peer breaks the protocol.
 pub fn agree(
     job: &JobSpec,
     roles: &Clients<'_>,
@@ -148,7 +148,8 @@ fn with_server(
     Ok(Slices { all: theirs.items, slices })
 }
 
-/// A fault that a client sees in another one, or in the server: it is the server's if that is at the other end of `channel`.
+/// A fault that a client sees in another one, or in the server: it is the server's if that is at the other end of
+/// `channel`.
 fn either(roles: &Clients<'_>, channel: &Channel, check: String) -> Error {
     match roles.place(channel.peer()) {
         None => channel.violation(check),

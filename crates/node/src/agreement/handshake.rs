@@ -167,9 +167,9 @@ impl Greeted {
     }
 }
 
-/// Second flight and the choice of the protocol: sizes against the limits and against each other, then `auto` resolved by the
-/// first party. Nothing is computed from the peer's sizes before they have been checked. `check` is
-/// what else this party asks of the peer's sizes, `choose` what it would run with them.
+/// Second flight and the choice of the protocol: sizes against the limits and against each other, then `auto` resolved
+/// by the first party. Nothing is computed from the peer's sizes before they have been checked. `check` is what else
+/// this party asks of the peer's sizes, `choose` what it would run with them.
 pub fn settle(
     greeted: Greeted,
     job: &JobSpec,

@@ -1,5 +1,5 @@
-//! A job as an object: all that the rest of the program asks of one. Each room of `jobs` has one, which holds the keys of the job
-//! file that are this job's own.
+//! A job as an object: all that the rest of the program asks of one. Each room of `jobs` has one, which holds the keys
+//! of the job file that are this job's own.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -220,7 +220,7 @@ pub trait Job: Any + Debug + Send + Sync {
         Ok(())
     }
 
-    /// Whether its keys, and what all jobs have, make sense together; the error says which key does not, and what would.
+    /// Checks that its keys, and those that all jobs have, go together; the error says which does not.
     fn check(&self, spec: &JobSpec) -> Result<()>;
 
     /// The columns of `party` that the job uses, by logical name, beside those of `gives` and `[key]`.
@@ -256,17 +256,17 @@ pub trait Job: Any + Debug + Send + Sync {
         Err(what.missing(self.info().name))
     }
 
-    /// Sizes of a party of which nothing is known but how much it brings, and perhaps the greatest length of the columns that it
-    /// gives.
+    /// Sizes of a party of which nothing is known but how much it brings, and perhaps the greatest length of the
+    /// columns that it gives.
     fn assumed(&self, _spec: &JobSpec, _party: &str, items: u64, _row_bytes: Option<u64>) -> Result<Sizes> {
         Ok(Sizes { items, ..Sizes::default() })
     }
 
-    /// Chooses the protocol that runs. All parties get the same for the same sizes and network; in a run the first party's
-    /// choice holds.
+    /// Chooses the protocol that runs. All parties get the same for the same sizes and network; in a run the first
+    /// party's choice holds.
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice>;
 
-    /// Whether the terms allow the peer to choose this: protocols that reveal what they say, with the security that they ask.
+    /// Whether the terms allow the peer's choice: protocols that reveal what they say, with the security asked for.
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool;
 
     /// Whether what was chosen can use a part that was prepared.
@@ -345,8 +345,8 @@ pub trait Distributed {
 
 /// A job whose buckets leave shares that add up.
 pub trait BucketSums {
-    /// Puts together the shares that buckets have left, as the text of their files, with the peer's driver. `opens` hears what stands for
-    /// the shares before they are opened; if it fails, they are not.
+    /// Puts together the shares that buckets have left, as the text of their files, with the peer's driver. `opens`
+    /// hears what stands for the shares before they are opened; if it fails, they are not.
     fn add_up(
         &self,
         spec: &JobSpec,

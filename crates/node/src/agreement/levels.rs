@@ -1,5 +1,5 @@
-//! Jobs that count again and again, each time what the counts before ask for, where rows are spread over many machines: these count, and drivers say
-//! what is counted next.
+//! Jobs that count again and again, each time what the counts before ask for, where rows are spread over many machines:
+//! these count, and drivers say what is counted next.
 
 use tacita_core::channel::Channel;
 use tacita_core::protocol::rules::CountPlan;

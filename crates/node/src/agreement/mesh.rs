@@ -1,9 +1,9 @@
-//! The handshake of a job in which every party has a connection to every other: each pair's, bound to the one run of all of
-//! them. Byte for byte in `docs/wire.md`.
+//! The handshake of a job in which every party has a connection to every other: each pair's, bound to the one run of
+//! all of them. Byte for byte in `docs/wire.md`.
 //!
-//! A party has one nonce for all its connections. The terms, all nonces, all sizes and the choice make the session of the run,
-//! which is in every pair's session: no connection of another run, and nobody who was told something else than the others,
-//! passes for one of this.
+//! A party has one nonce for all its connections. The terms, all nonces, all sizes and the choice make the session of
+//! the run, which is in every pair's session: no connection of another run, and nobody who was told something else than
+//! the others, passes for one of this.
 
 use std::collections::BTreeMap;
 
@@ -57,8 +57,8 @@ pub struct MeshConnection {
     pub seed: Zeroizing<[u8; 32]>,
 }
 
-/// Sizes, choice, and the session of every connection. `channels` are in the order of the job file, with what came of their
-/// `hello`. `check` is what else this party asks of a peer's sizes, `choose` what it would run with those of all.
+/// Sizes, choice, and the session of every connection. `channels` are in the order of the job file, with what came of
+/// their `hello`. `check` is what else this party asks of a peer's sizes, `choose` what it would run with those of all.
 ///
 /// Errors: a connection fails, or a peer breaks the protocol.
 pub fn agree(

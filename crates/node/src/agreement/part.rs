@@ -21,8 +21,8 @@ pub trait PartyInput: Send {
     /// Returns the counts of the input's rows by outcome.
     fn rows(&self) -> RowCounts;
 
-    /// Checks that the sizes of the one peer fit the job and this party's own: all that can be said of them before it is chosen
-    /// what runs.
+    /// Checks that the sizes of the one peer fit the job and this party's own: all that can be said of them before it
+    /// is chosen what runs.
     fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()>;
 
     /// Returns the cost of the job, if the input tells more about it than its sizes.

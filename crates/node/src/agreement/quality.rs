@@ -146,7 +146,8 @@ impl Unusable {
 }
 
 impl JobSpec {
-    /// The fewest distinct keys (rows, where these are aligned by position) that a party may bring, if there is a bound.
+    /// The fewest distinct keys (rows, where these are aligned by position) that a party may bring, if there is a
+    /// bound.
     pub fn least_rows(&self) -> Option<u64> {
         Some(self.limits.min_rows.unwrap_or_else(|| self.job.info().usual_min_rows)).filter(|least| *least > 0)
     }

@@ -7,8 +7,8 @@ use tacita_core::{Error, Result};
 
 use super::words::{from_word, unknown};
 
-/// `[parties.X] show`: what this party's files hold of what was found, by `intersect` and `rules`. It is its own affair: no other party notices, and everything is
-/// found and learned as without it.
+/// `[parties.X] show`: what this party's files hold of what was found, by `intersect` and `rules`. It is its own
+/// affair: no other party notices, and everything is found and learned as without it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Show {

@@ -98,8 +98,8 @@ impl Source {
         }
     }
 
-    /// The table, read if it is a file, and whether to go on although most of its keys cannot be read; nothing where the source is
-    /// something else.
+    /// The table, read if it is a file, and whether to go on although most of its keys cannot be read; nothing where
+    /// the source is something else.
     pub fn table(&self) -> Result<Option<(Table, bool)>> {
         match self {
             Source::File { path, options, allow_unreadable } => Ok(Some((read(path, options)?, *allow_unreadable))),

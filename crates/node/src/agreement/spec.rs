@@ -89,7 +89,8 @@ pub struct Limits {
     pub max_rows: Option<u64>,
     /// Sizes are padded to this bound and not revealed.
     pub pad_to: Option<u64>,
-    /// A party that has fewer keys is refused; in `rules`, fewer rows in common end the run, too. See [`JobSpec::least_rows`].
+    /// A party that has fewer keys is refused; in `rules`, fewer rows in common end the run, too. See
+    /// [`JobSpec::least_rows`].
     pub min_rows: Option<u64>,
     /// A party ends the run if more of its rows are without a key.
     pub max_null: Option<RowShare>,
@@ -271,8 +272,8 @@ impl JobSpec {
         self.reveal_to.iter().any(|learner| learner == name)
     }
 
-    /// The party that learns first and, in two-party protocols, plays the receiver: of a sum the one whose numbers are not
-    /// added.
+    /// The party that learns first and, in two-party protocols, plays the receiver: of a sum the one whose numbers are
+    /// not added.
     pub fn receiver(&self) -> &str {
         if let Some((giver, _)) = self.summed().filter(|_| self.sums_for_the_other()) {
             return self.peer_of(giver);

@@ -3,7 +3,8 @@
 use super::{Disclosure, JobSpec};
 
 impl Disclosure {
-    /// Splits what a job tells into that which a party learns, and that which it does not learn by itself. Its own is in neither.
+    /// Splits what a job tells into that which a party learns, and that which it does not learn by itself. Its own is
+    /// in neither.
     pub fn split<'a>(things: &'a [Disclosure], party: &str) -> (Vec<&'a Disclosure>, Vec<&'a Disclosure>) {
         let others = things.iter().filter(|thing| thing.owner.as_deref() != Some(party));
         others.partition(|thing| thing.parties.iter().any(|name| name == party))
@@ -11,7 +12,8 @@ impl Disclosure {
 }
 
 impl JobSpec {
-    /// Returns a line for each party: what it learns, and what it does not by itself. Exceptions are in [`JobSpec::learned`].
+    /// Returns a line for each party: what it learns, and what it does not by itself. Exceptions are in
+    /// [`JobSpec::learned`].
     pub fn summary(&self) -> Vec<String> {
         let things = self.job.at_a_glance(self);
         let list = |things: Vec<&Disclosure>| {

@@ -83,7 +83,8 @@ impl Terms {
         if let Some(spread) = &job.spread {
             put("spread", spread.terms());
         }
-        // Where others serve, those who get results: of those who come there may be more next time, each with a mapping of its own.
+        // Where others serve, those who get results: of those who come there may be more next time, each with a mapping
+        // of its own.
         let is_agreed_on = |name: &str| job.job.served().is_none() || job.learns(name);
         let agreed: Vec<_> = job.parties.0.iter().filter(|(name, _)| is_agreed_on(name)).collect();
         put("order", agreed.iter().map(|(name, _)| name.as_str()).collect());

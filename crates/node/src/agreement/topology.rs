@@ -116,8 +116,8 @@ impl JobSpec {
         }
     }
 
-    /// The parties with which `party` runs the job, in the order of the file: of clients, the server and those who have the slices
-    /// before and after; else all others.
+    /// The parties with which `party` runs the job, in the order of the file: of clients, the server and those who have
+    /// the slices before and after; else all others.
     pub fn partners_of(&self, party: &str) -> Vec<&str> {
         let others = self.others(party);
         let Some(clients) = self.clients() else { return others };

@@ -28,8 +28,8 @@ impl<'de> Deserialize<'de> for WrittenNumber {
     }
 }
 
-/// Takes numbers that are not whole from the text of a job file, in place of what a parser has made of them. Each comes with its
-/// key.
+/// Takes numbers that are not whole from the text of a job file, in place of what a parser has made of them. Each comes
+/// with its key.
 pub(crate) fn take_exact(text: &str, is_json: bool, numbers: &mut [(&str, &mut Option<WrittenNumber>)]) {
     if is_json {
         let Ok(found) = serde_json::from_str::<BTreeMap<&str, &RawValue>>(text) else { return };

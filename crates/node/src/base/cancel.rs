@@ -18,8 +18,8 @@ struct State {
 }
 
 impl Cancel {
-    /// Ends the run, unless it is writing its result, which will be whole in a moment. Returns whether it ends, and whether there
-    /// are peers that are being told.
+    /// Ends the run, unless it is writing its result, which will be whole in a moment. Returns whether it ends, and
+    /// whether there are peers that are being told.
     pub fn cancel(&self) -> Cancelled {
         if self.0.writing.load(Ordering::Acquire) {
             return Cancelled::Writing;

@@ -252,7 +252,8 @@ pub fn is_read_once(path: &Path) -> bool {
     path.as_os_str() == "-" || fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo())
 }
 
-/// Checks that a file can be read. A pipe is left alone: whoever writes to it would take the reader that goes for the end.
+/// Checks that a file can be read. A pipe is left alone: whoever writes to it would take the reader that goes for the
+/// end.
 pub fn check_readable(path: &Path) -> Result<()> {
     if is_read_once(path) {
         return Ok(());

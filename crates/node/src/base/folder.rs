@@ -2,8 +2,8 @@
 //!
 //! A directory is looked at when it is opened, and everything after that happens in that very one, whatever its name
 //! leads to by then. Its files are this user's, for this user alone, never symbolic links, and go by no other name:
-//! whoever could write to the directory before cannot have a file of this user's read, cut or overwritten in the place of
-//! one of ours.
+//! whoever could write to the directory before cannot have a file of this user's read, cut or overwritten in the place
+//! of one of ours.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, BufWriter, Write};
@@ -33,7 +33,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a directory, which is made for this user alone if it is not there; what is made is on disk before this returns.
+    /// Opens a directory, which is made for this user alone if it is not there; what is made is on disk before this
+    /// returns.
     ///
     /// Errors ([`Error::Input`]): others can write to it, or it belongs to another user.
     pub fn make(path: &Path) -> Result<Folder> {
@@ -119,8 +120,8 @@ impl Folder {
         Ok(unless_unsupported(fsync(&self.handle))?)
     }
 
-    /// Gives a file another name, in place of the file that has it. On disk before this returns, if the file is; after an
-    /// error it may have the one name or the other.
+    /// Gives a file another name, in place of the file that has it. On disk before this returns, if the file is; after
+    /// an error it may have the one name or the other.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         renameat(&self.handle, from, &self.handle, to)?;
         self.flush()

@@ -58,7 +58,8 @@ pub fn pasted(text: impl Display) -> String {
     }
 }
 
-/// Whether a terminal does something with the character instead of showing it: controls, and marks of direction, which turn what follows.
+/// Whether a terminal does something with the character instead of showing it: controls, and marks of direction, which
+/// turn what follows.
 pub fn acts_on_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -70,8 +71,8 @@ const MAX_MESSAGE: usize = 4000;
 /// Number of final characters shown of a longer message: they say what to do.
 const MESSAGE_END: usize = 400;
 
-/// A message of any origin, fit for a terminal: what would act on it is escaped, but line ends and tabs, and the middle of a very long one
-/// is left out.
+/// A message of any origin, fit for a terminal: what would act on it is escaped, but line ends and tabs, and the middle
+/// of a very long one is left out.
 pub fn harmless(message: &str) -> String {
     let escape = |c: char| match c {
         '\n' | '\r' | '\t' => vec![c],
@@ -176,7 +177,8 @@ pub fn without_job_file(message: &str) -> String {
     without(message, " in [parties.X] of the job file, or ", ": `columns", ": ".len())
 }
 
-/// A message without each part that ends with `last`. The part begins so far behind the start of the last `first` before it.
+/// A message without each part that ends with `last`. The part begins so far behind the start of the last `first`
+/// before it.
 fn without(message: &str, last: &str, first: &str, behind: usize) -> String {
     let mut message = message.to_owned();
     while let Some(end) = message.find(last) {

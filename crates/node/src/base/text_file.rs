@@ -9,8 +9,8 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 /// Character that ends a file in old systems.
 const CTRL_Z: char = '\u{1a}';
 
-/// Reads a text file as editors of any system save it: UTF-8 or UTF-16, with a byte order mark or without. Lines end with LF in what is
-/// returned, whatever ends them in the file.
+/// Reads a text file as editors of any system save it: UTF-8 or UTF-16, with a byte order mark or without. Lines end
+/// with LF in what is returned, whatever ends them in the file.
 ///
 /// Errors: the file cannot be read; it is no text ([`io::ErrorKind::InvalidData`], with what to do).
 pub fn read_text(path: &Path) -> io::Result<String> {

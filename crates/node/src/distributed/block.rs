@@ -61,7 +61,8 @@ fn keyed(job: &JobSpec) -> Option<JobSpec> {
 impl TableBlock {
     /// Reads the keys of a part of `me`'s table.
     ///
-    /// Errors ([`Error::Input`]): those of a table in memory, but for rows with equal keys, of which one part does not know all.
+    /// Errors ([`Error::Input`]): those of a table in memory, but for rows with equal keys, of which one part does not
+    /// know all.
     pub fn read(job: &JobSpec, me: &str, table: &Table, allow_unreadable: bool) -> Result<TableBlock> {
         match keyed(job) {
             Some(job) => TableBlock::with_keys(&job, me, table, allow_unreadable),
@@ -116,13 +117,15 @@ impl TableBlock {
             warn_own_user(&warning);
         }
         let counts = RowCounts { items, ..tally.counts };
-        // What goes with a key is in the answer, too: buckets that are left have to be of the rows of those that are done.
+        // What goes with a key is in the answer, too: buckets that are left have to be of the rows of those that are
+        // done.
         let digest = digest(&schema, &batches)?;
         Ok(TableBlock { schema, batches, counts, digest })
     }
 
-    /// Sorts rows by the bucket of their key: rows of one bucket stand together, in the order in which they were. Returns them, without keys, and
-    /// where each bucket begins; the last one ends with the rows. `batches` are those of a [`TableBlock`].
+    /// Sorts rows by the bucket of their key: rows of one bucket stand together, in the order in which they were.
+    /// Returns them, without keys, and where each bucket begins; the last one ends with the rows. `batches` are those
+    /// of a [`TableBlock`].
     pub fn scatter(
         schema: &SchemaRef,
         batches: &[RecordBatch],

@@ -52,7 +52,8 @@ pub struct Meet<'a> {
 
 /// Meets the drivers of the other parties, and agrees with them on a run, or on resuming the one in `work`.
 ///
-/// Errors: the job cannot be spread; connections fail; another party has other terms, resumes another run, or rows that have changed.
+/// Errors: the job cannot be spread; connections fail; another party has other terms, resumes another run, or rows that
+/// have changed.
 pub fn meet(meet: &Meet<'_>, work: &mut DriverRun) -> Result<DriverMesh> {
     in_buckets(meet.job)?;
     check_identity(meet.job, meet.me, meet.identity)?;
@@ -221,8 +222,8 @@ fn bounds(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, buckets: usize) -> BTr
     sizes.iter().map(|(name, theirs)| (name.clone(), bound(theirs.items, buckets, sizes.len()))).collect()
 }
 
-/// The places of those who must have kept a bucket for it to be done: who learn; all where each has a share; of a count the sender, who keeps
-/// what all buckets are counted from.
+/// The places of those who must have kept a bucket for it to be done: who learn; all where each has a share; of a count
+/// the sender, who keeps what all buckets are counted from.
 fn learners(job: &JobSpec) -> Vec<usize> {
     let keeps = |name: &str| match job.reveal {
         Reveal::Shares => true,

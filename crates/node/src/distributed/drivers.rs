@@ -96,8 +96,9 @@ impl DriverMesh {
         self.job.parties.position(&self.me) == Some(0)
     }
 
-    /// One turn: the leader tells each of the others what is for it, and hears what each answers; another hears, and then answers with what it has
-    /// ready. `words` are by the party that they are for; so is what comes back, by whom it is from.
+    /// One turn: the leader tells each of the others what is for it, and hears what each answers; another hears, and
+    /// then answers with what it has ready. `words` are by the party that they are for; so is what comes back, by whom
+    /// it is from.
     ///
     /// Errors: a connection fails, or a peer says what cannot be. All connections end then.
     pub fn turn(
@@ -130,8 +131,8 @@ impl DriverMesh {
         Ok(heard.into_iter().collect())
     }
 
-    /// Puts together what all buckets have left in shares, as the text of their files in the order of the buckets, after [`DriverMessage::End`]. `work` is
-    /// told what is opened, and refuses other shares than those that were.
+    /// Puts together what all buckets have left in shares, as the text of their files in the order of the buckets,
+    /// after [`DriverMessage::End`]. `work` is told what is opened, and refuses other shares than those that were.
     ///
     /// Errors: those of [`Sums::add_up`](crate::agreement::BucketSums::add_up).
     pub fn add_up(&mut self, shares: &[Zeroizing<String>], work: &mut DriverRun) -> Result<Answer> {
@@ -148,10 +149,11 @@ impl DriverMesh {
         }
     }
 
-    /// Begins to count again and again, when the rows of all buckets are aligned. Whose own items still count then, by number:
-    /// [`DriverMesh::names`].
+    /// Begins to count again and again, when the rows of all buckets are aligned. Whose own items still count then, by
+    /// number: [`DriverMesh::names`].
     ///
-    /// Errors: those of [`RepeatedCounts::levels`](crate::agreement::RepeatedCounts::levels); `work` knows of other rows that were counted, or of too many counts.
+    /// Errors: those of [`RepeatedCounts::levels`](crate::agreement::RepeatedCounts::levels); `work` knows of other
+    /// rows that were counted, or of too many counts.
     pub fn begin_levels(
         &mut self,
         rows: u64,

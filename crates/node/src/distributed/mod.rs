@@ -1,5 +1,5 @@
-//! A job that is spread over many machines of each party: its rows over buckets by a seed that the parties draw together, each bucket a run of
-//! its own between one machine of each.
+//! A job that is spread over many machines of each party: its rows over buckets by a seed that the parties draw
+//! together, each bucket a run of its own between one machine of each.
 //!
 //! 1. Every machine reads a part of the table, with its keys and a digest of them ([`TableBlock`]).
 //! 2. One machine of each party, the driver, meets those of the others ([`meet`]): terms, sizes and the number of buckets are settled, and when
@@ -8,8 +8,8 @@
 //! 4. The drivers say which bucket is begun when and where, and how it went ([`DriverMessage`]). A bucket is an ordinary run of the same job, with
 //!    [`agreement::Bucket`](crate::agreement::Bucket) in its terms.
 //!
-//! Who schedules, and where, is not said here: the package for Python does, on Ray or on processes. Why this hides what it should is in
-//! `docs/guides/ray.md`, *What it tells*.
+//! Who schedules, and where, is not said here: the package for Python does, on Ray or on processes. Why this hides what
+//! it should is in `docs/guides/ray.md`, *What it tells*.
 
 mod block;
 mod connect;
@@ -71,8 +71,8 @@ pub fn buckets_for(job: &JobSpec, asked: usize, rows: &[u64]) -> usize {
     buckets
 }
 
-/// Whether a party that has said to have so many rows can bring few more keys: all buckets together are filled up to half as many again at most and
-/// [`ROOM`], and to half as many again as the terms allow.
+/// Whether a party that has said to have so many rows can bring few more keys: all buckets together are filled up to
+/// half as many again at most and [`ROOM`], and to half as many again as the terms allow.
 fn has_little_room(job: &JobSpec, rows: u64, buckets: usize, parties: usize) -> bool {
     /// For tables of which half is nothing.
     const ROOM: u64 = 4096;
@@ -81,8 +81,9 @@ fn has_little_room(job: &JobSpec, rows: u64, buckets: usize, parties: usize) -> 
     room <= half_again(rows).saturating_add(ROOM) && job.limits.max_rows.is_none_or(|limit| room <= half_again(limit))
 }
 
-/// Into how many buckets rows go at most, where the party with the fewest has `fewest` and the one with the most `most`: no party has others do
-/// as many runs as it likes; and where each bucket tells who learns the length of its longest row, that is to be one of many rows.
+/// Into how many buckets rows go at most, where the party with the fewest has `fewest` and the one with the most
+/// `most`: no party has others do as many runs as it likes; and where each bucket tells who learns the length of its
+/// longest row, that is to be one of many rows.
 pub(crate) fn most_buckets(job: &JobSpec, fewest: u64, most: u64) -> usize {
     /// Minimum number of rows of each party in a bucket that tells a number, if they have as many.
     const MIN_TOLD: u64 = 10_000;
@@ -141,7 +142,8 @@ mod tests {
         }
     }
 
-    /// Whoever asks for many buckets, or has a partner with many rows, has no room in them for many more keys than it has said.
+    /// Whoever asks for many buckets, or has a partner with many rows, has no room in them for many more keys than it
+    /// has said.
     #[test]
     fn buckets_have_little_room() {
         let job = |more: &str| {

@@ -60,7 +60,8 @@ pub enum DriverMessage {
         bucket: u32,
         /// Number of the attempt at it.
         attempt: u32,
-        /// The party that has ended it by itself, as its machine has told: it needs no [`DriverMessage::Stop`], and knows why.
+        /// The party that has ended it by itself, as its machine has told: it needs no [`DriverMessage::Stop`], and
+        /// knows why.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },

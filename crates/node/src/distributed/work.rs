@@ -80,8 +80,8 @@ pub struct DriverRun {
 impl DriverRun {
     /// Opens a directory, of a run that begins or of one that is resumed.
     ///
-    /// Errors ([`Error::Input`], [`Error::Terms`]): there is an unfinished run and `resume` is not set, or one of another party, identity or other terms; another
-    /// process has it; others can write to it.
+    /// Errors ([`Error::Input`], [`Error::Terms`]): there is an unfinished run and `resume` is not set, or one of
+    /// another party, identity or other terms; another process has it; others can write to it.
     pub fn open(path: &Path, job: &JobSpec, me: &str, identity: &Identity, resume: bool) -> Result<DriverRun> {
         let terms = Terms::of(&job.of_drivers()).agreement();
         let owner = Owner { id: &job.id, party: me, terms: &terms, identity };
@@ -181,7 +181,8 @@ impl DriverRun {
         secret.map(Zeroizing::new).ok_or_else(|| Error::Internal("a secret is kept that is none".into()))
     }
 
-    /// Notes that something of all buckets together is opened now; on disk before this returns. From now on no bucket is done again.
+    /// Notes that something of all buckets together is opened now; on disk before this returns. From now on no bucket
+    /// is done again.
     ///
     /// Errors ([`Error::Terms`]): something else was opened before, or this `most` times.
     pub fn note_opening(&mut self, what: &str, most: u32) -> Result<()> {
@@ -222,7 +223,8 @@ impl DriverRun {
         self.state.counted
     }
 
-    /// Notes that a bucket is begun again that was answered; on disk before this returns. Returns how many were, this one too.
+    /// Notes that a bucket is begun again that was answered; on disk before this returns. Returns how many were, this
+    /// one too.
     pub fn repeat(&mut self) -> Result<u64> {
         self.state.repeated += 1;
         self.directory.keep(&self.state).map(|()| self.state.repeated)

@@ -91,9 +91,11 @@ impl Governance {
         self.home.as_ref().map_or_else(Vec::new, |home| Approval::all_in(&home.join(APPROVALS)))
     }
 
-    /// Opens the account of a run: enters it in the ledger, unless a policy refuses it. `inputs` are the files that it reads.
+    /// Opens the account of a run: enters it in the ledger, unless a policy refuses it. `inputs` are the files that it
+    /// reads.
     ///
-    /// Errors ([`Error::Policy`]): the policy refuses it, which is entered, too. Others: policy or ledger cannot be read or written.
+    /// Errors ([`Error::Policy`]): the policy refuses it, which is entered, too. Others: policy or ledger cannot be
+    /// read or written.
     pub fn open(&self, job: &JobSpec, me: &str, identity: &Identity, inputs: &[&Path]) -> Result<Account> {
         if self.receipt.is_some() && !gives_receipts(job) {
             return Err(Error::Input(
@@ -158,8 +160,8 @@ impl Governance {
 }
 
 impl Account {
-    /// Exchanges the receipts that the run has begun, before any message with data, and has those of its end exchanged when the connections
-    /// end. `pins` are the identities of the peers.
+    /// Exchanges the receipts that the run has begun, before any message with data, and has those of its end exchanged
+    /// when the connections end. `pins` are the identities of the peers.
     pub fn agreed(
         self: &Arc<Account>,
         job: &JobSpec,

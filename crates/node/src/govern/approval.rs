@@ -1,7 +1,8 @@
-//! Approvals: an organisation's own keys sign that a job may be run, so often and so long, before a policy with `approve` allows it.
+//! Approvals: an organisation's own keys sign that a job may be run, so often and so long, before a policy with
+//! `approve` allows it.
 //!
-//! An approval covers the terms by their fingerprint, and what the terms leave open: the party, and the columns of its own table
-//! that stand for the agreed names.
+//! An approval covers the terms by their fingerprint, and what the terms leave open: the party, and the columns of its
+//! own table that stand for the agreed names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -98,7 +99,8 @@ impl Approval {
         Ok(Approval { body: signed.approval, approver: ed25519_fingerprint(&key) })
     }
 
-    /// Returns all approvals in a directory; none if it is not there. Files that are none are told to the user, and left out.
+    /// Returns all approvals in a directory; none if it is not there. Files that are none are told to the user, and
+    /// left out.
     pub fn all_in(directory: &Path) -> Vec<Approval> {
         let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

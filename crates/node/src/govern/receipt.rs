@@ -1,8 +1,9 @@
-//! Receipts: each party of a connection signs that a run has begun, before the first message with data, and that it has ended.
+//! Receipts: each party of a connection signs that a run has begun, before the first message with data, and that it has
+//! ended.
 //!
-//! A receipt proves who agreed to what, with how many rows, and when the signer says that it was. It says nothing about the data: no message
-//! is in it, not even as a digest, which would make what was sent provable to others. A party that leaves with a result has
-//! signed that the run began. The key is one for receipts alone, certified by the identity.
+//! A receipt proves who agreed to what, with how many rows, and when the signer says that it was. It says nothing about
+//! the data: no message is in it, not even as a digest, which would make what was sent provable to others. A party that
+//! leaves with a result has signed that the run began. The key is one for receipts alone, certified by the identity.
 
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
@@ -176,7 +177,8 @@ impl Receipt {
         serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))
     }
 
-    /// Checks the signatures: that of the statement, and that of its key by the identity of the party that it names as its signer.
+    /// Checks the signatures: that of the statement, and that of its key by the identity of the party that it names as
+    /// its signer.
     pub fn check(&self) -> std::result::Result<(), String> {
         if self.statement.tacita_receipt != VERSION {
             return Err("it is of another version".into());
@@ -238,8 +240,8 @@ impl ReceiptFile {
         ReceiptFile { tacita_receipts: VERSION, begun: without(begun), ended: without(ended) }
     }
 
-    /// Reads a file of receipts, and checks all of them: each is signed by the party that it names, all are about one run, and for each given one
-    /// there is one in return.
+    /// Reads a file of receipts, and checks all of them: each is signed by the party that it names, all are about one
+    /// run, and for each given one there is one in return.
     ///
     /// Errors ([`Error::Input`]): one is not; the text says which.
     pub fn load(path: &std::path::Path) -> Result<ReceiptFile> {
@@ -282,10 +284,10 @@ impl ReceiptFile {
         let mut with: Vec<&String> = self.ended.own.iter().map(|own| &own.statement.to).collect();
         with.sort_unstable();
         with.dedup();
-        match with.iter().all(|name| others.contains(name)) {
-            true => self.ended.check_mirrored(me, &with),
-            false => Err("a receipt is for a party that is not of the job".into()),
+        if !with.iter().all(|name| others.contains(name)) {
+            return Err("a receipt is for a party that is not of the job".into());
         }
+        self.ended.check_mirrored(me, &with)
     }
 }
 

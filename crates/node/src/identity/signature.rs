@@ -98,7 +98,8 @@ mod tests {
 
     use super::*;
 
-    /// The key of a purpose is of the identity and of the purpose, and its signatures are none of the identity's own key.
+    /// The key of a purpose is of the identity and of the purpose, and its signatures are none of the identity's own
+    /// key.
     #[test]
     fn a_derived_key_signs_for_its_purpose() {
         let now = SystemTime::now();

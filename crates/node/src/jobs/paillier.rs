@@ -21,7 +21,8 @@ pub struct OperationSeconds {
     pub check: f64,
 }
 
-/// Under a key of 3072 bits on one thread of the machine that `docs/protocols/paillier.md`, *Cost*, names, with AVX-512.
+/// Under a key of 3072 bits on one thread of the machine that `docs/protocols/paillier.md`, *Cost*, names, with
+/// AVX-512.
 const MEASURED: OperationSeconds = OperationSeconds {
     key: 0.33,
     encrypt: 1.0 / 7080.0,

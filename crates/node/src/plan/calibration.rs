@@ -82,7 +82,8 @@ fn cpu_of_vole(count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64>
     )
 }
 
-/// CPU seconds that it takes to re-randomise a ciphertext, the mean of `count` under a modulus whose factors nobody knows.
+/// CPU seconds that it takes to re-randomise a ciphertext, the mean of `count` under a modulus whose factors nobody
+/// knows.
 fn cpu_of_power(count: usize, rng: &mut impl CryptoRng) -> Result<f64> {
     let size = KeySize::of(Level::Paper80);
     let modulus_bytes = size.public_key_bytes() - size.ciphertext_bytes();

@@ -81,8 +81,8 @@ pub struct Share {
     pub learned: Vec<String>,
 }
 
-/// Plans a job for parties of these sizes, over a network of this shape. `parts` are what parties bring, as far as it is there: it may
-/// know more than sizes say.
+/// Plans a job for parties of these sizes, over a network of this shape. `parts` are what parties bring, as far as it
+/// is there: it may know more than sizes say.
 pub fn plan(
     job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,

@@ -13,7 +13,8 @@ use crate::run::party::PartyRun;
 use crate::run::write::all_beside;
 use crate::table::output;
 
-/// Checks that the result of a job can be written to a file, and what stands beside it. A share of a simulation may replace another.
+/// Checks that the result of a job can be written to a file, and what stands beside it. A share of a simulation may
+/// replace another.
 pub fn check_output(job: &JobSpec, path: &Path, simulated: bool, existing: Existing) -> Result<()> {
     if job.reveal == Reveal::Shares {
         if path.as_os_str() == "-" {
@@ -109,8 +110,8 @@ impl PartyRun {
     }
 }
 
-/// A result of rows can be as long as the input. Less room is said, and none refused, before anything is sent: a peer that learns has
-/// its result whatever becomes of this party's.
+/// A result of rows can be as long as the input. Less room is said, and none refused, before anything is sent: a peer
+/// that learns has its result whatever becomes of this party's.
 fn check_room(output: &Path, inputs: &[&Path]) -> Result<()> {
     // Standard output, and devices, are no places on a disk.
     let elsewhere = output.as_os_str() == "-" || std::fs::metadata(output).is_ok_and(|facts| !facts.is_file());

@@ -69,8 +69,8 @@ impl ConnectPlan {
         Ok(Some(listener))
     }
 
-    /// Connects to all peers at the same time, and authenticates them. `found` gets each as it comes, on a thread of its own, or
-    /// why it did not come; several names where a wait for several ended.
+    /// Connects to all peers at the same time, and authenticates them. `found` gets each as it comes, on a thread of
+    /// its own, or why it did not come; several names where a wait for several ended.
     pub(crate) fn connect(
         &self,
         listener: Option<TcpListener>,

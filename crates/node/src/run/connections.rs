@@ -43,8 +43,9 @@ impl Connections {
         }
     }
 
-    /// Ends the connections, and makes something of the answer: after them, when nobody waits for this party any longer. But a share
-    /// that one party cannot keep is of no use to the other, which therefore hears of that before it is done.
+    /// Ends the connections, and makes something of the answer: after them, when nobody waits for this party any
+    /// longer. But a share that one party cannot keep is of no use to the other, which therefore hears of that before
+    /// it is done.
     pub(crate) fn conclude<T>(
         self,
         job: &JobSpec,

@@ -41,7 +41,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) bandwidth: Option<u64>,
     /// Screen for messages during the run.
     pub(crate) screen: &'a Arc<dyn ProgressSink>,
-    /// Account of the run, and the identities of the peers that give receipts for it; none in a simulation within one process.
+    /// Account of the run, and the identities of the peers that give receipts for it; none in a simulation within one
+    /// process.
     pub(crate) account: Option<(&'a Arc<Account>, BTreeMap<String, Fingerprint>)>,
 }
 

@@ -17,8 +17,8 @@ const MAX_KEPT: usize = 100;
 /// Prefix of the names of kept answers.
 const PREFIX: &str = "kept-";
 
-/// The directories of this user in which answers are kept, in the order in which they are tried: `tacita/kept` below `$XDG_STATE_HOME` or
-/// `~/.local/state`, and one below the system's directory for temporary files.
+/// The directories of this user in which answers are kept, in the order in which they are tried: `tacita/kept` below
+/// `$XDG_STATE_HOME` or `~/.local/state`, and one below the system's directory for temporary files.
 fn directories() -> Vec<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
@@ -26,7 +26,8 @@ fn directories() -> Vec<PathBuf> {
     state.map(|state| state.join("tacita/kept")).into_iter().chain([temporary]).collect()
 }
 
-/// Writes to `path` by `write`, or else to a file of its own: in one of the directories `first`, or of this user's own. The error names it then.
+/// Writes to `path` by `write`, or else to a file of its own: in one of the directories `first`, or of this user's own.
+/// The error names it then.
 pub fn write_or_keep(
     path: &Path,
     existing: Existing,
@@ -66,8 +67,8 @@ fn keep(error: Error, name: &str, first: &[PathBuf], write: impl Fn(&Path, Exist
     error
 }
 
-/// The name under which an answer is kept: that of its file, with an ending that tells what it is. What a spreadsheet has no room for, such as a long
-/// text that another party gave, is kept as CSV.
+/// The name under which an answer is kept: that of its file, with an ending that tells what it is. What a spreadsheet
+/// has no room for, such as a long text that another party gave, is kept as CSV.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().filter(|name| *name != "-").map_or("result".into(), |name| name.to_string_lossy());
     match Format::of(Path::new(&*name)) {

@@ -1,4 +1,5 @@
-//! Agreeing with the others on what runs: sizes and choice, and whether there is memory for it. By topology, one function each.
+//! Agreeing with the others on what runs: sizes and choice, and whether there is memory for it. By topology, one
+//! function each.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -200,8 +200,8 @@ impl PartyRun {
         Ok((report, answer))
     }
 
-    /// Opens the account of the run: none where this is a part of a run that is spread, which its driver accounts for. The error says why
-    /// the run may not go on.
+    /// Opens the account of the run: none where this is a part of a run that is spread, which its driver accounts for.
+    /// The error says why the run may not go on.
     fn account(&self) -> (Option<Arc<Account>>, Result<()>) {
         if self.job.spread.is_some() {
             return (None, Ok(()));
@@ -279,7 +279,8 @@ impl PartyRun {
         Ok(outcome)
     }
 
-    /// Writes the answer. Where its place fails, it is kept beside the report or in a directory of this user; on disk it is there anyway.
+    /// Writes the answer. Where its place fails, it is kept beside the report or in a directory of this user; on disk
+    /// it is there anyway.
     fn write_answer(&self, answer: Answer) -> Result<WrittenAnswer> {
         let beside = |path: &Path| {
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
@@ -328,8 +329,8 @@ impl PartyRun {
         self.output.as_deref().map_or(Ok(Vec::new()), |output| all_beside(&self.job, output))
     }
 
-    /// Says what each party will learn: of two parties in full, of more in a line each. [`PartyRun::answer`] leaves that
-    /// to its caller.
+    /// Says what each party will learn: of two parties in full, of more in a line each. [`PartyRun::answer`] leaves
+    /// that to its caller.
     pub fn announce(&self) {
         let parties = self.job.parties.names();
         let summary = if parties.len() > 2 { self.job.summary() } else { Vec::new() };

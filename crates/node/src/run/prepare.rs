@@ -45,8 +45,8 @@ struct ConnectedPeer {
 }
 
 impl PartyRun {
-    /// Gets ready to run: loads the table and connects, at the same time. What was `checked` before in vain ends all, and the others
-    /// hear of it.
+    /// Gets ready to run: loads the table and connects, at the same time. What was `checked` before in vain ends all,
+    /// and the others hear of it.
     pub(super) fn prepare(&self, checked: Result<()>) -> Result<Ready> {
         match self.meeting.helper.clone() {
             Some(place) => self.load_and_arrive(place, checked),

@@ -43,7 +43,8 @@ pub struct RehearsedPeer {
 }
 
 impl Rehearsal<'_> {
-    /// Meets all peers. Returns what was seen of each, or why it was not: with several names, where the wait for several ended.
+    /// Meets all peers. Returns what was seen of each, or why it was not: with several names, where the wait for
+    /// several ended.
     ///
     /// Errors: this party cannot listen.
     pub fn run(&self) -> Result<Vec<(String, Result<RehearsedPeer>)>> {
@@ -90,7 +91,8 @@ impl Rehearsal<'_> {
     }
 }
 
-/// Tells the peer what time it is, and hears what time it is there. The peer's word is taken for nothing but a number to be shown.
+/// Tells the peer what time it is, and hears what time it is there. The peer's word is taken for nothing but a number
+/// to be shown.
 fn compare_clocks(channel: &mut Channel, round_trip: Duration) -> Result<i128> {
     let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let theirs = channel.exchange(CLOCK, now().to_le_bytes().to_vec(), size_of::<u64>())?;

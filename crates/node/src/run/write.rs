@@ -41,8 +41,8 @@ impl Destination<'_> {
     }
 }
 
-/// Writes an answer where the user wants it, if anywhere. `job` is the name of what it is an answer to. What cannot be written there,
-/// and would be lost, is kept elsewhere: [`WrittenAnswer::written`] says where.
+/// Writes an answer where the user wants it, if anywhere. `job` is the name of what it is an answer to. What cannot be
+/// written there, and would be lost, is kept elsewhere: [`WrittenAnswer::written`] says where.
 ///
 /// Errors: rows cannot be counted.
 pub fn write(job: &str, answer: Answer, to: Destination) -> Result<WrittenAnswer> {
@@ -75,8 +75,8 @@ pub fn write(job: &str, answer: Answer, to: Destination) -> Result<WrittenAnswer
     Ok(WrittenAnswer { json, line: Some(line), written })
 }
 
-/// Writes tables to files beside each other: all, or none. Only if the system refuses to rename one, when all are written, do
-/// those before it stand alone.
+/// Writes tables to files beside each other: all, or none. Only if the system refuses to rename one, when all are
+/// written, do those before it stand alone.
 fn write_tables(
     job: &str,
     main: Deferred<Table>,

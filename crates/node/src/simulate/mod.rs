@@ -52,7 +52,8 @@ pub struct Simulation {
     pub format: Format,
     /// Path of the page for readers, in a job that has one: the first party writes it.
     pub html: Option<PathBuf>,
-    /// The program that each party runs, with `simulated-party --quiet`: it reads [`Instructions`] from its standard input.
+    /// The program that each party runs, with `simulated-party --quiet`: it reads [`Instructions`] from its standard
+    /// input.
     pub program: PathBuf,
     /// Settings that all parties share.
     pub settings: Settings,
@@ -148,8 +149,8 @@ pub struct SimulationFailure {
     pub code: u8,
 }
 
-/// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its parties. `on_interrupt` gets what ends all parties, for whoever
-/// hears of an interruption to call.
+/// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its parties. `on_interrupt` gets what ends all
+/// parties, for whoever hears of an interruption to call.
 pub fn simulate(
     simulation: &Simulation,
     screen: &dyn ProgressSink,

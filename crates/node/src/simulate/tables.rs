@@ -77,8 +77,8 @@ fn party(
         let table = table.ok_or_else(|| Error::Input(format!("{me} has no table")))?.clone();
         let mut part = job.job.load(job, me, &Source::Table { table, allow_unreadable: false }, None)?;
         let nonce = fresh_nonce(&mut fresh_rng()?);
-        // Nobody stands between two ends in one process: there is no connection to bind to. What only two parties would know, every
-        // thread of this process could.
+        // Nobody stands between two ends in one process: there is no connection to bind to. What only two parties would
+        // know, every thread of this process could.
         let greet = |channel: &mut Channel| greet_as(job, me, nonce, &[0; 32], channel);
         let greeted = channels.iter_mut().map(greet).collect::<Result<Vec<_>>>()?;
         let screen: Arc<dyn ProgressSink> = Arc::new(NoProgress);

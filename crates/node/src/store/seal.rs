@@ -1,10 +1,10 @@
 //! Sealed files: what a run or a prepared part keeps on disk, of no use to anybody without its key.
 //!
-//! A header, and records, each with its length before it. A record is sealed by ChaCha20-Poly1305 under the file's own key
-//! with its place as nonce; the place of the last one, which is empty, is marked, so that a file that was cut off does not
-//! pass for a whole one (the STREAM construction: Hoang, Reyhanitabar, Rogaway & Vizár, "Online Authenticated-Encryption and
-//! its Nonce-Reuse Misuse-Resistance", CRYPTO 2015). The file's key depends on its purpose and on a random name, so that
-//! one file cannot stand in for another, and no nonce comes twice.
+//! A header, and records, each with its length before it. A record is sealed by ChaCha20-Poly1305 under the file's own
+//! key with its place as nonce; the place of the last one, which is empty, is marked, so that a file that was cut off
+//! does not pass for a whole one (the STREAM construction: Hoang, Reyhanitabar, Rogaway & Vizár, "Online
+//! Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance", CRYPTO 2015). The file's key depends on its purpose
+//! and on a random name, so that one file cannot stand in for another, and no nonce comes twice.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};

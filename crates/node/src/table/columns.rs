@@ -1,4 +1,5 @@
-//! The columns of a table that comes from elsewhere: their names, the index of pandas among them, and types that are more than Arrow's own.
+//! The columns of a table that comes from elsewhere: their names, the index of pandas among them, and types that are
+//! more than Arrow's own.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -36,8 +37,8 @@ const LIST: &str = "list";
 /// Bytes of a UUID.
 const UUID_BYTES: i32 = 16;
 
-/// Extension types whose stored values are all that they are. Every other one is refused: pandas' periods are stored as numbers that mean
-/// nothing without their frequency, and Python objects as addresses in memory.
+/// Extension types whose stored values are all that they are. Every other one is refused: pandas' periods are stored as
+/// numbers that mean nothing without their frequency, and Python objects as addresses in memory.
 const AS_STORED: [&str; 8] = [
     "arrow.json",
     "arrow.fixed_shape_tensor",
@@ -75,10 +76,11 @@ pub(super) fn is_list(schema: &Schema) -> bool {
     matches!(&schema.fields()[..], [only] if only.metadata().get(MARK).is_some_and(|mark| mark == LIST))
 }
 
-/// The schema under which a table with this one is read: each column has a name of its own (see [`named`]), columns that are an index of
-/// pandas are marked, and [`converted`] types are in place of those that they are read as.
+/// The schema under which a table with this one is read: each column has a name of its own (see [`named`]), columns
+/// that are an index of pandas are marked, and [`converted`] types are in place of those that they are read as.
 ///
-/// Errors ([`Error::Input`]): two columns have the same name; there are none; a column has an extension type that is not read.
+/// Errors ([`Error::Input`]): two columns have the same name; there are none; a column has an extension type that is
+/// not read.
 pub(super) fn own_schema(source: &str, schema: &Schema) -> Result<SchemaRef> {
     let names = named(source, schema.fields().iter().map(|field| field.name().as_str()))?;
     let nameless = schema.fields().iter().zip(&names).find(|(field, _)| field.name().is_empty());
@@ -187,7 +189,8 @@ pub fn unmarked(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Whether a name is one that pandas makes up for an index without any, whatever has been between pandas and this table.
+/// Whether a name is one that pandas makes up for an index without any, whatever has been between pandas and this
+/// table.
 fn is_level(name: &str) -> bool {
     let number = name.strip_prefix("__index_level_").and_then(|rest| rest.strip_suffix("__"));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -197,7 +200,8 @@ fn is_level(name: &str) -> bool {
 struct Pandas {
     /// Names of the columns that are its index.
     index: BTreeSet<String>,
-    /// The range of numbers that is its index, as pandas says it; of rows in another order, only their positions tell what it says.
+    /// The range of numbers that is its index, as pandas says it; of rows in another order, only their positions tell
+    /// what it says.
     range: Option<String>,
     /// The same as text, in which only columns are an index: a range of numbers says nothing of rows in another order.
     text: String,

@@ -1,5 +1,5 @@
-//! The lines of a join: each combination of the rows that parties have of a key. Their number is the product of what each party has, so they are
-//! counted, and made only as they are asked for.
+//! The lines of a join: each combination of the rows that parties have of a key. Their number is the product of what
+//! each party has, so they are counted, and made only as they are asked for.
 
 use std::ops::Range;
 

@@ -30,8 +30,8 @@ pub(super) fn advice_on_header(schema: &Schema) -> &'static str {
     }
 }
 
-/// Whether headers look like data: the first row may have been taken for them. A date or an address is hardly ever a header; a number may be
-/// one, as a year is, and counts where no other header is without a digit.
+/// Whether headers look like data: the first row may have been taken for them. A date or an address is hardly ever a
+/// header; a number may be one, as a year is, and counts where no other header is without a digit.
 pub(crate) fn header_is_data(schema: &Schema) -> bool {
     let names = || schema.fields().iter().map(|field| field.name().as_str());
     let is_number = |name: &str| Profile::INTEGER.count_read(&[name]) == 1;

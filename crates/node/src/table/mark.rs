@@ -17,7 +17,8 @@ pub enum DecimalMark {
 }
 
 impl DecimalMark {
-    /// The number with a point; none if it has one already, where the mark is a comma: what it separates cannot be known.
+    /// The number with a point; none if it has one already, where the mark is a comma: what it separates cannot be
+    /// known.
     pub(super) fn with_point(self, text: &str) -> Option<Cow<'_, str>> {
         match self {
             DecimalMark::Point => Some(Cow::Borrowed(text)),

@@ -1,9 +1,9 @@
 //! Tables: what a party brings and what it gets, as Arrow record batches whatever the file format.
 //!
-//! A table is read ([`mod@read`]), its key columns are brought into one form ([`normalize`]) and collected into distinct
-//! keys ([`key`]); the protocols work on those. Afterwards own rows are selected by key, joined with the columns that
-//! other parties gave ([`payload`], [`select`]), and written ([`output`]). The rules that users rely on are in
-//! `docs/tables.md` and `docs/normalization.md`.
+//! A table is read ([`mod@read`]), its key columns are brought into one form ([`normalize`]) and collected into
+//! distinct keys ([`key`]); the protocols work on those. Afterwards own rows are selected by key, joined with the
+//! columns that other parties gave ([`payload`], [`select`]), and written ([`output`]). The rules that users rely on
+//! are in `docs/tables.md` and `docs/normalization.md`.
 
 pub mod baskets;
 mod budget;
@@ -66,8 +66,8 @@ pub struct Table {
 impl Table {
     /// A table of batches that have `schema`. `source` is what messages call it: a file name, as a rule.
     ///
-    /// A column without a name gets one, `column_N`. Errors: columns of the same name, no columns at all, more than [`MAX_ROWS`] rows, a batch
-    /// of another schema.
+    /// A column without a name gets one, `column_N`. Errors: columns of the same name, no columns at all, more than
+    /// [`MAX_ROWS`] rows, a batch of another schema.
     pub fn new(source: impl Into<String>, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<Table> {
         Table::with_lines(source.into(), schema, batches, None)
     }
@@ -125,7 +125,8 @@ impl Table {
         Origin { source: &self.source, lines: self.lines.as_ref(), first: self.batches.first() }
     }
 
-    /// The first blank line between rows of a text file with one column: it was skipped, and may stand for an absent value.
+    /// The first blank line between rows of a text file with one column: it was skipped, and may stand for an absent
+    /// value.
     pub fn blank_line(&self) -> Option<u64> {
         self.lines.as_ref().and_then(|lines| lines.blank)
     }
@@ -344,7 +345,8 @@ fn toml_key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(plain) { name.to_owned() } else { format!("{name:?}") }
 }
 
-/// Names of columns, each with one of its own: one without, as the index that pandas writes, is called `column_1` if it is the first.
+/// Names of columns, each with one of its own: one without, as the index that pandas writes, is called `column_1` if it
+/// is the first.
 ///
 /// Errors: two have the same one; there are none.
 pub(crate) fn named<'a>(source: &str, names: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {

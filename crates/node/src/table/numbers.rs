@@ -35,8 +35,8 @@ enum Fault {
     Range,
 }
 
-/// Reads columns of a table: numbers with `decimals` decimals at most, each as the integer that is 10^`decimals` times as
-/// large. `true` is 1, `false` is 0. Rows for which `used` is false are 0, whatever they hold.
+/// Reads columns of a table: numbers with `decimals` decimals at most, each as the integer that is 10^`decimals` times
+/// as large. `true` is 1, `false` is 0. Rows for which `used` is false are 0, whatever they hold.
 ///
 /// Errors ([`Error::Input`], naming column and place): a column is missing; a value is absent, no number, has more
 /// decimals, or does not fit `integers`.
@@ -80,8 +80,8 @@ pub fn columns(
 /// The most decimals: an integer of 32 bits has no more digits behind the first.
 pub const MAX_DECIMALS: u32 = 9;
 
-/// Numbers that are added up are below 2^63 in absolute value. With [`MAX_DECIMALS`], the sum of as many as a table can have
-/// rows is then below 2^125, as the protocols need it.
+/// Numbers that are added up are below 2^63 in absolute value. With [`MAX_DECIMALS`], the sum of as many as a table can
+/// have rows is then below 2^125, as the protocols need it.
 const SUMMED_BITS: u32 = 63;
 
 /// A column added up, key by key. Secret: zeroized when dropped.
@@ -96,8 +96,8 @@ pub struct ColumnSums {
 
 /// Adds up a column over the rows of each key. Numbers are read as by [`columns`].
 ///
-/// Errors ([`Error::Input`], naming column and place): the column is missing; a value in the row of a key is no number, has
-/// more decimals, or is 2^63 or more.
+/// Errors ([`Error::Input`], naming column and place): the column is missing; a value in the row of a key is no number,
+/// has more decimals, or is 2^63 or more.
 pub fn sums(table: &Table, (logical, header): &NamedColumn, form: NumberForm, keys: &TableKeys) -> Result<ColumnSums> {
     let position = table.column(header, logical)?;
     let most = (1i128 << SUMMED_BITS) * 10i128.pow(form.decimals);

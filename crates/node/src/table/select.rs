@@ -217,7 +217,8 @@ impl Selection {
     }
 }
 
-/// Bytes of the longest row of another party, about. Which of its rows stand in many lines is that party's to choose, so an average says nothing.
+/// Bytes of the longest row of another party, about. Which of its rows stand in many lines is that party's to choose,
+/// so an average says nothing.
 fn longest_row(batch: &RecordBatch) -> usize {
     let longest = |column: &ArrayRef| {
         let average = column.get_array_memory_size() / column.len().max(1);

@@ -19,8 +19,9 @@ const POLL: Duration = Duration::from_millis(5);
 /// Handshakes at a time. Each holds three descriptors, and a process may often have 1,024.
 const MAX_HANDSHAKES: usize = 128;
 
-/// Lets in whoever `admitted` says, until `options.cancel` is: `arrived` gets each, on a thread of its own, by whose key it has proved to
-/// hold. The channel calls it `name`. Whoever is somebody else is left aside, and `refused` is told why.
+/// Lets in whoever `admitted` says, until `options.cancel` is: `arrived` gets each, on a thread of its own, by whose
+/// key it has proved to hold. The channel calls it `name`. Whoever is somebody else is left aside, and `refused` is
+/// told why.
 ///
 /// Errors: [`Error::Input`] if the listener is none; [`Error::Interrupted`] when it is cancelled.
 pub fn admit(

@@ -34,8 +34,8 @@ pub(super) struct Handshake<'a> {
 }
 
 impl Handshake<'_> {
-    /// Waits for the dialer's first message. Every dialer can send it at once, before it proves anything: a stranger that says nothing
-    /// has less time than a handshake.
+    /// Waits for the dialer's first message. Every dialer can send it at once, before it proves anything: a stranger
+    /// that says nothing has less time than a handshake.
     pub(super) fn await_hello(&mut self) -> Result<(), Failure> {
         self.poll()?;
         let until = self.until.min(Instant::now() + HELLO_LIMIT);

@@ -8,9 +8,9 @@ use rustix::io::Errno;
 
 /// The handshakes under way at a listener, oldest first, each under a number. `H` is what the listener ends one with.
 ///
-/// There are at most `limit`. When all places are taken, the oldest handshake of the network that holds most makes room: a stranger
-/// that opens many takes no place from others. There is no bound for one network alone, since many honest peers may share an address
-/// (behind a NAT, or on this machine): the newest of them always gets its place.
+/// There are at most `limit`. When all places are taken, the oldest handshake of the network that holds most makes
+/// room: a stranger that opens many takes no place from others. There is no bound for one network alone, since many
+/// honest peers may share an address (behind a NAT, or on this machine): the newest of them always gets its place.
 pub struct Handshakes<H> {
     limit: usize,
     next: u64,
@@ -29,8 +29,8 @@ impl<H> Handshakes<H> {
         Handshakes { limit, next: 0, under_way: VecDeque::new() }
     }
 
-    /// Adds a handshake with whoever comes from an address; `begin` makes its handle, and knows its number. Returns the number, and the
-    /// handle of the handshake that has to make room: the caller ends it.
+    /// Adds a handshake with whoever comes from an address; `begin` makes its handle, and knows its number. Returns the
+    /// number, and the handle of the handshake that has to make room: the caller ends it.
     pub fn add(&mut self, from: IpAddr, begin: impl FnOnce(u64) -> H) -> (u64, Option<H>) {
         let full = self.under_way.len() >= self.limit;
         let displaced = if full { self.displace() } else { None };
@@ -46,7 +46,8 @@ impl<H> Handshakes<H> {
         self.under_way.remove(place).map(|displaced| displaced.handle)
     }
 
-    /// The handshake that would make room, if all places are taken; and whether the network of `from` holds less than its network does.
+    /// The handshake that would make room, if all places are taken; and whether the network of `from` holds less than
+    /// its network does.
     pub fn displaced_by(&self, from: IpAddr) -> Option<(&H, bool)> {
         let counts = self.counts();
         let place = self.first_to_go().filter(|_| self.under_way.len() >= self.limit)?;

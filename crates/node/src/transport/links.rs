@@ -56,7 +56,8 @@ impl Links {
         self.lock().handles.iter().find_map(Handle::failure)
     }
 
-    /// Ends all because of `error`: its own peer is told that, the others that the job cannot go on. The first error counts.
+    /// Ends all because of `error`: its own peer is told that, the others that the job cannot go on. The first error
+    /// counts.
     pub fn end(&self, error: &Error) {
         let mut state = self.lock();
         if state.ended.is_none() {

@@ -38,10 +38,10 @@ pub fn listening_at(address: &str) -> Result<String> {
 
 /// Waits on `listener` until `peer` is there or the time is over.
 ///
-/// Connections that show no certificate, speak something else or stall are left aside. So are those that show another key or a
-/// certificate that is not valid now, and those that refuse our identity: anybody can do that, and the peer may still come. The user is
-/// told. When the time is over the error is [`Error::Authentication`] if there was one of those, else [`Error::Network`];
-/// [`Error::Interrupted`] if the wait is cancelled.
+/// Connections that show no certificate, speak something else or stall are left aside. So are those that show another
+/// key or a certificate that is not valid now, and those that refuse our identity: anybody can do that, and the peer
+/// may still come. The user is told. When the time is over the error is [`Error::Authentication`] if there was one of
+/// those, else [`Error::Network`]; [`Error::Interrupted`] if the wait is cancelled.
 ///
 /// The listener is switched to non-blocking and can be used again.
 pub fn listen(listener: &TcpListener, peer: &Peer, identity: &Identity, options: &Options) -> Result<Connected> {

@@ -1,5 +1,5 @@
-//! The handshake of a server and two clients: all three arrive at one run or at none, whatever the server tells whom, and
-//! whichever connection is of another run.
+//! The handshake of a server and two clients: all three arrive at one run or at none, whatever the server tells whom,
+//! and whichever connection is of another run.
 
 use serde_json::{Value, json};
 use tacita_core::channel::{Channel, Label};
@@ -234,7 +234,8 @@ fn what_a_server_must_not_say_is_its_fault() {
     ] {
         let [c1, ..] = told(parties);
         let Err(Error::Protocol { peer, .. }) = &c1 else { panic!("{what}: {c1:?}") };
-        // It has no connection to the server's other clients but to this one, which may have said another nonce to the server.
+        // It has no connection to the server's other clients but to this one, which may have said another nonce to the
+        // server.
         assert_eq!(peer, if what == "not c2's" { "c2, or s," } else { "s" }, "{what}");
     }
     let [c1, c2, _] = told(json!({"nonces": [c1, c2, s], "rows": 6}));

@@ -1,4 +1,5 @@
-//! Rooms stand on each other in one order: a lower one names no higher one, and none is part of a circle, in any crate and in any room.
+//! Rooms stand on each other in one order: a lower one names no higher one, and none is part of a circle, in any crate
+//! and in any room.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -205,7 +206,8 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Paths of this crate that are named in a module's code, from the crate's root on: those of `crate::`, `super::` and `self::`.
+/// Paths of this crate that are named in a module's code, from the crate's root on: those of `crate::`, `super::` and
+/// `self::`.
 fn named(module: &[String], code: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     // What stands in a module within the file, as tests do, is one deeper.

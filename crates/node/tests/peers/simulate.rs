@@ -1,4 +1,5 @@
-//! Jobs between tables in memory: what parties find is what they find as processes, several jobs at once, and a job can be cancelled.
+//! Jobs between tables in memory: what parties find is what they find as processes, several jobs at once, and a job can
+//! be cancelled.
 
 #[path = "../../examples/simulate.rs"]
 mod example;

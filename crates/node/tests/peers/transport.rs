@@ -122,7 +122,8 @@ fn a_wrong_fingerprint_ends_the_dialer_at_once_and_the_listener_when_its_time_is
     assert!((2 * SHORT..BOUND).contains(&start.elapsed()), "{:?}", start.elapsed());
 }
 
-/// Whoever comes first with another key, without the key of its certificate, or to refuse ours: the peer is still found.
+/// Whoever comes first with another key, without the key of its certificate, or to refuse ours: the peer is still
+/// found.
 #[test]
 fn no_stranger_ends_the_wait_for_the_peer() {
     let (hospital, insurer, stranger) = (identity("hospital"), identity("insurer"), identity("stranger"));

@@ -1,5 +1,5 @@
-//! Reports of real participants, counted in the open, against known truth: all of an aggregation but what is hidden. Found through
-//! `TACITA_DATA`; skipped where it is not set.
+//! Reports of real participants, counted in the open, against known truth: all of an aggregation but what is hidden.
+//! Found through `TACITA_DATA`; skipped where it is not set.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Columns that are more, or less, than they seem: the index of pandas, and types beyond Arrow's own, on every way into a table.
+//! Columns that are more, or less, than they seem: the index of pandas, and types beyond Arrow's own, on every way into
+//! a table.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -120,7 +121,8 @@ fn a_range_is_no_column_and_labels_no_rows() {
     }
 }
 
-/// Typed files have the index as pandas reads it, files of text have none without a name; nothing of ours is in any of them.
+/// Typed files have the index as pandas reads it, files of text have none without a name; nothing of ours is in any of
+/// them.
 #[test]
 fn what_is_written_has_the_index_where_it_is_one() {
     let home = tempfile::tempdir().unwrap();

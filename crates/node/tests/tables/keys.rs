@@ -303,7 +303,8 @@ fn time_of_a_million_keys() {
     println!("peak memory {:?} of {} bytes of text", tacita_node::base::usage::peak_memory(), text.len());
 }
 
-/// A word for no value is none in every column whose profile would read it; and which it was, and how often, is said once.
+/// A word for no value is none in every column whose profile would read it; and which it was, and how often, is said
+/// once.
 #[test]
 fn words_for_no_value_are_no_part_of_a_key() {
     let text = "k,d\nNULL,2020-01-01\nx,N/A\n-,-\ny,1/2/2020\nz,2020-01-03\nunknown,2020-01-04\n";

@@ -12,8 +12,8 @@ use parquet::basic::LogicalType;
 use tacita_core::Error;
 use tacita_node::table::{ReadOptions, Selection, Table, output, read};
 
-/// Types that Parquet lacks come back as dates and times, whoever reads the file, in lists and maps too; and from Parquet input
-/// that says in Arrow's own schema what they were.
+/// Types that Parquet lacks come back as dates and times, whoever reads the file, in lists and maps too; and from
+/// Parquet input that says in Arrow's own schema what they were.
 #[test]
 fn times_of_whole_seconds_and_dates_of_milliseconds_stay_times_and_dates_in_parquet() {
     const DAY: i64 = 86_400_000;

@@ -136,7 +136,8 @@ fn values() -> impl Strategy<Value = String> {
         "[+0-9() .x/-]{0,24}",
         "[0-9a-fA-F:.]{0,24}",
         "[a-zA-Z.@ ÄßéİΣ\u{301}\u{345}ﬁ]{0,16}",
-        // Marks, Greek with breathings, ligatures and presentation forms, jamo, squares, half-width kana, dots and signs.
+        // Marks, Greek with breathings, ligatures and presentation forms, jamo, squares, half-width kana, dots and
+        // signs.
         "[\u{300}-\u{36f}\u{1dc0}-\u{1dff}\u{1f00}-\u{1fff}\u{fb00}-\u{fdff}\u{fe70}-\u{fefc}\u{1100}-\u{11ff}@.a ]{1,8}",
         "[\u{a8}-\u{b8}\u{130}\u{149}\u{1f0}\u{2024}-\u{2026}\u{2100}-\u{215f}\u{3300}-\u{33ff}\u{ff00}-\u{ff9f}@.b ]{1,8}",
         dialled(),

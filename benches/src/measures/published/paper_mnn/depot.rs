@@ -1,4 +1,5 @@
-//! A depot between processes of this machine: the first one keeps a shelf, and each request of another is a message over TCP.
+//! A depot between processes of this machine: the first one keeps a shelf, and each request of another is a message
+//! over TCP.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -12,7 +13,8 @@ const ANNOUNCE: u8 = 0;
 const LEAVE: u8 = 1;
 const COLLECT: u8 = 2;
 
-/// Bytes before the payload of a request: who asks, for what, the parcel, the part, and lengths of what is sent and expected.
+/// Bytes before the payload of a request: who asks, for what, the parcel, the part, and lengths of what is sent and
+/// expected.
 const HEADER: usize = 1 + 1 + 3 + 4 + 4 + 4;
 
 /// The name does not travel.

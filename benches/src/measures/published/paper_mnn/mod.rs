@@ -1,10 +1,10 @@
 //! The tables and figures of Miyaji, Nakasho & Nishida, "Privacy-Preserving Integration of Medical Data", measured with
 //! `outsourced-bloom`, `outsourced` and `kissner-song`, beside the numbers that the paper prints.
 //!
-//! Every role is a process of its own, with one thread for computing unless more are asked for, and reaches the depot, which the first
-//! process keeps, over TCP. What counts is each process's CPU, all of its threads, from the time when parties have met: waiting is left
-//! out, as in tables 3 to 6. *party* is the slowest one. Wall times are those of all roles on this machine's cores together, where
-//! the paper had a machine for each.
+//! Every role is a process of its own, with one thread for computing unless more are asked for, and reaches the depot,
+//! which the first process keeps, over TCP. What counts is each process's CPU, all of its threads, from the time when
+//! parties have met: waiting is left out, as in tables 3 to 6. *party* is the slowest one. Wall times are those of all
+//! roles on this machine's cores together, where the paper had a machine for each.
 //!
 //! A run that is expected to take longer than the budget is left out. One that takes less than 20 seconds is repeated.
 
@@ -134,7 +134,8 @@ pub fn main() -> io::Result<ExitCode> {
     if what == What::Marks || all { marks(&mut bench) } else { Ok(ExitCode::SUCCESS) }
 }
 
-/// The sizes of what the documentation has, as powers of two: those of the paper, and smaller ones where protocols change places.
+/// The sizes of what the documentation has, as powers of two: those of the paper, and smaller ones where protocols
+/// change places.
 fn sizes_of(what: What) -> Vec<u32> {
     match what {
         What::Levels => vec![6],
@@ -229,7 +230,8 @@ fn table_3(bench: &mut Bench) -> io::Result<()> {
     Ok(())
 }
 
-/// Tables 4 to 6 for the smallest size: levels of security, and the parts of a run. A party encrypts all before it decrypts.
+/// Tables 4 to 6 for the smallest size: levels of security, and the parts of a run. A party encrypts all before it
+/// decrypts.
 fn tables_4_to_6(bench: &mut Bench) -> io::Result<()> {
     let log2 = bench.sizes[0];
     heading(
@@ -270,8 +272,8 @@ fn tables_4_to_6(bench: &mut Bench) -> io::Result<()> {
     Ok(())
 }
 
-/// Table 7: threads of each role. All roles share the cores of this machine, so more threads cannot make all of them faster: a machine for
-/// each role would take what its CPU is divided by its cores, at least.
+/// Table 7: threads of each role. All roles share the cores of this machine, so more threads cannot make all of them
+/// faster: a machine for each role would take what its CPU is divided by its cores, at least.
 fn table_7(bench: &mut Bench) -> io::Result<()> {
     heading("| table 7 | threads | items | wall, all roles here | slowest role's CPU | by threads | paper, wall |");
     for threads in [1, 2] {
@@ -295,7 +297,8 @@ fn table_7(bench: &mut Bench) -> io::Result<()> {
     Ok(())
 }
 
-/// Table 8: both protocols, by size and number of parties. The slowest role's CPU stands for a time with a machine for each.
+/// Table 8: both protocols, by size and number of parties. The slowest role's CPU stands for a time with a machine for
+/// each.
 fn table_8(bench: &mut Bench) -> io::Result<()> {
     heading("| table 8 | n | items | slowest role | wall, all | paper | MB of a party |");
     let protocols = [
@@ -335,8 +338,9 @@ fn table_8(bench: &mut Bench) -> io::Result<()> {
 }
 
 /// There is no threshold Paillier here. What a party would have to do is a sum of operations that there are: 3 w + 1
-/// encryptions, (n - 1)(w + 1)^2 powers with random numbers as exponents, each taken alone, as many products, and its part of
-/// 2 w + 1 decryptions, which are powers with exponents of twice the length. Everything else is left out, proofs too.
+/// encryptions, (n - 1)(w + 1)^2 powers with random numbers as exponents, each taken alone, as many products, and its
+/// part of 2 w + 1 decryptions, which are powers with exponents of twice the length. Everything else is left out,
+/// proofs too.
 fn on_paillier(bench: &mut Bench) -> io::Result<()> {
     const COUNT: usize = 256;
     let mut rng = ChaCha20Rng::from_seed([1; 32]);

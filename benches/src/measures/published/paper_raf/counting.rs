@@ -6,7 +6,8 @@ use rand_core::CryptoRng;
 use tacita_core::primitive::group::{DecodeError, Embedding, Group, ScalarField};
 use zeroize::Zeroizing;
 
-/// Another group, how many points have been multiplied by scalars in it, and how many more in sums that are computed at once.
+/// Another group, how many points have been multiplied by scalars in it, and how many more in sums that are computed at
+/// once.
 pub struct Counting<G> {
     group: G,
     products: AtomicUsize,

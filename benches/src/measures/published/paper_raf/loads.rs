@@ -1,4 +1,5 @@
-//! Section 5.2: what the paper's applications ask for, as traces over the service, computed for all that it speaks of, and planned.
+//! Section 5.2: what the paper's applications ask for, as traces over the service, computed for all that it speaks of,
+//! and planned.
 
 use std::io::{Error, Result};
 

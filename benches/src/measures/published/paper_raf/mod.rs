@@ -1,11 +1,11 @@
-//! The figures and tables of Ringberg, Applebaum, Freedman, Caesar & Rexford, "Collaborative, privacy-preserving data aggregation at
-//! scale", measured with `naor-reingold` beside the numbers that the paper prints.
+//! The figures and tables of Ringberg, Applebaum, Freedman, Caesar & Rexford, "Collaborative, privacy-preserving data
+//! aggregation at scale", measured with `naor-reingold` beside the numbers that the paper prints.
 //!
-//! Rates are keys a second of one core, from a role's CPU time: waiting for others is left out. In `stages`, `parts` and `marks`,
-//! participant and proxy talk to each other in one process, with a thread each; in `clients`, `replicas` and `loads` roles are
-//! processes of `tacita` on this machine, each with one core, and participants threads of this one. All of the extended protocol is on,
-//! where the paper measured without re-randomisation, proofs, and the oracle's check; and tags, which are beyond the paper, unless a line
-//! says that they are not.
+//! Rates are keys a second of one core, from a role's CPU time: waiting for others is left out. In `stages`, `parts`
+//! and `marks`, participant and proxy talk to each other in one process, with a thread each; in `clients`, `replicas`
+//! and `loads` roles are processes of `tacita` on this machine, each with one core, and participants threads of this
+//! one. All of the extended protocol is on, where the paper measured without re-randomisation, proofs, and the oracle's
+//! check; and tags, which are beyond the paper, unless a line says that they are not.
 //!
 //! Keys of 32 bits are the paper's; 1024 bits with an order of 160 is its group.
 
@@ -279,7 +279,8 @@ fn tables_2_and_3(bench: &mut Bench) -> io::Result<()> {
     parts(bench, &LONG)
 }
 
-/// Tables 2 and 3, for the most keys. Transfers are what is left of a run without the other steps, which are measured alone.
+/// Tables 2 and 3, for the most keys. Transfers are what is left of a run without the other steps, which are measured
+/// alone.
 fn parts<G: Embedding + Sync>(bench: &mut Bench, setting: &Setting<G>) -> io::Result<()> {
     let keys = bench.keys.iter().copied().max().unwrap_or(1);
     let (taken, memory) = bench.run(setting, true, (keys, keys), Transfers::Amortised)?;

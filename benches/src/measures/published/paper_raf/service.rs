@@ -97,7 +97,8 @@ impl Terms {
 }
 
 impl Service {
-    /// Starts `proxies` proxies, the first on the first core and so on, an oracle and a database, on the last core, and opens a round.
+    /// Starts `proxies` proxies, the first on the first core and so on, an oracle and a database, on the last core, and
+    /// opens a round.
     pub fn start(terms: &Terms, proxies: usize, participants: usize) -> Result<Service> {
         let home = tempfile::tempdir()?;
         let make = |name: &str| Identity::create(&home.path().join(name), name).map_err(Error::other);

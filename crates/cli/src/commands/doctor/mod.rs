@@ -183,7 +183,8 @@ impl Doctor {
         dialed.copied().chain(own).for_each(|listener| self.address(job, listener, findings));
     }
 
-    /// Whether the helper is there, is who it should be, and serves the job on these terms; or whether this party can listen in its place.
+    /// Whether the helper is there, is who it should be, and serves the job on these terms; or whether this party can
+    /// listen in its place.
     fn helper(&self, job: &JobSpec, findings: &mut Findings) {
         let Ok(identity) = Identity::load(&self.identity) else {
             return findings.note("helper", "not looked at: that takes an identity");

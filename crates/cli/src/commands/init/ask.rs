@@ -30,10 +30,11 @@ impl Asker {
         if self.terminal { print(text) } else { Ok(()) }
     }
 
-    /// The answer: what an option has `given`, or what the user types, once more as long as `read` refuses it. `option` is what
-    /// gives it on a command line, `usual` what an empty line means.
+    /// The answer: what an option has `given`, or what the user types, once more as long as `read` refuses it. `option`
+    /// is what gives it on a command line, `usual` what an empty line means.
     ///
-    /// Errors: there is nobody to be asked, and no option gives the answer; `read` refuses what it gives; the input has ended.
+    /// Errors: there is nobody to be asked, and no option gives the answer; `read` refuses what it gives; the input has
+    /// ended.
     pub fn ask<T>(
         &self,
         (option, question): (&str, &str),

@@ -192,7 +192,8 @@ impl Init {
         Ok(Some(Own { party, source: looked.source, columns }))
     }
 
-    /// Asks one of a job's own questions, and writes the answer down. `asked` are the headers of the columns that were last asked for.
+    /// Asks one of a job's own questions, and writes the answer down. `asked` are the headers of the columns that were
+    /// last asked for.
     fn answer(
         &self,
         asker: &Asker,
@@ -357,8 +358,8 @@ impl Own {
         headers.iter().map(fit).collect::<Vec<_>>().join(",")
     }
 
-    /// Returns the profiles for all parties. An order of dates and the like was read off this table alone, and goes into
-    /// its party's part.
+    /// Returns the profiles for all parties. An order of dates and the like was read off this table alone, and goes
+    /// into its party's part.
     fn profiles_of_all(&self, own: Value, draft: &mut JobDraft) -> Value {
         let words = own.as_array().into_iter().flatten().filter_map(Value::as_str);
         let profiles: Vec<Profile> = words.filter_map(|word| word.parse().ok()).collect();
@@ -430,7 +431,8 @@ fn pairs(option: &str, texts: &[String]) -> Result<BTreeMap<String, String>> {
     Ok(found)
 }
 
-/// An integer, a list or what else TOML reads as such; else a text, so that `1%` and `0.5` need no quotes: a decimal stays exact.
+/// An integer, a list or what else TOML reads as such; else a text, so that `1%` and `0.5` need no quotes: a decimal
+/// stays exact.
 fn typed(text: &str) -> Value {
     let read = toml::from_str::<toml::Table>(&format!("value = {text}")).ok().filter(|table| table.len() == 1);
     let read = read.and_then(|mut table| table.remove("value"));

@@ -104,7 +104,8 @@ impl Init {
         Ok(names)
     }
 
-    /// Asks how the parties reach each other. Returns the way, and the intermediary with its address, which may be empty.
+    /// Asks how the parties reach each other. Returns the way, and the intermediary with its address, which may be
+    /// empty.
     fn way(&self, asker: &Asker, job: &dyn Job) -> Result<(Way, Option<(&'static str, String)>)> {
         let ways = Way::of(job);
         let words = ways.iter().map(|(_, word)| *word).collect::<Vec<_>>().join(", ");

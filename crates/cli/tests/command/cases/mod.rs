@@ -1,4 +1,5 @@
-//! Inputs from everyday work, a folder each: tables and lists as other programs write them, and what has to come of them.
+//! Inputs from everyday work, a folder each: tables and lists as other programs write them, and what has to come of
+//! them.
 
 mod siblings;
 

@@ -42,7 +42,8 @@ impl Meeting<'_> {
 
 const ADDRESSES: &str = "192.0.2.1\n192.0.2.2\n198.51.100.1\n";
 
-/// An aggregation in which three participants have these addresses; the first one brings `content` in a file of this name.
+/// An aggregation in which three participants have these addresses; the first one brings `content` in a file of this
+/// name.
 fn aggregate(name: &str, content: &[u8]) -> (Ended, Home) {
     let home = Home::new();
     let job =

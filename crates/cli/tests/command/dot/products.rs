@@ -253,7 +253,8 @@ fn what_the_plan_says_is_what_the_run_does() {
             for name in ["a", "b"] {
                 let (share, ran) = (&planned["parties"][name], &report["parties"][name]);
                 let (bytes, sent) = (share["bytes_sent"].as_u64().unwrap(), ran["bytes"]["sent"].as_u64().unwrap());
-                // How many rows have an id in common is not known before, and transfers may begin while their order is on its way.
+                // How many rows have an id in common is not known before, and transfers may begin while their order is
+                // on its way.
                 if rest.contains("row_id") {
                     assert!(bytes >= sent, "{rest} {learners} {name}: {bytes} planned, {sent} sent");
                     assert!(planned["rounds"].as_u64() >= ran["rounds"].as_u64(), "{rest} {learners}");

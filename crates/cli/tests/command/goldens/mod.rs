@@ -1,6 +1,6 @@
-//! Outputs that must not change without a decision. They are the terms of jobs and their fingerprints, messages on wrong
-//! job files, who learns what, plans, and the keys of reports. Share files, prepared parts and work directories hold
-//! fingerprints and terms.
+//! Outputs that must not change without a decision. They are the terms of jobs and their fingerprints, messages on
+//! wrong job files, who learns what, plans, and the keys of reports. Share files, prepared parts and work directories
+//! hold fingerprints and terms.
 //!
 //! Each test compares with a file beside this one. `TACITA_GOLDENS=write cargo test --release -p tacita --test goldens`
 //! writes them anew: look at the difference before it is committed.

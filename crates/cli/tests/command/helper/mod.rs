@@ -1,5 +1,5 @@
-//! Intersections through a helper, by whole processes: results, the party in the helper's place, who is named when somebody fails, and a
-//! helper that is ended and started again.
+//! Intersections through a helper, by whole processes: results, the party in the helper's place, who is named when
+//! somebody fails, and a helper that is ended and started again.
 
 mod published;
 mod results;

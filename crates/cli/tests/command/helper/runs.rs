@@ -188,8 +188,8 @@ fn a_helper_that_is_killed_goes_on() {
     drop(helper.stop());
 }
 
-/// Without what it had on disk: the run is lost, which all are told in moments, whether they leave or wait; nobody is blamed, and a new run
-/// begins as ever. Whoever only waits for the others goes on waiting.
+/// Without what it had on disk: the run is lost, which all are told in moments, whether they leave or wait; nobody is
+/// blamed, and a new run begins as ever. Whoever only waits for the others goes on waiting.
 #[test]
 fn a_helper_that_lost_a_run_says_so() {
     let meeting = Meeting::new(ROWS, 6000);
@@ -220,8 +220,8 @@ fn a_helper_that_lost_a_run_says_so() {
     assert!(!said.contains("Protocol") && !said.contains("warning"), "{said}");
 }
 
-/// Checks the doctor's findings on a helper, the helper's log of a doctor, and the case of a job that the helper does not
-/// serve.
+/// Checks the doctor's findings on a helper, the helper's log of a doctor, and the case of a job that the helper does
+/// not serve.
 #[test]
 fn a_doctor_compares_terms_with_the_helper() {
     let meeting = Meeting::new(ROWS, 100);
@@ -285,7 +285,8 @@ fn a_party_that_is_killed_or_silent_is_named() {
     }
 }
 
-/// One process, and three runs that are all under way at once: each of them waits for a party that is stopped until all have begun.
+/// One process, and three runs that are all under way at once: each of them waits for a party that is stopped until all
+/// have begun.
 #[test]
 fn one_helper_serves_jobs_side_by_side_and_one_that_fails_leaves_the_others_alone() {
     let first = Meeting::new(ROWS, 2000);

@@ -1,5 +1,5 @@
-//! Tables on disk among several: exact in many buckets, beside parties that keep theirs in memory, and resumed after whoever is
-//! killed.
+//! Tables on disk among several: exact in many buckets, beside parties that keep theirs in memory, and resumed after
+//! whoever is killed.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -33,7 +33,8 @@ impl Group {
         true
     }
 
-    /// A run of which `a`, which works it out, was killed when it had two buckets' results, and so the others the first's.
+    /// A run of which `a`, which works it out, was killed when it had two buckets' results, and so the others the
+    /// first's.
     fn cut_off() -> Group {
         let group = Group::with_tables(ROWS, KEYS);
         let running = NAMES.map(|name| group.start_on_disk(name, &[]));

@@ -1,5 +1,5 @@
-//! Intersections among three and more parties, by whole processes: against results that were computed without the program; in
-//! every order of starting; and who is named when one of them fails.
+//! Intersections among three and more parties, by whole processes: against results that were computed without the
+//! program; in every order of starting; and who is named when one of them fails.
 
 mod disk;
 mod dot;
@@ -335,7 +335,8 @@ fn a_broken_line_between_two_is_told_to_the_third() {
     }
 }
 
-/// `c` as a program of its own, which is who it should be and agrees to the terms: its channels to a and b, with what came of that.
+/// `c` as a program of its own, which is who it should be and agrees to the terms: its channels to a and b, with what
+/// came of that.
 fn agreeable(group: &Group) -> (JobSpec, Vec<Channel>, Vec<Greeted>) {
     let spec = JobSpec::load(Path::new(&group.home.at("c.toml"))).unwrap();
     let identity = Identity::load(Path::new(&group.home.at("c"))).unwrap();

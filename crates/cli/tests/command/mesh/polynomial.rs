@@ -56,8 +56,8 @@ fn padded_sets_and_empty_ones() {
     assert_eq!(lines(home.at("out/a.csv")), [""; 0]);
 }
 
-/// Checks that a party refuses its own set, before it announces it, if the size is not agreed on. All parties' work grows
-/// with the square of the largest set.
+/// Checks that a party refuses its own set, before it announces it, if the size is not agreed on. All parties' work
+/// grows with the square of the largest set.
 #[test]
 fn a_set_that_would_take_days_is_refused() {
     let home = Home::new();

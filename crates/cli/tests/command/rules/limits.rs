@@ -63,8 +63,8 @@ fn a_part_of_few_common_rows_is_warned_of_and_can_be_refused() {
     attempt(&home, &odd, inputs, "no", &[]).failed(2, &["min_rows = 3", "max_rows = 2"]);
 }
 
-/// `mixed_only` withholds the other's itemsets, but not from who brings an item that all rows hold; and counts of two items that
-/// differ in one row tell of that row.
+/// `mixed_only` withholds the other's itemsets, but not from who brings an item that all rows hold; and counts of two
+/// items that differ in one row tell of that row.
 #[test]
 fn an_item_in_all_rows_or_two_that_differ_in_one_tell_what_the_sentences_say() {
     let home = Home::new();

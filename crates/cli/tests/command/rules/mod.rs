@@ -1,4 +1,5 @@
-//! Association rules by whole processes: baskets in, itemsets and rules out, against what was computed without the program.
+//! Association rules by whole processes: baskets in, itemsets and rules out, against what was computed without the
+//! program.
 
 mod hidden;
 mod inputs;

@@ -32,8 +32,8 @@ fn sum_terms(head: &str, limits: &str) -> String {
         .replace("[limits]", &format!("[limits]\n{limits}"))
 }
 
-/// Two rows of one key, one of them negative; an absent number; a row without a key, and rows that are not common, of which
-/// one has a large number.
+/// Two rows of one key, one of them negative; an absent number; a row without a key, and rows that are not common, of
+/// which one has a large number.
 const COSTS: &str =
     "name,payer,cost\njane doe,acme,12.50\nJANE DOE,b,-0.125\nMajor Mary,c,\n,d,junk\nNobody,e,1000000000000\n";
 

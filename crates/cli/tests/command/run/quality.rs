@@ -90,8 +90,8 @@ fn an_agreed_limit_takes_the_place_of_the_half_that_is_usual() {
     }
 }
 
-/// Checks that the learners, and nobody else, hear the numbers of unusable rows where the terms say so; the plan says it
-/// before.
+/// Checks that the learners, and nobody else, hear the numbers of unusable rows where the terms say so; the plan says
+/// it before.
 #[test]
 fn learners_hear_how_many_rows_the_others_could_not_use() {
     let (pair, [hospital, insurer]) = both("max_rows = 100", "told");

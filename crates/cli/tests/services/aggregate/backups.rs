@@ -119,7 +119,8 @@ fn a_round_moves_from_a_directory_to_postgresql() {
     assert_eq!(world.collected("a", ROUND), expected);
 }
 
-/// A round can be saved before its first report has come, and not while some do: a copy that has lost reports says so, and has no result.
+/// A round can be saved before its first report has come, and not while some do: a copy that has lost reports says so,
+/// and has no result.
 #[test]
 fn a_copy_that_lacks_reports_gives_no_result() {
     let mut world = World::new(&NAMES, json!({}), json!({}));

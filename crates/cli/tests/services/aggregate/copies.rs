@@ -1,5 +1,5 @@
-//! Copies of state directories and storages, put back or started beside the original, and queues that are lost: nothing that was acknowledged is missing without a
-//! word, and nothing counts twice.
+//! Copies of state directories and storages, put back or started beside the original, and queues that are lost: nothing
+//! that was acknowledged is missing without a word, and nothing counts twice.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -161,7 +161,8 @@ fn a_storage_that_is_put_back_to_an_earlier_state_ends_the_round() {
     assert!(reason.contains("the storage lacks changes that it had confirmed to the proxy"), "{status}");
 }
 
-/// A storage of before that was started by mistake fails the round there, and nowhere else: what it had refused is taken when the right one is back.
+/// A storage of before that was started by mistake fails the round there, and nowhere else: what it had refused is
+/// taken when the right one is back.
 #[test]
 fn a_round_goes_on_when_the_right_storage_is_put_back() {
     let round = json!({ "reveal_when": "count >= 1 and distinct >= 1", "min_participants": 2 });

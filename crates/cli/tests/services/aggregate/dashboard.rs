@@ -1,4 +1,5 @@
-//! The dashboard of the database's operator: who gets in, and what can be done there. (The pictures of the documentation are taken in `soak/`.)
+//! The dashboard of the database's operator: who gets in, and what can be done there. (The pictures of the
+//! documentation are taken in `soak/`.)
 
 use std::time::{Duration, Instant};
 
@@ -262,7 +263,8 @@ fn on_a_screen_and_on_a_phone() {
     look_at(&browser, &link, ROUND, |_| ());
 }
 
-/// Looks at the main page and at a round's, on a screen and on a phone, by day and by night; `keep` takes a picture under a name.
+/// Looks at the main page and at a round's, on a screen and on a phone, by day and by night; `keep` takes a picture
+/// under a name.
 pub fn look_at(browser: &Browser, link: &str, round: &str, keep: impl Fn(&str)) {
     browser.open(link);
     browser.until_says("#rate", "most");

@@ -1,4 +1,5 @@
-//! The text format of Prometheus, read as strictly as its description allows (version 0.0.4), and by the format's own reader where that is there.
+//! The text format of Prometheus, read as strictly as its description allows (version 0.0.4), and by the format's own
+//! reader where that is there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -85,7 +85,8 @@ fn a_database_whose_disk_is_full_loses_nothing() {
     assert_eq!(world.status(ROUND)["state"], "open");
     std::fs::remove_file(&filled).unwrap();
     std::fs::write(&filled, vec![1; 400 << 20]).unwrap();
-    // With little room a round can be closed, though no report is taken. The system may take a moment to give the room back.
+    // With little room a round can be closed, though no report is taken. The system may take a moment to give the room
+    // back.
     let until = Instant::now() + Duration::from_secs(10);
     while world.operate("close", ROUND, &[]).code != 0 {
         assert!(Instant::now() < until);

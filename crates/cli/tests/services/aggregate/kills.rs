@@ -1,5 +1,5 @@
-//! Roles that are killed, as if their machine failed, and started again with what they had on disk: every report that was acknowledged counts
-//! exactly once.
+//! Roles that are killed, as if their machine failed, and started again with what they had on disk: every report that
+//! was acknowledged counts exactly once.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

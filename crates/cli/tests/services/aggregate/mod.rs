@@ -1,4 +1,5 @@
-//! Jobs of kind `aggregate` as whole processes: simulated, with roles that are killed, and with participants that do as they like.
+//! Jobs of kind `aggregate` as whole processes: simulated, with roles that are killed, and with participants that do as
+//! they like.
 
 mod backups;
 mod copies;

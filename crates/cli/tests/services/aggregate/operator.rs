@@ -158,7 +158,8 @@ fn batches_leave_while_the_round_is_open() {
     assert_eq!(world.result("a").len(), 12);
 }
 
-/// Secrets of a round are made when it opens, or before; they move in a sealed file, and are never changed once they are used.
+/// Secrets of a round are made when it opens, or before; they move in a sealed file, and are never changed once they
+/// are used.
 #[test]
 fn keys_are_made_saved_and_put_back() {
     let mut world = World::new(&["a", "b"], json!({}), json!({}));

@@ -1,4 +1,5 @@
-//! Several proxies, any of which is killed, or not there: every report that was acknowledged counts exactly once, whichever of them it was given to.
+//! Several proxies, any of which is killed, or not there: every report that was acknowledged counts exactly once,
+//! whichever of them it was given to.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use crate::common::{Ended, tacita};
 
 const PROXIES: [&str; 3] = ["proxy", "proxy-1", "proxy-2"];
 
-/// Participants by the proxy that each begins with. Three of each: what one of them has given to another proxy as well leaves two.
+/// Participants by the proxy that each begins with. Three of each: what one of them has given to another proxy as well
+/// leaves two.
 const OF: [[&str; 3]; 3] = [["c", "d", "e"], ["b", "f", "o"], ["a", "g", "i"]];
 
 /// A job with three proxies, in the result of which each report shows; nothing runs yet.
@@ -168,8 +170,8 @@ fn what_has_left_a_proxy_while_the_round_is_open_leaves_no_other() {
     assert!(world.role("proxy-1").said().contains("1 batch came to another proxy as well"));
 }
 
-/// Checks the hand-over of reports. Either the proxy that came back at the end has those of one participant, or no proxy
-/// has those of two.
+/// Checks the hand-over of reports. Either the proxy that came back at the end has those of one participant, or no
+/// proxy has those of two.
 #[test]
 fn a_proxy_with_too_few_reports_hands_them_over() {
     for names in [&["c", "d", "b"][..], &["c", "b", "a"]] {

@@ -1,4 +1,5 @@
-//! A PostgreSQL server fails, and its standby takes over without the last commits, or with all of them: what was acknowledged counts once, or somebody is told.
+//! A PostgreSQL server fails, and its standby takes over without the last commits, or with all of them: what was
+//! acknowledged counts once, or somebody is told.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Reports that are made together with the proxy (`naor-reingold`), where one of the two is killed meanwhile: every report counts exactly
-//! once.
+//! Reports that are made together with the proxy (`naor-reingold`), where one of the two is killed meanwhile: every
+//! report counts exactly once.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! A job with its roles and participants as processes, each with a directory of its own, that find each other by a directory of addresses.
+//! A job with its roles and participants as processes, each with a directory of its own, that find each other by a
+//! directory of addresses.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

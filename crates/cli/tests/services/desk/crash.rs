@@ -36,8 +36,8 @@ fn an_authority_that_is_killed_goes_on_where_it_was() {
     }
 }
 
-/// Killed again and again while a batch runs: what the ledger has charged is what was answered, and at most the portion that
-/// was under way, which is asked again under the same mark.
+/// Killed again and again while a batch runs: what the ledger has charged is what was answered, and at most the portion
+/// that was under way, which is asked again under the same mark.
 #[test]
 fn an_authority_that_is_killed_during_a_batch_charges_each_row_once() {
     let limits = "[limits]\npad_to = 200\ndaily_queries = 100_000\nmax_clients = 5\n";
@@ -79,7 +79,8 @@ fn an_authority_that_is_killed_during_a_batch_charges_each_row_once() {
         let expected = if (row - 1) % 1000 == 7 { ",on the list," } else { ",not on the list," };
         assert!(line.contains(expected) || line.contains(",not checked,"), "{line}");
     }
-    // A portion whose answer never came may have been charged, if the authority was away for longer than the desk waits.
+    // A portion whose answer never came may have been charged, if the authority was away for longer than the desk
+    // waits.
     let charged = 100_000 - desk.left();
     assert!((listed + clear..=listed + clear + 128).contains(&charged), "{charged} of {}", listed + clear);
     if unchecked == 0 {

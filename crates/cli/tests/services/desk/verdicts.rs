@@ -75,7 +75,8 @@ fn a_batch_of_the_example_finds_what_plain_code_does() {
     let _authority = fly.serve();
     let desk = fly.desk("gate-1");
     let (page, verdicts) = desk.batch(&text(set.join("airline.csv")).replace("booking,", "ref,"));
-    // expected/job holds the authority's entries that have booked: those, and their bookings by the names as they are written.
+    // expected/job holds the authority's entries that have booked: those, and their bookings by the names as they are
+    // written.
     let expected = text(set.join("expected/payload/authority.csv"));
     let bookings: std::collections::BTreeSet<&str> = expected
         .lines()

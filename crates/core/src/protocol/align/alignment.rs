@@ -49,7 +49,8 @@ impl Alignment {
         Choices::from_bits(present.iter().copied())
     }
 
-    /// Column of the union with the value of each of the party's items at its row, and the default, zero, in rows that it lacks.
+    /// Column of the union with the value of each of the party's items at its row, and the default, zero, in rows that
+    /// it lacks.
     ///
     /// Errors: there is not one value for each item.
     pub fn column<T: Copy + Default + Zeroize>(&self, values: &[T]) -> Result<Zeroizing<Vec<T>>> {

@@ -1,5 +1,5 @@
-//! A trusted dealer in the place of the protocol, for tests of what is built on it: both parties hand it their items, and it puts
-//! those of both into a uniformly random order.
+//! A trusted dealer in the place of the protocol, for tests of what is built on it: both parties hand it their items,
+//! and it puts those of both into a uniformly random order.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc;

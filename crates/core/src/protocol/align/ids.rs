@@ -54,7 +54,8 @@ impl fmt::Debug for Id {
     }
 }
 
-/// Ids of a party's items, in their order. There are as many items as agreed; they are distinct, and the same that go on to the union.
+/// Ids of a party's items, in their order. There are as many items as agreed; they are distinct, and the same that go
+/// on to the union.
 pub fn ids(
     side: Side,
     items: &[Item],
@@ -87,7 +88,8 @@ pub fn ids(
     Ok(Zeroizing::new(first.par_iter().zip(&*second).with_min_len(1 << 10).map(id).collect()))
 }
 
-/// The function at the own items, by the own key. It is fresh: the correlation that it is made of serves this run alone.
+/// The function at the own items, by the own key. It is fresh: the correlation that it is made of serves this run
+/// alone.
 fn at_own_key(
     items: &[Item],
     session: &Session,

@@ -1,8 +1,10 @@
-//! Hidden alignment: two parties get a common order of the rows of both, by their items, and do not learn which rows they share.
+//! Hidden alignment: two parties get a common order of the rows of both, by their items, and do not learn which rows
+//! they share.
 //!
-//! Private-ID: Buddhavarapu, Knox, Mohassel, Sengupta, Taubeneck & Vlaskin, "Private matching for compute" (2020), for the
-//! functionality; for the protocol Garimella, Mohassel, Rosulek, Sadeghian & Singh, "Private set operations from oblivious
-//! switching" (PKC 2021), Private-ID from two OPRFs and a union, with the union of Chen, Zhang, Zhang, Dong & Liu (PKC 2024). Its steps:
+//! Private-ID: Buddhavarapu, Knox, Mohassel, Sengupta, Taubeneck & Vlaskin, "Private matching for compute" (2020), for
+//! the functionality; for the protocol Garimella, Mohassel, Rosulek, Sadeghian & Singh, "Private set operations from
+//! oblivious switching" (PKC 2021), Private-ID from two OPRFs and a union, with the union of Chen, Zhang, Zhang, Dong &
+//! Liu (PKC 2024). Its steps:
 //!
 //! 1. OPRF with the second party's key at the first party's items ([`ids()`]).
 //! 2. OPRF with the first party's key at the second party's items. Now each party has both functions at its own items, and
@@ -10,12 +12,12 @@
 //! 3. Union of the ids, as a whole ([`order`]): the first party gets those that only the second has, in an order that tells nothing.
 //! 4. The first party sends the sorted union to the second. The order of ids is the order of rows.
 //!
-//! The OPRF is that of [`vole`](super::intersect::vole), the union that of [`union::ecdh`](super::union::ecdh). Where the paper adds both
-//! outputs, ids are a hash of them, which binds them to the session.
+//! The OPRF is that of [`vole`](super::intersect::vole), the union that of [`union::ecdh`](super::union::ecdh). Where
+//! the paper adds both outputs, ids are a hash of them, which binds them to the session.
 //!
-//! Both parties learn how many rows they share. Semi-honest parties only: a party that leaves its own items out of the union, and
-//! compares afterwards, learns which. What each learns is in `docs/protocols/align.md`. [`ideal`] is the twin: a trusted dealer, for
-//! tests of what is built on it.
+//! Both parties learn how many rows they share. Semi-honest parties only: a party that leaves its own items out of the
+//! union, and compares afterwards, learns which. What each learns is in `docs/protocols/align.md`. [`ideal`] is the
+//! twin: a trusted dealer, for tests of what is built on it.
 
 mod alignment;
 pub mod ideal;
@@ -38,8 +40,8 @@ pub use ids::{ID_BYTES, Id, ids};
 pub use order::Order;
 pub use params::Params;
 
-/// Aligns the rows of these items, which are distinct and made with a key of the session, with those of the peer. Fewer items than
-/// were agreed on are filled up with random ones, which are rows of the union too.
+/// Aligns the rows of these items, which are distinct and made with a key of the session, with those of the peer. Fewer
+/// items than were agreed on are filled up with random ones, which are rows of the union too.
 ///
 /// Errors: the channel fails, the peer breaks the protocol, or the items are not distinct or too many.
 pub fn run(

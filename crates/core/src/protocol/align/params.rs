@@ -10,8 +10,8 @@ use crate::protocol::union;
 use crate::role::{Role, Side};
 use crate::security::Security;
 
-/// Memory of a party for each of its own items, in bytes, an estimate from above: the store and the correlation of its function,
-/// or, later, outputs, ids and items of the union.
+/// Memory of a party for each of its own items, in bytes, an estimate from above: the store and the correlation of its
+/// function, or, later, outputs, ids and items of the union.
 const OWN_BYTES: u64 = 192;
 
 /// Memory for each of the peer's items: the key of the peer's function, or, later, tags.
@@ -40,8 +40,9 @@ pub struct Params {
 
 impl Params {
     /// For so many items. A party's items do not fit a store of the two with probability 2^-42 at most
-    /// ([`Chance::Store`](crate::Chance::Store)); an item of the second party is taken for one that the first has with 2^-43 at most, over
-    /// all of them ([`Chance::Tag`](crate::Chance::Tag)): the second party then ends with an error, because its id is missing.
+    /// ([`Chance::Store`](crate::Chance::Store)); an item of the second party is taken for one that the first has with
+    /// 2^-43 at most, over all of them ([`Chance::Tag`](crate::Chance::Tag)): the second party then ends with an error,
+    /// because its id is missing.
     pub fn new(first_items: usize, second_items: usize) -> Params {
         Params { first_items, second_items, runs: 1, chunk: CHUNK }
     }
@@ -95,8 +96,8 @@ impl Params {
         }
     }
 
-    /// Bytes that a party sends in all, frame headers included and heartbeats not, if `common` items are common. The fewest common
-    /// ones, 0, cost most.
+    /// Bytes that a party sends in all, frame headers included and heartbeats not, if `common` items are common. The
+    /// fewest common ones, 0, cost most.
     pub fn bytes_sent_by(&self, side: Side, common: usize) -> Result<u64> {
         let role = match side {
             Side::First => Role::Receiver,

@@ -1,22 +1,25 @@
 //! Choice of the cells that close: a circuit over bits that say which cells are small.
 //!
-//! Lines are rows and columns. A line is weak if all its cells are small; of a line that is not, the *pillar* is the first cell that
-//! is not small. First is meant by the numbers of rows and columns. A cell closes if one of these holds:
+//! Lines are rows and columns. A line is weak if all its cells are small; of a line that is not, the *pillar* is the
+//! first cell that is not small. First is meant by the numbers of rows and columns. A cell closes if one of these
+//! holds:
 //!
 //! 1. It is small.
 //! 2. Its row is weak; or some row is, and this is the first row that is not. Columns likewise.
 //! 3. It is the pillar of its row, where this row has a small cell in a column that is not weak. Columns likewise.
 //! 4. A small cell (i, j) of lines that are not weak has the pillar (i, l) in its row and (k, j) in its column, and it is (k, l).
 //!
-//! With x(i, l) and x(k, j) of at least the minimum m, all four numbers of such a rectangle can change by the same amount, with
-//! alternating signs, such that all margins stay: each of its cells could have any of more than m values, one after the other. Weak rows
-//! and the row that closes with them are closed whole. Within them numbers can move between rows, as long as each row keeps its sum.
-//! So no closed cell of a table, none of whose margins is 0, is determined by open cells and margins.
+//! With x(i, l) and x(k, j) of at least the minimum m, all four numbers of such a rectangle can change by the same
+//! amount, with alternating signs, such that all margins stay: each of its cells could have any of more than m values,
+//! one after the other. Weak rows and the row that closes with them are closed whole. Within them numbers can move
+//! between rows, as long as each row keeps its sum. So no closed cell of a table, none of whose margins is 0, is
+//! determined by open cells and margins.
 
 use crate::error::Result;
 use crate::protocol::shares::bits::{BitGates, SharedBits};
 
-/// Returns for each cell of a table of so many rows and columns whether it closes, from whether it is small: row by row.
+/// Returns for each cell of a table of so many rows and columns whether it closes, from whether it is small: row by
+/// row.
 pub fn closing(small: &SharedBits, [rows, columns]: [usize; 2], gates: &mut impl BitGates) -> Result<SharedBits> {
     // Rectangles are put together along the longer lines.
     if rows <= columns {
@@ -96,8 +99,8 @@ fn across(small: &SharedBits, [rows, columns]: [usize; 2], gates: &mut impl BitG
     gates.any(&joined.at((0..cells * count).map(|at| at % count * cells + at / count)), count)
 }
 
-/// The boolean product of a matrix of `outer` rows with one of `other` columns, over `inner`. The second matrix stands column by
-/// column if it is `turned`.
+/// The boolean product of a matrix of `outer` rows with one of `other` columns, over `inner`. The second matrix stands
+/// column by column if it is `turned`.
 fn product(
     one: &SharedBits,
     two: &SharedBits,

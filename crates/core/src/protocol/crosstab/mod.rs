@@ -1,10 +1,10 @@
 //! Cross tables: two parties hold shares of the counts of a table's cells, and open those that tell of enough rows.
 //!
-//! The table has a row for each category of the first party, and a column for each of the second. A count is the scalar product of
-//! two columns that say which rows are of a category ([`dot`](super::dot)). Each party may know its own margins, and a table that
-//! goes around has both. So it is not enough that small cells are closed: what closes besides is chosen such that the open cells and
-//! all margins together determine no closed cell ([`closing()`]; complementary suppression, as in Cox, "Suppression methodology and
-//! statistical disclosure control", JASA 1980).
+//! The table has a row for each category of the first party, and a column for each of the second. A count is the scalar
+//! product of two columns that say which rows are of a category ([`dot`](super::dot)). Each party may know its own
+//! margins, and a table that goes around has both. So it is not enough that small cells are closed: what closes besides
+//! is chosen such that the open cells and all margins together determine no closed cell ([`closing()`]; complementary
+//! suppression, as in Cox, "Suppression methodology and statistical disclosure control", JASA 1980).
 //!
 //! 1. Each shared count is compared with the least one that may be opened ([`at_least`]). The answers stay
 //!    shared: a zero is a small count as any other.
@@ -12,9 +12,9 @@
 //! 3. These bits are opened, to both. Neither learns whether a closed cell is small.
 //! 4. Counts of open cells are opened, to those who learn ([`open`]). The shares of closed ones never leave their party.
 //!
-//! What closes besides small cells is chosen by the numbers of categories, and never by size. Each party numbers its own at random,
-//! and in every run alike: else one run would open what closed in another besides a small cell, and both together would tell that.
-//! Semi-honest parties.
+//! What closes besides small cells is chosen by the numbers of categories, and never by size. Each party numbers its
+//! own at random, and in every run alike: else one run would open what closed in another besides a small cell, and both
+//! together would tell that. Semi-honest parties.
 
 mod closing;
 mod params;
@@ -33,8 +33,8 @@ use crate::primitive::ot::{RandomOtReceiver, RandomOtSender};
 use crate::role::Side;
 use crate::session::Session;
 
-/// Returns for each cell whether it stays closed, from a party's shares of the counts: all cells of the first party's first
-/// category, then those of the next. Both parties learn that, and nothing else.
+/// Returns for each cell whether it stays closed, from a party's shares of the counts: all cells of the first party's
+/// first category, then those of the next. Both parties learn that, and nothing else.
 ///
 /// Errors: the shares are not those of such a table; the channel's; the peer's.
 pub fn closed(
@@ -101,8 +101,8 @@ fn decide(
     gates.open(&closed)
 }
 
-/// Opens the numbers of cells that are not closed to this party, to the peer, or to both. Returns them, with nothing in the place of
-/// closed ones, if this party learns them. Shares of closed cells are not touched.
+/// Opens the numbers of cells that are not closed to this party, to the peer, or to both. Returns them, with nothing in
+/// the place of closed ones, if this party learns them. Shares of closed cells are not touched.
 ///
 /// Errors: the channel's; the peer sends something that is no residue.
 pub fn open(

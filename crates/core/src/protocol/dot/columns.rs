@@ -72,8 +72,8 @@ enum Column {
 }
 
 impl Column {
-    /// The first `rows` values; the others are taken, and dropped. Memory is of the right size from the beginning, whatever
-    /// the iterator says of its length: growing would leave copies behind.
+    /// The first `rows` values; the others are taken, and dropped. Memory is of the right size from the beginning,
+    /// whatever the iterator says of its length: growing would leave copies behind.
     fn new(integers: Integers, rows: usize, values: impl Iterator<Item = i64>) -> Column {
         let values = values.enumerate();
         match integers.bits {

@@ -9,8 +9,9 @@ use crate::primitive::kernel::mask::mask;
 /// The longest modulus: 2^`MAX_MODULUS_BITS` and below, so that every residue is an `i128`.
 const MAX_MODULUS_BITS: u32 = 127;
 
-/// A modulus from 2 to 2^127. Arithmetic on residues takes the same time for all of them. It does not overflow, and wraps
-/// so that no overflow is looked for: that would be a conditional jump on secrets, even if one that is never taken.
+/// A modulus from 2 to 2^127. Arithmetic on residues takes the same time for all of them. It does not overflow, and
+/// wraps so that no overflow is looked for: that would be a conditional jump on secrets, even if one that is never
+/// taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modulus {
     value: u128,
@@ -70,8 +71,8 @@ impl Modulus {
         less.wrapping_add(self.value & mask(borrowed))
     }
 
-    /// The residue of a public integer, or of a secret one that is less than the modulus in absolute value, for which the
-    /// time does not depend on it.
+    /// The residue of a public integer, or of a secret one that is less than the modulus in absolute value, for which
+    /// the time does not depend on it.
     pub fn residue(&self, integer: i128) -> u128 {
         let reduced = if integer.unsigned_abs() < self.value {
             integer
@@ -81,8 +82,8 @@ impl Modulus {
         self.at_most_once((reduced as u128).wrapping_add(self.value & mask(reduced < 0)))
     }
 
-    /// A uniformly random residue from 256 uniformly random bits, of which `high` are the upper ones: floor(bits * modulus
-    /// / 2^256), which is uniform but for a statistical distance below modulus / 2^256.
+    /// A uniformly random residue from 256 uniformly random bits, of which `high` are the upper ones: floor(bits *
+    /// modulus / 2^256), which is uniform but for a statistical distance below modulus / 2^256.
     #[inline]
     pub fn uniform(&self, high: u128, low: u128) -> u128 {
         if self.is_power_of_two() {
@@ -99,8 +100,8 @@ impl Modulus {
         if signed && residue >= self.value.div_ceil(2) { -((self.value - residue) as i128) } else { residue as i128 }
     }
 
-    /// Whether the residue of this integer is told from those of all others nearer to zero: [`Modulus::integer`] gives it
-    /// back.
+    /// Whether the residue of this integer is told from those of all others nearer to zero: [`Modulus::integer`] gives
+    /// it back.
     pub fn tells(&self, integer: i128, signed: bool) -> bool {
         self.integer(self.residue(integer), signed) == integer
     }

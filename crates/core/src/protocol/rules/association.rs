@@ -166,9 +166,9 @@ fn ratio(part: u64, whole: u64) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooManyRules;
 
-/// The rules of some frequent itemsets, sorted; or that there are more than `limit`, of which no more are made than that.
-/// Those are left out whose antecedents or consequents are not among the itemsets, as happens with `mixed_only` where no
-/// rule needs them.
+/// The rules of some frequent itemsets, sorted; or that there are more than `limit`, of which no more are made than
+/// that. Those are left out whose antecedents or consequents are not among the itemsets, as happens with `mixed_only`
+/// where no rule needs them.
 pub(crate) fn rules(
     frequent: &Frequent,
     terms: &RuleThresholds,
@@ -211,8 +211,9 @@ pub(crate) fn rules(
     Ok(rules)
 }
 
-/// Calls `take` with antecedents, consequents and the antecedents' count for every division of `set`, which is in `count`
-/// rows, into a rule of enough confidence; as far as `count_of` knows the antecedents, and until `take` has enough.
+/// Calls `take` with antecedents, consequents and the antecedents' count for every division of `set`, which is in
+/// `count` rows, into a rule of enough confidence; as far as `count_of` knows the antecedents, and until `take` has
+/// enough.
 ///
 /// Consequents grow (ap-genrules of Agrawal and Srikant): antecedents that lose an item are in as many rows or
 /// more, so that consequents which promise too much for a rule do so with any item more.

@@ -102,8 +102,8 @@ impl Baskets {
         }
     }
 
-    /// Adds an item by the rows whose baskets hold it, in any order; a row that is named twice counts once. An item in few
-    /// rows costs no more than these.
+    /// Adds an item by the rows whose baskets hold it, in any order; a row that is named twice counts once. An item in
+    /// few rows costs no more than these.
     ///
     /// Errors ([`Error::Input`]): there is no such row.
     pub fn push(&mut self, rows: impl IntoIterator<Item = usize>) -> Result<()> {
@@ -195,8 +195,8 @@ impl fmt::Debug for Baskets {
     }
 }
 
-/// Rows that hold all of several items, for one itemset after the other: what the next has in common with the last at its
-/// beginning is not computed again.
+/// Rows that hold all of several items, for one itemset after the other: what the next has in common with the last at
+/// its beginning is not computed again.
 pub(crate) struct Conjunction<'a> {
     items: Vec<&'a RowSet>,
     chosen: Vec<u32>,

@@ -5,9 +5,9 @@
 //! *present* is one, so that it is counted as a mixed one with that column. No party knows these counts: they are
 //! compared with the minimum as mixed ones are, and opened if they reach it.
 //!
-//! With `mixed_only` counts of one party's items are not opened, unless all counts are ([`RevealedCounts::Counts`]). At the end, those that are antecedents of a possible
-//! rule are compared with the most rows that leave it enough confidence, which tells whether the rule is in the
-//! result. Those that stand in a rule of the result are opened.
+//! With `mixed_only` counts of one party's items are not opened, unless all counts are ([`RevealedCounts::Counts`]). At
+//! the end, those that are antecedents of a possible rule are compared with the most rows that leave it enough
+//! confidence, which tells whether the rule is in the result. Those that stand in a rule of the result are opened.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

@@ -1,14 +1,14 @@
 //! Itemsets under opaque numbers, and which of them are worth counting.
 //!
-//! Both parties compute candidates from the same public itemsets, so that none of them travels. Candidates are generated as
-//! by Agrawal and Srikant's apriori-gen ("Fast algorithms for mining association rules", VLDB 1994, section 2.1.1): frequent
-//! itemsets that differ in their last item are joined, and what is joined is kept if all its subsets with one item less
-//! are frequent. For mixed itemsets, *subsets* are those that are mixed too: what a party's own part must be like is the
-//! caller's to say.
+//! Both parties compute candidates from the same public itemsets, so that none of them travels. Candidates are
+//! generated as by Agrawal and Srikant's apriori-gen ("Fast algorithms for mining association rules", VLDB 1994,
+//! section 2.1.1): frequent itemsets that differ in their last item are joined, and what is joined is kept if all its
+//! subsets with one item less are frequent. For mixed itemsets, *subsets* are those that are mixed too: what a party's
+//! own part must be like is the caller's to say.
 
 use crate::role::Side;
-/// An item that is frequent by itself, under the number that its owner has given it in this run. All of the first party's
-/// come before those of the second.
+/// An item that is frequent by itself, under the number that its owner has given it in this run. All of the first
+/// party's come before those of the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FrequentItem {
     /// Party that owns the item.
@@ -165,8 +165,8 @@ impl Itemsets {
         Ok(joined.sets)
     }
 
-    /// The candidates with one item more, of mixed itemsets: all their mixed subsets are among these, and `keep` says yes
-    /// to their parts.
+    /// The candidates with one item more, of mixed itemsets: all their mixed subsets are among these, and `keep` says
+    /// yes to their parts.
     pub fn mixed_candidates(
         &self,
         limit: usize,
@@ -233,7 +233,8 @@ impl Joined {
         Joined { sets: Itemsets::none(length), limit }
     }
 
-    /// Adds what is made of any two of `sets`, which are sorted, that differ in their last item only, if it is worthwhile.
+    /// Adds what is made of any two of `sets`, which are sorted, that differ in their last item only, if it is
+    /// worthwhile.
     fn join(
         &mut self,
         sets: &[&[FrequentItem]],

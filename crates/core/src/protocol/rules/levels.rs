@@ -25,7 +25,8 @@ pub(super) fn count_items(side: Side, own: usize, params: &Params, channel: &mut
 
 /// The frequent itemsets of one length.
 pub(super) struct Level {
-    /// The first party's and the second's. With `mixed_only` none beyond single items, of which the peer's have no counts.
+    /// The first party's and the second's. With `mixed_only` none beyond single items, of which the peer's have no
+    /// counts.
     pub one: [Counted; 2],
     pub mixed: Counted,
     /// Single items of each party.

@@ -1,5 +1,5 @@
-//! Apriori without the rows: what is to be counted next, and what follows from the counts. Whoever has the rows counts, in one
-//! place or in many.
+//! Apriori without the rows: what is to be counted next, and what follows from the counts. Whoever has the rows counts,
+//! in one place or in many.
 
 use super::association::{self, AssociationRule, TooManyRules};
 use super::frequent::{Counted, Frequent};
@@ -65,8 +65,8 @@ enum Step {
 }
 
 impl Miner {
-    /// Begins with the own items that are frequent: how many there are, and in how many rows each is, in the order of their
-    /// numbers, which must be random. Counts of more than [`Params::max_candidates`] may be left out.
+    /// Begins with the own items that are frequent: how many there are, and in how many rows each is, in the order of
+    /// their numbers, which must be random. Counts of more than [`Params::max_candidates`] may be left out.
     ///
     /// Errors: those of `params`; [`Error::Input`] if items of a party are too many; the channel's; the peer's.
     pub fn begin(side: Side, items: usize, counts: &[u32], params: &Params, channel: &mut Channel) -> Result<Miner> {
@@ -134,8 +134,8 @@ impl Miner {
         }
     }
 
-    /// Takes this party's shares of the counts of [`CountPlan::mixed`], and opens what may be opened. `reached` says which of them reach
-    /// the minimum; it is asked with [`RevealedCounts::Frequent`] alone.
+    /// Takes this party's shares of the counts of [`CountPlan::mixed`], and opens what may be opened. `reached` says
+    /// which of them reach the minimum; it is asked with [`RevealedCounts::Frequent`] alone.
     pub fn take_mixed(
         &mut self,
         shares: Shares,

@@ -2,12 +2,14 @@
 //!
 //! Each party has items (columns of zeros and ones) over the same rows (baskets). An itemset of one party's items is
 //! counted by that party alone; of a mixed one, the count is the scalar product of two columns, the conjunction of each
-//! party's part. After Dong and Chen, "A fast secure dot product protocol with application to privacy preserving association
-//! rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002); with [`RevealedCounts::Frequent`], only counts
-//! that reach the minimum are opened. Equal to Apriori on the joined columns, itemset for itemset. Semi-honest parties.
+//! party's part. After Dong and Chen, "A fast secure dot product protocol with application to privacy preserving
+//! association rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002); with
+//! [`RevealedCounts::Frequent`], only counts that reach the minimum are opened. Equal to Apriori on the joined columns,
+//! itemset for itemset. Semi-honest parties.
 //!
-//! [`run`] is a party's part where it has all rows in one place; [`Miner`] is all of it but counting. Names of items do not appear in it: items are known by numbers
-//! that their owners shuffle, until [`names`] of those that were found are told. What each party learns is in `docs/protocols/rules.md`.
+//! [`run`] is a party's part where it has all rows in one place; [`Miner`] is all of it but counting. Names of items do
+//! not appear in it: items are known by numbers that their owners shuffle, until [`names`] of those that were found are
+//! told. What each party learns is in `docs/protocols/rules.md`.
 
 pub mod association;
 pub mod baskets;

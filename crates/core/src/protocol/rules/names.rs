@@ -61,7 +61,8 @@ pub fn decode_lengths(bytes: &[u8]) -> Option<Vec<usize>> {
     lengths.map(|length| length.filter(|length| (1..=MAX_NAME_BYTES).contains(length))).collect()
 }
 
-/// Names of these lengths, as a peer tells them, one after the other; `None` if one can be no item's name or is there twice.
+/// Names of these lengths, as a peer tells them, one after the other; `None` if one can be no item's name or is there
+/// twice.
 pub fn decode_names(lengths: &[usize], bytes: &[u8]) -> Option<Vec<String>> {
     let (mut rest, mut names, mut seen) = (bytes, Vec::with_capacity(lengths.len()), HashSet::new());
     for &length in lengths {

@@ -27,7 +27,8 @@ const PART: usize = 64;
 /// Findings of both parties. They find the same, but for [`Mined::items`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mined {
-    /// The frequent itemsets: all of them; with `mixed_only` the mixed ones, and those of one party that stand in rules.
+    /// The frequent itemsets: all of them; with `mixed_only` the mixed ones, and those of one party that stand in
+    /// rules.
     pub frequent: Frequent,
     /// Rules that were found, sorted.
     pub rules: Vec<AssociationRule>,
@@ -37,8 +38,8 @@ pub struct Mined {
 
 /// A party's part. Makes the OTs that comparisons need, once in a session.
 ///
-/// Errors: [`Error::Input`] if there are more candidates or rules than `params` allow; those of `products`; the channel's; the
-/// peer's.
+/// Errors: [`Error::Input`] if there are more candidates or rules than `params` allow; those of `products`; the
+/// channel's; the peer's.
 pub fn run(
     side: Side,
     baskets: &Baskets,
@@ -123,8 +124,8 @@ fn mine<R: CryptoRng>(
     Ok(Mined { frequent, rules, items })
 }
 
-/// Items that are frequent by themselves, in random order: their places are the numbers that the peer sees, and must not
-/// tell where among the named ones a nameless one stands.
+/// Items that are frequent by themselves, in random order: their places are the numbers that the peer sees, and must
+/// not tell where among the named ones a nameless one stands.
 fn shuffled_items(baskets: &Baskets, rng: &mut impl CryptoRng) -> Vec<usize> {
     let items: Vec<usize> = (0..baskets.len()).filter(|&item| baskets.item(item).is_some()).collect();
     random_order(items.len(), rng).into_iter().map(|place| items[place as usize]).collect()

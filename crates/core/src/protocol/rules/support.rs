@@ -156,8 +156,8 @@ impl fmt::Display for Support {
     }
 }
 
-/// An integer is a number of rows; a decimal below 1, or a percentage, a part of them. `1.0` could be meant as either and is
-/// refused, as are 0 and what is more than all rows.
+/// An integer is a number of rows; a decimal below 1, or a percentage, a part of them. `1.0` could be meant as either
+/// and is refused, as are 0 and what is more than all rows.
 impl FromStr for Support {
     type Err = Error;
 

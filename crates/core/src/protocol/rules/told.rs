@@ -1,17 +1,17 @@
 //! `mixed_only`: which itemsets of one party the other is told, and when.
 //!
-//! A rule needs the counts of its antecedents and of its consequents. Those of one party that stand in no rule of the result
-//! are not told. Who decides whether a rule has enough confidence is who knows its antecedents' count:
+//! A rule needs the counts of its antecedents and of its consequents. Those of one party that stand in no rule of the
+//! result are not told. Who decides whether a rule has enough confidence is who knows its antecedents' count:
 //!
 //! 1. each party tells its own itemsets that are antecedents of a rule, and those that are consequents of mixed ones;
 //! 2. with the antecedents that it has been told, each party sees for which rules its own itemsets are consequents, and tells
 //!    those.
 //!
-//! Both are told as bits over a list that both parties have: the parts of the frequent mixed itemsets. That one is not told
-//! says that no rule of the result has it, which the result says too.
+//! Both are told as bits over a list that both parties have: the parts of the frequent mixed itemsets. That one is not
+//! told says that no rule of the result has it, which the result says too.
 //!
-//! Before that, each says whether the rules that it knows of are as few as the terms allow: those with mixed antecedents, which
-//! both know, and those with antecedents of its own. After the first round both know of all.
+//! Before that, each says whether the rules that it knows of are as few as the terms allow: those with mixed
+//! antecedents, which both know, and those with antecedents of its own. After the first round both know of all.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -154,7 +154,8 @@ impl Parts {
     }
 }
 
-/// The itemsets of one party in mixed rules, as far as the antecedents' counts are known; or that these rules are too many.
+/// The itemsets of one party in mixed rules, as far as the antecedents' counts are known; or that these rules are too
+/// many.
 pub(super) fn needed(
     frequent: &Frequent,
     params: &Params,

@@ -1,16 +1,17 @@
 //! Adversaries that run programs of their own.
 //!
-//! Other hostile tests change messages of honest code. Whoever breaks a protocol changes the code: takes other sums of a
-//! tree than any honest path needs, encodes what fits its store, answers when it knows more. So each role that a malicious
-//! party can have is written here once more, for reading and not for speed, with everything free that its program decides:
-//! choices in OTs, points of trees, sets, seeds, coins, and when it sends what. Each test is named for a line of what a
-//! protocol promises ([engine](../../../../docs/protocols/engine.md), [`vole`](../../../../docs/protocols/vole.md),
-//! [`naor-reingold`](../../../../docs/protocols/naor-reingold.md)).
+//! Other hostile tests change messages of honest code. Whoever breaks a protocol changes the code: takes other sums of
+//! a tree than any honest path needs, encodes what fits its store, answers when it knows more. So each role that a
+//! malicious party can have is written here once more, for reading and not for speed, with everything free that its
+//! program decides: choices in OTs, points of trees, sets, seeds, coins, and when it sends what. Each test is named for
+//! a line of what a protocol promises ([engine](../../../../docs/protocols/engine.md),
+//! [`vole`](../../../../docs/protocols/vole.md), [`naor-reingold`](../../../../docs/protocols/naor-reingold.md)).
 //!
 //! An attack that fails proves nothing unless it is known to be one. So honest parties are written here, too, with a
-//! weakness that can be switched on; an adversary has to win against the weak form, or against the semi-honest one where
-//! that lacks the check, before it has to lose against the code that is shipped. Without its weakness such a party has to
-//! fit the real one. (Messages that come early have no weak form to win against: they are to be refused, that is all.)
+//! weakness that can be switched on; an adversary has to win against the weak form, or against the semi-honest one
+//! where that lacks the check, before it has to lose against the code that is shipped. Without its weakness such a
+//! party has to fit the real one. (Messages that come early have no weak form to win against: they are to be refused,
+//! that is all.)
 
 pub mod base;
 pub mod extension;
@@ -51,8 +52,8 @@ pub fn against<V: Send, A>(
 /// Label that nobody ever waits for.
 const ANYTHING: Label = Label::new(255, "anything");
 
-/// Whether a peer waits for us, however long it takes until it does: it gets what nobody waits for, with which it ends the
-/// run. What it has said before that comes first.
+/// Whether a peer waits for us, however long it takes until it does: it gets what nobody waits for, with which it ends
+/// the run. What it has said before that comes first.
 pub fn waits(channel: &mut Channel) -> bool {
     // It may be gone.
     let _ = channel.send(ANYTHING, Vec::new());

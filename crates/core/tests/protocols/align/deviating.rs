@@ -1,6 +1,7 @@
-//! Promises are for parties that follow the protocol. These programs do not, in the first way that offers itself: they leave their own
-//! items out of the union. The documentation says that such a party learns exactly which items are common, and that the other does not
-//! notice. So it is; and one that follows the protocol learns none by the same look.
+//! Promises are for parties that follow the protocol. These programs do not, in the first way that offers itself: they
+//! leave their own items out of the union. The documentation says that such a party learns exactly which items are
+//! common, and that the other does not notice. So it is; and one that follows the protocol learns none by the same
+//! look.
 
 use std::collections::HashSet;
 
@@ -31,8 +32,8 @@ fn truth() -> Vec<Item> {
     mine().into_iter().filter(|item| theirs().contains(item)).collect()
 }
 
-/// A first party that is honest until it has its ids, and brings `brought` of them to the union. It sends the sorted union of all that
-/// it knows of then.
+/// A first party that is honest until it has its ids, and brings `brought` of them to the union. It sends the sorted
+/// union of all that it knows of then.
 fn first_that_brings(brought: usize, channel: &mut Channel) -> Result<Vec<Item>> {
     let (params, rng) = (Params::new(MINE, THEIRS), &mut rng(1));
     let ids = align::ids(Side::First, &mine(), &session(), &params, channel, rng)?;
@@ -54,7 +55,8 @@ fn first_that_brings(brought: usize, channel: &mut Channel) -> Result<Vec<Item>>
     Ok(seen(&mine(), &ids, &received))
 }
 
-/// A second party that is honest until it has its ids, and brings `brought` of them to the union, and random ones besides.
+/// A second party that is honest until it has its ids, and brings `brought` of them to the union, and random ones
+/// besides.
 fn second_that_brings(brought: usize, channel: &mut Channel) -> Result<Vec<Item>> {
     let (params, mut rng) = (Params::new(MINE, THEIRS), rng(2));
     let ids = align::ids(Side::Second, &theirs(), &session(), &params, channel, &mut rng)?;

@@ -1,5 +1,5 @@
-//! A peer that breaks the protocol: the victim ends with the right error, and neither side panics, hangs or takes a wrong order for a
-//! good one.
+//! A peer that breaks the protocol: the victim ends with the right error, and neither side panics, hangs or takes a
+//! wrong order for a good one.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Views of each party, compared with those that a simulator makes of its own items, the sizes and the number of common items. Every check
-//! is also run on a leaky variant, which must fail it.
+//! Views of each party, compared with those that a simulator makes of its own items, the sizes and the number of common
+//! items. Every check is also run on a leaky variant, which must fail it.
 
 use std::collections::HashSet;
 
@@ -50,8 +50,8 @@ fn inner(elements: &[u8]) -> Vec<u8> {
     elements.chunks(32).flat_map(|element| element[2..30].to_vec()).collect()
 }
 
-/// The shape of all messages follows from the sizes and the number of common items; masked stores, elements, tags, hidden ids and the
-/// union are uniform, and new in every run.
+/// The shape of all messages follows from the sizes and the number of common items; masked stores, elements, tags,
+/// hidden ids and the union are uniform, and new in every run.
 #[test]
 fn each_party_sees_fresh_uniform_strings() {
     let runs = recordings();
@@ -96,7 +96,8 @@ fn ids_of_two_runs(seeds: [[u8; 2]; 2]) -> Vec<[Vec<Id>; 2]> {
     seeds.map(one).into()
 }
 
-/// Whether ids depend on the keys of both parties: none of a run is one of the other, although items and session are the same.
+/// Whether ids depend on the keys of both parties: none of a run is one of the other, although items and session are
+/// the same.
 fn ids_are_fresh(seeds: [[u8; 2]; 2]) -> Check {
     let runs = ids_of_two_runs(seeds);
     for run in &runs {
@@ -149,7 +150,8 @@ impl SenderItems for InRowOrder {
     }
 }
 
-/// Whether the first party sees nothing, in what comes of the union, of where the common item stands: in the rows of either party.
+/// Whether the first party sees nothing, in what comes of the union, of where the common item stands: in the rows of
+/// either party.
 fn hides_rows(giving: Giving) -> Check {
     let params = Params::new(PLACES, PLACES);
     let of_union = session().child("align union", 0);

@@ -1,8 +1,9 @@
 //! No set of open cells and margins determines a closed cell: an exact check, over random tables.
 //!
-//! Numbers of closed cells that are not negative, with given sums of rows and columns, are flows in a bipartite graph. The linear
-//! program that asks for the least and the greatest number of one cell has another answer than the true number if, and only if, a
-//! cycle through this cell is left in the residual graph (Ahuja, Magnanti & Orlin, "Network Flows", 1993, section 9.3).
+//! Numbers of closed cells that are not negative, with given sums of rows and columns, are flows in a bipartite graph.
+//! The linear program that asks for the least and the greatest number of one cell has another answer than the true
+//! number if, and only if, a cycle through this cell is left in the residual graph (Ahuja, Magnanti & Orlin, "Network
+//! Flows", 1993, section 9.3).
 
 use super::Table;
 use super::plain::{self, Rule};
@@ -19,8 +20,8 @@ impl Known<'_> {
         !self.can_change(row, column, true) && !self.can_change(row, column, false)
     }
 
-    /// Whether a cell can have a larger number, or a smaller one: a path back that does not take the same cell. Rows are nodes, and
-    /// columns behind them.
+    /// Whether a cell can have a larger number, or a smaller one: a path back that does not take the same cell. Rows
+    /// are nodes, and columns behind them.
     fn can_change(&self, row: usize, column: usize, larger: bool) -> bool {
         if !larger && self.table.at(row, column) == 0 {
             return false;
@@ -52,8 +53,8 @@ impl Known<'_> {
     }
 }
 
-/// The first closed cell that is determined. Cells that margins alone determine, with nothing open, are nobody's secret; and with a
-/// margin of 0 only small cells count.
+/// The first closed cell that is determined. Cells that margins alone determine, with nothing open, are nobody's
+/// secret; and with a margin of 0 only small cells count.
 fn determined(table: &Table, closed: &[bool]) -> Option<(usize, usize)> {
     let (rows, columns) = (table.params.first, table.params.second);
     let margin_of_zero = (0..rows).any(|i| (0..columns).all(|j| table.at(i, j) == 0))
@@ -68,8 +69,8 @@ fn determined(table: &Table, closed: &[bool]) -> Option<(usize, usize)> {
         .find(|&(i, j)| known.determines(i, j) && !margins.determines(i, j))
 }
 
-/// Lines of an owner that knows its margin: none of a line's cells is closed, or at least two, with a sum of at least the minimum;
-/// unless the line as a whole is smaller than that.
+/// Lines of an owner that knows its margin: none of a line's cells is closed, or at least two, with a sum of at least
+/// the minimum; unless the line as a whole is smaller than that.
 fn breaks_a_line(table: &Table, closed: &[bool]) -> Option<String> {
     let (rows, columns) = (table.params.first, table.params.second);
     let of_rows = (0..rows).map(|i| (columns, (0..columns).map(|j| (i, j)).collect::<Vec<_>>()));

@@ -1,5 +1,5 @@
-//! Views: all that a party receives can be made up from the cells that close and the counts of the others. Bits that hide products
-//! are uniform, whatever the table, and shares of closed cells never travel.
+//! Views: all that a party receives can be made up from the cells that close and the counts of the others. Bits that
+//! hide products are uniform, whatever the table, and shares of closed cells never travel.
 
 use crate::support::views::{Check, byte_counts, uniform};
 use crate::support::{payloads, rng, two};

@@ -1,5 +1,5 @@
-//! Oblivious transfer with a peer that breaks the protocol at every message, in either role: the victim must end with the
-//! right error, and neither side may panic, hang or take what failed its check for good.
+//! Oblivious transfer with a peer that breaks the protocol at every message, in either role: the victim must end with
+//! the right error, and neither side may panic, hang or take what failed its check for good.
 //!
 //! Receivers that cheat within well-formed messages, and how often they are caught, are in `softspoken/cheating.rs`.
 

@@ -28,7 +28,8 @@ fn record(
     two::record(&|channel| receive.lock().unwrap()(channel), &|channel| send.lock().unwrap()(channel)).0
 }
 
-/// Bytes are uniform: chi-square of how often each of the 256 values comes, at most 6 standard deviations above its mean.
+/// Bytes are uniform: chi-square of how often each of the 256 values comes, at most 6 standard deviations above its
+/// mean.
 fn uniform(what: &str, bytes: &[u8]) -> Check {
     let mut counts = [0u64; 256];
     bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);

@@ -1,5 +1,5 @@
-//! Association rules with a peer that breaks the protocol: every message in every wrong form, and well-formed messages whose
-//! counts cannot be.
+//! Association rules with a peer that breaks the protocol: every message in every wrong form, and well-formed messages
+//! whose counts cannot be.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -221,8 +221,8 @@ fn follows_from_result(run: &Run, params: &Params) -> Check {
     }
 }
 
-/// Over all runs: shares of counts and of answers, and items' numbers, are uniform. (What comparisons send besides is looked
-/// at in `shares/views.rs`.)
+/// Over all runs: shares of counts and of answers, and items' numbers, are uniform. (What comparisons send besides is
+/// looked at in `shares/views.rs`.)
 fn uniform_over_runs(runs: &[Run]) -> Check {
     for party in 0..2 {
         // The last byte of a message may have bits to spare.

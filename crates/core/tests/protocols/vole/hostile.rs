@@ -1,5 +1,5 @@
-//! Silent VOLE and COT with a peer that breaks the protocol: at every message, and within well-formed messages; and what
-//! the receiver sees of an honest sender is uniform.
+//! Silent VOLE and COT with a peer that breaks the protocol: at every message, and within well-formed messages; and
+//! what the receiver sees of an honest sender is uniform.
 //!
 //! The correlated OTs come from a dealer: what a hostile peer does to them is in `ot/hostile.rs`.
 
@@ -269,8 +269,8 @@ fn uniform(views: &[Vec<u8>]) -> bool {
 }
 
 /// The masks of the OTs make the sums uniform for a receiver that lacks the other side's, whatever the trees are; so do
-/// base elements with the tips of a VOLE. The tips of COTs are hidden by the leaf that the receiver lacks, and so by the
-/// sender's own randomness. With neither, they are not uniform.
+/// base elements with the tips of a VOLE. The tips of COTs are hidden by the leaf that the receiver lacks, and so by
+/// the sender's own randomness. With neither, they are not uniform.
 #[test]
 fn the_receiver_sees_uniform_messages() {
     for kind in KINDS {

@@ -25,8 +25,8 @@ const VERSION_1: Version = Version {
 const VERSION_2: Version =
     Version { mount: "", limit: "memory.max", usage: "memory.current", caches: ["active_file", "inactive_file"] };
 
-/// Memory that programs can have without others losing theirs, in bytes, as far as the system tells: caches that can be given
-/// back count, and the limits of the control groups hold that this process is in, as in a container.
+/// Memory that programs can have without others losing theirs, in bytes, as far as the system tells: caches that can be
+/// given back count, and the limits of the control groups hold that this process is in, as in a container.
 pub fn available() -> Option<u64> {
     let machine = of_machine(&read_to_string("/proc/meminfo").ok()?)?;
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();

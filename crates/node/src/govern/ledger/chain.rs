@@ -1,9 +1,10 @@
 //! The file of a ledger: sealed records, each of which is bound to all before it.
 //!
-//! A record is its length (4 bytes), a random nonce (24), and its contents sealed by XChaCha20-Poly1305; the number of the record and the head
-//! of the chain before it are sealed with it. The head is a BLAKE3 hash over the head before, the number and the sealed record. So a record that
-//! was changed, taken out or moved does not open, nor does any behind it. Nonces are random, and not counted, because a record that a crash
-//! has cut off is written again with other contents.
+//! A record is its length (4 bytes), a random nonce (24), and its contents sealed by XChaCha20-Poly1305; the number of
+//! the record and the head of the chain before it are sealed with it. The head is a BLAKE3 hash over the head before,
+//! the number and the sealed record. So a record that was changed, taken out or moved does not open, nor does any
+//! behind it. Nonces are random, and not counted, because a record that a crash has cut off is written again with other
+//! contents.
 
 use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{Tag, XChaCha20Poly1305, XNonce};
@@ -65,7 +66,8 @@ impl End {
         Ok(record)
     }
 
-    /// Opens the record that stands here at the beginning of `rest`, and moves behind it. Returns its contents and length.
+    /// Opens the record that stands here at the beginning of `rest`, and moves behind it. Returns its contents and
+    /// length.
     fn open(&mut self, cipher: &XChaCha20Poly1305, rest: &[u8]) -> Option<(Zeroizing<Vec<u8>>, usize)> {
         let length = u32::from_le_bytes(*rest.first_chunk::<LENGTH_BYTES>()?) as usize;
         let all = LENGTH_BYTES + NONCE_BYTES + length + TAG_BYTES;

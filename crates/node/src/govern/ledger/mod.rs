@@ -1,14 +1,16 @@
 //! Ledger of a party: every run that it began, also those that were refused or have failed.
 //!
-//! The file `ledger` in the identity's directory grows only at its end (`chain`). Each record is on disk before the run goes on. The
-//! file is locked while it is read and written, so that runs of any number of processes are entered one after the other. A mark beside it, in a sealed file of
-//! its own, says how many records there were last, and their head:
+//! The file `ledger` in the identity's directory grows only at its end (`chain`). Each record is on disk before the run
+//! goes on. The file is locked while it is read and written, so that runs of any number of processes are entered one
+//! after the other. A mark beside it, in a sealed file of its own, says how many records there were last, and their
+//! head:
 //!
 //! - What stands before the mark and does not open was changed, cut or moved. Nothing is entered behind it, and no run goes on.
 //! - What stands behind the mark and does not open is what a crash or a full disk has left of the last record. No run went on after it, so
 //!   the next one removes it, and says so in a record.
 //!
-//! An older ledger that was put back together with its mark is not noticed here: the receipts that peers hold name a later entry.
+//! An older ledger that was put back together with its mark is not noticed here: the receipts that peers hold name a
+//! later entry.
 
 mod chain;
 mod entry;
@@ -101,8 +103,8 @@ impl Ledger {
         self.folder.has(LEDGER_FILE)
     }
 
-    /// Enters a run, if it is allowed; on disk before this returns. `allow` sees all entries before it, while no other run is entered. A run that
-    /// is not allowed is entered with its end.
+    /// Enters a run, if it is allowed; on disk before this returns. `allow` sees all entries before it, while no other
+    /// run is entered. A run that is not allowed is entered with its end.
     pub fn begin(
         &self,
         begun: Begun,

@@ -1,4 +1,5 @@
-//! Whether a policy allows a job. Each key of a rule is one line of [`Policy::broken`], in the order in which they are tried.
+//! Whether a policy allows a job. Each key of a rule is one line of [`Policy::broken`], in the order in which they are
+//! tried.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -156,9 +157,9 @@ impl Policy {
         Ok(used)
     }
 
-    /// Returns why not all peers, and the helper, are listed. In a job that is not run between its parties, those who learn count; whom else it
-    /// serves, its own list says. In a job that is not run between its parties, those who learn count; who may ask
-    /// or take part without being named, its own list says.
+    /// Returns why not all peers, and the helper, are listed. In a job that is not run between its parties, those who
+    /// learn count; whom else it serves, its own list says. In a job that is not run between its parties, those who
+    /// learn count; who may ask or take part without being named, its own list says.
     fn unlisted(&self, listed: &[String], job: &JobSpec, me: &str) -> Option<String> {
         let has = |pin: &Fingerprint| {
             listed.iter().any(|word| match self.groups.get(word) {

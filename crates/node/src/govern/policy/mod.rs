@@ -1,8 +1,9 @@
 //! Policy of a party: a file beside its identity that says which jobs the party takes part in.
 //!
-//! A policy is a list of rules, `[[allow]]`. A job is allowed if one rule allows all of it: its peers, its question, its columns of
-//! this party, its limits, the time, the number of runs, and the approvals. A key that a rule leaves out restricts nothing, but for `peers`,
-//! which each rule has. So a policy without a rule refuses everything, and a file that cannot be read refuses everything, too.
+//! A policy is a list of rules, `[[allow]]`. A job is allowed if one rule allows all of it: its peers, its question,
+//! its columns of this party, its limits, the time, the number of runs, and the approvals. A key that a rule leaves out
+//! restricts nothing, but for `peers`, which each rule has. So a policy without a rule refuses everything, and a file
+//! that cannot be read refuses everything, too.
 
 mod check;
 mod columns;

@@ -206,7 +206,8 @@ fn faults_are_told_with_their_line() {
     }
 }
 
-/// Approvals hold for as many keys as are asked for, each for this job, this party and its columns, now, and not used up.
+/// Approvals hold for as many keys as are asked for, each for this job, this party and its columns, now, and not used
+/// up.
 #[test]
 fn approvals_are_of_different_listed_keys_and_for_this_run() {
     let now = std::time::SystemTime::now();

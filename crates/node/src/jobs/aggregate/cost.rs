@@ -22,7 +22,8 @@ const MASK_PROOF_BYTES: u64 = 2 * ELEMENT_BYTES;
 const QUEUED_BYTES: u64 = 24;
 const STORED_BYTES: u64 = 64;
 
-/// The longest key, in bytes, whose bits the published protocol transfers obliviously; of longer ones it transfers so long a hash.
+/// The longest key, in bytes, whose bits the published protocol transfers obliviously; of longer ones it transfers so
+/// long a hash.
 const INPUT_BYTES: usize = 16;
 
 /// Bytes of each of these transfers: of the participant's choice, and of the proxy's messages.
@@ -34,8 +35,9 @@ const OFFER_BYTES: u64 = 2 * ELEMENT_BYTES;
 const CHOSEN: f64 = 21.0;
 const OFFERED: f64 = 40.0;
 
-/// Passes over elements that a report costs, each about what [`Calibration::ecdh_pass`] measures: a multiplication and what comes with
-/// it. The first number is for every report, the others for each point that its key takes, for its value, and for its tag.
+/// Passes over elements that a report costs, each about what [`Calibration::ecdh_pass`] measures: a multiplication and
+/// what comes with it. The first number is for every report, the others for each point that its key takes, for its
+/// value, and for its tag.
 struct Passes {
     report: f64,
     point: f64,
@@ -59,7 +61,8 @@ const SUBMISSION: f64 = 500.0;
 const RAISED: f64 = 0.5;
 const BLIND: f64 = 1.0;
 
-/// Messages that follow from each other: reports, entries, and an answer; and where reports are made together, those before them.
+/// Messages that follow from each other: reports, entries, and an answer; and where reports are made together, those
+/// before them.
 const ROUNDS: u32 = 3;
 const MAKING_ROUNDS: u32 = 5;
 

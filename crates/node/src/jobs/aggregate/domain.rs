@@ -15,7 +15,8 @@ pub const MAX_PLACES: u64 = tacita_core::protocol::aggregate::MAX_VALUES as u64;
 /// The longest grade, in bytes.
 const MAX_WORD_BYTES: usize = 64;
 
-/// The values that reports may carry. Each has a place, counted from 0, by which it travels; places are in the order of values.
+/// The values that reports may carry. Each has a place, counted from 0, by which it travels; places are in the order of
+/// values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Domain {
     /// Reports carry no value.

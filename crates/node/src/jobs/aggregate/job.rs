@@ -160,7 +160,8 @@ impl Job for Aggregate {
         }
         let identities = |role| {
             let mut all: Vec<_> = self.members(role).iter().filter_map(|member| member.identity.as_ref()).collect();
-            // Proxies and the database speak of each proxy by its place. Others come in any order, and share an identity if they like.
+            // Proxies and the database speak of each proxy by its place. Others come in any order, and share an
+            // identity if they like.
             if role != "proxy" {
                 all.sort_by_key(ToString::to_string);
                 all.dedup();

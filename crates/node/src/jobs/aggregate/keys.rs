@@ -1,8 +1,8 @@
 //! A key as it travels: at most so many bytes, the last of which is not zero.
 //!
-//! An address takes 16 bytes, one of version 4 as it is mapped into version 6; other keys are the canonical texts of their columns
-//! with a zero byte between them. A hashed key is 16 bytes of BLAKE3 of that, bound to the terms of the job. Zero bytes at the end
-//! are left out on the way, as the protocol fills keys up with them.
+//! An address takes 16 bytes, one of version 4 as it is mapped into version 6; other keys are the canonical texts of
+//! their columns with a zero byte between them. A hashed key is 16 bytes of BLAKE3 of that, bound to the terms of the
+//! job. Zero bytes at the end are left out on the way, as the protocol fills keys up with them.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -85,8 +85,8 @@ impl KeyPacking {
         }
     }
 
-    /// The texts of a key's columns; of a hashed key the hash alone, in hexadecimal. None of bytes that [`KeyPacking::pack`] makes of
-    /// nothing: a participant can report any.
+    /// The texts of a key's columns; of a hashed key the hash alone, in hexadecimal. None of bytes that
+    /// [`KeyPacking::pack`] makes of nothing: a participant can report any.
     pub fn unpack(&self, key: &[u8]) -> Option<Vec<String>> {
         if key.is_empty() || key.ends_with(&[0]) || key.len() > self.key_bytes {
             return None;

@@ -10,10 +10,12 @@ use super::cost::roles;
 use crate::agreement::JobSpec;
 use crate::agreement::cost::{Calibration, RoleCost};
 
-/// The part of a machine's cores that is planned for: the rest is for bursts, for a replica that is away, and for the system.
+/// The part of a machine's cores that is planned for: the rest is for bursts, for a replica that is away, and for the
+/// system.
 pub const BUSY: f64 = 0.6;
 
-/// Reports that a participant submits at once, where nothing else is said: what a submission takes is shared by so many that it is nothing.
+/// Reports that a participant submits at once, where nothing else is said: what a submission takes is shared by so many
+/// that it is nothing.
 pub const AT_ONCE: u64 = 2048;
 
 /// Reports that costs are computed for: so many that none is rounded away.
@@ -38,8 +40,8 @@ pub struct Needed {
 /// Computes the sustained capacity that proxies, oracles and databases of a job need to take `reports` a second, by
 /// role. Each submission brings `at_once` of them.
 ///
-/// Every report is counted as if its key passed, as in the plan of a round: what does not pass costs the oracle nothing. Participants take no part
-/// in the sum, for they bring their machines with them.
+/// Every report is counted as if its key passed, as in the plan of a round: what does not pass costs the oracle
+/// nothing. Participants take no part in the sum, for they bring their machines with them.
 ///
 /// Errors ([`tacita_core::Error::Input`]): the job is no `aggregate`.
 pub fn needed(

@@ -1,10 +1,11 @@
-//! The job `aggregate`: many report keys, perhaps with a value, and only keys are revealed that enough of them report; nobody
-//! learns who reported what.
+//! The job `aggregate`: many report keys, perhaps with a value, and only keys are revealed that enough of them report;
+//! nobody learns who reported what.
 //!
-//! Participants send reports to a *proxy*, which blinds and shuffles them; a *database* has rows of blinded reports and asks an
+//! Participants send reports to a *proxy*, which blinds and shuffles them; a *database* has rows of blinded reports and
+//! asks an
 //! *oracle*, of the proxy's domain, for the keys of rows that pass the agreed condition. Those roles serve; here is what needs no
-//! connection: the job file, what stands in the terms, the condition, how tables become reports and results become files, what it
-//! costs, and who learns what.
+//! connection: the job file, what stands in the terms, the condition, how tables become reports and results become
+//! files, what it costs, and who learns what.
 
 mod check;
 mod cost;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::Domain;
 
-/// A row of the database as reports stream in. It holds a number for each value that occurs, so at most as many as the domain has
-/// or the row reports; and a tag for each distinct reporter, so at most as many as there are participants.
+/// A row of the database as reports stream in. It holds a number for each value that occurs, so at most as many as the
+/// domain has or the row reports; and a tag for each distinct reporter, so at most as many as there are participants.
 #[derive(Clone)]
 pub struct Summary<'a> {
     domain: &'a Domain,
@@ -24,8 +24,8 @@ impl<'a> Summary<'a> {
 
     /// Adds a report with the value at this place. Reports with equal tags are of one reporter.
     ///
-    /// The place is looked at only where reports carry values, and has to be one of the domain's: the database drops others when
-    /// it opens them.
+    /// The place is looked at only where reports carry values, and has to be one of the domain's: the database drops
+    /// others when it opens them.
     pub fn add(&mut self, place: u32, reporter: &[u8; 32]) {
         self.count += 1;
         self.reporters.insert(*reporter);
@@ -55,7 +55,8 @@ impl<'a> Summary<'a> {
         &self.values
     }
 
-    /// The place of the median: of an even number of values the lower one of the two in the middle. None without values.
+    /// The place of the median: of an even number of values the lower one of the two in the middle. None without
+    /// values.
     pub fn median(&self) -> Option<u32> {
         let middle = self.values.values().sum::<u64>().checked_sub(1)? / 2;
         let mut before = 0;

@@ -122,7 +122,8 @@ pub fn check_peer(alignment: Option<&RowAlignment>, own: &Sizes, theirs: &Sizes,
     }
 }
 
-/// Aligns the rows of a table of `rows`, in the same order at both parties: by `ids`, the table with its ids, or by position.
+/// Aligns the rows of a table of `rows`, in the same order at both parties: by `ids`, the table with its ids, or by
+/// position.
 pub fn align(
     alignment: Option<&RowAlignment>,
     me: &str,

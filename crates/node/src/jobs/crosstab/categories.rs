@@ -1,4 +1,5 @@
-//! Categories of a party as both parties see them: numbered at random, with names that go to the other where a cell is open.
+//! Categories of a party as both parties see them: numbered at random, with names that go to the other where a cell is
+//! open.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +28,9 @@ pub(super) struct OwnCategories {
 }
 
 impl OwnCategories {
-    /// Numbers the categories of columns over `rows` rows, of which `place` says where an own row stands. If all columns have agreed
-    /// categories, there is one for each combination of these; else one for each combination that a row has.
+    /// Numbers the categories of columns over `rows` rows, of which `place` says where an own row stands. If all
+    /// columns have agreed categories, there is one for each combination of these; else one for each combination that a
+    /// row has.
     pub(super) fn new(
         columns: &[(&String, &CategoryColumn)],
         listed: Option<Vec<Labels>>,
@@ -66,9 +68,9 @@ impl OwnCategories {
             };
             of_row[place] = number;
         }
-        // The number of a category tells nothing of where it stands among those with names. It decides what closes besides small
-        // cells, and has to be the same in every run, whatever names and order the job has: two runs that close other cells would
-        // tell those that close in both.
+        // The number of a category tells nothing of where it stands among those with names. It decides what closes
+        // besides small cells, and has to be the same in every run, whatever names and order the job has: two runs that
+        // close other cells would tell those that close in both.
         let headers: Vec<&str> = columns.iter().map(|(_, column)| column.header.as_str()).collect();
         let mut order: Vec<usize> = (0..all.len()).collect();
         order.sort_by_cached_key(|&category| random_number(secret, &headers, &all[category]));
@@ -104,7 +106,8 @@ impl OwnCategories {
     }
 }
 
-/// A number by which a category of columns with these headers stands among others, random to all who do not have the secret.
+/// A number by which a category of columns with these headers stands among others, random to all who do not have the
+/// secret.
 fn random_number(secret: &[u8; 32], headers: &[&str], labels: &Labels) -> [u8; 32] {
     let mut parts: Vec<(&str, &str)> = headers.iter().copied().zip(labels.iter().map(String::as_str)).collect();
     parts.sort_unstable();
@@ -155,8 +158,8 @@ pub(super) fn check_names(categories: &OwnCategories) -> Result<()> {
     Ok(())
 }
 
-/// Tells the peer the names of these own categories, and returns the `count` that it tells, each with as many labels as it has
-/// `columns`.
+/// Tells the peer the names of these own categories, and returns the `count` that it tells, each with as many labels as
+/// it has `columns`.
 ///
 /// Errors: the channel's; names of the peer that no category can have, or that are there twice.
 pub(super) fn exchange_names(

@@ -146,7 +146,8 @@ fn refuse_blank_line(table: &Table) -> Result<()> {
 
 /// Reads the categories of a column.
 ///
-/// Errors ([`Error::Input`], with the place and without the value): a value is in no bin, or none of the agreed categories.
+/// Errors ([`Error::Input`], with the place and without the value): a value is in no bin, or none of the agreed
+/// categories.
 fn read(job: &CrosstabJob<'_>, me: &str, name: &str, table: &Table, used: &[bool]) -> Result<CategoryColumn> {
     let header = job.header(me, name);
     let listed = job.own.categories.get(name);

@@ -31,8 +31,8 @@ const WORK_BYTES: u64 = 512 << 20;
 const ROW_BYTES: u64 = 16;
 
 impl CrosstabJob<'_> {
-    /// Memory besides the table, in bytes, as far as it can be known before: columns of categories aside, whose number shows in the
-    /// run.
+    /// Memory besides the table, in bytes, as far as it can be known before: columns of categories aside, whose number
+    /// shows in the run.
     fn memory(&self, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
         let alignment = self.alignment().map_or(Ok(0), |alignment| alignment.memory(me, chosen, own, theirs))?;
         Ok(WORK_BYTES.saturating_add(own.items.saturating_mul(ROW_BYTES)).saturating_add(alignment))

@@ -31,7 +31,8 @@ pub(super) struct CrossTable {
     pub(super) cells: Vec<Cell>,
     /// Number of closed cells, those without a name included.
     pub(super) closed: usize,
-    /// Whether the peer has categories whose names this party does not learn: all their cells are closed, and none is here.
+    /// Whether the peer has categories whose names this party does not learn: all their cells are closed, and none is
+    /// here.
     pub(super) unnamed: bool,
     /// Number that cells have besides the count, if this party learns it, and its decimals.
     pub(super) measure: Option<(CellMeasure, u32)>,

@@ -1,5 +1,6 @@
-//! The report for readers: one HTML page with the table as a heat map, its totals, and, where no cell is closed, chi-square and odds
-//! ratio. It needs no network and runs no script. Names come from the peer: all that is not written here is escaped.
+//! The report for readers: one HTML page with the table as a heat map, its totals, and, where no cell is closed,
+//! chi-square and odds ratio. It needs no network and runs no script. Names come from the peer: all that is not written
+//! here is escaped.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -57,7 +58,8 @@ impl<'a> Grid<'a> {
         grid
     }
 
-    /// The count of a cell, if it is open. Categories of one party that stand in no row together have no cell, and no rows.
+    /// The count of a cell, if it is open. Categories of one party that stand in no row together have no cell, and no
+    /// rows.
     fn count(&self, row: usize, column: usize) -> Option<u64> {
         self.cells.get(&(row, column)).map_or(Some(0), |cell| cell.count)
     }

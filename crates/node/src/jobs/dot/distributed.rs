@@ -1,4 +1,5 @@
-//! Scalar products that are spread over many machines: each bucket leaves shares of its products, which add up to shares of all.
+//! Scalar products that are spread over many machines: each bucket leaves shares of its products, which add up to
+//! shares of all.
 
 use tacita_core::channel::Channel;
 use tacita_core::channel::labels::handshake::DRIVERS;
@@ -39,8 +40,8 @@ pub fn in_buckets(job: &DotJob<'_>) -> Result<JobSpec> {
 
 /// Looks at one part of a party's table: what is wrong with it is said before others are met.
 ///
-/// Errors ([`Error::Input`]): a column is missing; a number cannot be read or does not fit; there is a blank line where rows go by their position. Where
-/// rows have ids, numbers are read with the rows that have one.
+/// Errors ([`Error::Input`]): a column is missing; a number cannot be read or does not fit; there is a blank line where
+/// rows go by their position. Where rows have ids, numbers are read with the rows that have one.
 pub fn look(job: &DotJob<'_>, me: &str, table: &Table) -> Result<()> {
     let by_position = job.alignment().is_none();
     if by_position {
@@ -49,8 +50,8 @@ pub fn look(job: &DotJob<'_>, me: &str, table: &Table) -> Result<()> {
     read_columns(job, me, table, |_| by_position).map(drop)
 }
 
-/// Adds up the shares of all buckets, and opens the sum as far as the job says. `opens` hears what stands for the shares before that; if it
-/// fails, nothing is opened.
+/// Adds up the shares of all buckets, and opens the sum as far as the job says. `opens` hears what stands for the
+/// shares before that; if it fails, nothing is opened.
 ///
 /// Errors ([`Error::Input`]): they are not shares of one run of this job; the modulus may not hold the sum. [`Error::Terms`]: the peer has shares of
 /// other attempts.

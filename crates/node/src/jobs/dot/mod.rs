@@ -45,7 +45,8 @@ pub struct DotInput {
 }
 
 impl DotInput {
-    /// Reads a party's columns, and the ids of its rows. `pool` is where encryptions are taken from that were made in advance.
+    /// Reads a party's columns, and the ids of its rows. `pool` is where encryptions are taken from that were made in
+    /// advance.
     pub fn load(job: &DotJob<'_>, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<DotInput> {
         let pool = pool.map(|place| EncryptionPool::open(place, job)).transpose()?;
         let Some((table, allow_unreadable)) = source.table()? else {

@@ -116,8 +116,8 @@ impl DotJob<'_> {
         ProductRange::new(rows, self.factors().len(), self.integers()?)
     }
 
-    /// Returns the modulus of the shares of products over so many rows. If the value is revealed, the smallest modulus that
-    /// holds it makes the shortest messages.
+    /// Returns the modulus of the shares of products over so many rows. If the value is revealed, the smallest modulus
+    /// that holds it makes the shortest messages.
     ///
     /// Errors ([`Error::Input`]): the value is revealed, and the job's modulus may not hold it; products are too long.
     pub fn modulus(&self, rows: usize) -> Result<Modulus> {

@@ -55,8 +55,8 @@ pub(crate) fn choose_intersection(
     if let [(only, _)] = candidates[..] {
         return settled(only, why_only_one(job));
     }
-    // Of a line of which nothing is known the slower speed is taken: sets for which that makes a difference are small, and a
-    // round trip that a busy machine lengthens does not change the protocol.
+    // Of a line of which nothing is known the slower speed is taken: sets for which that makes a difference are small,
+    // and a round trip that a busy machine lengthens does not change the protocol.
     let network = Network { bandwidth: Some(network.bandwidth.unwrap_or(FAR_BANDWIDTH as u64)), ..network };
     let seconds_of = |method: &dyn IntersectPairMethod, job: &JobSpec, own: &Sizes, theirs: &Sizes| -> Result<f64> {
         let cost = method.cost(job, params(job, me, own, theirs), ReturnedRows::default(), &ASSUMED)?;

@@ -11,8 +11,8 @@ use crate::watch::{WITH_VALUES, WITHOUT_VALUES};
 /// Maximum number of keys that are examined.
 const LOOKED_AT: usize = 1000;
 
-/// Warns a party whose keys have none in common with the peer's, although both have some: how its own keys look, as the job reads
-/// them, without their digits and letters.
+/// Warns a party whose keys have none in common with the peer's, although both have some: how its own keys look, as the
+/// job reads them, without their digits and letters.
 pub(crate) fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded) {
     if job.bucket().is_some() {
         // Of a few rows of many, that is usual.

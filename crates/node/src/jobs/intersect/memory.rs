@@ -72,7 +72,8 @@ pub fn of_items(receives: bool, params: &Params) -> u64 {
         (true, ReceiverReveal::Payload { .. }) => (160, 2 * entry + 24),
         (true, ReceiverReveal::Rows) => (96, 0),
         (false, ReceiverReveal::Count) => (0, 96 + 2 * entry),
-        // Numbers are encrypted as they are sent, with tables that take no more than the fixed part. While they are read, each is there twice.
+        // Numbers are encrypted as they are sent, with tables that take no more than the fixed part. While they are
+        // read, each is there twice.
         (false, ReceiverReveal::Sum { sums, .. }) => (0, 96 + 32 * sums as u64 + 2 * params.tag_bytes as u64),
         (false, _) => (0, 160 + 3 * entry),
     };

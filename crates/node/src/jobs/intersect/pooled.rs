@@ -1,5 +1,5 @@
-//! A count over many machines: each bucket leaves the sender elements and tags, and the drivers send those of all buckets together, so that
-//! no bucket tells a number. See `tacita_core::protocol::intersect::ecdh::pooled`.
+//! A count over many machines: each bucket leaves the sender elements and tags, and the drivers send those of all
+//! buckets together, so that no bucket tells a number. See `tacita_core::protocol::intersect::ecdh::pooled`.
 //!
 //! 1. In a bucket ([`run`]) the receiver's machine sends its items, blinded; the sender's evaluates them, and keeps them with its own tags.
 //! 2. The drivers send and receive the pool, part by part ([`send`], [`receive`]), from files to files.

@@ -37,8 +37,8 @@ pub fn run(
     }
 }
 
-/// Runs a protocol among malicious parties by each of several keys: what both bring by all of them is fixed before anything is learned
-/// by one.
+/// Runs a protocol among malicious parties by each of several keys: what both bring by all of them is fixed before
+/// anything is learned by one.
 pub fn run_each(
     each: &[(JobSpec, IntersectInput)],
     me: &str,

@@ -136,7 +136,8 @@ pub(super) fn not_learned(summed: &Summed) -> String {
 /// Significant digits of a quotient: as many as a float of 64 bits keeps of every decimal number.
 const QUOTIENT_DIGITS: u32 = 15;
 
-/// A quotient as people write it: exactly, or with [`QUOTIENT_DIGITS`] digits and all that are in front of the point, rounded half away from zero.
+/// A quotient as people write it: exactly, or with [`QUOTIENT_DIGITS`] digits and all that are in front of the point,
+/// rounded half away from zero.
 ///
 /// # Panics
 ///

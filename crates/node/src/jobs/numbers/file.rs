@@ -318,8 +318,8 @@ fn spent(path: &Path, mark: &Path) -> Error {
     ))
 }
 
-/// The mark's path: beside the file itself if the name is a link, and with the run in its name, so that a later share of
-/// the same name is another one.
+/// The mark's path: beside the file itself if the name is a link, and with the run in its name, so that a later share
+/// of the same name is another one.
 fn mark(path: &Path, share: &ShareFile) -> PathBuf {
     let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut name = file.into_os_string();

@@ -75,8 +75,8 @@ impl Value {
         if self.is_single() { text(0) } else { self.nested(0..self.cells.len(), 0, &text, &list) }
     }
 
-    /// The numbers in `range`, which have the columns of all parties before `party` in common: for each column of that party, what
-    /// `list` makes of those that have it.
+    /// The numbers in `range`, which have the columns of all parties before `party` in common: for each column of that
+    /// party, what `list` makes of those that have it.
     fn nested<T>(
         &self,
         range: Range<usize>,
@@ -129,8 +129,8 @@ impl Cells {
     }
 }
 
-/// Products, or answers about them, as the answer of a job. The table has one row a product, with its two columns beside it if
-/// there are several, and the number of its place among the inputs if those are several.
+/// Products, or answers about them, as the answer of a job. The table has one row a product, with its two columns
+/// beside it if there are several, and the number of its place among the inputs if those are several.
 pub fn answer(values: Vec<Value>) -> Answer {
     let name = values.first().map_or("value", |value| value.cells.name());
     let (json, line) = match &values[..] {

@@ -117,11 +117,11 @@ pub struct Sorted {
 }
 
 impl Directory {
-    /// Opens a directory for this process alone. Returns how far the run has come that is kept in it, as [`Directory::keep`] has
-    /// kept it, if one is to be resumed.
+    /// Opens a directory for this process alone. Returns how far the run has come that is kept in it, as
+    /// [`Directory::keep`] has kept it, if one is to be resumed.
     ///
-    /// Errors: others can write to it; another process has it; there is an unfinished run and `resume` is not set, or one
-    /// of another party, identity or other terms; its files are damaged.
+    /// Errors: others can write to it; another process has it; there is an unfinished run and `resume` is not set, or
+    /// one of another party, identity or other terms; its files are damaged.
     pub fn open<S: DeserializeOwned>(path: &Path, owner: &Owner<'_>, resume: bool) -> Result<(Directory, Option<S>)> {
         let fault = |what: String| Error::Input(format!("{}: {what}", path.display()));
         let folder = Folder::make(path)?;

@@ -16,8 +16,8 @@ pub const MIN_BYTES: u64 = 256 << 10;
 /// Less than this for data takes thousands of buckets and long, for no saving beside what every run takes.
 const MIN_ALLOWED: u64 = 4 << 20;
 
-/// Memory for the data of a run that may use `allowed` bytes; by default half of what the machine has available, at most
-/// 16 GiB.
+/// Memory for the data of a run that may use `allowed` bytes; by default half of what the machine has available, at
+/// most 16 GiB.
 pub fn for_data(allowed: Option<u64>) -> u64 {
     let allowed = allowed.unwrap_or_else(|| (Limit::of(None).bytes() / 2).min(MAX_MEMORY));
     allowed.saturating_sub(FIXED_BYTES)

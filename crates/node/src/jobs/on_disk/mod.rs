@@ -2,8 +2,8 @@
 //! the party's identity opens. An interrupted run resumes from them. The contents of the disk meanwhile are
 //! described in `docs/security.md`.
 //!
-//! `prepare` sorts a table by key into two files, with `sort`. All files are sealed (`store::seal`) with a key that only the party's
-//! identity can derive (`directory`), and are gone after the run.
+//! `prepare` sorts a table by key into two files, with `sort`. All files are sealed (`store::seal`) with a key that
+//! only the party's identity can derive (`directory`), and are gone after the run.
 
 pub(crate) mod directory;
 mod heap;

@@ -95,8 +95,8 @@ pub struct Chunk {
 impl<'a> RowSorter<'a> {
     /// Sorts rows with these columns in about `memory` bytes.
     pub fn new(directory: &'a Directory, columns: &Schema, memory: usize) -> RowSorter<'a> {
-        // What is sorted is in memory once, and beside it what allocators and builders leave unused, and the batches that
-        // are being read.
+        // What is sorted is in memory once, and beside it what allocators and builders leave unused, and the batches
+        // that are being read.
         let run_bytes = memory / 5 * 2;
         let chunk_bytes = (memory / MERGED_CHUNKS).clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES);
         let mut fields: Vec<_> = columns.fields().iter().cloned().collect();

@@ -18,7 +18,8 @@ use crate::table::read::Encoding;
 use crate::table::{KeySpec, ReadOptions};
 use crate::watch::Watcher;
 
-/// A table on disk, in the order of its keys, and how far the run has come; `R` is what a job keeps of what was agreed on.
+/// A table on disk, in the order of its keys, and how far the run has come; `R` is what a job keeps of what was agreed
+/// on.
 pub struct SortedTable<R> {
     directory: Arc<Directory>,
     state: Mutex<DirectoryState<R>>,

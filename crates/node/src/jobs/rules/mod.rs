@@ -134,8 +134,8 @@ impl RulesInput {
     }
 }
 
-/// Memory besides the table, in bytes, as far as it can be known before: candidates, rules, and the alignment. Items take a bit
-/// a row each, if they are frequent; how many are shows in the run.
+/// Memory besides the table, in bytes, as far as it can be known before: candidates, rules, and the alignment. Items
+/// take a bit a row each, if they are frequent; how many are shows in the run.
 pub fn memory(job: &RulesJob<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     let params = job.mining(0, None)?;
     let candidates = (params.max_candidates as u64).saturating_mul(CANDIDATE_BYTES);
@@ -253,8 +253,8 @@ impl<'a> Aligned<'a> {
         }
     }
 
-    /// Refuses frequent items that take more memory than there may be used, `others` aside; so many that the run ends take
-    /// none.
+    /// Refuses frequent items that take more memory than there may be used, `others` aside; so many that the run ends
+    /// take none.
     fn check_memory(&self, params: &Params, others: u64, limit: Limit) -> Result<()> {
         let items = self.frequent.len() as u64;
         let bytes = items * Baskets::item_bytes(self.rows.rows()) as u64;

@@ -106,8 +106,8 @@ impl NamedRule {
     }
 }
 
-/// The names by which items are shown: their own; `PARTY.NAME` for a name that both parties have; and for all, if any item's
-/// own name begins as if it were told apart: nobody can pass its items off as the other's.
+/// The names by which items are shown: their own; `PARTY.NAME` for a name that both parties have; and for all, if any
+/// item's own name begins as if it were told apart: nobody can pass its items off as the other's.
 fn told_apart(parties: &[(&str, Vec<String>); 2]) -> [Vec<String>; 2] {
     let [first, second] = parties;
     let sets = [first, second].map(|(_, names)| names.iter().collect::<HashSet<_>>());

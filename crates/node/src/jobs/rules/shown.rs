@@ -27,8 +27,8 @@ impl RulesResult {
         }
     }
 
-    /// Itemsets that are not shown. An itemset with a larger one has one that is larger by an item: all subsets of a frequent one are
-    /// frequent.
+    /// Itemsets that are not shown. An itemset with a larger one has one that is larger by an item: all subsets of a
+    /// frequent one are frequent.
     fn hidden(&self, which: Which) -> HashSet<Vec<u32>> {
         let mut hidden = HashSet::new();
         if which == Which::All {

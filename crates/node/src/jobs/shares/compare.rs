@@ -26,8 +26,8 @@ const MAX_BITS: u32 = 127;
 const SETUP_BYTES: u64 = 64 << 20;
 const NUMBER_BYTES: u64 = 160;
 
-/// A comparison: what both parties derive from the terms and their share files. The numbers in one place of all files are
-/// added up; the sums, less the least that they can be, are compared with the threshold, less the same.
+/// A comparison: what both parties derive from the terms and their share files. The numbers in one place of all files
+/// are added up; the sums, less the least that they can be, are compared with the threshold, less the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comparison {
     modulus: Modulus,
@@ -44,7 +44,8 @@ pub struct Comparison {
 impl Comparison {
     /// The comparison of what is in share files of one job.
     ///
-    /// Errors ([`Error::Input`]): their modulus is no power of two, or not more than twice the range of what is compared.
+    /// Errors ([`Error::Input`]): their modulus is no power of two, or not more than twice the range of what is
+    /// compared.
     pub fn new(threshold: Threshold, files: &[LoadedShareFile]) -> Result<Comparison> {
         let first = files.first().ok_or_else(|| Error::Internal("no share file".into()))?;
         let share = &first.share;
@@ -152,8 +153,8 @@ pub fn memory(numbers: u64, parties: u64) -> u64 {
     if parties <= 2 {
         return SETUP_BYTES + NUMBER_BYTES * numbers;
     }
-    // Numbers are compared in batches. In the widest layer each three summands make a product for each of their bits, of
-    // which each link holds two shares; and the list of parties of each number is kept.
+    // Numbers are compared in batches. In the widest layer each three summands make a product for each of their bits,
+    // of which each link holds two shares; and the list of parties of each number is kept.
     let (links, products) = (parties - 1, u64::from(u64::BITS) * (parties / 3));
     let batch = numbers.min(1 << 14) * (products * (4 * links + 8) + 4 * parties * 128);
     SETUP_BYTES * links + (NUMBER_BYTES + 64 + 8 * parties) * numbers + batch

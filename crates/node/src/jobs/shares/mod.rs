@@ -222,8 +222,8 @@ impl SharesWork {
     }
 }
 
-/// Refuses a sum that the shares' modulus may not hold. If it may not hold even one number, the parties have agreed on a
-/// modulus and were told; then what they find is known modulo that.
+/// Refuses a sum that the shares' modulus may not hold. If it may not hold even one number, the parties have agreed on
+/// a modulus and were told; then what they find is known modulo that.
 fn check_modulus(job: &SharesJob<'_>, files: &[LoadedShareFile], modulus: Modulus) -> Result<()> {
     if files.iter().any(|kept| !kept.share.fits(&modulus)) {
         tracing::warn!(
@@ -265,8 +265,8 @@ fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
 }
 
 /// Opens the shares to those who learn, or compares what is in them. From here on they count as opened, even if the
-/// connection fails: the peer may have them. Returns the numbers, file by file; or their sum; or whether they are at least a
-/// threshold; nothing if it is the other party that learns.
+/// connection fails: the peer may have them. Returns the numbers, file by file; or their sum; or whether they are at
+/// least a threshold; nothing if it is the other party that learns.
 fn open(
     job: &SharesJob<'_>,
     me: &str,

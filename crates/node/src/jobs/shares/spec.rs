@@ -35,7 +35,8 @@ pub enum Operation {
     Open,
     /// Opens the sum of all numbers, and none of them.
     Sum,
-    /// Tells whether each number is at least this, and opens none. Of several files, the numbers in one place are added up.
+    /// Tells whether each number is at least this, and opens none. Of several files, the numbers in one place are added
+    /// up.
     AtLeast(Threshold),
 }
 

@@ -15,8 +15,8 @@ use crate::watch::warn_own_user;
 /// Bytes that say how many rows a key has.
 pub(super) const COUNT_BYTES: usize = 4;
 
-/// Texts are filled up to this many bytes at least, and else to a power of two, where no bound is agreed on: a length that nothing has
-/// which the receiver gets is that of a common key, and may say which.
+/// Texts are filled up to this many bytes at least, and else to a power of two, where no bound is agreed on: a length
+/// that nothing has which the receiver gets is that of a common key, and may say which.
 pub(super) const MIN_TEXT_BYTES: usize = 32;
 
 /// More bytes than this that are nothing but filling are worth a word.
@@ -100,7 +100,8 @@ pub(super) fn items(keys: &TableKeys, item_key: &[u8; 32]) -> Vec<Item> {
     (0..keys.len()).into_par_iter().map(|key| Item::new(item_key, keys.key(key))).collect()
 }
 
-/// Makes what a party gives for its keys: how many rows one has, and the rows, as many for each as the key has that has most.
+/// Makes what a party gives for its keys: how many rows one has, and the rows, as many for each as the key has that has
+/// most.
 pub(super) struct Giver<'a> {
     keys: &'a TableKeys,
     encoder: PayloadEncoder<'a>,
@@ -173,9 +174,8 @@ pub(super) fn given_headers(job: &JobSpec, me: &str) -> (Vec<(String, String)>, 
     (columns.into_iter().map(|column| (column.clone(), job.header(me, &column).to_owned())).collect(), texts)
 }
 
-/// Notes in a sender's sizes what it gives: rows of this schema, and for each key as many as the one that has `most`, rounded up to a power
-/// of two. Returns the bytes
-/// for a key. `place` says where that key is in the table `source`.
+/// Notes in a sender's sizes what it gives: rows of this schema, and for each key as many as the one that has `most`,
+/// rounded up to a power of two. Returns the bytes for a key. `place` says where that key is in the table `source`.
 pub(super) fn announce(
     job: &JobSpec,
     me: &str,
@@ -224,7 +224,8 @@ pub(super) fn check_names(job: &JobSpec, me: &str, source: &str, schema: &Schema
     }
 }
 
-/// Own sizes against the job's limits, of a table with so many rows that have a key; a receiver's become the bound that it pads to.
+/// Own sizes against the job's limits, of a table with so many rows that have a key; a receiver's become the bound that
+/// it pads to.
 pub(super) fn check_limits(job: &JobSpec, me: &str, source: &str, rows: u64, sizes: &mut Sizes) -> Result<()> {
     let rows = if sizes.each.is_some() { rows } else { sizes.items };
     let over = |limit: &str, bound: u64| {

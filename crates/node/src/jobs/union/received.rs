@@ -68,8 +68,8 @@ impl Form {
     }
 }
 
-/// The rows in what was given for a key, one after the other: `most` at most, of `row_bytes` each, zeros behind them, and before them their
-/// number if it is said. Fails with what is wrong.
+/// The rows in what was given for a key, one after the other: `most` at most, of `row_bytes` each, zeros behind them,
+/// and before them their number if it is said. Fails with what is wrong.
 pub fn given_rows(
     payload: &[u8],
     is_counted: bool,

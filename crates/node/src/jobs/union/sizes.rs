@@ -22,8 +22,8 @@ pub(super) fn hands_over(job: &JobSpec, party: &str) -> bool {
     sends(job, party) && job.reveal == Reveal::Rows && job.protocol != POLYNOMIAL
 }
 
-/// The columns that a party gives for each row: those of the key as text, and those of `gives` that are not among them; and how many
-/// the first ones are.
+/// The columns that a party gives for each row: those of the key as text, and those of `gives` that are not among them;
+/// and how many the first ones are.
 pub(super) fn given_columns(job: &JobSpec, party: &str) -> (Vec<String>, usize) {
     let key: Vec<String> = job.key.iter().flat_map(|key| key.columns.clone()).collect();
     let texts = key.len();

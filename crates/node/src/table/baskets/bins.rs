@@ -13,8 +13,8 @@ pub(super) struct Measured {
     pub parts: usize,
     /// The rows that hold a number, ascending, with it.
     pub numbers: Vec<(u32, f64)>,
-    /// Numbers that may stand for others too, because they were written with more digits than a number here has, ascending: it is not
-    /// known how many rows hold exactly one of these, and no bound shows them.
+    /// Numbers that may stand for others too, because they were written with more digits than a number here has,
+    /// ascending: it is not known how many rows hold exactly one of these, and no bound shows them.
     pub blurred: Vec<f64>,
 }
 
@@ -28,8 +28,8 @@ struct Bound {
 }
 
 impl Measured {
-    /// The items of the bins, made of the rows that count. A name shows bounds only if at least `minimum` of these rows hold
-    /// exactly these numbers, and if it is no name that is `taken`.
+    /// The items of the bins, made of the rows that count. A name shows bounds only if at least `minimum` of these rows
+    /// hold exactly these numbers, and if it is no name that is `taken`.
     pub fn items(
         &self,
         counts: impl Fn(u32) -> bool,
@@ -84,8 +84,8 @@ pub(super) fn interval(column: &str, start: Option<f64>, end: Option<f64>) -> St
     }
 }
 
-/// Bounds between `parts` parts of about as many numbers each, of ascending numbers. Equal numbers stay together, so there may
-/// be fewer.
+/// Bounds between `parts` parts of about as many numbers each, of ascending numbers. Equal numbers stay together, so
+/// there may be fewer.
 fn bounds(sorted: &[f64], parts: usize, minimum: usize) -> Vec<Bound> {
     let mut bounds: Vec<Bound> = Vec::new();
     let mut last = sorted.first().copied();

@@ -15,8 +15,9 @@ const FEW: usize = 20;
 
 /// A column whose values make items.
 ///
-/// If it holds nothing but 1 and 0 (or 1.0 and 0.0), or true and false, it is one item, named as the column and held by the rows with 1
-/// or true. Else each value is one, named `column=value`; an empty cell is none. Numbers can be put into bins.
+/// If it holds nothing but 1 and 0 (or 1.0 and 0.0), or true and false, it is one item, named as the column and held by
+/// the rows with 1 or true. Else each value is one, named `column=value`; an empty cell is none. Numbers can be put
+/// into bins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemColumn {
     /// Name of the column in the job, and in items' names.
@@ -209,8 +210,8 @@ fn truth(text: &str) -> Option<bool> {
 /// Decimals of so many digits are different numbers of 64 bits, if they are different at all.
 const EXACT: usize = 15;
 
-/// Whether no other decimal has the same number of 64 bits, but those of more digits. (Below the least normal number there are fewer
-/// digits, down to none.)
+/// Whether no other decimal has the same number of 64 bits, but those of more digits. (Below the least normal number
+/// there are fewer digits, down to none.)
 fn is_exact(text: &str, number: f64) -> bool {
     match digits(text) {
         0 => true,
@@ -232,7 +233,8 @@ fn number(text: &str) -> Option<f64> {
     text.chars().all(digits).then(|| text.parse::<f64>().ok()).flatten().filter(|n| n.is_finite()).map(|n| n + 0.0)
 }
 
-/// The columns of a table that `*` stands for, by header: all that have a name, but for `without` and an index of pandas.
+/// The columns of a table that `*` stands for, by header: all that have a name, but for `without` and an index of
+/// pandas.
 pub fn all_columns(table: &Table, without: &BTreeSet<&str>) -> Vec<String> {
     let fields = table.schema().fields().iter().filter(|field| is_plain(field));
     fields.map(|field| field.name()).filter(|header| !without.contains(header.as_str())).cloned().collect()

@@ -31,8 +31,8 @@ pub fn is_dat(path: &Path) -> bool {
     told_ending(path).is_ok_and(|ending| Compression::of(&ending).0 == ".dat")
 }
 
-/// Reads the baskets of a file; `.gz` is unpacked, `-` is standard input. A blank line is an empty basket. The end of the last line is no
-/// line.
+/// Reads the baskets of a file; `.gz` is unpacked, `-` is standard input. A blank line is an empty basket. The end of
+/// the last line is no line.
 ///
 /// Errors ([`Error::Input`], with the line and without the item): the file cannot be read; an item's name is none.
 pub fn read_lines(path: &Path, between: Between<'_>, options: &ReadOptions) -> Result<BasketItems> {

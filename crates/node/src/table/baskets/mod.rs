@@ -1,8 +1,8 @@
 //! Baskets: which rows hold which items, from the forms in which people keep them.
 //!
-//! A basket is a row. Its items stand in one column, as a list or with something between them, or each item has a column of its own, or
-//! baskets are the lines of a file. In long tables a row has one item, and those of one id are a basket. An empty basket is a row like
-//! any other.
+//! A basket is a row. Its items stand in one column, as a list or with something between them, or each item has a
+//! column of its own, or baskets are the lines of a file. In long tables a row has one item, and those of one id are a
+//! basket. An empty basket is a row like any other.
 
 mod bins;
 mod columns;
@@ -24,8 +24,8 @@ use columns::Made;
 pub use columns::{Binning, ColumnScan, ItemColumn, all_columns};
 pub use lines::{Between, is_dat, parse_lines, read_lines};
 
-/// A party's items, sorted by name, and the rows whose baskets hold them; and the columns of numbers whose items are not made
-/// yet. Secret: never printed.
+/// A party's items, sorted by name, and the rows whose baskets hold them; and the columns of numbers whose items are
+/// not made yet. Secret: never printed.
 #[derive(Clone, PartialEq)]
 pub struct BasketItems {
     rows: usize,
@@ -67,9 +67,9 @@ impl BasketItems {
         &self.items[item].1
     }
 
-    /// The items of numbers of which each bin holds about as many of the rows that count. A bound is a number of somebody's
-    /// row: a name shows it only if at least `enough` of these rows hold just this number, as for an item of its own; else, and
-    /// always if that is `None`, the bin is named by its rank.
+    /// The items of numbers of which each bin holds about as many of the rows that count. A bound is a number of
+    /// somebody's row: a name shows it only if at least `enough` of these rows hold just this number, as for an item of
+    /// its own; else, and always if that is `None`, the bin is named by its rank.
     pub fn binned(&self, counts: impl Fn(u32) -> bool, enough: Option<usize>) -> BasketItems {
         let minimum = enough.unwrap_or(usize::MAX);
         let mut all: BTreeMap<String, Vec<u32>> = BTreeMap::new();
@@ -109,11 +109,11 @@ impl fmt::Debug for BasketItems {
     }
 }
 
-/// Reads one column of baskets: lists of items, or texts of items with `separator` between them, or without one of a single
-/// item each. Blanks around an item do not count, nor do items without a name.
+/// Reads one column of baskets: lists of items, or texts of items with `separator` between them, or without one of a
+/// single item each. Blanks around an item do not count, nor do items without a name.
 ///
-/// Errors ([`Error::Input`], with the place and without the item): the column is missing or holds no texts; an item's name
-/// is none.
+/// Errors ([`Error::Input`], with the place and without the item): the column is missing or holds no texts; an item's
+/// name is none.
 pub fn of_column(table: &Table, (logical, header): (&str, &str), separator: Option<&str>) -> Result<BasketItems> {
     let position = table.basket_column(header, logical)?;
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
@@ -204,8 +204,8 @@ pub fn perhaps_separator(items: &BasketItems) -> Option<char> {
 
 /// Reads columns each of which holds an item or a value that makes one: see [`ItemColumn`].
 ///
-/// Errors ([`Error::Input`]): as [`of_column`]; a column of many numbers without bins; two columns that make items of one
-/// name.
+/// Errors ([`Error::Input`]): as [`of_column`]; a column of many numbers without bins; two columns that make items of
+/// one name.
 pub fn of_columns(table: &Table, columns: &[ItemColumn]) -> Result<BasketItems> {
     let mut owners: BTreeMap<String, &ItemColumn> = BTreeMap::new();
     let (mut items, mut measured) = (Vec::new(), Vec::new());

@@ -21,8 +21,8 @@ const MAX_BYTES: usize = 200;
 pub struct FrequentValues {
     /// Header of the column.
     pub header: String,
-    /// The values that are in several rows, the most frequent first: each with how many those are, at least, and what it stands for
-    /// besides itself.
+    /// The values that are in several rows, the most frequent first: each with how many those are, at least, and what
+    /// it stands for besides itself.
     pub values: Vec<(String, usize, Option<Mark>)>,
     /// Whether the numbers are exact.
     pub exact: bool,

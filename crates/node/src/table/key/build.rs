@@ -127,8 +127,8 @@ impl Tally {
         self.met.iter_mut().zip(&piece.met).for_each(|(all, some)| all.append(some));
     }
 
-    /// The first values that cannot be read, in the order of the table and at most so many: the number of the row, the key
-    /// column, the value.
+    /// The first values that cannot be read, in the order of the table and at most so many: the number of the row, the
+    /// key column, the value.
     pub fn unreadable(&self, most: usize) -> Vec<(u64, usize, &str)> {
         let columns = self.samples.iter().enumerate();
         let mut all: Vec<_> = columns
@@ -172,7 +172,8 @@ impl Tally {
     }
 }
 
-/// A warning if a key column of a text file is called by what looks like a value: its first row may have been taken for a header.
+/// A warning if a key column of a text file is called by what looks like a value: its first row may have been taken for
+/// a header.
 fn header_is_data(spec: &KeySpec, origin: Origin<'_>) -> Option<Warning> {
     let column = spec.columns.iter().find(|column| origin.lines.is_some() && looks_like_data(&column.header))?;
     let text = format!(

@@ -1,11 +1,12 @@
 //! Keys: what rows are matched by.
 //!
 //! A key is the canonical texts of a row's key columns, encoded without ambiguity: each part, in the order of the key's
-//! columns, as its length in bytes (unsigned, 4 bytes, little-endian) followed by its UTF-8 bytes. Nothing stands before,
-//! between or after the parts. This encoding is what items are hashed from, so all parties must agree on every byte.
+//! columns, as its length in bytes (unsigned, 4 bytes, little-endian) followed by its UTF-8 bytes. Nothing stands
+//! before, between or after the parts. This encoding is what items are hashed from, so all parties must agree on every
+//! byte.
 //!
-//! Of a multiset, the parts are followed by one more: the number of the row among those of its key, from 0 on, as 4 bytes,
-//! big-endian. So each row has a key of its own, and the i-th rows of two parties meet.
+//! Of a multiset, the parts are followed by one more: the number of the row among those of its key, from 0 on, as 4
+//! bytes, big-endian. So each row has a key of its own, and the i-th rows of two parties meet.
 
 pub(crate) mod build;
 mod nulls;

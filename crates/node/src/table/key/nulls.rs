@@ -6,8 +6,8 @@ use super::{KeySpec, Warning};
 use crate::table::normalize::trim;
 use crate::table::{Origin, Profile};
 
-/// Words that exports write for a value that is not there. None of them is a value in any data that people exchange, as it is
-/// written here: a person called Null is written `Null`, and `NA` and `None` may be values.
+/// Words that exports write for a value that is not there. None of them is a value in any data that people exchange, as
+/// it is written here: a person called Null is written `Null`, and `NA` and `None` may be values.
 const USUAL: [&str; 30] = [
     "NULL",
     "null",
@@ -161,8 +161,8 @@ impl NullWords {
 
     /// Whether a value that a profile has not read yet is one of the words for no value.
     ///
-    /// The usual words make nulls of values that would be matched. What a profile cannot read is unreadable with them as without them: it is in no
-    /// key, and its owner hears of it by that name.
+    /// The usual words make nulls of values that would be matched. What a profile cannot read is unreadable with them
+    /// as without them: it is in no key, and its owner hears of it by that name.
     pub(super) fn null(&self, value: &str) -> Option<usize> {
         if self.usual { None } else { self.nulls.find(value) }
     }

@@ -46,7 +46,8 @@ pub(super) fn year(value: &str, out: &mut String) -> Option<()> {
     Some(())
 }
 
-/// The date without a time of day that names no zone: that time is in the same year. (In another zone New Year may be between.)
+/// The date without a time of day that names no zone: that time is in the same year. (In another zone New Year may be
+/// between.)
 fn without_clock(text: &[u8]) -> Option<&[u8]> {
     let Some(colon) = text.iter().position(|&byte| byte == b':') else { return Some(text) };
     let start = text[..colon].iter().rposition(|byte| matches!(byte, b'T' | b't' | b' '))?;
@@ -108,8 +109,8 @@ pub(super) fn parse(text: &[u8], order: DateOrder) -> Option<(u32, u32, u32)> {
     }
 }
 
-/// The three parts of a date, and whether a comma stands behind the first and the second. Between them is twice the same: `-`, `/`,
-/// `.` or blanks.
+/// The three parts of a date, and whether a comma stands behind the first and the second. Between them is twice the
+/// same: `-`, `/`, `.` or blanks.
 fn parts(text: &[u8]) -> Option<([&[u8]; 3], [bool; 2])> {
     // The dots of `Oct. 26, 1973` and `26-Oct.-1973` separate nothing.
     let others = text.iter().find(|byte| matches!(byte, b'-' | b'/' | b' '));
@@ -143,7 +144,8 @@ fn by_order(a: u32, b: u32, year: u32, order: DateOrder) -> Option<(u32, u32, u3
     }
 }
 
-/// An English month: its name in full, or its first three letters (of September also four), with a dot behind them if need be.
+/// An English month: its name in full, or its first three letters (of September also four), with a dot behind them if
+/// need be.
 fn month(word: &[u8]) -> Option<u32> {
     let word = word.strip_suffix(b".").unwrap_or(word);
     let is_name = |month: &str| {

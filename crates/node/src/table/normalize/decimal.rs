@@ -4,8 +4,8 @@
 /// little that it takes no memory that matters.
 const MAX_DIGITS: i64 = 400;
 
-/// The decimal number: no plus sign, no zeros in front of the whole part or behind the fraction, no exponent, no `-0`. `value` is
-/// trimmed.
+/// The decimal number: no plus sign, no zeros in front of the whole part or behind the fraction, no exponent, no `-0`.
+/// `value` is trimmed.
 pub(super) fn decimal(value: &str, out: &mut String) -> Option<()> {
     let (negative, unsigned) = match value.as_bytes()[0] {
         b'-' => (true, &value[1..]),

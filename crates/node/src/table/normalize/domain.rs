@@ -2,8 +2,8 @@
 
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
 
-/// The domain name in lower-case ASCII, international labels as `xn--` (IDNA 2008 by way of UTS #46), without a dot at its end. `value` is
-/// trimmed.
+/// The domain name in lower-case ASCII, international labels as `xn--` (IDNA 2008 by way of UTS #46), without a dot at
+/// its end. `value` is trimmed.
 pub(super) fn domain(value: &str, out: &mut String) -> Option<()> {
     let name = Uts46::new()
         .to_ascii(value.as_bytes(), AsciiDenyList::URL, Hyphens::Allow, DnsLength::VerifyAllowRootDot)

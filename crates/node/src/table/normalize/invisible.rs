@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The code points that Unicode calls default-ignorable (`Default_Ignorable_Code_Point`, DerivedCoreProperties.txt of Unicode 17): zero-width
-/// characters, soft hyphens, marks of direction, variation selectors, fillers.
+/// The code points that Unicode calls default-ignorable (`Default_Ignorable_Code_Point`, DerivedCoreProperties.txt of
+/// Unicode 17): zero-width characters, soft hyphens, marks of direction, variation selectors, fillers.
 const IGNORABLE: [(u32, u32); 17] = [
     (0xAD, 0xAD),
     (0x34F, 0x34F),

@@ -27,7 +27,8 @@ pub(super) fn latin(value: &str, out: &mut String) -> Option<()> {
     (out.len() > start).then_some(())
 }
 
-/// The family name, and the first letters of the others, sorted: `LAST, First`, `LAST/FIRST` and `First Last` are known by their form.
+/// The family name, and the first letters of the others, sorted: `LAST, First`, `LAST/FIRST` and `First Last` are known
+/// by their form.
 pub(super) fn initials(value: &str, out: &mut String) -> Option<()> {
     let (family, given) = match value.split_once([',', '/']) {
         Some((family, given)) => (tokens(family), tokens(given)),
@@ -72,8 +73,8 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// A letter without case and accents in Latin letters, where there is a usual way: of other Latin letters by their look, of Cyrillic ones as travel documents
-/// have them (ICAO Doc 9303, part 3, section 6), of Greek ones one by one.
+/// A letter without case and accents in Latin letters, where there is a usual way: of other Latin letters by their
+/// look, of Cyrillic ones as travel documents have them (ICAO Doc 9303, part 3, section 6), of Greek ones one by one.
 fn transliterated(letter: char) -> Option<&'static str> {
     Some(match letter {
         'æ' => "ae",

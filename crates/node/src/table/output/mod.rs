@@ -216,8 +216,8 @@ pub fn counts(column: &str, of_names: &[(String, u64)]) -> Result<Table> {
     Table::new("result", schema, vec![batch])
 }
 
-/// A table of one row, for results that are numbers: `count`, `sum`, `value`, each as decimal text. Integers that fit 64
-/// bits are integers in typed formats, other numbers are text.
+/// A table of one row, for results that are numbers: `count`, `sum`, `value`, each as decimal text. Integers that fit
+/// 64 bits are integers in typed formats, other numbers are text.
 pub fn numbers<N: AsRef<str>>(values: &[(N, String)]) -> Result<Table> {
     let column = |(name, text): &(N, String)| to_column(name.as_ref(), std::slice::from_ref(text));
     let (fields, columns): (Vec<_>, Vec<_>) = values.iter().map(column).unzip();

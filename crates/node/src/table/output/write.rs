@@ -57,8 +57,8 @@ pub(super) fn write(rows: &dyn RowSource, format: Format, out: &mut (dyn Write +
     }
 }
 
-/// A schema that Parquet has types for. Of those that it lacks, its writer would store the bare numbers, and every reader but one
-/// that knows Arrow's own schema would take them for such.
+/// A schema that Parquet has types for. Of those that it lacks, its writer would store the bare numbers, and every
+/// reader but one that knows Arrow's own schema would take them for such.
 fn storable_schema(schema: &Schema) -> Schema {
     let fields: Fields = schema.fields().iter().map(storable_field).collect();
     Schema::new_with_metadata(fields, schema.metadata().clone())
@@ -71,7 +71,8 @@ fn storable_field(field: &FieldRef) -> FieldRef {
     }
 }
 
-/// Seconds become milliseconds, dates in milliseconds dates in days, decimals of tens and hundreds decimals of ones, at every depth.
+/// Seconds become milliseconds, dates in milliseconds dates in days, decimals of tens and hundreds decimals of ones, at
+/// every depth.
 fn storable(kind: &DataType) -> DataType {
     let boxed = |kind: &DataType| Box::new(storable(kind));
     match kind {

@@ -1,7 +1,7 @@
 //! Spreadsheets: Office Open XML (`.xlsx`), which every spreadsheet program opens, whatever its country's signs are.
 //!
-//! Text is text, also where it begins as a formula does. Numbers are numbers, but for integers and decimals of more digits than such programs
-//! keep, which are text. Dates and times are in their canonical text.
+//! Text is text, also where it begins as a formula does. Numbers are numbers, but for integers and decimals of more
+//! digits than such programs keep, which are text. Dates and times are in their canonical text.
 
 use std::io::Write;
 

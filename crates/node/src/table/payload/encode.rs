@@ -73,8 +73,9 @@ impl<'a> PayloadEncoder<'a> {
 
     /// Creates an encoder like [`PayloadEncoder::new`], with the first `texts` columns as text, whatever they are.
     ///
-    /// Errors ([`Error::Input`]): a column is missing, of a type that cannot be given, or holds a date outside the years
-    /// 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`]; a text is longer than `max_text`, to which all are filled up.
+    /// Errors ([`Error::Input`]): a column is missing, of a type that cannot be given, or holds a date outside the
+    /// years 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`]; a text is longer than `max_text`, to which all are
+    /// filled up.
     pub fn with_texts(
         table: &'a Table,
         keys: &TableKeys,
@@ -122,7 +123,8 @@ impl<'a> PayloadEncoder<'a> {
 }
 
 impl Layout {
-    /// The columns `columns` (name in the job, header in the table) of a table of this schema, the first `texts` of them as text.
+    /// The columns `columns` (name in the job, header in the table) of a table of this schema, the first `texts` of
+    /// them as text.
     pub fn new(
         source: &str,
         schema: &Schema,
@@ -235,7 +237,8 @@ impl Layout {
         }
     }
 
-    /// Measures the texts of a row, and refuses values that cannot be given. `place` says where the row of that number is.
+    /// Measures the texts of a row, and refuses values that cannot be given. `place` says where the row of that number
+    /// is.
     pub fn measure(&mut self, given: &Given, row: usize, number: u64, place: impl Fn(u64) -> String) -> Result<()> {
         let columns = self.schema.columns.iter_mut().zip(&mut self.texts);
         for (values, (column, texts)) in given.0.iter().zip(columns) {

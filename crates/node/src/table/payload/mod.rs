@@ -16,9 +16,9 @@
 //!
 //! The longest text is that of the rows that are given, so each party learns this much of the others' tables.
 //!
-//! The schema's bytes: version (u8, 1), number of columns (u16), then for each column its type's code (u8), its two bytes of
-//! details (0 where the table names none), the bytes of a value (u32), the length of its name in bytes (u16) and the name in
-//! UTF-8.
+//! The schema's bytes: version (u8, 1), number of columns (u16), then for each column its type's code (u8), its two
+//! bytes of details (0 where the table names none), the bytes of a value (u32), the length of its name in bytes (u16)
+//! and the name in UTF-8.
 
 mod decode;
 mod encode;

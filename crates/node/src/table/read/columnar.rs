@@ -101,8 +101,9 @@ pub(super) fn check_types(schema: &Schema) {
     schema.fields().iter().for_each(|field| drop(new_empty_array(field.data_type())));
 }
 
-/// Runs a decoder of a library that panics on some corrupt files, and makes that the same error as any other. Only panics
-/// end here: what would overflow the stack, or take more memory than there is, is refused before it gets to the decoder.
+/// Runs a decoder of a library that panics on some corrupt files, and makes that the same error as any other. Only
+/// panics end here: what would overflow the stack, or take more memory than there is, is refused before it gets to the
+/// decoder.
 pub(super) fn guarded<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(unreadable(name, "the file is corrupt; write it again")))

@@ -14,8 +14,8 @@ const DELIMITERS: [u8; 4] = [b';', b'\t', b'|', b','];
 /// Maximum number of lines examined below the header.
 const LINES: usize = 100;
 
-/// A first line that says what the delimiter is and nothing else, as spreadsheets write it (`sep=;`): the delimiter, and the length
-/// of the line with its end. `text` has no mark in front.
+/// A first line that says what the delimiter is and nothing else, as spreadsheets write it (`sep=;`): the delimiter,
+/// and the length of the line with its end. `text` has no mark in front.
 pub(in crate::table) fn announced(text: &[u8]) -> Option<(u8, usize)> {
     let end = memchr2(b'\n', b'\r', text)?;
     let ending = if text[end..].starts_with(b"\r\n") { 2 } else { 1 };
@@ -36,8 +36,9 @@ pub(in crate::table) fn announced_line(line: &[u8]) -> Option<u8> {
     (word.eq_ignore_ascii_case(b"sep") && can_be).then_some(delimiter)
 }
 
-/// The candidate that makes several columns of the header, as many of the lines below it as any other does, and the most columns;
-/// of equals the comma last, which numbers have too; a comma if there is none. `text` begins with the header, and is the whole file if it has `ended`.
+/// The candidate that makes several columns of the header, as many of the lines below it as any other does, and the
+/// most columns; of equals the comma last, which numbers have too; a comma if there is none. `text` begins with the
+/// header, and is the whole file if it has `ended`.
 pub(super) fn detect(text: &[u8], ended: bool, hint: Hint) -> u8 {
     let ranks = DELIMITERS.map(|delimiter| rank(text, ended, delimiter));
     match hint {

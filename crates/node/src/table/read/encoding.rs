@@ -59,8 +59,8 @@ impl fmt::Debug for Encoding {
 /// Without a mark, so many of the first bytes tell what the rest is.
 pub(super) const SNIFFED: usize = 4096;
 
-/// The encoding of a text that begins with `head`, and how long the mark is that says so: `given`, or what the mark says, or UTF-16
-/// where bytes of one half are zero as in no text in UTF-8, or UTF-8.
+/// The encoding of a text that begins with `head`, and how long the mark is that says so: `given`, or what the mark
+/// says, or UTF-16 where bytes of one half are zero as in no text in UTF-8, or UTF-8.
 ///
 /// Errors: the mark is of another encoding than the one given, or of one that is not read.
 pub(super) fn of(head: &[u8], given: Option<Encoding>, name: &str) -> Result<(Encoding, usize)> {
@@ -84,7 +84,8 @@ fn without_mark(head: &[u8], name: &str) -> Result<Encoding> {
         let zeros = text.iter().skip(half).step_by(2).filter(|byte| **byte == 0).count();
         zeros > 1 && zeros * 8 >= text.len()
     };
-    // Latin letters, digits and delimiters have a zero byte each in UTF-16; the header has some, whatever stands below it.
+    // Latin letters, digits and delimiters have a zero byte each in UTF-16; the header has some, whatever stands below
+    // it.
     let utf_16 = |high: usize| {
         first_line(head, high).is_some_and(|line| many(head, high) || many(line, high) && !many(line, 1 - high))
     };
@@ -96,7 +97,8 @@ fn without_mark(head: &[u8], name: &str) -> Result<Encoding> {
     }))
 }
 
-/// The first line of a text in UTF-16 whose high bytes are in this half, with its end; none if a line ends elsewhere only.
+/// The first line of a text in UTF-16 whose high bytes are in this half, with its end; none if a line ends elsewhere
+/// only.
 fn first_line(head: &[u8], high: usize) -> Option<&[u8]> {
     let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
     match head.chunks_exact(2).position(|pair| pair[high] == 0 && is_end(&pair[1 - high])) {

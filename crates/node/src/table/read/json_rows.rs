@@ -21,7 +21,8 @@ use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, schema_of};
 /// The columns are those that rows up to here have.
 const HEAD_ROWS: usize = 1000;
 
-/// A file of JSON objects that is being read. All columns are text: numbers as they are written, lists and objects as JSON.
+/// A file of JSON objects that is being read. All columns are text: numbers as they are written, lists and objects as
+/// JSON.
 pub(super) struct JsonRows {
     name: String,
     /// None of an array, all of whose rows are in `ahead`.

@@ -141,8 +141,9 @@ trait Source {
     fn done(&self) -> u64;
 }
 
-/// Reads a table. Its kind is told by the ending, unless the options say it: `.csv`, `.tsv`, `.txt`, `.psv`, `.json`, `.jsonl` (also with `.gz`
-/// and `.zst`), `.parquet`, `.arrow`, `.ipc`, `.feather`, `.xlsx`, `.zip` with one of these in it; `-` is CSV on standard input.
+/// Reads a table. Its kind is told by the ending, unless the options say it: `.csv`, `.tsv`, `.txt`, `.psv`, `.json`,
+/// `.jsonl` (also with `.gz` and `.zst`), `.parquet`, `.arrow`, `.ipc`, `.feather`, `.xlsx`, `.zip` with one of these
+/// in it; `-` is CSV on standard input.
 ///
 /// The file is read as a stream; memory is that of the table. Errors ([`Error::Input`]): the file is absent,
 /// unreadable or corrupt, is not a table (see `docs/tables.md`), or takes more than its [`Budget`].

@@ -1,6 +1,7 @@
 //! Quotes: what stands behind one that ends a value has to be a delimiter or the end of the line.
 //!
-//! The reader of records would take `"Ann" Lee` for `Ann Lee`. Where a quote is not doubled by mistake, that joins values, and rows.
+//! The reader of records would take `"Ann" Lee` for `Ann Lee`. Where a quote is not doubled by mistake, that joins
+//! values, and rows.
 
 use std::fmt;
 

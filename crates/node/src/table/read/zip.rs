@@ -39,7 +39,8 @@ pub(super) struct Member {
 impl Member {
     /// Finds it. What systems add, as macOS does, is none.
     ///
-    /// Errors: the file is no archive; it has several members or none; the member is encrypted, or packed in another way than is usual.
+    /// Errors: the file is no archive; it has several members or none; the member is encrypted, or packed in another
+    /// way than is usual.
     pub fn of(file: &File, name: &str) -> Result<Member> {
         let archive = ZipArchive::new(BufReader::new(file)).map_err(|error| unreadable(name, error))?;
         let (mut members, mut names) = (Vec::new(), Vec::new());

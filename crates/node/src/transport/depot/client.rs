@@ -45,8 +45,8 @@ impl Expected {
     }
 }
 
-/// A party's way to the depot of one run. Each request has a connection for itself, so that one that waits keeps none from going
-/// on; a connection that is lost is made anew, and what was asked on it is asked again.
+/// A party's way to the depot of one run. Each request has a connection for itself, so that one that waits keeps none
+/// from going on; a connection that is lost is made anew, and what was asked on it is asked again.
 pub struct DepotClient {
     place: HelperAddress,
     me: u8,
@@ -70,8 +70,8 @@ pub struct DepotClient {
 }
 
 impl DepotClient {
-    /// The way of the party `me`, which proves who it is with `identity`. Others are waited for as long as `timeout` until they come,
-    /// and `patience` for each thing that they do.
+    /// The way of the party `me`, which proves who it is with `identity`. Others are waited for as long as `timeout`
+    /// until they come, and `patience` for each thing that they do.
     pub fn new(
         place: HelperAddress,
         me: usize,
@@ -174,8 +174,8 @@ impl DepotClient {
         }
     }
 
-    /// A new connection on which this party is known. Where an earlier process of it has just ended, the helper sees that in moments;
-    /// a helper that goes before it has answered may be started again, and is dialled anew.
+    /// A new connection on which this party is known. Where an earlier process of it has just ended, the helper sees
+    /// that in moments; a helper that goes before it has answered may be started again, and is dialled anew.
     fn connect(&self, options: &Options) -> Result<Channel> {
         let HelperAddress { address, helper, .. } = &self.place;
         let began = Instant::now();

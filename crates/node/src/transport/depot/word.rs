@@ -1,8 +1,9 @@
 //! Words that a party announces to all others through a helper, signed with the key of its identity. A helper that
 //! alters a word, or passes one off as another party's, is detected.
 //!
-//! A signature holds for one agreement and one place in it. It does not tell runs of a job apart: a word of an earlier run that a
-//! helper brings again is of no use to it, as the keys in it were that run's, and the others' run with it fails.
+//! A signature holds for one agreement and one place in it. It does not tell runs of a job apart: a word of an earlier
+//! run that a helper brings again is of no use to it, as the keys in it were that run's, and the others' run with it
+//! fails.
 
 use tacita_core::{Error, Result};
 

@@ -1,5 +1,5 @@
-//! X25519MLKEM768 (draft-ietf-tls-ecdhe-mlkem, code point 0x11EC): ML-KEM-768 (FIPS 203) and X25519 (RFC 7748) side by side, so that a
-//! connection's keys are secret as long as one of the two holds.
+//! X25519MLKEM768 (draft-ietf-tls-ecdhe-mlkem, code point 0x11EC): ML-KEM-768 (FIPS 203) and X25519 (RFC 7748) side by
+//! side, so that a connection's keys are secret as long as one of the two holds.
 //!
 //! ```text
 //! client's share   encapsulation key (1184 bytes) || X25519 public key (32)
@@ -7,8 +7,8 @@
 //! shared secret    ML-KEM secret (32)             || X25519 secret (32)
 //! ```
 //!
-//! X25519 is the TLS library's own. Secrets that pass through this file are wiped when they are no longer needed, but for
-//! copies that calls leave on the stack; the decapsulation key wipes itself.
+//! X25519 is the TLS library's own. Secrets that pass through this file are wiped when they are no longer needed, but
+//! for copies that calls leave on the stack; the decapsulation key wipes itself.
 
 use ml_kem::kem::{Decapsulate, KeyExport};
 use ml_kem::ml_kem_768::{Ciphertext, DecapsulationKey, EncapsulationKey};
@@ -27,8 +27,8 @@ pub(super) const X25519_BYTES: usize = 32;
 /// The group as the TLS library takes it.
 pub(super) static X25519MLKEM768: &dyn SupportedKxGroup = &HybridGroup;
 
-/// RFC 8446 section 4.2.8 and the draft end a handshake with a share like that by the alert `illegal_parameter`, which the TLS library
-/// makes of this error.
+/// RFC 8446 section 4.2.8 and the draft end a handshake with a share like that by the alert `illegal_parameter`, which
+/// the TLS library makes of this error.
 const INVALID_SHARE: Error = Error::PeerMisbehaved(PeerMisbehaved::InvalidKeyShare);
 
 #[derive(Debug)]
@@ -123,7 +123,8 @@ pub(super) fn encapsulate(key: &EncapsulationKey, m: &B32) -> (Ciphertext, Zeroi
     (ciphertext, Zeroizing::new(secret))
 }
 
-/// Returns the secret in a ciphertext; of one that was not made for `key`, another one that nobody knows (FIPS 203 section 6.3).
+/// Returns the secret in a ciphertext; of one that was not made for `key`, another one that nobody knows (FIPS 203
+/// section 6.3).
 pub(super) fn decapsulate(key: &DecapsulationKey, ciphertext: &[u8]) -> Result<Zeroizing<SharedKey>, Error> {
     let ciphertext: &Ciphertext = ciphertext.try_into().map_err(|_| INVALID_SHARE)?;
     Ok(Zeroizing::new(key.decapsulate(ciphertext)))

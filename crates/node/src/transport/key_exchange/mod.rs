@@ -11,8 +11,8 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::{CommonState, NamedGroup};
 use tacita_core::{Error, Result};
 
-/// The environment variable that, set to `classical`, keeps a process from offering a post-quantum key exchange: for networks in which
-/// a first message of two packets is lost.
+/// The environment variable that, set to `classical`, keeps a process from offering a post-quantum key exchange: for
+/// networks in which a first message of two packets is lost.
 pub const KEY_EXCHANGE_VARIABLE: &str = "TACITA_KEY_EXCHANGE";
 
 /// Groups that an end of a connection offers.

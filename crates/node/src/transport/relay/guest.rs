@@ -165,9 +165,9 @@ impl RelayAddress {
 
 /// Meets `peer` at the relay, and connects to it end to end; tries again until it is there or the time is over.
 ///
-/// [`Error::Input`] if the address cannot be one; [`Error::Authentication`] if the relay, or the peer, has another key, or refuses our
-/// identity; [`Error::Terms`] if the relay does not know the job; [`Error::Network`], which names whom it is about, when the time is
-/// over; [`Error::NotReady`] if a doctor has met a run; [`Error::Interrupted`].
+/// [`Error::Input`] if the address cannot be one; [`Error::Authentication`] if the relay, or the peer, has another key,
+/// or refuses our identity; [`Error::Terms`] if the relay does not know the job; [`Error::Network`], which names whom
+/// it is about, when the time is over; [`Error::NotReady`] if a doctor has met a run; [`Error::Interrupted`].
 pub fn meet(
     place: &RelayAddress,
     peer: &Peer,

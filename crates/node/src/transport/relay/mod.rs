@@ -1,6 +1,6 @@
-//! A relay: parties that can only dial out meet there. Each party's connection to it is TLS of its own, in which the party says whom it
-//! wants to meet in which job; when both of a pair have come, the bytes below that TLS are carried from one to the other, and the two
-//! run theirs, end to end. The wire format is in `docs/wire.md`.
+//! A relay: parties that can only dial out meet there. Each party's connection to it is TLS of its own, in which the
+//! party says whom it wants to meet in which job; when both of a pair have come, the bytes below that TLS are carried
+//! from one to the other, and the two run theirs, end to end. The wire format is in `docs/wire.md`.
 
 mod guest;
 mod reception;

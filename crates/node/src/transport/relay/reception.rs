@@ -29,8 +29,8 @@ impl Reception {
 
     /// Takes one TLS record. Returns who it is and what it asks for, once that is known.
     ///
-    /// Errors: it is nobody who is let in, or says what makes no sense; the end of a sentence about it. What is [`Reception::outgoing`] then
-    /// tells it.
+    /// Errors: it is nobody who is let in, or says what makes no sense; the end of a sentence about it. What is
+    /// [`Reception::outgoing`] then tells it.
     pub fn take(&mut self, mut record: &[u8]) -> std::result::Result<Option<(Fingerprint, RelayRequest)>, String> {
         while !record.is_empty() {
             match self.connection.read_tls(&mut record) {

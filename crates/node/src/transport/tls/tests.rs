@@ -1,4 +1,5 @@
-//! Handshakes in memory: of ends that have the post-quantum key exchange or not, and with ends that send bad shares of keys.
+//! Handshakes in memory: of ends that have the post-quantum key exchange or not, and with ends that send bad shares of
+//! keys.
 
 use std::result::Result;
 use std::time::SystemTime;

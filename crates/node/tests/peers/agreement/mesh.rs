@@ -1,4 +1,5 @@
-//! The handshake of three parties that all talk to each other: whoever tells one this and another that is found out between them.
+//! The handshake of three parties that all talk to each other: whoever tells one this and another that is found out
+//! between them.
 
 use tacita_core::channel::{Channel, Label};
 use tacita_core::session::{Session, Transcript};
@@ -71,8 +72,8 @@ fn kind(ended: &Result<Option<MeshAgreement>>) -> Option<ErrorKind> {
     ended.as_ref().err().map(Error::kind)
 }
 
-/// A third party that follows the protocol with each of the others, and tells the first one that it has `told[0]` keys, the second that
-/// it has `told[1]`.
+/// A third party that follows the protocol with each of the others, and tells the first one that it has `told[0]` keys,
+/// the second that it has `told[1]`.
 fn third(told: [u64; 2]) -> impl Fn(Vec<Greeted>, &mut [Channel]) -> Result<()> {
     move |greeted, channels| {
         let job = &job();

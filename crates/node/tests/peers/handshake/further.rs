@@ -1,4 +1,5 @@
-//! Claims that fit some of the terms and not all: of several keys, of parts that were prepared, of texts, and of what was chosen.
+//! Claims that fit some of the terms and not all: of several keys, of parts that were prepared, of texts, and of what
+//! was chosen.
 
 use tacita_node::table::PayloadSchema;
 

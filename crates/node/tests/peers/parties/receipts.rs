@@ -82,7 +82,8 @@ fn a_peer_whose_receipt_does_not_hold_is_not_run_with() {
     refused("cannot be read", &|_, _, _, _, channel| channel.send(RECEIPT, b"{}".to_vec()));
 }
 
-/// A peer that leaves without a word after the beginning is gone; nothing of the party's data was sent before its receipt.
+/// A peer that leaves without a word after the beginning is gone; nothing of the party's data was sent before its
+/// receipt.
 #[test]
 fn a_peer_that_gives_no_receipt_gets_no_data() {
     let ended = against(&|_, _, _, _, channel| {

@@ -1,4 +1,5 @@
-//! Files that claim, or become, more than they are: each ends with one line, soon, and without the memory that it asks for.
+//! Files that claim, or become, more than they are: each ends with one line, soon, and without the memory that it asks
+//! for.
 
 mod arrow;
 mod parquet;

@@ -38,8 +38,8 @@ pub struct Field {
 }
 
 impl Field {
-    /// Starts everything; nothing where there is no PostgreSQL or no etcd. The job file says of the first proxy and the first database where they
-    /// listen, and the registry of the others.
+    /// Starts everything; nothing where there is no PostgreSQL or no etcd. The job file says of the first proxy and the
+    /// first database where they listen, and the registry of the others.
     pub fn start(roles: &[&'static str], names: &[&str], round: Value, more: Value) -> Option<Field> {
         let (postgres, etcd) = (PostgresServer::start()?, RegistryServer::start()?);
         let number = |kind: &str| roles.iter().filter(|role| kind_of(role) == kind).count();

@@ -53,7 +53,8 @@ impl Draw {
 }
 
 impl Field {
-    /// A round from its opening to its result, which is compared with the truth; `closing` is called when all reports are in.
+    /// A round from its opening to its result, which is compared with the truth; `closing` is called when all reports
+    /// are in.
     pub fn round(&self, name: &str, size: Size, seed: u64, closing: impl FnOnce()) -> Done {
         let mut done = Done { rounds: 1, ..Done::default() };
         self.operate("open", name, &mut done);
@@ -137,7 +138,8 @@ impl Field {
         serde_json::from_str(&ended.stdout).unwrap_or_default()
     }
 
-    /// Starts a command again until it ends well. It may only fail because somebody was silent, had no room, or too much was going on.
+    /// Starts a command again until it ends well. It may only fail because somebody was silent, had no room, or too
+    /// much was going on.
     fn persist(&self, done: &mut Done, start: impl Fn() -> Running) -> Ended {
         let until = Instant::now() + LIMIT;
         loop {

@@ -1,5 +1,5 @@
-//! Everything at once, and machines that fail meanwhile: three proxies, two oracles, two databases over one PostgreSQL, an etcd, 26 participants. Every report
-//! that was acknowledged counts exactly once, and no round is stuck.
+//! Everything at once, and machines that fail meanwhile: three proxies, two oracles, two databases over one PostgreSQL,
+//! an etcd, 26 participants. Every report that was acknowledged counts exactly once, and no round is stuck.
 
 mod field;
 mod load;

@@ -19,8 +19,8 @@ use crate::primitive::rlwe::{Flood, Ring, RlwePublicKey, Switch, Uniform, errors
 use crate::protocol::dot::Columns;
 use crate::session::Session;
 
-/// Bytes of own columns that are prepared at a time, so that they are still in the caches when they are multiplied; more if
-/// there are more threads than polynomials then.
+/// Bytes of own columns that are prepared at a time, so that they are still in the caches when they are multiplied;
+/// more if there are more threads than polynomials then.
 const PREPARED_BYTES: usize = 4 << 20;
 
 /// Answers that are made before they are sent.
@@ -114,8 +114,8 @@ impl Answerer {
         Ok(EncryptedColumns { groups: groups.collect::<Result<_>>()? })
     }
 
-    /// Prepares columns to be multiplied. The first of them is the answerer's column `start` among those agreed on, which
-    /// must be the first one of a polynomial; the last one must be the last of a polynomial or of all columns.
+    /// Prepares columns to be multiplied. The first of them is the answerer's column `start` among those agreed on,
+    /// which must be the first one of a polynomial; the last one must be the last of a polynomial or of all columns.
     pub fn prepare(&self, columns: &Columns, start: usize) -> Result<PreparedColumns> {
         let (params, others) = (&self.params, self.params.others);
         let end = start + columns.count();
@@ -161,8 +161,8 @@ impl Answerer {
         Ok(GroupProducts { group, polynomials: answers.iter().map(|answer| answer.polynomial).collect(), sums })
     }
 
-    /// Receives a group of columns, and multiplies them with the own columns that its answers need, as they come: nothing is
-    /// kept but sums, 16 bytes for each prime, coefficient and polynomial.
+    /// Receives a group of columns, and multiplies them with the own columns that its answers need, as they come:
+    /// nothing is kept but sums, 16 bytes for each prime, coefficient and polynomial.
     pub(super) fn receive_and_multiply(
         &self,
         columns: &Columns,
@@ -205,7 +205,8 @@ impl Answerer {
             .ok_or_else(|| channel.violation(no_residue(COLUMNS)))
     }
 
-    /// Sends answers for products, and hands over this party's shares: for each answer as many residues as it has values.
+    /// Sends answers for products, and hands over this party's shares: for each answer as many residues as it has
+    /// values.
     pub fn send_answers(
         &mut self,
         answers: &[LatticeAnswer],

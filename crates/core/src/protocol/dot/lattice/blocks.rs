@@ -12,8 +12,8 @@ use crate::primitive::kernel::ntt::{LANES, LanePair};
 use crate::primitive::rlwe::{Ring, Uniform, unpack};
 use crate::protocol::dot::Columns;
 
-/// Ciphertexts of some blocks of a group of columns, as multiplication reads them: for each prime and each [`LANES`] values,
-/// those values of the first block, of the second one, and so on.
+/// Ciphertexts of some blocks of a group of columns, as multiplication reads them: for each prime and each [`LANES`]
+/// values, those values of the first block, of the second one, and so on.
 pub(super) struct EncryptedBlocks {
     blocks: usize,
     pairs: Vec<LanePair>,
@@ -54,8 +54,8 @@ impl EncryptedBlocks {
     }
 }
 
-/// Some blocks of one of the answerer's polynomials, transformed: for each prime and each [`LANES`] values of a ciphertext,
-/// what those values of the first block are multiplied with, of the second one, and so on.
+/// Some blocks of one of the answerer's polynomials, transformed: for each prime and each [`LANES`] values of a
+/// ciphertext, what those values of the first block are multiplied with, of the second one, and so on.
 pub(super) struct PreparedBlocks {
     factors: Zeroizing<Vec<u64>>,
 }
@@ -90,8 +90,9 @@ fn width(layout: &Layout) -> usize {
     (LANES / layout.slots).max(1)
 }
 
-/// Sums of products of a group's ciphertexts with several of the answerer's polynomials: for each prime and each [`LANES`]
-/// values, those of the first polynomial, of the second one, and so on. Secret: they tell what was multiplied.
+/// Sums of products of a group's ciphertexts with several of the answerer's polynomials: for each prime and each
+/// [`LANES`] values, those of the first polynomial, of the second one, and so on. Secret: they tell what was
+/// multiplied.
 pub(super) struct Sums {
     pub(super) polynomials: usize,
     pub(super) pairs: Zeroizing<Vec<LanePair>>,
@@ -103,7 +104,8 @@ impl Sums {
         Sums { polynomials, pairs: Zeroizing::new(vec![[[0; LANES]; 2]; tiles * polynomials]) }
     }
 
-    /// Adds the products of some blocks; `first` is the place of the first of these polynomials among those of the sums.
+    /// Adds the products of some blocks; `first` is the place of the first of these polynomials among those of the
+    /// sums.
     pub(super) fn add(
         &mut self,
         (ring, layout): (&Ring, &Layout),

@@ -92,8 +92,8 @@ impl Encryptor {
         self.encrypt(columns, group, &progress, channel.halves().0, &mut Prg::new(Block::random(rng)))
     }
 
-    /// Sends the columns of groups with answers, and hands over each answer's values as it comes; columns travel on while
-    /// answers do.
+    /// Sends the columns of groups with answers, and hands over each answer's values as it comes; columns travel on
+    /// while answers do.
     pub(super) fn send_all(
         &mut self,
         columns: &Columns,

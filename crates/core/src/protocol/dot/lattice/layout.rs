@@ -4,10 +4,10 @@ use std::ops::Range;
 
 /// Layout of a group of the encryptor's columns, and of the answerer's columns that meet it.
 ///
-/// With c `slots` and c' `others`, row r of a block of the column in slot j is the coefficient of X^(j + c c' r); of the
-/// answerer's column i it is that of X^(c i - c c' r). The coefficient of X^(j + c i) of their product is then the scalar
-/// product of j and i: all other pairs of rows or columns end elsewhere. The answerer's polynomial is one in X^c, so that
-/// its transform has N / c values.
+/// With c `slots` and c' `others`, row r of a block of the column in slot j is the coefficient of X^(j + c c' r); of
+/// the answerer's column i it is that of X^(c i - c c' r). The coefficient of X^(j + c i) of their product is then the
+/// scalar product of j and i: all other pairs of rows or columns end elsewhere. The answerer's polynomial is one in
+/// X^c, so that its transform has N / c values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) degree: usize,

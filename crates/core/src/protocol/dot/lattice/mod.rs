@@ -1,14 +1,14 @@
 //! `lattice`: scalar products of columns under RLWE encryption.
 //!
-//! One party, the encryptor, sends its columns encrypted, once. The other one, the answerer, multiplies them with any number
-//! of its own columns, and returns an answer for each of them, or for several at once. A column of the encryptor is cut into
-//! blocks, and a block is the polynomial x(X) = sum of x_r X^r; one of the answerer is y(X^-1). Coefficient 0 of x(X) y(X^-1)
-//! is the scalar product of the blocks, and the blocks' ciphertexts are added up.
+//! One party, the encryptor, sends its columns encrypted, once. The other one, the answerer, multiplies them with any
+//! number of its own columns, and returns an answer for each of them, or for several at once. A column of the encryptor
+//! is cut into blocks, and a block is the polynomial x(X) = sum of x_r X^r; one of the answerer is y(X^-1). Coefficient
+//! 0 of x(X) y(X^-1) is the scalar product of the blocks, and the blocks' ciphertexts are added up.
 //!
 //! The answer is a fresh encryption of zero added under the encryptor's public key, with an error that is flooded: the
-//! encryptor knows its own ciphertexts, and would otherwise read y from what they were multiplied with. Then the share is
-//! added, then the modulus is switched, and only those coefficients travel that are outputs. Semi-honest parties. Noise,
-//! parameters, and what each role learns are in `docs/protocols/lattice.md`.
+//! encryptor knows its own ciphertexts, and would otherwise read y from what they were multiplied with. Then the share
+//! is added, then the modulus is switched, and only those coefficients travel that are outputs. Semi-honest parties.
+//! Noise, parameters, and what each role learns are in `docs/protocols/lattice.md`.
 
 mod answerer;
 mod blocks;
@@ -38,7 +38,8 @@ use crate::session::Session;
 
 /// A party's part: shares of all products, row by row, or of the [chosen ones](Params::of_pairs) in their order.
 ///
-/// Where outputs are values ([`Params::values`]), the encryptor's shares are the products and the other party's are zero.
+/// Where outputs are values ([`Params::values`]), the encryptor's shares are the products and the other party's are
+/// zero.
 ///
 /// Errors: the columns are not those that were agreed on; the channel fails; the peer breaks the protocol.
 pub fn run(

@@ -6,8 +6,8 @@ use crate::security::Chance;
 /// The error of a coefficient that comes from writing one digit as a multiple of q over a power of the base.
 pub(super) const ROUNDING: u64 = 2;
 
-/// sigma: numbers that are flooded with 2^sigma times their bound differ in distribution by 2^-(sigma + 1) at most, and all
-/// outputs together by [`Chance::Mask`].
+/// sigma: numbers that are flooded with 2^sigma times their bound differ in distribution by 2^-(sigma + 1) at most, and
+/// all outputs together by [`Chance::Mask`].
 pub(super) const FLOOD_BITS: u32 = Chance::Mask.bits() - 1;
 
 /// Quantities that decide about the noise of an answer.
@@ -42,17 +42,17 @@ impl Noise {
         products.checked_add(u128::from(ERROR_BOUND) * (2 * self.degree as u128 + 1) + u128::from(ROUNDING))
     }
 
-    /// The flood: uniform from -F to F - 1 with F at least B 2^sigma N times the number of answers. It hides B in each of at
-    /// most N outputs of all answers, but for a statistical distance of 2^-41 for all of them together.
+    /// The flood: uniform from -F to F - 1 with F at least B 2^sigma N times the number of answers. It hides B in each
+    /// of at most N outputs of all answers, but for a statistical distance of 2^-41 for all of them together.
     pub(crate) fn flood(&self) -> Option<Flood> {
         let number = self.bound()?.checked_mul(self.answers.max(1) as u128)?;
         Some(Flood::at_least(number, FLOOD_BITS + self.degree.ilog2()))
     }
 }
 
-/// Whether outputs are read without an error, always: 2 t (F + B + P (N + 2)) < q, for a plaintext modulus t and a factor P
-/// of q by which answers are divided. Dividing adds an error of (N + 1) / 2 at most for every prime, which the next one
-/// makes small, and reading one below 1.
+/// Whether outputs are read without an error, always: 2 t (F + B + P (N + 2)) < q, for a plaintext modulus t and a
+/// factor P of q by which answers are divided. Dividing adds an error of (N + 1) / 2 at most for every prime, which the
+/// next one makes small, and reading one below 1.
 pub(crate) fn decodes(noise: &Noise, plaintext: &[u64], modulus: &[u64], divisor: &[u64]) -> bool {
     let (Some(bound), Some(flood)) = (noise.bound(), noise.flood()) else {
         return false;

@@ -124,8 +124,8 @@ impl Params {
         (self.prime_bits, self.primes)
     }
 
-    /// Whether the encryptor is the learner and sees each product: its shares are then the products, and the other party's
-    /// are zero, so that there is nothing to be opened. Never without a learner.
+    /// Whether the encryptor is the learner and sees each product: its shares are then the products, and the other
+    /// party's are zero, so that there is nothing to be opened. Never without a learner.
     pub fn values(&self) -> bool {
         self.values
     }
@@ -278,8 +278,8 @@ impl Params {
         self.others
     }
 
-    /// Puts the residues of an answer, `digits` for each wanted product, into the matrix of all products, or the list of the
-    /// chosen ones.
+    /// Puts the residues of an answer, `digits` for each wanted product, into the matrix of all products, or the list
+    /// of the chosen ones.
     pub(super) fn place(&self, answer: &LatticeAnswer, values: &[u128], matrix: &mut [u128]) {
         if let Some(Chosen { answers, places, .. }) = &self.chosen {
             let key = |answer: &LatticeAnswer| (answer.group, answer.polynomial);

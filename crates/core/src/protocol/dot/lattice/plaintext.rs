@@ -61,8 +61,8 @@ impl Encoder {
                 let rest = value.wrapping_mul(weight.rest).wrapping_add(1 << (FRACTION_BITS - 1)) >> FRACTION_BITS;
                 small[place] = small[place].wrapping_add(rest);
                 for ((values, ntt), factor) in values.chunks_exact_mut(degree).zip(ring.primes()).zip(&weight.whole) {
-                    // Below twice the prime each, and there are fewer than 2^10 digits. The number plus the prime is not
-                    // negative, and no sign has to be asked for.
+                    // Below twice the prime each, and there are fewer than 2^10 digits. The number plus the prime is
+                    // not negative, and no sign has to be asked for.
                     let prime = ntt.prime();
                     let product = prime.times_lazy(prime.value().wrapping_add_signed(value), *factor);
                     values[place] = values[place].wrapping_add(product);
@@ -71,7 +71,8 @@ impl Encoder {
         }
         for (values, ntt) in values.chunks_exact_mut(degree).zip(ring.primes()) {
             let prime = ntt.prime();
-            // What is small is 2^43 at most: with this multiple of the prime it is not negative, and the sum below 2^63.
+            // What is small is 2^43 at most: with this multiple of the prime it is not negative, and the sum below
+            // 2^63.
             let above = ((1 << 43) / prime.value() + 1) * prime.value();
             for (value, &small) in values.iter_mut().zip(small.iter()) {
                 *value = prime.reduce(value.wrapping_add(above).wrapping_add_signed(small));
@@ -115,7 +116,8 @@ impl ShareEncoder {
         ShareEncoder { modulus: params.modulus, weight }
     }
 
-    /// Adds a uniformly random share, encoded, to a number, given by its residues. Returns the other share, its negative.
+    /// Adds a uniformly random share, encoded, to a number, given by its residues. Returns the other share, its
+    /// negative.
     pub(super) fn add(&self, ring: &Ring, residues: &mut [u64], prg: &mut Prg) -> u128 {
         let (high, low) = (prg.block().0, prg.block().0);
         let share = self.modulus.uniform(high, low);

@@ -38,27 +38,27 @@ impl Params {
     /// The cheapest parameters in bytes, both ways. Either party may be the encryptor; of two that cost the same, the
     /// learner, or the first party.
     ///
-    /// `learner` is the one party to which every single product will be opened at once, and nobody else; `None` for shares
-    /// that are kept, summed, compared, or opened in part. A learner who encrypts, and for whom the modulus tells all
-    /// products apart, is given each of them by the protocol itself ([`Params::values`]): what comes out then has the form
-    /// of shares, but hides nothing from it. A number can hold several columns as its digits there; shares of digits would
-    /// need carries that nobody may know.
+    /// `learner` is the one party to which every single product will be opened at once, and nobody else; `None` for
+    /// shares that are kept, summed, compared, or opened in part. A learner who encrypts, and for whom the modulus
+    /// tells all products apart, is given each of them by the protocol itself ([`Params::values`]): what comes out then
+    /// has the form of shares, but hides nothing from it. A number can hold several columns as its digits there; shares
+    /// of digits would need carries that nobody may know.
     ///
     /// Errors ([`Error::Input`](crate::Error::Input)): no parameters of 128 bits of security hold such products.
     pub fn new(shape: Shape, modulus: Modulus, learner: Option<Side>) -> Result<Params> {
         Params::checked(cheapest(shape, modulus, Wanted::All { learner })?)
     }
 
-    /// The cheapest parameters for columns that the encryptor sends once and that are multiplied as need arises: in at most
-    /// `answers` answers, each for products of one group and one polynomial ([`Params::answers_for`]). The shape has all
-    /// columns of both sides that there will ever be. All outputs are shares.
+    /// The cheapest parameters for columns that the encryptor sends once and that are multiplied as need arises: in at
+    /// most `answers` answers, each for products of one group and one polynomial ([`Params::answers_for`]). The shape
+    /// has all columns of both sides that there will ever be. All outputs are shares.
     pub fn keeping(shape: Shape, modulus: Modulus, answers: usize) -> Result<Params> {
         Params::checked(cheapest(shape, modulus, Wanted::AtMost(answers))?)
     }
 
-    /// The fastest parameters for some products alone, each given by the columns of the first and the second party, over a
-    /// network of 1 Gbit/s. No pair may stand there twice. Shares come in the order of the pairs. All outputs are shares, and
-    /// the flood is enough for [`BATCHES`] runs of a session together.
+    /// The fastest parameters for some products alone, each given by the columns of the first and the second party,
+    /// over a network of 1 Gbit/s. No pair may stand there twice. Shares come in the order of the pairs. All outputs
+    /// are shares, and the flood is enough for [`BATCHES`] runs of a session together.
     pub fn of_pairs(shape: Shape, modulus: Modulus, pairs: &[(u32, u32)]) -> Result<Params> {
         if pairs.iter().any(|&(first, second)| first as usize >= shape.first || second as usize >= shape.second) {
             return Err(internal("a pair of columns that are not there"));
@@ -90,8 +90,8 @@ impl Params {
     }
 }
 
-/// The parameters that cost least. Bytes are what is counted; of chosen pairs, where much may be multiplied in vain, it is
-/// time.
+/// The parameters that cost least. Bytes are what is counted; of chosen pairs, where much may be multiplied in vain, it
+/// is time.
 fn cheapest(shape: Shape, modulus: Modulus, wanted: Wanted<'_>) -> Result<Params> {
     let columns = shape.first.max(shape.second);
     let (pairs, learner, most_columns) = match wanted {
@@ -248,8 +248,9 @@ impl Search<'_> {
     }
 }
 
-/// Slots for at least `count` numbers, in groups of a power of two each, of which none is above `limit`. The first groups
-/// have as many slots as the highest ones among the bits of `count` stand for, `exact` of them; what is left is rounded up.
+/// Slots for at least `count` numbers, in groups of a power of two each, of which none is above `limit`. The first
+/// groups have as many slots as the highest ones among the bits of `count` stand for, `exact` of them; what is left is
+/// rounded up.
 fn slots_of(count: usize, limit: usize, exact: u32) -> Vec<usize> {
     let mut groups = vec![limit; count / limit];
     let mut rest = count % limit;
@@ -357,7 +358,8 @@ fn answers(params: &Params, pairs: &[(u32, u32)]) -> Vec<u128> {
     wanted.chunks_exact(polynomials).map(|group| group.iter().filter(|wanted| **wanted).count() as u128).collect()
 }
 
-/// Bytes both ways, but for the headers of columns' frames. Parameters that waste most of the room can need 2^64 and more.
+/// Bytes both ways, but for the headers of columns' frames. Parameters that waste most of the room can need 2^64 and
+/// more.
 fn bytes(params: &Params) -> u128 {
     let columns = (params.blocks() as u128 + 1) * (params.primes * params.unit_bytes()) as u128;
     let answers = params.groups.iter().map(|group| {

@@ -38,8 +38,8 @@ fn constant(shape: &Shape, count: usize, value: i64) -> Columns {
     columns
 }
 
-/// x - y, both given by their residues: the number next to zero, which must be less than 2^60 in absolute value if there are
-/// more than two primes.
+/// x - y, both given by their residues: the number next to zero, which must be less than 2^60 in absolute value if
+/// there are more than two primes.
 fn difference(ring: &Ring, x: &[u64], y: &[u64]) -> i128 {
     let primes: Vec<_> = ring.primes().iter().map(|ntt| *ntt.prime()).collect();
     let wanted: Vec<_> = (0..primes.len()).map(|index| primes[index].subtract(x[index], y[index])).collect();
@@ -54,8 +54,8 @@ fn difference(ring: &Ring, x: &[u64], y: &[u64]) -> i128 {
     number
 }
 
-/// The error of the first output of `sums`, before anything is added to it: its phase less the sum of q / base^(k - j) times
-/// digit j of k, but for the fractions that are left out: less than 1 for each digit.
+/// The error of the first output of `sums`, before anything is added to it: its phase less the sum of q / base^(k - j)
+/// times digit j of k, but for the fractions that are left out: less than 1 for each digit.
 fn error(params: &Params, ring: &Ring, key: &RlweSecretKey, sums: &Sums, digits: &[i128]) -> i128 {
     let [mut first, mut second] = sums.halves(ring, 0);
     let degree = params.degree;
@@ -143,8 +143,8 @@ fn the_largest_errors_of_the_largest_columns_are_within_the_bound() {
     }
 }
 
-/// Several columns of the answerer in a polynomial, and several of the encryptor in a number, all errors with the signs that
-/// let them add up, and numbers that are halfway between two multiples when they are encoded.
+/// Several columns of the answerer in a polynomial, and several of the encryptor in a number, all errors with the signs
+/// that let them add up, and numbers that are halfway between two multiples when they are encoded.
 #[test]
 fn columns_that_share_polynomials_and_numbers_are_within_the_bound() {
     const ROWS: usize = 3000;
@@ -192,8 +192,8 @@ fn columns_that_share_polynomials_and_numbers_are_within_the_bound() {
             assert_eq!(error > 0, up);
             let error = error.unsigned_abs() as f64;
             assert!(error <= params.noise().bound().unwrap() as f64);
-            // As large as all errors make it that meet a number of one of the columns, and nearly half a unit of each digit
-            // that meets one of the first column.
+            // As large as all errors make it that meet a number of one of the columns, and nearly half a unit of each
+            // digit that meets one of the first column.
             let meeting = |others: usize| (255 * ROWS * others) as f64;
             let least = 21.0 * meeting(others) + (0.48 * meeting(1) - 2.0) * digits as f64;
             assert!(error >= least, "{error} {least}");
@@ -321,8 +321,8 @@ fn flooded_errors_tell_nothing_and_others_do() {
     let expected: i128 = (0..4096).map(|index| index % 22).sum();
     assert!(seen(false, false).iter().all(|&error| error == 0));
     assert!(seen(true, false).iter().all(|&error| error == expected));
-    // Flooded, both are uniform over one range: the Kolmogorov-Smirnov distance of the two samples is small, at a level of
-    // 10^-6, and the flood is 2^52 times as large as what it hides.
+    // Flooded, both are uniform over one range: the Kolmogorov-Smirnov distance of the two samples is small, at a level
+    // of 10^-6, and the flood is 2^52 times as large as what it hides.
     let (mut zeros, mut ones) = (seen(false, true), seen(true, true));
     zeros.sort();
     ones.sort();
@@ -361,8 +361,8 @@ fn multiplied(
     })
 }
 
-/// An answer is exactly what the protocol's description says, with what a generator gives: u; e''; e'; then for each output
-/// the flood and the share, before the switch.
+/// An answer is exactly what the protocol's description says, with what a generator gives: u; e''; e'; then for each
+/// output the flood and the share, before the switch.
 #[test]
 fn answers_are_made_step_by_step() {
     let (few, many) = (shape(2000, 4, 5, 1, false), shape(4000, 9, 9, 1, false));

@@ -1,26 +1,26 @@
 //! `ot`: scalar products by oblivious transfer.
 //!
 //! One party's integers are decomposed into bits, and each bit chooses in one OT between nothing and the other party's
-//! integer in that row; neither learns the outcome, of which both get shares. Sums of shares are shares of sums. (Gilboa,
-//! "Two party RSA key generation", CRYPTO 1999.) The OTs are SoftSpoken's or those of silent COT.
+//! integer in that row; neither learns the outcome, of which both get shares. Sums of shares are shares of sums.
+//! (Gilboa, "Two party RSA key generation", CRYPTO 1999.) The OTs are SoftSpoken's or those of silent COT.
 //!
-//! The party with more columns is the OT sender: all its columns share the OT of a row and bit, so that there is one for
-//! each row and bit of the other party's columns, the chooser's. For a plane of bits j, that is bit j of one of the
-//! chooser's columns in all rows, and a row i with bit y and random blocks m_0 and m_1, both of which become words for each
-//! of the sender's columns:
+//! The party with more columns is the OT sender: all its columns share the OT of a row and bit, so that there is one
+//! for each row and bit of the other party's columns, the chooser's. For a plane of bits j, that is bit j of one of the
+//! chooser's columns in all rows, and a row i with bit y and random blocks m_0 and m_1, both of which become words for
+//! each of the sender's columns:
 //!
 //! - the sender's share is -m_0, and it sends d = m_0 + x_i - m_1;
 //! - the chooser's share is m_y + y d.
 //!
-//! The shares' sum is y x_i. What both keep is the sum over all rows, times what bit j stands for: 2^j, or -2^j for a sign.
-//! Modulo 2^l, words of plane j have l - j bits.
+//! The shares' sum is y x_i. What both keep is the sum over all rows, times what bit j stands for: 2^j, or -2^j for a
+//! sign. Modulo 2^l, words of plane j have l - j bits.
 //!
-//! All keys are derived from the session and the number of the batch: runs of one session have [numbers](Params::numbered)
-//! of their own.
+//! All keys are derived from the session and the number of the batch: runs of one session have
+//! [numbers](Params::numbered) of their own.
 //!
-//! Semi-honest parties only: nothing holds the sender to one integer a row, or to its range. It could send d for 1, 2, 4, ...
-//! and read bits of y out of one opened number. A malicious chooser gets no more than products with bits of its choice.
-//! `docs/protocols/dot-ot.md` is the specification.
+//! Semi-honest parties only: nothing holds the sender to one integer a row, or to its range. It could send d for 1, 2,
+//! 4, ... and read bits of y out of one opened number. A malicious chooser gets no more than products with bits of its
+//! choice. `docs/protocols/dot-ot.md` is the specification.
 
 mod extension;
 pub mod mesh;

@@ -1,6 +1,6 @@
-//! Some of the products of columns of zeros and ones: each of the chooser's columns with some of the sender's, over given
-//! OTs. As in the [module above](super), but that a column's transfers carry words for its partners alone, and that columns
-//! are asked for when their turn comes, so that memory does not grow with their number.
+//! Some of the products of columns of zeros and ones: each of the chooser's columns with some of the sender's, over
+//! given OTs. As in the [module above](super), but that a column's transfers carry words for its partners alone, and
+//! that columns are asked for when their turn comes, so that memory does not grow with their number.
 
 use std::ops::Range;
 
@@ -27,8 +27,8 @@ pub struct ProductPairs {
 }
 
 impl ProductPairs {
-    /// Products of columns of `rows` rows as shares modulo `modulus`; `partners` are, for each of the chooser's columns, the
-    /// sender's columns that it is multiplied with. `batch` is another number in each run of a session.
+    /// Products of columns of `rows` rows as shares modulo `modulus`; `partners` are, for each of the chooser's
+    /// columns, the sender's columns that it is multiplied with. `batch` is another number in each run of a session.
     ///
     /// Errors: too many rows or partners ([`Error::Input`]); a modulus that is no power of two up to 2^64.
     pub fn new(rows: usize, modulus: Modulus, partners: Vec<Vec<u32>>, batch: u32) -> Result<ProductPairs> {
@@ -137,8 +137,8 @@ impl<'a> Sums<'a> {
     }
 }
 
-/// The sender's part: its shares, for one of the chooser's columns after the other and each of its partners. `column` gives the
-/// bits of one of the sender's own.
+/// The sender's part: its shares, for one of the chooser's columns after the other and each of its partners. `column`
+/// gives the bits of one of the sender's own.
 ///
 /// Errors: the channel fails, or the peer breaks the protocol.
 pub fn send(

@@ -32,8 +32,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// Products of this shape as shares modulo `modulus`. `learner` is the party that will learn the products, if only one
-    /// will: where both ways cost the same it is the OT receiver, because it then has the result a flight earlier.
+    /// Products of this shape as shares modulo `modulus`. `learner` is the party that will learn the products, if only
+    /// one will: where both ways cost the same it is the OT receiver, because it then has the result a flight earlier.
     ///
     /// Errors ([`Error::Input`]): more than [`MAX_ROWS`] rows or [`MAX_COLUMNS`] columns, or 2^56 bits of a row and
     /// product; a k that is not possible.
@@ -59,8 +59,8 @@ impl Params {
         Ok(Params { shape, modulus, extension, sender, batch: 0, run: RUN_OUTPUTS })
     }
 
-    /// The same as batch number `batch` of its session. All keys depend on the number: whoever runs the protocol more than
-    /// once in a session gives each run another one. Without this it is 0.
+    /// The same as batch number `batch` of its session. All keys depend on the number: whoever runs the protocol more
+    /// than once in a session gives each run another one. Without this it is 0.
     pub fn numbered(self, batch: u32) -> Params {
         Params { batch, ..self }
     }

@@ -21,8 +21,8 @@ pub(super) trait Ring: Copy + Send + Sync {
     /// Bits of a word on the wire.
     fn bits(&self) -> u32;
 
-    /// A random word from random blocks, of which `second` counts only if there are two; the first one of the blocks, or
-    /// the one at `place`.
+    /// A random word from random blocks, of which `second` counts only if there are two; the first one of the blocks,
+    /// or the one at `place`.
     fn cut<const FIRST: bool>(&self, place: usize, first: Block, second: Block) -> Self::Word;
 
     /// The word of one of the sender's integers.
@@ -225,9 +225,9 @@ impl Ring for Residues {
         self.modulus.uniform(first.0, second.0)
     }
 
-    /// Integers have 32 bits, so the one above the smallest is x < 2^32. x floor(2^64 / m) / 2^64 is less than x / m by less
-    /// than x / 2^64 < 1, so that what is left of x is less than twice the modulus. A division would take a time that
-    /// depends on x.
+    /// Integers have 32 bits, so the one above the smallest is x < 2^32. x floor(2^64 / m) / 2^64 is less than x / m by
+    /// less than x / 2^64 < 1, so that what is left of x is less than twice the modulus. A division would take a time
+    /// that depends on x.
     #[inline(always)]
     fn word(&self, integer: i64) -> u128 {
         let above = u128::from(integer.wrapping_sub(self.low.0) as u64);

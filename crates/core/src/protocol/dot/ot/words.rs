@@ -1,6 +1,7 @@
 //! Conversion of random blocks to messages, and of messages to sums of shares: one piece of one plane.
 //!
-//! A piece is worked on in items: the columns of one group, whose words are cut from the same blocks, in some of the rows.
+//! A piece is worked on in items: the columns of one group, whose words are cut from the same blocks, in some of the
+//! rows.
 
 use std::ops::Range;
 
@@ -23,8 +24,8 @@ const ROWS: usize = 8 * STRIP;
 /// Words of a message from which on several threads make it.
 const PARALLEL: usize = 1 << 16;
 
-/// Hashes that make more blocks out of one, where the words of all columns do not fit it: block b becomes H_0(b), H_1(b),
-/// ... with the number of its OT as tweak.
+/// Hashes that make more blocks out of one, where the words of all columns do not fit it: block b becomes H_0(b),
+/// H_1(b), ... with the number of its OT as tweak.
 pub(super) struct Expander(Vec<RekeyedHash>);
 
 impl Expander {
@@ -99,8 +100,8 @@ struct Item<M> {
 }
 
 impl<R: Ring> Work<'_, R> {
-    /// The sender's part of a piece whose first row is `start`: writes its message, and returns its share for each column.
-    /// `rows` are, for each column, where the share of each row goes.
+    /// The sender's part of a piece whose first row is `start`: writes its message, and returns its share for each
+    /// column. `rows` are, for each column, where the share of each row goes.
     pub(super) fn send<'m>(
         &self,
         input: &impl Factors<R>,
@@ -330,8 +331,8 @@ impl<'h> Room<'h> {
         Room { hashes, rows: rows.min(ROWS), blocks, of_side, pairs }
     }
 
-    /// The blocks that the words are cut from, of OTs from number `index` on: the first and the second of each OT, or twice
-    /// the only one.
+    /// The blocks that the words are cut from, of OTs from number `index` on: the first and the second of each OT, or
+    /// twice the only one.
     fn blocks<'a>(&'a mut self, index: u64, blocks: &'a [Block]) -> [&'a [Block]; 2] {
         let Some(last) = self.hashes.len().checked_sub(1) else {
             return [blocks; 2];

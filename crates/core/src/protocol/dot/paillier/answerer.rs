@@ -34,8 +34,8 @@ pub(super) fn run(
             params.places().into_iter().map(|place| modulus.subtract(0, shares.residues()[place])).collect();
         key.add_plain(&products, &key.random_with_residues(&zeroize::Zeroizing::new(negative), modulus.value(), rng))
     };
-    // The encryptor knows all that its ciphertexts were made of: without this, which of them were multiplied would show. It is
-    // slow, and what is ready is sent, so that nobody takes this party for dead.
+    // The encryptor knows all that its ciphertexts were made of: without this, which of them were multiplied would
+    // show. It is slow, and what is ready is sent, so that nobody takes this party for dead.
     let most = params.most_in_message();
     (0..answers.len()).step_by(most).try_for_each(|start| {
         let some = answers.select(start..(start + most).min(answers.len()));

@@ -1,5 +1,5 @@
-//! Several encryptors, the *clients*, who share one side's columns: each has some of the rows, and a key of its own, so that
-//! the work of encrypting is divided (Yang, Wright & Subramaniam, section 3.4).
+//! Several encryptors, the *clients*, who share one side's columns: each has some of the rows, and a key of its own, so
+//! that the work of encrypting is divided (Yang, Wright & Subramaniam, section 3.4).
 //!
 //! 1. The answerer draws shares for each client that add up to its own ([`blindings`]), and runs the protocol with each client
 //!    over its rows, with those shares ([`answer_with`](super::answer_with)). What a client gets is uniformly random.
@@ -7,9 +7,9 @@
 //!    one sends its shares to the second, each adds its own and sends on, and the last one has the sums, which go back the same
 //!    way.
 //!
-//! The sums are the products where the answerer's own shares are zero, else the other shares of them. A client sees the sum of
-//! those before it, which is uniformly random as long as one client's shares are missing in it, and the result. The answerer
-//! together with both neighbours of a client learns that one's partial products.
+//! The sums are the products where the answerer's own shares are zero, else the other shares of them. A client sees the
+//! sum of those before it, which is uniformly random as long as one client's shares are missing in it, and the result.
+//! The answerer together with both neighbours of a client learns that one's partial products.
 
 use rand_core::CryptoRng;
 
@@ -32,7 +32,8 @@ pub fn blindings(clients: usize, own: &Shares, rng: &mut impl CryptoRng) -> Resu
     Ok(all)
 }
 
-/// A client's part in adding up: the sums of all clients' shares. The first client has no `previous` one, the last no `next`.
+/// A client's part in adding up: the sums of all clients' shares. The first client has no `previous` one, the last no
+/// `next`.
 ///
 /// Errors: a channel fails, or a neighbour breaks the protocol.
 pub fn sum_up(mine: &Shares, mut previous: Option<&mut Channel>, next: Option<&mut Channel>) -> Result<Shares> {

@@ -15,8 +15,8 @@ pub trait EncryptionSource {
     /// The key that they are under.
     fn key(&self) -> &PaillierSecretKey;
 
-    /// Encryptions of these integers, each of which has never been given to anybody: one that comes twice tells the answerer
-    /// that two numbers are equal.
+    /// Encryptions of these integers, each of which has never been given to anybody: one that comes twice tells the
+    /// answerer that two numbers are equal.
     ///
     /// Errors: there are not as many left; such integers are not provided for.
     fn take(&mut self, integers: &[i64]) -> Result<PaillierCiphertexts>;

@@ -1,11 +1,12 @@
 //! `paillier`: scalar products under Paillier's encryption.
 //!
-//! Yang, Wright & Subramaniam, "Experimental analysis of a privacy-preserving scalar product protocol" (2006), figure 1; it is
-//! proved in Goethals, Laur, Lipmaa & Mielikäinen, "On private scalar product computation for privacy-preserving data mining"
-//! (2004). One party, the *encryptor*, has the key, and sends its column encrypted, number by number. The other one, the
+//! Yang, Wright & Subramaniam, "Experimental analysis of a privacy-preserving scalar product protocol" (2006), figure
+//! 1; it is proved in Goethals, Laur, Lipmaa & Mielikäinen, "On private scalar product computation for
+//! privacy-preserving data mining" (2004). One party, the *encryptor*, has the key, and sends its column encrypted,
+//! number by number. The other one, the
 //! *answerer*, multiplies those ciphertexts where its own column has a one, and answers with one ciphertext: that of the
-//! product plus a random R. The encryptor is Bob in the paper's figure 1 and Alice in its section 3, which swaps the two; the
-//! answerer is Alice in the figure and Bob afterwards.
+//! product plus a random R. The encryptor is Bob in the paper's figure 1 and Alice in its section 3, which swaps the
+//! two; the answerer is Alice in the figure and Bob afterwards.
 //!
 //! - Columns travel in chunks (section 3.2): the encryptor works on one while the answerer multiplies the one before, and no
 //!   memory grows with the number of rows.
@@ -41,10 +42,11 @@ use crate::role::Side;
 /// A party's part: its shares of the products, row by row (all columns of the second party with the first column of
 /// the first, and so on), or in the order of the pairs that were chosen. The encryptor makes a fresh key.
 ///
-/// Where outputs are values ([`Params::values`]), the encryptor's shares are the products and the other party's are zero.
+/// Where outputs are values ([`Params::values`]), the encryptor's shares are the products and the other party's are
+/// zero.
 ///
-/// Errors: the channel fails, or the peer breaks the protocol; [`Error::Internal`] for columns that do not have the agreed
-/// shape.
+/// Errors: the channel fails, or the peer breaks the protocol; [`Error::Internal`] for columns that do not have the
+/// agreed shape.
 pub fn run(
     side: Side,
     columns: &Columns,
@@ -80,8 +82,8 @@ pub fn encrypt_over(
     if params.is_empty() { zeros(params) } else { encryptor::run(columns, params, encryptions, channel) }
 }
 
-/// The part of the other party, with the shares that it wants to have. What the encryptor gets is uniformly random only if
-/// these are; zeros open the products to it.
+/// The part of the other party, with the shares that it wants to have. What the encryptor gets is uniformly random only
+/// if these are; zeros open the products to it.
 ///
 /// Returns the same shares.
 ///

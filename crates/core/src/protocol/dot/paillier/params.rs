@@ -49,9 +49,9 @@ impl Params {
     /// Products of this shape as shares modulo `modulus`, under a key of this size.
     ///
     /// The encryptor is the party with fewer columns: encrypting is what takes time. Of two with equally many it is
-    /// `learner`, the one party to which every single product will be opened at once and nobody else; without one, the first
-    /// party. A learner who encrypts, and for whom the modulus tells all products apart, is given each of them by the protocol
-    /// itself ([`Params::values`]).
+    /// `learner`, the one party to which every single product will be opened at once and nobody else; without one, the
+    /// first party. A learner who encrypts, and for whom the modulus tells all products apart, is given each of them by
+    /// the protocol itself ([`Params::values`]).
     ///
     /// Errors ([`Error::Input`]): more than [`MAX_ROWS`] rows or `MAX_COLUMNS` columns; a modulus that is too long for
     /// shares under such a key to be uniform and right.
@@ -86,8 +86,8 @@ impl Params {
     /// the first and of the second party, distinct, and in the order in which the shares shall come. Each of the
     /// encryptor's columns is encrypted once.
     ///
-    /// Errors: as those of [`Params::new`]; [`Error::Internal`] for a column that is not there, an encryptor's column that is
-    /// in no pair, or a pair that stands there twice.
+    /// Errors: as those of [`Params::new`]; [`Error::Internal`] for a column that is not there, an encryptor's column
+    /// that is in no pair, or a pair that stands there twice.
     pub fn of_pairs(shape: Shape, modulus: Modulus, size: KeySize, pairs: &[(u32, u32)]) -> Result<Params> {
         let params = Params::new(shape, modulus, size, None)?;
         shape.check_pairs(pairs, params.encryptor)?;
@@ -141,8 +141,8 @@ impl Params {
         self.encryptor
     }
 
-    /// Whether the encryptor is the learner and sees each product: its shares are then the products, and the other party's
-    /// are zero, so that there is nothing to be opened. Never without a learner.
+    /// Whether the encryptor is the learner and sees each product: its shares are then the products, and the other
+    /// party's are zero, so that there is nothing to be opened. Never without a learner.
     pub fn values(&self) -> bool {
         self.values
     }

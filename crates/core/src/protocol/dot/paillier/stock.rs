@@ -1,9 +1,9 @@
 //! Encryptions that were made in advance (Yang, Wright & Subramaniam, section 3.3).
 //!
-//! In the paper, a pool has encryptions of zeros and of ones, and each number takes one of its kind. What is taken then depends
-//! on the column: its memory and files show how many ones there are, and so does the time once one kind has run out. Here
-//! whichever encryptions are at hand become those of the numbers, by [m] = [k] (1 + N)^(m - k), which is what encrypting m with
-//! the randomness of [k] would have made. It takes two products for every number, also where m is k.
+//! In the paper, a pool has encryptions of zeros and of ones, and each number takes one of its kind. What is taken then
+//! depends on the column: its memory and files show how many ones there are, and so does the time once one kind has run
+//! out. Here whichever encryptions are at hand become those of the numbers, by [m] = [k] (1 + N)^(m - k), which is what
+//! encrypting m with the randomness of [k] would have made. It takes two products for every number, also where m is k.
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
@@ -17,8 +17,8 @@ const BATCH_BYTES: usize = 1 << 24;
 
 /// A place where encryptions are kept.
 pub trait Store {
-    /// Takes `count` encryptions, or as many as there are. They never come again, whatever happens to this process: they are
-    /// gone from the store before this returns.
+    /// Takes `count` encryptions, or as many as there are. They never come again, whatever happens to this process:
+    /// they are gone from the store before this returns.
     ///
     /// Errors: the store cannot be read, or cannot promise that.
     fn take(&mut self, count: usize) -> Result<Taken>;

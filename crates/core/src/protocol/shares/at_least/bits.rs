@@ -21,8 +21,8 @@ use crate::role::{Role, Side};
 /// Products that are made at once, so that memory does not grow with their number.
 const CHUNK: usize = 1 << 19;
 
-/// Bits, each the exclusive or of what both parties hold; or, of one who holds all, the bits themselves. Secret: zeroized when
-/// dropped, never printed.
+/// Bits, each the exclusive or of what both parties hold; or, of one who holds all, the bits themselves. Secret:
+/// zeroized when dropped, never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SharedBits(Zeroizing<Vec<u8>>);
 
@@ -143,7 +143,8 @@ pub trait BitGates {
     }
 }
 
-/// Gates over bits that one party holds whole. Counts the products of each call, so that what a run takes is known before.
+/// Gates over bits that one party holds whole. Counts the products of each call, so that what a run takes is known
+/// before.
 #[derive(Debug, Default)]
 pub struct PlainGates {
     /// Number of products of each call.
@@ -243,7 +244,8 @@ fn chunks(products: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     (0..products).step_by(CHUNK).map(move |start| start..products.min(start + CHUNK))
 }
 
-/// Bytes that a party sends for so many products in one call, frames' headers included: on top of the OTs, and with those.
+/// Bytes that a party sends for so many products in one call, frames' headers included: on top of the OTs, and with
+/// those.
 pub(crate) fn product_bytes(products: usize, side: Side, transfers: &softspoken::Params) -> [u64; 2] {
     let circuit = Circuit::product();
     let framed = |bytes: usize| (bytes + HEADER_BYTES) as u64;

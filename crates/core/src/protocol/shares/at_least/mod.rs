@@ -145,8 +145,8 @@ fn compared(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Planes> {
-    // What is compared is a - threshold, with b; the answer is the complement of the sign. The second party's bits below the
-    // highest are compared in their complement.
+    // What is compared is a - threshold, with b; the answer is the complement of the sign. The second party's bits
+    // below the highest are compared in their complement.
     let (modulus, highest) = (u128::MAX >> (128 - params.bits()), 1 << (params.bits() - 1));
     let own = |&share: &u128| {
         if party.leads() {

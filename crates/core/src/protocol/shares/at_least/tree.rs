@@ -12,8 +12,8 @@ use crate::protocol::shares::{ANSWERS, HIDDEN_BITS};
 /// Planes of a node: "greater", and "equal", which is unused in the lowest.
 const NODE: usize = 2;
 
-/// A plane of shares of the answers, which are the exclusive or of both parties' highest bits and of the tree's root. `own` are
-/// the party's numbers, `outputs` those of its gates; `leads` tells the parties apart.
+/// A plane of shares of the answers, which are the exclusive or of both parties' highest bits and of the tree's root.
+/// `own` are the party's numbers, `outputs` those of its gates; `leads` tells the parties apart.
 pub(super) fn answers(
     circuit: &Circuit,
     own: &[u128],

@@ -207,7 +207,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Grows a tree from each root. `spoil` changes the message, behind whose back the receiver goes on with its own trees.
+    /// Grows a tree from each root. `spoil` changes the message, behind whose back the receiver goes on with its own
+    /// trees.
     pub fn setup(
         keys: Keys,
         roots: &[Block],
@@ -249,9 +250,9 @@ impl Receiver {
         self.keys.seed_and_tag(tree, leaf, self.leaves[tree][leaf]).0
     }
 
-    /// A chunk of OTs with a row of choices for each tree, which may differ. In the malicious form it answers as somebody
-    /// whose choices are those of tree `honest`, and who takes delta's parts to be zero in all trees where they differ.
-    /// The OTs' blocks t.
+    /// A chunk of OTs with a row of choices for each tree, which may differ. In the malicious form it answers as
+    /// somebody whose choices are those of tree `honest`, and who takes delta's parts to be zero in all trees where
+    /// they differ. The OTs' blocks t.
     pub fn chunk(
         &mut self,
         count: usize,

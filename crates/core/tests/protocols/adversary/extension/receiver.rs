@@ -102,10 +102,10 @@ fn the_roles_written_here_are_those_of_the_protocol() {
     }
 }
 
-/// The classical attack on extensions: OT i is chosen otherwise in tree i than in all others, so that the first block of its
-/// pair is the hash of t plus delta's part of tree i. Whoever hears it, as when a message is known, tries the few values
-/// that the part can have. If the challenge is known, the last block of columns, which belongs to no OT, hides the
-/// difference from the check. All of delta, from a sender that does not end the run.
+/// The classical attack on extensions: OT i is chosen otherwise in tree i than in all others, so that the first block
+/// of its pair is the hash of t plus delta's part of tree i. Whoever hears it, as when a message is known, tries the
+/// few values that the part can have. If the challenge is known, the last block of columns, which belongs to no OT,
+/// hides the difference from the check. All of delta, from a sender that does not end the run.
 fn read_delta(victim: Victim, params: &Params, seed: u8) -> Result<Block> {
     let trees = params.trees();
     let (sent, attack) = against(
@@ -154,8 +154,8 @@ fn a_receiver_with_other_choices_in_each_tree_reads_nothing_of_delta() {
     }
 }
 
-/// Other choices in some trees, and an answer for parts of delta that are zero there: it passes as often as that is right,
-/// and then the OTs are as good as any.
+/// Other choices in some trees, and an answer for parts of delta that are zero there: it passes as often as that is
+/// right, and then the OTs are as good as any.
 #[test]
 fn a_guess_of_delta_passes_if_it_is_right_and_only_then() {
     const COUNT: usize = 40;
@@ -193,8 +193,8 @@ fn a_guess_of_delta_passes_if_it_is_right_and_only_then() {
     }
 }
 
-/// k = 1. The left sums of some trees are spoilt: a sender whose bit of delta is set there has a wrong leaf. Its OTs say
-/// which of the few possible leaves it has. The bits of delta that this gives, if the sender does not end the run.
+/// k = 1. The left sums of some trees are spoilt: a sender whose bit of delta is set there has a wrong leaf. Its OTs
+/// say which of the few possible leaves it has. The bits of delta that this gives, if the sender does not end the run.
 fn read_bits(victim: Victim, params: &Params, trees: &[usize], seed: u8) -> Result<Vec<bool>> {
     const COUNT: usize = 100;
     const SPOILT: u8 = 4;
@@ -227,8 +227,8 @@ fn read_bits(victim: Victim, params: &Params, trees: &[usize], seed: u8) -> Resu
     Ok((0..trees.len()).map(|at| guess >> at & 1 == 1).collect())
 }
 
-/// Among semi-honest parties a receiver that spoils trees reads bits of delta unseen. Among malicious ones it is let pass if
-/// none of the sums that it spoilt was taken, which it has to guess.
+/// Among semi-honest parties a receiver that spoils trees reads bits of delta unseen. Among malicious ones it is let
+/// pass if none of the sums that it spoilt was taken, which it has to guess.
 #[test]
 fn a_receiver_that_spoils_trees_learns_no_more_than_it_guesses() {
     let trees = [2, 3, 50, 51, 100, 127];

@@ -1,7 +1,7 @@
 //! A sender that wants to know the receiver's choices: every leaf of one tree would tell them.
 //!
-//! It sends nothing after its choices in the base OTs, and each choice there is a bit of some delta: what it can deviate in
-//! is what it makes of what it gets.
+//! It sends nothing after its choices in the base OTs, and each choice there is a bit of some delta: what it can
+//! deviate in is what it makes of what it gets.
 
 use tacita_core::primitive::kernel::block::{self, BLOCK_BITS, BLOCK_BYTES, Block};
 use tacita_core::primitive::ot::softspoken::{Params, RandomReceiver};
@@ -71,8 +71,8 @@ fn forms() -> impl Iterator<Item = Params> {
         .map(|(security, k)| Params::new(security, k).unwrap())
 }
 
-/// Whatever it chooses in the base OTs, the sender lacks a leaf of each tree. If it had both blocks of them, it would lack
-/// none.
+/// Whatever it chooses in the base OTs, the sender lacks a leaf of each tree. If it had both blocks of them, it would
+/// lack none.
 #[test]
 fn a_sender_reads_no_choices_whatever_it_chooses_in_the_base_ots() {
     const SOUND: base_ot::Form = base_ot::Form::Sound;
@@ -112,8 +112,8 @@ fn a_sender_reads_no_choices_whatever_it_chooses_in_the_base_ots() {
     }
 }
 
-/// Each tree lacks another leaf, if delta's parts are others. All trees together would give all leaves of one, were they
-/// the same.
+/// Each tree lacks another leaf, if delta's parts are others. All trees together would give all leaves of one, were
+/// they the same.
 #[test]
 fn trees_say_nothing_of_each_other() {
     for params in forms().filter(|params| params.k() == 4) {

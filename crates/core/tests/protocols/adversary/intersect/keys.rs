@@ -1,4 +1,5 @@
-//! A receiver of several keys that wants to choose what it encodes for one of them when it has learned something by another.
+//! A receiver of several keys that wants to choose what it encodes for one of them when it has learned something by
+//! another.
 
 use tacita_core::primitive::ot::softspoken::{self, CorrelatedReceiver};
 use tacita_core::primitive::vole::silent::SilentReceiver;

@@ -44,8 +44,8 @@ fn nobody_speaks_before_it_is_bound() {
     };
     assert!(!waits_for_commitment(&hurries));
     assert!(waits_for_commitment(&|channel| receive(&session(), 1, channel).map(drop)));
-    // The coin comes when the commitment, and nothing else, has come from the sender; the opening after the masked store and
-    // the coin.
+    // The coin comes when the commitment, and nothing else, has come from the sender; the opening after the masked
+    // store and the coin.
     let before_store = |channel: &mut Channel| {
         channel.receive(COMMITMENT, 32).unwrap();
         channel.send(SEED, vec![3; 32]).unwrap();
@@ -103,8 +103,9 @@ fn what_comes_early_is_refused() {
     blamed(&sender, &[seed, seed], &[commitment]);
 }
 
-/// Two runs at once with one adversary as their sender, which takes from one what it gives in the other. Both receivers have
-/// the same items. What they find: with what belongs to their own runs, with the other's tags, with the other's coin.
+/// Two runs at once with one adversary as their sender, which takes from one what it gives in the other. Both receivers
+/// have the same items. What they find: with what belongs to their own runs, with the other's tags, with the other's
+/// coin.
 fn crossed(sessions: [Session; 2], seeds: [u8; 2]) -> [[Result<Vec<usize>>; 2]; 3] {
     let run = |cross_tags: bool, cross_coins: bool| {
         let ends = [0, 1].map(|_| Channel::pair("victim", "adversary"));

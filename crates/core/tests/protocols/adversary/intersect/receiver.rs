@@ -225,8 +225,8 @@ fn a_store_of_nothing_gives_the_function_nowhere() {
     }
 }
 
-/// The coin is nobody's choice: a receiver that aims at one gets it from a sender that opens first. The real one waits for
-/// the receiver's share.
+/// The coin is nobody's choice: a receiver that aims at one gets it from a sender that opens first. The real one waits
+/// for the receiver's share.
 #[test]
 fn a_receiver_does_not_choose_the_coin() {
     let theirs = items(0..50);

@@ -68,8 +68,8 @@ fn of_other_key(change: impl Fn(&mut Key) + 'static) -> Tags {
     })
 }
 
-/// The receiver takes an item for common only if the sender had the function's output for it: tags that are anything else
-/// are found nowhere, even if they are made of the receiver's own items.
+/// The receiver takes an item for common only if the sender had the function's output for it: tags that are anything
+/// else are found nowhere, even if they are made of the receiver's own items.
 #[test]
 fn a_wrong_tag_is_never_accepted() {
     let mine = items(0..ITEMS);
@@ -106,8 +106,8 @@ fn a_wrong_tag_is_never_accepted() {
     assert!(!guessed.is_empty());
 }
 
-/// One tag is good for one item, and a tag that comes twice for no more than one that comes once: with n entries the sender's
-/// set has n items at most.
+/// One tag is good for one item, and a tag that comes twice for no more than one that comes once: with n entries the
+/// sender's set has n items at most.
 #[test]
 fn a_sender_has_no_more_items_than_entries() {
     let mine = items(0..ITEMS);
@@ -197,8 +197,8 @@ fn a_row_is_never_taken_for_another_items() {
     assert_eq!(cheat(&mine, &params, one).unwrap(), [(0, row(3).repeat(ITEMS))]);
 }
 
-/// An entry that is wrong ends the job for all items or for none: whether an item that the sender guesses is common cannot
-/// be told. Where a receiver ended the job over a row of an item of its own, it could.
+/// An entry that is wrong ends the job for all items or for none: whether an item that the sender guesses is common
+/// cannot be told. Where a receiver ended the job over a row of an item of its own, it could.
 #[test]
 fn no_entry_tells_whether_an_item_is_common() {
     let guess = &items(0..1)[0];
@@ -249,8 +249,8 @@ fn no_entry_tells_whether_an_item_is_common() {
     assert_eq!(ends(Malicious, 1), [false, false]);
 }
 
-/// Nor does a sender choose the coin. One that could would have the function at an item be what it has chosen before the
-/// run, here a tag that it has made beforehand.
+/// Nor does a sender choose the coin. One that could would have the function at an item be what it has chosen before
+/// the run, here a tag that it has made beforehand.
 #[test]
 fn a_sender_does_not_choose_the_coin() {
     let mine = items(0..ITEMS);

@@ -23,8 +23,8 @@ use crate::support::rng;
 pub enum Form {
     /// Behaviour by the protocol.
     Sound,
-    /// A sender: the tip adds up the last level alone, and not the nodes that were dropped on the way because no leaf that
-    /// counts is below them.
+    /// A sender: the tip adds up the last level alone, and not the nodes that were dropped on the way because no leaf
+    /// that counts is below them.
     WithoutDropped,
     /// A sender: both sums of a level have one mask.
     OneMask,

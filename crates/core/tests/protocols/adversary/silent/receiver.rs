@@ -174,8 +174,8 @@ fn a_receiver_has_one_sum_of_each_level() {
     }
 }
 
-/// A challenge with another value than that of the receiver's choices is answered with delta times the difference, under a
-/// hash.
+/// A challenge with another value than that of the receiver's choices is answered with delta times the difference,
+/// under a hash.
 #[test]
 fn the_answer_to_a_lie_says_nothing_of_delta() {
     for kind in KINDS {

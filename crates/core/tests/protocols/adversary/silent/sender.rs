@@ -85,8 +85,8 @@ fn parameters(kind: VoleKind) -> Parameters {
 
 const DIFFERENCE: Block = Block(0xabcd << 90 | 6);
 
-/// A tip, which is what another delta in one tree is; all of them; both sums of a level, of a tree and of all; the right
-/// sums of a level, which is what another delta on it is.
+/// A tip, which is what another delta in one tree is; all of them; both sums of a level, of a tree and of all; the
+/// right sums of a level, which is what another delta on it is.
 fn deviations(kind: VoleKind) -> Vec<Deviation> {
     let none = Deviation::default;
     let both = |tree, level| [0, 1].map(|side| (tree, level, side, DIFFERENCE)).to_vec();
@@ -139,8 +139,9 @@ fn places(kind: VoleKind, security: Security, seed: u8) -> Vec<usize> {
     block::random(keys.parameters.trees, own).into_iter().map(place).collect()
 }
 
-/// A spoilt tip comes out at the place of the tree's noise, and the sender may guess that when it answers. It is refused
-/// unless the guess is right; if it is, its outputs differ as it expects, so that they are none but a sender's right ones.
+/// A spoilt tip comes out at the place of the tree's noise, and the sender may guess that when it answers. It is
+/// refused unless the guess is right; if it is, its outputs differ as it expects, so that they are none but a sender's
+/// right ones.
 #[test]
 fn a_guess_of_a_place_passes_if_it_is_right_and_only_then() {
     const TREE: usize = 7;

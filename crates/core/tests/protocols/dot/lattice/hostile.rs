@@ -1,5 +1,5 @@
-//! `lattice` with a peer that breaks the protocol at every message, in either role: the victim must end with the right error,
-//! and neither side may panic or hang.
+//! `lattice` with a peer that breaks the protocol at every message, in either role: the victim must end with the right
+//! error, and neither side may panic or hang.
 
 use std::sync::Arc;
 

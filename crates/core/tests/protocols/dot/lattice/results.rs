@@ -6,7 +6,8 @@ use tacita_core::protocol::dot::lattice::{self, Answerer, Encryptor, Params};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, reveal};
 use tacita_core::{Channel, Error, Result, Side};
 
-/// Values of a party's columns: ones with a probability of `density`, or integers of the whole range, their limits often.
+/// Values of a party's columns: ones with a probability of `density`, or integers of the whole range, their limits
+/// often.
 fn values(shape: &Shape, count: usize, density: f64, rng: &mut impl CryptoRng) -> Vec<Vec<i64>> {
     let (low, high) = shape.integers.range();
     let value = |word: u64| match (shape.integers == Integers::BINARY, word % 8) {

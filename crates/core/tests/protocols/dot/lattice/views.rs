@@ -237,8 +237,8 @@ fn one_run(params: &Params, recorded: &Recorded) -> [Vec<Vec<u64>>; 2] {
     [ciphertexts, answers.map(|answer| residues(params, ntt, &answer[0].payload, degree)).collect()]
 }
 
-/// Columns of zeros, so that whatever were used twice would leave small errors in a difference: masks of the encryptor, u or
-/// all the randomness of the answerer.
+/// Columns of zeros, so that whatever were used twice would leave small errors in a difference: masks of the encryptor,
+/// u or all the randomness of the answerer.
 #[test]
 fn nothing_in_one_run_repeats() {
     let shape = binary(60_000, 3, 20);

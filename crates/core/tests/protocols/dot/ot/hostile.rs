@@ -1,5 +1,5 @@
-//! `ot` with a peer that breaks the protocol at every message, in either role: the victim must end with the right error,
-//! and neither side may panic or hang.
+//! `ot` with a peer that breaks the protocol at every message, in either role: the victim must end with the right
+//! error, and neither side may panic or hang.
 //!
 //! Semi-honest OTs say nothing of well-formed messages with other contents: those change the result and nothing else.
 
@@ -35,7 +35,8 @@ impl Parties for Run {
     }
 }
 
-/// Messages of several pieces, with bits that fill no byte; words that are cut from a block and made of hashes; residues.
+/// Messages of several pieces, with bits that fill no byte; words that are cut from a block and made of hashes;
+/// residues.
 fn runs() -> Vec<Arc<Run>> {
     let run = |bits, rows, counts, modulus, extension, source| {
         let dot = Dot::random(integers(bits, true), rows, counts, 0.7, 3);

@@ -132,8 +132,8 @@ fn check_costs(dot: &Dot, params: &Params) {
     }
 }
 
-/// More OTs than one silent run makes: planes together, with some left over or not; one plane in several runs, of which the
-/// last one is smaller or not, and of several messages each.
+/// More OTs than one silent run makes: planes together, with some left over or not; one plane in several runs, of which
+/// the last one is smaller or not, and of several messages each.
 #[test]
 fn several_small_silent_runs() {
     let cases = [
@@ -234,7 +234,8 @@ fn the_side_with_more_columns_sends_and_otherwise_the_learner_receives() {
     }
 }
 
-/// A learner who chooses in the OTs has the products with the sender's last flight; another one waits for one flight more.
+/// A learner who chooses in the OTs has the products with the sender's last flight; another one waits for one flight
+/// more.
 #[test]
 fn the_named_learner_has_the_products_a_flight_earlier() {
     let dot = Dot::random(integers(1, false), 300, (1, 1), 0.5, 1);

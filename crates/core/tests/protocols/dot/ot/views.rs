@@ -1,5 +1,5 @@
-//! Shares are uniform, and what each party receives is what a simulator makes of its shares and the sizes. Every check is
-//! also run on a deliberately leaky variant, which must fail it.
+//! Shares are uniform, and what each party receives is what a simulator makes of its shares and the sizes. Every check
+//! is also run on a deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
 
@@ -40,8 +40,8 @@ impl Counts {
     }
 }
 
-/// Shares of the first and of the second party in many runs over a dealer's OTs with the same inputs; and of the sender if
-/// the dealer's first blocks were zero.
+/// Shares of the first and of the second party in many runs over a dealer's OTs with the same inputs; and of the sender
+/// if the dealer's first blocks were zero.
 fn distributions(dot: &Dot, modulus: Modulus, runs: u32) -> [Counts; 3] {
     let params = dot.params(modulus, K4);
     let mut all = [0; 3].map(|_| Counts::new(modulus, dot.shape().products()));
@@ -102,8 +102,8 @@ impl Pairs {
     }
 }
 
-/// Shares of one party's products are independent of each other, too: what it is sent for one product says nothing of its
-/// share of another.
+/// Shares of one party's products are independent of each other, too: what it is sent for one product says nothing of
+/// its share of another.
 #[test]
 fn each_partys_shares_of_different_products_are_independent() {
     for value in [3, 7, 8] {
@@ -138,8 +138,8 @@ fn each_partys_shares_of_different_products_are_independent() {
     }
 }
 
-/// The sender's shares if its words were the same for all products: those of a run with one column of each party for the
-/// first product, and as many times for the others.
+/// The sender's shares if its words were the same for all products: those of a run with one column of each party for
+/// the first product, and as many times for the others.
 fn with_columns_alike(dot: &Dot, params: &ot::Params, run: u32) -> Shares {
     let one = Dot { first: vec![dot.first[0].clone()], second: vec![dot.second[0].clone()], ..dot.clone() };
     let alone = one.params(params.modulus(), K4);
@@ -201,8 +201,8 @@ struct Plane {
     corrections: Vec<Numbers>,
 }
 
-/// A run over a dealer's OTs: what the chooser has of each plane. Words are made of the dealer's blocks here once more, as
-/// the specification has it, and have to add up to the chooser's shares.
+/// A run over a dealer's OTs: what the chooser has of each plane. Words are made of the dealer's blocks here once more,
+/// as the specification has it, and have to add up to the chooser's shares.
 fn chooser_sees(dot: &Dot, modulus: Modulus, dealt: u8) -> Vec<Plane> {
     let params = dot.params(modulus, K4);
     // With as many columns as the chooser the first party sends too.
@@ -313,7 +313,8 @@ fn simulated(planes: &[Plane]) -> Check {
     Ok(())
 }
 
-/// The corrections of one column and plane, compared with each other and with the chooser's words, those for all columns.
+/// The corrections of one column and plane, compared with each other and with the chooser's words, those for all
+/// columns.
 fn of_column(plane: &Plane, corrections: &[u128]) -> Check {
     let m = plane.modulus;
     for half in [0..ROWS / 2, ROWS / 2..ROWS] {
@@ -338,8 +339,8 @@ fn of_column(plane: &Plane, corrections: &[u128]) -> Check {
     Ok(())
 }
 
-/// Words that are cut from the OTs' own blocks, or from hashes of them; of one machine word, of two, of two in the lowest
-/// planes only; residues. Modulus, integers, columns of the sender and of the chooser.
+/// Words that are cut from the OTs' own blocks, or from hashes of them; of one machine word, of two, of two in the
+/// lowest planes only; residues. Modulus, integers, columns of the sender and of the chooser.
 fn kinds() -> [(Modulus, Integers, (usize, usize)); 6] {
     [
         (modulus(1 << 8), Integers::BINARY, (3, 1)),
@@ -372,7 +373,8 @@ fn the_chooser_sees_uniform_words_whatever_the_sender_has() {
     }
 }
 
-/// Leaky variants of what the chooser sees, each of which must fail the check that is there for it, in all kinds of words.
+/// Leaky variants of what the chooser sees, each of which must fail the check that is there for it, in all kinds of
+/// words.
 #[test]
 fn corrections_that_say_something_are_found() {
     for (modulus, integers, (senders, choosers)) in kinds() {

@@ -1,5 +1,5 @@
-//! Scalar products by `paillier` against plaintext: every length, density and kind of integers; matrices, chunks, several
-//! clients; their cost.
+//! Scalar products by `paillier` against plaintext: every length, density and kind of integers; matrices, chunks,
+//! several clients; their cost.
 
 use crate::support::dot::{Dot, integers};
 use crate::support::rng;

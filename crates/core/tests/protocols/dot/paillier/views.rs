@@ -48,8 +48,9 @@ fn record(params: &Params, key: &PaillierSecretKey, first: &Columns, second: &Co
 /// Rows of the columns of which an encryptor tries all.
 const ROWS: usize = 10;
 
-/// The encryptor's best attack: it knows its own ciphertexts, multiplies each choice of them, takes the plaintext out of the
-/// answer and of the product, and compares what is left: the randomness. All columns of the answerer that explain the answer.
+/// The encryptor's best attack: it knows its own ciphertexts, multiplies each choice of them, takes the plaintext out
+/// of the answer and of the product, and compares what is left: the randomness. All columns of the answerer that
+/// explain the answer.
 fn explanations(key: &PaillierSecretKey, own: &PaillierCiphertexts, answer: &PaillierCiphertexts) -> Vec<u64> {
     let public = key.public();
     // What a ciphertext is without its plaintext: an N-th power.

@@ -8,10 +8,10 @@
 //! bound      = whole number | grade in quotes ;
 //! ```
 //!
-//! `count` is how many reports a row has, `distinct` of how many reporters, whom the proxy's tags tell apart. Of an even number of
-//! values, the median is the lower one of the two in the middle; of several values that occur most often, the mode is the least.
-//! Grades compare by their order in `round.values`. `and` binds closer than `or`, `not` closer than both; case does not matter in
-//! words of the language.
+//! `count` is how many reports a row has, `distinct` of how many reporters, whom the proxy's tags tell apart. Of an
+//! even number of values, the median is the lower one of the two in the middle; of several values that occur most
+//! often, the mode is the least. Grades compare by their order in `round.values`. `and` binds closer than `or`, `not`
+//! closer than both; case does not matter in words of the language.
 
 mod parse;
 #[cfg(test)]

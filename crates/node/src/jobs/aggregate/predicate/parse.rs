@@ -18,8 +18,8 @@ const EXAMPLE: &str = "as in distinct >= 3";
 impl Predicate {
     /// Reads a predicate over rows whose reports carry values of this domain.
     ///
-    /// Errors ([`Error::Input`]): it is not of the language, or compares what cannot be compared; the text begins with the place of
-    /// the first character that is wrong, counted from 1.
+    /// Errors ([`Error::Input`]): it is not of the language, or compares what cannot be compared; the text begins with
+    /// the place of the first character that is wrong, counted from 1.
     pub fn parse(text: &str, domain: &Domain) -> Result<Predicate> {
         if text.len() > MAX_BYTES {
             return Err(Error::Input(format!("{} bytes are too long: use at most {MAX_BYTES}", text.len())));

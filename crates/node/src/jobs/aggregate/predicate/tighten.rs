@@ -21,8 +21,8 @@ pub struct PredicateThreshold {
 }
 
 impl Predicate {
-    /// The thresholds that may be raised: bounds from below on something that must hold, and bounds from above on something that
-    /// must not. With either one raised, every row that passes has passed before.
+    /// The thresholds that may be raised: bounds from below on something that must hold, and bounds from above on
+    /// something that must not. With either one raised, every row that passes has passed before.
     pub fn thresholds(&self) -> Vec<PredicateThreshold> {
         let (mut found, mut place) = (Vec::new(), 0);
         self.root.signed(true, &mut |comparison, wanted| {
@@ -36,9 +36,11 @@ impl Predicate {
         found
     }
 
-    /// The same with a higher threshold. `place` is that of [`PredicateThreshold::place`]; a grade's number is its place among the values.
+    /// The same with a higher threshold. `place` is that of [`PredicateThreshold::place`]; a grade's number is its
+    /// place among the values.
     ///
-    /// Errors ([`Error::Input`]): there is no such threshold; `number` is lower than it is, or higher than anything could be.
+    /// Errors ([`Error::Input`]): there is no such threshold; `number` is lower than it is, or higher than anything
+    /// could be.
     pub fn tighten(&self, place: usize, number: i128) -> Result<Predicate> {
         let bad = |what: String| Err(Error::Input(format!("{what}: reveal_when is {self}")));
         let Some(threshold) = self.thresholds().into_iter().find(|threshold| threshold.place == place) else {
@@ -79,8 +81,8 @@ impl Predicate {
         of_measure.iter().try_fold(self.clone(), |raised, threshold| raised.tighten(threshold.place, number))
     }
 
-    /// The same with the one threshold of `count` or `distinct` raised into the widest gap that the rows of a round leave at or above
-    /// it; see [`largest_gap`].
+    /// The same with the one threshold of `count` or `distinct` raised into the widest gap that the rows of a round
+    /// leave at or above it; see [`largest_gap`].
     ///
     /// Errors ([`Error::Input`]): there is no such threshold, or several; the measure is another one.
     pub fn tighten_to_gap(&self, measure: Measure, histogram: &Histogram) -> Result<Predicate> {
@@ -102,8 +104,8 @@ impl Predicate {
 }
 
 impl Comparison {
-    /// Whether a greater number lets fewer rows pass, where the comparison is `wanted`, or must not hold. Grades have no numbers
-    /// between them that an operator could think of, and stay as they are agreed on.
+    /// Whether a greater number lets fewer rows pass, where the comparison is `wanted`, or must not hold. Grades have
+    /// no numbers between them that an operator could think of, and stay as they are agreed on.
     fn may_be_raised(&self, wanted: bool) -> bool {
         let increasing = match self.relation {
             Relation::AtLeast | Relation::Above => wanted,
@@ -133,8 +135,9 @@ impl Node {
     }
 }
 
-/// The threshold, `agreed` or higher, in the middle of the widest gap between sizes that rows have, given how many rows have each
-/// size; of several gaps as wide, in the lowest. `agreed` itself where there is no gap; sizes below it count as the one before it.
+/// The threshold, `agreed` or higher, in the middle of the widest gap between sizes that rows have, given how many rows
+/// have each size; of several gaps as wide, in the lowest. `agreed` itself where there is no gap; sizes below it count
+/// as the one before it.
 pub fn largest_gap(sizes: &BTreeMap<u64, u64>, agreed: u64) -> u64 {
     let mut below = agreed.saturating_sub(1);
     let (mut best, mut widest) = (agreed, 1);

@@ -140,9 +140,9 @@ impl Reports {
 
     /// The next reports, never none; nothing at the end.
     ///
-    /// Errors ([`Error::Input`]): the input is not as it should be; a value that the job does not allow, or a key that is too long,
-    /// each with its line; a row without a key or a repeated key, where the job refuses them; more than half of the rows so far
-    /// cannot be read.
+    /// Errors ([`Error::Input`]): the input is not as it should be; a value that the job does not allow, or a key that
+    /// is too long, each with its line; a row without a key or a repeated key, where the job refuses them; more than
+    /// half of the rows so far cannot be read.
     pub fn next_batch(&mut self) -> Result<Option<Vec<ParticipantReport>>> {
         loop {
             let mut reports = Vec::new();
@@ -290,10 +290,11 @@ impl Reports {
     }
 }
 
-/// Reads all of an input before anything of it is submitted, and refuses it if its rows do not keep to the job's limits. Where there
-/// are none, nothing is read.
+/// Reads all of an input before anything of it is submitted, and refuses it if its rows do not keep to the job's
+/// limits. Where there are none, nothing is read.
 ///
-/// Errors ([`Error::Rows`]): one of the limits. [`Error::Input`]: as of reading; standard input, which cannot be read again.
+/// Errors ([`Error::Rows`]): one of the limits. [`Error::Input`]: as of reading; standard input, which cannot be read
+/// again.
 pub fn check_quality(job: &AggregateJob<'_>, participant: &str, input: &ReportsInput) -> Result<()> {
     let limits = &job.spec.limits;
     if limits.max_null.is_none() && limits.max_unreadable.is_none() && job.spec.least_rows().is_none() {

@@ -54,7 +54,8 @@ impl ResultFormat {
         }
     }
 
-    /// Checks before any work that a file of this name can be written in this form, and tells it: `format`, or else by the ending.
+    /// Checks before any work that a file of this name can be written in this form, and tells it: `format`, or else by
+    /// the ending.
     pub fn check(path: &Path, format: Option<ResultFormat>, existing: Existing) -> Result<ResultFormat> {
         if path.as_os_str() != "-" {
             files::check_output(path, existing)?;

@@ -77,8 +77,8 @@ struct Read {
 }
 
 impl RoundResults {
-    /// The results of a round that was `closed` then, sorted by key. Hashed keys that `resolver` knows get their texts beside the
-    /// hash.
+    /// The results of a round that was `closed` then, sorted by key. Hashed keys that `resolver` knows get their texts
+    /// beside the hash.
     ///
     /// Keys that are none of the job's are left out, and counted: whoever reports may report any bytes.
     pub fn new(
@@ -215,10 +215,11 @@ impl RoundResults {
         Ok(Answer::Tables { json, line, main: Box::new(move || Ok(table)), beside })
     }
 
-    /// Writes the keys to a file, by its ending unless `format` is given; `-` is standard output. The file appears whole or not at
-    /// all.
+    /// Writes the keys to a file, by its ending unless `format` is given; `-` is standard output. The file appears
+    /// whole or not at all.
     ///
-    /// Of keys that are left out, this party's user is warned. Errors ([`Error::Input`]): it cannot be written; the format is a list of something that the keys are not.
+    /// Of keys that are left out, this party's user is warned. Errors ([`Error::Input`]): it cannot be written; the
+    /// format is a list of something that the keys are not.
     pub fn write(&self, path: &Path, format: Option<ResultFormat>) -> Result<()> {
         self.write_over(path, format, Existing::Replaced)
     }

@@ -21,8 +21,8 @@ const DNS: [u8; 16] = [0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb
 /// Number of omitted keys that are shown.
 const SHOWN: usize = 3;
 
-/// The text of the bundle, without the keys that no indicator is written for ([`left_out`]). Its ids come from job, round and key, so that the same results have the same ids at everybody who gets
-/// them.
+/// The text of the bundle, without the keys that no indicator is written for ([`left_out`]). Its ids come from job,
+/// round and key, so that the same results have the same ids at everybody who gets them.
 pub(super) fn bundle(results: &RoundResults) -> Result<String> {
     // STIX asks for three digits behind the second.
     let moment = results.closed.to_string().replace('Z', ".000Z");

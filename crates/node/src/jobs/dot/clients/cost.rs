@@ -15,8 +15,8 @@ const BASE_MEMORY: u64 = 64 << 20;
 
 /// Computes the cost of a job with so many rows, excluding the handshake.
 ///
-/// Errors ([`Error::Input`]): the clients' rows together are not as many as the server's; there are products that `modulus`
-/// does not hold.
+/// Errors ([`Error::Input`]): the clients' rows together are not as many as the server's; there are products that
+/// `modulus` does not hold.
 pub fn cost(job: &DotJob<'_>, roles: &Clients<'_>, rows: &Slices, machine: &Calibration) -> Result<Cost> {
     let together = rows.slices.iter().map(|slice| slice.unwrap_or_default()).sum();
     if together != rows.all {

@@ -1,8 +1,10 @@
-//! `dot` with k clients: one side's rows are in slices at several parties, the *clients*, and the other side's all at one, the
+//! `dot` with k clients: one side's rows are in slices at several parties, the *clients*, and the other side's all at
+//! one, the
 //! *server* (Yang, Wright & Subramaniam, section 3.4). `tacita_core::protocol::dot::paillier::clients` has the protocol.
 //!
-//! Every client has a connection to the server, and one to the client before it and after it. [`agree`](crate::agreement::group::agree) binds all of them to
-//! one run; [`WithClients`] is what each party then does.
+//! Every client has a connection to the server, and one to the client before it and after it.
+//! [`agree`](crate::agreement::group::agree) binds all of them to one run; [`WithClients`] is what each party then
+//! does.
 
 mod check;
 pub mod cost;

@@ -18,8 +18,9 @@ pub const PROTOCOL: Protocol = Protocol::named("lattice");
 /// Protocol based on lattice encryption.
 pub struct Lattice;
 
-/// CPU seconds of the encryptor for a number that it encrypts; of the answerer for one that it reads, for one that it prepares,
-/// and for each product of two; each of them for each prime of the modulus; and of each party before the first.
+/// CPU seconds of the encryptor for a number that it encrypts; of the answerer for one that it reads, for one that it
+/// prepares, and for each product of two; each of them for each prime of the modulus; and of each party before the
+/// first.
 const ENCRYPT: f64 = 13e-9;
 const RECEIVE: f64 = 4e-9;
 const PREPARE: f64 = 8e-9;

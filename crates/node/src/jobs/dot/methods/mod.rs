@@ -71,7 +71,8 @@ pub trait DotPairMethod: Sync {
     /// The word for it in job files.
     fn protocol(&self) -> Protocol;
 
-    /// Whether it is there as a paper has it, for who names it, and costs a thousand times as much as others that do the same.
+    /// Whether it is there as a paper has it, for who names it, and costs a thousand times as much as others that do
+    /// the same.
     fn is_published(&self) -> bool {
         false
     }

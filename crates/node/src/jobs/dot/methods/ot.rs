@@ -42,8 +42,8 @@ pub fn transfer_seconds(extension: Extension) -> f64 {
     known.map_or(TRANSFERS[2].1, |(_, seconds)| *seconds)
 }
 
-/// The bandwidth in bits a second that is assumed where it depends on the network which of two protocols is the faster, and both
-/// parties have to know: by how transfers are made, for which the network was looked at.
+/// The bandwidth in bits a second that is assumed where it depends on the network which of two protocols is the faster,
+/// and both parties have to know: by how transfers are made, for which the network was looked at.
 pub fn bandwidth_for(extension: Option<Extension>) -> f64 {
     match extension {
         Some(Extension::SoftSpoken(..8)) => NEAR_BANDWIDTH,
@@ -51,7 +51,8 @@ pub fn bandwidth_for(extension: Option<Extension>) -> f64 {
     }
 }
 
-/// The extension of SoftSpoken whose transfers are the cheapest over a network, for jobs that make some now and some later.
+/// The extension of SoftSpoken whose transfers are the cheapest over a network, for jobs that make some now and some
+/// later.
 pub fn cheapest(network: Network) -> Extension {
     let seconds = |extension: Extension| match extension {
         // A transfer of SoftSpoken has 128 / k bits.

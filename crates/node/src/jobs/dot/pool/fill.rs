@@ -12,7 +12,8 @@ use super::{FACTS_FILE, Facts, PoolStatus, fault, segments, status};
 use crate::base::folder::{Folder, LEFT_BEHIND};
 use crate::base::text;
 
-/// Locked while a pool is filled: keeps two processes from filling one pool at once: the second would take the first one's unfinished files for leavings.
+/// Locked while a pool is filled: keeps two processes from filling one pool at once: the second would take the first
+/// one's unfinished files for leavings.
 const LOCK_FILE: &str = "fill.lock";
 
 /// Encryptions of a segment: what is lost if filling is interrupted, and what is looked through to take the last ones.

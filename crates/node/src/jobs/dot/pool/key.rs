@@ -1,4 +1,5 @@
-//! The key of a pool: Paillier's secret key, and a key that seals encryptions on disk. One PEM file, for its owner's eyes only.
+//! The key of a pool: Paillier's secret key, and a key that seals encryptions on disk. One PEM file, for its owner's
+//! eyes only.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

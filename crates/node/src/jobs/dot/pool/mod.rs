@@ -1,9 +1,9 @@
 //! Pools: encryptions of 0 and of 1 under a party's own Paillier key, made when there is time, for runs of `paillier`.
 //!
-//! A pool is a directory with segments, which are files of sealed encryptions of one kind. What is taken is cut
-//! off from a segment's end, and the file is flushed to disk, before anybody gets it: whenever the process ends, an encryption
-//! is still there and was never used, or it is gone. A lock keeps other processes out meanwhile. What is taken depends on how
-//! many encryptions are wanted, never on a column.
+//! A pool is a directory with segments, which are files of sealed encryptions of one kind. What is taken is cut off
+//! from a segment's end, and the file is flushed to disk, before anybody gets it: whenever the process ends, an
+//! encryption is still there and was never used, or it is gone. A lock keeps other processes out meanwhile. What is
+//! taken depends on how many encryptions are wanted, never on a column.
 //!
 //! The key is kept elsewhere. Two copies of a pool would give each encryption twice.
 
@@ -111,8 +111,8 @@ pub fn status(directory: &Path) -> Result<PoolStatus> {
 impl EncryptionPool {
     /// Opens a pool for a run of this job.
     ///
-    /// Errors ([`Error::Input`]): the job does not encrypt, or under a key of another length; the pool is damaged, or another
-    /// key's, or others can write to it.
+    /// Errors ([`Error::Input`]): the job does not encrypt, or under a key of another length; the pool is damaged, or
+    /// another key's, or others can write to it.
     pub fn open(place: &Place, job: &JobSpec) -> Result<EncryptionPool> {
         if job.clients().is_some() {
             return Err(Error::Input("--pool is not available for jobs with several clients: leave it out".into()));

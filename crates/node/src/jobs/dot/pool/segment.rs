@@ -1,7 +1,7 @@
 //! Segments: files of sealed encryptions of one kind.
 //!
-//! A header that tells the kind and the key, and records of equal length. Each record is sealed by ChaCha20-Poly1305 under the
-//! segment's own key with its place as nonce; a segment is written once, so that no nonce comes twice.
+//! A header that tells the kind and the key, and records of equal length. Each record is sealed by ChaCha20-Poly1305
+//! under the segment's own key with its place as nonce; a segment is written once, so that no nonce comes twice.
 
 use std::fs::File;
 use std::io::{Read, Write};

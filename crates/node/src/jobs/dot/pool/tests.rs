@@ -143,7 +143,8 @@ fn nothing_that_was_given_comes_again_after_a_crash_at_any_step() {
                 steps: 0,
             };
             let second = pool.take(count, &mut disk);
-            // Whenever the process ended meanwhile: what was given before is not there, and what is there is there once.
+            // Whenever the process ended meanwhile: what was given before is not there, and what is there is there
+            // once.
             for crashed in &disk.crashed {
                 pool.folder = Folder::open(crashed).unwrap();
                 let left = all(&pool);

@@ -1,7 +1,7 @@
 //! The union of what was found by several keys.
 //!
-//! By the first key first: rows that are common by it, in its order, then those that are so by the second alone, and so on. Files of
-//! two parties match line by line if no row matches two.
+//! By the first key first: rows that are common by it, in its order, then those that are so by the second alone, and so
+//! on. Files of two parties match line by line if no row matches two.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -62,7 +62,8 @@ struct Matches {
     given: Option<(PayloadSchema, Payload)>,
 }
 
-/// Own rows that match by any key, each once; where the peer gave columns, each pair of an own row and one of the peer's, once.
+/// Own rows that match by any key, each once; where the peer gave columns, each pair of an own row and one of the
+/// peer's, once.
 fn join(table: &Table, all: &[Matches], peer: &str) -> Result<Selection> {
     if all.iter().any(|matches| matches.given.is_some()) {
         return join_given(table, all, peer);

@@ -1,10 +1,11 @@
-//! Several keys of which one is enough: an intersection by each over the same connection, and the union of what they find.
+//! Several keys of which one is enough: an intersection by each over the same connection, and the union of what they
+//! find.
 //!
-//! Semi-honest parties do one after the other. Among malicious ones, what the receiver brings by all keys is fixed before it learns
-//! anything by one: rows that it gets by the first key would else say what to test by the next.
+//! Semi-honest parties do one after the other. Among malicious ones, what the receiver brings by all keys is fixed
+//! before it learns anything by one: rows that it gets by the first key would else say what to test by the next.
 //!
-//! Each intersection is that of a job with one key ([`JobSpec::alternatives`]), in a session of its own. Given rows come with
-//! numbers, so that a row of the peer that matches by two keys is known to be one.
+//! Each intersection is that of a job with one key ([`JobSpec::alternatives`]), in a session of its own. Given rows
+//! come with numbers, so that a row of the peer that matches by two keys is known to be one.
 
 mod answer;
 mod counts;

@@ -42,7 +42,8 @@ fn chances_of_several_keys_stay_below_the_whole() {
         .iter()
         .sum();
     assert!(counted < chance(STATISTICAL_BITS));
-    // What a malicious receiver may fit: somewhat more in each of several runs, so that no more fits in any but with the same probability.
+    // What a malicious receiver may fit: somewhat more in each of several runs, so that no more fits in any but with
+    // the same probability.
     let fit = |runs: usize| overfitted_items(1000, Chance::Store.bits(), runs).unwrap();
     assert!(fit(MAX_ALTERNATIVES) >= fit(1) && fit(1 << 40) > fit(1) && fit(1 << 40) < fit(1) + 10);
 

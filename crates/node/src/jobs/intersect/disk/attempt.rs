@@ -1,4 +1,5 @@
-//! An attempt at a run in buckets, between two parties or among several: what is kept of it, and where its items are meanwhile.
+//! An attempt at a run in buckets, between two parties or among several: what is kept of it, and where its items are
+//! meanwhile.
 
 use std::sync::atomic::Ordering;
 
@@ -96,7 +97,8 @@ fn kept(sizes: &Sizes) -> Option<&agreement::ResumableRun> {
     sizes.work.as_ref()?.kept.as_ref()
 }
 
-/// Refuses to begin anew what one party has done a part of, unless another keeps nothing. `others` are all but `me`, by name.
+/// Refuses to begin anew what one party has done a part of, unless another keeps nothing. `others` are all but `me`, by
+/// name.
 pub fn check_fresh(job: &JobSpec, me: &str, own: &Sizes, others: &[(&str, &Sizes)]) -> Result<()> {
     // What is finished at who learns nothing is of no worth to anybody.
     let done = |name: &str, sizes: &Sizes| job.learns(name) && kept(sizes).is_some_and(|kept| kept.finished > 0);
@@ -236,7 +238,8 @@ mod tests {
                 let named = |name: &&str| error.as_ref().is_some_and(|error| error.contains(&format!("{name} ")));
                 assert!(error.is_none() || others(me).any(|other| named(&NAMES[other])), "{error:?}");
             }
-            // Nothing that a learner has finished is thrown away while all keep their work on disk, and nothing else is in the way.
+            // Nothing that a learner has finished is thrown away while all keep their work on disk, and nothing else is
+            // in the way.
             let worth = (0..2).any(|learner| kept(sizes[learner]).is_some_and(|kept| kept.finished > 0));
             let all_on_disk = sizes.iter().all(|sizes| sizes.work.is_some());
             assert_eq!(errors[0].is_some(), worth && all_on_disk && !resumes[0], "{sizes:?}: {errors:?}");

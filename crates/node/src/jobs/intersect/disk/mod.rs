@@ -1,9 +1,10 @@
 //! Intersections of tables that do not fit memory: sorted on disk, intersected bucket by bucket, and resumed after
 //! whatever ended a run.
 //!
-//! `on_disk::prepare` sorts a table by key into two files. The parties agree on buckets and a seed (`attempt`, and `run` for two of them); items are hashed and
-//! sorted into buckets (`buckets`), and the result of each is on disk before the bucket counts as done. At the end one pass
-//! over the sorted rows writes those that are common (`on_disk::rows`).
+//! `on_disk::prepare` sorts a table by key into two files. The parties agree on buckets and a seed (`attempt`, and
+//! `run` for two of them); items are hashed and sorted into buckets (`buckets`), and the result of each is on disk
+//! before the bucket counts as done. At the end one pass over the sorted rows writes those that are common
+//! (`on_disk::rows`).
 
 mod attempt;
 mod buckets;

@@ -194,8 +194,8 @@ mod tests {
         assert!(matches!(check(&bucket, &theirs), Err(Error::Protocol { .. })));
     }
 
-    /// Whatever the peer claims, what a party's lanes hold fits the memory that it has for buckets: what each bucket takes, and
-    /// what the peer can send ahead. What does not grow with the items is in the fixed part.
+    /// Whatever the peer claims, what a party's lanes hold fits the memory that it has for buckets: what each bucket
+    /// takes, and what the peer can send ahead. What does not grow with the items is in the fixed part.
     #[test]
     fn lanes_and_their_queues_fit_the_own_memory() {
         let counts = [0, 1, 1000, 1 << 20, 200_000_000, 1 << 31, u64::from(u32::MAX)];

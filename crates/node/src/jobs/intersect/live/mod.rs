@@ -1,5 +1,5 @@
-//! A live list: one party stands and answers, for as long as it likes, many clients that each ask whether a row is on its list. What
-//! follows from the job file for both sides is here; `tacita-serve` has the two programs.
+//! A live list: one party stands and answers, for as long as it likes, many clients that each ask whether a row is on
+//! its list. What follows from the job file for both sides is here; `tacita-serve` has the two programs.
 
 mod learned;
 mod reader;

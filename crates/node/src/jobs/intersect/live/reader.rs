@@ -57,7 +57,8 @@ impl QueryRow {
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// The items of an epoch, one for each key: of a key that there is not, a random one that nobody finds, so that the authority cannot tell.
+    /// The items of an epoch, one for each key: of a key that there is not, a random one that nobody finds, so that the
+    /// authority cannot tell.
     pub fn items(&self, keys: &[[u8; 32]], rng: &mut impl rand_core::CryptoRng) -> Vec<Item> {
         let mut item = |(own, key): (&Option<Vec<u8>>, &[u8; 32])| match own {
             Some(own) => Item::new(key, own),
@@ -129,8 +130,8 @@ impl KeyReader {
         self.keys.iter().map(|columns| names(columns).join(" + ")).collect()
     }
 
-    /// The keys of somebody of whom `value` says what stands under a header. A value that one profile reads and another does not, as a
-    /// year alone, makes the keys that it can.
+    /// The keys of somebody of whom `value` says what stands under a header. A value that one profile reads and another
+    /// does not, as a year alone, makes the keys that it can.
     pub fn read<'a>(&self, value: impl Fn(&str) -> &'a str) -> QueryRow {
         let mut seen: Vec<(&str, Seen)> = Vec::new();
         let mut canonical = String::new();
@@ -172,8 +173,8 @@ impl KeyReader {
         }
     }
 
-    /// The keys of each row of a table, with the text of the column `reference`, if one is named. Columns whose headers are among `names`
-    /// are called otherwise in this table.
+    /// The keys of each row of a table, with the text of the column `reference`, if one is named. Columns whose headers
+    /// are among `names` are called otherwise in this table.
     ///
     /// Errors ([`Error::Input`]): a column of the keys, or that of references, is not there.
     pub fn read_table(

@@ -82,8 +82,8 @@ impl RowsRead {
 impl Roll {
     /// The rows of a table, encoded, and those of them that cannot be found. The user is told what cannot be read.
     ///
-    /// Errors ([`Error::Input`]): a column is missing; more than half of the rows have a value that no profile of its column reads, unless
-    /// that is allowed.
+    /// Errors ([`Error::Input`]): a column is missing; more than half of the rows have a value that no profile of its
+    /// column reads, unless that is allowed.
     pub fn read(live: &Live, table: &Table, allow_unreadable: bool) -> Result<RowsRead> {
         let mut rows: Vec<EncodedRow> = vec![EncodedRow::default(); table.rows()];
         let (mut has_key, mut lacks_key) = (vec![false; table.rows()], vec![false; table.rows()]);

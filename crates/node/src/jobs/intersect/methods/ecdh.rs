@@ -142,7 +142,8 @@ impl Bucketed for Ecdh {
     }
 }
 
-/// CPU seconds of receiver and sender: each blinds or evaluates what is asked, then one opens it, the other does its own.
+/// CPU seconds of receiver and sender: each blinds or evaluates what is asked, then one opens it, the other does its
+/// own.
 pub(in crate::jobs) fn passes(level: Level, asked: f64, sent: f64, machine: &Calibration) -> [f64; 2] {
     let pass = match suite(level) {
         Suite::Ristretto255 => machine.ecdh_pass,

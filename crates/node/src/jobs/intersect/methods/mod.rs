@@ -64,7 +64,8 @@ pub trait IntersectMethod: Sync {
         Vec::new()
     }
 
-    /// Returns the leak that defeats the purpose of an intersection, so that the protocol is there for comparisons only.
+    /// Returns the leak that defeats the purpose of an intersection, so that the protocol is there for comparisons
+    /// only.
     fn leak(&self) -> Option<&'static str> {
         None
     }
@@ -152,7 +153,8 @@ pub trait IntersectPairMethod: Sync {
         machine: &Calibration,
     ) -> Result<IntersectCost>;
 
-    /// Memory of the receiver or of the sender, which has `items` keys, in bytes: its table aside, an estimate from above.
+    /// Memory of the receiver or of the sender, which has `items` keys, in bytes: its table aside, an estimate from
+    /// above.
     fn memory(&self, job: &JobSpec, receives: bool, items: u64, params: Params) -> Result<u64>;
 
     /// Appends what `party` learns or could do by this protocol, besides what all of them tell.
@@ -161,8 +163,8 @@ pub trait IntersectPairMethod: Sync {
     /// Runs the protocol for this party.
     fn run(&self, run: MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult>;
 
-    /// Runs it by several keys among malicious parties, who are bound to what they bring by all of them before anybody learns anything by
-    /// one. This ends the channel's job. Returns what was found by each.
+    /// Runs it by several keys among malicious parties, who are bound to what they bring by all of them before anybody
+    /// learns anything by one. This ends the channel's job. Returns what was found by each.
     fn run_each(
         &self,
         _runs: &[MethodContext<'_>],
@@ -188,7 +190,8 @@ pub trait Bucketed {
     fn received(&self, level: Level, receives: bool, params: &Params) -> u64;
 }
 
-/// The protocols, in the order in which messages list them. A word may stand for several, of which each is for other jobs.
+/// The protocols, in the order in which messages list them. A word may stand for several, of which each is for other
+/// jobs.
 static METHODS: [&dyn IntersectMethod; 9] = [
     &IntersectPair(&vole::Vole),
     &IntersectPair(&ecdh::Ecdh),

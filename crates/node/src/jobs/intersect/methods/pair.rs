@@ -80,8 +80,8 @@ impl IntersectMethod for IntersectPair {
             let each = any::split(job, own, theirs)
                 .map(|(one, own, theirs)| self.memory(&one, me, chosen, &one.sizes_of_both(me, own, theirs)));
             let each = each.collect::<Result<Vec<_>>>()?.into_iter();
-            // One after the other. Malicious parties hold the states of all runs until all are bound, and all entries until the
-            // last one has come.
+            // One after the other. Malicious parties hold the states of all runs until all are bound, and all entries
+            // until the last one has come.
             return Ok(match job.security {
                 Security::SemiHonest => each.max().unwrap_or(0),
                 Security::Malicious => each.fold(0, u64::saturating_add),

@@ -24,8 +24,8 @@ pub struct Vole;
 /// receiver's item, and the sender's for its own item.
 const SHARES: [f64; 3] = [0.6, 0.25, 0.15];
 
-/// Memory of the receiver for each of its items, and of the sender for each of the receiver's and of its own, measured and rounded
-/// up: items, store, correlation, and what the correlation is made of.
+/// Memory of the receiver for each of its items, and of the sender for each of the receiver's and of its own, measured
+/// and rounded up: items, store, correlation, and what the correlation is made of.
 const RECEIVER_BYTES: u64 = 260;
 const SENDER_BYTES: u64 = 130;
 const SENDER_ENTRY_BYTES: u64 = 100;
@@ -162,8 +162,8 @@ impl Bucketed for Vole {
     }
 }
 
-/// CPU seconds of a party in two functions, one with the key of each party: each gets the other's at its own items, and evaluates its own
-/// there.
+/// CPU seconds of a party in two functions, one with the key of each party: each gets the other's at its own items, and
+/// evaluates its own there.
 pub(in crate::jobs) fn cpu_of_both(own: f64, theirs: f64, machine: &Calibration) -> f64 {
     let [receiver, answer, entry] = SHARES;
     2.0 * machine.vole_start + machine.vole_item * ((receiver + entry) * own + answer * theirs)

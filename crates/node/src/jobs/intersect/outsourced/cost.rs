@@ -10,8 +10,8 @@ use super::{PROTOCOL, helper_learns, params};
 use crate::agreement::JobSpec;
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
 
-/// Passes of `ecdh` that an item costs the leader and another party, measured with points multiplied eight at a time; and those
-/// that values cost the two besides.
+/// Passes of `ecdh` that an item costs the leader and another party, measured with points multiplied eight at a time;
+/// and those that values cost the two besides.
 const LEADER: f64 = 5.0;
 const OTHER: f64 = 5.9;
 const SUM: [f64; 2] = [2.7, 5.9];

@@ -36,8 +36,8 @@ const SECRET_FILE: &str = "prepared.bin";
 const FACTS_FILE: &str = "prepared.json";
 const LOCK_FILE: &str = "lock";
 
-/// Version of the files. 2: tags have other lengths than in 1, because all that may go wrong by chance shares one bound, and the ledger
-/// is sealed. 3: the secret part says in which group it is.
+/// Version of the files. 2: tags have other lengths than in 1, because all that may go wrong by chance shares one
+/// bound, and the ledger is sealed. 3: the secret part says in which group it is.
 const VERSION: u32 = 3;
 
 /// A prepared part that has been read, and fits the job.

@@ -22,8 +22,8 @@ pub const DEFAULT_MAX_CLIENTS: u64 = 1000;
 /// Runs that one client can make with as many keys as the terms allow, unless they say otherwise.
 pub const DEFAULT_RUNS: u64 = 10;
 
-/// Elements that one key answers at most. Each answer is one of a static Diffie-Hellman oracle, whose known attacks gain
-/// about half of log2 of their number in bits (RFC 9497, section 7.2.3): 20 bits of 128 at 2^40.
+/// Elements that one key answers at most. Each answer is one of a static Diffie-Hellman oracle, whose known attacks
+/// gain about half of log2 of their number in bits (RFC 9497, section 7.2.3): 20 bits of 128 at 2^40.
 pub const MAX_TOTAL_QUERIES: u64 = 1 << 40;
 
 /// Limits on the queries of clients in one epoch. The quota follows from the terms, so that both sides derive the
@@ -54,9 +54,9 @@ impl EpochQuota {
 
 /// Queries of clients in one epoch. Sealed under a key that only the holder of the part can derive.
 ///
-/// Each ledger names the file that it took the place of, and a mark beside it names the ledger that was written last. So
-/// a ledger that was changed, removed, or put back from an earlier time is noticed; that both were put back together is
-/// not.
+/// Each ledger names the file that it took the place of, and a mark beside it names the ledger that was written last.
+/// So a ledger that was changed, removed, or put back from an earlier time is noticed; that both were put back together
+/// is not.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Ledger {
     /// Number of earlier versions of the ledger.

@@ -123,8 +123,8 @@ mod tests {
     use super::*;
     use crate::agreement::DiskRun;
 
-    /// Whatever the others claim, a bucket fits the memory that a party has for it; or the job is refused for that, with the name of
-    /// who has too little.
+    /// Whatever the others claim, a bucket fits the memory that a party has for it; or the job is refused for that,
+    /// with the name of who has too little.
     #[test]
     fn a_bucket_fits_the_memory_of_all() {
         let job = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"b\", \"c\"]\n[key]\ncolumns = [\"k\"]\n[parties.a]\n[parties.b]\n[parties.c]\n";

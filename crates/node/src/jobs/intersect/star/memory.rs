@@ -4,8 +4,8 @@ use tacita_core::protocol::intersect::star::{Gives, Params};
 
 use crate::jobs::intersect::memory::BUCKET_ITEM_BYTES;
 
-/// Memory of the leader for each of its items, and for each link besides; of another for each of the leader's items and each of its
-/// own, measured and rounded up.
+/// Memory of the leader for each of its items, and for each link besides; of another for each of the leader's items and
+/// each of its own, measured and rounded up.
 const LEADER_BYTES: u64 = 200;
 const LINK_BYTES: u64 = 160;
 const OTHER_BYTES: u64 = 130;

@@ -106,7 +106,8 @@ fn in_memory(
     star::run(party, channels, rng)
 }
 
-/// The own rows that all have, in the same order at all, as a part of another job: `alignment` reveals them to all parties.
+/// The own rows that all have, in the same order at all, as a part of another job: `alignment` reveals them to all
+/// parties.
 pub(in crate::jobs) fn common_rows(
     alignment: &JobSpec,
     me: &str,

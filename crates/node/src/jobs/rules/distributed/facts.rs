@@ -33,7 +33,8 @@ pub fn facts(job: &RulesJob<'_>, me: &str, table: &Table) -> Result<Value> {
 
 /// Combines the facts about all parts.
 ///
-/// Errors ([`Error::Input`]): a column of many numbers without bins; two columns that could make items of one name; parts with other columns.
+/// Errors ([`Error::Input`]): a column of many numbers without bins; two columns that could make items of one name;
+/// parts with other columns.
 pub fn join(me: &str, facts: Vec<Value>) -> Result<Value> {
     let mut all: Option<Looks> = None;
     for one in facts {
@@ -65,7 +66,8 @@ pub fn flags(facts: &Value) -> Result<BTreeMap<String, bool>> {
     Ok(read(facts)?.into_iter().map(|(header, look)| (header, look.is_flag())).collect())
 }
 
-/// Refuses columns of which two could make items of one name: one process sees whether they do, and a machine of many does not.
+/// Refuses columns of which two could make items of one name: one process sees whether they do, and a machine of many
+/// does not.
 pub fn check_names(table: &Table, columns: &[ItemColumn]) -> Result<()> {
     let made = |column: &ItemColumn| match &column.binning {
         Some(Binning::Bounds(bounds)) => column.names_in_bounds(bounds),

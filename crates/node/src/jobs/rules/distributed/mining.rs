@@ -34,8 +34,8 @@ pub struct Mining {
 impl Mining {
     /// Begins, when both have gathered the items of all buckets.
     ///
-    /// Errors ([`Error::Terms`]): the parties have aligned rows of different attempts at a bucket. [`Error::Input`]: fewer rows than `limits.min_rows`;
-    /// too many items.
+    /// Errors ([`Error::Terms`]): the parties have aligned rows of different attempts at a bucket. [`Error::Input`]:
+    /// fewer rows than `limits.min_rows`; too many items.
     pub fn begin(job: &RulesJob<'_>, me: &str, gathered: Gathered, channel: &mut Channel) -> Result<Mining> {
         let Gathered { rows, runs, items, session } = gathered;
         warn_of_common_rows(job, channel.peer());
@@ -81,7 +81,8 @@ impl Mining {
     }
 }
 
-/// Shares of rows that were aligned in different attempts add up to nothing: both have to have kept the same, and as many.
+/// Shares of rows that were aligned in different attempts add up to nothing: both have to have kept the same, and as
+/// many.
 fn check_same(rows: u64, runs: &[String], channel: &mut Channel) -> Result<()> {
     let mut hasher = blake3::Hasher::new_derive_key("tacita 1 runs of partitions");
     hasher.update(&rows.to_le_bytes());

@@ -54,8 +54,8 @@ fn answer(brought: &RulesInput, aligned: &AlignedRows, run: &str) -> Result<Answ
     })
 }
 
-/// The columns of items, of which the bucket has so many rows: what a table has as lists of rows in its last column. An item that is in no row may
-/// have none.
+/// The columns of items, of which the bucket has so many rows: what a table has as lists of rows in its last column. An
+/// item that is in no row may have none.
 pub fn columns(table: &Table, rows: usize) -> Result<Baskets> {
     let bad = |what: &str| Error::Internal(format!("the items of a bucket: {what}"));
     let place = table.schema().fields().len().checked_sub(1).ok_or_else(|| bad("no column"))?;

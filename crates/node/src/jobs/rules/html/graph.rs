@@ -90,8 +90,8 @@ fn named(report: &RulesReport, item: &ItemView) -> String {
     format!("<span class=\"mark p{}\"></span><bdi>{}</bdi> (<bdi>{}</bdi>)", item.party, text(&name), text(owner))
 }
 
-/// The share of the transactions that have an item: as counted, or as it follows from a rule on the item alone. If there
-/// is neither (only sets of both parties' items are listed), the share of the most frequent set with it.
+/// The share of the transactions that have an item: as counted, or as it follows from a rule on the item alone. If
+/// there is neither (only sets of both parties' items are listed), the share of the most frequent set with it.
 fn supports(report: &RulesReport) -> BTreeMap<&ItemView, f64> {
     let mut exact = BTreeMap::new();
     let mut bounds: BTreeMap<&ItemView, f64> = BTreeMap::new();

@@ -9,8 +9,8 @@ use tacita_core::{Error, Result, Session, Side};
 use super::parts::{self, MAX_COLUMNS, ProductPart, part_columns, parts};
 use super::{ProductsCost, Wanted};
 
-/// Bytes that a batch holds besides the items: columns of a part, their sums (with the usual ring of degree 8192 and three
-/// primes), and what is prepared at a time.
+/// Bytes that a batch holds besides the items: columns of a part, their sums (with the usual ring of degree 8192 and
+/// three primes), and what is prepared at a time.
 pub fn memory(rows: u64) -> u64 {
     let sums = MAX_COLUMNS as u64 * 16 * 8192 * 3;
     rows / 8 * part_columns(rows as usize) as u64 + sums + (128 << 20)

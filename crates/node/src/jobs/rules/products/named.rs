@@ -1,5 +1,5 @@
-//! The scalar products of a run by a protocol that the job names and that serves single products too: each part of a batch is
-//! a run of it.
+//! The scalar products of a run by a protocol that the job names and that serves single products too: each part of a
+//! batch is a run of it.
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -51,8 +51,8 @@ impl ProductTerms {
         Ok(cost)
     }
 
-    /// Bytes that a batch holds besides the items, at most: columns of a part, and what the protocol keeps for all products of
-    /// these.
+    /// Bytes that a batch holds besides the items, at most: columns of a part, and what the protocol keeps for all
+    /// products of these.
     pub fn memory(&self, rows: u64, params: &Params) -> Result<u64> {
         let columns = part_columns(rows as usize).min(MAX_COLUMNS) as u32;
         let pairs = (0..columns).flat_map(|first| (0..columns).map(move |second| (first, second)));

@@ -1,5 +1,5 @@
-//! Products in parts: what a protocol that keeps a party's columns makes at a time, so that memory does not grow with their
-//! number.
+//! Products in parts: what a protocol that keeps a party's columns makes at a time, so that memory does not grow with
+//! their number.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! Unions of tables that do not fit memory.
 //!
-//! There are no buckets: how many common items are in each would tell what overlaps. What has to be in order is sorted as a whole: the
-//! own table by key (`on_disk::prepare`), a sender's items by random numbers, which is the random order that they go in (`given`),
-//! tags (`on_disk::records`), and the peer's rows by key (`order`). Nothing on the wire differs from a run in memory. An attempt begins
-//! the protocol anew, with fresh keys and a fresh order; what a run goes on with is the sorted table, and what was received, once
-//! that is all there.
+//! There are no buckets: how many common items are in each would tell what overlaps. What has to be in order is sorted
+//! as a whole: the own table by key (`on_disk::prepare`), a sender's items by random numbers, which is the random order
+//! that they go in (`given`), tags (`on_disk::records`), and the peer's rows by key (`order`). Nothing on the wire
+//! differs from a run in memory. An attempt begins the protocol anew, with fresh keys and a fresh order; what a run
+//! goes on with is the sorted table, and what was received, once that is all there.
 
 mod given;
 mod items;
@@ -75,7 +75,8 @@ pub(super) fn check_job(job: &JobSpec) -> Result<()> {
     }
 }
 
-/// Memory of the bits that say which of so many items a receiver has, in bytes: as they are found, and as they are used.
+/// Memory of the bits that say which of so many items a receiver has, in bytes: as they are found, and as they are
+/// used.
 pub(super) fn bits(items: u64) -> u64 {
     items / 2
 }
@@ -117,7 +118,8 @@ impl Disk {
         Ok(Disk { table, sizes, measured, source, memory })
     }
 
-    /// A run in the directory of which both parties have all they need of each other, so that only the result is to be written.
+    /// A run in the directory of which both parties have all they need of each other, so that only the result is to be
+    /// written.
     pub fn ended(job: &JobSpec, me: &str, path: &Path, work: &DiskOptions) -> Result<Option<Disk>> {
         Ok(Disk::reopen(job, me, path, work)?.filter(|disk| disk.table.state().ended))
     }
@@ -165,7 +167,8 @@ impl Disk {
         [ITEMS, GIVEN].iter().try_for_each(|name| self.table.directory().remove(name))
     }
 
-    /// Begins the file of what is received: for each of the peer's items a byte, 1 if this party lacks it, and what is given.
+    /// Begins the file of what is received: for each of the peer's items a byte, 1 if this party lacks it, and what is
+    /// given.
     pub fn receive(&self, payload_bytes: usize) -> Result<FileWriter> {
         let bytes = 1 + payload_bytes;
         let directory = self.table.directory();

@@ -130,7 +130,8 @@ impl Method for Ecdh {
     }
 }
 
-/// A run of a party whose table is on disk. The receiver writes as much for an item that it has as for one that it lacks.
+/// A run of a party whose table is on disk. The receiver writes as much for an item that it has as for one that it
+/// lacks.
 fn run_on_disk(
     disk: &Disk,
     item_key: &[u8; 32],

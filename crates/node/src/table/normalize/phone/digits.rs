@@ -1,7 +1,7 @@
 //! Decimal digits of all scripts.
 
-/// The zeros of the decimal digits that Unicode has (general category Nd, version 14) but for those that NFKC makes ASCII ones: the nine
-/// others follow each.
+/// The zeros of the decimal digits that Unicode has (general category Nd, version 14) but for those that NFKC makes
+/// ASCII ones: the nine others follow each.
 #[rustfmt::skip]
 const ZEROS: [u32; 58] = [
     0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66,

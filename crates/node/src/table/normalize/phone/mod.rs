@@ -1,8 +1,8 @@
 //! `phone`.
 //!
 //! What a number is written with is checked here; what it stands for is found as libphonenumber finds it, by its table.
-//! Unlike there, a number with its country code in front means the same to every reader, and a canonical form is read as
-//! itself.
+//! Unlike there, a number with its country code in front means the same to every reader, and a canonical form is read
+//! as itself.
 
 mod digits;
 mod plans;
@@ -64,7 +64,8 @@ pub(super) fn phone(value: &str, country: Option<Country>, out: &mut String) -> 
     if number.contains(odd) || plain.rfind('+').is_some_and(|at| at > 0) || plain.len() > LONGEST {
         return None;
     }
-    // "+44 (0)20 ...": the zero is for callers inside the country, if it is what they dial. "+39 (0)6 ...": it is a digit.
+    // "+44 (0)20 ...": the zero is for callers inside the country, if it is what they dial. "+39 (0)6 ...": it is a
+    // digit.
     let without_zero = || {
         let plain: String = number.replacen("(0)", "", 1).chars().filter(|c| c.is_ascii_digit() || *c == '+').collect();
         read(&plain, country).filter(|number| number.plan.dials_zero())

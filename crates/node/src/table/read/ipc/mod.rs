@@ -1,5 +1,5 @@
-//! Arrow IPC, both forms. Messages are read and checked here, and decoded by the library, which takes memory for what they
-//! claim.
+//! Arrow IPC, both forms. Messages are read and checked here, and decoded by the library, which takes memory for what
+//! they claim.
 
 mod message;
 mod views;
@@ -26,7 +26,8 @@ const MAX_DEPTH: usize = 32;
 /// The file form ends with the length of its footer (4 bytes) and the magic.
 const TAIL_BYTES: usize = 10;
 
-/// Whoever adds to a dictionary in little steps has it copied each time: as much as the memory that there is, so many times.
+/// Whoever adds to a dictionary in little steps has it copied each time: as much as the memory that there is, so many
+/// times.
 const COPIES: u64 = 8;
 
 /// Opens a file: the file form begins with `ARROW1`, everything else is taken for a stream.

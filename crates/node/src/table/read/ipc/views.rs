@@ -1,5 +1,5 @@
-//! Columns of views: each row says where its text is, and many may show the same. The library looks at the text of every row,
-//! so what they show is added up first.
+//! Columns of views: each row says where its text is, and many may show the same. The library looks at the text of
+//! every row, so what they show is added up first.
 
 use arrow_ipc::{CompressionType, MetadataVersion, RecordBatch};
 use arrow_schema::{DataType, FieldRef, UnionMode};

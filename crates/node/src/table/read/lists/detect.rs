@@ -8,8 +8,8 @@ use super::{Listing, WantedColumn};
 /// Words with which DShield's list names its columns.
 const DSHIELD: [&str; 3] = ["start", "end", "netmask"];
 
-/// The kind of list that a text is which begins with `head`; none if it may be a table. A text that has `ended` and holds comments
-/// alone is an empty list, unless one of them names a wanted column, as a header does.
+/// The kind of list that a text is which begins with `head`; none if it may be a table. A text that has `ended` and
+/// holds comments alone is an empty list, unless one of them names a wanted column, as a header does.
 pub(super) fn listing(head: &str, ended: bool, wanted: &[WantedColumn]) -> Option<Listing> {
     if head.starts_with("#separator") || head.starts_with("#fields\t") {
         return Some(Listing::Zeek);

@@ -17,9 +17,9 @@ pub(super) enum Entry<'a> {
 /// A word that begins as a network or a range, and is none.
 const NO_NETWORK: &str = "is no network or range: write ADDRESS/LENGTH, or FIRST-LAST with the smaller address first";
 
-/// Reads a line of a list of addresses; `#` or `;` begins a comment. Beside an address, a network or a range may stand numbers (of
-/// attacks, of lists that have it), a mask (`10.0.0.0 255.255.255.0`), or what DShield writes: first and last address of a network,
-/// the length of its prefix, and more.
+/// Reads a line of a list of addresses; `#` or `;` begins a comment. Beside an address, a network or a range may stand
+/// numbers (of attacks, of lists that have it), a mask (`10.0.0.0 255.255.255.0`), or what DShield writes: first and
+/// last address of a network, the length of its prefix, and more.
 ///
 /// Errors: something else stands behind the address.
 pub(super) fn netset(line: &str) -> Result<Option<Entry<'_>>, String> {
@@ -138,7 +138,8 @@ const OWN_NAMES: [&str; 20] = [
     "gateway.docker.internal",
 ];
 
-/// The names in a line of a hosts file (an address, then names), without those of the machine itself; `#` begins a comment.
+/// The names in a line of a hosts file (an address, then names), without those of the machine itself; `#` begins a
+/// comment.
 ///
 /// Errors: the line does not begin with an address, or ends with it.
 pub(super) fn hosts(line: &str) -> Result<impl Iterator<Item = &str>, String> {

@@ -234,7 +234,8 @@ impl Source for Lists {
     }
 }
 
-/// The line up to a comment, which `#` begins at the beginning of a word, without blanks around it; none if nothing is left.
+/// The line up to a comment, which `#` begins at the beginning of a word, without blanks around it; none if nothing is
+/// left.
 fn without_comment(line: &str) -> Option<&str> {
     let begins = |(at, _): &(usize, &str)| line[..*at].chars().next_back().is_none_or(char::is_whitespace);
     let end = line.match_indices('#').find(begins).map_or(line.len(), |(at, _)| at);

@@ -71,8 +71,8 @@ impl Log {
         Ok(())
     }
 
-    /// Under which names a wanted column is looked for: where the reader has mapped none, the originator stands for the key, which is
-    /// the first.
+    /// Under which names a wanted column is looked for: where the reader has mapped none, the originator stands for the
+    /// key, which is the first.
     fn names<'a>(&self, column: &'a WantedColumn) -> Vec<&'a str> {
         let is_key = self.wanted.first().is_some_and(|first| first.header == column.header);
         let own = column.header.as_str();

@@ -1,5 +1,5 @@
-//! A Parquet file's footer, before the decoder sees it: a decoder that makes a tree of the schema by calling itself overflows
-//! its stack if the tree is too deep, and takes memory for as many children as an element claims.
+//! A Parquet file's footer, before the decoder sees it: a decoder that makes a tree of the schema by calling itself
+//! overflows its stack if the tree is too deep, and takes memory for as many children as an element claims.
 
 use super::thrift::{FALSE, I32, LIST, Reader, STRUCT, TRUE};
 use crate::table::budget::MAX_COLUMNS;
@@ -28,7 +28,8 @@ pub(super) fn check_length(footer_bytes: u64, file_bytes: u64, memory: u64) -> R
     Ok(())
 }
 
-/// Checks the schema in a footer: its depth, its number of columns, and that each element has the children that it claims.
+/// Checks the schema in a footer: its depth, its number of columns, and that each element has the children that it
+/// claims.
 pub(super) fn check_schema(footer: &[u8]) -> Result<(), Fault> {
     let mut reader = Reader::new(footer);
     let elements = elements(&mut reader).ok_or("its footer is corrupt; write it again")?;
@@ -98,8 +99,8 @@ fn element_children(reader: &mut Reader<'_>) -> Option<i32> {
     Some(children)
 }
 
-/// Structures in an element of the schema. The decoder goes by a field's number and does not look at its type, so a field of
-/// another type than its own would make it read on at another byte than this check.
+/// Structures in an element of the schema. The decoder goes by a field's number and does not look at its type, so a
+/// field of another type than its own would make it read on at another byte than this check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Element,

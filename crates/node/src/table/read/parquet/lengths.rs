@@ -25,8 +25,8 @@ impl Lengths {
         self.0.iter().copied().max().unwrap_or(0).into()
     }
 
-    /// The most bytes that any `window` values in succession take, about, among the `count` that `indices` (in the hybrid
-    /// encoding, after the byte with their width) name: at least that many, and at most twice.
+    /// The most bytes that any `window` values in succession take, about, among the `count` that `indices` (in the
+    /// hybrid encoding, after the byte with their width) name: at least that many, and at most twice.
     pub fn densest(&self, indices: &[u8], count: usize, window: usize) -> u64 {
         let mut weight = Weight::new(window);
         let Some((&width, mut bytes)) = indices.split_first().filter(|(width, _)| **width <= 32) else { return 0 };
@@ -173,8 +173,8 @@ fn zigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// Values of which each shares a beginning with the one before, made plain behind `out`: each after its length, or, if all
-/// have `width` bytes, without one. At most `most` values, and `limit` bytes.
+/// Values of which each shares a beginning with the one before, made plain behind `out`: each after its length, or, if
+/// all have `width` bytes, without one. At most `most` values, and `limit` bytes.
 ///
 /// `Some(None)` if they take more; `None` if they are no such values.
 pub(super) fn made_plain(

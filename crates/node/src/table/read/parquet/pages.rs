@@ -1,5 +1,5 @@
-//! The pages of a column, as the decoder gets them: each is weighed before it is unpacked, and again before its values are
-//! taken out. The decoder's own reader of pages believes what a page's head says.
+//! The pages of a column, as the decoder gets them: each is weighed before it is unpacked, and again before its values
+//! are taken out. The decoder's own reader of pages believes what a page's head says.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -1,5 +1,5 @@
-//! Thrift's compact encoding, of which Parquet makes its footer and the heads of its pages: as much as it takes to look at
-//! them before anything is made of them.
+//! Thrift's compact encoding, of which Parquet makes its footer and the heads of its pages: as much as it takes to look
+//! at them before anything is made of them.
 //!
 //! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>
 
@@ -76,7 +76,8 @@ impl<'a> Reader<'a> {
         i32::try_from(self.integer()?).ok()
     }
 
-    /// The next field of a structure, whose last one was `last`: its number and type. `Some(None)` at the structure's end.
+    /// The next field of a structure, whose last one was `last`: its number and type. `Some(None)` at the structure's
+    /// end.
     pub fn field(&mut self, last: &mut i16) -> Option<Option<(i16, u8)>> {
         let head = self.byte()?;
         if head == 0 {

@@ -1,5 +1,5 @@
-//! Cells as text: that which a spreadsheet program writes into CSV, but for dates, which are in their canonical text, and for what is there
-//! for the eye alone, as thousands in groups.
+//! Cells as text: that which a spreadsheet program writes into CSV, but for dates, which are in their canonical text,
+//! and for what is there for the eye alone, as thousands in groups.
 
 use std::borrow::Cow;
 use std::fmt::Write;

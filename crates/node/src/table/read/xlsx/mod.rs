@@ -1,4 +1,5 @@
-//! Spreadsheets: a sheet of an Office Open XML workbook (`.xlsx`). Columns are text, each cell what a CSV export of it would hold ([`cells`]).
+//! Spreadsheets: a sheet of an Office Open XML workbook (`.xlsx`). Columns are text, each cell what a CSV export of it
+//! would hold ([`cells`]).
 
 mod cells;
 mod parts;
@@ -61,7 +62,8 @@ pub(super) struct Sheet {
     done: u64,
 }
 
-/// Reads the sheet that the options name, or else the first one that is not hidden. It is read as a whole: it has 1,048,576 rows at most.
+/// Reads the sheet that the options name, or else the first one that is not hidden. It is read as a whole: it has
+/// 1,048,576 rows at most.
 ///
 /// Errors: the file is no workbook; it has no such sheet; the sheet takes more memory than the budget.
 pub(super) fn open(

@@ -27,7 +27,8 @@ impl DepotClient {
         Err(Error::Network { peer, what: format!("{what} {patience}, as {helper} says: is it running?") })
     }
 
-    /// The error for a parcel that has not come in time. The helper alone says so, and whoever leaves it may wait for others itself.
+    /// The error for a parcel that has not come in time. The helper alone says so, and whoever leaves it may wait for
+    /// others itself.
     pub(super) fn overdue(&self, parcel: Parcel, patience: Duration) -> Error {
         let (step, patience) = (parcel.step.name, text::duration(patience));
         let what = match parcel.from {

@@ -28,9 +28,9 @@ use crate::table::RowCounts;
 const POINT_BYTES: u64 = 200;
 const FIXED_BYTES: u64 = 32 << 20;
 
-/// The most keys of a party where the job says nothing of how many there may be. All fill up to the largest set, and work grows with its square: it takes about three
-/// hours for as many keys as this, and a month of one core for 50 times as many. Where `limits.max_rows` or `limits.pad_to` are agreed on, all have
-/// agreed on that work.
+/// The most keys of a party where the job says nothing of how many there may be. All fill up to the largest set, and
+/// work grows with its square: it takes about three hours for as many keys as this, and a month of one core for 50
+/// times as many. Where `limits.max_rows` or `limits.pad_to` are agreed on, all have agreed on that work.
 const MAX_UNAGREED_KEYS: u64 = 20_000;
 
 /// Row of the protocol in the table of methods.

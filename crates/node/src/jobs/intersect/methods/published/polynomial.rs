@@ -24,7 +24,8 @@ pub struct Polynomial;
 /// A multiplication of a point of Pallas, in passes of `ecdh` one point after the other, as measured.
 pub(in crate::jobs) const MULTIPLICATION: f64 = 0.6;
 
-/// A multiplication of a point on a slow machine, in seconds: so long a peer may take for each, beside what peers may always take.
+/// A multiplication of a point on a slow machine, in seconds: so long a peer may take for each, beside what peers may
+/// always take.
 const SLOW_MULTIPLICATION: f64 = 200e-6;
 
 /// Minimum time-out for a peer that is busy computing.

@@ -108,8 +108,8 @@ pub struct Published {
     level: Level,
 }
 
-/// Passes of `ecdh` that a slot costs a party that gets nobody's shares, what it costs for the shares of each, and the helper for each
-/// party, on ristretto255.
+/// Passes of `ecdh` that a slot costs a party that gets nobody's shares, what it costs for the shares of each, and the
+/// helper for each party, on ristretto255.
 const SLOT: f64 = 2.65;
 const CHECKED: f64 = 0.35;
 const HELPED: f64 = 0.45;
