@@ -103,6 +103,10 @@ impl Simulate {
         let job = JobText::load(&self.job)?;
         let spec = JobSpec::parse(&job.text, job.is_json)?;
         spec.check_secure(self.allow_insecure)?;
+        // What the plan warns of, but for limits, which are against a peer that nobody knows.
+        for warning in spec.insecure().into_iter().chain(spec.job.warnings(&spec)) {
+            tracing::warn!("{warning}");
+        }
         if spec.job.name() == "aggregate" {
             return self.aggregate(job, &spec, voice);
         }

@@ -56,6 +56,26 @@ fn a_matrix_after_aligning_rows_under_keys_of_the_usual_length() {
     }
 }
 
+/// Warnings of parts that are no shares, and of keys that can be broken, which are not printed where there are neither.
+#[test]
+fn plan_and_simulation_warn_of_parts() {
+    let home = Home::new();
+    let inputs = [table(&home, "a.csv", &[1, 0]), table(&home, "b.csv", &[1, 1])];
+    for (terms, warned) in [(SHORT, false), ("protocol = \"ot\"", false), (SHORT, true)] {
+        let shares = if warned || terms != SHORT { "\nreveal = \"shares\"" } else { "" };
+        let file = home.file("job.toml", &job(&format!("{terms}{shares}")));
+        let [a, b, out] = [format!("a={}", inputs[0]), format!("b={}", inputs[1]), home.at("out")];
+        let given = ["--input", &a, "--input", &b, &file];
+        let simulated = ["simulate", "--allow-insecure", "--force", "--output", &out];
+        let simulated = tacita(&[&simulated[..], &given].concat()).well();
+        let planned = tacita(&[&["plan"], &given[..]].concat()).well();
+        for text in [&simulated.stderr, &planned.stdout] {
+            assert_eq!(text.contains("the parts are not uniformly random"), warned, "{terms}: {text}");
+            assert_eq!(text.contains("level = \"paper80\" can be broken"), terms == SHORT, "{terms}: {text}");
+        }
+    }
+}
+
 /// Parts that add up to the product, and say so plainly that they are no shares.
 #[test]
 fn parts_are_opened_as_shares_are_and_called_what_they_are() {

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::methods::{self, ProtocolKeys};
 use super::spec::{ColumnNames, Dot, DotJob};
-use super::{DotInput, density, distributed, mesh};
+use super::{DotInput, density, distributed, learned, mesh};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
@@ -96,6 +96,10 @@ impl Job for Dot {
     fn has(&self, key: CommonKey) -> bool {
         use CommonKey::{Alignment, Key, MinResult, PadTo, Roles, Scale};
         matches!(key, Alignment | Key | Roles | Scale | PadTo | MinResult)
+    }
+
+    fn warnings(&self, spec: &JobSpec) -> Vec<String> {
+        learned::warning(&self.of(spec)).into_iter().collect()
     }
 
     fn check_parties(&self, spec: &JobSpec) -> Result<()> {

@@ -15,6 +15,19 @@ fn telling(job: &DotJob<'_>, party: &str) -> Option<&'static str> {
     methods::named(job.protocol)?.telling(side(job, party))
 }
 
+/// Returns a warning of shares that are no uniformly random numbers.
+pub(super) fn warning(job: &DotJob<'_>) -> Option<String> {
+    let tells =
+        job.reveal == Reveal::Shares && job.parties.names().into_iter().any(|name| telling(job, name).is_some());
+    tells.then(|| {
+        format!(
+            "reveal = \"shares\" by protocol = \"{}\": the parts are not uniformly random, and each nearly tells its party the product. \
+             Where a share must say nothing, use \"ot\"",
+            job.protocol.name()
+        )
+    })
+}
+
 /// Returns what `party` learns in a scalar product.
 pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     let (peer, alignment) = (job.peer_of(party), job.alignment());
