@@ -10,7 +10,7 @@ use crate::jobs::intersect::{methods, sums};
 use crate::jobs::learned::{filtered, list, no_common_keys, unchecked_keys, which_keys};
 
 /// Returns the noun for what a table's size counts, which is `keys` unless tables are multisets.
-fn counted_in(job: &JobSpec, keys: &'static str) -> &'static str {
+pub(super) fn counted_in(job: &JobSpec, keys: &'static str) -> &'static str {
     if job.is_of_multisets() { "rows with a key" } else { keys }
 }
 

@@ -1,6 +1,6 @@
 //! Plain sentences on who learns what.
 
-use super::super::learned::{hint_of_size, limit, on_disk, one_row_a_key};
+use super::super::learned::{counted_in, hint_of_size, limit, on_disk, one_row_a_key};
 use super::super::load::given_columns;
 use crate::agreement::{Disclosure, JobSpec, KnownSizes, Reveal};
 use crate::base::text::{count, counted, names};
@@ -13,7 +13,7 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<
     let leader = job.receiver();
     let mut learned = Vec::new();
     if job.learns(party) {
-        learned.push(format!("{party} learns which of its own rows have a key that {all} {} too.", have(&others)));
+        learned.extend(own_rows(job, party));
         for giver in givers(job, party) {
             let rows = if one_row_a_key(job) {
                 String::new()
@@ -53,10 +53,38 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<
     learned
 }
 
+/// Returns what a party learns of its own rows: those that all have, or of multisets how often all have their keys.
+pub(in crate::jobs::intersect) fn own_rows(job: &JobSpec, party: &str) -> Vec<String> {
+    let others = job.others(party);
+    let all = names(&others);
+    if !job.is_of_multisets() {
+        return vec![format!("{party} learns which of its own rows have a key that {all} {} too.", have(&others))];
+    }
+    let least = if others.len() == 1 { format!("{all}'s number") } else { format!("the smallest number of {all}") };
+    let mut learned = vec![format!(
+        "{party} learns, for each of its own keys, the smallest of the numbers of rows with that key: its own, and those of {all}."
+    )];
+    learned.push(format!(
+        "{party} learns {least} exactly if that is less than {party}'s own; otherwise, only that it is not less."
+    ));
+    if others.len() > 1 {
+        learned.push(format!("{party} does not learn which of {all} has the smallest number, nor any larger one."));
+    }
+    learned.push(format!(
+        "{party} can learn more of the smallest number if it brings more rows with a key. Nothing checks how often {party} has a key."
+    ));
+    learned
+}
+
 /// Returns the summary of who learns what, one entry for each result.
 pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
     let givers: Vec<_> = job.parties.names().into_iter().filter(|giver| given_columns(job, giver).is_some()).collect();
-    let mut all = vec![Disclosure::new(job, "which of its own rows all have", |name| job.learns(name))];
+    let own = if job.is_of_multisets() {
+        "how often all have each of its own keys"
+    } else {
+        "which of its own rows all have"
+    };
+    let mut all = vec![Disclosure::new(job, own, |name| job.learns(name))];
     all.extend(givers.iter().map(|giver| {
         Disclosure::given(job, giver, format!("{giver}'s {} for them", list(job.given_by(giver))), |name| {
             job.learns(name)
@@ -65,7 +93,8 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> 
     if job.parties.names().len() > 2 {
         all.push(Disclosure::new(job, "who else has a key that not all have", |_| false));
     }
-    all.push(Disclosure::new(job, "exactly how many keys each of the others has", |_| job.limits.pad_to.is_none()));
+    let sizes = format!("exactly how many {} each of the others has", counted_in(job, "keys"));
+    all.push(Disclosure::new(job, sizes, |_| job.limits.pad_to.is_none()));
     if !givers.is_empty() {
         all.push(Disclosure::new(job, "types and greatest lengths of given columns", |_| true));
     }
@@ -76,6 +105,7 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> 
 fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>) {
     let rows = match job.reveal {
         Reveal::Payload => " They also learn the columns that these give for them.",
+        _ if job.is_of_multisets() => " They also learn how often.",
         _ => "",
     };
     if party == leader {
@@ -95,7 +125,7 @@ fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>
 
 /// Appends what `party` learns about the others' sizes.
 pub(in crate::jobs) fn sizes(job: &JobSpec, party: &str, known: KnownSizes<'_>, learned: &mut Vec<String>) {
-    let things = "distinct keys";
+    let things = counted_in(job, "distinct keys");
     let others = job.others(party);
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(

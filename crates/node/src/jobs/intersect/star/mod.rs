@@ -23,8 +23,8 @@ use crate::agreement::{
 
 pub(in crate::jobs) use cost::cost as star_cost;
 use cost::longest;
-pub(super) use learned::at_a_glance;
 pub(in crate::jobs) use learned::sizes as learned_sizes;
+pub(super) use learned::{at_a_glance, own_rows};
 pub(in crate::jobs) use part::common_rows;
 
 /// The word for it.
@@ -118,11 +118,6 @@ pub(super) fn check_several(job: &JobSpec, among: &str) -> Result<()> {
     if job.security == Security::Malicious {
         return bad(format!(
             "security = \"malicious\" is available between two parties, and not {among}: use \"semi-honest\""
-        ));
-    }
-    if job.is_of_multisets() {
-        return bad(format!(
-            "duplicates = \"multiset\" is available between two parties, and not {among}: use \"all\""
         ));
     }
     if let Some(limit) = quota_limit(job) {

@@ -17,10 +17,10 @@ use crate::agreement::{
     Sizes, Source, Topology,
 };
 use crate::base::text::{count, names};
-use crate::jobs::intersect::learned::{hint_of_size, limit};
+use crate::jobs::intersect::learned::{counted_in, hint_of_size, limit};
 use crate::jobs::intersect::methods::IntersectMethod;
 use crate::jobs::intersect::{Intersect, IntersectInput, found, hint, in_group, load, star};
-use crate::jobs::learned::{have, no_common_keys};
+use crate::jobs::learned::no_common_keys;
 use crate::jobs::polynomials::POLYNOMIAL;
 use crate::table::RowCounts;
 
@@ -157,10 +157,10 @@ fn work(params: &Params) -> f64 {
 /// Returns what `party` learns, given what is known.
 fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     let others = job.others(party);
-    let (all, have) = (names(&others), have(&others));
+    let (all, things) = (names(&others), counted_in(job, "distinct keys"));
     let mut learned = Vec::new();
     if job.learns(party) {
-        learned.push(format!("{party} learns which of its own rows have a key that {all} {have} too."));
+        learned.extend(star::own_rows(job, party));
         limit(job, party, &mut learned);
         learned.push(format!("{party} does not learn who has a key of its own that not all have, nor how many do."));
     } else {
@@ -170,7 +170,7 @@ fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     match job.limits.pad_to {
         Some(bound) => {
             learned.push(format!(
-                "{party} does not learn how many distinct keys {all} each have, but for what the result says: all sets are padded to {}.",
+                "{party} does not learn how many {things} {all} each have, but for what the result says: all sets are padded to {}.",
                 count(bound)
             ));
             learned.push(hint_of_size(party, "a party"));
@@ -182,7 +182,7 @@ fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
             };
             let each: Vec<_> = others.iter().map(of).collect();
             let each: Vec<_> = each.iter().map(String::as_str).collect();
-            learned.push(format!("{party} learns how many distinct keys {}.", names(&each)));
+            learned.push(format!("{party} learns how many {things} {}.", names(&each)));
         }
     }
     learned.push(format!(
