@@ -59,6 +59,12 @@ fn is_done(pair: &Pair, name: &str, expected: &str) -> bool {
     }
 }
 
+/// Whether a party is done, and its peer needs it no longer: who has written alone keeps its directory.
+#[track_caller]
+fn is_over(pair: &Pair, name: &str, expected: &str) -> bool {
+    is_done(pair, name, expected) && files(&pair.home.at(&format!("{name}.work"))).is_empty()
+}
+
 /// Kills one party or both at random moments, `kills` times, and lets them come to the end.
 fn kill_and_resume(rows: usize, memory: &str, kills: usize, seed: u64, limit: Duration) {
     println!("seed {seed}");
@@ -71,7 +77,7 @@ fn kill_and_resume(rows: usize, memory: &str, kills: usize, seed: u64, limit: Du
     let mut whole = Duration::from_millis(300 + rows as u64 / 50);
     while !NAMES.iter().zip(&expected).all(|(name, expected)| is_done(&pair, name, expected)) {
         assert!(Instant::now() < until, "{killed} killed, and it does not end");
-        let pending = NAMES.iter().zip(&expected).filter(|(name, expected)| !is_done(&pair, name, expected));
+        let pending = NAMES.iter().zip(&expected).filter(|(name, expected)| !is_over(&pair, name, expected));
         let started = Instant::now();
         let mut running: Vec<_> =
             pending.map(|(name, _)| start_with(memory, &pair, name, &["--resume", "--timeout", "3s"])).collect();
