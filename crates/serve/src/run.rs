@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use tacita_core::Result;
-use tacita_node::agreement::JobSpec;
+use tacita_node::agreement::{JobSpec, KnownSizes};
 use tacita_node::govern::account::{AccountedOutcome, Governance};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live;
@@ -84,6 +84,11 @@ pub fn governed<T>(
     let account = governance.open(job, me, identity, inputs)?;
     account.agreed_without_receipts().inspect_err(|error| drop(account.end(Err(error))))?;
     let done = work();
-    let ended = account.end(done.as_ref().map(|_| AccountedOutcome::default()));
+    let outcome = AccountedOutcome {
+        protocol: job.protocol.name().to_owned(),
+        learned: job.learned(me, KnownSizes::default()),
+        ..AccountedOutcome::default()
+    };
+    let ended = account.end(done.as_ref().map(|_| outcome));
     done.and_then(|done| ended.map(|()| done))
 }

@@ -17,7 +17,7 @@ use super::receipt::{
     LedgerState, MAX_RECEIPT_BYTES, PartyFacts, Phase, Receipt, ReceiptFile, ReceiptKey, Receipts, RunFacts,
 };
 use super::time::UtcTime;
-use crate::agreement::{JobSpec, Sizes, Terms, Topology};
+use crate::agreement::{JobSpec, KnownSizes, Sizes, Terms, Topology};
 use crate::base::files::{is_read_once, write_whole_private};
 use crate::base::hex::hex;
 use crate::identity::{Fingerprint, Identity};
@@ -48,9 +48,10 @@ pub struct Account {
     given: Mutex<Given>,
 }
 
-/// Receipts that have come so far.
+/// Receipts that have come so far, and what the parties have agreed on.
 #[derive(Default)]
 struct Given {
+    agreed: Option<(String, Vec<String>)>,
     begun: Receipts,
     ended: Receipts,
 }
@@ -172,6 +173,8 @@ impl Account {
         channels: &mut [Channel],
     ) -> Result<()> {
         let facts = self.facts(job, session, protocol, sizes, pins)?;
+        let known = KnownSizes { all: Some(sizes), ..KnownSizes::default() };
+        self.given().agreed = Some((protocol.to_owned(), job.learned(&self.me, known)));
         for channel in channels.iter_mut() {
             let own = self.sign(Phase::Begun, channel.peer(), &facts)?;
             channel.send(RECEIPT, own.encode()?)?;
@@ -213,8 +216,16 @@ impl Account {
         let written = self.write();
         let Some((ledger, place)) = &self.entry else { return written };
         let digests = self.digests.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        let inputs = || digests.and_then(|digests| digests.join().ok()).unwrap_or_default();
+        let agreed = self.given().agreed.take();
         let ended = match outcome {
-            Err(error) => Ended::failed(error),
+            // Whoever leaves with the result does not take away what is known of the run.
+            Err(error) => match agreed {
+                Some((protocol, learned)) => {
+                    Ended { protocol: Some(protocol), learned, inputs: inputs(), ..Ended::failed(error) }
+                }
+                None => Ended::failed(error),
+            },
             Ok(AccountedOutcome { protocol, rows, learned, result }) => Ended {
                 time: UtcTime::now(),
                 outcome: "done".into(),
@@ -222,7 +233,7 @@ impl Account {
                 rows,
                 learned,
                 result: if self.keeps_results { result } else { Value::Null },
-                inputs: digests.and_then(|digests| digests.join().ok()).unwrap_or_default(),
+                inputs: inputs(),
                 ..Ended::default()
             },
         };

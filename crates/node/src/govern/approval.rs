@@ -13,6 +13,7 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{JobSpec, Terms};
 use crate::base::hex::{hex, unhex};
+use crate::govern::policy::columns::UsedColumns;
 use crate::govern::time::Day;
 use crate::identity::{Fingerprint, Identity, ed25519_fingerprint, verify};
 
@@ -63,6 +64,12 @@ struct Signed {
 impl Approval {
     /// Signs that `me` may run the job `runs` times, until the end of a day (UTC). Returns the file.
     pub fn sign(job: &JobSpec, me: &str, runs: u64, until: Day, identity: &Identity) -> Result<String> {
+        if UsedColumns::of(job, me).unnamed {
+            return Err(Error::Input(
+                "the job does not name the columns of its items, so that an approval would be for any: name them, as in items = [\"item\"]"
+                    .into(),
+            ));
+        }
         let mut id = [0; 16];
         getrandom::fill(&mut id)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
@@ -138,6 +145,7 @@ impl Approval {
             && self.body.party == me
             && columns.is_ok_and(|columns| *columns == self.body.columns)
             && self.body.uses == job.job.columns(job, me)
+            && !UsedColumns::of(job, me).unnamed
             && Day::of(now) <= self.body.until
     }
 }

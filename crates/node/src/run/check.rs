@@ -57,9 +57,19 @@ impl PartyRun {
         }
     }
 
+    /// Checks that the receipts can be written, and would not replace an input.
+    pub(super) fn check_receipt(&self) -> Result<()> {
+        let Some(path) = &self.governance.receipt else { return Ok(()) };
+        let inputs = self.source.paths();
+        let inputs = inputs.iter().map(|input| ("an input", *input));
+        files::check_distinct(&inputs.chain([("the receipts", path.as_path())]).collect::<Vec<_>>())?;
+        files::check_output(path, self.existing)
+    }
+
     /// Checks whatever can be checked before anything is read or sent.
     pub(super) fn check_paths(&self) -> Result<()> {
         self.check_party()?;
+        self.check_receipt()?;
         if let Some(path) = &self.html {
             self.job.job.can(&self.job, Ability::Page)?;
             files::check_output(path, self.existing)?;

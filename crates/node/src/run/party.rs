@@ -185,7 +185,7 @@ impl PartyRun {
         let (account, opened) = self.account();
         let account = account.as_ref();
         let answered = || {
-            let ready = self.prepare(opened.and_then(|()| self.check_party()))?;
+            let ready = self.prepare(opened.and_then(|()| self.check_party()).and_then(|()| self.check_receipt()))?;
             let Ran { part, found, mut report, connections } = self.execute(ready, account)?;
             let (traffic, answer) = connections.conclude(&self.job, &*part, found.answer)?;
             report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);

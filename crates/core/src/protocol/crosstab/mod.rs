@@ -9,7 +9,8 @@
 //! 1. Each shared count is compared with the least one that may be opened ([`at_least`]). The answers stay
 //!    shared: a zero is a small count as any other.
 //! 2. A circuit over the shared answers makes a bit for each cell: whether it closes ([`bits`](super::shares::bits)).
-//! 3. These bits are opened, to both. Neither learns whether a closed cell is small.
+//! 3. These bits are opened, to both. Neither is told whether a closed cell is small; where the closed cells of a line
+//!    have little more than the least number together, margins and the places of closed cells can tell it.
 //! 4. Counts of open cells are opened, to those who learn ([`open`]). The shares of closed ones never leave their party.
 //!
 //! What closes besides small cells is chosen by the numbers of categories, and never by size. Each party numbers its

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::agreement::{JobSpec, Terms};
 use crate::govern::policy::History;
+use crate::govern::policy::columns::UsedColumns;
 use crate::govern::receipt::Receipts;
 use crate::govern::time::{Day, UtcTime};
 use crate::identity::Fingerprint;
@@ -45,6 +46,9 @@ pub struct Begun {
     pub party: String,
     /// Identities of the other parties, and of the helper, by name.
     pub peers: BTreeMap<String, Option<String>>,
+    /// Columns of the own table that the job uses, by its headers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
     /// The terms themselves, as text.
     pub terms: Value,
     /// Version of this program.
@@ -117,6 +121,7 @@ impl Begun {
             agreement: terms.agreement(),
             party: me.into(),
             peers: peers.chain(helper).collect(),
+            columns: UsedColumns::of(job, me).all().into_iter().collect(),
             terms: terms.json().clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             policy: None,

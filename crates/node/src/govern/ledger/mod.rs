@@ -224,8 +224,9 @@ impl Ledger {
         if locked.contents.end == End::FIRST && !self.folder.has(MARK_FILE) {
             self.put_mark(End::FIRST)?;
         }
+        let length = locked.file.metadata().map_err(|error| self.cannot_write(&error))?.len();
         let mut write = || -> std::io::Result<()> {
-            let first = locked.file.metadata()?.len() == 0;
+            let first = length == 0;
             let bytes = if first { [&MAGIC[..], &sealed].concat() } else { sealed.clone() };
             locked.file.seek(SeekFrom::End(0))?;
             locked.file.write_all(&bytes)?;
@@ -233,7 +234,14 @@ impl Ledger {
             if first { self.folder.flush() } else { Ok(()) }
         };
         write().map_err(|error| self.cannot_write(&error))?;
-        self.put_mark(end)?;
+        if let Err(error) = self.put_mark(end) {
+            // A record without its mark would count, though what it stands for does not happen. The mark may be there.
+            if self.mark()?.is_some_and(|mark| mark.records < end.records) {
+                let taken_back = locked.file.set_len(length).and_then(|()| locked.file.sync_data());
+                taken_back.map_err(|error| self.cannot_write(&error))?;
+            }
+            return Err(error);
+        }
         locked.contents.end = end;
         Ok(())
     }

@@ -240,4 +240,12 @@ fn a_full_disk_is_told_and_loses_nothing() {
     // The record may have reached the disk: then the run that did not go on is an unfinished one.
     let told: Vec<_> = entries.iter().map(|entry| (&*entry.begun.id, entry.outcome())).collect();
     assert_eq!(told, [("x", "done"), ("y", "unfinished"), ("z", "done")]);
+    // Without room for the mark, the record is taken back.
+    let part = home.path().join(seal::part(MARK_FILE));
+    std::fs::create_dir(&part).unwrap();
+    ledger.begin(begun("u"), allowed).unwrap_err();
+    std::fs::remove_dir(&part).unwrap();
+    enter(&ledger, "v");
+    let told: Vec<_> = ledger.read().unwrap().entries.iter().map(|entry| entry.begun.id.clone()).collect();
+    assert_eq!(told, ["x", "y", "z", "v"]);
 }

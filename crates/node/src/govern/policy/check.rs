@@ -7,12 +7,13 @@ use tacita_core::{Error, Result};
 use toml::Spanned;
 
 use super::columns::UsedColumns;
-use super::{Policy, Rule, Words};
-use crate::agreement::{JobSpec, Terms};
+use super::{CLIENTS, Policy, Rule, Words};
+use crate::agreement::{AlignWay, JobSpec, Terms};
 use crate::base::text::{names, shown};
 use crate::govern::approval::Approval;
 use crate::govern::time::Day;
 use crate::identity::Fingerprint;
+use crate::jobs::aggregate::Aggregate;
 
 /// A job that a policy is asked about.
 pub struct PolicyQuestion<'a> {
@@ -99,23 +100,34 @@ impl Policy {
         };
         let used = UsedColumns::of(job, me);
         let unnamed = used.unnamed.then_some("columns that the job does not name");
-        let reveal = job.reveal.to_string();
+        let (reveal, by_headers) = (job.reveal.to_string(), by_headers(job, me));
         let kind = reveal.split(':').next().unwrap_or_default();
+        let aligned = job.job.alignment(job).map(|_| job.align_way().name());
         let learners = job.reveal_to.iter().map(|name| if name == me { "self" } else { "peers" });
         let (today, time) = (Day::of(*now), now.to_zoned(TimeZone::UTC).time());
         let mut tried = Tried { policy: self, kept: 0 };
         tried.key(&rule.peers, |listed| self.unlisted(listed, job, me))?;
         tried.one_of(&rule.jobs, "jobs", [job.job.name()])?;
         tried.key_if(&rule.reveal, |listed| {
-            let has = listed.iter().any(|word| *word == reveal || word == kind);
-            (!has).then(|| format!("reveal: the job reveals \"{}\"", shown(&reveal)))
+            let has = listed.iter().any(|word| *word == by_headers || word == kind);
+            (!has).then(|| format!("reveal: the job reveals \"{}\"", shown(&by_headers)))
         })?;
         tried.one_of(&rule.reveal_to, "reveal_to", learners)?;
         tried.one_of(&rule.protocols, "protocols", [job.protocol.name()])?;
         tried.one_of(&rule.security, "security", [job.security.name()])?;
         tried.one_of(&rule.levels, "levels", [job.level.name()])?;
+        // Which rows are common is a result of its own.
+        let limits_results = if rule.reveal.is_some() { &rule.reveal } else { &rule.reveal_to };
+        match &rule.alignment {
+            Some(_) => tried.one_of(&rule.alignment, "alignment", aligned)?,
+            None => tried.key_if(limits_results, |_| {
+                let shows = aligned == Some(AlignWay::Rows.name());
+                let why = "alignment: the job shows which rows are common: alignment = [\"rows\"] in the rule would allow that";
+                shows.then(|| why.to_owned())
+            })?,
+        }
         tried.one_of(&rule.keys, "keys", used.keys.iter().map(String::as_str))?;
-        tried.one_of(&rule.gives, "gives", used.gives.iter().map(String::as_str))?;
+        tried.one_of(&rule.gives, "gives", used.gives.iter().map(String::as_str).chain(unnamed))?;
         tried.one_of(&rule.computes, "computes", used.computes.iter().map(String::as_str).chain(unnamed))?;
         for (least, name) in
             [(&rule.min_rows, "min_rows"), (&rule.min_result, "min_result"), (&rule.min_cell, "min_cell")]
@@ -137,6 +149,11 @@ impl Policy {
         })?;
         tried.key_if(&rule.until, |last| (today > *last).then(|| format!("until: it is {today}")))?;
         tried.key_if(&rule.runs_per_day, |most| {
+            if job.clients.is_some() || job.job.served().is_some() {
+                return Some(
+                    "runs_per_day: whom the job serves is not counted here: its own limits say how often".into(),
+                );
+            }
             let peers = job.others(me).into_iter().filter_map(|name| Some((name, job.party(name).ok()?.identity?)));
             let mut spent = peers.filter(|(_, pin)| question.history.runs_with(pin, today) >= *most);
             spent.next().map(|(name, _)| format!("runs_per_day: {} had {most} runs today (UTC)", shown(name)))
@@ -158,8 +175,8 @@ impl Policy {
     }
 
     /// Returns why not all peers, and the helper, are listed. In a job that is not run between its parties, those who
-    /// learn count; whom else it serves, its own list says. In a job that is not run between its parties, those who
-    /// learn count; who may ask or take part without being named, its own list says.
+    /// learn and those who serve count; who else may take part, its own list says. The desks of a list are listed by
+    /// one word.
     fn unlisted(&self, listed: &[String], job: &JobSpec, me: &str) -> Option<String> {
         let has = |pin: &Fingerprint| {
             listed.iter().any(|word| match self.groups.get(word) {
@@ -171,18 +188,40 @@ impl Policy {
         if let Some(audience) = audience {
             return Some(format!("peers: the job reveals to \"{}\", which is not among them", shown(audience)));
         }
-        let served = job.job.served().is_some() || job.clients.is_some();
-        let counts = |name: &&str| !served || job.learns(name);
+        // Whoever serves a list does not learn, and a desk of it has no identity in the job.
+        let serves_clients = job.clients.is_some() && !job.learns(me);
+        if serves_clients && !listed.iter().any(|word| word == CLIENTS) {
+            return Some(format!("peers: the job has [clients], and \"{CLIENTS}\" is not among them"));
+        }
+        let counts = |name: &&str| if serves_clients { false } else { job.job.served().is_none() || job.learns(name) };
         let peers = job.others(me).into_iter().filter(counts);
         let peers = peers.map(|name| (name, job.party(name).ok().and_then(|party| party.identity)));
-        let peers = peers.filter(|(_, pin)| job.clients.is_none() || pin.is_some());
         let helper = job.helper.iter().map(|helper| ("the helper", helper.identity));
-        peers.chain(helper).find_map(|(name, pin)| match pin {
+        let round = Aggregate::of(job).ok();
+        let members =
+            round.iter().flat_map(|round| {
+                let titles = ["the proxy", "the oracle", "the database"];
+                job.job.served().map_or(&[][..], |served| served.roles).iter().zip(titles).flat_map(|(role, title)| {
+                    round.own.members(role).iter().map(move |member| (title, member.identity))
+                })
+            });
+        peers.chain(helper).chain(members).find_map(|(name, pin)| match pin {
             Some(pin) if has(&pin) => None,
             Some(pin) => Some(format!("peers: {} ({pin}) is not among them", shown(name))),
             None => Some(format!("peers: the job does not say the identity of {}", shown(name))),
         })
     }
+}
+
+/// Returns the word for what a job reveals, with the own table's headers of columns that this party gives.
+fn by_headers(job: &JobSpec, me: &str) -> String {
+    let reveal = job.reveal.to_string();
+    let Some((word, _)) = reveal.split_once(':') else { return reveal };
+    let columns = job.reveal.columns().iter();
+    let columns: Vec<_> = columns
+        .map(|name| if job.given_by(me).contains(name) { job.header(me, name) } else { name.as_str() })
+        .collect();
+    format!("{word}:{}", columns.join(","))
 }
 
 impl PolicyQuestion<'_> {

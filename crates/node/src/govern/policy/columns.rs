@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::agreement::JobSpec;
+use crate::agreement::{JobSpec, Reveal};
 
 /// Columns of one party, by the headers of its own table.
-pub(super) struct UsedColumns {
+pub(in crate::govern) struct UsedColumns {
     /// Columns by which rows are matched or aligned.
     pub(super) keys: BTreeSet<String>,
     /// Columns that others may see, or whose sums they learn.
@@ -13,11 +13,12 @@ pub(super) struct UsedColumns {
     /// Columns that are multiplied, mined or counted.
     pub(super) computes: BTreeSet<String>,
     /// Whether the job computes on columns that it does not name, such as all of the table.
-    pub(super) unnamed: bool,
+    pub(in crate::govern) unnamed: bool,
 }
 
 impl UsedColumns {
-    pub(super) fn of(job: &JobSpec, me: &str) -> UsedColumns {
+    /// Returns the columns of `me` that a job uses.
+    pub(in crate::govern) fn of(job: &JobSpec, me: &str) -> UsedColumns {
         let alignment = job.job.alignment(job);
         let keys = [job.key.as_ref(), alignment.as_ref().and_then(|alignment| alignment.key.as_ref())];
         let keys: BTreeSet<_> = keys.into_iter().flatten().flat_map(|key| &key.columns).collect();
@@ -35,10 +36,22 @@ impl UsedColumns {
             |columns: BTreeSet<&String>| columns.into_iter().map(|name| job.header(me, name).to_owned()).collect();
         let computes: BTreeSet<_> = computes.map(|name| job.header(me, &name).to_owned()).collect();
         let mut gives: BTreeSet<String> = headers(job.given_by(me).iter().collect());
-        if job.job.name() == "crosstab" {
-            // The other learns names of categories, and sums of the measure.
-            gives.extend(computes.iter().cloned());
+        let keys = headers(keys);
+        match job.job.name() {
+            // Others learn names of categories and sums of the measure, and names of frequent items.
+            "crosstab" | "rules" => gives.extend(computes.iter().cloned()),
+            // Others see keys as they are written.
+            "union" if job.reveal == Reveal::Rows && job.others(me).iter().any(|name| job.learns(name)) => {
+                gives.extend(keys.iter().cloned());
+            }
+            "aggregate" => gives.extend(keys.iter().chain(&computes).cloned()),
+            _ => {}
         }
-        UsedColumns { unnamed: job.job.name() == "rules" && computes.is_empty(), computes, gives, keys: headers(keys) }
+        UsedColumns { unnamed: job.job.name() == "rules" && computes.is_empty(), computes, gives, keys }
+    }
+
+    /// Returns all of them.
+    pub(in crate::govern) fn all(&self) -> BTreeSet<String> {
+        self.keys.iter().chain(&self.gives).chain(&self.computes).cloned().collect()
     }
 }

@@ -6,7 +6,7 @@
 //! that cannot be read refuses everything, too.
 
 mod check;
-mod columns;
+pub(in crate::govern) mod columns;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +17,7 @@ use serde::Deserialize;
 use tacita_core::{Error, Level, Result, Security};
 use toml::Spanned;
 
+use crate::agreement::AlignWay;
 use crate::base::text::shown;
 use crate::base::text_file::read_text;
 use crate::govern::time::Day;
@@ -31,8 +32,11 @@ pub const POLICY_FILE: &str = "policy.toml";
 /// Policies are read up to this size.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Words of `reveal_to` for those who are not named one by one, which a rule may list among the peers.
-const AUDIENCES: [&str; 1] = ["participants"];
+/// The word for the desks that a list is served to.
+const CLIENTS: &str = "clients";
+
+/// Words for those who are not named one by one, which a rule may list among the peers.
+const AUDIENCES: [&str; 2] = ["participants", CLIENTS];
 
 /// The policy that `tacita policy new` writes, up to the peers.
 const TEMPLATE: &str = include_str!("template.toml");
@@ -80,6 +84,7 @@ struct Rule {
     protocols: Words,
     security: Words,
     levels: Words,
+    alignment: Words,
     keys: Words,
     gives: Words,
     computes: Words,
@@ -176,6 +181,7 @@ impl Policy {
         self.check_words(&rule.reveal_to, "reveal_to", |word| ["self", "peers"].contains(&word))?;
         self.check_words(&rule.security, "security", |word| word.parse::<Security>().is_ok())?;
         self.check_words(&rule.levels, "levels", |word| word.parse::<Level>().is_ok())?;
+        self.check_words(&rule.alignment, "alignment", |word| word.parse::<AlignWay>().is_ok())?;
         let Some(approve) = rule.approve.as_ref().filter(|approve| *approve.get_ref() > 0) else {
             let say = "approvers: say how many of them have to approve, as in approve = 1";
             return rule.approvers.as_ref().map_or(Ok(()), |listed| Err(self.fault(listed, say)));

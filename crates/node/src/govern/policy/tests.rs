@@ -140,13 +140,14 @@ fn columns_are_those_of_the_own_table() {
     ask(&rule("keys", "\"insured\""), &dot, &NoHistory, &[]).unwrap();
     ask(&rule("computes", "\"insured\""), &dot, &NoHistory, &[]).unwrap_err();
     // An id that is multiplied, too.
-    let both =
-        job("job = \"dot\"\nid = \"t\"\nreveal_to = [\"b\"]\ncolumn = \"value\"\nbits = 8\nrow_id = [\"value\"]\n");
+    let both = unmapped(
+        "job = \"dot\"\nid = \"t\"\nreveal_to = [\"b\"]\ncolumn = \"value\"\nbits = 8\nrow_id = [\"value\"]\n",
+    );
     ask(&rule("computes", "\"insured\""), &both, &NoHistory, &[]).unwrap_err();
     ask(&rule("computes", "\"value\""), &both, &NoHistory, &[]).unwrap();
     // The other learns names of categories and sums.
     let crosstab =
-        job("job = \"crosstab\"\nid = \"t\"\nreveal_to = [\"b\"]\nrows = [\"age\"]\ncolumns = [\"value\"]\n");
+        unmapped("job = \"crosstab\"\nid = \"t\"\nreveal_to = [\"b\"]\nrows = [\"age\"]\ncolumns = [\"value\"]\n");
     ask(&rule("gives", "\"age\", \"value\""), &crosstab, &NoHistory, &[]).unwrap();
     ask(&rule("gives", "\"age\""), &crosstab, &NoHistory, &[]).unwrap_err();
     let rules = "job = \"rules\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nmin_support = 2\nmin_confidence = 0.5\nrow_id = [\"name\"]\n";
@@ -154,6 +155,86 @@ fn columns_are_those_of_the_own_table() {
     ask(&rule("computes", "\"item\""), &rules("[\"item\"]"), &NoHistory, &[]).unwrap();
     let error = ask(&rule("computes", "\"item\""), &rules("\"*\""), &NoHistory, &[]).unwrap_err().to_string();
     assert!(error.contains("columns that the job does not name"), "{error}");
+    // Names of items are told, keys of a union are shown as they are written.
+    ask(&rule("gives", "\"item\""), &rules("[\"item\"]"), &NoHistory, &[]).unwrap();
+    ask(&rule("gives", ""), &rules("[\"item\"]"), &NoHistory, &[]).unwrap_err();
+    let union = |reveal: &str| {
+        job(&format!(
+            "job = \"union\"\nid = \"t\"\nreveal = \"{reveal}\"\nreveal_to = [\"b\"]\n[key]\ncolumns = [\"name\"]\n"
+        ))
+    };
+    ask(&rule("gives", ""), &union("rows"), &NoHistory, &[]).unwrap_err();
+    ask(&rule("gives", "\"insured\""), &union("rows"), &NoHistory, &[]).unwrap();
+    ask(&rule("gives", ""), &union("count"), &NoHistory, &[]).unwrap();
+    // A sum is that of a header, whatever the job calls it.
+    let mapped = format!("{JOB}[parties.a]\ncolumns = {{ cost = \"salary\" }}\n[parties.b]\nidentity = \"{B}\"\n");
+    let mapped = JobSpec::parse(&mapped, false).unwrap();
+    ask(&rule("reveal", "\"sum:cost\""), &mapped, &NoHistory, &[]).unwrap_err();
+    ask(&rule("reveal", "\"sum:salary\""), &mapped, &NoHistory, &[]).unwrap();
+}
+
+/// A rule for results has to allow common rows, too.
+#[test]
+fn common_rows_are_shown_only_where_a_rule_says_so() {
+    let dot = |more: &str| {
+        unmapped(&format!("job = \"dot\"\nid = \"t\"\nreveal_to = [\"b\"]\ncolumn = \"value\"\nbits = 8\n{more}\n"))
+    };
+    let rule = |keys: &str| policy(&format!("[[allow]]\npeers = [\"{B}\"]\n{keys}\n"));
+    let (hidden, shown, by_position) =
+        (dot("row_id = [\"name\"]"), dot("row_id = [\"name\"]\nalignment = \"rows\""), dot(""));
+    for (keys, allows_shown) in [
+        ("", true),
+        ("reveal = [\"value\"]", false),
+        ("reveal_to = [\"peers\"]", false),
+        ("reveal = [\"value\"]\nalignment = [\"hidden\"]", false),
+        ("reveal = [\"value\"]\nalignment = [\"hidden\", \"rows\"]", true),
+        ("alignment = [\"hidden\"]", false),
+    ] {
+        ask(&rule(keys), &hidden, &NoHistory, &[]).unwrap();
+        ask(&rule(keys), &by_position, &NoHistory, &[]).unwrap();
+        assert_eq!(ask(&rule(keys), &shown, &NoHistory, &[]).is_ok(), allows_shown, "{keys}");
+    }
+}
+
+/// Desks of a list are named by a word, services of an aggregation by their identities.
+#[test]
+fn whoever_a_job_serves_or_is_served_by_is_named() {
+    let rule = |peers: &str| policy(&format!("[[allow]]\npeers = [{peers}]\n"));
+    let list = "job = \"intersect\"\nid = \"t\"\nreveal = \"rows\"\nreveal_to = [\"desk\"]\n[key]\ncolumns = [\"name\"]\n\
+                [limits]\npad_to = 100\ndaily_queries = 5\n[clients]\nallow = \"desks.txt\"\n";
+    let list = JobSpec::parse(&format!("{list}[parties.desk]\n[parties.a]\nidentity = \"{A}\"\n"), false).unwrap();
+    let at = |me, policy: &Policy| {
+        policy.allow(&PolicyQuestion { job: &list, me, now: noon(), history: &NoHistory, approvals: &[] }).is_ok()
+    };
+    for (peers, serves, asks) in [
+        ("", false, false),
+        (&*format!("\"{A}\""), false, true),
+        (&*format!("\"{B}\""), false, false),
+        ("\"clients\"", true, false),
+    ] {
+        assert_eq!((at("a", &rule(peers)), at("desk", &rule(peers))), (serves, asks), "{peers}");
+    }
+    let round = |roles: &str| {
+        let text = format!(
+            "job = \"aggregate\"\nid = \"t\"\nreveal = \"keys\"\nreveal_to = \"participants\"\n[key]\ncolumns = [\"name\"]\n\
+             [round]\nreveal_when = \"distinct >= 5\"\n[parties.a]\n{roles}"
+        );
+        JobSpec::parse(&text, false).unwrap()
+    };
+    let members = |database: &str| {
+        round(&format!(
+            "[[proxy]]\naddress = \"p:1\"\nidentity = \"{B}\"\n[[database]]\naddress = \"d:1\"\n{database}\n"
+        ))
+    };
+    let identified = members(&format!("identity = \"{C}\""));
+    ask(&rule(&format!("\"participants\", \"{B}\", \"{C}\"")), &identified, &NoHistory, &[]).unwrap();
+    for (job, peers) in [
+        (&identified, format!("\"participants\", \"{B}\"")),
+        (&identified, format!("\"{B}\", \"{C}\"")),
+        (&members(""), format!("\"participants\", \"{B}\", \"{C}\"")),
+    ] {
+        ask(&rule(&peers), job, &NoHistory, &[]).unwrap_err();
+    }
 }
 
 #[test]

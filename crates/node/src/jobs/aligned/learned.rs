@@ -84,6 +84,10 @@ fn hidden(party: &str, peer: &str, rows: &str, blur: Option<Blur>) -> Vec<String
             "{party} learns how many rows have an id that both have{rows}, and not which: rows are in a hidden common order."
         ),
         format!("{party} learns which of its own rows are common if none or all of them are."),
+        format!(
+            "{party} learns the same of a part of its rows, if the result says how many of them are common, as an open cell or a frequent item \
+             can."
+        ),
         format!("{party} can learn whether a given row is common from two runs that differ only in that row."),
         deviation,
         unchecked,

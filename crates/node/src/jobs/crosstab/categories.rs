@@ -133,8 +133,8 @@ pub(super) fn listed(job: &CrosstabJob<'_>, columns: &[&String]) -> Option<Vec<L
 }
 
 /// Text by which a category goes to the peer: a list in JSON, without characters that names cannot have.
-fn name_of(labels: &Labels) -> String {
-    let text = serde_json::Value::from(labels.clone()).to_string();
+fn name_of(labels: &[String]) -> String {
+    let text = serde_json::Value::from(labels).to_string();
     let mut name = String::with_capacity(text.len());
     for c in text.chars() {
         let plain = c != '|' && !c.is_control() && (c.is_ascii() || c.is_alphanumeric());
@@ -148,8 +148,8 @@ fn name_of(labels: &Labels) -> String {
 }
 
 /// Refuses categories whose names are too long to be told.
-pub(super) fn check_names(categories: &OwnCategories) -> Result<()> {
-    if categories.labels.iter().any(|labels| name_of(labels).len() > MAX_NAME_BYTES) {
+pub(super) fn check_names<'a>(mut categories: impl Iterator<Item = &'a [String]>) -> Result<()> {
+    if categories.any(|labels| name_of(labels).len() > MAX_NAME_BYTES) {
         return Err(Error::Input(format!(
             "a category of this party has a name of more than {MAX_NAME_BYTES} bytes: is it a column of free text? Name another, or \
              shorten its values"

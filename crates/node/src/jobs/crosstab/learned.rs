@@ -18,7 +18,13 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
             learned.push(format!("{party} learns the sum of `{column}` over the rows of each open cell, if it is {peer} who has `{column}`."));
         }
     } else {
-        learned.push(format!("{party} learns no count, and no name of {peer}'s categories."));
+        learned.push(format!("{party} learns no name of {peer}'s categories."));
+        learned.push(match least {
+            0 => format!("{party} learns no count."),
+            _ => format!(
+                "{party} learns no count, unless it follows from its own numbers of rows, because each open cell is in at least {enough}."
+            ),
+        });
     }
     match least {
         0 => learned.push(format!(
@@ -30,8 +36,13 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
                  random numbers of categories, never by size."
             ));
             learned.push(format!(
-                "{party} does not learn the count of a closed cell from this table, unless its own categories or margins alone tell it, or \
-                 a whole row or column of the table is empty."
+                "{party} does not learn the count of a closed cell from this table, but for the following cases."
+            ));
+            learned.push(format!(
+                "{party} can compute it if its own categories or margins alone tell it, or if a whole row or column of the table is empty."
+            ));
+            learned.push(format!(
+                "{party} can compute it from which cells are closed if the closed cells of a row or column have little more than {enough} together."
             ));
             learned.push(format!(
                 "{party} can learn counts of closed cells from other tables of the same rows: with another limits.min_cell or other \
@@ -44,6 +55,10 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
             learned.push(format!(
                 "{party} can learn what {peer} has in one row, whatever limits.min_cell is, by a category of that row and rows of which it \
                  knows what {peer} has. Nothing checks what categories a party brings."
+            ));
+            learned.push(format!(
+                "{party} can learn what {peer} has in one row, its number included, from two tables that differ in that row only, whatever \
+                 limits.min_cell is."
             ));
         }
     }

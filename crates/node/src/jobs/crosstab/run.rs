@@ -86,13 +86,16 @@ pub(super) fn run(
     let ownership = Ownership::exchange(job, me, &brought.owned, channel)?;
     let (own_columns, their_columns) = (ownership.columns(&by, true), ownership.columns(&by, false));
     let table = (brought.table_rows, brought.ids.as_ref());
+    let read: Vec<_> = own_columns.iter().filter_map(|(at, name)| Some((*name, brought.categories.get(at)?))).collect();
+    // A column of free text is refused before the number of common rows is told.
+    let labels = read.iter().flat_map(|(_, column)| &column.labels).map(std::slice::from_ref);
+    categories::check_names(labels).map_err(|error| channel.conclude_for(error))?;
     let rows = aligned::align(job.alignment().as_ref(), me, table, agreed, channel, rng)?;
 
-    let read: Vec<_> = own_columns.iter().filter_map(|(at, name)| Some((*name, brought.categories.get(at)?))).collect();
     let listed = categories::listed(job, &own_columns.iter().map(|(_, name)| *name).collect::<Vec<_>>());
     let sizes = (brought.table_rows, rows.rows());
     let own = OwnCategories::new(&read, listed, sizes, |row| rows.place(row), secret)?;
-    categories::check_names(&own)?;
+    categories::check_names(own.labels.iter().map(Vec::as_slice)).map_err(|error| channel.conclude_for(error))?;
     let theirs = exchange_count(own.labels.len(), channel)?;
     let their_names: Vec<&String> = their_columns.iter().map(|(_, name)| *name).collect();
     let agreed_theirs = categories::listed(job, &their_names);

@@ -68,7 +68,9 @@ pub(in crate::jobs::intersect) fn own_rows(job: &JobSpec, party: &str) -> Vec<St
         "{party} learns {least} exactly if that is less than {party}'s own; otherwise, only that it is not less."
     ));
     if others.len() > 1 {
-        learned.push(format!("{party} does not learn which of {all} has the smallest number, nor any larger one."));
+        learned.push(format!(
+            "{party} does not learn which of {all} has the smallest number, nor any larger one, unless their numbers of rows tell it."
+        ));
     }
     learned.push(format!(
         "{party} can learn more of the smallest number if it brings more rows with a key. Nothing checks how often {party} has a key."

@@ -152,7 +152,7 @@ pub fn estimate(
     items: [u32; 2],
 ) -> Result<(Protocol, ProductsCost)> {
     let pairs = (0..items[0]).flat_map(|first| (0..items[1]).map(move |second| (first, second)));
-    let wanted = Wanted::new(params.rows, params.modulus()?, pairs.collect());
+    let wanted = Wanted::new(params.column_rows(), params.modulus()?, pairs.collect());
     if let Some(terms) = named::ProductTerms::of(job)? {
         return Ok((terms.protocol(), terms.cost(&wanted)?));
     }
