@@ -65,12 +65,23 @@ def test_keys_that_are_there_twice_are_refused() -> None:
 
 def test_a_contingency_table_is_exact(common: learn.Parties) -> None:
     expected = crosstab("registry.work", "bank.income")
-    assert_frame_equal(learn.contingency(common, "registry.work", "bank.income"), expected, check_dtype=False)
-    assert_frame_equal(learn.contingency(common, "bank.income", "registry.work"), expected.T, check_dtype=False)
+    assert_frame_equal(learn.contingency(common, "registry.work", "bank.income", min_cell=0), expected, check_dtype=False)
+    assert_frame_equal(learn.contingency(common, "bank.income", "registry.work", min_cell=0), expected.T, check_dtype=False)
+
+
+def test_small_numbers_are_missing_and_others_with_them(common: learn.Parties) -> None:
+    expected = crosstab("registry.work", "bank.marital").to_numpy()
+    found = learn.contingency(common, "registry.work", "bank.marital", min_cell=40)
+    assert found is not None
+    open_cells = found.notna().to_numpy()
+    assert (found.to_numpy()[open_cells] == expected[open_cells]).all() and (expected[open_cells] >= 40).all()
+    assert open_cells.any() and (~open_cells).sum() > (expected < 40).sum() > 0
+    # No line has one closed cell alone.
+    assert 1 not in (~open_cells).sum(axis=0) and 1 not in (~open_cells).sum(axis=1)
 
 
 def test_several_columns_stand_one_after_the_other(common: learn.Parties) -> None:
-    table = learn.contingency(common, ["registry.age", "registry.work"], ["bank.income", "bank.marital"])
+    table = learn.contingency(common, ["registry.age", "registry.work"], ["bank.income", "bank.marital"], min_cell=0)
     for one in ("registry.age", "registry.work"):
         for other in ("bank.income", "bank.marital"):
             assert (table.loc[one, other].to_numpy() == crosstab(one, other).to_numpy()).all()
@@ -210,7 +221,7 @@ def test_columns_of_every_type_are_counted() -> None:
     parties = learn.Parties.simulated({"a": left, "b": right}, tell=None)
     for name in columns:
         expected = pandas.crosstab(left[name].astype(object), right["y"]).to_numpy()
-        assert (learn.contingency(parties, f"a.{name}", "b.y").to_numpy() == expected).all(), name
+        assert (learn.contingency(parties, f"a.{name}", "b.y", min_cell=0).to_numpy() == expected).all(), name
         model = learn.CategoricalNB().fit(parties, "b.y", [f"a.{name}", "b.n"])
         assert (model.category_count_[0] == expected.T).all(), name
         clear = pandas.DataFrame({f"a.{name}": left[name], "b.n": right["n"]})
@@ -270,7 +281,7 @@ def test_two_parties_that_are_connected(tmp_path: object) -> None:
 
     def work(parties: learn.Parties) -> object:
         common = parties.align(["person"])
-        table = learn.contingency(common, "registry.work", "bank.income", reveal_to=["registry"])
+        table = learn.contingency(common, "registry.work", "bank.income", min_cell=0, reveal_to=["registry"])
         model = learn.CategoricalNB().fit(common, "bank.income", FEATURES)
         return table, model, model.predict(common), len(common.tables)
 
@@ -302,7 +313,7 @@ def test_categories_that_differ_end_both(tmp_path: object) -> None:
     def work(parties: learn.Parties) -> object:
         if "b" in parties.tables:
             parties._categories = {"a": {"x": ["q", "p"]}, "b": {"y": ["u", "v"]}}
-        with pytest.raises(tacita.TermsError, match="column"):
+        with pytest.raises(tacita.TermsError, match="categories"):
             learn.contingency(parties, "a.x", "b.y")
         return True
 

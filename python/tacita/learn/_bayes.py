@@ -11,7 +11,7 @@ from ..errors import _input
 from ._estimator import Classifier, labels_of
 from ._parties import Parties
 from ._products import indicators, products
-from ._statistics import contingency
+from ._statistics import counts as counted
 
 if TYPE_CHECKING:
     import pandas
@@ -84,7 +84,7 @@ class CategoricalNB(Classifier):
             f"{', '.join(theirs)} comes; that is what the model is made of.",
             f"{peer} learns nothing of {owner}'s rows by the fit.",
         )
-        table = contingency(parties, target, theirs, reveal_to=[owner])
+        table = counted(parties, target, theirs, reveal_to=[owner])
         self.categories_ = [numpy.array(values, dtype=object) for values in categories]
         self.classes_ = labels_of(parties.categories(owner, label))
         if table is None:
