@@ -50,13 +50,18 @@ def contingency(
     columns = {one: own, other: theirs}
     learners = parties.names if reveal_to is None else [reveal_to] if isinstance(reveal_to, str) else list(reveal_to)
     keys = {"reveal_to": learners, "limits": {"min_cell": min_cell}}
-    found = []
+    if (tables := len(own) * len(theirs)) > 1:
+        parties.tell(
+            f"{tables} runs follow, each of a column here and one there, of which this holds. Tables of one column have the same sums, which can tell "
+            "closed cells."
+        )
+    found: list[list[Any]] = []
     for row in columns[first]:
         pairs = [{first: row, second: column} for column in columns[second]]
         found.append([_cells(parties, pair, keys, more=bool(found) or place > 0) for place, pair in enumerate(pairs)])
     if any(cells is None for line in found for cells in line):
         return None
-    values = numpy.block(found)
+    values: Any = numpy.block(found)
     if not numpy.isnan(values).any():
         values = values.astype(numpy.int64)
     index, header = (_index(party, _labels(parties, party, columns[party])) for party in (first, second))
@@ -69,7 +74,7 @@ def _cells(parties: Parties, pair: Mapping[str, str], keys: Mapping[str, Any], *
     import numpy
     import pyarrow
 
-    names, tables = {}, {}
+    names, given = {}, {}
     for party, column in pair.items():
         made, has = indicators(parties, party, [column])
         # Blanks around a category would not count.
@@ -77,11 +82,11 @@ def _cells(parties: Parties, pair: Mapping[str, str], keys: Mapping[str, Any], *
         if parties.here(party):
             places = numpy.stack([has[name] for name in made]).argmax(axis=0) if len(made) else numpy.zeros(0, dtype=int)
             values = numpy.array(names[party], dtype=object)[places]
-            tables[party] = pyarrow.table({f"{party}.{column}": pyarrow.array(values, pyarrow.string())})
+            given[party] = {f"{party}.{column}": pyarrow.array(values, pyarrow.string())}
     rows, columns = (f"{party}.{column}" for party, column in pair.items())
     categories = dict(zip((rows, columns), names.values()))
     question = {"job": "crosstab", "rows": [rows], "columns": [columns], "categories": categories, **keys}
-    results = parties.run("contingency", question, tables, more=more)
+    results = parties.run_on_rows("contingency", question, given, more=more)
     learned = next((result for name, result in results.items() if name in keys["reveal_to"] and result.value), None)
     if learned is None:
         return None
@@ -163,7 +168,7 @@ def correlation(
 ) -> Optional[pandas.DataFrame]:
     """Pearson's correlation of every column of numbers of one party with every one of the other. Those in `reveal_to` (both, if it is absent) learn them.
 
-    Each party standardises its columns by itself, so that nothing but the correlations is learned: no means, no variances. They are exact to within √rows
+    Each party standardises its columns over the common rows by itself, which are not hidden then, so that nothing but the correlations is learned: no means, no variances. They are exact to within √rows
     · 10⁻⁹, because
     standardised numbers are rounded to nine digits. **Of few rows, or where somebody knows most of a column, a correlation can tell a number.**
 
@@ -176,6 +181,7 @@ def correlation(
     """
     import pandas
 
+    parties.need_rows("a correlation")
     (one, own), (other, theirs) = _sides(parties, ones, others)
     names = {one: own, other: theirs}
     columns = {
