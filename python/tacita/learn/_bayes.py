@@ -140,7 +140,7 @@ class CategoricalNB(Classifier):
         owner, peer = self.owner, parties.peer(self.owner)
         parties.tell(
             f"{owner} learns, of each value of {self.target}, with how many common rows each value of its own {', '.join(self._of(owner))} comes. "
-            "Of values that only one of its rows has, that tells whether the row is common.",
+            "If none or all of its rows with both are common, that tells it so: of a single row, whether it is common.",
         )
         given = {owner: ones} if parties.here(owner) else {}
         if parties.here(peer):
