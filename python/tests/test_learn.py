@@ -486,6 +486,14 @@ WITH_HIDDEN_ROWS: dict[str, tuple[Callable[[learn.Parties], object], str]] = {
     ),
     "neighbours": (lambda p: learn.KNeighborsClassifier().fit(p, "bank.income", ["age"]), "before align"),
     "no such alignment": (lambda p: p.align(["person"], alignment="shown"), "use 'hidden' or 'rows'"),  # type: ignore[arg-type]
+    "key of several types": (
+        lambda p: learn.count(
+            p.with_tables({**p.tables, "bank": BANK.assign(person=[1, *BANK["person"][1:]])}),
+            {"registry.age": "over 50", "bank.income": ">50K"},
+        ),
+        "bank: person has values of several types",
+    ),
+    "half a row": (lambda p: learn.contingency(p, "registry.age", "bank.income", min_cell=1.5), "min_cell = 1.5: give"),  # type: ignore[arg-type]
     "no such key": (lambda p: p.align(["persons"]), "has no column 'persons'"),
     "key by the name of a column": (
         lambda p: learn.count(

@@ -172,7 +172,10 @@ class Parties:
         for name, own in zip(names := self._alignment.get("row_id", []), self._key_columns(party, self.tables[party], names)):
             if name in columns:
                 raise _input(f"{party}: a column of the key cannot be called {name!r} here: give it another name")
-            given = given.append_column(name, pyarrow.array(self.tables[party][own], from_pandas=True))
+            try:
+                given = given.append_column(name, pyarrow.array(self.tables[party][own], from_pandas=True))
+            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+                raise _input(f"{party}: {own} has values of several types: make them all text") from None
         return given
 
     def _key_columns(self, party: str, table: pandas.DataFrame, key: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
+from .._arguments import whole
 from ..errors import _input
 from ._parties import Parties
 from ._products import indicators, products
@@ -49,7 +50,7 @@ def contingency(
     first, second = parties.names
     columns = {one: own, other: theirs}
     learners = parties.names if reveal_to is None else [reveal_to] if isinstance(reveal_to, str) else list(reveal_to)
-    keys = {"reveal_to": learners, "limits": {"min_cell": min_cell}}
+    keys = {"reveal_to": learners, "limits": {"min_cell": whole("min_cell", min_cell)}}
     if (tables := len(own) * len(theirs)) > 1:
         parties.tell(
             f"{tables} runs follow, each of a column here and one there, of which this holds. Tables of one column have the same sums, which can tell "
