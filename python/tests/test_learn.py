@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
 
 import numpy
 import pandas
@@ -32,61 +33,116 @@ PREFIXED = JOINED.rename(
 FEATURES = ["registry.age", "bank.marital", "registry.education", "registry.work"]
 
 
+def both() -> learn.Parties:
+    return learn.Parties.simulated({"registry": REGISTRY, "bank": BANK}, tell=None)
+
+
 @pytest.fixture(scope="module")
 def common() -> learn.Parties:
-    return learn.Parties.simulated({"registry": REGISTRY, "bank": BANK}, tell=None).align(["person"])
+    """Rows of which neither party learns which are common."""
+    return both().align(["person"])
+
+
+@pytest.fixture(scope="module")
+def shown() -> learn.Parties:
+    return both().align(["person"], alignment="rows")
+
+
+@pytest.fixture(params=["hidden", "rows"])
+def either(request: pytest.FixtureRequest, common: learn.Parties, shown: learn.Parties) -> learn.Parties:
+    return common if request.param == "hidden" else shown
 
 
 def crosstab(one: str, other: str) -> pandas.DataFrame:
     return pandas.crosstab(PREFIXED[one], PREFIXED[other])
 
 
-def test_rows_are_aligned(common: learn.Parties) -> None:
+def test_rows_are_aligned(shown: learn.Parties) -> None:
     assert 600 < len(JOINED) < 700
-    for name, table in common.tables.items():
+    for name, table in shown.tables.items():
         assert table["person"].tolist() == JOINED["person"].tolist()
         assert table.columns.tolist() == {"registry": REGISTRY, "bank": BANK}[name].columns.tolist()
 
 
-def test_own_names_and_formats_of_keys() -> None:
+def test_hidden_rows_stay_where_they_are() -> None:
+    """Nothing but their number is told, with the first answer."""
+    said: list[str] = []
+    parties = learn.Parties.simulated({"registry": REGISTRY, "bank": BANK}, tell=said.append).align(["person"])
+    assert parties.hidden and parties.common is None and not said
+    assert parties.tables["bank"] is BANK and parties.tables["registry"] is REGISTRY
+    learn.count(parties, {"registry.work": "office", "bank.income": ">50K"})
+    assert parties.common == len(JOINED)
+    for name in parties.names:
+        assert any(one.startswith(f"{name} learns how many rows have an id that both have, and not which") for one in said)
+    assert not any("which of its own rows have" in one for one in said)
+
+
+def test_a_model_of_hidden_rows_needs_a_common_row_of_each_label() -> None:
+    a = pandas.DataFrame({"k": range(5), "x": list("ppqqp"), "label": list("uvuvw")})
+    for keys, why in (([0, 1, 2, 3], "no common row has label = 'w'"), ([7, 8, 9, 10], "no row is common")):
+        b = pandas.DataFrame({"k": keys, "y": list("sstt")})
+        parties = learn.Parties.simulated({"a": a, "b": b}, tell=None).align("k")
+        with pytest.raises(tacita.InputError, match=why):
+            learn.CategoricalNB().fit(parties, "a.label", ["b.y", "a.x"])
+    model = learn.CategoricalNB().fit(learn.Parties.simulated({"a": a, "b": b.assign(k=[4, 3, 2, 9])}, tell=None).align("k"), "a.label", ["a.x", "b.y"])
+    assert model.class_count_.tolist() == [1, 1, 1]
+    assert model.category_count_[0].tolist() == [[0, 1], [0, 1], [1, 0]] and model.category_count_[1].tolist() == [[0, 1], [1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize("alignment", ["hidden", "rows"])
+def test_own_names_and_formats_of_keys(alignment: Literal["hidden", "rows"]) -> None:
     a = pandas.DataFrame({"name": ["Bell, Ann", "Dorn, Cy"], "x": ["p", "q"]})
     b = pandas.DataFrame({"client": ["cy dorn", "ann  bell", "eve fitz"], "y": ["no", "yes", "no"]})
     parties = learn.Parties.simulated({"a": a, "b": b}, parties={"b": {"columns": {"name": "client"}}}, tell=None)
-    aligned = parties.align(["name"], normalize=["name"])
-    assert aligned.tables["b"]["y"].tolist() == ["yes", "no"]
+    aligned = parties.align(["name"], normalize=["name"], alignment=alignment)
+    assert aligned.tables["b"]["y"].tolist() == (b["y"].tolist() if alignment == "hidden" else ["yes", "no"])
     assert learn.count(aligned, {"a.x": "q", "b.y": "no"}) == 1
 
 
 def test_keys_that_are_there_twice_are_refused() -> None:
-    twice = pandas.DataFrame({"person": [1, 1, 2]})
+    twice, once = pandas.DataFrame({"person": [1, 1, 2], "x": 1}), pandas.DataFrame({"person": [1], "y": 1})
+    parties = learn.Parties.simulated({"a": twice, "b": once}, tell=None)
     with pytest.raises(tacita.InputError, match="a: "):
-        learn.Parties.simulated({"a": twice, "b": pandas.DataFrame({"person": [1]})}, tell=None).align(["person"])
+        parties.align(["person"], alignment="rows")
+    with pytest.raises(tacita.InputError, match="a: "):
+        learn.count(parties.align(["person"]), {"a.x": 1, "b.y": 1})
 
 
-def test_a_contingency_table_is_exact(common: learn.Parties) -> None:
+def test_a_contingency_table_is_exact(either: learn.Parties) -> None:
     expected = crosstab("registry.work", "bank.income")
-    assert_frame_equal(learn.contingency(common, "registry.work", "bank.income"), expected, check_dtype=False)
-    assert_frame_equal(learn.contingency(common, "bank.income", "registry.work"), expected.T, check_dtype=False)
+    assert_frame_equal(learn.contingency(either, "registry.work", "bank.income", min_cell=0), expected, check_dtype=False)
+    assert_frame_equal(learn.contingency(either, "bank.income", "registry.work", min_cell=0), expected.T, check_dtype=False)
 
 
-def test_several_columns_stand_one_after_the_other(common: learn.Parties) -> None:
-    table = learn.contingency(common, ["registry.age", "registry.work"], ["bank.income", "bank.marital"])
+def test_small_numbers_are_missing_and_others_with_them(either: learn.Parties) -> None:
+    expected = crosstab("registry.work", "bank.marital").to_numpy()
+    found = learn.contingency(either, "registry.work", "bank.marital", min_cell=40)
+    assert found is not None
+    open_cells = found.notna().to_numpy()
+    assert (found.to_numpy()[open_cells] == expected[open_cells]).all() and (expected[open_cells] >= 40).all()
+    assert open_cells.any() and (~open_cells).sum() > (expected < 40).sum() > 0
+    # No line has one closed cell alone.
+    assert 1 not in (~open_cells).sum(axis=0) and 1 not in (~open_cells).sum(axis=1)
+
+
+def test_several_columns_stand_one_after_the_other(either: learn.Parties) -> None:
+    table = learn.contingency(either, ["registry.age", "registry.work"], ["bank.income", "bank.marital"], min_cell=0)
     for one in ("registry.age", "registry.work"):
         for other in ("bank.income", "bank.marital"):
             assert (table.loc[one, other].to_numpy() == crosstab(one, other).to_numpy()).all()
 
 
-def test_a_count_is_exact(common: learn.Parties) -> None:
+def test_a_count_is_exact(either: learn.Parties) -> None:
     expected = ((JOINED["work"] == "office") & (JOINED["age"] == "over 50") & (JOINED["income"] == ">50K")).sum()
     assert (
-        learn.count(common, {"registry.work": "office", "registry.age": "over 50", "bank.income": ">50K"})
+        learn.count(either, {"registry.work": "office", "registry.age": "over 50", "bank.income": ">50K"})
         == expected
         > 0
     )
 
 
-def test_a_correlation_is_exact_to_what_it_says(common: learn.Parties) -> None:
-    value = learn.correlation(common, "bank.savings", ["registry.hours"])
+def test_a_correlation_is_exact_to_what_it_says(shown: learn.Parties) -> None:
+    value = learn.correlation(shown, "bank.savings", ["registry.hours"])
     expected = numpy.corrcoef(JOINED["savings"], JOINED["hours"])[0, 1]
     assert value.loc["bank.savings", "registry.hours"] == pytest.approx(expected, abs=len(JOINED) ** 0.5 * 1e-9)
     assert abs(expected) > 0.05
@@ -98,9 +154,9 @@ def encoded(columns: list[str], rows: pandas.DataFrame) -> numpy.ndarray:
     )
 
 
-def test_naive_bayes_is_that_of_scikit_learn(common: learn.Parties) -> None:
+def test_naive_bayes_is_that_of_scikit_learn(either: learn.Parties) -> None:
     theirs = CategoricalNB(alpha=0.7).fit(encoded(FEATURES, PREFIXED), PREFIXED["bank.income"])
-    ours = learn.CategoricalNB(alpha=0.7).fit(common, "bank.income", FEATURES)
+    ours = learn.CategoricalNB(alpha=0.7).fit(either, "bank.income", FEATURES)
     assert ours.classes_.tolist() == theirs.classes_.tolist()
     assert (ours.class_count_ == theirs.class_count_).all()
     for mine, its in zip(ours.category_count_, theirs.category_count_):
@@ -113,13 +169,13 @@ def test_naive_bayes_is_that_of_scikit_learn(common: learn.Parties) -> None:
     assert (ours.predict(PREFIXED) == theirs.predict(encoded(FEATURES, PREFIXED))).all()
 
 
-def test_naive_bayes_predicts_rows_that_two_parties_have(common: learn.Parties) -> None:
-    model = learn.CategoricalNB().fit(common, "bank.income", FEATURES)
-    assert (model.predict(common) == model.predict(PREFIXED)).all()
-    assert len(set(model.predict(common))) == 2
+def test_naive_bayes_predicts_rows_that_two_parties_have(shown: learn.Parties) -> None:
+    model = learn.CategoricalNB().fit(shown, "bank.income", FEATURES)
+    assert (model.predict(shown) == model.predict(PREFIXED)).all()
+    assert len(set(model.predict(shown))) == 2
     # The labels may be those of the first party, too.
-    model = learn.CategoricalNB().fit(common, "registry.work", ["bank.marital", "registry.education", "bank.income"])
-    assert (model.predict(common) == model.predict(PREFIXED)).all()
+    model = learn.CategoricalNB().fit(shown, "registry.work", ["bank.marital", "registry.education", "bank.income"])
+    assert (model.predict(shown) == model.predict(PREFIXED)).all()
 
 
 @pytest.mark.parametrize("neighbours", [1, 5])
@@ -156,7 +212,7 @@ def encoded_of(columns: list[str], rows: pandas.DataFrame, all_rows: pandas.Data
 def test_what_is_learned_is_said_before() -> None:
     said: list[str] = []
     parties = learn.Parties.simulated({"registry": REGISTRY, "bank": BANK}, tell=said.append)
-    aligned = parties.align(["person"])
+    aligned = parties.align(["person"], alignment="rows")
     assert any("registry learns which of its own rows" in one for one in said) and any(
         "bank learns which of its own rows" in one for one in said
     )
@@ -210,7 +266,7 @@ def test_columns_of_every_type_are_counted() -> None:
     parties = learn.Parties.simulated({"a": left, "b": right}, tell=None)
     for name in columns:
         expected = pandas.crosstab(left[name].astype(object), right["y"]).to_numpy()
-        assert (learn.contingency(parties, f"a.{name}", "b.y").to_numpy() == expected).all(), name
+        assert (learn.contingency(parties, f"a.{name}", "b.y", min_cell=0).to_numpy() == expected).all(), name
         model = learn.CategoricalNB().fit(parties, "b.y", [f"a.{name}", "b.n"])
         assert (model.category_count_[0] == expected.T).all(), name
         clear = pandas.DataFrame({f"a.{name}": left[name], "b.n": right["n"]})
@@ -244,7 +300,9 @@ def test_what_is_told_may_be_refused() -> None:
 
     parties = learn.Parties.simulated({"registry": REGISTRY, "bank": BANK}, tell=no)
     with pytest.raises(PermissionError, match="registry learns which"):
-        parties.align(["person"])
+        parties.align(["person"], alignment="rows")
+    with pytest.raises(PermissionError, match="registry learns the sum"):
+        learn.count(parties.align(["person"]), {"registry.work": "office", "bank.income": ">50K"})
 
 
 def connected(
@@ -270,9 +328,10 @@ def test_two_parties_that_are_connected(tmp_path: object) -> None:
 
     def work(parties: learn.Parties) -> object:
         common = parties.align(["person"])
-        table = learn.contingency(common, "registry.work", "bank.income", reveal_to=["registry"])
+        table = learn.contingency(common, "registry.work", "bank.income", min_cell=0, reveal_to=["registry"])
         model = learn.CategoricalNB().fit(common, "bank.income", FEATURES)
-        return table, model, model.predict(common), len(common.tables)
+        shown = common.align(["person"], alignment="rows")
+        return table, model, model.predict(shown), len(common.tables)
 
     ended = connected(work, {"registry": REGISTRY, "bank": BANK}, categories, tmp_path)
     table, model, predicted, tables = ended["registry"]  # type: ignore[misc]
@@ -302,7 +361,7 @@ def test_categories_that_differ_end_both(tmp_path: object) -> None:
     def work(parties: learn.Parties) -> object:
         if "b" in parties.tables:
             parties._categories = {"a": {"x": ["q", "p"]}, "b": {"y": ["u", "v"]}}
-        with pytest.raises(tacita.TermsError, match="column"):
+        with pytest.raises(tacita.TermsError, match="categories"):
             learn.contingency(parties, "a.x", "b.y")
         return True
 
@@ -338,7 +397,7 @@ WRONG: dict[str, tuple[Callable[[learn.Parties], object], str]] = {
         "empty cells",
     ),
     "nobody common": (
-        lambda p: p.with_tables({**p.tables, "bank": p.tables["bank"].assign(person="X")[:1]}).align(["person"]),
+        lambda p: p.with_tables({**p.tables, "bank": p.tables["bank"].assign(person="X")[:1]}).align(["person"], alignment="rows"),
         "no row is common",
     ),
     "two of a name": (
@@ -413,8 +472,43 @@ WRONG: dict[str, tuple[Callable[[learn.Parties], object], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_makes_no_sense_is_refused(case: str, common: learn.Parties) -> None:
+def test_what_makes_no_sense_is_refused(case: str, shown: learn.Parties) -> None:
     do, why = WRONG[case]
+    with pytest.raises(tacita.InputError, match=why):
+        do(shown)
+
+
+WITH_HIDDEN_ROWS: dict[str, tuple[Callable[[learn.Parties], object], str]] = {
+    "correlation": (lambda p: learn.correlation(p, "bank.savings", "registry.hours"), 'align with alignment="rows"'),
+    "prediction": (
+        lambda p: learn.CategoricalNB().fit(p, "bank.income", "registry.age").predict(p),
+        'align with alignment="rows"',
+    ),
+    "neighbours": (lambda p: learn.KNeighborsClassifier().fit(p, "bank.income", ["age"]), "before align"),
+    "no such alignment": (lambda p: p.align(["person"], alignment="shown"), "use 'hidden' or 'rows'"),  # type: ignore[arg-type]
+    "key of several types": (
+        lambda p: learn.count(
+            p.with_tables({**p.tables, "bank": BANK.assign(person=[1, *BANK["person"][1:]])}),
+            {"registry.age": "over 50", "bank.income": ">50K"},
+        ),
+        "bank: person has values of several types",
+    ),
+    "half a row": (lambda p: learn.contingency(p, "registry.age", "bank.income", min_cell=1.5), "min_cell = 1.5: give"),  # type: ignore[arg-type]
+    "no such key": (lambda p: p.align(["persons"]), "has no column 'persons'"),
+    "key by the name of a column": (
+        lambda p: learn.count(
+            p.with_tables({name: table.assign(**{"age=over 50": table["person"]}) for name, table in p.tables.items()})
+            .align("age=over 50"),
+            {"registry.age": "over 50", "bank.income": ">50K"},
+        ),
+        "a column of the key cannot be called",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WITH_HIDDEN_ROWS)
+def test_what_needs_common_rows_is_refused_where_they_are_hidden(case: str, common: learn.Parties) -> None:
+    do, why = WITH_HIDDEN_ROWS[case]
     with pytest.raises(tacita.InputError, match=why):
         do(common)
 

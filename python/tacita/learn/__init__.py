@@ -1,11 +1,10 @@
 """From join to model: statistics and models of two organisations' tables, of which neither is shown. Needs pandas and pyarrow.
 
-`Parties` are the two; `Parties.align` finds the rows that both have. `contingency`, `count` and `correlation` are tables of what columns here and columns
-there have to do with each other; `CategoricalNB` and `KNeighborsClassifier` are models that are fitted and predict as scikit-learn's do, whose names they
-have.
-All of them stand on private intersections and scalar products, and are exact: what comes out is what the joined table would give. Before each of them
-runs, it
-is said what each party will learn by it; docs/guides/learn.md has it all in one place.
+`Parties` are the two; `Parties.align` says by which columns their rows belong together, and hides which rows both have unless they are asked for.
+`contingency`, `count` and `correlation` are tables of what columns here and columns there have to do with each other; `CategoricalNB` and
+`KNeighborsClassifier` are models that are fitted and predict as scikit-learn's do, whose names they have. All of them stand on private intersections,
+cross tables and scalar products, and are exact: what comes out is what the joined table would give. Before each of them runs, it is said what each party
+will learn by it; docs/guides/learn.md has it all in one place.
 
 >>> import pandas as pd
 >>> from tacita import learn
@@ -13,11 +12,13 @@ is said what each party will learn by it; docs/guides/learn.md has it all in one
 >>> shop = pd.DataFrame({"name": ["bo", "cy", "di", "ed"], "buys": ["no", "yes", "yes", "no"]})
 >>> parties = learn.Parties.simulated({"bank": bank, "shop": shop}, tell=None)
 >>> common = parties.align(["name"], normalize=["name"])
->>> learn.contingency(common, "bank.owns", "shop.buys")  # doctest: +NORMALIZE_WHITESPACE
+>>> learn.contingency(common, "bank.owns", "shop.buys", min_cell=0)  # doctest: +NORMALIZE_WHITESPACE
 shop.buys  no  yes
 bank.owns
 flat        1    0
 house       0    2
+>>> common.common
+3
 """
 
 from ._bayes import CategoricalNB

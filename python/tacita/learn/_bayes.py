@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import _input
 from ._estimator import Classifier, labels_of
-from ._parties import Parties
+from ._parties import NOTHING_COMMON, Parties
 from ._products import indicators, products
-from ._statistics import contingency
+from ._statistics import counts
 
 if TYPE_CHECKING:
     import pandas
@@ -31,8 +31,8 @@ BITS = 27
 class CategoricalNB(Classifier):
     """Naive Bayes for categories, as scikit-learn's ``CategoricalNB``, of features that two parties have of the same rows, and labels that one of them has.
 
-    **Fitting** takes one contingency table: of the labels with the other's features. The party with the labels learns it, and with it the model; the other
-    learns nothing. The model's probabilities tell these counts, and these counts its probabilities, so that the fit reveals what the model holds. That is
+    **Fitting** takes one table of counts: of the labels with the other's features. The party with the labels learns it, and with it the model; the other
+    learns nothing. Where it is hidden which rows are common, it takes another one, of the labels with its own features. The model's probabilities tell these counts, and these counts its probabilities, so that the fit reveals what the model holds. That is
     not little: whoever gets the model gets, of each label, how often each value of the other's features comes with it.
 
     **Predicting** in the clear is the affair of whoever has the model and all features of a row. With features at both parties, the party with the model
@@ -84,21 +84,72 @@ class CategoricalNB(Classifier):
             f"{', '.join(theirs)} comes; that is what the model is made of.",
             f"{peer} learns nothing of {owner}'s rows by the fit.",
         )
-        table = contingency(parties, target, theirs, reveal_to=[owner])
+        table = counts(parties, target, theirs, reveal_to=[owner])
+        alone = self._own_counts(parties, own, label)
         self.categories_ = [numpy.array(values, dtype=object) for values in categories]
         self.classes_ = labels_of(parties.categories(owner, label))
         if table is None:
             return self
-        self.class_count_ = numpy.array([column.sum() for column in labels], dtype=float)
-        self.category_count_ = []
-        for feature, (party, column), values in zip(features, columns, categories):
-            if party == owner:
-                counts = [[int((one & own[f"{column}={value}"]).sum()) for value in values] for one in labels]
-            else:
-                counts = (table if len(theirs) == 1 else table[feature]).to_numpy()
-            self.category_count_.append(numpy.array(counts, dtype=float))
+        shared = {theirs[0]: table} if len(theirs) == 1 else {feature: table[feature] for feature in theirs}
+        counted = {feature: of.to_numpy(dtype=float) for feature, of in shared.items()} | alone
+        # Each row has one value of each feature.
+        self.class_count_ = counted[theirs[0]].sum(axis=1)
+        if not self.class_count_.all():
+            missing = self.classes_[self.class_count_ == 0].tolist()
+            raise _input(
+                NOTHING_COMMON
+                if len(missing) == len(self.classes_)
+                else f"{owner}: no common row has {label} = {missing[0]!r}: leave its rows out, and the category"
+            )
+        self.category_count_ = [counted[feature] for feature in features]
         self._smooth()
         return self
+
+    def _own_counts(self, parties: Parties, own: Mapping[str, Any], label: str) -> dict[str, Any]:
+        """By feature of the party with the labels: in how many rows each label comes with each value. Nothing where the labels are not."""
+        import numpy
+
+        features = [feature for feature in self.features if feature.startswith(f"{self.owner}.")]
+        pairs = {
+            feature: [
+                (f"{label}={one}", f"{column}={value}")
+                for one in parties.categories(self.owner, label)
+                for value in parties.categories(self.owner, column)
+            ]
+            for feature, column in ((feature, parties.column(feature)[1]) for feature in features)
+        }
+        if not pairs:
+            return {}
+        both = {" and ".join(pair): pair for of in pairs.values() for pair in of}
+        ones = {name: own[one] & own[value] for name, (one, value) in both.items() if own}
+        if parties.hidden:
+            numbers = self._in_common(parties, list(both), ones)
+        else:
+            numbers = {name: int(column.sum()) for name, column in ones.items()}
+        labels = len(parties.categories(self.owner, label))
+        return {
+            feature: numpy.array([numbers[" and ".join(pair)] for pair in of], dtype=float).reshape(labels, -1)
+            for feature, of in pairs.items()
+            if numbers
+        }
+
+    def _in_common(self, parties: Parties, names: list[str], ones: Mapping[str, Any]) -> dict[str, int]:
+        """In how many common rows the columns of the party with the labels are one, where it is hidden which are common."""
+        import numpy
+
+        owner, peer = self.owner, parties.peer(self.owner)
+        parties.tell(
+            f"{owner} learns, of each value of {self.target}, with how many common rows each value of its own {', '.join(self._of(owner))} comes. "
+            "If none or all of its rows with both are common, that tells it so: of a single row, whether it is common.",
+        )
+        given = {owner: ones} if parties.here(owner) else {}
+        if parties.here(peer):
+            given[peer] = {"rows": numpy.ones(len(parties.tables[peer]), dtype=bool)}
+        matrix = products(parties, "own features", {owner: names, peer: ["rows"]}, given, [owner])
+        if matrix is None:
+            return {}
+        numbers = matrix[0] if parties.names[0] == peer else [line[0] for line in matrix]
+        return dict(zip(names, numbers))
 
     def _learner(self, parties: Parties) -> str:
         if not hasattr(self, "owner"):
@@ -145,11 +196,12 @@ class CategoricalNB(Classifier):
         """The most probable label of each row: of rows all of whose features are here, or of rows whose features two parties have.
 
         Two parties add up logarithms in whole millionths: labels within some millionths of each other may change places. Only the party with the model
-        gets them.
+        gets them. Each label is that of a row, so that it cannot be hidden which rows are common.
         """
         if not isinstance(rows, Parties):
             joint = self.joint_log_proba(rows)
             return self.classes_[joint.argmax(axis=1)]
+        rows.need_rows("a prediction of rows that two parties have")
         scores = self._scores(rows)
         return None if scores is None else self.classes_[scores.argmax(axis=1)]
 

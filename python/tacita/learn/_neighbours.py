@@ -44,6 +44,7 @@ class KNeighborsClassifier(Classifier):
     def fit(self, parties: Parties, target: str, features: Sequence[str]) -> KNeighborsClassifier:
         """Says whose rows have labels, and which features, columns of the same names at both, are compared. Nothing is sent."""
         self._check_params()
+        _check_different(parties)
         self.owner, column = parties.column(target)
         self.target = f"{self.owner}.{column}"
         self.features = [features] if isinstance(features, str) else list(features)
@@ -68,6 +69,7 @@ class KNeighborsClassifier(Classifier):
         import numpy
 
         self._check_fitted()
+        _check_different(parties)
         owner, peer = self.owner, parties.peer(self.owner)
         # What is wrong with own columns is found before anything is sent.
         ones = {party: self._indicators(parties, party) for party in filter(parties.here, parties.names)}
@@ -145,6 +147,12 @@ class KNeighborsClassifier(Classifier):
             return None
         told = results[peer].to_pandas().sort_values("row")
         return labels_of(told[f"{owner}.label"].tolist())
+
+
+def _check_different(parties: Parties) -> None:
+    """Refuses rows that are aligned and hidden: neighbours are looked for among all rows."""
+    if parties.hidden:
+        raise _input("neighbours are rows of different people: give the parties as they were before align")
 
 
 def _exchanged(parties: Parties) -> dict[str, int]:

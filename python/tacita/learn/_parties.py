@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 from .._arguments import ordered
 from .._identity import Identity
@@ -15,14 +15,21 @@ from ..errors import _input
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
-__all__ = ["Parties", "Tell"]
+__all__ = ["Alignment", "Parties", "Tell"]
+
+Alignment = Literal["hidden", "rows"]
+"""Whether common rows are hidden from both parties, or shown to both: as the key of job files."""
 
 Tell = Optional[Callable[[str], object]]
 """Who is told what will be learned, a sentence at a time: `print`, unless another function is given; nobody, if ``None``."""
 
 Categories = Mapping[str, Mapping[str, Sequence[object]]]
 """By party and column, the values that there may be. Both parties know them."""
+
+
+NOTHING_COMMON = "no row is common: compare how keys are written, and see normalize"
 
 
 class Parties:
@@ -58,6 +65,10 @@ class Parties:
         self._parties, self._identity = {name: dict(own) for name, own in parties.items()}, identity
         self._categories: Categories = categories or {}
         self._tell, self._options, self._runs = tell, dict(options or {}), 0
+        # Keys of jobs that align rows and hide which are common.
+        self._alignment: dict[str, Any] = {}
+        self.common: Optional[int] = None
+        """Where common rows are hidden: how many there are, as the last run has told."""
 
     @classmethod
     def simulated(
@@ -108,20 +119,73 @@ class Parties:
             raise _input(f"{me!r} is none of the parties: {', '.join(parties)}")
         return cls({me: table}, parties, identity=identity, categories=categories, tell=tell, options=options)
 
-    def align(self, key: Sequence[str], *, normalize: Optional[Sequence[str]] = None) -> Parties:
-        """The parties with the rows that both have, in the same order: by a private intersection of the key columns. Each row needs a key of its own.
+    def align(
+        self, key: Sequence[str], *, normalize: Optional[Sequence[str]] = None, alignment: Alignment = "hidden"
+    ) -> Parties:
+        """The parties with their rows aligned by key columns, so that what follows is of the rows that both have. Each row needs a key of its own.
 
-        **Both learn which of their rows the other has too.** Nothing of the other rows is learned, but how many there are.
+        Common rows are **hidden** if nothing is said: nothing runs yet, and each call that follows aligns the rows anew. Both learn how many rows are
+        common, and not which.
+
+        With ``alignment="rows"``, a private intersection finds the common rows once, and **both learn which of their rows the other has too**. Nothing of
+        the other rows is learned, but how many there are. What works on single rows needs it: `correlation`, and `CategoricalNB.predict` of both parties'
+        rows.
         """
-        job: dict[str, Any] = {"columns": ordered("key", key), "duplicates": "error"}
+        if alignment not in ("hidden", "rows"):
+            raise _input(f"alignment = {alignment!r}: use 'hidden' or 'rows'")
+        columns = ordered("key", [key] if isinstance(key, str) else key)
+        job: dict[str, Any] = {"columns": columns}
         if normalize is not None:
-            job["normalize"] = ordered("normalize", normalize)
-        keys = {"job": "intersect", "key": job, "reveal": "rows", "reveal_to": self.names}
+            job["normalize"] = ordered("normalize", [normalize] if isinstance(normalize, str) else normalize)
+        if alignment == "hidden":
+            for party, table in self.tables.items():
+                self._key_columns(party, table, columns)
+            made = self.with_tables(self.tables)
+            made._alignment = {"alignment": "hidden", "row_id": columns, "key": job}
+            return made
+        keys = {"job": "intersect", "key": {**job, "duplicates": "error"}, "reveal": "rows", "reveal_to": self.names}
         results = self.run("align", keys, self.tables, mapped=True)
         tables = {name: result.to_pandas().reset_index(drop=True) for name, result in results.items()}
         if not all(map(len, tables.values())):
-            raise _input("no row is common: compare how keys are written, and see normalize")
-        return self.with_tables(tables)
+            raise _input(NOTHING_COMMON)
+        made = self.with_tables(tables)
+        made._alignment = {}
+        return made
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it is hidden which rows are common."""
+        return bool(self._alignment)
+
+    def need_rows(self, what: str) -> None:
+        """Refuses what works on common rows, where these are hidden."""
+        if self.hidden:
+            raise _input(
+                f'{what} needs the common rows, and they are hidden: align with alignment="rows", which shows both parties which they are'
+            )
+
+    def given(self, party: str, columns: Mapping[str, Any]) -> pyarrow.Table:
+        """What a party gives to a job: columns, and those by which rows are aligned."""
+        import pyarrow
+
+        given = pyarrow.table(dict(columns))
+        for name, own in zip(names := self._alignment.get("row_id", []), self._key_columns(party, self.tables[party], names)):
+            if name in columns:
+                raise _input(f"{party}: a column of the key cannot be called {name!r} here: give it another name")
+            try:
+                given = given.append_column(name, pyarrow.array(self.tables[party][own], from_pandas=True))
+            except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+                raise _input(f"{party}: {own} has values of several types: make them all text") from None
+        return given
+
+    def _key_columns(self, party: str, table: pandas.DataFrame, key: Sequence[str]) -> list[str]:
+        """What a party's own table calls the key columns."""
+        called = self._parties[party].get("columns", {})
+        own = [called.get(name, name) for name in key]
+        missing = next((name for name in own if name not in table), None)
+        if missing is not None:
+            raise _input(f"{party} has no column {missing!r}: it has {', '.join(map(str, table.columns))}")
+        return own
 
     def with_tables(self, tables: Mapping[str, pandas.DataFrame], categories: Optional[Categories] = None) -> Parties:
         """The same parties with other tables; and with other `categories`, if there are any."""
@@ -133,7 +197,7 @@ class Parties:
             tell=self._tell,
             options=self._options,
         )
-        made._runs = self._runs
+        made._runs, made._alignment = self._runs, self._alignment
         return made
 
     def here(self, party: str) -> bool:
@@ -185,8 +249,8 @@ class Parties:
     ) -> dict[str, Result]:
         """Runs a job, and says before what each learns by it, unless it is `more` of the job before. The results of the parties that are here."""
         self._runs += 1
-        # What a party's key is called is no matter of other jobs.
-        kept = ("address", "identity", *(("columns", "normalize") if mapped else ()))
+        # What a party's own table calls a column is no matter of jobs over columns that are made here.
+        kept = ("address", "identity", *(["columns"] if mapped else []), *(["normalize"] if mapped or self.hidden else []))
         parties = {
             name: {key: value for key, value in own.items() if key in kept} for name, own in self._parties.items()
         }
@@ -197,6 +261,16 @@ class Parties:
             return dict(simulate(job, tables, **self._options))
         me = next(iter(self.tables))
         return {me: run(job, me, tables[me], self._identity, **{"tell": False, **self._options})}
+
+    def run_on_rows(
+        self, what: str, keys: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]], *, more: bool = False
+    ) -> dict[str, Result]:
+        """Runs a job over rows that both parties have, on columns by party and name."""
+        tables = {party: self.given(party, own) for party, own in columns.items()}
+        results = self.run(what, {**keys, **self._alignment}, tables, more=more)
+        if self.hidden:
+            self.common = next(iter(results.values())).report["rows"]["common"]
+        return results
 
 
 def sorted_values(party: str, column: str, cells: pandas.Series) -> list[object]:

@@ -63,13 +63,8 @@ def _block(
     more: bool,
 ) -> Optional[list[list[int]]]:
     """The products of as many columns as one job takes."""
-    import pyarrow
-
-    tables = {
-        party: pyarrow.table({name: pyarrow.array(own[name]) for name in names[party]})
-        for party, own in columns.items()
-    }
-    results = parties.run(what, {**keys, "column": dict(names)}, tables, more=more)
+    own = {party: {name: given[name] for name in names[party]} for party, given in columns.items()}
+    results = parties.run_on_rows(what, {**keys, "column": dict(names)}, own, more=more)
     learned = next(
         (result.value["value"] for name, result in results.items() if name in keys["reveal_to"] and result.value), None
     )

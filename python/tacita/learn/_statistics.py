@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
+from .._arguments import whole
 from ..errors import _input
 from ._parties import Parties
 from ._products import indicators, products
@@ -24,29 +25,83 @@ def contingency(
     ones: Union[str, Sequence[str]],
     others: Union[str, Sequence[str]],
     *,
+    min_cell: int = 5,
     reveal_to: Optional[Sequence[str]] = None,
 ) -> Optional[pandas.DataFrame]:
     """How many rows have each value of a column of one party and each value of a column of the other; of several columns, one table after the other.
 
-    Those in `reveal_to` (both, if it is absent) learn the numbers; nobody learns of a row. **A cell with a small number describes few rows**, and whoever
-    recognises those learns what the other knows of them.
+    Those in `reveal_to` (both, if it is absent) learn the numbers; nobody learns of a row. Numbers below `min_cell` are missing, and others with them, so
+    that the rest and the sums of rows and columns do not tell them. Sums of several tables of one column can. ``min_cell=0`` gives all: **a cell with a
+    small number describes few rows**, and whoever recognises those learns what the other knows of them.
 
     >>> import pandas as pd
     >>> from tacita import learn
     >>> tables = {"a": pd.DataFrame({"x": ["p", "p", "q"]}), "b": pd.DataFrame({"y": ["no", "yes", "yes"]})}
-    >>> learn.contingency(learn.Parties.simulated(tables, tell=None), "a.x", "b.y")  # doctest: +NORMALIZE_WHITESPACE
+    >>> learn.contingency(learn.Parties.simulated(tables, tell=None), "a.x", "b.y", min_cell=0)  # doctest: +NORMALIZE_WHITESPACE
     b.y  no  yes
     a.x
     p     1    1
     q     0    1
     """
+    import numpy
     import pandas
 
     (one, own), (other, theirs) = _sides(parties, ones, others)
-    labels = {
-        party: [(column, value) for column in columns for value in parties.categories(party, column)]
-        for party, columns in ((one, own), (other, theirs))
-    }
+    first, second = parties.names
+    columns = {one: own, other: theirs}
+    learners = parties.names if reveal_to is None else [reveal_to] if isinstance(reveal_to, str) else list(reveal_to)
+    keys = {"reveal_to": learners, "limits": {"min_cell": whole("min_cell", min_cell)}}
+    if (tables := len(own) * len(theirs)) > 1:
+        parties.tell(
+            f"{tables} runs follow, each of a column here and one there, of which this holds. Tables of one column have the same sums, which can tell "
+            "closed cells."
+        )
+    found: list[list[Any]] = []
+    for row in columns[first]:
+        pairs = [{first: row, second: column} for column in columns[second]]
+        found.append([_cells(parties, pair, keys, more=bool(found) or place > 0) for place, pair in enumerate(pairs)])
+    if any(cells is None for line in found for cells in line):
+        return None
+    values: Any = numpy.block(found)
+    if not numpy.isnan(values).any():
+        values = values.astype(numpy.int64)
+    index, header = (_index(party, _labels(parties, party, columns[party])) for party in (first, second))
+    table = pandas.DataFrame(values, index=index, columns=header)
+    return table if one == first else table.T
+
+
+def _cells(parties: Parties, pair: Mapping[str, str], keys: Mapping[str, Any], *, more: bool) -> Optional[Any]:
+    """Numbers of rows for each category of a column of the first and each of one of the second, with none for closed cells."""
+    import numpy
+    import pyarrow
+
+    names, given = {}, {}
+    for party, column in pair.items():
+        made, has = indicators(parties, party, [column])
+        # Blanks around a category would not count.
+        names[party] = [f"({name})" for name in made]
+        if parties.here(party):
+            places = numpy.stack([has[name] for name in made]).argmax(axis=0) if len(made) else numpy.zeros(0, dtype=int)
+            values = numpy.array(names[party], dtype=object)[places]
+            given[party] = {f"{party}.{column}": pyarrow.array(values, pyarrow.string())}
+    rows, columns = (f"{party}.{column}" for party, column in pair.items())
+    categories = dict(zip((rows, columns), names.values()))
+    question = {"job": "crosstab", "rows": [rows], "columns": [columns], "categories": categories, **keys}
+    results = parties.run_on_rows("contingency", question, given, more=more)
+    learned = next((result for name, result in results.items() if name in keys["reveal_to"] and result.value), None)
+    if learned is None:
+        return None
+    cells = {(cell[rows], cell[columns]): cell["count"] for cell in learned.table.to_pylist()}
+    first, second = names.values()
+    number = [[cells.get((one, other)) for other in second] for one in first]
+    return numpy.array(number, dtype=float).reshape(len(first), len(second))
+
+
+def counts(parties: Parties, ones: str, others: Sequence[str], *, reveal_to: Sequence[str]) -> Optional[pandas.DataFrame]:
+    """As `contingency`, with all numbers, and in one run: what a model is made of."""
+    import pandas
+
+    (one, own), (other, theirs) = _sides(parties, ones, others)
     made = {party: indicators(parties, party, columns) for party, columns in ((one, own), (other, theirs))}
     matrix = products(
         parties,
@@ -58,9 +113,15 @@ def contingency(
     if matrix is None:
         return None
     first, second = parties.names
-    index, header = _index(first, labels[first]), _index(second, labels[second])
+    columns = {one: own, other: theirs}
+    index, header = (_index(party, _labels(parties, party, columns[party])) for party in (first, second))
     table = pandas.DataFrame(matrix, index=index, columns=header)
     return table if one == first else table.T
+
+
+def _labels(parties: Parties, party: str, columns: Sequence[str]) -> list[tuple[str, object]]:
+    """The categories of columns, each with its column."""
+    return [(column, value) for column in columns for value in parties.categories(party, column)]
 
 
 def count(parties: Parties, where: Mapping[str, object], *, reveal_to: Optional[Sequence[str]] = None) -> Optional[int]:
@@ -108,7 +169,7 @@ def correlation(
 ) -> Optional[pandas.DataFrame]:
     """Pearson's correlation of every column of numbers of one party with every one of the other. Those in `reveal_to` (both, if it is absent) learn them.
 
-    Each party standardises its columns by itself, so that nothing but the correlations is learned: no means, no variances. They are exact to within √rows
+    Each party standardises its columns over the common rows by itself, which are not hidden then, so that nothing but the correlations is learned: no means, no variances. They are exact to within √rows
     · 10⁻⁹, because
     standardised numbers are rounded to nine digits. **Of few rows, or where somebody knows most of a column, a correlation can tell a number.**
 
@@ -121,6 +182,7 @@ def correlation(
     """
     import pandas
 
+    parties.need_rows("a correlation")
     (one, own), (other, theirs) = _sides(parties, ones, others)
     names = {one: own, other: theirs}
     columns = {

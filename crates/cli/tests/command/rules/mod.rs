@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
+use crate::common::dot::noise;
 use crate::common::{
     Ended, Home, NAMES, Pair, Running, convert, data, examples, files, free_port, json, rows_of, tacita, text,
 };
@@ -46,29 +47,33 @@ fn joined<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
     items.into_iter().map(String::as_str).collect::<Vec<_>>().join("|")
 }
 
-/// Mines by exhaustive search, trying all possible itemsets.
+/// Mines by exhaustive search: each frequent itemset with every item more, by the rows that both are in.
 fn mined(baskets: &[BTreeSet<String>], asked: Asked) -> Truth {
-    let count = |set: &BTreeSet<String>| baskets.iter().filter(|basket| set.is_subset(basket)).count() as u64;
-    let single: BTreeSet<String> = baskets.iter().flatten().cloned().collect();
-    let mut frequent: Vec<(BTreeSet<String>, u64)> = Vec::new();
-    let mut last = vec![BTreeSet::new()];
-    while !last.is_empty() {
-        let longer: BTreeSet<BTreeSet<String>> = last
-            .iter()
-            .flat_map(|set| {
-                single.iter().filter(|item| !set.contains(*item)).map(|item| {
-                    let mut set = set.clone();
-                    set.insert(item.clone());
-                    set
-                })
-            })
-            .collect();
-        let counted = longer.into_iter().map(|set| (count(&set), set));
-        let kept: Vec<_> =
-            counted.filter(|(count, set)| *count >= asked.minimum && set.len() <= asked.max_len).collect();
-        last = kept.iter().map(|(_, set)| set.clone()).collect();
-        frequent.extend(kept.into_iter().map(|(count, set)| (set, count)));
+    let mut single: BTreeMap<&String, Vec<usize>> = BTreeMap::new();
+    for (row, basket) in baskets.iter().enumerate() {
+        basket.iter().for_each(|item| single.entry(item).or_default().push(row));
     }
+    single.retain(|_, rows| rows.len() as u64 >= asked.minimum);
+    let mut counts: BTreeMap<BTreeSet<String>, u64> = BTreeMap::new();
+    let mut last: Vec<(BTreeSet<String>, Vec<usize>)> = vec![(BTreeSet::new(), (0..baskets.len()).collect())];
+    let mut length = 0;
+    while !last.is_empty() && length < asked.max_len {
+        let mut longer: BTreeMap<BTreeSet<String>, Vec<usize>> = BTreeMap::new();
+        for (set, rows) in &last {
+            for (item, with_item) in single.iter().filter(|(item, _)| !set.contains(**item)) {
+                let more: BTreeSet<String> = set.iter().chain([*item]).cloned().collect();
+                let both = || rows.iter().copied().filter(|row| with_item.binary_search(row).is_ok()).collect();
+                longer.entry(more).or_insert_with(both);
+            }
+        }
+        longer.retain(|_, rows| !rows.is_empty() && rows.len() as u64 >= asked.minimum);
+        counts.extend(longer.iter().map(|(set, rows)| (set.clone(), rows.len() as u64)));
+        last = longer.into_iter().collect();
+        length += 1;
+    }
+    // Parts of frequent itemsets are frequent.
+    let count = |set: &BTreeSet<String>| counts[set];
+    let frequent: Vec<(BTreeSet<String>, u64)> = counts.iter().map(|(set, count)| (set.clone(), *count)).collect();
     let mixed =
         |set: &BTreeSet<String>| set.iter().any(|item| is_first(item)) && !set.iter().all(|item| is_first(item));
     let mut truth = Truth { rows: baskets.len() as u64, ..Truth::default() };
