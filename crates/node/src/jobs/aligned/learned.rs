@@ -85,8 +85,8 @@ fn hidden(party: &str, peer: &str, rows: &str, blur: Option<Blur>) -> Vec<String
         ),
         format!("{party} learns which of its own rows are common if none or all of them are."),
         format!(
-            "{party} learns the same of a part of its rows, if the result says how many of them are common, as an open cell or a frequent item \
-             can."
+            "{party} learns the same of a part of its rows if a result counts the common ones among them. An open cell does, and a frequent \
+             item."
         ),
         format!("{party} can learn whether a given row is common from two runs that differ only in that row."),
         deviation,
