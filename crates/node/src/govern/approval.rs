@@ -13,7 +13,7 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{JobSpec, Terms};
 use crate::base::hex::{hex, unhex};
-use crate::govern::policy::columns::UsedColumns;
+use crate::govern::columns::UsedColumns;
 use crate::govern::time::Day;
 use crate::identity::{Fingerprint, Identity, ed25519_fingerprint, verify};
 

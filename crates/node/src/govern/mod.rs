@@ -7,6 +7,7 @@
 
 pub mod account;
 pub mod approval;
+mod columns;
 pub mod ledger;
 pub mod policy;
 pub mod receipt;

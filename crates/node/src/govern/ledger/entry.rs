@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::agreement::{JobSpec, Terms};
+use crate::govern::columns::UsedColumns;
 use crate::govern::policy::History;
-use crate::govern::policy::columns::UsedColumns;
 use crate::govern::receipt::Receipts;
 use crate::govern::time::{Day, UtcTime};
 use crate::identity::Fingerprint;

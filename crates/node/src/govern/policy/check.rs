@@ -6,11 +6,11 @@ use jiff::tz::TimeZone;
 use tacita_core::{Error, Result};
 use toml::Spanned;
 
-use super::columns::UsedColumns;
 use super::{CLIENTS, Policy, Rule, Words};
 use crate::agreement::{AlignWay, JobSpec, Terms};
 use crate::base::text::{names, shown};
 use crate::govern::approval::Approval;
+use crate::govern::columns::UsedColumns;
 use crate::govern::time::Day;
 use crate::identity::Fingerprint;
 use crate::jobs::aggregate::Aggregate;

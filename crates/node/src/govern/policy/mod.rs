@@ -6,7 +6,6 @@
 //! that cannot be read refuses everything, too.
 
 mod check;
-pub(in crate::govern) mod columns;
 
 use std::collections::BTreeMap;
 use std::fmt;

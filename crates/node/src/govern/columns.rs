@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::agreement::{JobSpec, Reveal};
 
 /// Columns of one party, by the headers of its own table.
-pub(in crate::govern) struct UsedColumns {
+pub(super) struct UsedColumns {
     /// Columns by which rows are matched or aligned.
     pub(super) keys: BTreeSet<String>,
     /// Columns that others may see, or whose sums they learn.
@@ -13,12 +13,12 @@ pub(in crate::govern) struct UsedColumns {
     /// Columns that are multiplied, mined or counted.
     pub(super) computes: BTreeSet<String>,
     /// Whether the job computes on columns that it does not name, such as all of the table.
-    pub(in crate::govern) unnamed: bool,
+    pub(super) unnamed: bool,
 }
 
 impl UsedColumns {
     /// Returns the columns of `me` that a job uses.
-    pub(in crate::govern) fn of(job: &JobSpec, me: &str) -> UsedColumns {
+    pub(super) fn of(job: &JobSpec, me: &str) -> UsedColumns {
         let alignment = job.job.alignment(job);
         let keys = [job.key.as_ref(), alignment.as_ref().and_then(|alignment| alignment.key.as_ref())];
         let keys: BTreeSet<_> = keys.into_iter().flatten().flat_map(|key| &key.columns).collect();
@@ -51,7 +51,7 @@ impl UsedColumns {
     }
 
     /// Returns all of them.
-    pub(in crate::govern) fn all(&self) -> BTreeSet<String> {
+    pub(super) fn all(&self) -> BTreeSet<String> {
         self.keys.iter().chain(&self.gives).chain(&self.computes).cloned().collect()
     }
 }
