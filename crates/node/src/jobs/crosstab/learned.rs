@@ -26,24 +26,24 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
         )),
         _ => {
             learned.push(format!(
-                "{party} learns which cells are closed: all in fewer than {enough}, empty ones too, and others that are chosen by \
+                "{party} learns which cells are closed: all in fewer than {enough}, empty ones too, and others. The others are chosen by \
                  random numbers of categories, never by size."
             ));
             learned.push(format!(
-                "{party} does not learn the count of a closed cell from this table, unless its own categories or margins alone tell it, or \
-                 a whole row or column of the table is empty."
+                "{party} does not learn the count of a closed cell from this table, but in two cases. Its own categories or margins alone \
+                 tell it, or a whole row or column of the table is empty."
             ));
             learned.push(format!(
-                "{party} can learn counts of closed cells from other tables of the same rows: with another limits.min_cell or other \
-                 categories, or after {peer} has changed its identity or some rows."
+                "{party} can learn counts of closed cells from other tables of the same rows. These have another limits.min_cell or other \
+                 categories, or come after {peer} has changed its identity or some rows."
             ));
             learned.push(format!(
-                "{party} can guess that a cell is in fewer than {enough} from where cells are closed: the numbers of categories say \
+                "{party} can guess that a cell is in fewer than {enough} from where cells are closed. The numbers of categories say \
                  which others close besides it."
             ));
             learned.push(format!(
-                "{party} can learn what {peer} has in one row, whatever limits.min_cell is, by a category of that row and rows of which it \
-                 knows what {peer} has. Nothing checks what categories a party brings."
+                "{party} can learn what {peer} has in one row, whatever limits.min_cell is. For that, it brings a category of that row and of rows of which \
+                 it knows what {peer} has. Nothing checks what categories a party brings."
             ));
         }
     }
