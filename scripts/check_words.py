@@ -24,13 +24,28 @@ OPTIONS = "crates/cli/src/commands"
 # Words of a sentence, which also ends at a semicolon.
 MAX_HELP_WORDS = 25
 MAX_MESSAGE_WORDS = 30
+MAX_LEAKAGE_WORDS = 25
+MAX_PAGE_WORDS = 30
+# Characters of a paragraph: five lines of 120.
+MAX_PARAGRAPH = 600
 STRING = re.compile(r'"((?:\\(?:.|\n)|[^"\\])*)"')
 SENTENCE_END = re.compile(r"(?<=[.;?!])\s+|\n")
-# Sentences on leakage keep their exactness.
+# Sentences on leakage: where they are made, and as they are printed with names and numbers.
 LEAKAGE = "learned"
+PRINTED_LEAKAGE = "crates/cli/tests/command/goldens/sentences.txt"
+
+# Pages whose sentences and paragraphs are short.
+PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/guides/*.md", "docs/protocols/*.md", "deploy/*.md", "examples/**/*.md")
+# A definition to the byte is longer. (`docs/papers.md` is made from data, with the papers' own words.)
+SPECIFICATION = "wire.md"
+MAX_SPECIFICATION_WORDS = 40
+# A page's sentence also ends in brackets, emphasis or quotation marks.
+PAGE_END = re.compile(r"""(?<=[.;?!])[)*_"]*\s+|(?<=[.;?!][)*_"])\s+|(?<=[.;?!]\*\*)\s+""")
+LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
 
 # What is code in a text, and what is text in code.
-CODE = re.compile(r"`[^`]*`|<[^>]*>|https?://\S+")
+CODE = re.compile(r"`[^`]*`|</?[A-Za-z][^>]*>|https?://\S+")
 COMMENT = re.compile(r"(?://|#) (.*)")
 
 DOUBLED = re.compile(r"\b([a-z]{2,}) \1\b")
@@ -86,6 +101,8 @@ def messages(lines: list[str]):
     code = "\n".join("" if line.lstrip().startswith("//") else line for line in lines).split("#[cfg(test)]")[0]
     for found in STRING.finditer(code):
         text = re.sub(r"\\\n\s*", "", found[1]).replace("\\n", "\n")
+        # What is put in behind a full stop is a sentence of its own.
+        text = re.sub(r"(?<=[.;?!])(\{\w*\})", r" \1", text)
         yield code.count("\n", 0, found.start()) + 1, text
 
 
@@ -97,8 +114,39 @@ def style(name: str, lines: list[str]):
             yield number, f"a documentation comment of under {MIN_DOC_WORDS} words: {doc}"
     for number, text in help_texts(lines) if options else []:
         yield from ((number, fault) for fault in long_sentences(text, MAX_HELP_WORDS))
-    for number, text in messages(lines) if LEAKAGE not in name else []:
-        yield from ((number, fault) for fault in long_sentences(text, MAX_MESSAGE_WORDS))
+    most = MAX_LEAKAGE_WORDS if LEAKAGE in name else MAX_MESSAGE_WORDS
+    for number, text in messages(lines):
+        yield from ((number, fault) for fault in long_sentences(text, most))
+
+
+def paragraphs(lines: list[str]):
+    """Paragraphs, list items and cells of tables of a page, with the numbers of their first lines."""
+    paragraph: list[str] = []
+    first, fenced = 0, False
+    for number, line in enumerate([*lines, ""], 1):
+        text = line.strip().removeprefix(">").strip()
+        fence = text.startswith("```")
+        fenced ^= fence
+        alone = fence or fenced or not text or text[0] in "#<|"
+        if paragraph and (alone or ITEM.match(text)):
+            yield first, " ".join(paragraph)
+            paragraph = []
+        if not fence and not fenced and text.startswith("|"):
+            yield from ((number, cell.strip()) for cell in re.split(r"(?<!\\)\|", text.strip("|")))
+        elif not alone:
+            first = first if paragraph else number
+            paragraph.append(ITEM.sub("", text, count=1) if not paragraph else text)
+
+
+def page(name: str, lines: list[str]):
+    """Faults of a page in the length of its sentences and paragraphs, with their numbers."""
+    specifies = name == SPECIFICATION
+    for number, paragraph in paragraphs(lines):
+        text = LINK.sub(r"\1", paragraph)
+        if len(text) > MAX_PARAGRAPH and not specifies:
+            yield number, f"a paragraph of {len(text)} characters, {MAX_PARAGRAPH} at most: {text[:60]}..."
+        for sentence in PAGE_END.split(CODE.sub("x", text)):
+            yield from ((number, fault) for fault in long_sentences(sentence, MAX_SPECIFICATION_WORDS if specifies else MAX_PAGE_WORDS))
 
 
 def files(place: pathlib.Path):
@@ -125,6 +173,14 @@ def main() -> int:
         if "test" not in path.name and "tests" not in path.parts:
             for number, fault in style(str(path.relative_to(ROOT)), path.read_text().splitlines()):
                 tell(path, number, fault)
+
+    for number, line in enumerate((ROOT / PRINTED_LEAKAGE).read_text().splitlines(), 1):
+        for fault in long_sentences(line, MAX_LEAKAGE_WORDS):
+            tell(ROOT / PRINTED_LEAKAGE, number, fault)
+
+    for path in (path for place in PAGES for path in sorted(ROOT.glob(place)) if path.name != "papers.md"):
+        for number, fault in page(path.name, path.read_text().splitlines()):
+            tell(path, number, fault)
 
     for path in (path for place in TEXTS for path in files(ROOT / place)):
         fenced = False

@@ -178,7 +178,9 @@ impl ServiceConfig {
             ))
         })?;
         let pin = member.identity.ok_or_else(|| {
-            Error::Input(format!("identity is missing in [[{role}]]: ask its operator for its `tacita identity show`"))
+            Error::Input(format!(
+                "identity is missing in [[{role}]]: ask its operator for its fingerprint (`tacita identity show`)"
+            ))
         })?;
         Ok(Peer { name: self.name(service)?, pin })
     }

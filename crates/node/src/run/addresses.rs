@@ -16,7 +16,9 @@ pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Connec
     let relay = job.relay.is_some().then(|| place(job)).transpose()?;
     for name in job.peers_of(me) {
         let pin = job.party(name)?.identity.ok_or_else(|| {
-            Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
+            Error::Input(format!(
+                "parties.{name}.identity is missing: ask {name} for its fingerprint (`tacita identity show`)"
+            ))
         })?;
         let peer = Peer { name: name.to_owned(), pin };
         if job.parties.position(me) < job.parties.position(name) {
@@ -77,7 +79,9 @@ pub fn place(job: &JobSpec) -> Result<RelayAddress> {
         )
     })?;
     let pin = relay.identity.ok_or_else(|| {
-        Error::Input("relay.identity is missing: ask the relay's operator for its `tacita identity show`".into())
+        Error::Input(
+            "relay.identity is missing: ask the relay's operator for its fingerprint (`tacita identity show`)".into(),
+        )
     })?;
     Ok(RelayAddress { address, pin, agreement: job.agreement_in_file(), lane: job.lane() })
 }
@@ -102,7 +106,7 @@ fn at_helper(job: &JobSpec, me: &str, listen: Option<String>) -> Result<ConnectP
             })?;
             let pin = helper.identity.ok_or_else(|| {
                 Error::Input(
-                    "helper.identity is missing: ask the helper's operator for its `tacita identity show`".into(),
+                    "helper.identity is missing: ask the helper's operator for its fingerprint (`tacita identity show`)".into(),
                 )
             })?;
             (address, Peer { name: "the helper".into(), pin }, None)
@@ -140,7 +144,9 @@ fn at_helper(job: &JobSpec, me: &str, listen: Option<String>) -> Result<ConnectP
 pub fn parties(job: &JobSpec) -> Result<Vec<Peer>> {
     let peer = |(name, party): &(String, Party)| {
         let pin = party.identity.ok_or_else(|| {
-            Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
+            Error::Input(format!(
+                "parties.{name}.identity is missing: ask {name} for its fingerprint (`tacita identity show`)"
+            ))
         })?;
         Ok(Peer { name: name.clone(), pin })
     };

@@ -141,7 +141,10 @@ impl Doctor {
         match (live.job.party(&live.authority).ok().and_then(|party| party.identity), self.me == live.authority) {
             (None, _) => findings.bad(
                 "identity",
-                format_args!("parties.{0}.identity is missing: ask {0} for its `tacita identity show`", live.authority),
+                format_args!(
+                    "parties.{0}.identity is missing: ask {0} for its fingerprint (`tacita identity show`)",
+                    live.authority
+                ),
             ),
             (Some(expected), true) if expected != own => findings
                 .bad("identity", format_args!("parties.{}.identity is {expected}, the key pair is {own}", self.me)),

@@ -162,7 +162,9 @@ impl Doctor {
                 Some(pin) => findings.good("peer", format_args!("{peer} is {pin}")),
                 None => findings.bad(
                     "peer",
-                    format_args!("parties.{peer}.identity is missing: ask {peer} for its `tacita identity show`"),
+                    format_args!(
+                        "parties.{peer}.identity is missing: ask {peer} for its fingerprint (`tacita identity show`)"
+                    ),
                 ),
             }
         }

@@ -137,7 +137,7 @@ impl Init {
         let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let usual = stem.filter(|stem| !["job", "-"].contains(&stem.as_str())).unwrap_or_else(|| job.name().to_owned());
         let id = asker.ask(("--id", "The parties' name for this job"), self.id.clone(), Some(&usual), some)?;
-        draft.set(key("id"), id, "the parties' name for this job");
+        draft.set(key("id"), id, "name of this job, the same at all parties");
         let names = match job.served() {
             Some(served) => {
                 self.members(asker, served.roles, &mut draft)?;
@@ -299,7 +299,7 @@ impl Init {
                 known,
             )?,
         };
-        draft.set(key("reveal"), reveal.clone(), &format!("what is learned: one of {words}"));
+        draft.set(key("reveal"), reveal.clone(), &format!("kind of result: one of {words}"));
         let summed = ["sum:", "mean:"].into_iter().find_map(|word| reveal.strip_prefix(word));
         if !self.gives.is_empty() || job.has(CommonKey::Gives) && (reveal == "payload" || summed.is_some()) {
             let column = summed.zip(names.get(1)).map(|(columns, name)| format!("{name}={columns}"));
@@ -308,9 +308,9 @@ impl Init {
             let gives =
                 asker.ask(("--gives", "Whose columns the other gets, as NAME=A,B"), given, column.as_deref(), read)?;
             let table: toml::Table = gives.into_iter().map(|(name, columns)| (name, list(&columns).into())).collect();
-            draft.set(key("gives"), Value::Table(table), "whose columns the other gets");
+            draft.set(key("gives"), Value::Table(table), "columns that a party gives to those who learn");
         }
-        const MEANS: &str = "who learns it";
+        const MEANS: &str = "parties that learn the result";
         let words = job.served().map_or(&[][..], |served| served.audience);
         let first = names.first().map(String::as_str).or(words.first().copied()).unwrap_or_default().to_owned();
         draft.set(key("reveal_to"), vec![first.clone()], MEANS);

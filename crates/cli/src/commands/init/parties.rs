@@ -230,7 +230,11 @@ impl Init {
             if member.is_empty() {
                 draft.leave(key(role), "[{ address = \"HOST:PORT\", identity = \"SHA256:...\" }]", "")
             } else {
-                draft.set(key(role), vec![Value::Table(member)], "where it listens, and its `tacita identity show`");
+                draft.set(
+                    key(role),
+                    vec![Value::Table(member)],
+                    "its address, and the fingerprint that its `tacita identity show` prints",
+                );
             }
         }
         Ok(())
@@ -263,8 +267,8 @@ fn write(way: Way, members: &[Member], draft: &mut JobDraft) {
             (Way::Relay | Way::Helper, _) => "dials out",
             (Way::Desk, 0) => "serves its list",
             (Way::Desk, _) => "all desks",
-            (_, 0) => "the first one listens, and chooses where the file leaves a choice",
-            _ => "a later one dials",
+            (_, 0) => "the first party listens, and chooses what the file leaves open",
+            _ => "a later party dials the earlier ones",
         };
         let at = |of: &str| vec!["parties".to_owned(), member.name.clone(), of.to_owned()];
         draft.table(vec!["parties".to_owned(), member.name.clone()], says);
@@ -272,13 +276,17 @@ fn write(way: Way, members: &[Member], draft: &mut JobDraft) {
         match (member.address.as_str(), is_dialed) {
             ("", true) => draft.leave(at("address"), "\"HOST:PORT\"", "where later ones dial it"),
             ("", false) => (),
-            (address, _) => draft.set(at("address"), address, "where it listens"),
+            (address, _) => draft.set(at("address"), address, "address at which it listens"),
         }
         match (member.identity.as_str(), way == Way::Desk && place == last) {
             // Each desk has its own, in the file of those who may ask.
             ("", true) => (),
-            ("", false) => draft.leave(at("identity"), "\"SHA256:...\"", "its `tacita identity show`"),
-            (identity, _) => draft.set(at("identity"), identity, "its `tacita identity show`"),
+            ("", false) => {
+                draft.leave(at("identity"), "\"SHA256:...\"", "fingerprint, as its `tacita identity show` prints it")
+            }
+            (identity, _) => {
+                draft.set(at("identity"), identity, "fingerprint, as its `tacita identity show` prints it")
+            }
         }
     }
 }
@@ -288,11 +296,11 @@ fn write_between(word: &'static str, address: &str, identity: &str, draft: &mut 
     let at = |of: &str| vec![word.to_owned(), of.to_owned()];
     draft.table(vec![word.to_owned()], "all parties dial it");
     match address {
-        "" => draft.leave(at("address"), "\"HOST:PORT\"", "where it listens"),
-        address => draft.set(at("address"), address, "where it listens"),
+        "" => draft.leave(at("address"), "\"HOST:PORT\"", "address at which it listens"),
+        address => draft.set(at("address"), address, "address at which it listens"),
     }
     match identity {
-        "" => draft.leave(at("identity"), "\"SHA256:...\"", "its `tacita identity show`"),
-        identity => draft.set(at("identity"), identity, "its `tacita identity show`"),
+        "" => draft.leave(at("identity"), "\"SHA256:...\"", "fingerprint, as its `tacita identity show` prints it"),
+        identity => draft.set(at("identity"), identity, "fingerprint, as its `tacita identity show` prints it"),
     }
 }

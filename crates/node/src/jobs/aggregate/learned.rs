@@ -57,12 +57,12 @@ fn keys(job: &AggregateJob<'_>) -> &'static str {
 fn results(job: &AggregateJob<'_>, who: &str) -> Vec<String> {
     let (round, revealed) = (&job.own.round, job.revealed());
     let values = match (&round.values, revealed.values) {
-        (Domain::Nothing, _) | (_, false) => "and how many reports each has",
-        (Domain::Grades(_), true) => "how many reports each has, and all their values",
-        (_, true) => "how many reports each has, all their values, and their sum",
+        (Domain::Nothing, _) | (_, false) => ", and how many reports each has",
+        (Domain::Grades(_), true) => ". It learns how many reports each has, and all their values",
+        (_, true) => ". It learns how many reports each has, all their values, and their sum",
     };
     let mut learned = vec![
-        format!("{who} learns the {} for which {} holds, {values}.", keys(job), round.reveal_when),
+        format!("{who} learns the {} for which {} holds{values}.", keys(job), round.reveal_when),
         format!("{who} is told no name of a reporter."),
     ];
     if revealed.histogram {
@@ -92,7 +92,7 @@ fn proxy(job: &AggregateJob<'_>) -> Vec<String> {
         "proxy learns who reports, from which address, when, and how many reports.".into(),
         "proxy does not learn a key or a value: it cannot read them.".into(),
         format!(
-            "proxy sends reports on when those of {} participants are there{}, in an order that it draws and forgets.",
+            "proxy sends reports on when those of {} participants are there{}. It draws their order at random, and forgets it.",
             count(round.min_participants.into()),
             share(job)
         ),
@@ -136,8 +136,8 @@ fn oracle(job: &AggregateJob<'_>) -> Vec<String> {
     learned.push("oracle does not learn any of the values.".into());
     learned.push("oracle is not told who reported a key.".into());
     learned.push(
-        "oracle and proxy can learn who reported a key if everybody did, or if one reporter did more often than any other participant has \
-         reported at all."
+        "oracle and proxy can learn who reported a key if everybody did. They also can if one reporter did more often than any other \
+         participant has reported at all."
             .into(),
     );
     learned.push(
@@ -185,7 +185,7 @@ fn database(job: &AggregateJob<'_>) -> Vec<String> {
     let least = format!("of {} participants at least{}", count(round.min_participants.into()), share(job));
     learned.push(match round.batch_size {
         Some(size) => format!(
-            "database learns in which batch a report came: reports reach it in batches of about {} reports, each {least}.",
+            "database learns in which batch a report came. Reports reach it in batches of about {} reports, each {least}.",
             count(size)
         ),
         None => format!("Reports reach database in one shuffle at the close of the round, {least}."),
@@ -217,11 +217,11 @@ fn database(job: &AggregateJob<'_>) -> Vec<String> {
     let values = if round.values.has_values() { ", and with which values" } else { "" };
     let mark = if round.values.has_values() { "with an uncommon value, or unusually often" } else { "unusually often" };
     learned.push(format!(
-        "database and a participant can learn together how often others reported a key{values}, if that participant reports it {mark}."
+        "database and a participant can learn together how often others reported a key{values}. That takes a participant that reports it {mark}."
     ));
     learned.push(format!(
-        "database and a participant that does not follow the protocol can learn the same of any key of their choice: one key for each \
-         report of that participant. {quota}."
+        "database and a participant that does not follow the protocol can learn the same of any key of their choice. Each report of that \
+         participant serves for one key. {quota}."
     ));
     learned.push(collusion());
     learned
@@ -238,8 +238,8 @@ fn participant(job: &AggregateJob<'_>, name: &str) -> Vec<String> {
                 && measures.iter().any(|one| matches!(one, Measure::Count | Measure::Sum))
             {
                 learned.push(format!(
-                    "{name} can learn whether anybody else has a key if it reports that key so often, or with such values, that a single \
-                     report more reveals it. {} asks for no distinct reporters.",
+                    "{name} can learn whether anybody else has a key. For that, it reports the key so often, or with such values, that a single \
+                     further report reveals it. {} asks for no distinct reporters.",
                     round.reveal_when
                 ));
             }
@@ -272,8 +272,8 @@ fn participant(job: &AggregateJob<'_>, name: &str) -> Vec<String> {
     );
     if job.chosen() == NAOR_REINGOLD {
         learned.push(format!(
-            "{name} does not learn the row of any of its keys: the proxy gives each under a blind that {name} does not know, fresh for each \
-             report."
+            "{name} does not learn the row of any of its keys. The proxy gives each row under a blind that {name} does not know, fresh for \
+             each report."
         ));
     }
     debug_assert!(!ROLES.contains(&name));

@@ -22,8 +22,8 @@ pub(crate) fn density(
         && density != Fraction::ONE
     {
         learned.push(format!(
-            "{party} learns that {whose} of {peer}'s {what} more than {density} of {rows}, rounded up (the agreed density), if the \
-             run goes on."
+            "{party} learns that {whose} of {peer}'s {what} more than {density} of {rows}, if the run goes on. That is \
+             the agreed density, rounded up to whole rows."
         ));
         learned.push(format!("{party} can learn a hint of {peer}'s numbers of ones from how long {peer} takes."));
     }
@@ -59,7 +59,7 @@ pub(crate) fn of_rows(
 /// Sentences on what `party` learns of rows in a common order that hides which are common.
 fn hidden(party: &str, peer: &str, rows: &str, blur: Option<Blur>) -> Vec<String> {
     let deviation = format!(
-        "{party} can learn exactly which of its rows are common if it breaks the protocol and leaves its own rows out of the common order: \
+        "{party} can learn exactly which of its rows are common if it breaks the protocol and leaves its own rows out of the common order. \
          {peer} would not notice."
     );
     let unchecked = format!("{party} can choose which ids it brings: nothing checks them.");
@@ -67,8 +67,8 @@ fn hidden(party: &str, peer: &str, rows: &str, blur: Option<Blur>) -> Vec<String
         let BlurGuarantee { epsilon, delta } = blur.guarantee();
         return vec![
             format!(
-                "{party} learns about how many rows have an id that both have{rows}, and not which: rows are in a hidden common order, and \
-                 of {} dummies {peer} brings each with probability 1/2.",
+                "{party} learns about how many rows have an id that both have{rows}, and not which. Rows are in a hidden common order. Of \
+                 {} dummies, {peer} brings each with probability 1/2.",
                 count(blur.dummies())
             ),
             format!(

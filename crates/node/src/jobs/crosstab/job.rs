@@ -39,14 +39,14 @@ const QUESTIONS: [InitQuestion; 5] = [
         asks: "What a cell has: count, or sum:COLUMN or mean:COLUMN",
         usual: Some("count"),
         answer: Answering::Word,
-        means: "what a cell has: count, or sum:COLUMN or mean:COLUMN",
+        means: "number in a cell: count, sum:COLUMN or mean:COLUMN",
     },
     InitQuestion {
         key: "limits.min_cell",
         asks: "How many rows a cell needs to be shown",
         usual: Some("5"),
         answer: Answering::Word,
-        means: "how many rows a cell needs to be shown",
+        means: "minimum number of rows in a cell that is shown",
     },
     ROW_ID,
 ];

@@ -32,7 +32,7 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
         )),
         _ => {
             learned.push(format!(
-                "{party} learns which cells are closed: all in fewer than {enough}, empty ones too, and others that are chosen by \
+                "{party} learns which cells are closed: all in fewer than {enough}, empty ones too, and others. The others are chosen by \
                  random numbers of categories, never by size."
             ));
             learned.push(format!(
@@ -45,16 +45,16 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
                 "{party} can compute it from which cells are closed if the closed cells of a row or column have little more than {enough} together."
             ));
             learned.push(format!(
-                "{party} can learn counts of closed cells from other tables of the same rows: with another limits.min_cell or other \
-                 categories, or after {peer} has changed its identity or some rows."
+                "{party} can learn counts of closed cells from other tables of the same rows. These have another limits.min_cell or other \
+                 categories, or come after {peer} has changed its identity or some rows."
             ));
             learned.push(format!(
-                "{party} can guess that a cell is in fewer than {enough} from where cells are closed: the numbers of categories say \
+                "{party} can guess that a cell is in fewer than {enough} from where cells are closed. The numbers of categories say \
                  which others close besides it."
             ));
             learned.push(format!(
-                "{party} can learn what {peer} has in one row, whatever limits.min_cell is, by a category of that row and rows of which it \
-                 knows what {peer} has. Nothing checks what categories a party brings."
+                "{party} can learn what {peer} has in one row, whatever limits.min_cell is. For that, it brings a category of that row and of rows of which \
+                 it knows what {peer} has. Nothing checks what categories a party brings."
             ));
             learned.push(format!(
                 "{party} can learn what {peer} has in one row, its number included, from two tables that differ in that row only, whatever \

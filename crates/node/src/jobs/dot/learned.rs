@@ -36,13 +36,13 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
     let products = match (own.len(), theirs.len()) {
         (1, 1) => "the sum over all rows of its number times the other's".to_owned(),
         (one, other) => format!(
-            "for each of the {} pairs of a column of its own and one of {peer}'s, the sum over all rows of their products",
+            "{} sums of products over all rows, one for each pair of a column of its own and one of {peer}'s",
             count(one as u64 * other as u64)
         ),
     };
     match job.reveal {
         Reveal::Shares if let Some(part) = telling(job, party) => {
-            learned.push(format!("{party} learns much of each product from the part that it gets: {part}."));
+            learned.push(format!("{party} learns much of each product from the part that it gets. That is {part}."));
             learned.push(format!(
                 "{party}'s parts are not uniformly random shares: where a share must say nothing, use protocol = \"ot\"."
             ));
@@ -62,7 +62,7 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
         _ if job.learns(party) => {
             learned.push(format!("{party} learns {products}."));
             learned.push(format!(
-                "{party} can learn single numbers of {peer}'s by the choice of its own: for example that in one row, if its own \
+                "{party} can learn single numbers of {peer}'s by the choice of its own. An example is the number in one row, if its own \
                  number there is the only one that is not 0. Nothing checks what numbers a party brings."
             ));
             learned.extend(filtered(job, party, "value"));
@@ -74,7 +74,7 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
         && alignment.as_ref().is_some_and(|it| it.way == AlignWay::Hidden)
     {
         learned.push(format!(
-            "{party} can learn that one of its rows is common from a product that is not 0, if its number is 0 in all its other rows."
+            "{party} can learn that one of its rows is common if its number is 0 in all others, and the product is not 0."
         ));
     }
     if let Ok(product) = methods::product(job, &Chosen::only(job.protocol), 0)

@@ -117,8 +117,7 @@ fn together(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
     }
     learned.push(format!("{party} learns more from the keys together than from each alone."));
     learned.push(format!(
-        "{party} learns that no row of {peer} has a key of one of its own rows, if that row matches by another key and not by this \
-         one."
+        "{party} learns, if one of its own rows matches by one key and not by another, that no row of {peer} has that other key."
     ));
     if job.reveal == Reveal::Payload && !job.given_by(peer).is_empty() {
         learned.push(format!("{party} learns which of the rows that it gets by different keys are one row of {peer}."));
@@ -139,16 +138,20 @@ fn cheating(job: &JobSpec, party: &str, peer: &str, known: KnownSizes, learned: 
     };
     if keys(job).is_empty() {
         let number = test(known.own_items);
-        let often = if job.is_of_multisets() { " at least as often as it says of each" } else { "" };
+        let often = if job.is_of_multisets() {
+            format!(" The test is whether {peer} has a key at least as often as {party} says.")
+        } else {
+            String::new()
+        };
         learned.push(format!(
-            "{party} can test up to {number} for being {peer}'s{often}, if it cheats. It has to choose them before it sees anything."
+            "{party} can test up to {number} for being {peer}'s, if it cheats. It has to choose them before it sees anything.{often}"
         ));
     }
     for (place, columns) in keys(job).into_iter().enumerate() {
         let number = test(known.any.map(|[own, _]| own[place].items));
         learned.push(format!(
-            "{party} can test up to {number} by {columns} for being {peer}'s, if it cheats, whatever it brings by another key. It has \
-             to choose them before it sees anything."
+            "{party} can test up to {number} by {columns} for being {peer}'s, if it cheats. It has to choose them before it sees \
+             anything. Their number does not depend on what it brings by another key."
         ));
     }
 }
@@ -192,8 +195,8 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
             ));
             learned.push(format!("{party} learns which rows are common if none or all of its own are."));
             learned.push(format!(
-                "{party} can learn whether {peer} has more rows with a key than a number of its choice, from two \
-                 runs that differ only in one row with that key."
+                "{party} can learn whether {peer} has more rows with a key than a number of its choice. Two runs \
+                 that differ only in one row with that key tell it."
             ));
             learned.push(format!(
                 "{party} can learn which keys are common, and how often, if it has them in different numbers of rows, or has one key \

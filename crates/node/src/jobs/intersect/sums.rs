@@ -99,7 +99,7 @@ pub(super) fn learned(job: &JobSpec, party: &str, whose: &str, summed: &Summed) 
         (true, _) => (format!("the sums and the means of {whose} {columns}"), Some("in each")),
     };
     let mut learned = vec![format!(
-        "{party} learns how many distinct keys the two have in common, not which, and {sums} over all rows with those keys."
+        "{party} learns how many distinct keys the two have in common, not which. It learns {sums} over all rows with those keys."
     )];
     learned.extend(values.map(|place| format!("{party} learns how many of these rows have a value {place}.")));
     learned.extend(which_keys(party));

@@ -18,33 +18,35 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         Ok(support) => format!("at least {support} of all rows"),
         Err(_) => "enough rows".into(),
     };
-    let longest =
-        job.own.max_len.map_or(String::new(), |most| format!(" and have no more than {}", counted(most, "item")));
+    let longest = job
+        .own
+        .max_len
+        .map_or(String::new(), |most| format!(" Itemsets of more than {} are left out.", counted(most, "item")));
     let mut learned = Vec::new();
     if job.own.mixed_only.unwrap_or(false) {
         learned.push(format!(
-                "{party} learns the itemsets with items of both parties that are in {enough}{longest}, and in how many rows \
+                "{party} learns the itemsets with items of both parties that are in {enough}.{longest} It learns in how many rows \
                  each is, and the rules that they make."
             ));
         learned.push(format!(
-                "{party} learns in how many rows an itemset of {peer}'s items alone is if it is one side of such a rule: confidence and \
+                "{party} learns in how many rows an itemset of {peer}'s items alone is if it is one side of such a rule. Confidence and \
                  lift are computed from that."
             ));
         learned.push(format!(
-                "{party} can also compute that number from the counts of that itemset with several of its own items, if it learns all \
-                 of these counts and each row has exactly one of these items, as with the values of one column."
+                "{party} can also compute that number from the counts of that itemset with several of its own items. That takes all \
+                 of these counts, and exactly one of these items in each row, as with the values of one column."
             ));
         learned.push(format!(
             "{party} learns how many of {peer}'s items are frequent, and the names of those that stand in a frequent \
                  itemset with items of both."
         ));
         learned.push(format!(
-                "{party} learns all of {peer}'s frequent itemsets if one item of {party}'s is in every row: each makes one of both \
+                "{party} learns all of {peer}'s frequent itemsets if one item of {party}'s is in every row. Each makes one of both \
                  with that item, in as many rows."
             ));
     } else {
         learned.push(format!(
-                "{party} learns all itemsets that are in {enough}{longest}, and in how many rows each is. These are itemsets of its own \
+                "{party} learns all itemsets that are in {enough}, and in how many rows each is.{longest} These are itemsets of its own \
                  items, of {peer}'s, and of both; the rules follow from them."
             ));
         learned.push(format!("{party} learns the names of those of {peer}'s items that are frequent."));
@@ -57,7 +59,7 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         ));
         learned.push(format!("{party} learns which of its own items are in enough common rows."));
         learned.push(format!(
-            "{party} can learn whether one of its rows is common from two items of its own that differ only in that row: their counts, or \
+            "{party} can learn whether one of its rows is common from two items of its own that differ only in that row. Their counts, or \
              those with an item of {peer}'s, differ by it."
         ));
     }
@@ -78,8 +80,8 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
     }
     if job.reveal == Reveal::Counts && hidden {
         learned.push(format!(
-            "{party} learns, too, in how many common rows each item of {peer}'s and of its own is that is in enough rows of its owner's, \
-             frequent or not."
+            "{party} also learns in how many common rows each item of {peer}'s and of its own is, frequent or not. Only items in too few \
+             rows of their owner's are left out."
         ));
         let alone = if job.own.mixed_only.unwrap_or(false) {
             "itemset of one party's items that is a part of a frequent one of both, in a rule or not"
@@ -100,7 +102,7 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
             }
         };
         learned.push(format!(
-            "{party} can learn all that {peer} has in one row if it brings that row alone: how many rows are enough depends on how many \
+            "{party} can learn all that {peer} has in one row if it brings that row alone. How many rows are enough depends on how many \
              both have."
         ));
         learned.push(against);
@@ -115,7 +117,7 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
     ));
     learned.push(format!(
         "{party} can learn what {peer} has in one row, whatever min_support is, from two items of {party}'s that differ only in that \
-         row: their counts with {peer}'s items differ by it. Nothing checks what baskets a party brings."
+         row. Their counts with {peer}'s items differ by it. Nothing checks what baskets a party brings."
     ));
     let bins = job.own.bins.iter().filter(|(_, bins)| matches!(bins, Bins::Quantiles(_)));
     let bins: Vec<String> = bins.map(|(column, _)| column.escape_debug().to_string()).collect();
@@ -123,8 +125,8 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         let rows = if job.own.row_id.is_some() { "the rows that both have" } else { "all rows" };
         let names = match job.bound_rows(1) {
             Some(_) => format!(
-                "{party} learns a bound of one of {peer}'s bins, a number of {peer}'s, only if {enough} hold exactly that number; else the \
-                 bin's rank alone."
+                "A bound of one of {peer}'s bins is a number of {peer}'s. {party} learns it only if {enough} hold exactly that number; \
+                 else, it learns the bin's rank alone."
             ),
             None => "Names of bins have ranks and no bounds: a party can decide how many rows are enough, down to one. With a number of rows \
                      as min_support, or a higher limits.min_rows, they show bounds that enough rows hold."

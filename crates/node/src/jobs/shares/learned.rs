@@ -25,8 +25,8 @@ pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) ->
     if job.own.operation == Some(Operation::Sum) && job.learns(party) && known.items != Some(1) {
         learned.push(format!("{party} can subtract from the sum what it knows of the numbers."));
         learned.push(format!(
-            "{party} can learn one number from the sum if all others come from columns of its own that it filled with zeros, or so that it \
-             knows the products. Nothing checks what numbers a party brought."
+            "{party} can learn one number from the sum if all others come from columns of its own. These have to be filled with zeros, or \
+             so that it knows the products. Nothing checks what numbers a party brought."
         ));
     }
     if job.learns(party) && job.own.threshold().is_none() {
@@ -48,8 +48,8 @@ pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) ->
     });
     if several {
         learned.push(format!(
-            "{party} and some of the others, not all, can learn the numbers of the rest, as far as what the learners among them learn \
-             and the numbers that they brought tell them, if they pool what they see; and nothing else."
+            "{party} and some of the others, not all, can learn about the numbers of the rest, if they pool what they see. They learn what \
+             follows from what the learners among them learn and from the numbers that they brought, and nothing else."
         ));
         learned
             .push(format!("{party} learns nothing else about the data of {peer}, as long as all follow the protocol."));
@@ -82,8 +82,8 @@ fn compared(party: &str, (peer, several): (&str, bool), threshold: &Threshold, k
     vec![
         format!("{party} learns {what}."),
         format!(
-            "{party} learns the number itself if only one number gives that answer: yes if the threshold is the greatest possible \
-             number, no if it is one above the least."
+            "{party} learns the number itself if only one number gives that answer. That is yes if the threshold is the greatest \
+             possible number, and no if it is one above the least."
         ),
         format!("{party} learns the number from either answer if it comes from a single row of zeros and ones."),
         format!(

@@ -41,14 +41,14 @@ const QUESTIONS: [InitQuestion; 3] = [
         asks: "Columns that say which rows are the same",
         usual: None,
         answer: Answering::Columns,
-        means: "names that all agree on; a party whose headers differ maps them below",
+        means: "agreed names; a party with other headers maps them below",
     },
     InitQuestion {
         key: "key.normalize",
         asks: "How each is normalised: none, text, name, date, date:DMY, date:MDY, year, timestamp, timestamp:ZONE, email, domain, phone, phone:CC, ip, integer or decimal",
         usual: Some("none"),
         answer: Answering::Profiles,
-        means: "how each of them is read",
+        means: "profile of each: the form in which values are compared",
     },
     MAX_ROWS,
 ];

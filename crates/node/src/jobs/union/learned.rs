@@ -132,10 +132,12 @@ fn sizes(job: &JobSpec, party: &str, peer: &str, known: KnownSizes, learned: &mu
     }
     let longest = match job.limits.max_text {
         Some(_) => "",
-        None => ", and the length of each column's longest text, rounded up to a power of two",
+        None => {
+            " It learns the length of each column's longest text, common keys included, rounded up to a power of two."
+        }
     };
     learned.push(format!("{party} learns how {peer} reads its key's columns."));
-    learned.push(format!("{party} learns, of all that {peer} gives, common keys included, the types{longest}."));
+    learned.push(format!("{party} learns the types of all that {peer} gives, common keys included.{longest}"));
     if job.limits.max_text.is_none() {
         learned.push(format!(
             "{party} learns that a text of a common key has that length if no text that it gets has. If it has only one such key, it \

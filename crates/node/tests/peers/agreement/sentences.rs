@@ -37,7 +37,7 @@ fn what_a_form_gives_away_is_said() {
         ("leaves its own rows out of the common order", [&hidden, "a"], plain, [&shown, "a"], plain),
         ("leaves its own rows out of the common order", [&blurred, "b"], plain, [&shown, "b"], plain),
         ("common if none or all of them are", [&hidden, "b"], plain, [&blurred, "b"], plain),
-        ("from a product that is not 0", [&hidden, "a"], plain, [&shown, "a"], plain),
+        ("is common if its number is 0 in all others", [&hidden, "a"], plain, [&shown, "a"], plain),
         ("(1, 3e-9)-differentially private", [&blurred, "a"], plain, [&hidden, "a"], plain),
         ("which of its own rows have an id", [&shown, "a"], plain, [&hidden, "a"], plain),
         ("if b brings nothing", [&changed(&union, "[\"a\"]", "[\"b\"]"), "a"], plain, [&union, "a"], plain),
@@ -68,8 +68,8 @@ fn who_learns_and_who_does_not_is_said_of_each() {
 fn sums_and_means_are_said_with_what_they_tell_together() {
     const TOGETHER: &str = "together they tell more than each by itself";
     for (reveal, learns, not, together) in [
-        ("sum:v", "and the sum of b's `v` over all rows", "nor the sum of `v`", false),
-        ("sum:w, v", "and the sums of b's `w` and `v` over all rows", "nor the sums of `w` and `v`", true),
+        ("sum:v", "It learns the sum of b's `v` over all rows", "nor the sum of `v`", false),
+        ("sum:w, v", "It learns the sums of b's `w` and `v` over all rows", "nor the sums of `w` and `v`", true),
         ("mean:v", "how many of these rows have a value there", "nor the sum or the mean of `v`", true),
         ("mean:v,w", "the means of b's `v` and `w`", "nor the sums or the means of `v` and `w`", true),
     ] {

@@ -44,8 +44,8 @@ fn of_client(job: &DotJob<'_>, roles: &Clients<'_>, party: &str, place: usize, r
     let mut learned = vec![match (own.len(), theirs.len()) {
         (1, 1) => format!("{party} learns the sum over all clients' rows of their number times {server}'s."),
         (one, other) => format!(
-            "{party} learns, for each of the {} pairs of a column of the clients and one of {server}'s, the sum over all \
-             clients' rows of their products.",
+            "{party} learns {} sums of products over all clients' rows, one for each pair of a column of the clients and one of \
+             {server}'s.",
             count(one as u64 * other as u64)
         ),
     }];
@@ -53,7 +53,7 @@ fn of_client(job: &DotJob<'_>, roles: &Clients<'_>, party: &str, place: usize, r
     learned.push("A client without rows, or with zeros alone, adds 0: the sum is that of the others.".into());
     learned.push(format!("{party} can learn the sum of one client alone if all the others add 0."));
     learned.push(format!(
-        "{party} can learn single numbers of {server}'s if the clients' numbers allow it: for example that in one row, if the \
+        "{party} can learn single numbers of {server}'s if the clients' numbers allow it. An example is the number in one row, if the \
          clients' number there is the only one that is not 0. Nothing checks what numbers a party brings."
     ));
     learned.extend(filtered(job, party, "value"));
@@ -69,7 +69,7 @@ fn of_client(job: &DotJob<'_>, roles: &Clients<'_>, party: &str, place: usize, r
     let groups = [before, &roles.clients[place..=place], after].into_iter().filter(|group| !group.is_empty());
     let groups: Vec<_> = groups.map(|group| format!("over the rows of {}", group.join(" and "))).collect();
     learned.push(format!(
-        "{party} and {server} can learn the sums {}, each by itself, if they pool what they have.",
+        "{party} and {server} can learn parts of the sum, each by itself, if they pool what they have. These are the sums {}.",
         groups.join(", ")
     ));
     learned.push(format!("{party} learns nothing else about the others' data, as long as all follow the protocol."));

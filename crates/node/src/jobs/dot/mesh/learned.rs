@@ -32,7 +32,7 @@ pub(super) fn learned(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         _ if job.learns(party) => {
             learned.push(format!("{party} learns {products}."));
             learned.push(format!(
-                "{party} can learn the product of the others' numbers in single rows by the choice of its own: for example in one row, if its \
+                "{party} can learn the product of the others' numbers in single rows by the choice of its own. An example is one row, if its \
                  own number there is the only one that is not 0. Nothing checks what numbers a party brings."
             ));
             learned.extend(filtered(job, party, "value"));
@@ -40,8 +40,8 @@ pub(super) fn learned(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         _ => learned.push(format!("{party} learns no product{ZEROS}.")),
     }
     learned.push(format!(
-        "{party} and some of the others, not all, can learn the numbers of the rest, as far as the products that they learn and the \
-         numbers that they bring tell them, if they pool what they see; and nothing else."
+        "{party} and some of the others, not all, can learn about the numbers of the rest, if they pool what they see. They learn what \
+         follows from the products that they learn and the numbers that they bring, and nothing else."
     ));
     rows(job, party, known, &mut learned);
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));

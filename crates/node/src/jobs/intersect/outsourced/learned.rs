@@ -18,9 +18,9 @@ const LEARNS: [&str; 5] = [
     TAKES_PART,
     NO_DATA,
     TIMES,
-    "the helper and parties that pool what they see learn no more than those parties together, as long as one party stays out of it and \
-     all follow the protocol",
-    "the helper can leave out what a party has left if it does not follow the protocol: the result is then of the other parties' keys",
+    "the helper and parties that pool what they see learn no more than those parties together. That holds as long as one party stays \
+     out of it and all follow the protocol",
+    "the helper can leave out what a party has left if it does not follow the protocol. The result is then of the other parties' keys",
 ];
 
 const LEARNS_BY_BLOOM: [&str; 4] = [
@@ -105,7 +105,7 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
         return learned;
     }
     learned.push(format!(
-        "{party} does not learn how many keys {all} {each}, but for what the result says: all that is sent has the length for {}.",
+        "{party} does not learn how many keys {all} {each}, but for what the result says. All that is sent has the length for {}.",
         count(job.limits.pad_to.unwrap_or_default())
     ));
     learned.push(hint_of_size(party, "a party"));
@@ -147,7 +147,7 @@ fn in_the_helpers_place(job: &JobSpec, party: &str) -> Vec<String> {
             ),
         ],
         (false, true) => vec![format!(
-            "{first} can test up to {keys} keys for being {party}'s if it does not follow the protocol: it is in the helper's place, and \
+            "{first} can test up to {keys} keys for being {party}'s if it does not follow the protocol. It is in the helper's place, and \
              computes the result, too."
         )],
         (false, false) => Vec::new(),

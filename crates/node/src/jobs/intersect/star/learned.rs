@@ -131,7 +131,7 @@ pub(in crate::jobs) fn sizes(job: &JobSpec, party: &str, known: KnownSizes<'_>, 
     let others = job.others(party);
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(
-            "{party} does not learn how many {things} {} {}, but for what the result says: all sets are padded to {}.",
+            "{party} does not learn how many {things} {} {}, but for what the result says. All sets are padded to {}.",
             names(&others),
             if others.len() == 1 { "has" } else { "each have" },
             count(bound)

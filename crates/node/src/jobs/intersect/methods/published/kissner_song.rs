@@ -170,7 +170,7 @@ fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
     match job.limits.pad_to {
         Some(bound) => {
             learned.push(format!(
-                "{party} does not learn how many {things} {all} each have, but for what the result says: all sets are padded to {}.",
+                "{party} does not learn how many {things} {all} each have, but for what the result says. All sets are padded to {}.",
                 count(bound)
             ));
             learned.push(hint_of_size(party, "a party"));

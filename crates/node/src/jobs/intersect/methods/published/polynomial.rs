@@ -132,15 +132,15 @@ impl IntersectPairMethod for Polynomial {
         let peer = job.peer_of(party);
         learned.push(match job.reveal {
             Reveal::Rows if by_values => format!(
-                "{party} may be able to test any number of keys for being {peer}'s, if it does not follow the protocol: nothing checks \
+                "{party} may be able to test any number of keys for being {peer}'s, if it does not follow the protocol. Nothing checks \
                  what it sends."
             ),
             Reveal::Count if by_values => format!(
-                "{party} can have any of {peer}'s keys counted, such as all in one bin, if it does not follow the protocol: nothing \
+                "{party} can have any of {peer}'s keys counted, such as all in one bin, if it does not follow the protocol. Nothing \
                  checks what it sends."
             ),
             _ => format!(
-                "{party} can ask for other keys than it has, as many as all bins hold, if it does not follow the protocol: nothing \
+                "{party} can ask for other keys than it has, as many as all bins hold, if it does not follow the protocol. Nothing \
                  checks what it sends."
             ),
         });
